@@ -1,0 +1,26 @@
+"""A kernel: machine code behind one C signature, whoever made it (Numba, BLAS, oneDNN).
+
+    int64_t kernel(int64_t *args, int64_t begin, int64_t end)
+
+args holds data pointers and sizes as int64, a float scalar as the bits of a double. The code is sequential over the
+chunk [begin, end) of its parallel axis; the launcher splits the axis. 0 is success; n > 0 means errors[n - 1].
+"""
+from dataclasses import dataclass, field
+
+
+@dataclass(eq=False)
+class Kernel:
+    """name, address (of the C function), source (text for people), device, cost (flops per item of the parallel axis).
+
+    prepare: for library kernels that need a handle per set of sizes: prepare(sizes) -> int, passed as args[0]
+    errors : texts of the status numbers
+    keep   : objects that must live as long as the address is used
+    """
+    name: str
+    address: int
+    source: str = ""
+    device: str = "CPU"
+    cost: int = 1
+    prepare: object = None
+    errors: tuple = ()
+    keep: object = field(default=None, repr=False)

@@ -1,0 +1,63 @@
+"""One table of switches. Each has a name, a default, an environment variable and a sentence; nothing else reads os.environ.
+
+    config.verify          read         config.set(verify=True)          change for the process
+"""
+import os
+import pathlib
+from dataclasses import dataclass
+
+GRAPH_MODE = 0
+PYNATIVE_MODE = 1
+
+
+@dataclass(frozen=True)
+class Switch:
+    """name, default, environment variable ("" for none), how its text is read, and what it does."""
+    name: str
+    default: object
+    variable: str
+    read: object
+    doc: str
+
+
+def _flag(text):
+    return text.lower() not in ("", "0", "false", "no")
+
+
+SWITCHES = (
+    Switch("mode", PYNATIVE_MODE, "", int, "GRAPH_MODE (0): Cells run as graphs; PYNATIVE_MODE (1): line by line"),
+    Switch("device_target", "CPU", "", str, "the device that kernels are made for"),
+    Switch("device_id", 0, "", int, "which device of that kind"),
+    Switch("verify", False, "MINDLITE_VERIFY", _flag, "poison freed storage with NaN and check plans while running"),
+    Switch("cache_dir", str(pathlib.Path.home() / ".cache" / "mindlite"), "MINDLITE_CACHE_DIR", str,
+           "where compiled kernels are kept; empty for nowhere"),
+    Switch("printer", "native", "MINDLITE_PRINTER", str, "how a Flow runs: native (LLVM), vm (register machine), python"),
+    Switch("threads", 0, "MINDLITE_THREADS", int, "threads of a kernel; 0 for the number of cores"),
+    Switch("onednn", True, "MINDLITE_ONEDNN", _flag, "use oneDNN where it is installed"),
+    Switch("jit_level", "O1", "MINDLITE_JIT_LEVEL", str, "O0: one kernel per operator; O1: operators are fused"),
+    Switch("show_framework_frames", False, "MINDLITE_FRAMES", _flag, "keep mindlite's own frames in tracebacks"),
+)
+
+
+class Config:
+    """The switches as attributes; `set` refuses a name that is not in the table."""
+
+    def __init__(self):
+        for switch in SWITCHES:
+            text = os.environ.get(switch.variable) if switch.variable else None
+            object.__setattr__(self, switch.name, switch.default if text is None else switch.read(text))
+
+    def __setattr__(self, name, value):
+        if not hasattr(self, name):
+            raise AttributeError(f"no switch named {name!r}; there are {', '.join(s.name for s in SWITCHES)}")
+        object.__setattr__(self, name, value)
+
+    def set(self, **values):
+        """Change several switches; returns their former values."""
+        before = {name: getattr(self, name, None) for name in values}
+        for name, value in values.items():
+            setattr(self, name, value)
+        return before
+
+
+config = Config()

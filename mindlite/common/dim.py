@@ -1,0 +1,354 @@
+"""Sizes that may be symbols: integer polynomials in normal form. Ints stay ints.
+
+    n = Symbol("N", lo=1);  (n + 1) * (n - 1)  ->  N*N - 1         4 * n // 4  ->  N         dim_max(n, 0)  ->  N
+
+A Dim is a sum of monomials, each an int times a product of atoms; an atom is a Symbol or an uninterpreted
+`floordiv`, `mod`, `max`, `min` of two Dims. Equal polynomials are equal Dims, so `==` is a proof; `!=` is only
+"not proven". A Dim printed is a Python expression over its symbols, so it is the run-time shape function as well
+(DISC's shape constraints, section 4; Nimble's shape functions, section 4.2).
+"""
+import itertools
+
+_counter = itertools.count()
+
+
+class Symbol:
+    """A size that is known at run time. Fields: name, lo and hi (inclusive bounds, hi None for none)."""
+    __slots__ = ("name", "lo", "hi", "number")
+
+    def __init__(self, name=None, lo=1, hi=None, min=None, max=None):
+        self.number = next(_counter)
+        self.name = name or f"s{self.number}"
+        self.lo, self.hi = (lo if min is None else min), (hi if max is None else max)
+
+    def __repr__(self):
+        return self.name
+
+    @property
+    def dim(self):
+        """The Dim that is this symbol alone."""
+        return Dim({((self, 1),): 1})
+
+    def bounds(self):
+        """(lo, hi)"""
+        return self.lo, self.hi
+
+    def symbols(self):
+        """The symbols in this atom."""
+        return {self}
+
+    def evaluate(self, env):
+        """The atom's value under env: {Symbol: int}."""
+        return env[self]
+
+    def substitute(self, env):
+        """The atom with symbols replaced by env: {Symbol: int or Dim}."""
+        return env.get(self, self.dim)
+
+
+class Operation:
+    """An atom: op in floordiv, mod, max, min, over two Dims or ints."""
+    __slots__ = ("op", "a", "b")
+
+    def __init__(self, op, a, b):
+        self.op, self.a, self.b = op, a, b
+
+    def __eq__(self, other):
+        return isinstance(other, Operation) and (self.op, self.a, self.b) == (other.op, other.a, other.b)
+
+    def __hash__(self):
+        return hash((self.op, self.a, self.b))
+
+    def __repr__(self):
+        if self.op in ("max", "min"):
+            return f"{self.op}({self.a}, {self.b})"
+        return f"({self.a} {'//' if self.op == 'floordiv' else '%'} {self.b})"
+
+    def bounds(self):
+        """(lo, hi) derived from the operands' bounds; None where unknown."""
+        (alo, ahi), (blo, bhi) = bounds(self.a), bounds(self.b)
+        if self.op == "max":
+            los = [x for x in (alo, blo) if x is not None]
+            return (max(los) if los else None), (max(ahi, bhi) if None not in (ahi, bhi) else None)
+        if self.op == "min":
+            his = [x for x in (ahi, bhi) if x is not None]
+            return (min(alo, blo) if None not in (alo, blo) else None), (min(his) if his else None)
+        if self.op == "mod" and blo is not None and blo > 0:
+            return 0, (bhi - 1 if bhi is not None else None)
+        if self.op == "floordiv" and isinstance(self.b, int) and self.b > 0:
+            return (alo // self.b if alo is not None else None), (ahi // self.b if ahi is not None else None)
+        if self.op == "floordiv" and alo is not None and alo >= 0 and blo is not None and blo > 0:
+            return 0, ahi
+        return None, None
+
+    def symbols(self):
+        """The symbols in this atom."""
+        return symbols_of(self.a) | symbols_of(self.b)
+
+    def evaluate(self, env):
+        """The atom's value under env: {Symbol: int}."""
+        return _OPERATIONS[self.op](evaluate(self.a, env), evaluate(self.b, env))
+
+    def substitute(self, env):
+        """The atom with symbols replaced by env: {Symbol: int or Dim}."""
+        return _OPERATIONS[self.op](substitute(self.a, env), substitute(self.b, env))
+
+
+def _order(atom):
+    return (0, atom.number, "") if isinstance(atom, Symbol) else (1, 0, repr(atom))
+
+
+class Dim:
+    """A polynomial: {monomial: coefficient}, a monomial being a sorted tuple of (atom, power); () is the constant."""
+    __slots__ = ("terms", "_hash")
+
+    def __init__(self, terms):
+        self.terms = terms
+        self._hash = hash(frozenset(terms.items()))
+
+    @staticmethod
+    def make(terms):
+        """The Dim of `terms` without zero terms, or the int that it is."""
+        terms = {m: c for m, c in terms.items() if c}
+        if not terms:
+            return 0
+        if len(terms) == 1 and () in terms:
+            return terms[()]
+        return Dim(terms)
+
+    def __hash__(self):
+        return self._hash
+
+    def __eq__(self, other):
+        return isinstance(other, Dim) and self.terms == other.terms
+
+    def __add__(self, other):
+        if not isinstance(other, (int, Dim)):
+            return NotImplemented
+        terms = dict(self.terms)
+        for monomial, c in _terms(other).items():
+            terms[monomial] = terms.get(monomial, 0) + c
+        return Dim.make(terms)
+
+    __radd__ = __add__
+
+    def __neg__(self):
+        return self * -1
+
+    def __sub__(self, other):
+        return self + other * -1 if isinstance(other, (int, Dim)) else NotImplemented
+
+    def __rsub__(self, other):
+        return self * -1 + other if isinstance(other, (int, Dim)) else NotImplemented
+
+    def __mul__(self, other):
+        if not isinstance(other, (int, Dim)):
+            return NotImplemented
+        terms = {}
+        for (m1, c1), (m2, c2) in itertools.product(self.terms.items(), _terms(other).items()):
+            powers = dict(m1)
+            for atom, power in m2:
+                powers[atom] = powers.get(atom, 0) + power
+            monomial = tuple(sorted(powers.items(), key=lambda item: _order(item[0])))
+            terms[monomial] = terms.get(monomial, 0) + c1 * c2
+        return Dim.make(terms)
+
+    __rmul__ = __mul__
+
+    def __pow__(self, power):
+        return 1 if power == 0 else self * self ** (power - 1)
+
+    def __floordiv__(self, other):
+        return floordiv(self, other) if isinstance(other, (int, Dim)) else NotImplemented
+
+    def __rfloordiv__(self, other):
+        return floordiv(other, self) if isinstance(other, int) else NotImplemented
+
+    def __mod__(self, other):
+        return mod(self, other) if isinstance(other, (int, Dim)) else NotImplemented
+
+    def __rmod__(self, other):
+        return mod(other, self) if isinstance(other, int) else NotImplemented
+
+    def __repr__(self):
+        def show(monomial, c):
+            factors = [repr(a) for a, p in monomial for _ in range(p)]
+            if abs(c) != 1 or not factors:
+                factors.insert(0, str(abs(c)))
+            return "*".join(factors)
+        parts = sorted(self.terms.items(), key=lambda t: (-sum(p for _, p in t[0]), repr(t[0])))
+        text = "".join((" - " if c < 0 else " + ") + show(m, c) for m, c in parts)
+        return ("-" + text[3:]) if text.startswith(" - ") else text[3:]
+
+    def __bool__(self):
+        raise TypeError(f"the size {self} is known at run time only")
+
+    __int__ = __index__ = __bool__
+
+
+def _terms(value):
+    return value.terms if isinstance(value, Dim) else ({(): value} if value else {})
+
+
+def is_dim(value):
+    """True for an int (not a bool) or a Dim."""
+    return isinstance(value, Dim) or (isinstance(value, int) and not isinstance(value, bool))
+
+
+def bounds(value):
+    """Inclusive (lo, hi) of an int or Dim; None for a side that is unknown."""
+    if isinstance(value, int):
+        return value, value
+    lo = hi = 0
+    for monomial, c in value.terms.items():
+        mlo = mhi = 1
+        for atom, power in monomial:
+            alo, ahi = atom.bounds()
+            if alo is None or alo < 0:
+                mlo = mhi = None
+                break
+            mlo = mlo * alo ** power
+            mhi = None if mhi is None or ahi is None else mhi * ahi ** power
+        low, high = (mlo, mhi) if c > 0 else (mhi, mlo)
+        lo = None if lo is None or low is None else lo + c * low
+        hi = None if hi is None or high is None else hi + c * high
+    return lo, hi
+
+
+def _divide_exactly(value, divisor):
+    """value / divisor if every term divides, else None; the divisor is an int or a single monomial."""
+    terms = _terms(divisor)
+    if len(terms) != 1:
+        return 1 if value == divisor else None
+    (dm, dc), out = next(iter(terms.items())), {}
+    for monomial, c in _terms(value).items():
+        powers = dict(monomial)
+        if c % dc:
+            return None
+        for atom, power in dm:
+            if powers.get(atom, 0) < power:
+                return None
+            powers[atom] -= power
+        out[tuple((a, p) for a, p in monomial if powers[a] for p in (powers[a],))] = c // dc
+    return Dim.make(out)
+
+
+def _split(value, divisor):
+    """value = divisor * whole + rest, with `whole` taking every term that divides."""
+    whole, rest = 0, 0
+    for monomial, c in _terms(value).items():
+        term = Dim.make({monomial: c})
+        if isinstance(divisor, int) and isinstance(term, int):
+            whole, rest = whole + term // divisor, rest + term % divisor
+            continue
+        part = _divide_exactly(term, divisor)
+        whole, rest = (whole + part, rest) if part is not None else (whole, rest + term)
+    return whole, rest
+
+
+def floordiv(a, b):
+    """a // b, for ints and Dims; exact parts are divided out: (4*N + 2) // 4 -> N."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b
+    if b == 1:
+        return a
+    whole, rest = _split(a, b)
+    lo, hi = bounds(rest)
+    blo = bounds(b)[0]
+    if rest == 0 or (lo is not None and hi is not None and blo is not None and 0 <= lo and hi < blo):
+        return whole
+    return whole + _operation("floordiv", rest, b)
+
+
+def mod(a, b):
+    """a % b, for ints and Dims."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a % b
+    _, rest = _split(a, b)
+    lo, hi = bounds(rest)
+    blo = bounds(b)[0]
+    if rest == 0 or (lo is not None and hi is not None and blo is not None and 0 <= lo and hi < blo):
+        return rest
+    return _operation("mod", rest, b)
+
+
+def dim_max(a, b):
+    """max(a, b); decided where the bounds of a - b decide it."""
+    if isinstance(a, int) and isinstance(b, int):
+        return max(a, b)
+    lo, hi = bounds(a - b)
+    if lo is not None and lo >= 0:
+        return a
+    if hi is not None and hi <= 0:
+        return b
+    return _operation("max", a, b)
+
+
+def dim_min(a, b):
+    """min(a, b); decided where the bounds of a - b decide it."""
+    if isinstance(a, int) and isinstance(b, int):
+        return min(a, b)
+    lo, hi = bounds(a - b)
+    if lo is not None and lo >= 0:
+        return b
+    if hi is not None and hi <= 0:
+        return a
+    return _operation("min", a, b)
+
+
+def _operation(op, a, b):
+    """The Dim that is the one atom op(a, b)."""
+    return Dim({((Operation(op, a, b), 1),): 1})
+
+
+_OPERATIONS = {"floordiv": floordiv, "mod": mod, "max": dim_max, "min": dim_min}
+
+
+def symbols_of(value):
+    """The set of Symbols in an int or Dim."""
+    if isinstance(value, int):
+        return set()
+    return set().union(*(atom.symbols() for monomial in value.terms for atom, _ in monomial))
+
+
+def _fold(value, of_atom):
+    total = 0
+    for monomial, c in _terms(value).items():
+        product = c
+        for atom, power in monomial:
+            for _ in range(power):
+                product = product * of_atom(atom)
+        total = total + product
+    return total
+
+
+def evaluate(value, env):
+    """The int that `value` is under env: {Symbol: int}."""
+    return value if isinstance(value, int) else _fold(value, lambda atom: atom.evaluate(env))
+
+
+def substitute(value, env):
+    """`value` with symbols replaced by env: {Symbol: int or Dim}; symbols that are not in env stay."""
+    return value if isinstance(value, int) else _fold(value, lambda atom: atom.substitute(env))
+
+
+def compare(op, a, b):
+    """True or False where `a op b` (one of < <= > >= == !=) is decided for every value of the symbols, else None."""
+    lo, hi = bounds(a - b)
+    decided = {
+        "<": (hi is not None and hi < 0, lo is not None and lo >= 0),
+        "<=": (hi is not None and hi <= 0, lo is not None and lo > 0),
+        ">": (lo is not None and lo > 0, hi is not None and hi <= 0),
+        ">=": (lo is not None and lo >= 0, hi is not None and hi < 0),
+        "==": (a == b, (lo is not None and lo > 0) or (hi is not None and hi < 0)),
+        "!=": ((lo is not None and lo > 0) or (hi is not None and hi < 0), a == b),
+    }[op]
+    return True if decided[0] else False if decided[1] else None
+
+
+def product(sizes):
+    """The product of ints and Dims; 1 for none."""
+    total = 1
+    for size in sizes:
+        total = total * size
+    return total

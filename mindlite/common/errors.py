@@ -1,0 +1,133 @@
+"""Errors that name the user's line.
+
+    ShapeError: matmul: the contracted sizes differ
+      --> model.py:3, in Network.construct
+        3 |         h = ops.matmul(x, self.weight)
+          |             ^^^^^^^^^^^^^^^^^^^^^^^^^^ x: f32[32, 784], self.weight: f32[512, 784]; 784 != 512
+      hint: ops.matmul(x, self.weight, transpose_b=True)
+
+An operator raises with a message, a note and a hint; whoever knows the place calls `at(location)`: the graph from
+its node's origin, eager mode from the innermost frame that is not mindlite's. The text is the same in both.
+"""
+import ast
+import sys
+
+from .location import Location, is_framework
+
+
+class MindliteError(Exception):
+    """Base of mindlite's errors: message, note (what was seen, printed beside the caret), hint, location."""
+
+    def __init__(self, message, *, note="", hint="", location=None):
+        super().__init__(message)
+        self.message, self.note, self.hint, self.location = message, note, hint, location
+
+    def at(self, location):
+        """The same error, placed at `location` unless it has a place already."""
+        if self.location is None and location is not None:
+            self.location = location
+        return self
+
+    def __str__(self):
+        lines = [self.message]
+        if self.location is not None:
+            lines.append(self.location.show(self.note))
+        elif self.note:
+            lines.append(f"      {self.note}")
+        if self.hint:
+            lines.append(f"  hint: {self.hint}")
+        return "\n".join(lines)
+
+
+class ShapeError(MindliteError, ValueError):
+    """Shapes that do not fit together."""
+
+
+class DTypeError(MindliteError, TypeError):
+    """An element type that the operator does not take."""
+
+
+class ArgumentError(MindliteError, TypeError):
+    """Too many, too few or unknown arguments, or an argument of the wrong kind."""
+
+
+class ValueRangeError(MindliteError, ValueError):
+    """A value outside what the operator allows."""
+
+
+class NameLookupError(MindliteError, NameError):
+    """A name that is defined nowhere."""
+
+
+class MissingAttributeError(MindliteError, AttributeError):
+    """An attribute that the object does not have."""
+
+
+class IndexRangeError(MindliteError, IndexError):
+    """An index outside the axis."""
+
+
+class GraphSyntaxError(MindliteError, SyntaxError):
+    """Python that graph mode refuses, or that fullgraph=True forbids to fall back."""
+
+    def __init__(self, message, **fields):
+        MindliteError.__init__(self, message, **fields)
+        self.msg = message
+
+
+class GradientError(MindliteError, TypeError):
+    """A gradient that was asked for and does not exist: a loss that is not a scalar, an integer input."""
+
+
+class InternalError(MindliteError, RuntimeError):
+    """A fault of mindlite itself."""
+
+
+def user_location():
+    """The place in the user's code that is running now: the innermost frame that is not mindlite's; None if none is."""
+    frame = sys._getframe(1)
+    while frame is not None and (is_framework(frame.f_code.co_filename)
+                                 or frame.f_code.co_filename.startswith("<frozen")):
+        frame = frame.f_back
+    return frame_location(frame) if frame is not None else None
+
+
+def frame_location(frame):
+    """The Location of the expression that `frame` is evaluating."""
+    code = frame.f_code
+    spot = Location(code.co_filename, frame.f_lineno, scope=scope_of(frame))
+    if sys.version_info >= (3, 11):
+        positions = next((p for i, p in enumerate(code.co_positions()) if i == frame.f_lasti // 2), None)
+        if positions and positions[2] is not None:
+            line, end_line, col, end_col = positions
+            text = Location(code.co_filename, line).source()
+            raw = text.encode()
+            return Location(code.co_filename, line, len(raw[:col].decode(errors="replace")), end_line,
+                            len(raw[:end_col].decode(errors="replace")) if end_line == line else end_col, spot.scope)
+        return spot
+    return _only_expression_on(spot)
+
+
+def _only_expression_on(spot):
+    """Python 3.10 knows the line alone: take the outermost call or operation in it, if the line parses by itself."""
+    text = spot.source()
+    indent = len(text) - len(text.lstrip())
+    try:
+        tree = ast.parse(text.strip())
+    except SyntaxError:
+        return spot
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Call, ast.BinOp, ast.Compare, ast.Subscript, ast.UnaryOp)):
+            return Location(spot.file, spot.line, node.col_offset + indent, spot.line,
+                            node.end_col_offset + indent, spot.scope)
+    return spot
+
+
+def scope_of(frame):
+    """The qualified name of the function that `frame` runs, without `<locals>`; "" at module level."""
+    code = frame.f_code
+    name = getattr(code, "co_qualname", None)
+    if name is None:
+        first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+        name = f"{type(first).__qualname__}.{code.co_name}" if hasattr(type(first), code.co_name) else code.co_name
+    return "" if name == "<module>" else name.replace("<locals>.", "")

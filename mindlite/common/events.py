@@ -1,0 +1,36 @@
+"""Events and counters: any room may emit, only profiler, debug and tests listen.
+
+    emit("compile", name="f", seconds=0.2)          counters["compile"] += 1, listeners are called
+"""
+import collections
+import contextlib
+
+counters = collections.Counter()
+_listeners = []
+
+
+def emit(event, **fields):
+    """Count `event` and hand it to every listener."""
+    counters[event] += 1
+    for listener in _listeners:
+        listener(event, fields)
+
+
+@contextlib.contextmanager
+def listen(listener):
+    """Call `listener(event, fields)` for every event inside the `with` block."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
+
+@contextlib.contextmanager
+def counting():
+    """Yield a Counter that, after the block, holds how often each event came inside it."""
+    before, inside = counters.copy(), collections.Counter()
+    try:
+        yield inside
+    finally:
+        inside.update(counters - before)

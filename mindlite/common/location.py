@@ -1,0 +1,58 @@
+"""Where a node of a graph comes from: the user's line, the node it was derived from, the transformation that did it."""
+import functools
+import linecache
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A span of source text; lines count from 1, columns from 0 in characters, `end_col` is exclusive."""
+    file: str
+    line: int
+    col: int = 0
+    end_line: int = 0
+    end_col: int = 0
+    scope: str = ""                      # the function or Cell path that holds the line: "Net.construct"
+
+    def __str__(self):
+        return f"{self.file}:{self.line}"
+
+    def source(self):
+        """The text of the (first) line, without its newline; "" when it is not to be had."""
+        return linecache.getline(self.file, self.line).rstrip("\n")
+
+    def show(self, note=""):
+        """The lines of an error that point at this place: file, line, caret, and `note` beside the caret."""
+        where = f"  --> {self.file}:{self.line}" + (f", in {self.scope}" if self.scope else "")
+        text = self.source()
+        if not text.strip():
+            return where + (f"\n      {note}" if note else "")
+        number = f"{self.line:>5} | "
+        end = self.end_col if self.end_line in (0, self.line) and self.end_col > self.col else len(text)
+        start = max(self.col, len(text) - len(text.lstrip()))
+        caret = " " * (len(number) - 2) + "| " + " " * start + "^" * max(1, end - start)
+        return "\n".join([where, number + text, caret + (f" {note}" if note else "")])
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Location of the user's line / the node this one was made of / the name of the transformation that made it."""
+    location: Location | None = None
+    of: object = None
+    by: str = ""
+
+    def derive(self, by):
+        """The origin of something made from this by the transformation `by`."""
+        return Origin(self.location, self.of, by)
+
+
+NOWHERE = Origin()
+
+
+@functools.lru_cache(maxsize=None)
+def is_framework(filename):
+    """True for files of mindlite itself, whose frames stay hidden in errors."""
+    return filename.startswith(_ROOT)
+
+
+_ROOT = __file__[:__file__.rindex("common")]

@@ -1,0 +1,67 @@
+"""What inference knows of a value: the types that stand on every node of a typed graph.
+
+Printed as in docs and errors: `f32[N, C]`, `i32[]`, `int`, `(f32[2], int=3)`.
+"""
+from dataclasses import dataclass
+
+from ..common.dim import product
+
+
+class Abstract:
+    """Base of abstract values."""
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AbstractTensor(Abstract):
+    """A tensor: dtype (DType) and shape (tuple of int or Dim)."""
+    dtype: object
+    shape: tuple
+
+    def __str__(self):
+        return f"{self.dtype.short}[{', '.join(map(str, self.shape))}]"
+
+    @property
+    def ndim(self):
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self):
+        """Number of elements, an int or a Dim."""
+        return product(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class AbstractScalar(Abstract):
+    """A Python number known at run time only: type is bool, int or float. `dim` is its Dim where it is a size."""
+    type: type
+    dim: object = None
+
+    def __str__(self):
+        return self.type.__name__ + (f"={self.dim}" if self.dim is not None else "")
+
+
+@dataclass(frozen=True, slots=True)
+class AbstractTuple(Abstract):
+    """A tuple of known length."""
+    elements: tuple
+
+    def __str__(self):
+        return f"({', '.join(map(str, self.elements))}{',' if len(self.elements) == 1 else ''})"
+
+
+@dataclass(frozen=True, slots=True)
+class AbstractTape(Abstract):
+    """A stack of saved values: `tape_push` and `tape_pop` move tensors and scalars on and off, last in first out."""
+
+    def __str__(self):
+        return "tape"
+
+
+@dataclass(frozen=True, slots=True)
+class AbstractAny(Abstract):
+    """A Python object of which nothing is known until run time (JIT Fallback)."""
+
+    def __str__(self):
+        return "any"

@@ -1,0 +1,141 @@
+"""MindIR: functions as graphs of named values (A-normal form; MindSpore's FuncGraph, CNode, ValueNode, Parameter).
+
+    def f(x, y):                    f(%x: f32[2], %y: f32[2]) {
+        return tanh(x) * y              %1 = tanh(%x) : f32[2]
+                                        %2 = mul(%1, %y) : f32[2]
+                                        return %2
+                                    }
+
+A FuncGraph keeps its CNodes in program order, which is also the order of effects: where MindSpore threads monad
+edges, a pass here keeps effectful nodes in place. Two dialects share these classes:
+
+*syntax*  (made by `parse`): blocks are graphs and phis their parameters, jumps are calls in tail position, closures
+          are graphs with free variables. `mindir/syntax.py` lists its primitives.
+*typed*   (from `infer` on): every node has an abstract; every graph is closed and its output is one `make_tuple`; control
+          flow is `cond`, `while_loop` and `call`, which hold graphs in their attributes.
+"""
+from ..common.location import NOWHERE
+from .abstract import AbstractTuple
+
+
+class AnfNode:
+    """A value in a graph. Fields: abstract (None before inference), origin."""
+    __slots__ = ("abstract", "origin")
+
+    def __init__(self, abstract=None, origin=NOWHERE):
+        self.abstract, self.origin = abstract, origin
+
+    # What operators ask of an array, answered from the abstract, so that rules run on nodes as on Tensors.
+    @property
+    def shape(self):
+        """The sizes, a tuple of int or Dim."""
+        return self.abstract.shape
+
+    @property
+    def dtype(self):
+        """The element type."""
+        return self.abstract.dtype
+
+    @property
+    def ndim(self):
+        """The number of axes."""
+        return len(self.abstract.shape)
+
+    @property
+    def size(self):
+        """The number of elements, an int or a Dim."""
+        return self.abstract.size
+
+    def __bool__(self):
+        raise TypeError("the value of a graph node is known at run time only")
+
+
+class Parameter(AnfNode):
+    """An input of a graph. Fields: graph, name; `default` holds the Tensor of an implicit input (a weight), else None."""
+    __slots__ = ("graph", "name", "default")
+
+    def __init__(self, graph, name, abstract=None, origin=NOWHERE, default=None):
+        super().__init__(abstract, origin)
+        self.graph, self.name, self.default = graph, name, default
+
+    def __repr__(self):
+        return f"%{self.name}"
+
+
+class ValueNode(AnfNode):
+    """A constant. `value` is any Python object; in the typed dialect a NumPy array (abstract: tensor) or a number."""
+    __slots__ = ("value",)
+
+    def __init__(self, value, abstract=None, origin=NOWHERE):
+        super().__init__(abstract, origin)
+        self.value = value
+
+    def __repr__(self):
+        return f"const({self.value!r})"
+
+
+class CNode(AnfNode):
+    """An application: fn is a Primitive or a FuncGraph (or, in syntax, a node), args are nodes, attrs static values."""
+    __slots__ = ("graph", "fn", "args", "attrs")
+
+    def __init__(self, graph, fn, args=(), attrs=None, abstract=None, origin=NOWHERE):
+        super().__init__(abstract, origin)
+        self.graph, self.fn, self.args, self.attrs = graph, fn, tuple(args), attrs or {}
+
+    def __repr__(self):
+        return f"%{getattr(self.fn, 'name', self.fn)}@{id(self) & 0xffff:x}"
+
+
+class FuncGraph:
+    """A function: name, parameters, nodes (CNodes in program order), output (a node), origin.
+
+    kind      : "function", or "block" for a part of a function between jumps (syntax dialect)
+    parent    : the graph whose values this one may use freely (syntax dialect), else None
+    transforms: cache of what was derived from the graph, by transformation name
+    """
+
+    def __init__(self, name, origin=NOWHERE, kind="function", parent=None):
+        self.name, self.origin, self.kind, self.parent = name, origin, kind, parent
+        self.parameters, self.nodes, self.output = [], [], None
+        self.transforms = {}
+
+    def __repr__(self):
+        return f"<FuncGraph {self.name}>"
+
+    def add_parameter(self, name, abstract=None, origin=NOWHERE, default=None):
+        """Append a Parameter and return it."""
+        parameter = Parameter(self, name, abstract, origin, default)
+        self.parameters.append(parameter)
+        return parameter
+
+    def add(self, fn, *args, origin=NOWHERE, abstract=None, **attrs):
+        """Append a CNode and return it."""
+        node = CNode(self, fn, args, attrs, abstract, origin)
+        self.nodes.append(node)
+        return node
+
+    @property
+    def outputs(self):
+        """The results of a typed graph, a tuple of nodes: the arguments of its output's make_tuple."""
+        return self.output.args
+
+    def set_outputs(self, nodes, make_tuple):
+        """Make `nodes` the results of a typed graph. The make_tuple is the output alone, it does not stand in `nodes`."""
+        self.output = CNode(self, make_tuple, nodes, {}, AbstractTuple(tuple(n.abstract for n in nodes)))
+
+    def subgraphs(self):
+        """The graphs that this one's nodes hold: as fn, as an attribute, or (syntax) as a constant argument."""
+        for node in self.nodes + ([self.output] if isinstance(self.output, CNode) else []):
+            for value in (node.fn, *node.attrs.values(), *(a.value for a in node.args if isinstance(a, ValueNode))):
+                if isinstance(value, FuncGraph):
+                    yield value
+
+    def reachable(self):
+        """This graph and all below it, each once, callers before callees."""
+        seen, todo = {}, [self]
+        while todo:
+            graph = todo.pop()
+            if id(graph) not in seen:
+                seen[id(graph)] = graph
+                todo.extend(reversed(list(graph.subgraphs())))
+        return list(seen.values())

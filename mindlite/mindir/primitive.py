@@ -1,0 +1,177 @@
+"""Primitives and the tables of their rules: one door, many interpreters.
+
+An operator is a name; what it means depends on who is asking. `primitive(*args, **attrs)` hands itself to the
+interpreter on top of the stack: NumPy numbers (eager), graph nodes (infer, ad, vmap), batched values. A new
+transformation is one new RuleTable plus rows in it (the design of JAX's autodidax).
+"""
+import contextlib
+import inspect
+import threading
+
+from ..common.errors import ArgumentError, InternalError
+
+
+class Primitive:
+    """An operator: name, signature, traits, doc.
+
+    inputs : names of the positional parameters, the arrays; a name that starts with * takes any number
+    attrs  : {name: default} of the keyword-only parameters, static values
+    traits : words such as "elementwise", "effect", "random", "reduction", "view", "composite"
+    prepare: optional function (args, attrs) -> (args, attrs) that brings what the user wrote to the primitive's form
+             (axis numbers counted from the front, dtypes promoted, Python numbers made arrays)
+    """
+
+    def __init__(self, name, signature, *, traits=(), doc="", prepare=None, origin=None):
+        self.name, self.signature, self.traits, self.__doc__ = name, signature, frozenset(traits), doc
+        self.inputs = tuple(("*" if p.kind is p.VAR_POSITIONAL else "") + p.name
+                            for p in signature.parameters.values() if p.kind is not p.KEYWORD_ONLY)
+        self.attrs = {p.name: p.default for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY}
+        self.prepare, self.origin = prepare, origin
+        self.variadic = any(name.startswith("*") for name in self.inputs)
+
+    def __repr__(self):
+        return f"<Primitive {self.name}>"
+
+    def __reduce__(self):
+        return (find_primitive, (self.name,))
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __call__(self, *args, **attrs):
+        if attrs.keys() != self.attrs.keys() or (len(args) != len(self.inputs) and not self.variadic):
+            args, attrs = self._fill(args, attrs)
+        if self.prepare is not None:
+            args, attrs = self.prepare(args, attrs)
+        return bind(self, args, attrs)
+
+    def _fill(self, args, attrs):
+        """Bring a call to the form: all inputs positional, all attributes by keyword."""
+        args = list(args)
+        n = len(self.inputs)
+        if self.variadic:
+            extra = []
+        else:
+            args, extra = args[:n], args[n:]                # attributes may be given by position, as in MindSpore
+            for name in self.inputs[len(args):]:
+                if name not in attrs:
+                    raise ArgumentError(f"{self.name}: the argument {name!r} is missing", hint=f"{self.name}{self.signature}")
+                args.append(attrs.pop(name))
+        if len(extra) > len(self.attrs):
+            raise ArgumentError(f"{self.name}: takes at most {n + len(self.attrs)} arguments, {n + len(extra)} were given",
+                                hint=f"{self.name}{self.signature}")
+        for name, value in zip(self.attrs, extra):
+            if name in attrs:
+                raise ArgumentError(f"{self.name}: the argument {name!r} is given twice")
+            attrs[name] = value
+        for name in attrs:
+            if name not in self.attrs:
+                raise ArgumentError(f"{self.name}: no argument is named {name!r}", hint=f"{self.name}{self.signature}")
+        for name, default in self.attrs.items():
+            if name not in attrs:
+                if default is inspect.Parameter.empty:
+                    raise ArgumentError(f"{self.name}: the argument {name!r} is missing", hint=f"{self.name}{self.signature}")
+                attrs[name] = default
+        return tuple(args), attrs
+
+
+PRIMITIVES = {}
+
+
+def find_primitive(name):
+    """The Primitive of that name; KeyError if there is none."""
+    return PRIMITIVES[name]
+
+
+def primitive(function=None, *, traits=(), prepare=None, name=None):
+    """Make a Primitive of a function whose signature and docstring declare it; its body is not used."""
+    if function is None:
+        return lambda f: primitive(f, traits=traits, prepare=prepare, name=name)
+    made = Primitive(name or function.__name__, inspect.signature(function), traits=traits,
+                     doc=inspect.getdoc(function) or "", prepare=prepare,
+                     origin=(function.__code__.co_filename, function.__code__.co_firstlineno))
+    if made.name in PRIMITIVES:
+        raise InternalError(f"two primitives are named {made.name!r}: {PRIMITIVES[made.name].origin} and {made.origin}")
+    PRIMITIVES[made.name] = made
+    return made
+
+
+class RuleTable:
+    """One kind of rule for every operator: table[primitive] = function; used as a decorator, `@bprop_rule(tanh)`."""
+
+    def __init__(self, kind, doc):
+        self.kind, self.doc, self.rules = kind, doc, {}
+        TABLES[kind] = self
+
+    def __call__(self, *primitives):
+        def register(rule):
+            for prim in primitives:
+                if prim in self.rules:
+                    raise InternalError(f"{prim.name} has two {self.kind} rules")
+                self.rules[prim] = rule
+            return rule
+        return register
+
+    def __contains__(self, prim):
+        return prim in self.rules
+
+    def __getitem__(self, prim):
+        return self.rules[prim]
+
+    def get(self, prim, default=None):
+        """The rule, or `default`."""
+        return self.rules.get(prim, default)
+
+
+TABLES = {}
+infer_rule = RuleTable("infer", "(*abstracts, **attrs) -> abstract: the only shape rule")
+eval_rule = RuleTable("eval", "(*ndarrays, **attrs) -> ndarray or tuple: the meaning, in NumPy")
+bprop_rule = RuleTable("bprop", "(*args, out, dout, **attrs) -> gradient or tuple of them, None for none")
+jvp_rule = RuleTable("jvp", "(primals, tangents, out, **attrs) -> tangent of out; a tangent may be None (zero)")
+vmap_rule = RuleTable("vmap", "(args, dims, size, **attrs) -> (out, out_dim); a dim is an axis or None")
+sbp_rule_table = RuleTable("sbp", "an SbpRule: the index string and its linear and reduction facts")
+expand_rule = RuleTable("expand", "(*args, **attrs) -> the same value in smaller operators")
+kernel_rule = RuleTable("kernel", "(*operands, out, **attrs) -> function of out's indices giving a scalar expression")
+cost_rule = RuleTable("cost", "(*abstracts, out, **attrs) -> floating-point operations, an int or Dim")
+
+
+class _Stack(threading.local):
+    def __init__(self):
+        self.interpreters = []
+
+
+_stack = _Stack()
+_base = []                                   # the eager interpreter: pynative's, or ops' plain NumPy below it
+
+
+def bind(prim, args, attrs):
+    """Let the interpreter on top give `prim` its meaning."""
+    stack = _stack.interpreters
+    return (stack[-1] if stack else _base[-1]).bind(prim, args, attrs)
+
+
+def set_base_interpreter(interpreter):
+    """Make `interpreter` the one that answers when no other is pushed (eager mode)."""
+    _base.append(interpreter)
+
+
+def current_interpreter():
+    """The interpreter on top."""
+    return _stack.interpreters[-1] if _stack.interpreters else _base[-1]
+
+
+@contextlib.contextmanager
+def interpreting(interpreter):
+    """Push `interpreter` for the `with` block, in this thread."""
+    _stack.interpreters.append(interpreter)
+    try:
+        yield interpreter
+    finally:
+        _stack.interpreters.pop()
+
+
+@contextlib.contextmanager
+def eager():
+    """Run the `with` block eagerly, whatever is being traced."""
+    with interpreting(_base[-1]):
+        yield

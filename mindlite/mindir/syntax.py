@@ -1,0 +1,85 @@
+"""Primitives of the syntax dialect: what `parse` writes and `infer` executes. Names are Python's own words.
+
+They are not operators: they take and give any Python value, have no rules, and none is left after inference.
+"""
+
+
+class Syntax:
+    """A construct of Python. Fields: name, doc."""
+    __slots__ = ("name", "__doc__")
+
+    def __init__(self, name, doc):
+        self.name, self.__doc__ = name, doc
+        ALL[name] = self
+
+    def __repr__(self):
+        return f"<Syntax {self.name}>"
+
+
+class Undefined:
+    """The value of a variable that is not assigned on some path; using it raises NameError as Python does."""
+    __slots__ = ("name",)
+
+    def __init__(self, name):
+        self.name = name
+
+    def __repr__(self):
+        return f"undefined({self.name})"
+
+    def __eq__(self, other):
+        return isinstance(other, Undefined) and other.name == self.name
+
+    def __hash__(self):
+        return hash(("undefined", self.name))
+
+
+ALL = {}
+
+# terminators
+return_ = Syntax("return", "(value)")
+switch = Syntax("switch", "(condition; true=block, false=block, join=block or None)")
+raise_ = Syntax("raise", "(), (exception) or (exception, cause)")
+
+# names
+load_global = Syntax("load_global", "(; name) a global of the function's module, or a builtin")
+load_closure = Syntax("load_closure", "(; name) a closure cell of the outermost function")
+store_global = Syntax("store_global", "(value; name)")
+cell_new = Syntax("cell_new", "(value; name) a box for a variable that an inner function captures and that changes later")
+cell_get = Syntax("cell_get", "(cell; name)")
+cell_set = Syntax("cell_set", "(cell, value; name)")
+import_module = Syntax("import_module", "(; name, level, attribute) `import name` or, with attribute, `from name import attribute`")
+
+# objects
+load_attr = Syntax("load_attr", "(object; name)")
+store_attr = Syntax("store_attr", "(object, value; name)")
+delete_attr = Syntax("delete_attr", "(object; name)")
+load_item = Syntax("load_item", "(object, index)")
+store_item = Syntax("store_item", "(object, index, value)")
+delete_item = Syntax("delete_item", "(object, index)")
+
+# expressions
+unary = Syntax("unary", "(x; op) op in - + ~ not")
+binary = Syntax("binary", "(a, b; op) op in + - * / // % ** @ << >> & | ^")
+inplace = Syntax("inplace", "(a, b; op) the augmented assignment's operator; the result is assigned back")
+compare = Syntax("compare", "(a, b; op) op in < <= > >= == != is 'is not' in 'not in'")
+call = Syntax("call", "(fn, *args; layout) layout: a string per argument: '' positional, '*', '**', or the keyword's name")
+make_function = Syntax("make_function", "(*defaults; graph, signature) signature: inspect.Signature, a default is its number in args")
+make_tuple = Syntax("make_tuple", "(*elements; stars) stars: numbers of the elements that are unpacked")
+make_list = Syntax("make_list", "(*elements; stars)")
+make_set = Syntax("make_set", "(*elements; stars)")
+make_dict = Syntax("make_dict", "(key, value, ...) a key that is ValueNode(DICT_STAR) unpacks its value")
+make_slice = Syntax("make_slice", "(start, stop, step)")
+format_value = Syntax("format_value", "(value, spec; conversion) conversion: '', 's', 'r', 'a'")
+join_str = Syntax("join_str", "(*parts)")
+unpack = Syntax("unpack", "(value; before, star, after) the items as one tuple; with star, item `before` is a list")
+
+# loops: it = get_iter(x); header(i, ...): switch(iter_more(it, i)); body: target = iter_item(it, i); ... jump header(iter_step(i), ...)
+get_iter = Syntax("get_iter", "(iterable)")
+iter_more = Syntax("iter_more", "(iterator, i)")
+iter_item = Syntax("iter_item", "(iterator, i)")
+iter_step = Syntax("iter_step", "(i) i + 1")
+
+# JIT Fallback
+interpret = Syntax("interpret", "(*reads; source, reads, writes, reason) run the statement in Python; the values of `writes` as a tuple")
+
+DICT_STAR = object()
