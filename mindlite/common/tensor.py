@@ -1,0 +1,290 @@
+"""Tensor and Parameter: an array with a dtype. Operators and methods are attached by `ops.methods`, one floor up."""
+import itertools
+
+import numpy as np
+
+from . import dtype as dt
+from .dim import Symbol
+from .errors import ArgumentError, DTypeError, ShapeError
+
+
+class Tensor:
+    """An array of one element type.
+
+    input_data : array, number, nested list, or Tensor; Python floats become float32, ints int64
+    dtype      : element type; the data's own by default
+    shape, init: with `init` (an Initializer) the data is made at `init_data()`; without data, `shape` may hold None for
+                 sizes that are known at run time (Cell.set_inputs)
+    raises     : DTypeError for what is no number, ShapeError for ragged lists
+    """
+    __slots__ = ("array", "tape", "_shape", "init", "placement", "sbp", "__weakref__", "__dict__")
+
+    def __init__(self, input_data=None, dtype=None, shape=None, init=None):
+        self.tape = self.init = self._shape = None
+        if input_data is None and shape is not None:
+            shape = (shape,) if isinstance(shape, (int, Symbol)) else tuple(shape)
+            wanted = dt.dtype(dtype) if dtype is not None else dt.float32
+            if init is None or any(not isinstance(s, int) for s in shape):
+                self._shape, self.array = shape, np.empty((0,), wanted.numpy)
+            else:
+                self.init, self._shape, self.array = init, shape, np.empty((0,), wanted.numpy)
+            return
+        self.array = as_array(input_data, dtype)
+
+    @classmethod
+    def wrap(cls, array):
+        """A Tensor around an ndarray, without a copy and without a check."""
+        self = _new(Tensor)
+        self.array = array
+        self.tape = self.init = self._shape = None
+        return self
+
+    @staticmethod
+    def from_numpy(array):
+        """A Tensor that shares the memory of `array`, a contiguous ndarray."""
+        if not isinstance(array, np.ndarray):
+            raise ArgumentError(f"from_numpy takes a numpy.ndarray, not {type(array).__name__}")
+        return Tensor.wrap(array if array.flags.c_contiguous else np.ascontiguousarray(array))
+
+    @property
+    def shape(self):
+        """The sizes, a tuple of int (None or Symbol where a placeholder leaves them open)."""
+        return self.array.shape if self._shape is None else self._shape
+
+    @property
+    def dtype(self):
+        """The element type, a DType."""
+        return _BY_NUMPY[self.array.dtype]
+
+    @property
+    def ndim(self):
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self):
+        """Number of elements."""
+        return self.array.size
+
+    @property
+    def itemsize(self):
+        """Bytes of one element."""
+        return self.array.itemsize
+
+    @property
+    def nbytes(self):
+        """Bytes of all elements."""
+        return self.array.nbytes
+
+    @property
+    def strides(self):
+        """Bytes from one element to the next, by axis."""
+        return self.array.strides
+
+    @property
+    def has_init(self):
+        """True while the data is still to be made by `init_data`."""
+        return self.init is not None
+
+    def init_data(self):
+        """Make the data that `init` promises; returns self."""
+        if self.init is not None:
+            array = np.empty(self._shape, self.array.dtype)
+            self.init(array)
+            self.array, self._shape, self.init = array, None, None
+        return self
+
+    def asnumpy(self):
+        """The data as an ndarray that shares memory with the Tensor."""
+        return self.array
+
+    def numpy(self):
+        """The same as `asnumpy`."""
+        return self.array
+
+    def __array__(self, dtype=None, copy=None):
+        array = self.array if dtype is None else self.array.astype(dtype)
+        return array.copy() if copy else array
+
+    def tolist(self):
+        """The data as nested Python lists, or a number."""
+        return self.array.tolist()
+
+    def item(self, *index):
+        """The one element (or the element at `index`) as a Python number."""
+        if not index and self.array.size != 1:
+            raise ArgumentError(f"item() wants a Tensor of one element, this has shape {self.shape}")
+        return self.array.item(*index)
+
+    def __bool__(self):
+        if self.array.size != 1:
+            raise ShapeError("the truth value of a Tensor with several elements is ambiguous",
+                             note=f"{self.dtype.short}{list(self.shape)}", hint="use x.any() or x.all()")
+        return bool(self.array)
+
+    def __int__(self):
+        return int(self.item())
+
+    def __float__(self):
+        return float(self.item())
+
+    def __complex__(self):
+        return complex(self.item())
+
+    def __index__(self):
+        if self.dtype.kind not in "iub":
+            raise DTypeError(f"only an integer Tensor is an index, this is {self.dtype.name}")
+        return int(self.item())
+
+    def __len__(self):
+        if not self.shape:
+            raise ArgumentError("a Tensor without axes has no len()")
+        return self.shape[0]
+
+    def __hash__(self):
+        return id(self)
+
+    def __repr__(self):
+        if self._shape is not None:
+            return f"Tensor(shape={list(self._shape)}, dtype={self.dtype!r})"
+        text = np.array2string(self.array, separator=", ", prefix=" ")
+        return f"Tensor(shape={list(self.shape)}, dtype={self.dtype!r}, value=\n{text})" if self.shape else \
+            f"Tensor(shape=[], dtype={self.dtype!r}, value= {text})"
+
+    def __str__(self):
+        return str(self.array) if self._shape is None else repr(self)
+
+    def __format__(self, spec):
+        return format(self.item(), spec) if spec and self.array.size == 1 else format(str(self), spec)
+
+    def __deepcopy__(self, memo):
+        made = _new(type(self))
+        made.__dict__.update(self.__dict__)
+        made.array, made.tape, made.init, made._shape = self.array.copy(), None, self.init, self._shape
+        return made
+
+    def __getstate__(self):
+        return {"array": self.init_data().array, **self.__dict__}
+
+    def __setstate__(self, state):
+        self.array = state.pop("array")
+        self.tape = self.init = self._shape = None
+        self.__dict__.update(state)
+
+
+_new = Tensor.__new__
+_BY_NUMPY = {d.numpy: d for d in dt.ALL}
+
+
+def as_array(data, dtype=None):
+    """`data` as a contiguous ndarray of `dtype` (None: its own, Python floats as float32); a new array unless it fits."""
+    wanted = None if dtype is None else dt.dtype(dtype).numpy
+    if isinstance(data, Tensor):
+        return np.array(data.init_data().array, wanted)
+    if isinstance(data, (np.ndarray, np.generic)):
+        array = np.array(data, wanted, order="C")
+    else:
+        if isinstance(data, (list, tuple)):
+            data = _plain(data)
+        try:
+            array = np.array(data)
+        except ValueError as error:
+            raise ShapeError("a Tensor cannot be made of nested lists of different lengths") from error
+        if wanted is None and array.dtype == np.float64 and not _holds_float64(data):
+            wanted = np.float32
+        elif wanted is None and array.dtype == np.complex128 and not _holds_float64(data):
+            wanted = np.complex64
+        if wanted is not None and array.dtype.kind in "biufc":
+            array = array.astype(wanted)
+    if array.dtype not in _BY_NUMPY:
+        raise DTypeError(f"a Tensor cannot hold {type(data).__name__} data of type {array.dtype}",
+                         hint="give numbers, a numpy.ndarray of numbers, or a Tensor")
+    return array
+
+
+def _plain(data):
+    return [_plain(x) if isinstance(x, (list, tuple)) else x.array if isinstance(x, Tensor) else x for x in data]
+
+
+def _holds_float64(data):
+    if isinstance(data, (list, tuple)):
+        return any(_holds_float64(x) for x in data)
+    return isinstance(data, (np.ndarray, np.generic)) and data.dtype in (np.float64, np.complex128)
+
+
+_numbers = itertools.count()
+
+
+class Parameter(Tensor):
+    """A Tensor that is trained: name, requires_grad, layerwise_parallel, parallel_optimizer.
+
+    default_input : array, number, Tensor or Initializer-made Tensor
+    name          : "Parameter" by default; a Cell gives the dotted path of the attribute
+    """
+    __slots__ = ()
+
+    def __init__(self, default_input, name=None, requires_grad=True, layerwise_parallel=False, parallel_optimizer=True,
+                 storage_format=""):
+        self.tape = self.init = self._shape = None
+        if isinstance(default_input, Tensor):
+            default_input.init_data()
+        self.array = as_array(default_input)
+        self.name = name if name is not None else "Parameter"
+        self.requires_grad = requires_grad
+        self.layerwise_parallel, self.parallel_optimizer = layerwise_parallel, parallel_optimizer
+        self.storage_format = storage_format
+        self.key = next(_numbers)
+
+    def set_data(self, data, slice_shape=False):
+        """Take over the values of `data`, cast to this dtype; its shape must be this shape unless `slice_shape`."""
+        array = as_array(data, self.dtype)
+        if array.shape != self.array.shape:
+            if not slice_shape:
+                raise ShapeError(f"Parameter {self.name!r} has shape {self.shape}, the new data has {array.shape}")
+            self.array = array
+        else:
+            self.array[...] = array
+        return self
+
+    def value(self):
+        """The Parameter's Tensor, sharing its memory."""
+        return Tensor.wrap(self.array)
+
+    @property
+    def data(self):
+        """This Parameter."""
+        return self
+
+    def clone(self, init="same"):
+        """A Parameter of its own with the same values, or with `init`: "zeros", "ones" or a number."""
+        array = {"zeros": 0, "ones": 1}.get(init, init) if init != "same" else None
+        made = Parameter(self.array.copy() if array is None else np.full_like(self.array, array), self.name,
+                         self.requires_grad, self.layerwise_parallel, self.parallel_optimizer)
+        return made
+
+    def __repr__(self):
+        return f"Parameter (name={self.name}, shape={self.shape}, dtype={self.dtype!r}, requires_grad={self.requires_grad})"
+
+    __str__ = __repr__
+
+
+class ParameterTuple(tuple):
+    """A tuple of Parameters, as `grad` takes for weights."""
+
+    def __new__(cls, iterable):
+        items = tuple(iterable)
+        for item in items:
+            if not isinstance(item, Parameter):
+                raise ArgumentError(f"a ParameterTuple holds Parameters, not {type(item).__name__}")
+        return super().__new__(cls, items)
+
+    def clone(self, prefix="", init="same"):
+        """Clones of all, their names after `prefix.`"""
+        made = []
+        for item in self:
+            copy = item.clone(init)
+            copy.name = f"{prefix}.{copy.name}" if prefix else copy.name
+            made.append(copy)
+        return ParameterTuple(made)
+
+

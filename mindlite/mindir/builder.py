@@ -1,0 +1,74 @@
+"""The interpreter that writes graphs: under it, calling an operator appends a typed node.
+
+    with building(graph, origin):            rules are ordinary Python over ops; here they emit nodes
+        graph.set_outputs([tanh(x) * y], make_tuple)
+"""
+import contextlib
+
+import numpy as np
+
+from ..common import dtype as dt
+from ..common.dim import Dim
+from ..common.errors import ArgumentError, MindliteError
+from ..common.location import NOWHERE, Origin
+from ..common.tensor import Tensor
+from .abstract import AbstractScalar, AbstractTensor, AbstractTuple
+from .control import tuple_getitem
+from .graph import AnfNode, ValueNode
+from .primitive import infer_rule, interpreting
+
+
+class Builder:
+    """Appends what is bound to `graph`; every new node has `origin`, derived by the transformation `by`."""
+
+    def __init__(self, graph, origin=NOWHERE, by=""):
+        self.graph, self.origin, self.by = graph, origin, by
+
+    def bind(self, prim, args, attrs):
+        """Append prim(*args, **attrs), typed; several results come back as a tuple of nodes."""
+        nodes = tuple([self.lift(arg) for arg in args])
+        try:
+            abstract = infer_rule[prim](*[node.abstract for node in nodes], **attrs)
+        except MindliteError as error:
+            raise error.at(self.origin.location)
+        node = self.graph.add(prim, *nodes, origin=self.origin, abstract=abstract, **attrs)
+        if isinstance(abstract, AbstractTuple):
+            return tuple([self.graph.add(tuple_getitem, node, index=i, origin=self.origin, abstract=element)
+                          for i, element in enumerate(abstract.elements)])
+        return node
+
+    def lift(self, value):
+        """The node of a value: nodes as they are, arrays and numbers as constants."""
+        if isinstance(value, AnfNode):
+            return value
+        return constant(value)
+
+    @contextlib.contextmanager
+    def at(self, origin):
+        """Give nodes made inside the block this origin."""
+        before, self.origin = self.origin, origin.derive(self.by) if self.by else origin
+        try:
+            yield self
+        finally:
+            self.origin = before
+
+
+def constant(value):
+    """The ValueNode of an array, Tensor or Python number."""
+    if isinstance(value, Tensor):
+        value = value.array
+    if isinstance(value, (np.ndarray, np.generic)):
+        array = np.asarray(value)
+        return ValueNode(array, AbstractTensor(dt.dtype(array.dtype), array.shape))
+    if isinstance(value, (bool, int, float)):
+        return ValueNode(value, AbstractScalar(type(value), value if type(value) is int else None))
+    if isinstance(value, Dim):
+        return ValueNode(value, AbstractScalar(int, value))
+    raise ArgumentError(f"an operator cannot take {type(value).__name__}", note=repr(value)[:80])
+
+
+@contextlib.contextmanager
+def building(graph, origin=NOWHERE, by=""):
+    """Operators called inside the block append nodes to `graph`; yields the Builder."""
+    with interpreting(Builder(graph, origin if not by else Origin(origin.location, origin.of, by), by)) as builder:
+        yield builder

@@ -1,0 +1,49 @@
+"""Facts about sizes that inference needs and cannot prove: collected, and checked before any kernel runs.
+
+    broadcasting f32[N] with f32[M] assumes N == M; a call where it does not hold is compiled anew for its own sizes
+"""
+import contextlib
+import threading
+from dataclasses import dataclass
+
+from ..common.dim import compare
+from ..common.errors import ShapeError
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """left `op` right must hold; `error` is raised, placed at `location`, if it does not."""
+    op: str
+    left: object
+    right: object
+    error: object
+    location: object = None
+
+
+class _Collectors(threading.local):
+    def __init__(self):
+        self.stack = []
+
+
+_collectors = _Collectors()
+
+
+@contextlib.contextmanager
+def collecting():
+    """Yield the list to which unproven requirements inside the block are added."""
+    _collectors.stack.append([])
+    try:
+        yield _collectors.stack[-1]
+    finally:
+        _collectors.stack.pop()
+
+
+def require(op, left, right, make_error):
+    """Demand `left op right` of ints or Dims: raise `make_error()` where it is false, remember it where it is open."""
+    known = compare(op, left, right)
+    if known is False:
+        raise make_error()
+    if known is None:
+        if not _collectors.stack:
+            raise ShapeError(f"cannot show that {left} {op} {right}")
+        _collectors.stack[-1].append(Constraint(op, left, right, make_error()))

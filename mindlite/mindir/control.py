@@ -1,0 +1,81 @@
+"""Primitives of the graph itself: tuples, control flow, transformation markers, tapes. Their rules are in `infer`, `ad`, `compile`.
+
+    cond(pred, *operands, true=g, false=h)                 (..) the results of g or h
+    while_loop(*state, *invariants, cond=c, body=b, invariants=k)     s = state; while c(*s, *inv): s = b(*s, *inv); (..) s
+    call(*operands, graph=g)                               (..) recursion
+"""
+import inspect
+
+from .primitive import Primitive, PRIMITIVES, infer_rule
+from .abstract import AbstractScalar, AbstractTape, AbstractTuple
+
+
+def _control(name, signature, doc, traits=("control",)):
+    made = Primitive(name, inspect.signature(signature), traits=traits, doc=doc)
+    PRIMITIVES[name] = made
+    return made
+
+
+make_tuple = _control("make_tuple", lambda *elements: 0, "A tuple of values.")
+tuple_getitem = _control("tuple_getitem", lambda x, *, index: 0, "Element `index` of a node with several results.")
+cond = _control("cond", lambda pred, *operands, true, false: 0, "true(*operands) if pred else false(*operands); a tuple.")
+while_loop = _control("while_loop", lambda *operands, cond, body, invariants: 0,
+                      "The state after the loop; the last `invariants` operands are passed to both graphs unchanged.")
+call = _control("call", lambda *operands, graph: 0, "graph(*operands), not inlined: recursion; a tuple.")
+J = _control("J", lambda *operands, graph, wrt, mode: 0, "Marker: a derivative of `graph`, made by ad. mode says which.")
+Vmap = _control("Vmap", lambda *operands, graph, in_axes, out_axes, size: 0, "Marker: graph mapped over an axis, made by vmap.")
+tape_new = _control("tape_new", lambda: 0, "An empty tape.", ("control", "tape"))
+tape_push = _control("tape_push", lambda tape, *values: 0, "The tape with the values on top.", ("control", "tape"))
+tape_pop = _control("tape_pop", lambda tape, *, abstracts: 0,
+                    "(tape without its top, *values): what the last push put there; abstracts are theirs.", ("control", "tape"))
+undefined = _control("undefined", lambda *, abstract: 0, "A value that is never used: the other side of a branch that leaves.")
+
+
+@infer_rule(make_tuple)
+def make_tuple_infer(*elements):
+    return AbstractTuple(tuple(elements))
+
+
+@infer_rule(tuple_getitem)
+def tuple_getitem_infer(x, *, index):
+    return x.elements[index]
+
+
+@infer_rule(cond)
+def cond_infer(pred, *operands, true, false):
+    return true.output.abstract
+
+
+@infer_rule(while_loop)
+def while_loop_infer(*operands, cond, body, invariants):
+    return body.output.abstract
+
+
+@infer_rule(call)
+def call_infer(*operands, graph):
+    return graph.output.abstract
+
+
+@infer_rule(tape_new)
+def tape_new_infer():
+    return AbstractTape()
+
+
+@infer_rule(tape_push)
+def tape_push_infer(tape, *values):
+    return AbstractTape()
+
+
+@infer_rule(tape_pop)
+def tape_pop_infer(tape, *, abstracts):
+    return AbstractTuple((AbstractTape(),) + tuple(abstracts))
+
+
+@infer_rule(undefined)
+def undefined_infer(*, abstract):
+    return abstract
+
+
+def is_bool_scalar(abstract):
+    """True for the abstract of a Python bool known at run time."""
+    return isinstance(abstract, AbstractScalar) and abstract.type is bool

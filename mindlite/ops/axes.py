@@ -1,0 +1,118 @@
+"""Shapes and axes: broadcasting, axis numbers, sizes given by the user. No operators here."""
+from ..common.dim import Dim, product
+from ..common.errors import ArgumentError, ShapeError, ValueRangeError
+from ..mindir.abstract import AbstractScalar
+from ..mindir.constraints import require
+from ..mindir.graph import AnfNode, ValueNode
+
+def broadcast_shapes(name, *shapes):
+    """The shape that NumPy's broadcasting gives; sizes that may differ are required to be equal.
+
+    raises : ShapeError naming the operator
+    """
+    rank = max(map(len, shapes))
+    out = []
+    for axis in range(-rank, 0):
+        size = 1
+        for shape in shapes:
+            if len(shape) < -axis or shape[axis] == size or (isinstance(shape[axis], int) and shape[axis] == 1):
+                continue
+            if isinstance(size, int) and size == 1:
+                size = shape[axis]
+                continue
+            require("==", size, shape[axis], lambda a=size, b=shape[axis]: ShapeError(
+                f"{name}: the shapes do not broadcast",
+                note=" and ".join(f"[{', '.join(map(str, s))}]" for s in shapes) + f"; {a} != {b}"))
+            size = size if isinstance(size, int) else shape[axis]
+        out.append(size)
+    return tuple(out)
+
+
+def normal_axis(name, axis, ndim):
+    """`axis` counted from the front. raises : ValueRangeError outside [-ndim, ndim)."""
+    if isinstance(axis, (bool, float)) or not hasattr(axis, "__index__"):
+        raise ArgumentError(f"{name}: axis is an int, not {type(axis).__name__}")
+    axis = axis.__index__()
+    if not -max(ndim, 1) <= axis < max(ndim, 1):
+        raise ValueRangeError(f"{name}: axis {axis} is outside a tensor of {ndim} axes",
+                              hint=f"axis is in [{-ndim}, {ndim})")
+    return axis + ndim if axis < 0 else axis
+
+
+def normal_axes(name, axis, ndim):
+    """A tuple of axes counted from the front, sorted; None and () mean all."""
+    if axis is None or (isinstance(axis, (tuple, list)) and len(axis) == 0):
+        return tuple(range(ndim))
+    axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    axes = tuple(sorted(normal_axis(name, a, ndim) for a in axes))
+    if len(set(axes)) != len(axes):
+        raise ValueRangeError(f"{name}: an axis is named twice in {axis}")
+    return axes
+
+
+def as_size(name, value):
+    """A size, index or count given by the user as int or Dim: ints, Dims, NumPy integers, Tensors and nodes that are known.
+
+    raises : ArgumentError for anything else
+    """
+    if isinstance(value, Dim) or type(value) is int:
+        return value
+    if isinstance(value, AnfNode) and isinstance(value.abstract, AbstractScalar):
+        known = value.value if isinstance(value, ValueNode) else value.abstract.dim
+        if known is not None:
+            return known
+    if not isinstance(value, (bool, AnfNode)) and hasattr(value, "__index__"):
+        return value.__index__()
+    raise ArgumentError(f"{name}: a size is an int, not {type(value).__name__}", note=repr(value)[:80])
+
+
+def as_shape(name, shape):
+    """A shape given by the user (an int, a tuple or list, a one-axis integer Tensor) as a tuple of int or Dim."""
+    if hasattr(shape, "tolist"):
+        shape = shape.tolist()
+    if not isinstance(shape, (tuple, list)):
+        shape = (shape,)
+    return tuple(as_size(name, size) for size in shape)
+
+
+def fill_in(name, shape, size):
+    """`shape` with its one -1 replaced by what `size` elements leave.
+
+    raises : ShapeError where that is no whole number, or more than one size is -1
+    """
+    open_axes = [i for i, s in enumerate(shape) if isinstance(s, int) and s == -1]
+    if len(open_axes) > 1:
+        raise ShapeError(f"{name}: only one size may be -1", note=str(shape))
+    if any(isinstance(s, int) and s < -1 for s in shape):
+        raise ShapeError(f"{name}: a size is negative", note=str(shape))
+    if open_axes:
+        known = product(s for i, s in enumerate(shape) if i != open_axes[0])
+        if isinstance(known, int) and (known == 0 or (isinstance(size, int) and size % known)):
+            raise ShapeError(f"{name}: {size} elements do not fit the shape {list(shape)}")
+        shape = tuple(size // known if i == open_axes[0] else s for i, s in enumerate(shape))
+    return shape
+
+
+# ---------------------------------------------------------------- index arithmetic for kernel rules
+
+def broadcast_index(x, index):
+    """The index of operand `x` for an element of an output that x was broadcast to: size-1 axes read 0."""
+    lead = len(index) - len(x.shape)
+    return tuple(0 if isinstance(s, int) and s == 1 else i for s, i in zip(x.shape, index[lead:]))
+
+
+def flatten_index(index, shape):
+    """The row-major number of the element at `index`."""
+    flat = 0
+    for i, size in zip(index, shape):
+        flat = flat * size + i
+    return flat
+
+
+def unflatten_index(flat, shape):
+    """The index of the element whose row-major number is `flat`."""
+    index = []
+    for size in reversed(shape[1:]):
+        index.append(flat % size)
+        flat = flat // size
+    return (flat, *reversed(index)) if shape else ()

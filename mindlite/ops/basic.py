@@ -1,0 +1,369 @@
+"""The operators that all other declarations lean on: cast, reshape, transpose, broadcast_to, reduce_sum, scalar_to_tensor.
+
+They are linear and move or add elements, so that each one's gradient is another of them.
+"""
+import numpy as np
+
+from ..common import dtype as dt
+from ..common.dim import compare
+from ..common.errors import ArgumentError, ShapeError
+from ..mindir.abstract import AbstractScalar, AbstractTensor
+from ..mindir.constraints import require
+from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
+from ..mindir.scalar import cast as cast_scalar, reduce
+from .axes import (as_shape, broadcast_index, fill_in, flatten_index, normal_axes, normal_axis, unflatten_index)
+
+
+# ---------------------------------------------------------------- cast
+
+def _cast_prepare(args, attrs):
+    return args, {"dtype": dt.dtype(attrs["dtype"])}
+
+
+@primitive(prepare=_cast_prepare, traits={"elementwise"})
+def cast(x, *, dtype):
+    """Each element converted to `dtype`, as C converts: floats to integers are cut towards zero.
+
+    x : any dtype; out : like x, of `dtype`
+    """
+
+
+@infer_rule(cast)
+def cast_infer(x, *, dtype):
+    return AbstractTensor(dtype, x.shape)
+
+
+@eval_rule(cast)
+def cast_eval(x, *, dtype):
+    if x.dtype.kind == "c" and dtype.kind not in "c":
+        x = x.real
+    with np.errstate(invalid="ignore", over="ignore"):
+        return x.astype(dtype.numpy)
+
+
+@kernel_rule(cast)
+def cast_kernel(x, out, *, dtype):
+    return lambda *i: cast_scalar(x[i], dtype)
+
+
+@bprop_rule(cast)
+def cast_bprop(x, out, dout, *, dtype):
+    return cast(dout, dtype=x.dtype) if x.dtype.is_differentiable and dtype.is_differentiable else None
+
+
+@jvp_rule(cast)
+def cast_jvp(primals, tangents, out, *, dtype):
+    return cast(tangents[0], dtype=dtype) if dtype.is_differentiable else None
+
+
+@vmap_rule(cast)
+def cast_vmap(args, dims, size, *, dtype):
+    return cast(*args, dtype=dtype), dims[0]
+
+
+# ---------------------------------------------------------------- scalars
+
+@primitive
+def scalar_to_tensor(x, *, dtype):
+    """A Python number that is known at run time as a tensor without axes.
+
+    x : bool, int or float; out : dtype[]
+    """
+
+
+@infer_rule(scalar_to_tensor)
+def scalar_to_tensor_infer(x, *, dtype):
+    if not isinstance(x, AbstractScalar):
+        raise ArgumentError(f"scalar_to_tensor: a number is wanted, not {x}")
+    return AbstractTensor(dtype, ())
+
+
+@eval_rule(scalar_to_tensor)
+def scalar_to_tensor_eval(x, *, dtype):
+    return np.asarray(x, dtype.numpy)
+
+
+@kernel_rule(scalar_to_tensor)
+def scalar_to_tensor_kernel(x, out, *, dtype):
+    return lambda: cast_scalar(x, dtype)
+
+
+@bprop_rule(scalar_to_tensor)
+def scalar_to_tensor_bprop(x, out, dout, *, dtype):
+    return None
+
+
+@vmap_rule(scalar_to_tensor)
+def scalar_to_tensor_vmap(args, dims, size, *, dtype):
+    return scalar_to_tensor(*args, dtype=dtype), None
+
+
+# ---------------------------------------------------------------- reshape
+
+def _reshape_prepare(args, attrs):
+    shape = as_shape("reshape", attrs["shape"])
+    if -1 in shape:
+        shape = fill_in("reshape", shape, args[0].size)
+    return args, {"shape": shape}
+
+
+@primitive(prepare=_reshape_prepare, traits={"view"})
+def reshape(x, *, shape):
+    """The same elements in row-major order under another shape; one size may be -1.
+
+    raises : ShapeError if the number of elements differs
+    """
+
+
+@infer_rule(reshape)
+def reshape_infer(x, *, shape):
+    made = AbstractTensor(x.dtype, shape)
+    require("==", x.size, made.size, lambda: ShapeError(
+        "reshape: the number of elements differs", note=f"x: {x} has {x.size}, {list(shape)} has {made.size}"))
+    return made
+
+
+@eval_rule(reshape)
+def reshape_eval(x, *, shape):
+    return x.reshape(shape)
+
+
+@kernel_rule(reshape)
+def reshape_kernel(x, out, *, shape):
+    return lambda *i: x[unflatten_index(flatten_index(i, shape), x.shape)]
+
+
+@bprop_rule(reshape)
+def reshape_bprop(x, out, dout, *, shape):
+    return reshape(dout, shape=x.shape)
+
+
+@jvp_rule(reshape)
+def reshape_jvp(primals, tangents, out, *, shape):
+    return reshape(tangents[0], shape=shape)
+
+
+@vmap_rule(reshape)
+def reshape_vmap(args, dims, size, *, shape):
+    return reshape(move_batch_axis(args[0], dims[0]), shape=(size,) + shape), 0
+
+
+# ---------------------------------------------------------------- transpose
+
+def _transpose_prepare(args, attrs):
+    ndim = args[0].ndim
+    perm = attrs["perm"]
+    perm = tuple(range(ndim))[::-1] if perm is None else tuple(normal_axis("transpose", p, ndim) for p in perm)
+    if sorted(perm) != list(range(ndim)):
+        raise ArgumentError(f"transpose: perm {perm} does not name each of {ndim} axes once")
+    return args, {"perm": perm}
+
+
+@primitive(prepare=_transpose_prepare, traits={"view"})
+def transpose(x, *, perm=None):
+    """Axes in another order: out[i[perm[0]], i[perm[1]], ..] = x[i]; reversed where perm is None."""
+
+
+@infer_rule(transpose)
+def transpose_infer(x, *, perm):
+    return AbstractTensor(x.dtype, tuple(x.shape[p] for p in perm))
+
+
+@eval_rule(transpose)
+def transpose_eval(x, *, perm):
+    return np.ascontiguousarray(x.transpose(perm))
+
+
+@kernel_rule(transpose)
+def transpose_kernel(x, out, *, perm):
+    return lambda *i: x[tuple(i[perm.index(axis)] for axis in range(len(perm)))]
+
+
+def _inverse(perm):
+    return tuple(perm.index(axis) for axis in range(len(perm)))
+
+
+@bprop_rule(transpose)
+def transpose_bprop(x, out, dout, *, perm):
+    return transpose(dout, perm=_inverse(perm))
+
+
+@jvp_rule(transpose)
+def transpose_jvp(primals, tangents, out, *, perm):
+    return transpose(tangents[0], perm=perm)
+
+
+@vmap_rule(transpose)
+def transpose_vmap(args, dims, size, *, perm):
+    d = dims[0]
+    rest = [axis for axis in range(len(perm) + 1) if axis != d]
+    return transpose(args[0], perm=(d,) + tuple(rest[p] for p in perm)), 0
+
+
+def move_batch_axis(x, dim, to=0):
+    """`x` with its batch axis at `to`; x is returned as it is where the axis stands there or dim is None."""
+    if dim is None or dim == to:
+        return x
+    perm = [i for i in range(x.ndim) if i != dim]
+    perm.insert(to, dim)
+    return transpose(x, perm=tuple(perm))
+
+
+def batched(x, dim, size):
+    """`x` with a batch axis in front: moved there, or made by repeating where dim is None."""
+    return broadcast_to(x, shape=(size,) + tuple(x.shape)) if dim is None else move_batch_axis(x, dim)
+
+
+# ---------------------------------------------------------------- broadcast_to
+
+def _broadcast_to_prepare(args, attrs):
+    shape, x = as_shape("broadcast_to", attrs["shape"]), args[0]
+    lead = len(shape) - x.ndim
+    shape = tuple(x.shape[i - lead] if isinstance(s, int) and s == -1 and i >= lead else s for i, s in enumerate(shape))
+    return args, {"shape": shape}
+
+
+@primitive(prepare=_broadcast_to_prepare)
+def broadcast_to(x, *, shape):
+    """Axes of size 1, and missing leading ones, repeated to `shape`; -1 keeps a size.
+
+    raises : ShapeError if another size would have to change
+    """
+
+
+@infer_rule(broadcast_to)
+def broadcast_to_infer(x, *, shape):
+    lead = len(shape) - len(x.shape)
+    error = lambda: ShapeError(f"broadcast_to: x does not broadcast to {list(shape)}", note=f"x: {x}")  # noqa: E731
+    if lead < 0:
+        raise error()
+    for have, want in zip(x.shape, shape[lead:]):
+        if not (isinstance(have, int) and have == 1):
+            require("==", have, want, error)
+    return AbstractTensor(x.dtype, shape)
+
+
+@eval_rule(broadcast_to)
+def broadcast_to_eval(x, *, shape):
+    return np.ascontiguousarray(np.broadcast_to(x, shape)).reshape(shape)
+
+
+@kernel_rule(broadcast_to)
+def broadcast_to_kernel(x, out, *, shape):
+    return lambda *i: x[broadcast_index(x, i)]
+
+
+@bprop_rule(broadcast_to)
+def broadcast_to_bprop(x, out, dout, *, shape):
+    return sum_to(dout, x.shape)
+
+
+@jvp_rule(broadcast_to)
+def broadcast_to_jvp(primals, tangents, out, *, shape):
+    return broadcast_to(tangents[0], shape=shape)
+
+
+@vmap_rule(broadcast_to)
+def broadcast_to_vmap(args, dims, size, *, shape):
+    x = move_batch_axis(args[0], dims[0])
+    x = reshape(x, shape=(size,) + (1,) * (len(shape) + 1 - x.ndim) + x.shape[1:])
+    return broadcast_to(x, shape=(size,) + shape), 0
+
+
+# ---------------------------------------------------------------- reduce_sum
+
+def reduce_prepare(args, attrs):
+    """Axes of a reduction counted from the front; None and () mean all."""
+    name = attrs.get("name", "reduction")
+    return args, {**attrs, "axis": normal_axes(name, attrs["axis"], args[0].ndim), "keepdims": bool(attrs["keepdims"])}
+
+
+def reduced_shape(shape, axis, keepdims):
+    """The shape that is left after `axis` (a tuple, from the front) is reduced."""
+    if keepdims:
+        return tuple(1 if i in axis else s for i, s in enumerate(shape))
+    return tuple(s for i, s in enumerate(shape) if i not in axis)
+
+
+def merge_indices(index, reduced, axis, ndim, keepdims):
+    """The index into the operand, from the output's index and the indices along the reduced axes."""
+    kept, inner = iter(index), iter(reduced)
+    out = []
+    for i in range(ndim):
+        if i in axis:
+            if keepdims:
+                next(kept)
+            out.append(next(inner))
+        else:
+            out.append(next(kept))
+    return tuple(out)
+
+
+@primitive(prepare=reduce_prepare, traits={"reduction"})
+def reduce_sum(x, *, axis=None, keepdims=False):
+    """The sum over `axis` (an int, several, or None for all).
+
+    x : a number type; bool counts as int64, float16 adds in float32; out : x's dtype
+    """
+
+
+@infer_rule(reduce_sum)
+def reduce_sum_infer(x, *, axis, keepdims):
+    dtype = dt.int64 if x.dtype is dt.bool_ else x.dtype
+    return AbstractTensor(dtype, reduced_shape(x.shape, axis, keepdims))
+
+
+@eval_rule(reduce_sum)
+def reduce_sum_eval(x, *, axis, keepdims):
+    small = x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
+    return np.asarray(np.sum(x, axis=axis, keepdims=keepdims, dtype=np.float32 if small else
+                             np.int64 if x.dtype == bool else x.dtype)).astype(np.int64 if x.dtype == bool else x.dtype,
+                                                                              copy=False)
+
+
+@kernel_rule(reduce_sum)
+def reduce_sum_kernel(x, out, *, axis, keepdims):
+    return lambda *i: reduce("sum", [x.shape[a] for a in axis],
+                             lambda *r: cast_scalar(x[merge_indices(i, r, axis, len(x.shape), keepdims)], out.dtype))
+
+
+def expand_reduced(y, shape, axis, keepdims):
+    """`y`, a result of reducing `axis` of `shape`, repeated back to `shape`."""
+    if not keepdims:
+        y = reshape(y, shape=reduced_shape(shape, axis, True))
+    return broadcast_to(y, shape=tuple(shape))
+
+
+@bprop_rule(reduce_sum)
+def reduce_sum_bprop(x, out, dout, *, axis, keepdims):
+    return expand_reduced(dout, x.shape, axis, keepdims) if x.dtype.is_differentiable else None
+
+
+@jvp_rule(reduce_sum)
+def reduce_sum_jvp(primals, tangents, out, *, axis, keepdims):
+    return reduce_sum(tangents[0], axis=axis, keepdims=keepdims)
+
+
+def vmap_reduction(prim):
+    """The vmap rule of a reduction with attributes axis and keepdims: the axes move up by one."""
+    @vmap_rule(prim)
+    def rule(args, dims, size, *, axis, **attrs):
+        return prim(move_batch_axis(args[0], dims[0]), axis=tuple(a + 1 for a in axis) or (), **attrs) if axis else \
+            args[0], 0 if axis else dims[0]
+    return rule
+
+
+vmap_reduction(reduce_sum)
+
+
+def sum_to(x, shape):
+    """Sum `x` over the axes along which `shape` was broadcast to get its shape."""
+    shape = tuple(shape)
+    if x.shape == shape:
+        return x
+    lead = x.ndim - len(shape)
+    axes = tuple(range(lead)) + tuple(i + lead for i, size in enumerate(shape)
+                                      if isinstance(size, int) and size == 1 and compare("==", x.shape[i + lead], 1) is not True)
+    if axes:
+        x = reduce_sum(x, axis=axes, keepdims=False)
+    return x if x.shape == shape else reshape(x, shape=shape)

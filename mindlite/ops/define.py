@@ -1,0 +1,232 @@
+"""How operators are declared: `@elementwise`, `@composite`, and what all families share (promotion, axes, broadcasting).
+
+    @elementwise(scalar=math.tanh, array=np.tanh, derivatives=[lambda x, out: 1 - out * out])
+    def tanh(x): ...
+
+One declaration fills a row of every table: infer (broadcast), eval (array), bprop and jvp (derivatives), vmap (align
+the axes), kernel (scalar), sbp (each axis split alike).
+"""
+import inspect
+
+import numpy as np
+
+from ..common import dtype as dt
+from ..common.dim import Dim
+from ..common.errors import ArgumentError, DTypeError
+from ..common.tensor import Tensor, as_array
+from ..mindir.abstract import AbstractScalar, AbstractTensor
+from ..mindir.graph import AnfNode
+from ..mindir.primitive import (bprop_rule, eval_rule, expand_rule, find_primitive, infer_rule, jvp_rule, kernel_rule,
+                                primitive, vmap_rule)
+from ..mindir.scalar import scalar_function
+from .axes import broadcast_index, broadcast_shapes
+from .basic import broadcast_to, cast, move_batch_axis, reshape, scalar_to_tensor, sum_to
+
+KINDS = {"b": "bool", "u": "unsigned", "i": "integer", "f": "float", "c": "complex"}
+
+
+# ---------------------------------------------------------------- operands
+
+def is_array(value):
+    """True for what is a tensor to an operator: Tensor, graph node of tensor type, ndarray."""
+    if isinstance(value, AnfNode):
+        return isinstance(value.abstract, AbstractTensor)
+    return isinstance(value, (Tensor, np.ndarray, np.generic))
+
+
+def is_scalar(value):
+    """True for a Python number, known (bool, int, float, complex, Dim) or a graph node of scalar type."""
+    if isinstance(value, AnfNode):
+        return isinstance(value.abstract, AbstractScalar)
+    return isinstance(value, (bool, int, float, complex, Dim))
+
+
+def dtype_of(value):
+    """The DType of an array-like."""
+    return value.dtype if isinstance(value, (Tensor, AnfNode)) else dt.dtype(value.dtype)
+
+
+def as_operand(value, dtype=None):
+    """An operand in the form that rules take: lists become arrays, Python numbers arrays of `dtype`; the rest stays."""
+    if isinstance(value, (Tensor, np.ndarray)):
+        return value
+    if isinstance(value, AnfNode):
+        if isinstance(value.abstract, AbstractScalar):
+            return scalar_to_tensor(value, dtype=dtype or dt.dtype(value.abstract.type))
+        return value
+    if isinstance(value, Dim):
+        return scalar_to_tensor(value, dtype=dtype or dt.int64)
+    if isinstance(value, (bool, int, float, complex, np.generic)):
+        return np.asarray(value, (dtype or dt.dtype(type(value))).numpy)
+    if isinstance(value, (list, tuple)):
+        return as_array(value, dtype)
+    raise ArgumentError(f"a tensor or a number is wanted, not {type(value).__name__}", note=repr(value)[:80])
+
+
+def promote_operands(args, attrs):
+    """Bring operands to one dtype: tensors by the promotion table, Python numbers by their kind."""
+    a = args[0]
+    if type(a) is Tensor:                                    # the common case, kept short
+        array = a.array.dtype
+        for b in args:
+            if type(b) is not Tensor or b.array.dtype != array:
+                break
+        else:
+            return args, attrs
+    args = tuple(as_array(x) if isinstance(x, (list, tuple)) else x for x in args)
+    arrays = [x for x in args if is_array(x)]
+    if not arrays:
+        args = tuple(as_operand(x) for x in args)
+        arrays = args
+    wanted = dtype_of(arrays[0])
+    for x in arrays[1:]:
+        wanted = dt.promote(wanted, dtype_of(x))
+    for x in args:
+        if not is_array(x):
+            value = x.abstract.type(0) if isinstance(x, AnfNode) and isinstance(x.abstract, AbstractScalar) else \
+                0 if isinstance(x, Dim) else x
+            if not isinstance(value, (bool, int, float, complex)):
+                raise ArgumentError(f"a tensor or a number is wanted, not {type(x).__name__}", note=repr(x)[:80])
+            wanted = dt.promote_scalar(wanted, value)
+    return tuple(cast_to(x, wanted) for x in args), attrs
+
+
+def cast_to(value, dtype):
+    """`value` with element type `dtype`, through `cast` where it is an array of another one."""
+    if is_array(value):
+        return value if dtype_of(value) is dtype else cast(value, dtype=dtype)
+    return as_operand(value, dtype)
+
+
+# ---------------------------------------------------------------- elementwise operators
+
+def elementwise(*, scalar, array, derivatives=None, accepts="buifc", out_dtype=None, prepare=promote_operands,
+                kernel=True, traits=()):
+    """Declare an operator that works element by element, with NumPy's broadcasting.
+
+    scalar     : the function of one element (Python scalars), or of ScalarExprs; gives the kernel
+    array      : the function of ndarrays; gives eval
+    derivatives: per operand a function (*args, out) -> d out / d arg, a number, or None for none
+    accepts    : kinds of dtype taken: any of b(ool) u(nsigned) i(nteger) f(loat) c(omplex)
+    out_dtype  : None for the operands' dtype, or a DType, or a function of it
+    prepare    : brings the operands to one dtype; None leaves them
+    """
+    def declare(function):
+        prim = primitive(function, traits={"elementwise", *traits}, prepare=prepare)
+        name, n = prim.name, len(prim.inputs)
+
+        @infer_rule(prim)
+        def infer(*args, **attrs):
+            dtype = args[-1].dtype
+            for label, arg in zip(prim.inputs, args):
+                if arg.dtype.kind not in accepts:
+                    raise DTypeError(f"{name}: does not take {arg.dtype.name}", note=f"{label}: {arg}",
+                                     hint="takes " + ", ".join(KINDS[k] for k in accepts))
+            made = dtype if out_dtype is None else out_dtype(dtype) if callable(out_dtype) else out_dtype
+            shape = args[0].shape if n == 1 else broadcast_shapes(name, *(a.shape for a in args))
+            return AbstractTensor(made, shape)
+
+        @eval_rule(prim)
+        def evaluate(*args, **attrs):
+            out = array(*args, **attrs)
+            made = out_dtype if isinstance(out_dtype, dt.DType) else \
+                out_dtype(dt.dtype(args[-1].dtype)) if out_dtype else None
+            wanted = made.numpy if made else args[-1].dtype
+            return out if getattr(out, "dtype", None) == wanted and isinstance(out, np.ndarray) else np.asarray(out, wanted)
+
+        if kernel:
+            @kernel_rule(prim)
+            def kernel_of(*operands, out, **attrs):
+                expression = scalar_function(scalar)
+
+                def element(*index):
+                    return expression(*(x[broadcast_index(x, index)] for x in operands), **attrs)
+                return element
+
+        vmap_rule(prim)(lambda args, dims, size, **attrs: vmap_elementwise(prim, args, dims, size, attrs))
+        if derivatives is not None:
+            _differentiate(prim, derivatives)
+        return prim
+    return declare
+
+
+def _differentiate(prim, derivatives):
+    def slope(d, args, out, attrs):
+        if not callable(d):
+            return d
+        return d(*args, out, **attrs) if _takes_attrs(d) else d(*args, out)
+
+    @bprop_rule(prim)
+    def bprop(*args, out, dout, **attrs):
+        grads = []
+        for x, d in zip(args, derivatives):
+            if d is None or not dtype_of(x).is_differentiable:
+                grads.append(None)
+                continue
+            g = slope(d, args, out, attrs)
+            if dtype_of(x).kind == "c" and is_array(g):
+                g = find_primitive("conj")(g)
+            grads.append(sum_to(dout if _is_one(g) else -dout if _is_minus_one(g) else dout * g, x.shape))
+        return tuple(grads)
+
+    @jvp_rule(prim)
+    def jvp(primals, tangents, out, **attrs):
+        total = None
+        for d, t in zip(derivatives, tangents):
+            if d is None or t is None:
+                continue
+            g = slope(d, primals, out, attrs)
+            part = t if _is_one(g) else t * g
+            total = part if total is None else total + part
+        return total if total is None or total.shape == out.shape else broadcast_to(total, shape=out.shape)
+
+
+def _takes_attrs(function):
+    return any(p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in inspect.signature(function).parameters.values())
+
+
+def _is_one(value):
+    return isinstance(value, (int, float)) and value == 1
+
+
+def _is_minus_one(value):
+    return isinstance(value, (int, float)) and value == -1
+
+
+def vmap_elementwise(prim, args, dims, size, attrs):
+    """Batch an elementwise operator: batch axes in front, missing axes after them inserted as ones."""
+    rank = max(x.ndim - (d is not None) for x, d in zip(args, dims))
+    ready = []
+    for x, d in zip(args, dims):
+        if d is not None:
+            x = move_batch_axis(x, d)
+            missing = rank - (x.ndim - 1)
+            if missing:
+                x = reshape(x, shape=x.shape[:1] + (1,) * missing + x.shape[1:])
+        ready.append(x)
+    return prim(*ready, **attrs), 0
+
+
+# ---------------------------------------------------------------- composites
+
+def composite(function=None, *, infer, prepare=None, traits=(), name=None):
+    """Declare an operator whose meaning is its body, written in smaller operators: the body is its `expand` rule.
+
+    infer: its shape rule. eval runs the body eagerly; bprop, jvp and vmap, unless given, come from the body.
+    """
+    if function is None:
+        return lambda f: composite(f, infer=infer, prepare=prepare, traits=traits, name=name)
+    prim = primitive(function, traits={"composite", *traits}, prepare=prepare, name=name)
+    infer_rule(prim)(infer)
+    expand_rule(prim)(function)
+
+    @eval_rule(prim)
+    def evaluate(*args, **attrs):
+        out = function(*(Tensor.wrap(a) for a in args), **attrs)
+        return tuple(x.array for x in out) if isinstance(out, tuple) else out.array
+    return prim
+
+
+def same_as_first(x, *others, **attrs):
+    """An infer rule: the result is like the first operand."""
+    return x
