@@ -92,12 +92,19 @@ class FuncGraph:
     kind      : "function", or "block" for a part of a function between jumps (syntax dialect)
     parent    : the graph whose values this one may use freely (syntax dialect), else None
     transforms: cache of what was derived from the graph, by transformation name
+
+    In the syntax dialect also:
+    signature : of kind "function": an inspect.Signature whose parameters stand in the order of `parameters`; a default
+                is its number among the defaults (those of __defaults__, then those of __kwdefaults__)
+    loop      : "while" or "for" for a loop's header, else None
+    exit      : of a loop's header: the block after the loop, where `break` and the normal end meet; None if there is none
     """
 
     def __init__(self, name, origin=NOWHERE, kind="function", parent=None):
         self.name, self.origin, self.kind, self.parent = name, origin, kind, parent
         self.parameters, self.nodes, self.output = [], [], None
         self.transforms = {}
+        self.signature = self.loop = self.exit = None
 
     def __repr__(self):
         return f"<FuncGraph {self.name}>"

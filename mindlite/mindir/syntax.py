@@ -42,11 +42,14 @@ raise_ = Syntax("raise", "(), (exception) or (exception, cause)")
 
 # names
 load_global = Syntax("load_global", "(; name) a global of the function's module, or a builtin")
-load_closure = Syntax("load_closure", "(; name) a closure cell of the outermost function")
 store_global = Syntax("store_global", "(value; name)")
+delete_global = Syntax("delete_global", "(; name)")
+load_closure = Syntax("load_closure", "(; name) a closure cell of the outermost function")
+store_closure = Syntax("store_closure", "(value; name) the value may be Undefined: the cell is emptied")
+load_local = Syntax("load_local", "(value; name) the value, NameError if it is Undefined; stands only where it may be")
 cell_new = Syntax("cell_new", "(value; name) a box for a variable that an inner function captures and that changes later")
-cell_get = Syntax("cell_get", "(cell; name)")
-cell_set = Syntax("cell_set", "(cell, value; name)")
+cell_get = Syntax("cell_get", "(cell; name) NameError if it holds Undefined")
+cell_set = Syntax("cell_set", "(cell, value; name) the value may be Undefined: `del name`")
 import_module = Syntax("import_module", "(; name, level, attribute) `import name` or, with attribute, `from name import attribute`")
 
 # objects
@@ -72,6 +75,9 @@ make_slice = Syntax("make_slice", "(start, stop, step)")
 format_value = Syntax("format_value", "(value, spec; conversion) conversion: '', 's', 'r', 'a'")
 join_str = Syntax("join_str", "(*parts)")
 unpack = Syntax("unpack", "(value; before, star, after) the items as one tuple; with star, item `before` is a list")
+list_append = Syntax("list_append", "(list, value) of a comprehension; no result")
+set_add = Syntax("set_add", "(set, value) of a comprehension; no result")
+match_sequence = Syntax("match_sequence", "(value; length, star) is it a sequence (PEP 634) of that length, with star at least?")
 
 # loops: it = get_iter(x); header(i, ...): switch(iter_more(it, i)); body: target = iter_item(it, i); ... jump header(iter_step(i), ...)
 get_iter = Syntax("get_iter", "(iterable)")
@@ -80,6 +86,7 @@ iter_item = Syntax("iter_item", "(iterator, i)")
 iter_step = Syntax("iter_step", "(i) i + 1")
 
 # JIT Fallback
-interpret = Syntax("interpret", "(*reads; source, reads, writes, reason) run the statement in Python; the values of `writes` as a tuple")
+interpret = Syntax("interpret", "(*reads; source, reads, cells, writes, leaves, code, reason) run the statement in Python; the"
+                   " values of `writes` as a tuple, after (how it left, value) if `leaves`. See parse/segment.py")
 
 DICT_STAR = object()
