@@ -7,7 +7,7 @@
 import inspect
 
 from .primitive import Primitive, PRIMITIVES, infer_rule
-from .abstract import AbstractScalar, AbstractTape, AbstractTuple
+from .abstract import AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
 
 
 def _control(name, signature, doc, traits=("control",)):
@@ -22,8 +22,18 @@ cond = _control("cond", lambda pred, *operands, true, false: 0, "true(*operands)
 while_loop = _control("while_loop", lambda *operands, cond, body, invariants: 0,
                       "The state after the loop; the last `invariants` operands are passed to both graphs unchanged.")
 call = _control("call", lambda *operands, graph: 0, "graph(*operands), not inlined: recursion; a tuple.")
-J = _control("J", lambda *operands, graph, wrt, mode: 0, "Marker: a derivative of `graph`, made by ad. mode says which.")
-Vmap = _control("Vmap", lambda *operands, graph, in_axes, out_axes, size: 0, "Marker: graph mapped over an axis, made by vmap.")
+J = _control("J", lambda *operands, graph, wrt, seeds, mode: 0, """Marker for a derivative of `graph`, replaced by ad.
+
+mode "vjp": operands are the primals and one cotangent for each output numbered in `seeds` (the others count as zero);
+            the results are graph's outputs, then the gradient of each parameter numbered in `wrt`.
+mode "jvp": operands are the primals and one tangent for each parameter in `wrt`; seeds is ();
+            the results are graph's outputs, then their tangents.
+""")
+Vmap = _control("Vmap", lambda *operands, graph, in_axes, out_axes, size: 0, """Marker for `graph` mapped over an axis of its operands, replaced by vmap.
+
+in_axes: per operand an axis or None; out_axes: per output an axis or None (the result does not depend on the mapped axis);
+size: the mapped axis' size, int or Dim. graph's parameters are typed without the axis.
+""")
 tape_new = _control("tape_new", lambda: 0, "An empty tape.", ("control", "tape"))
 tape_push = _control("tape_push", lambda tape, *values: 0, "The tape with the values on top.", ("control", "tape"))
 tape_pop = _control("tape_pop", lambda tape, *, abstracts: 0,
@@ -54,6 +64,22 @@ def while_loop_infer(*operands, cond, body, invariants):
 @infer_rule(call)
 def call_infer(*operands, graph):
     return graph.output.abstract
+
+
+@infer_rule(J)
+def J_infer(*operands, graph, wrt, seeds, mode):
+    outs = tuple(node.abstract for node in graph.outputs)
+    return AbstractTuple(outs + (tuple(graph.parameters[i].abstract for i in wrt) if mode == "vjp" else outs))
+
+
+@infer_rule(Vmap)
+def Vmap_infer(*operands, graph, in_axes, out_axes, size):
+    def with_axis(x, axis):
+        if axis is None:
+            return x
+        axis = axis % (x.ndim + 1)
+        return AbstractTensor(x.dtype, x.shape[:axis] + (size,) + x.shape[axis:])
+    return AbstractTuple(tuple(with_axis(node.abstract, axis) for node, axis in zip(graph.outputs, out_axes)))
 
 
 @infer_rule(tape_new)

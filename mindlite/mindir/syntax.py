@@ -45,6 +45,7 @@ load_global = Syntax("load_global", "(; name) a global of the function's module,
 store_global = Syntax("store_global", "(value; name)")
 delete_global = Syntax("delete_global", "(; name)")
 load_closure = Syntax("load_closure", "(; name) a closure cell of the outermost function")
+closure_cell = Syntax("closure_cell", "(; name) that cell itself, for `interpret` to read and write through")
 store_closure = Syntax("store_closure", "(value; name) the value may be Undefined: the cell is emptied")
 load_local = Syntax("load_local", "(value; name) the value, NameError if it is Undefined; stands only where it may be")
 cell_new = Syntax("cell_new", "(value; name) a box for a variable that an inner function captures and that changes later")

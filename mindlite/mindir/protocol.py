@@ -1,0 +1,32 @@
+"""What an object tells graph mode about itself: its `__mindir__()` gives one of these.
+
+So parse and infer recognise Cells, grad, vmap and jit without importing nn or functional.
+"""
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class CallOf:
+    """Calling the object is calling `function` (a bound `construct`, what a jit wraps). scope names it in errors."""
+    function: object
+    scope: str = ""
+
+
+@dataclass(frozen=True)
+class Derivative:
+    """Calling the object differentiates `function`.
+
+    kind   : "grad" (gradients), "value_and_grad", "vjp", "jvp", "linearize", "jacfwd", "jacrev"
+    options: grad_position (None, int, tuple), weights (None, Parameter, sequence), has_aux, return_ids, sens_param ...
+    """
+    function: object
+    kind: str
+    options: dict = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """Calling the object maps `function` over axes of its arguments: in_axes and out_axes as jax.vmap takes them."""
+    function: object
+    in_axes: object = 0
+    out_axes: object = 0
