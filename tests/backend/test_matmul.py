@@ -1,0 +1,119 @@
+"""The matrix product kernels against np.matmul: every layout, odd and empty sizes, with a BLAS and without."""
+import itertools
+
+import numpy as np
+import pytest
+
+from mindlite.backend.cpu import blas
+from mindlite.common import dtype as dtypes
+
+SIZES = [(3, 5, 7, 2), (1, 5, 7, 3), (4, 1, 7, 2), (1, 1, 1, 1), (4, 5, 1, 2), (17, 33, 70, 1), (3, 5, 0, 2),
+         (0, 5, 7, 2), (3, 0, 7, 2), (3, 5, 7, 0)]
+TOLERANCE = {"float16": 2e-3, "bfloat16": 1e-2, "float32": 1e-5, "float64": 1e-13}
+
+
+def numbers(rng, shape, dtype):
+    """Random elements; small integers for integer types."""
+    if dtype.kind == "f":
+        return rng.standard_normal(shape).astype(dtype.numpy)
+    return rng.integers(-100 if dtype.kind == "i" else 0, 100, shape).astype(dtype.numpy)
+
+
+def reference(a, b, transpose_a, transpose_b):
+    """op(a) @ op(b), in float64 for floats and wrapped for integers."""
+    if a.dtype.kind not in "iu":
+        a, b = a.astype(np.float64), b.astype(np.float64)
+    return np.matmul(np.swapaxes(a, -1, -2) if transpose_a else a, np.swapaxes(b, -1, -2) if transpose_b else b)
+
+
+def check(call, dtype, transpose_a, transpose_b, batched, accumulate, m, n, k, batch, seed=0):
+    rng = np.random.default_rng(seed)
+    if batched == "none":
+        batch = 1
+    a = numbers(rng, ((batch,) if batched in ("both", "a") else ()) + ((k, m) if transpose_a else (m, k)), dtype)
+    b = numbers(rng, ((batch,) if batched in ("both", "b") else ()) + ((n, k) if transpose_b else (k, n)), dtype)
+    before = numbers(rng, (batch, m, n), dtype)
+    out = before.copy() if accumulate else np.full_like(before, np.nan if dtype.kind == "f" else 99)
+    kernel = blas.matmul_kernel(dtype, transpose_a, transpose_b, batched, accumulate)
+    call(kernel, [a, b, out], [batch, m, n, k], extent=batch)
+    expected = reference(a, b, transpose_a, transpose_b)
+    expected = np.broadcast_to(expected, (batch, m, n)) + (before.astype(expected.dtype) if accumulate else 0)
+    if dtype.kind == "f":
+        scale = TOLERANCE[dtype.name] * max(1, k)
+        np.testing.assert_allclose(out.astype(np.float64), expected, rtol=scale, atol=scale)
+    else:
+        np.testing.assert_array_equal(out, expected.astype(dtype.numpy))
+
+
+@pytest.fixture(params=["BLAS", "loops"])
+def library(request, monkeypatch):
+    """Both worlds: with the BLAS of this machine, and as on a machine without one."""
+    blas._matmul_kernel.cache_clear()
+    if request.param == "loops":
+        monkeypatch.setattr(blas, "find_blas", lambda: None)
+    elif blas.find_blas() is None:
+        pytest.skip("no BLAS on this machine")
+    yield request.param
+    blas._matmul_kernel.cache_clear()
+
+
+@pytest.mark.parametrize("transpose_a, transpose_b", list(itertools.product([False, True], repeat=2)))
+def test_the_product_is_numpys_for_every_layout(call, library, transpose_a, transpose_b):
+    for batched, (m, n, k, batch) in itertools.product(blas.BATCHED, SIZES):
+        check(call, dtypes.float32, transpose_a, transpose_b, batched, False, m, n, k, batch)
+
+
+@pytest.mark.parametrize("dtype", [dtypes.float64, dtypes.float16, dtypes.bfloat16], ids=str)
+def test_the_other_float_types_agree(call, library, dtype):
+    for (m, n, k, batch), transposed in itertools.product(SIZES, [False, True]):
+        check(call, dtype, transposed, not transposed, "both", False, m, n, k, batch)
+
+
+@pytest.mark.parametrize("dtype", [dtypes.int8, dtypes.uint8, dtypes.int32, dtypes.int64, dtypes.uint64], ids=str)
+def test_integer_products_wrap_as_numpys_do(call, dtype):
+    for m, n, k, batch in SIZES:
+        check(call, dtype, False, True, "a", False, m, n, k, batch)
+
+
+def test_accumulate_adds_to_what_stands_in_out(call, library):
+    for dtype, (m, n, k, batch) in itertools.product([dtypes.float32, dtypes.float16], SIZES):
+        check(call, dtype, True, False, "both", True, m, n, k, batch)
+
+
+def test_products_larger_than_one_panel_of_the_loop_agree(call, library):
+    check(call, dtypes.float32, False, True, "none", False, 5, 1100, 150, 1)
+    check(call, dtypes.float32, True, False, "none", False, 5, 513, 65, 1)
+
+
+def test_a_chunk_of_the_batch_writes_that_chunk_alone(call):
+    rng = np.random.default_rng(1)
+    a, b = rng.standard_normal((4, 3, 5)), rng.standard_normal((4, 5, 2))
+    for batched, operand in (("both", b), ("a", b[0])):
+        out = np.zeros((4, 3, 2))
+        call(blas.matmul_kernel("float64", batched=batched), [a, operand, out], [4, 3, 2, 5], begin=1, extent=3)
+        np.testing.assert_allclose(out[1:3], np.matmul(a[1:3], operand[1:3] if batched == "both" else operand))
+        assert not out[[0, 3]].any()
+
+
+def test_nan_and_infinity_spread_and_zeros_do_not_hide_them(call, library):
+    a, b = np.zeros((2, 3), np.float32), np.ones((3, 4), np.float32)
+    b[1, 2] = np.nan
+    out = np.empty((2, 4), np.float32)
+    call(blas.matmul_kernel("float32"), [a, b, out], [1, 2, 4, 3])
+    assert np.isnan(out[:, 2]).all() and not np.isnan(out[:, [0, 1, 3]]).any()
+
+
+def test_dtypes_without_a_product_have_no_kernel():
+    assert blas.matmul_kernel("bool") is None
+    assert blas.matmul_kernel("complex64") is None
+
+
+def test_an_unknown_batching_is_refused():
+    with pytest.raises(ValueError, match="'c', not one of"):
+        blas.matmul_kernel("float32", batched="c")
+
+
+def test_equal_facts_give_the_same_kernel_and_its_source_can_be_read():
+    kernel = blas.matmul_kernel("float32", transpose_b=True)
+    assert kernel is blas.matmul_kernel(np.float32, transpose_b=True)
+    assert "def write_matmul" in kernel.source and kernel.name == "matmul_f32_nt_none"
