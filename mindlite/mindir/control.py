@@ -3,6 +3,7 @@
     cond(pred, *operands, true=g, false=h)                 (..) the results of g or h
     while_loop(*state, *invariants, cond=c, body=b, invariants=k)     s = state; while c(*s, *inv): s = b(*s, *inv); (..) s
     call(*operands, graph=g)                               (..) recursion
+    custom_vjp(*operands, graph=g, bprop=h)                (..) the results of g; its gradient is h
 """
 import inspect
 
@@ -38,6 +39,17 @@ tape_new = _control("tape_new", lambda: 0, "An empty tape.", ("control", "tape")
 tape_push = _control("tape_push", lambda tape, *values: 0, "The tape with the values on top.", ("control", "tape"))
 tape_pop = _control("tape_pop", lambda tape, *, abstracts: 0,
                     "(tape without its top, *values): what the last push put there; abstracts are theirs.", ("control", "tape"))
+custom_vjp = _control("custom_vjp", lambda *operands, graph, bprop: 0, """graph(*operands), a tuple, whose gradient is written by the user.
+
+bprop: a graph (*operands, *outs, *douts) -> one cotangent per operand, in the operands' order; where it is of another
+       dtype than the operand, or the operand carries no gradient, it is not read.
+""")
+segment = _control("segment", lambda *operands, function, abstracts, reason: 0, """A Python call between native code (JIT Fallback).
+
+function(*values) is called with Tensors, numbers and objects; it gives values that fit `abstracts`. reason: why it fell back.
+""", ("control", "effect"))
+check = _control("check", lambda condition, *operands, error: 0,
+                 "Stop with error(*operand values), before anything after it runs, unless condition holds.", ("control", "effect"))
 undefined = _control("undefined", lambda *, abstract: 0, "A value that is never used: the other side of a branch that leaves.")
 
 
@@ -63,6 +75,11 @@ def while_loop_infer(*operands, cond, body, invariants):
 
 @infer_rule(call)
 def call_infer(*operands, graph):
+    return graph.output.abstract
+
+
+@infer_rule(custom_vjp)
+def custom_vjp_infer(*operands, graph, bprop):
     return graph.output.abstract
 
 
@@ -95,6 +112,16 @@ def tape_push_infer(tape, *values):
 @infer_rule(tape_pop)
 def tape_pop_infer(tape, *, abstracts):
     return AbstractTuple((AbstractTape(),) + tuple(abstracts))
+
+
+@infer_rule(segment)
+def segment_infer(*operands, function, abstracts, reason):
+    return AbstractTuple(tuple(abstracts))
+
+
+@infer_rule(check)
+def check_infer(condition, *operands, error):
+    return AbstractTuple(())
 
 
 @infer_rule(undefined)
