@@ -13,8 +13,8 @@ from ..common.errors import ArgumentError, MindliteError
 from ..common.location import NOWHERE, Origin
 from ..common.tensor import Tensor
 from .abstract import AbstractScalar, AbstractTensor, AbstractTuple
-from .control import tuple_getitem
-from .graph import AnfNode, ValueNode
+from .control import make_tuple, tuple_getitem
+from .graph import AnfNode, FuncGraph, ValueNode
 from .primitive import infer_rule, interpreting
 
 
@@ -72,3 +72,19 @@ def building(graph, origin=NOWHERE, by=""):
     """Operators called inside the block append nodes to `graph`; yields the Builder."""
     with interpreting(Builder(graph, origin if not by else Origin(origin.location, origin.of, by), by)) as builder:
         yield builder
+
+
+def typed(function, *abstracts, name=None, origin=NOWHERE, by=""):
+    """The typed graph that `function` writes when it is run over nodes of these abstracts.
+
+    function: takes one node per abstract, returns a node, a number or a tuple of them: the outputs
+    """
+    graph = FuncGraph(name or function.__name__, origin)
+    names = function.__code__.co_varnames[:function.__code__.co_argcount] if hasattr(function, "__code__") else ()
+    for i, abstract in enumerate(abstracts):
+        graph.add_parameter(names[i] if i < len(names) else f"x{i}", abstract, origin)
+    with building(graph, origin, by) as builder:
+        out = function(*graph.parameters)
+        outs = out if isinstance(out, (tuple, list)) else (out,)
+        graph.set_outputs([builder.lift(o) for o in outs], make_tuple)
+    return graph
