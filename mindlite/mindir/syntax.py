@@ -6,10 +6,10 @@ They are not operators: they take and give any Python value, have no rules, and 
 
 class Syntax:
     """A construct of Python. Fields: name, doc."""
-    __slots__ = ("name", "__doc__")
+    __slots__ = ("name", "doc")
 
     def __init__(self, name, doc):
-        self.name, self.__doc__ = name, doc
+        self.name, self.doc = name, doc
         ALL[name] = self
 
     def __repr__(self):

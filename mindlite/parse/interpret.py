@@ -1,0 +1,89 @@
+"""JIT Fallback in the graph: the `interpret` nodes of statements, lazy generators and patterns that Python runs.
+
+    try: y = f(x)                 1 = interpret(x, undefined(y); reads=(x, y), writes=(y,))      y = load_item(1, 0)
+    except E: return 0            with leaves=("return",): 1 gives (how, value, y);  switch(how == "return", ...)
+
+What the code of such a node is, and how it is run, is in `segment.py`.
+"""
+import gast
+
+from ..mindir import syntax
+from ..mindir.syntax import Undefined
+from .expressions import expression
+from .loops import break_, continue_
+from .segment import compile_segment
+from .targets import item
+
+REASONS = {gast.Try: "try", gast.With: "with", gast.AsyncWith: "with", gast.ClassDef: "class", gast.AsyncFunctionDef: "coroutine",
+           gast.FunctionDef: "generator", **{getattr(gast, name): "try" for name in ("TryStar",) if hasattr(gast, name)}}
+SUBJECT, MATCHED = "subject_of_match", "pattern_matched"
+
+
+def interpret_statement(p, node):
+    """What a graph cannot say runs in Python, with its variables handed in and out."""
+    word = REASONS.get(type(node))
+    if word is None:
+        raise p.error(f"{type(node).__name__} is not a statement that graph mode knows", node)
+    variables, written = p.names.uses(node)
+    written = [variable for variable in written if not _in_cell(variable)]
+    made = _interpret(p, node, [node], variables, writes=[v.name for v in written], reason=f"{word} statements run in Python")
+    leaves = made.attrs["leaves"]
+    for number, variable in enumerate(written, start=2 if leaves else 0):
+        p.assign(variable, item(p, made, number, node), node)
+    for how in leaves:
+        left = p.add(syntax.compare, item(p, made, 0, node), p.constant(how, node), node=node, op="==")
+        p.block, stay, _ = p.switch(left, how, f"after_{word}", node)
+        if how == "return":
+            p.end(syntax.return_, item(p, made, 1, node), node=node)
+        else:
+            (break_ if how == "break" else continue_)(p, node)
+        p.block = stay
+
+
+@expression(gast.GeneratorExp)
+def generator(p, node):
+    """A lazy generator is an iterator that Python makes; its first iterable is evaluated here and now."""
+    return _interpret(p, node, node, p.names.uses(node)[0], writes=None, reason="generators run in Python")
+
+
+def interpret_pattern(p, pattern, subject):
+    """Ask Python whether `subject` matches: (node of the tuple (matched, *captures), names of the captures)."""
+    captures = []
+    for part in gast.walk(pattern):
+        captures.append(getattr(part, "name", None) if isinstance(part, (gast.MatchAs, gast.MatchStar))
+                        else getattr(part, "rest", None))
+    captures = [name for name in dict.fromkeys(captures) if name is not None]
+    read = [v for v in p.names.uses(pattern)[0] if v.name not in captures]
+    case = gast.match_case(pattern, None, [_assign(MATCHED, True)])
+    statements = [_assign(MATCHED, False), gast.Match(gast.Name(SUBJECT, gast.Load(), None, None), [case])]
+    given = {SUBJECT: subject, **{name: p.constant(Undefined(name), pattern) for name in (MATCHED, *captures)}}
+    made = _interpret(p, pattern, [gast.copy_location(statement, pattern) for statement in statements], read, given,
+                      writes=[MATCHED, *captures], reason="mapping and class patterns run in Python")
+    return made, captures
+
+
+def _assign(name, value):
+    return gast.Assign([gast.Name(name, gast.Store(), None, None)], gast.Constant(value, None), None)
+
+
+def _in_cell(variable):
+    return variable.cell or variable.kind == "closure"
+
+
+def _interpret(p, node, statements, variables, given=None, *, writes, reason):
+    """An `interpret` node with `variables` and `given` {name: node} as its inputs."""
+    variables = list(variables)
+    super_arguments = p.super_arguments() if any(v.name == "__class__" for v in variables) else ()
+    for name in super_arguments:
+        if p.find(name) not in variables:
+            variables.append(p.find(name))
+    given = dict(given or {})
+    for variable in variables:
+        if variable.kind == "closure":
+            given[variable.name] = p.add(syntax.closure_cell, node=node, name=variable.name)
+        else:
+            given[variable.name] = p.cells[variable] if variable.cell else p.value_of(variable)
+    code, leaves = compile_segment(statements, list(given), p.source.file, super_arguments)
+    return p.add(syntax.interpret, *given.values(), node=node, source=p.source.segment(node), reads=tuple(given),
+                 cells=tuple(v.name for v in variables if _in_cell(v)), writes=None if writes is None else tuple(writes),
+                 leaves=leaves, code=code, reason=reason)

@@ -1,0 +1,181 @@
+"""Loops: tail calls of a header graph; comprehensions are loops that fill a fresh list, set or dict.
+
+    while c: body                 jump f/while          f/while(phis): switch(c, true=f/while.body, false=f/while.after)
+                                                        f/while.body: ... jump f/while
+    for t in xs: body             it = get_iter(xs); jump f/for(0)
+                                  f/for(i, phis): switch(iter_more(it, i), true=f/for.body, false=f/for.after)
+                                  f/for.body: t = iter_item(it, i); ... jump f/for(iter_step(i))
+
+With an `else` clause or a `break` the false block is f/while.else, which jumps to f/while.after as `break` does.
+"""
+from dataclasses import dataclass, field
+
+import gast
+
+from ..mindir import syntax
+from .expressions import expression
+from .scope import Variable
+from .targets import store
+
+
+@dataclass
+class Loop:
+    """A loop that is being parsed: step() writes what precedes the jump back to the header; breaks: blocks that jump out."""
+    header: object
+    step: object
+    breaks: list = field(default_factory=list)
+
+    def again(self, p, node):
+        """Jump back to the header, if the present block is alive."""
+        if p.block is not None:
+            self.step()
+            p.jump(self.header, node)
+
+
+def while_loop(p, node):
+    """while test: body else: orelse"""
+    header = _enter(p, "while", node)
+    loop = Loop(header, step=lambda: None)
+    if isinstance(node.test, gast.Constant) and node.test.value:       # as CPython: no test, so no normal end
+        body, after = p.new_block("while.body", [header], node), None
+        p.jump(body, node)
+    else:
+        body, after = _test(p, "while", p.evaluate(node.test), loop, node, node.body, node.orelse)
+    _run(p, "while", loop, body, after, node, lambda: p.execute(node.body), node.orelse)
+
+
+def for_loop(p, node):
+    """for target in iter: body else: orelse"""
+    def body(item):
+        store(p, node.target, item)
+        p.execute(node.body)
+    iterate(p, p.evaluate(node.iter), node, body, node.body, node.orelse)
+
+
+def iterate(p, iterable, node, body, statements=(), orelse=()):
+    """A `for` over the node `iterable`; body(item) writes one round; `statements` is what may break out."""
+    iterator = p.add(syntax.get_iter, iterable, node=node)
+    index = Variable("index", "local")
+    p.ssa.write(p.block, index, p.constant(0, node))
+    header = _enter(p, "for", node)
+    current = p.ssa.read(header, index)
+
+    def step():
+        p.ssa.write(p.block, index, p.add(syntax.iter_step, current, node=node))
+    loop = Loop(header, step)
+    more = p.add(syntax.iter_more, iterator, current, node=node)
+    first, after = _test(p, "for", more, loop, node, statements, orelse)
+
+    def round_():
+        body(p.add(syntax.iter_item, iterator, current, node=node))
+    _run(p, "for", loop, first, after, node, round_, orelse)
+
+
+def _enter(p, kind, node):
+    header = p.new_block(kind, [p.block], node, loop=kind)
+    p.jump(header, node)
+    p.block = header
+    return header
+
+
+def _test(p, kind, condition, loop, node, statements, orelse):
+    """The switch of a loop: (body block, block of the normal end)."""
+    direct = not orelse and not _breaks(statements)
+    body, after, _ = p.switch(condition, f"{kind}.body", f"{kind}.after" if direct else f"{kind}.else", node)
+    if direct:
+        loop.header.exit = after
+    return body, after
+
+
+def _run(p, kind, loop, body, after, node, write_body, orelse):
+    p.block = body
+    p.loops.append(loop)
+    write_body()
+    p.loops.pop()
+    loop.again(p, node)
+    p.block = after
+    if loop.header.exit is None:
+        p.execute(orelse)
+        ends = [end for end in (p.block, *loop.breaks) if end is not None]
+        p.block = None
+        if ends:
+            exit_ = loop.header.exit = p.new_block(f"{kind}.after", ends, node)
+            for end in ends:
+                p.ssa.jump(end, exit_, p.origin(node))
+            p.block = exit_
+
+
+def _breaks(statements):
+    """Does a `break` of this very loop stand in `statements`?"""
+    for node in statements:
+        if isinstance(node, gast.Break):
+            return True
+        if isinstance(node, (gast.FunctionDef, gast.AsyncFunctionDef, gast.ClassDef)):
+            continue
+        inner = [node.orelse] if isinstance(node, (gast.For, gast.While)) else \
+            [getattr(node, name, ()) for name in ("body", "orelse", "finalbody")]
+        inner += [part.body for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ()))]
+        if any(_breaks(part) for part in inner):
+            return True
+    return False
+
+
+def break_(p, node):
+    """Leave the loop."""
+    p.loops[-1].breaks.append(p.block)
+    p.block = None
+
+
+def continue_(p, node):
+    """The next round."""
+    p.loops[-1].again(p, node)
+
+
+@expression(gast.ListComp)
+def list_comprehension(p, node):
+    """[elt for target in iter if test]"""
+    return _comprehension(p, node, syntax.make_list, lambda made: p.add(
+        syntax.list_append, made, p.evaluate(node.elt), node=node))
+
+
+@expression(gast.SetComp)
+def set_comprehension(p, node):
+    """{elt for target in iter if test}"""
+    return _comprehension(p, node, syntax.make_set, lambda made: p.add(
+        syntax.set_add, made, p.evaluate(node.elt), node=node))
+
+
+@expression(gast.DictComp)
+def dict_comprehension(p, node):
+    """{key: value for target in iter if test}"""
+    return _comprehension(p, node, syntax.make_dict, lambda made: p.add(
+        syntax.store_item, made, p.evaluate(node.key), p.evaluate(node.value), node=node))
+
+
+def _comprehension(p, node, primitive, add_one):
+    first = p.evaluate(node.generators[0].iter)              # in the scope around
+    made = p.add(primitive, node=node, **({} if primitive is syntax.make_dict else {"stars": ()}))
+    outer, p.scope = p.scope, p.names.scopes[node]
+    p.make_cells(p.scope, node)
+
+    def generators(number, iterable):
+        if number == len(node.generators):
+            add_one(made)
+            return
+        generator = node.generators[number]
+        if generator.is_async:
+            raise p.error("an asynchronous comprehension cannot become a graph", node)
+
+        def body(item):
+            store(p, generator.target, item)
+            for test in generator.ifs:
+                keep, skip, _ = p.switch(p.evaluate(test), "true", "false", test)
+                p.block = skip
+                p.loops[-1].again(p, test)
+                p.block = keep
+            following = number + 1
+            generators(following, p.evaluate(node.generators[following].iter) if following < len(node.generators) else None)
+        iterate(p, iterable if number else first, generator.target, body)
+    generators(0, first)
+    p.scope = outer
+    return made

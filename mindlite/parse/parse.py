@@ -1,0 +1,256 @@
+"""Stage "parse": from a Python function to a FuncGraph of the syntax dialect.
+
+    def f(x):                     f(x):         1 = compare(x, 0; >)       switch(1, true=f/true, false=f/false, join=f/after_if)
+        if x > 0:                 f/true():     2 = binary(x, 1; *)        f/after_if(2)
+            y = x * 1             f/false():                               f/after_if(0)
+        else: y = 0               f/after_if(y): return y
+        return y
+
+A `Parser` walks one function's tree and keeps the block that it is writing; what each kind of tree node does stands in two
+tables, EXPRESSIONS and STATEMENTS, which `expressions.py`, `statements.py`, `loops.py` and `patterns.py` fill. Control flow is
+blocks, names are resolved (`scope.py`), variables are values (`ssa.py`), and what a graph cannot say is one `interpret` node per
+statement (`segment.py`). Every node knows its place in the user's file.
+"""
+import inspect
+import weakref
+
+import gast
+
+from ..common.errors import GraphSyntaxError
+from ..common.location import Location, Origin
+from ..mindir import syntax
+from ..mindir.graph import CNode, Parameter, ValueNode
+from ..mindir.syntax import Undefined
+from .expressions import EXPRESSIONS
+from .interpret import interpret_statement
+from .read import read
+from .scope import Names, arguments_of
+from .ssa import SSA
+from .statements import STATEMENTS
+
+_parsed = {}                                 # id(code) -> (weak reference to the code, graph)
+_KINDS = ("generator function", inspect.CO_GENERATOR), ("coroutine", inspect.CO_COROUTINE), \
+         ("asynchronous generator", inspect.CO_ASYNC_GENERATOR)
+
+
+def parse_function(fn):
+    """The FuncGraph (syntax dialect, kind "function") of a Python function, method or lambda; parsed once per code object.
+
+    raises : GraphSyntaxError if fn is a generator or coroutine function, if its source is not to be found, or if it has a
+             statement that graph mode refuses
+    """
+    fn = getattr(fn, "__func__", fn)
+    code = fn.__code__
+    known = _parsed.get(id(code))
+    if known is not None and known[0]() is code:
+        return known[1]
+    for kind, flag in _KINDS:
+        if code.co_flags & flag:
+            raise GraphSyntaxError(f"{fn.__qualname__!r} is a {kind}, which cannot become a graph", hint="call it from Python",
+                                   location=Location(code.co_filename, code.co_firstlineno,
+                                                     scope=fn.__qualname__.replace("<locals>.", "")))
+    source = read(fn)
+    parser = Parser(source, source.tree, Names(source.tree, code.co_freevars), SSA(), None, source.scope)
+    graph = parser.function()
+    parser.ssa.finish()
+    key = id(code)
+    _parsed[key] = weakref.ref(code, lambda _: _parsed.pop(key, None)), graph
+    return graph
+
+
+class Parser:
+    """The state of parsing one function.
+
+    source : Source of the outermost function        names : Names, its scopes        ssa : SSA, shared with inner functions
+    outer  : Parser of the function around, or None  scope : the Scope that names are looked up in
+    graph  : the function's FuncGraph                block : the block being written, None after a jump (dead code)
+    cells  : {Variable: node of its cell}, shared    loops : the loops around, innermost last
+    """
+
+    def __init__(self, source, tree, names, ssa, outer, name):
+        self.source, self.tree, self.names, self.ssa, self.outer, self.name = source, tree, names, ssa, outer, name
+        self.scope = names.scopes[tree]
+        self.cells = outer.cells if outer is not None else {}
+        self.loops = []
+        short = name.rpartition(".")[2] if outer is None else f"{outer.graph.name}.{name.rpartition('.')[2]}"
+        self.graph = self.block = ssa.block(short.replace("<lambda>", "lambda"), parent=outer and outer.block, kind="function",
+                                            origin=self.origin(tree))
+
+    # -- the function
+
+    def function(self):
+        """Parse the whole function and return its graph (not finished: that is the outermost's to do)."""
+        for argument in arguments_of(self.tree.args):
+            parameter = self.graph.add_parameter(argument.id, origin=self.origin(argument))
+            self.ssa.write(self.block, self.names.find(self.scope, argument.id), parameter)
+        self.graph.signature = signature_of(self.tree.args)
+        self.make_cells(self.scope, self.tree)
+        if isinstance(self.tree, gast.Lambda):
+            value = self.evaluate(self.tree.body)
+            self.end(syntax.return_, value, node=self.tree.body)
+        else:
+            self.execute(self.tree.body)
+        if self.block is not None:
+            self.end(syntax.return_, self.constant(None, self.tree), node=self.tree)
+        return self.graph
+
+    def make_cells(self, scope, node):
+        """Boxes for the variables of `scope` that need one, filled with what they are now (arguments) or Undefined."""
+        for variable in scope.variables.values():
+            if variable.cell:
+                value = self.ssa.flows[self.block].values.get(variable) or self.constant(Undefined(variable.name), node)
+                self.cells[variable] = self.add(syntax.cell_new, value, node=node, name=variable.name)
+
+    def inner(self, tree, name):
+        """The graph of a function inside this one."""
+        parser = Parser(self.source, tree, self.names, self.ssa, self, f"{self.name}.{name}")
+        return parser.function()
+
+    # -- nodes
+
+    def origin(self, node):
+        """The Origin of what comes from this tree node."""
+        return Origin(self.source.location(node, self.name))
+
+    def error(self, message, node, hint=""):
+        """A GraphSyntaxError at a tree node."""
+        return GraphSyntaxError(message, hint=hint, location=self.source.location(node, self.name))
+
+    def constant(self, value, node):
+        """A ValueNode."""
+        return ValueNode(value, origin=self.origin(node))
+
+    def add(self, fn, *args, node, **attrs):
+        """A CNode at the end of the present block. (`attrs` may hold any name, so it is not built by FuncGraph.add.)"""
+        made = CNode(self.block, fn, args, attrs, origin=self.origin(node))
+        self.block.nodes.append(made)
+        return made
+
+    def evaluate(self, node):
+        """Write what the expression does and return the node of its value."""
+        rule = EXPRESSIONS.get(type(node))
+        if rule is None:
+            raise self.error(f"{type(node).__name__} is not an expression that graph mode knows", node)
+        return rule(self, node)
+
+    def evaluate_all(self, nodes):
+        """The values of several expressions, from left to right."""
+        return [self.evaluate(node) for node in nodes]
+
+    def execute(self, statements):
+        """Write what the statements do; those after a jump are dead and left out."""
+        for statement in statements:
+            if self.block is None:
+                return
+            STATEMENTS.get(type(statement), interpret_statement)(self, statement)
+
+    # -- blocks
+
+    def new_block(self, name, predecessors, node, loop=None):
+        """A block of this function: name "while.body" gives "f/while.body"."""
+        return self.ssa.block(f"{self.graph.name}/{name}", predecessors, loop=loop, origin=self.origin(node))
+
+    def end(self, fn, *args, node, **attrs):
+        """Write the terminator of the present block; what follows is dead until `block` is set."""
+        self.block.output = CNode(self.block, fn, args, attrs, origin=self.origin(node))
+        self.block = None
+
+    def jump(self, target, node):
+        """End the present block, if it is alive, with a jump."""
+        if self.block is not None:
+            self.ssa.jump(self.block, target, self.origin(node))
+            self.block = None
+
+    def switch(self, condition, true, false, node):
+        """Branch to two new blocks named `true` and `false`; returns them, and the terminator, whose `join` may be set."""
+        here = self.block
+        blocks = [self.new_block(name, [here], node) for name in (true, false)]
+        self.end(syntax.switch, condition, node=node, true=blocks[0], false=blocks[1], join=None)
+        return (*blocks, here.output)
+
+    def join(self, name, ends, node, switch=None):
+        """Go on in the block where `ends` meet (None among them: dead); with one end left that is the end itself."""
+        ends = [end for end in ends if end is not None]
+        if len(ends) > 1:
+            self.block = self.new_block(name, ends, node)
+            for end in ends:
+                self.ssa.jump(end, self.block, self.origin(node))
+            if switch is not None:
+                switch.attrs["join"] = self.block
+        else:
+            self.block = ends[0] if ends else None
+
+    # -- names
+
+    def super_arguments(self):
+        """The names that `super()` stands for here: ("__class__", the first argument), or () where it has no meaning."""
+        first = arguments_of(self.tree.args)[:1]
+        return ("__class__", first[0].id) if first and self.find("__class__").kind != "global" else ()
+
+    def find(self, name):
+        """The Variable that `name` means here."""
+        return self.names.find(self.scope, name)
+
+    def read(self, name, node):
+        """The value of a variable; NameError at run time if it has none."""
+        variable = self.find(name)
+        if variable.kind == "global":
+            return self.add(syntax.load_global, node=node, name=name)
+        if variable.kind == "closure":
+            return self.add(syntax.load_closure, node=node, name=name)
+        if variable.cell:
+            return self.add(syntax.cell_get, self.cells[variable], node=node, name=name)
+        value = self.value_of(variable)
+        phi = isinstance(value, Parameter) and value.graph.kind == "block"
+        if phi or isinstance(value, ValueNode) and isinstance(value.value, Undefined):
+            return self.add(syntax.load_local, value, node=node, name=name)
+        return value
+
+    def value_of(self, variable):
+        """The value of a local variable of this function or, if it is captured, of one around; it may be Undefined."""
+        parser = self
+        while variable.scope.function is not parser.names.scopes[parser.tree]:
+            parser = parser.outer
+        return self.ssa.read(parser.block, variable)
+
+    def write(self, name, value, node):
+        """Assign."""
+        self.assign(self.find(name), value, node)
+
+    def assign(self, variable, value, node):
+        """Assign to a Variable, wherever it lives."""
+        if variable.kind == "global":
+            self.add(syntax.store_global, value, node=node, name=variable.name)
+        elif variable.kind == "closure":
+            self.add(syntax.store_closure, value, node=node, name=variable.name)
+        elif variable.cell:
+            self.add(syntax.cell_set, self.cells[variable], value, node=node, name=variable.name)
+        else:
+            self.ssa.write(self.block, variable, value)
+
+    def delete(self, name, node):
+        """del name"""
+        variable = self.find(name)
+        if variable.kind == "global":
+            self.add(syntax.delete_global, node=node, name=name)
+        else:
+            self.read(name, node)
+            self.assign(variable, self.constant(Undefined(name), node), node)
+
+
+def signature_of(arguments):
+    """The inspect.Signature of a gast `arguments`; a default is its number: first those of `defaults`, then of `kw_defaults`."""
+    kinds = inspect.Parameter
+    positional = [*arguments.posonlyargs, *arguments.args]
+    first = len(positional) - len(arguments.defaults)
+    made = [kinds(argument.id, kinds.POSITIONAL_ONLY if number < len(arguments.posonlyargs) else kinds.POSITIONAL_OR_KEYWORD,
+                  default=number - first if number >= first else kinds.empty) for number, argument in enumerate(positional)]
+    if arguments.vararg is not None:
+        made.append(kinds(arguments.vararg.id, kinds.VAR_POSITIONAL))
+    count = len(arguments.defaults)
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults):
+        made.append(kinds(argument.id, kinds.KEYWORD_ONLY, default=kinds.empty if default is None else count))
+        count += default is not None
+    if arguments.kwarg is not None:
+        made.append(kinds(arguments.kwarg.id, kinds.VAR_KEYWORD))
+    return inspect.Signature(made)

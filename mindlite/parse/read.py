@@ -1,0 +1,279 @@
+"""Stage "read": from a Python function to its source text, its syntax tree and exact places in the user's file.
+
+The whole text that the function was compiled from is parsed, not a piece cut out of it: so positions are those of the file,
+indentation needs no repair, and enclosing classes are known. Where the text comes from:
+
+    a file, a notebook cell, IPython, a doctest, the REPL of Python 3.13        linecache
+    python -c                                                                    linecache (3.13) or sys.orig_argv
+    python < file                                                                the file that stands at standard input
+    the REPL of Python 3.10 to 3.12                                              readline's history
+    exec                                                                         linecache, or `__source__` in its globals
+
+A text that is not in linecache is put there, so that errors can show the line. Several functions may begin on one line: then the
+columns of the bytecode decide (Python 3.11+), else each candidate is compiled and its code compared.
+"""
+import ast
+import copy
+import functools
+import inspect
+import linecache
+import os
+import stat
+import sys
+import types
+from dataclasses import dataclass
+
+import gast
+
+from ..common.errors import GraphSyntaxError
+from ..common.location import Location
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+@dataclass(frozen=True)
+class Source:
+    """tree: gast FunctionDef or Lambda, private names mangled; file (a name that linecache knows); first_line; text of
+    the whole file; module: the function's `__name__` of globals; scope: its qualified name without `<locals>`."""
+    tree: gast.AST
+    file: str
+    first_line: int
+    text: str
+    module: str
+    scope: str
+
+    @functools.cached_property
+    def lines(self):
+        """The lines of the text."""
+        return self.text.split("\n")
+
+    def column(self, line, offset):
+        """The column in characters of a byte offset in a line."""
+        text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
+        return offset if text.isascii() else len(text.encode()[:offset].decode(errors="replace"))
+
+    def location(self, node, scope=None):
+        """The Location of a tree's node."""
+        return Location(self.file, node.lineno, self.column(node.lineno, node.col_offset), node.end_lineno,
+                        self.column(node.end_lineno, node.end_col_offset), self.scope if scope is None else scope)
+
+    def segment(self, node):
+        """The text of a tree's node, its first line without indentation."""
+        place = self.location(node)
+        lines = self.lines[place.line - 1:place.end_line]
+        lines[-1] = lines[-1][:place.end_col]
+        lines[0] = lines[0][place.col:]
+        return "\n".join(lines)
+
+
+def read(fn):
+    """The Source of a Python function, method or lambda.
+
+    raises : GraphSyntaxError if no text that it was compiled from is to be found; ArgumentError is left to the caller,
+             who passes functions only
+    """
+    fn = getattr(fn, "__func__", fn)
+    code = fn.__code__
+    scope = fn.__qualname__.replace("<locals>.", "")
+    for name, text in _texts(fn):
+        module = _parse(text)
+        node, classes = _find(module, code) if module is not None else (None, ())
+        if node is not None:
+            tree = gast.ast_to_gast(_mangled(node, classes[-1] if classes else ""))
+            name = _register(name, text)
+            return Source(tree, name, code.co_firstlineno, text, fn.__globals__.get("__name__", ""), scope)
+    raise GraphSyntaxError(
+        f"the source of {scope!r} is not to be found", location=Location(code.co_filename, code.co_firstlineno, scope=scope),
+        hint="write the function to a file; or give the text to `exec` as `__source__` in its globals; or let it run in Python "
+             "(its file may have changed since it was imported)")
+
+
+# -- where the text may come from
+
+def _texts(fn):
+    """(file name, text) of all that `fn` may have been compiled from, the likeliest first."""
+    name = fn.__code__.co_filename
+    linecache.checkcache(name)
+    lines = linecache.getlines(name, fn.__globals__)
+    if lines:
+        yield name, "".join(lines)
+    if isinstance(fn.__globals__.get("__source__"), str):
+        yield name, fn.__globals__["__source__"]
+    if not lines and name.startswith("<"):
+        try:
+            yield name, "".join(inspect.findsource(fn)[0])
+        except OSError:                      # how inspect says that it has none either: on to the next place
+            yield from _texts_of_main(name)
+
+
+def _texts_of_main(name):
+    if name == "<string>" and "-c" in sys.orig_argv:
+        following = sys.orig_argv[sys.orig_argv.index("-c") + 1:]
+        if following:
+            yield name, following[0]
+    if name == "<stdin>":
+        status = os.fstat(0) if sys.__stdin__ is not None and not sys.__stdin__.closed else None
+        if status is not None and stat.S_ISREG(status.st_mode):
+            yield name, os.pread(0, status.st_size, 0).decode(errors="replace")
+        yield from _texts_of_history()
+
+
+def _texts_of_history():
+    """The REPL's input, statement by statement from the last: lines of readline's history that parse together."""
+    readline = sys.modules.get("readline")       # a REPL without it has no history
+    if readline is None:
+        return
+    length = readline.get_current_history_length()
+    lines = [readline.get_history_item(number + 1) or "" for number in range(length)]
+    for start in range(length - 1, -1, -1):
+        if lines[start][:1] in ("", " ", "\t", "#"):
+            continue
+        stop = start + 1
+        while stop < length and lines[stop][:1] in ("", " ", "\t", ")", "]", "}"):
+            stop += 1
+        if lines[start].startswith("@"):
+            while stop < length and lines[stop].startswith(("@", "def ", "async ", " ", "\t")):
+                stop += 1
+        yield "<stdin>", "\n".join(lines[start:stop]) + "\n"
+
+
+def _register(name, text):
+    """The name under which linecache knows `text`: `name`, or `name` with a number if that is another text."""
+    number, wanted = 1, name
+    while True:
+        known = "".join(linecache.getlines(name))
+        if known == text or (known and known.rstrip("\n") == text.rstrip("\n")):
+            return name
+        if not known and not os.path.exists(name):
+            linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+            return name
+        number += 1
+        name = f"{wanted}#{number}"
+
+
+@functools.lru_cache(maxsize=64)
+def _parse(text):
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError):        # not Python as a whole (a REPL's fragment): not the text that was compiled
+        return None
+
+
+# -- which function in the text
+
+def _find(module, code):
+    """(node, names of the classes around it) of the function in `module` that `code` was compiled from, or (None, ())."""
+    candidates = [(node, classes) for node, classes in _functions(module, ()) if _first_line(node) == code.co_firstlineno
+                  and _name(node) == code.co_name and _argument_names(node, classes) == _arguments(code)]
+    if len(candidates) > 1:
+        candidates = _by_columns(candidates, code) or _by_code(candidates, module, code)
+    return candidates[0] if candidates else (None, ())
+
+
+def _functions(node, classes):
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, _FUNCTIONS):
+            yield child, classes
+        yield from _functions(child, (*classes, child.name) if isinstance(child, ast.ClassDef) else classes)
+
+
+def _name(node):
+    return "<lambda>" if isinstance(node, ast.Lambda) else node.name
+
+
+def _first_line(node):
+    return min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))])
+
+
+def _argument_names(node, classes):
+    a = node.args
+    names = [*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg))]
+    return tuple(_mangle(argument.arg, classes[-1] if classes else "") for argument in names)
+
+
+def _arguments(code):
+    stars = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    return code.co_varnames[:code.co_argcount + code.co_kwonlyargcount + stars]
+
+
+def _by_columns(candidates, code):
+    """The candidate whose body is the smallest that holds every position of the bytecode; [] if the code has none."""
+    if sys.version_info < (3, 11):
+        return []
+    spans = [(p[0], p[2], p[1], p[3]) for p in code.co_positions() if None not in p and (p[0], p[2]) < (p[1], p[3])]
+    if not spans:
+        return []
+    first, last = min(span[:2] for span in spans), max(span[2:] for span in spans)
+    fitting = []
+    for node, classes in candidates:
+        body = node.body if isinstance(node.body, list) else [node.body]
+        begin = (body[0].lineno, body[0].col_offset)
+        end = (body[-1].end_lineno, body[-1].end_col_offset)
+        if begin <= first and last <= end:
+            fitting.append((begin, end, node, classes))
+    fitting.sort(key=lambda item: item[0], reverse=True)             # those that fit are nested: the innermost begins last
+    return [(node, classes) for _, _, node, classes in fitting[:1]]
+
+
+def _by_code(candidates, module, code):
+    """The candidate that compiles to `code`: each is given a line number of its own by which its code is known."""
+    unique = 1_000_000
+    for number, (node, classes) in enumerate(candidates):
+        memo = {}
+        changed = copy.deepcopy(module, memo)
+        twin = memo[id(node)]
+        if getattr(twin, "decorator_list", None):
+            twin = twin.decorator_list[0]
+        twin.lineno = twin.end_lineno = unique + number
+        made = compile(changed, code.co_filename, "exec", dont_inherit=True)
+        for inner in _codes(made):
+            if inner.co_firstlineno == unique + number and _same(inner, code):
+                return [(node, classes)]
+    return []
+
+
+def _codes(code):
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield constant
+            yield from _codes(constant)
+
+
+def _same(a, b):
+    """Do two codes do the same, wherever they stand?"""
+    if isinstance(a, types.CodeType) and isinstance(b, types.CodeType):
+        return ((a.co_name, a.co_code, a.co_names, a.co_varnames, a.co_freevars, a.co_cellvars)
+                == (b.co_name, b.co_code, b.co_names, b.co_varnames, b.co_freevars, b.co_cellvars)
+                and len(a.co_consts) == len(b.co_consts) and all(map(_same, a.co_consts, b.co_consts)))
+    return type(a) is type(b) and repr(a) == repr(b)
+
+
+# -- private names
+
+def _mangle(name, owner):
+    private = owner.strip("_") and name.startswith("__") and not name.endswith("__") and "." not in name
+    return f"_{owner.lstrip('_')}{name}" if private else name
+
+
+def _mangled(node, owner):
+    """`node` with the private names of class `owner` written out: __x -> _Owner__x (a copy if there is a class)."""
+    return _Mangle(owner).visit(copy.deepcopy(node)) if owner.strip("_") else node
+
+
+class _Mangle(ast.NodeTransformer):
+    FIELDS = ("id", "attr", "arg", "name", "asname", "rest", "names")
+
+    def __init__(self, owner):
+        self.owner = owner
+
+    def generic_visit(self, node):
+        """Every field that holds names; a nested class has names of its own."""
+        for field in self.FIELDS:
+            value = getattr(node, field, None)
+            if isinstance(value, str) and not (isinstance(node, ast.alias) and field == "name" and "." in value):
+                setattr(node, field, _mangle(value, self.owner))
+            elif isinstance(node, (ast.Global, ast.Nonlocal)) and field == "names":
+                node.names = [_mangle(name, self.owner) for name in value]
+        if isinstance(node, ast.ClassDef):
+            return node
+        return super().generic_visit(node)

@@ -1,0 +1,331 @@
+"""Which variable does a name mean? Python's scopes, and which variables must live in a cell.
+
+    def f(x):                       x : local of f
+        def g(y): return x + y      x : free in g, the local of f: captured and never changed after, a plain free value
+        n = 0
+        def h():                    n : captured and changed after the capture (by h itself): lives in a cell
+            nonlocal n
+            n += 1
+
+One walk over the tree in the order of evaluation writes down every use of a name as an Event; all questions are asked of
+that list. A variable needs a cell when an inner function captures it and it is assigned after the capture: at a later
+event, or at an earlier one of a loop that holds both, or by an inner function. What a statement reads and
+writes (for JIT Fallback) is the list between its first and its last event.
+
+Source: Python's reference, section 4.2 (naming and binding) and 6.2.4 (scopes of comprehensions), PEP 572 (walrus).
+"""
+from dataclasses import dataclass
+
+import gast
+
+# Functions that take all items of an iterable, at once and in order: before them a generator is as good as a list.
+CONSUMERS = frozenset(("sum", "min", "max", "sorted", "list", "tuple", "set", "frozenset", "dict", "join"))
+
+
+class Variable:
+    """A variable. Fields: name; kind: local, closure (a cell of the outermost function) or global; scope; cell: lives in one."""
+    __slots__ = ("name", "kind", "scope", "cell")
+
+    def __init__(self, name, kind, scope=None):
+        self.name, self.kind, self.scope, self.cell = name, kind, scope, False
+
+    def __repr__(self):
+        return f"<Variable {self.name}>"
+
+
+class Scope:
+    """A function, class, comprehension or (lazy) generator: the variables that it owns; where its events and loops begin."""
+
+    def __init__(self, kind, parent, start, depth):
+        self.kind, self.parent, self.start, self.depth = kind, parent, start, depth
+        self.variables, self.globals, self.nonlocals = {}, set(), set()
+
+    @property
+    def function(self):
+        """The innermost scope around this that has a frame of its own."""
+        return self.parent.function if self.kind == "comprehension" else self
+
+
+@dataclass(frozen=True)
+class Event:
+    """One use of a name: by which scope, "load" / "store" / "delete", inside which loops."""
+    scope: Scope
+    name: str
+    kind: str
+    loops: tuple
+
+
+class Names(gast.NodeVisitor):
+    """The scopes in a function's tree.
+
+    tree    : gast FunctionDef or Lambda, the outermost function
+    closure : names of its closure cells (co_freevars)
+    scopes  : {node that opens a scope: Scope}
+    """
+
+    def __init__(self, tree, closure):
+        self.tree, self.closure = tree, frozenset(closure)
+        self.scopes, self.events, self.spans = {}, [], {}
+        self.outside = {}                                # name -> Variable, of kind closure or global
+        self._scope, self._loops = None, ()
+        self.visit(tree)
+        self._find_cells()
+
+    # -- questions
+
+    def find(self, scope, name):
+        """The Variable that `name` means in `scope`."""
+        here = scope
+        while here is not None and name not in here.globals:
+            if name in here.variables and (here.kind != "class" or here is scope):
+                return here.variables[name]
+            if here.kind == "class" and name == "__class__" and here is not scope:
+                return here.variables.setdefault(name, Variable(name, "local", here))
+            here = here.parent
+        kind = "closure" if name in self.closure and here is None else "global"
+        return self.outside.setdefault((kind, name), Variable(name, kind))
+
+    def uses(self, node):
+        """(variables, written): those from outside of the statement, pattern or generator `node` that it uses, and those that it
+        assigns or deletes; globals are left out."""
+        start, end = self.spans[node]
+        variables, written = {}, {}
+        for event in self.events[start:end]:
+            variable = self.find(event.scope, event.name)
+            inside = variable.scope is not None and variable.scope.start >= start
+            if variable.kind != "global" and not inside:
+                variables[variable] = None
+                if event.kind != "load":
+                    written[variable] = None
+        return list(variables), list(written)
+
+    def _find_cells(self):
+        captures, stores = {}, {}
+        for position, event in enumerate(self.events):
+            variable = self.find(event.scope, event.name)
+            if variable.kind == "local":
+                captured = event.scope.function is not variable.scope.function
+                if captured:
+                    captures.setdefault(variable, []).append((position, event.loops))
+                if event.kind != "load":
+                    stores.setdefault(variable, []).append((position, event.loops, captured))
+        for variable, captured in captures.items():
+            depth = variable.scope.depth
+            first = captured[0][0]
+            loops = {loop for _, within in captured for loop in within[depth:]}
+            variable.cell = any(by_inner or position > first or loops.intersection(within[depth:])
+                                for position, within, by_inner in stores.get(variable, ()))
+
+    # -- the walk
+
+    def visit(self, node):
+        """Walk `node` and remember which events it made."""
+        start = len(self.events)
+        super().visit(node)
+        if isinstance(node, (gast.stmt, gast.pattern, gast.GeneratorExp)):
+            self.spans[node] = (start, len(self.events))
+
+    def _all(self, nodes):
+        for node in nodes:
+            if node is not None:
+                self.visit(node)
+
+    def _use(self, name, kind):
+        self.events.append(Event(self._scope, name, kind, self._loops))
+        if kind != "load":
+            self._own(self._scope, name)
+
+    @staticmethod
+    def _own(scope, name):
+        if name not in scope.globals and name not in scope.nonlocals:
+            scope.variables.setdefault(name, Variable(name, "local", scope))
+
+    def _open(self, kind, node):
+        self._scope = self.scopes[node] = Scope(kind, self._scope, len(self.events), len(self._loops))
+
+    def _close(self):
+        self._scope = self._scope.parent
+
+    def _in_loop(self, node, *parts):
+        outside, self._loops = self._loops, (*self._loops, node)
+        for part in parts:
+            self._all(part)
+        self._loops = outside
+
+    def visit_FunctionDef(self, node):
+        """Decorators and defaults outside, the body inside, the name last."""
+        arguments, outermost = node.args, node is self.tree
+        body = node.body if isinstance(node.body, list) else [node.body]
+        if not outermost:
+            self._all(getattr(node, "decorator_list", ()))
+            self._all([*arguments.defaults, *arguments.kw_defaults])
+        self._open("function", node)
+        _Declarations(self._scope).visit_all(body)
+        for argument in arguments_of(arguments):
+            self._use(argument.id, "store")
+        self._all(body)
+        self._close()
+        if not outermost and not isinstance(node, gast.Lambda):
+            self._use(node.name, "store")
+
+    visit_AsyncFunctionDef = visit_Lambda = visit_FunctionDef
+
+    def visit_ClassDef(self, node):
+        """Decorators and bases outside, the body in a scope that inner functions do not see, the name last."""
+        self._all([*node.decorator_list, *node.bases, *node.keywords])
+        self._open("class", node)
+        _Declarations(self._scope).visit_all(node.body)
+        self._all(node.body)
+        self._close()
+        self._use(node.name, "store")
+
+    def visit_ListComp(self, node):
+        """The first iterable outside, all else inside, each generator a loop around what follows it."""
+        self._comprehension(node, "comprehension")
+
+    visit_SetComp = visit_DictComp = visit_ListComp
+
+    def visit_GeneratorExp(self, node):
+        """Lazy: a frame of its own, which captures."""
+        self._comprehension(node, "generator")
+
+    def visit_Call(self, node):
+        """sum(f(x) for x in xs): the generator is walked as a list comprehension."""
+        if consumed_generator(node) is None:
+            self.generic_visit(node)
+        else:
+            self.visit(node.func)
+            start = len(self.events)
+            self._comprehension(node.args[0], "comprehension")
+            self.spans[node.args[0]] = (start, len(self.events))
+
+    def _comprehension(self, node, kind):
+        self.visit(node.generators[0].iter)
+        self._open(kind, node)
+        outside = self._loops
+        for number, generator in enumerate(node.generators):
+            if number:
+                self.visit(generator.iter)
+            self._loops = (*self._loops, generator)
+            self._all([generator.target, *generator.ifs])
+        self._all([node.key, node.value] if isinstance(node, gast.DictComp) else [node.elt])
+        self._loops = outside
+        self._close()
+
+    def visit_Name(self, node):
+        """A use; super() uses __class__ too."""
+        if node.id == "super":
+            self._use("__class__", "load")
+        self._use(node.id, {gast.Load: "load", gast.Del: "delete"}.get(type(node.ctx), "store"))
+
+    def visit_NamedExpr(self, node):
+        """A walrus in a comprehension assigns in the function around it."""
+        self.visit(node.value)
+        owner = self._scope
+        while owner.kind in ("comprehension", "generator"):
+            owner = owner.parent
+        self._own(owner, node.target.id)
+        self.events.append(Event(self._scope, node.target.id, "store", self._loops))
+
+    def visit_Assign(self, node):
+        """The value first."""
+        self._all([node.value, *node.targets])
+
+    def visit_AugAssign(self, node):
+        """A read, the value, a write."""
+        if isinstance(node.target, gast.Name):
+            self._use(node.target.id, "load")
+        self._all([node.value, node.target])
+
+    def visit_AnnAssign(self, node):
+        """The annotation is not evaluated; without a value the target only becomes local."""
+        if node.value is not None:
+            self._all([node.value, node.target])
+        elif isinstance(node.target, gast.Name):
+            self._own(self._scope, node.target.id)
+
+    def visit_For(self, node):
+        """The iterable outside of the loop."""
+        self.visit(node.iter)
+        self._in_loop(node, [node.target], node.body)
+        self._all(node.orelse)
+
+    visit_AsyncFor = visit_For
+
+    def visit_While(self, node):
+        """The condition inside of the loop."""
+        self._in_loop(node, [node.test], node.body)
+        self._all(node.orelse)
+
+    def visit_Import(self, node):
+        """`import a.b` assigns a."""
+        for alias in node.names:
+            self._use(alias.asname or alias.name.split(".")[0], "store")
+
+    visit_ImportFrom = visit_Import
+
+    def visit_ExceptHandler(self, node):
+        """The exception's name is assigned, and deleted at the end."""
+        self._all([node.type])
+        if node.name is not None:
+            self._use(node.name.id if isinstance(node.name, gast.Name) else node.name, "store")
+        self._all(node.body)
+        if node.name is not None:
+            self._use(node.name.id if isinstance(node.name, gast.Name) else node.name, "delete")
+
+    def visit_MatchAs(self, node):
+        """A capture."""
+        self._all([node.pattern])
+        if node.name is not None:
+            self._use(node.name, "store")
+
+    def visit_MatchStar(self, node):
+        """A capture of the rest."""
+        if node.name is not None:
+            self._use(node.name, "store")
+
+    def visit_MatchMapping(self, node):
+        """Keys, patterns, and the capture of the rest."""
+        self._all([*node.keys, *node.patterns])
+        if node.rest is not None:
+            self._use(node.rest, "store")
+
+
+class _Declarations(gast.NodeVisitor):
+    """`global` and `nonlocal` of one scope; they hold for all of it."""
+
+    def __init__(self, scope):
+        self.scope = scope
+
+    def visit_all(self, nodes):
+        """Walk a body."""
+        for node in nodes:
+            self.visit(node)
+
+    def visit_Global(self, node):
+        """global a, b"""
+        self.scope.globals.update(node.names)
+
+    def visit_Nonlocal(self, node):
+        """nonlocal a, b"""
+        self.scope.nonlocals.update(node.names)
+
+    def visit_FunctionDef(self, node):
+        """Another scope."""
+
+    visit_AsyncFunctionDef = visit_Lambda = visit_ClassDef = visit_FunctionDef
+
+
+def arguments_of(arguments):
+    """The names of a gast `arguments`, in the order of inspect.Signature."""
+    return [*arguments.posonlyargs, *arguments.args, *filter(None, [arguments.vararg]), *arguments.kwonlyargs,
+            *filter(None, [arguments.kwarg])]
+
+
+def consumed_generator(call):
+    """The generator in sum(f(x) for x in xs), or None: the sole argument of a function that takes all items at once."""
+    if len(call.args) == 1 and not call.keywords and isinstance(call.args[0], gast.GeneratorExp):
+        name = getattr(call.func, "id", None) or getattr(call.func, "attr", None)
+        if name in CONSUMERS and not any(generator.is_async for generator in call.args[0].generators):
+            return call.args[0]
+    return None

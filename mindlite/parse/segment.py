@@ -1,0 +1,142 @@
+"""JIT Fallback's half of parsing: a statement that a graph cannot say becomes a piece of Python with named inputs and outputs.
+
+    try:                                  interpret(x, n; reads=("x", "n"), cells=(), writes=("y",), leaves=("return",))
+        y = open(x).read()                    -> (leave, value, y)
+    except OSError:
+        return n
+
+The statement is compiled as the body of a function without arguments whose variables are all closure cells: `run_segment` makes the cells
+and fills them from the inputs, and what they hold at the end are the outputs. An undefined variable is an empty cell, so Python
+itself raises NameError where it is read. Variables that live in cells already (an inner function changes them) are passed as
+those cells, so the statement and the functions it calls see each other's assignments. Jumps that
+leave the statement become `return (how, value)`, and the graph goes on from `how`.
+"""
+import ast
+import types
+
+import gast
+
+from ..mindir.syntax import Undefined
+
+LEFT_NORMALLY = ""
+
+
+def compile_segment(statements, names, file, super_arguments=None):
+    """(code, leaves): the code object of a function that runs `statements` with `names` as its free variables.
+
+    statements      : list of gast statements, or one gast expression whose value is returned
+    leaves          : which of "return", "break", "continue" leave the statements
+    super_arguments : names that `super()` stands for, or None
+    """
+    expression = isinstance(statements, gast.expr)
+    if expression:
+        statements = [gast.Return(statements)]
+        gast.copy_location(statements[0], statements[0].value)
+    trees = [gast.gast_to_ast(statement) for statement in statements]
+    leaves = _Leaves(super_arguments)
+    body = [leaves.visit(tree) if not expression else _Super(super_arguments).visit(tree) for tree in trees]
+    names = sorted(names)
+    place = {"lineno": body[0].lineno, "col_offset": 0, "end_lineno": body[0].lineno, "end_col_offset": 0}
+    if names:
+        body.insert(0, ast.Nonlocal(names, **place))
+    nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    inner = ast.FunctionDef("segment", nothing, body, [], **place)
+    empty = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in names]
+    outer = ast.FunctionDef("outside", nothing, [*empty, inner], [], **place)
+    for made in (inner, outer):
+        if "type_params" in made._fields:
+            made.type_params = []
+    module = ast.fix_missing_locations(ast.Module([outer], []))
+    code = compile(module, file, "exec", dont_inherit=True)
+    for name in ("outside", "segment"):
+        code = next(c for c in code.co_consts if isinstance(c, types.CodeType) and c.co_name == name)
+    return code, tuple(sorted(leaves.found))
+
+
+def run_segment(node, values, namespace):
+    """Run an `interpret` node: `values` of its arguments, `namespace` the user's globals. Returns the tuple of its results.
+
+    A value may be Undefined, and so may a result. A name in the node's `cells` is passed as a types.CellType.
+    An exception of the user's statement passes through unchanged.
+    """
+    attrs = node.attrs
+    cells = {}
+    for name, value in zip(attrs["reads"], values):
+        shared = name in attrs["cells"]
+        cells[name] = value if shared else types.CellType() if isinstance(value, Undefined) else types.CellType(value)
+    code = attrs["code"]
+    left = types.FunctionType(code, namespace, code.co_name, None, tuple(cells[name] for name in code.co_freevars))()
+    if attrs["writes"] is None:
+        return left
+    results = tuple(_content(cells[name], name) for name in attrs["writes"])
+    return (*(left or (LEFT_NORMALLY, None)), *results) if attrs["leaves"] else results
+
+
+def _content(cell, name):
+    try:
+        return cell.cell_contents
+    except ValueError:                       # the cell is empty: no path of the statement assigned it
+        return Undefined(name)
+
+
+class _Super(ast.NodeTransformer):
+    """super() needs the frame of the method: super(__class__, self) does not."""
+
+    def __init__(self, super_arguments):
+        self.super_arguments = super_arguments
+
+    def visit_Call(self, node):
+        """super() -> super(__class__, self)"""
+        self.generic_visit(node)
+        if self.super_arguments and isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
+            node.args = [ast.copy_location(ast.Name(name, ast.Load()), node) for name in self.super_arguments]
+        return node
+
+    def visit_ClassDef(self, node):
+        """Another class has another super."""
+        return node
+
+
+class _Leaves(_Super):
+    """Jumps out of the statement -> return (how, value); `found` collects how."""
+
+    def __init__(self, super_arguments):
+        super().__init__(super_arguments)
+        self.found, self.loops = set(), 0
+
+    def _leave(self, how, value, node):
+        self.found.add(how)
+        pair = ast.Tuple([ast.Constant(how), value or ast.Constant(None)], ast.Load())
+        return ast.fix_missing_locations(ast.copy_location(ast.Return(pair), node))
+
+    def visit_Return(self, node):
+        """return x -> return ("return", x)"""
+        self.generic_visit(node)
+        return self._leave("return", node.value, node)
+
+    def visit_Break(self, node):
+        """Of a loop in the statement it stays."""
+        return node if self.loops else self._leave("break", None, node)
+
+    def visit_Continue(self, node):
+        """As break."""
+        return node if self.loops else self._leave("continue", None, node)
+
+    def _loop(self, node):
+        self.loops += 1
+        node.body = [self.visit(statement) for statement in node.body]
+        self.loops -= 1
+        node.orelse = [self.visit(statement) for statement in node.orelse]
+        for field in ("iter", "test"):
+            if hasattr(node, field):
+                setattr(node, field, self.visit(getattr(node, field)))
+        return node
+
+    visit_For = visit_While = visit_AsyncFor = _loop
+
+    def visit_FunctionDef(self, node):
+        """Its returns are its own."""
+        inner = _Super(self.super_arguments)
+        return inner.generic_visit(node)
+
+    visit_AsyncFunctionDef = visit_Lambda = visit_FunctionDef

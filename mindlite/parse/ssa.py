@@ -1,0 +1,179 @@
+"""Static single assignment on the fly: variables become values, and values that differ by path become parameters of blocks.
+
+Source: Braun, Buchwald, Hack, Leissa, Mallon, Zwinkau, "Simple and Efficient Construction of Static Single
+Assignment Form" (CC 2013). Blocks are graphs and phis are their parameters.
+
+    if c: x = 1                 f: switch(c, true=f/true, false=f/false)
+    else: x = 2                 f/true: jump f/after_if(1)           f/false: jump f/after_if(2)
+    return x                    f/after_if(x): return x
+
+Where Braun seals blocks and fills phis recursively, here a read in a block that may be entered in several ways makes a
+phi at once and its operands are found when all edges are known, from a list: no recursion, so no limit on a
+function's length. A phi is made only where a variable is read, so the form is pruned; phis that stand for one value are
+removed until none is left, which is minimal for the reducible flow that Python's statements make.
+"""
+from ..mindir.graph import CNode, FuncGraph, Parameter, ValueNode
+from ..mindir.syntax import Undefined, load_local
+
+
+class Flow:
+    """What is known of one block: its predecessors, and the values that variables have at its (present) end."""
+    __slots__ = ("predecessors", "values", "phis")
+
+    def __init__(self, predecessors):
+        self.predecessors = list(predecessors)
+        self.values = {}
+        self.phis = {}                                   # phi -> variable, in the order of their making
+
+
+class SSA:
+    """The blocks of one outermost function and of all functions in it. Variables are any hashable with a `name`."""
+
+    def __init__(self):
+        self.flows = {}                                  # block -> Flow
+        self.operands = {}                               # phi -> {predecessor: value}
+        self.replaced = {}                               # node -> the value that it turned out to be
+        self.names = {}
+
+    # -- blocks
+
+    def block(self, name, predecessors=(), *, parent=None, loop=None, kind="block", origin):
+        """A new block, entered from `predecessors` by edges that the caller writes; `loop`: more of them will come."""
+        if parent is None and predecessors:
+            parent = self._dominator(predecessors)
+        number = self.names[name] = self.names.get(name, 0) + 1
+        graph = FuncGraph(name if number == 1 else f"{name}_{number}", origin, kind, parent)
+        graph.loop = loop
+        self.flows[graph] = Flow(predecessors)
+        return graph
+
+    def jump(self, block, target, origin):
+        """End `block` with a jump to `target`; the phis' values are filled in by `finish`."""
+        block.output = CNode(block, target, (), {}, origin=origin)
+        if block not in self.flows[target].predecessors:
+            self.flows[target].predecessors.append(block)
+
+    @staticmethod
+    def _dominator(blocks):
+        """The nearest block whose values all of `blocks` may use: their lowest common ancestor."""
+        chain = []
+        block = blocks[0]
+        while block is not None:
+            chain.append(block)
+            block = block.parent
+        for other in blocks[1:]:
+            above = set()
+            while other is not None:
+                above.add(other)
+                other = other.parent
+            chain = [block for block in chain if block in above]
+        return chain[0]
+
+    # -- variables
+
+    def write(self, block, variable, value):
+        """`variable` is `value` from here on in `block`."""
+        self.flows[block].values[variable] = value
+
+    def read(self, block, variable):
+        """The value of `variable` at the present end of `block`; ValueNode(Undefined) if no assignment gets here."""
+        path = []
+        while True:
+            flow = self.flows[block]
+            if variable in flow.values:
+                value = flow.values[variable]
+                break
+            path.append(block)
+            if block.loop or len(flow.predecessors) > 1:
+                value = Parameter(block, variable.name, origin=block.origin)
+                flow.phis[value] = variable
+                break
+            if not flow.predecessors:
+                value = ValueNode(Undefined(variable.name), origin=block.origin)
+                break
+            block = flow.predecessors[0]
+        for block in path:
+            self.flows[block].values[variable] = value
+        return value
+
+    # -- the end
+
+    def resolve(self, value):
+        """The value that `value` stands for now."""
+        while value in self.replaced:
+            value = self.replaced[value]
+        return value
+
+    def finish(self):
+        """Fill phis, drop the needless ones and needless checks, and write what is left into the graphs."""
+        self._fill_phis()
+        self._remove_trivial_phis()
+        if self._remove_checks():
+            self._remove_trivial_phis()
+        for block, flow in self.flows.items():
+            if block.kind == "block":
+                block.parameters = [phi for phi in flow.phis if phi not in self.replaced]
+            block.nodes = [node for node in block.nodes if node not in self.replaced]
+            for node in block.nodes:
+                self._rewrite(node)
+        for block in self.flows:
+            if isinstance(block.output.fn, FuncGraph):
+                phis = block.output.fn.parameters
+                block.output.args = tuple(self.resolve(self.operands[phi][block]) for phi in phis)
+            else:
+                self._rewrite(block.output)
+
+    def _rewrite(self, node):
+        node.args = tuple(self.resolve(arg) for arg in node.args)
+
+    def _fill_phis(self):
+        """Reading at the end of a predecessor may make another phi, which is then in the same need."""
+        missing = True
+        while missing:
+            missing = [(phi, variable, block, flow) for block, flow in self.flows.items()
+                       for phi, variable in flow.phis.items() if phi not in self.operands]
+            for phi, variable, block, flow in missing:
+                self.operands[phi] = {p: self.read(p, variable) for p in flow.predecessors}
+
+    def _remove_trivial_phis(self):
+        """phi(x, x, phi) -> x, until nothing changes."""
+        changed = True
+        while changed:
+            changed = False
+            for phi, operands in self.operands.items():
+                if phi in self.replaced:
+                    continue
+                values = {_key(value): value for value in map(self.resolve, operands.values()) if value is not phi}
+                if len(values) == 1:
+                    self.replaced[phi] = next(iter(values.values()))
+                    changed = True
+
+    def _remove_checks(self):
+        """Drop each load_local whose value is defined on every path; True if one was dropped."""
+        unsure = set()
+        changed = True
+        while changed:
+            changed = False
+            for phi, operands in self.operands.items():
+                if phi not in self.replaced and phi not in unsure and any(
+                        self._undefined(v) or v in unsure for v in map(self.resolve, operands.values())):
+                    unsure.add(phi)
+                    changed = True
+        before = len(self.replaced)
+        for block in self.flows:
+            for node in block.nodes:
+                if node.fn is load_local:
+                    value = self.resolve(node.args[0])
+                    if not self._undefined(value) and value not in unsure:
+                        self.replaced[node] = value
+        return len(self.replaced) > before
+
+    @staticmethod
+    def _undefined(value):
+        return isinstance(value, ValueNode) and isinstance(value.value, Undefined)
+
+
+def _key(value):
+    """Two ValueNodes of one undefined variable are one value; all else is itself."""
+    return value.value if isinstance(value, ValueNode) and isinstance(value.value, Undefined) else value
+

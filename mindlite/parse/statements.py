@@ -1,0 +1,178 @@
+"""What each statement writes into the graph: STATEMENTS[type of tree node](parser, node). Loops and match have files of their own."""
+import sys
+
+import gast
+
+from ..mindir import syntax
+from .expressions import BINARY, make_function
+from .interpret import interpret_statement
+from .loops import break_, continue_, for_loop, while_loop
+from .patterns import match
+from .targets import store
+
+STATEMENTS = {gast.For: for_loop, gast.While: while_loop, gast.Break: break_, gast.Continue: continue_, gast.Match: match}
+
+
+def statement(*types):
+    """Register the rule of these tree nodes."""
+    def register(rule):
+        STATEMENTS.update(dict.fromkeys(types, rule))
+        return rule
+    return register
+
+
+@statement(gast.Expr)
+def expression_statement(p, node):
+    """An expression for its effects."""
+    p.evaluate(node.value)
+
+
+@statement(gast.Pass, gast.Global, gast.Nonlocal)
+def nothing(p, node):
+    """`global` and `nonlocal` were heard when names were resolved."""
+
+
+@statement(gast.Assign)
+def assign(p, node):
+    """a = b, c = value; a literal tuple for as many names needs no tuple: a, b = b, a"""
+    target = node.targets[0]
+    if len(node.targets) == 1 and _pairwise(target, node.value):
+        for part, value in zip(target.elts, p.evaluate_all(node.value.elts)):
+            store(p, part, value)
+        return
+    value = p.evaluate(node.value)
+    for target in node.targets:
+        store(p, target, value)
+
+
+def _pairwise(target, value):
+    sequences = (gast.Tuple, gast.List)
+    return (isinstance(target, sequences) and isinstance(value, sequences) and len(target.elts) == len(value.elts)
+            and not any(isinstance(element, gast.Starred) for element in (*target.elts, *value.elts)))
+
+
+@statement(gast.AnnAssign)
+def annotated(p, node):
+    """x: int = value; the annotation is not evaluated in a function"""
+    if node.value is not None:
+        store(p, node.target, p.evaluate(node.value))
+
+
+@statement(gast.AugAssign)
+def augmented(p, node):
+    """target op= value; the parts of the target are evaluated once"""
+    op, target = BINARY[type(node.op)], node.target
+    if isinstance(target, gast.Name):
+        old = p.read(target.id, target)
+        p.write(target.id, p.add(syntax.inplace, old, p.evaluate(node.value), node=node, op=op), node)
+    elif isinstance(target, gast.Attribute):
+        owner = p.evaluate(target.value)
+        old = p.add(syntax.load_attr, owner, node=target, name=target.attr)
+        new = p.add(syntax.inplace, old, p.evaluate(node.value), node=node, op=op)
+        p.add(syntax.store_attr, owner, new, node=node, name=target.attr)
+    else:
+        owner = p.evaluate(target.value)
+        index = p.evaluate(target.slice)
+        old = p.add(syntax.load_item, owner, index, node=target)
+        new = p.add(syntax.inplace, old, p.evaluate(node.value), node=node, op=op)
+        p.add(syntax.store_item, owner, index, new, node=node)
+
+
+@statement(gast.Delete)
+def delete(p, node):
+    """del a, b.c, d[e], (f, g)"""
+    for target in node.targets:
+        if isinstance(target, gast.Name):
+            p.delete(target.id, target)
+        elif isinstance(target, gast.Attribute):
+            p.add(syntax.delete_attr, p.evaluate(target.value), node=target, name=target.attr)
+        elif isinstance(target, gast.Subscript):
+            owner = p.evaluate(target.value)
+            p.add(syntax.delete_item, owner, p.evaluate(target.slice), node=target)
+        else:
+            delete(p, gast.copy_location(gast.Delete(targets=target.elts), target))
+
+
+@statement(gast.If)
+def if_(p, node):
+    """if test: body else: orelse. A literal test leaves one branch, as in CPython."""
+    if isinstance(node.test, gast.Constant):
+        p.execute(node.body if node.test.value else node.orelse)
+        return
+    true, false, switch = p.switch(p.evaluate(node.test), "true", "false", node)
+    ends = []
+    for block, body in (true, node.body), (false, node.orelse):
+        p.block = block
+        p.execute(body)
+        ends.append(p.block)
+    p.join("after_if", ends, node, switch)
+
+
+@statement(gast.Return)
+def return_(p, node):
+    """return value"""
+    value = p.constant(None, node) if node.value is None else p.evaluate(node.value)
+    p.end(syntax.return_, value, node=node)
+
+
+@statement(gast.Raise)
+def raise_(p, node):
+    """raise, raise exception, raise exception from cause"""
+    p.end(syntax.raise_, *p.evaluate_all([part for part in (node.exc, node.cause) if part is not None]), node=node)
+
+
+@statement(gast.Assert)
+def assert_(p, node):
+    """assert test, message; nothing under `python -O`"""
+    if sys.flags.optimize:
+        return
+    passed, failed, _ = p.switch(p.evaluate(node.test), "asserted", "assert", node)
+    p.block = failed
+    args = [] if node.msg is None else [p.evaluate(node.msg)]
+    error = p.add(syntax.call, p.constant(AssertionError, node), *args, node=node, layout=("",) * len(args))
+    p.end(syntax.raise_, error, node=node)
+    p.block = passed
+
+
+@statement(gast.FunctionDef)
+def function(p, node):
+    """def: decorators first, then defaults, then the function goes through the decorators from the innermost."""
+    if _is_generator(node):
+        interpret_statement(p, node)
+        return
+    decorators = p.evaluate_all(node.decorator_list)
+    value = make_function(p, node, node.name)
+    for decorator, tree in zip(reversed(decorators), reversed(node.decorator_list)):
+        value = p.add(syntax.call, decorator, value, node=tree, layout=("",))
+    p.write(node.name, value, node)
+
+
+def _is_generator(node):
+    todo = list(node.body)
+    while todo:
+        part = todo.pop()
+        if isinstance(part, (gast.Yield, gast.YieldFrom)):
+            return True
+        if not isinstance(part, (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda, gast.ClassDef)):
+            todo.extend(gast.iter_child_nodes(part))
+    return False
+
+
+@statement(gast.Import)
+def import_(p, node):
+    """import a.b assigns a; import a.b as c assigns a.b"""
+    for alias in node.names:
+        value = p.add(syntax.import_module, node=node, name=alias.name, level=0, attribute=None)
+        first, *parts = alias.name.split(".")
+        if alias.asname:
+            for part in parts:
+                value = p.add(syntax.load_attr, value, node=node, name=part)
+        p.write(alias.asname or first, value, node)
+
+
+@statement(gast.ImportFrom)
+def import_from(p, node):
+    """from ..a import b as c"""
+    for alias in node.names:
+        value = p.add(syntax.import_module, node=node, name=node.module or "", level=node.level or 0, attribute=alias.name)
+        p.write(alias.asname or alias.name, value, node)
