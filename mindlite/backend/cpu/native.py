@@ -87,6 +87,9 @@ class Value:
     def __floordiv__(self, other):
         return self._operate(other, "sdiv", None)
 
+    def __rfloordiv__(self, other):
+        return self._operate(other, "sdiv", None, swap=True)
+
     def __mod__(self, other):
         return self._operate(other, "srem", None)
 
@@ -253,6 +256,17 @@ class Code:
         index.add_incoming(build.add(index, step.ir, flags=["nsw"]), build.block)
         build.branch(head)
         build.position_at_end(done)
+
+    @contextlib.contextmanager
+    def repeat(self):
+        """do the block while the condition handed to the yielded function holds: `with f.repeat() as again: again(c)`."""
+        head, done = self.function.append_basic_block("repeat"), self.function.append_basic_block("done")
+        conditions = []
+        self.builder.branch(head)
+        self.builder.position_at_end(head)
+        yield conditions.append
+        self.builder.cbranch(conditions[0].ir, head, done)
+        self.builder.position_at_end(done)
 
     @contextlib.contextmanager
     def when(self, condition):

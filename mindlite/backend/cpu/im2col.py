@@ -1,0 +1,179 @@
+"""Convolution as matrix products: im2col (Chellapilla et al. 2006), for every dtype that has a gemm.
+
+For some rows of the output the patches of x are written side by side as columns [K, pixels], K = C/G KH KW; then
+
+    out[O/G, pixels]  = w[O/G, K] @ columns             forward
+    columns           = w^T @ dout; added back to dx    backward_data
+    dw               += dout @ columns^T                backward_weights
+
+The rows taken at once are as many as keep the columns in the second-level cache, so memory does not grow with the
+picture. A 1x1 convolution of stride 1 without padding needs no columns: x itself is the matrix.
+"""
+from .blas import write_gemm
+from .native import I64, Module, compute_type
+
+ERRORS = ("convolution: out of memory for the columns",)
+BUDGET = 1 << 17                                    # elements of the columns
+
+
+class Window:
+    """The sizes of a convolution as Values of the kernel being written; N stands at args[first]."""
+
+    def __init__(self, f, first):
+        (self.n, self.c, self.h, self.w, self.o, self.kh, self.kw, self.sh, self.sw, self.top, bottom, self.left, right,
+         self.dh, self.dw, self.g) = (f.arg(first + i) for i in range(16))
+        self.oh = (self.h + self.top + bottom - self.dh * (self.kh - 1) - 1) // self.sh + 1
+        self.ow = (self.w + self.left + right - self.dw * (self.kw - 1) - 1) // self.sw + 1
+        self.cg, self.og = self.c // self.g, self.o // self.g
+        self.depth = self.cg * self.kh * self.kw
+        self.plane, self.image = self.oh * self.ow, self.h * self.w
+        self.pointwise = ((self.kh * self.kw * self.sh * self.sw).equals(1)
+                          & (self.top + bottom + self.left + right).equals(0))
+        fitting = f.maximum(BUDGET // f.maximum(self.depth * self.ow, 1), 1)
+        self.rows = f.select(self.pointwise, self.oh, f.minimum(fitting, self.oh))
+
+
+def write_convolution(kind, dtype, bias):
+    """The Module of the kernel `conv2d_<kind>` with the arguments of convolution.conv2d_kernel."""
+    module = Module(f"conv2d_{kind}_{dtype.short}{'_bias' * bias}")
+    gemm, writer = write_gemm(module, dtype), WRITERS[kind]
+    with module.kernel(module.name) as f:
+        status = f.variable(I64, 0)
+
+        def product(*args):
+            status.set(status.get() | f.call(gemm, *args))
+        writer(f, dtype, bias, product)
+        f.give(status.get())
+    module.written_by += [writer, write_blocks, write_columns, write_taps]
+    return module
+
+
+def write_forward(f, dtype, bias, product):
+    """out = bias (or 0) + w @ columns(x)"""
+    s, size = Window(f, 4 + bias), dtype.itemsize
+    x, w, out = f.arg(1), f.arg(2), f.arg(3 + bias)
+    if bias:
+        values = f.array(dtype, f.arg(3))
+        with f.loop(0, s.n) as n, f.loop(0, s.o) as o:
+            target, value = f.array(dtype, out).at((n * s.o + o) * s.plane), values[o]
+            with f.loop(0, s.plane) as i:
+                target[i] = value
+
+    def block(n, g, first, rows, matrix, step):
+        with f.when(s.pointwise.equals(0)):
+            write_columns(f, s, f.array(dtype, x + (n * s.c + g * s.cg) * s.image * size), f.array(dtype, matrix),
+                          first, rows, scatter=False)
+        target = out + ((n * s.o + g * s.og) * s.plane + first * s.ow) * size
+        product(0, 0, s.og, rows * s.ow, s.depth, w + g * s.og * s.depth * size, s.depth, matrix, step,
+                int(bias), target, s.plane)
+    write_blocks(f, s, dtype, x, block)
+
+
+def write_backward_data(f, dtype, bias, product):
+    """columns = w^T @ dout, added into dx where they came from"""
+    s, size = Window(f, 4), dtype.itemsize
+    dout, w, dx = f.arg(1), f.arg(2), f.arg(3)
+    f.fill(dx, 0, s.n * s.c * s.image * size)
+
+    def block(n, g, first, rows, matrix, step):
+        source = dout + ((n * s.o + g * s.og) * s.plane + first * s.ow) * size
+        product(1, 0, s.depth, rows * s.ow, s.og, w + g * s.og * s.depth * size, s.depth, source, s.plane,
+                0, matrix, step)
+        with f.when(s.pointwise.equals(0)):
+            write_columns(f, s, f.array(dtype, dx + (n * s.c + g * s.cg) * s.image * size), f.array(dtype, matrix),
+                          first, rows, scatter=True)
+    write_blocks(f, s, dtype, dx, block)
+
+
+def write_backward_weights(f, dtype, bias, product):
+    """dw = sum over images of dout @ columns(x)^T;  dbias = the sum of dout"""
+    s, size = Window(f, 4 + bias), dtype.itemsize
+    x, dout, dw = f.arg(1), f.arg(2), f.arg(3)
+    f.fill(dw, 0, s.o * s.depth * size)
+    if bias:
+        write_bias_gradient(f, s, dtype, dout, f.array(dtype, f.arg(4)))
+
+    def block(n, g, first, rows, matrix, step):
+        with f.when(s.pointwise.equals(0)):
+            write_columns(f, s, f.array(dtype, x + (n * s.c + g * s.cg) * s.image * size), f.array(dtype, matrix),
+                          first, rows, scatter=False)
+        source = dout + ((n * s.o + g * s.og) * s.plane + first * s.ow) * size
+        product(0, 1, s.og, s.depth, rows * s.ow, source, s.plane, matrix, step, 1,
+                dw + g * s.og * s.depth * size, s.depth)
+    write_blocks(f, s, dtype, x, block)
+
+
+def write_bias_gradient(f, s, dtype, dout, dbias):
+    """dbias[o] = sum of dout[n, o, :, :]; the sum of one plane runs in several lanes (an order of our own)."""
+    zero = f.number(compute_type(dtype), 0)
+    with f.loop(0, s.o) as o:
+        total = f.variable(compute_type(dtype), zero)
+        with f.loop(0, s.n) as n:
+            plane, partial = f.array(dtype, dout).at((n * s.o + o) * s.plane), f.variable(compute_type(dtype), zero)
+            f.fastmath = ("contract", "reassoc", "nsz")
+            with f.loop(0, s.plane) as i:
+                partial.set(partial.get() + plane[i])
+            f.fastmath = ("contract",)
+            total.set(total.get() + partial.get())
+        dbias[o] = total.get()
+
+
+def write_blocks(f, s, dtype, pictures, block):
+    """For every image, group and block of output rows: block(n, g, first row, rows, columns' address, their step).
+
+    `pictures` is the address of x or dx, which is its own matrix of columns in the pointwise case.
+    """
+    memory = f.variable(I64, 0)
+    with f.when(s.pointwise.equals(0)):
+        memory.set(f.allocate(s.depth * s.rows * s.ow * dtype.itemsize + 64))
+        with f.when(memory.get().equals(0)):
+            f.give(1)
+    with f.loop(0, s.n) as n, f.loop(0, s.g) as g, f.loop(0, s.oh, f.maximum(s.rows, 1)) as first:
+        rows = f.minimum(s.oh - first, s.rows)
+        picture = pictures + (n * s.c + g * s.cg) * s.image * dtype.itemsize
+        block(n, g, first, rows, f.select(s.pointwise, picture, memory.get()), rows * s.ow)
+    f.free(memory.get())
+
+
+def write_columns(f, s, picture, columns, first, rows, scatter):
+    """columns[c KH KW + p KW + q, i OW + j] = picture[c, (first + i) SH - PT + p DH, j SW - PL + q DW], 0 outside.
+
+    scatter: the other way, added to what stands in the picture (col2im).
+    """
+    with f.loop(0, s.cg) as c, f.loop(0, s.kh) as p, f.loop(0, s.kw) as q:
+        target = columns.at(((c * s.kh + p) * s.kw + q) * rows * s.ow)
+        shift = q * s.dw - s.left
+        # j in [low, high) reads inside the line: 0 <= j SW + shift < W
+        low = f.minimum(f.maximum(s.sw - 1 - shift, 0) // s.sw, s.ow)
+        high = f.maximum(f.minimum(f.maximum(s.w - shift + s.sw - 1, 0) // s.sw, s.ow), low)
+        with f.loop(0, rows) as i:
+            line = (first + i) * s.sh + p * s.dh - s.top
+            inside, piece = (line >= 0) & (line < s.h), target.at(i * s.ow)
+            source = picture.at((c * s.h + line) * s.w + shift)
+            if scatter:
+                with f.when(inside):
+                    write_taps(f, s, source, piece, low, high, scatter)
+            else:
+                with f.choose(inside) as (then, other):
+                    with then:
+                        with f.loop(0, low) as j:
+                            piece[j] = 0
+                        write_taps(f, s, source, piece, low, high, scatter)
+                        with f.loop(high, s.ow) as j:
+                            piece[j] = 0
+                    with other, f.loop(0, s.ow) as j:
+                        piece[j] = 0
+
+
+def write_taps(f, s, source, piece, low, high, scatter):
+    """piece[j] = source[j SW] for j in [low, high), or the other way; stride 1 apart, so that it becomes vector code."""
+    with f.choose(s.sw.equals(1)) as (then, other):
+        for branch, step in ((then, 1), (other, s.sw)):
+            with branch, f.loop(low, high) as j:
+                if scatter:
+                    source[j * step] = source[j * step] + piece[j]
+                else:
+                    piece[j] = source[j * step]
+
+
+WRITERS = {"forward": write_forward, "backward_data": write_backward_data, "backward_weights": write_backward_weights}
