@@ -160,6 +160,11 @@ def current_interpreter():
     return _stack.interpreters[-1] if _stack.interpreters else _base[-1]
 
 
+def is_interpreting():
+    """True inside an `interpreting` or `eager` block of this thread: something is traced, or eager mode is forced."""
+    return bool(_stack.interpreters)
+
+
 @contextlib.contextmanager
 def interpreting(interpreter):
     """Push `interpreter` for the `with` block, in this thread."""
