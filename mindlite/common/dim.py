@@ -62,7 +62,9 @@ class Operation:
     def __repr__(self):
         if self.op in ("max", "min"):
             return f"{self.op}({self.a}, {self.b})"
-        return f"({self.a} {'//' if self.op == 'floordiv' else '%'} {self.b})"
+        a, b = (f"({x})" if isinstance(x, Dim) and " " in repr(x) or not isinstance(x, Dim) and x < 0 else x
+                for x in (self.a, self.b))
+        return f"({a} {'//' if self.op == 'floordiv' else '%'} {b})"
 
     def bounds(self):
         """(lo, hi) derived from the operands' bounds; None where unknown."""

@@ -1,0 +1,541 @@
+"""Tensors joined, cut, repeated and padded; axes added, removed and moved.
+
+Three primitives do the work: `slice_` (every index an affine function of the output's index), its transpose
+`pad_slice`, and `concatenate`. Each one's gradient is another of them. All else is written in them and in
+reshape, transpose and broadcast_to, so sizes may be Dims throughout.
+"""
+import numpy as np
+
+from ..common.dim import Dim, compare, dim_max, dim_min, product
+from ..common.errors import ArgumentError, ShapeError, ValueRangeError
+from ..mindir.abstract import AbstractTensor
+from ..mindir.constraints import require
+from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
+from ..mindir.scalar import where as where_scalar
+from .axes import as_shape, as_size, broadcast_shapes, fill_in, normal_axes, normal_axis
+from .basic import batched, broadcast_to, move_batch_axis, reshape, transpose
+from .define import as_operand, promote_operands
+
+
+# ---------------------------------------------------------------- slice_
+
+@primitive(name="slice", traits={"view"})
+def slice_(x, *, start, size, step):
+    """out[i] = x[start + i * step], with i < size, on every axis.
+
+    start, size : a tuple of int or Dim, one for each axis; step: a tuple of int, not 0, may be negative
+    raises      : ShapeError if the slice leaves the tensor
+    """
+
+
+@infer_rule(slice_)
+def slice_infer(x, *, start, size, step):
+    for axis, (n, first, count, stride) in enumerate(zip(x.shape, start, size, step)):
+        error = lambda: ShapeError(f"slice: leaves axis {axis} of size {n}",  # noqa: E731
+                                   note=f"x: {x}, start {first}, size {count}, step {stride}")
+        require(">=", count, 0, error)
+        if isinstance(count, int) and count == 0:
+            continue
+        low, high = (first, first + (count - 1) * stride) if stride > 0 else (first + (count - 1) * stride, first)
+        if isinstance(count, int):
+            require(">=", low, 0, error)
+            require("<", high, n, error)
+        else:                                   # an empty slice may start behind the end: room for one step more
+            require(">=", low, min(stride, 0), error)
+            require("<", high, n + max(stride, 0), error)
+    return AbstractTensor(x.dtype, size)
+
+
+def _slices(start, size, step):
+    made = []
+    for first, count, stride in zip(start, size, step):
+        stop = first + count * stride
+        made.append(slice(0, 0) if count == 0 else slice(first, None if stop < 0 else stop, stride))
+    return tuple(made)
+
+
+@eval_rule(slice_)
+def slice_eval(x, *, start, size, step):
+    return np.ascontiguousarray(x[_slices(start, size, step)]).reshape(size)
+
+
+@kernel_rule(slice_)
+def slice_kernel(x, out, *, start, size, step):
+    return lambda *i: x[tuple(first + index * stride for index, first, stride in zip(i, start, step))]
+
+
+@bprop_rule(slice_)
+def slice_bprop(x, out, dout, *, start, size, step):
+    return pad_slice(dout, shape=tuple(x.shape), start=start, step=step, value=0)
+
+
+@jvp_rule(slice_)
+def slice_jvp(primals, tangents, out, *, start, size, step):
+    return slice_(tangents[0], start=start, size=size, step=step)
+
+
+@vmap_rule(slice_)
+def slice_vmap(args, dims, size, *, start, step, **attrs):
+    x = move_batch_axis(args[0], dims[0])
+    return slice_(x, start=(0,) + start, size=(x.shape[0],) + attrs["size"], step=(1,) + step), 0
+
+
+def take_range(x, axis, start, stop):
+    """x[.., start:stop, ..] along `axis`; start and stop are ints or Dims inside the axis."""
+    return slice_(x, start=tuple(start if a == axis else 0 for a in range(x.ndim)),
+                  size=tuple(stop - start if a == axis else n for a, n in enumerate(x.shape)), step=(1,) * x.ndim)
+
+
+# ---------------------------------------------------------------- pad_slice
+
+@primitive
+def pad_slice(x, *, shape, start, step, value):
+    """A tensor of `shape` that is `value`, but for out[start + i * step] = x[i]: the transpose of slice_.
+
+    shape, start : tuples of int or Dim; step: a tuple of int, not 0; value: a Python number
+    """
+
+
+@infer_rule(pad_slice)
+def pad_slice_infer(x, *, shape, start, step, value):
+    slice_infer(AbstractTensor(x.dtype, shape), start=start, size=x.shape, step=step)
+    return AbstractTensor(x.dtype, shape)
+
+
+@eval_rule(pad_slice)
+def pad_slice_eval(x, *, shape, start, step, value):
+    out = np.full(shape, value, x.dtype)
+    out[_slices(start, x.shape, step)] = x
+    return out
+
+
+def inside_slice(index, size, start, step):
+    """For an index into the larger tensor: (is it one of the slice's, the index into the slice)."""
+    inside, inner = None, []
+    for i, n, first, stride in zip(index, size, start, step):
+        offset = i - first if stride > 0 else first - i
+        k = offset if abs(stride) == 1 else offset // abs(stride)
+        test = (offset >= 0) & (k < n)
+        if abs(stride) != 1:
+            test = test & (offset % abs(stride) == 0)
+        inside = test if inside is None else inside & test
+        inner.append(k)
+    return inside, tuple(inner)
+
+
+@kernel_rule(pad_slice)
+def pad_slice_kernel(x, out, *, shape, start, step, value):
+    def element(*index):
+        inside, inner = inside_slice(index, x.shape, start, step)
+        return x[()] if inside is None else where_scalar(inside, x[inner], value)
+    return element
+
+
+@bprop_rule(pad_slice)
+def pad_slice_bprop(x, out, dout, *, shape, start, step, value):
+    return slice_(dout, start=start, size=tuple(x.shape), step=step)
+
+
+@jvp_rule(pad_slice)
+def pad_slice_jvp(primals, tangents, out, *, shape, start, step, value):
+    return pad_slice(tangents[0], shape=shape, start=start, step=step, value=0)
+
+
+@vmap_rule(pad_slice)
+def pad_slice_vmap(args, dims, size, *, shape, start, step, value):
+    x = move_batch_axis(args[0], dims[0])
+    return pad_slice(x, shape=(x.shape[0],) + shape, start=(0,) + start, step=(1,) + step, value=value), 0
+
+
+# ---------------------------------------------------------------- concatenate
+
+@primitive
+def concatenate(*tensors, axis):
+    """The tensors one after another along `axis`, counted from the front; they agree in dtype and in all other sizes."""
+
+
+@infer_rule(concatenate)
+def concatenate_infer(*tensors, axis):
+    first, total = tensors[0], 0
+    for x in tensors:
+        error = lambda: ShapeError(f"concat: the tensors differ outside axis {axis}",  # noqa: E731
+                                   note=", ".join(map(str, tensors)))
+        if x.ndim != first.ndim:
+            raise error()
+        for a, (n, m) in enumerate(zip(x.shape, first.shape)):
+            if a != axis:
+                require("==", n, m, error)
+        total = total + x.shape[axis]
+    return AbstractTensor(first.dtype, first.shape[:axis] + (total,) + first.shape[axis + 1:])
+
+
+@eval_rule(concatenate)
+def concatenate_eval(*tensors, axis):
+    return np.concatenate(tensors, axis)
+
+
+@kernel_rule(concatenate)
+def concatenate_kernel(*tensors, out, axis):
+    def element(*index):
+        i, begin, choices = index[axis], 0, []
+        for x in tensors:
+            choices.append((begin + x.shape[axis], x[index[:axis] + (i - begin,) + index[axis + 1:]]))
+            begin = begin + x.shape[axis]
+        value = choices[-1][1]
+        for end, read in reversed(choices[:-1]):
+            value = where_scalar(i < end, read, value)
+        return value
+    return element
+
+
+@bprop_rule(concatenate)
+def concatenate_bprop(*tensors, out, dout, axis):
+    grads, begin = [], 0
+    for x in tensors:
+        end = begin + x.shape[axis]
+        grads.append(take_range(dout, axis, begin, end))
+        begin = end
+    return tuple(grads)
+
+
+@jvp_rule(concatenate)
+def concatenate_jvp(primals, tangents, out, *, axis):
+    return concatenate(*(zeros_like_shape(x) if t is None else t for x, t in zip(primals, tangents)), axis=axis)
+
+
+@vmap_rule(concatenate)
+def concatenate_vmap(args, dims, size, *, axis):
+    return concatenate(*(batched(x, d, size) for x, d in zip(args, dims)), axis=axis + 1), 0
+
+
+def zeros_like_shape(x, shape=None):
+    """Zeros of x's dtype and shape (or `shape`), as a scalar that is broadcast: no memory where it is fused."""
+    return broadcast_to(np.zeros((), x.dtype.numpy), shape=tuple(x.shape if shape is None else shape))
+
+
+# ---------------------------------------------------------------- joining and cutting
+
+def concat(tensors, axis=0):
+    """The tensors one after another along `axis`, promoted to one dtype.
+
+    tensors : a non-empty tuple or list; raises : ShapeError if they differ outside `axis`
+    """
+    if not isinstance(tensors, (tuple, list)) or not tensors:
+        raise ArgumentError("concat: a non-empty tuple or list of tensors is wanted")
+    args, _ = promote_operands(tuple(as_operand(x) for x in tensors), {})
+    axis = normal_axis("concat", axis, args[0].ndim)
+    return args[0] if len(args) == 1 else concatenate(*args, axis=axis)
+
+
+def cat(tensors, axis=0):
+    """The same as `concat`."""
+    return concat(tensors, axis)
+
+
+def stack(tensors, axis=0):
+    """The tensors, all of one shape, along a new axis."""
+    if not isinstance(tensors, (tuple, list)) or not tensors:
+        raise ArgumentError("stack: a non-empty tuple or list of tensors is wanted")
+    args, _ = promote_operands(tuple(as_operand(x) for x in tensors), {})
+    axis = normal_axis("stack", axis, args[0].ndim + 1)
+    return concat([expand_dims(x, axis) for x in args], axis)
+
+
+def split(tensor, split_size_or_sections, axis=0):
+    """Pieces of `tensor` along `axis`: of that size each (the last may be smaller), or of the given sizes.
+
+    raises : ShapeError if the given sizes do not add up to the axis
+    """
+    axis = normal_axis("split", axis, tensor.ndim)
+    total = tensor.shape[axis]
+    if isinstance(split_size_or_sections, (tuple, list)):
+        sizes = [as_size("split", s) for s in split_size_or_sections]
+        require("==", sum(sizes[1:], sizes[0]), total, lambda: ShapeError(
+            f"split: the sizes {sizes} do not add up to {total}"))
+    else:
+        piece = as_size("split", split_size_or_sections)
+        if compare("<=", piece, 0):
+            raise ValueRangeError(f"split: a piece of size {piece}")
+        if not isinstance(total, int):
+            raise ArgumentError(f"split: the number of pieces of size {piece} of an axis of size {total} is known at run "
+                                "time only", hint="give the sizes of the pieces, or use ops.chunk")
+        sizes = [min(piece, total - begin) for begin in range(0, total, piece)] or [0]
+    return _cut(tensor, axis, sizes)
+
+
+def _cut(x, axis, sizes):
+    pieces, begin = [], 0
+    for size in sizes:
+        pieces.append(take_range(x, axis, begin, begin + size))
+        begin = begin + size
+    return tuple(pieces)
+
+
+def chunk(input, chunks, axis=0):
+    """At most `chunks` pieces of equal size along `axis`, the last one smaller where it does not divide."""
+    axis = normal_axis("chunk", axis, input.ndim)
+    total = input.shape[axis]
+    piece = (total + chunks - 1) // chunks
+    if isinstance(total, int):
+        return split(input, max(piece, 1), axis)
+    last = total - piece * (chunks - 1)
+    require(">=", last, 0, lambda: ShapeError(f"chunk: {total} does not give {chunks} pieces"))
+    return _cut(input, axis, [piece] * (chunks - 1) + [last])
+
+
+def unstack(input_x, axis=0):
+    """The slices along `axis`, without it: a tuple. The axis' size must be known."""
+    axis = normal_axis("unstack", axis, input_x.ndim)
+    if not isinstance(input_x.shape[axis], int):
+        raise ArgumentError(f"unstack: the size {input_x.shape[axis]} of axis {axis} is known at run time only")
+    return tuple(squeeze(x, axis) for x in _cut(input_x, axis, [1] * input_x.shape[axis]))
+
+
+def unbind(input, dim=0):
+    """The same as `unstack`."""
+    return unstack(input, dim)
+
+
+# ---------------------------------------------------------------- axes
+
+def expand_dims(input_x, axis):
+    """An axis of size 1 inserted at `axis`."""
+    axis = normal_axis("expand_dims", axis, input_x.ndim + 1)
+    return reshape(input_x, shape=tuple(input_x.shape[:axis]) + (1,) + tuple(input_x.shape[axis:]))
+
+
+def unsqueeze(input, dim):
+    """The same as `expand_dims`."""
+    return expand_dims(input, dim)
+
+
+def squeeze(input, axis=None):
+    """Axes of size 1 removed: those named (an int or several), or all whose size is known to be 1.
+
+    raises : ShapeError if a named axis has another size
+    """
+    if axis is None:
+        axes = tuple(a for a, n in enumerate(input.shape) if isinstance(n, int) and n == 1)
+    else:
+        axes = normal_axes("squeeze", axis, input.ndim) if axis != () else ()
+        for a in axes:
+            require("==", input.shape[a], 1, lambda a=a: ShapeError(
+                f"squeeze: axis {a} has size {input.shape[a]}, not 1"))
+    return reshape(input, shape=tuple(n for a, n in enumerate(input.shape) if a not in axes)) if axes else input
+
+
+def flatten(input, order="C", *, start_dim=1, end_dim=-1):
+    """The axes from start_dim to end_dim (inclusive) as one."""
+    if order not in ("C", "F"):
+        raise ValueRangeError(f"flatten: order is 'C' or 'F', not {order!r}")
+    if order == "F":
+        input = transpose(input)
+    if input.ndim < 2:
+        return reshape(input, shape=(-1,)) if input.ndim == 0 else input
+    first, last = normal_axis("flatten", start_dim, input.ndim), normal_axis("flatten", end_dim, input.ndim)
+    if first > last:
+        raise ValueRangeError(f"flatten: start_dim {start_dim} is behind end_dim {end_dim}")
+    shape = tuple(input.shape)
+    return reshape(input, shape=shape[:first] + (product(shape[first:last + 1]),) + shape[last + 1:])
+
+
+def ravel(input):
+    """All elements along one axis."""
+    return reshape(input, shape=(product(input.shape),))
+
+
+def unflatten(input, axis, sizes):
+    """Axis `axis` taken apart into `sizes`, one of which may be -1."""
+    axis = normal_axis("unflatten", axis, input.ndim)
+    sizes = fill_in("unflatten", as_shape("unflatten", sizes), input.shape[axis])
+    return reshape(input, shape=tuple(input.shape[:axis]) + sizes + tuple(input.shape[axis + 1:]))
+
+
+def permute(input, axis):
+    """Axes in the order `axis`: out.shape[i] = input.shape[axis[i]]."""
+    return transpose(input, perm=tuple(axis))
+
+
+def swapaxes(input, axis0, axis1):
+    """Two axes exchanged."""
+    a, b = normal_axis("swapaxes", axis0, input.ndim), normal_axis("swapaxes", axis1, input.ndim)
+    perm = list(range(input.ndim))
+    perm[a], perm[b] = b, a
+    return transpose(input, perm=tuple(perm)) if a != b else input
+
+
+def swapdims(input, dim0, dim1):
+    """The same as `swapaxes`."""
+    return swapaxes(input, dim0, dim1)
+
+
+def movedim(x, source, destination):
+    """Axes moved from `source` to `destination` (ints or tuples of them); the others keep their order."""
+    source = source if isinstance(source, (tuple, list)) else (source,)
+    destination = destination if isinstance(destination, (tuple, list)) else (destination,)
+    source = [normal_axis("movedim", a, x.ndim) for a in source]
+    destination = [normal_axis("movedim", a, x.ndim) for a in destination]
+    if len(source) != len(destination) or len(set(source)) != len(source) or len(set(destination)) != len(destination):
+        raise ArgumentError("movedim: source and destination name as many different axes", note=f"{source} {destination}")
+    perm = [a for a in range(x.ndim) if a not in source]
+    for to, a in sorted(zip(destination, source)):
+        perm.insert(to, a)
+    return transpose(x, perm=tuple(perm))
+
+
+def moveaxis(x, source, destination):
+    """The same as `movedim`."""
+    return movedim(x, source, destination)
+
+
+# ---------------------------------------------------------------- repeating
+
+def tile(input, dims):
+    """`input` repeated dims[i] times along axis i, whole after whole; missing leading axes are of size 1."""
+    dims = as_shape("tile", dims)
+    rank = max(len(dims), input.ndim)
+    dims = (1,) * (rank - len(dims)) + dims
+    sizes = (1,) * (rank - input.ndim) + tuple(input.shape)
+    spread = broadcast_to(reshape(input, shape=tuple(s for n in sizes for s in (1, n))),
+                          shape=tuple(s for d, n in zip(dims, sizes) for s in (d, n)))
+    return reshape(spread, shape=tuple(d * n for d, n in zip(dims, sizes)))
+
+
+def repeat_interleave(input, repeats, axis=None):
+    """Each element repeated `repeats` (an int) times in place along `axis`; along the flattened tensor if None."""
+    if axis is None:
+        input, axis = ravel(input), 0
+    axis = normal_axis("repeat_interleave", axis, input.ndim)
+    repeats = as_size("repeat_interleave", repeats)
+    shape = tuple(input.shape)
+    spread = broadcast_to(expand_dims(input, axis + 1), shape=shape[:axis + 1] + (repeats,) + shape[axis + 1:])
+    return reshape(spread, shape=shape[:axis] + (shape[axis] * repeats,) + shape[axis + 1:])
+
+
+def roll(input, shifts, dims=None):
+    """Elements moved by `shifts` places along `dims`; what leaves one end enters at the other. dims None: flattened."""
+    if dims is None:
+        return reshape(roll(ravel(input), shifts, 0), shape=tuple(input.shape))
+    shifts = shifts if isinstance(shifts, (tuple, list)) else (shifts,)
+    dims = dims if isinstance(dims, (tuple, list)) else (dims,)
+    if len(shifts) != len(dims):
+        raise ArgumentError(f"roll: {len(shifts)} shifts for {len(dims)} axes")
+    for shift, axis in zip(shifts, dims):
+        axis = normal_axis("roll", axis, input.ndim)
+        n = input.shape[axis]
+        if isinstance(n, int) and n == 0:
+            continue
+        cut = n - as_size("roll", shift) % n
+        if not (isinstance(cut, int) and isinstance(n, int) and cut == n):
+            input = concat([take_range(input, axis, cut, n), take_range(input, axis, 0, cut)], axis)
+    return input
+
+
+def flip(input, dims):
+    """Axes `dims` (an int or a tuple) in the opposite direction."""
+    axes = normal_axes("flip", dims, input.ndim) if dims != () else ()
+    return slice_(input, start=tuple(n - 1 if a in axes else 0 for a, n in enumerate(input.shape)),
+                  size=tuple(input.shape), step=tuple(-1 if a in axes else 1 for a in range(input.ndim)))
+
+
+def fliplr(input):
+    """Axis 1 in the opposite direction."""
+    return flip(input, 1)
+
+
+def flipud(input):
+    """Axis 0 in the opposite direction."""
+    return flip(input, 0)
+
+
+def broadcast_tensors(*tensors):
+    """All tensors broadcast to their common shape: a tuple."""
+    shape = broadcast_shapes("broadcast_tensors", *(tuple(x.shape) for x in tensors))
+    return tuple(broadcast_to(x, shape=shape) for x in tensors)
+
+
+def meshgrid(*inputs, indexing="xy"):
+    """Coordinate grids of one-axis tensors: out[k] varies along axis k ("ij"), with the first two exchanged in "xy"."""
+    if len(inputs) == 1 and isinstance(inputs[0], (tuple, list)):
+        inputs = tuple(inputs[0])
+    if indexing not in ("xy", "ij"):
+        raise ValueRangeError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}")
+    order = list(range(len(inputs)))
+    if indexing == "xy" and len(inputs) > 1:
+        order[:2] = 1, 0
+    shape = tuple(inputs[order.index(a)].shape[0] for a in range(len(inputs)))
+    return tuple(broadcast_to(reshape(x, shape=tuple(x.shape[0] if a == order[k] else 1 for a in range(len(inputs)))),
+                              shape=shape) for k, x in enumerate(inputs))
+
+
+# ---------------------------------------------------------------- padding
+
+def pad(input_x, padding, mode="constant", value=None):
+    """Elements added at the ends of axes.
+
+    padding : (before, after) of the last axis, then of the one before it, ..; negative sizes cut ("constant" alone)
+    mode    : "constant" (of `value`, 0 by default), "reflect" (without the edge), "replicate", "circular"
+    raises  : ValueRangeError for an unknown mode, ShapeError where reflect or circular want more than there is
+    """
+    padding = as_shape("pad", padding) if not isinstance(padding, int) else (padding, padding)
+    if len(padding) % 2 or len(padding) // 2 > input_x.ndim:
+        raise ArgumentError(f"pad: {len(padding)} numbers for a tensor of {input_x.ndim} axes", note=str(padding),
+                            hint="(before, after) of the last axis, then of the one before it, and so on")
+    ends = [(0, 0)] * input_x.ndim
+    for k in range(len(padding) // 2):
+        ends[-1 - k] = padding[2 * k:2 * k + 2]
+    if mode == "constant":
+        return pad_constant(input_x, ends, 0 if value is None else value)
+    if mode not in ("reflect", "replicate", "circular"):
+        raise ValueRangeError(f"pad: no mode {mode!r}", hint="constant, reflect, replicate or circular")
+    for axis, (before, after) in enumerate(ends):
+        if not (isinstance(before, int) and isinstance(after, int) and before == after == 0):
+            input_x = _pad_from_inside(input_x, axis, before, after, mode)
+    return input_x
+
+
+def pad_constant(x, ends, value=0):
+    """`x` with ends[axis] = (before, after) elements of `value` added; negative ones cut."""
+    if all(isinstance(e, int) and e == 0 for end in ends for e in end):
+        return x
+    begin = tuple(dim_max(-before, 0) for before, _ in ends)
+    end = tuple(n - dim_max(-after, 0) for n, (_, after) in zip(x.shape, ends))
+    if any(b != 0 or e != n for b, e, n in zip(begin, end, x.shape)):
+        x = slice_(x, start=begin, size=tuple(e - b for b, e in zip(begin, end)), step=(1,) * x.ndim)
+    before, after = zip(*((dim_max(b, 0), dim_max(a, 0)) for b, a in ends))
+    return pad_slice(x, shape=tuple(b + n + a for b, n, a in zip(before, x.shape, after)), start=before,
+                     step=(1,) * x.ndim, value=value)
+
+
+def _pad_from_inside(x, axis, before, after, mode):
+    n = x.shape[axis]
+    for count in (before, after):
+        if compare("<", count, 0):
+            raise ValueRangeError(f"pad: a negative size in mode {mode}")
+        if mode != "replicate":
+            most = n - 1 if mode == "reflect" else n
+            require("<=", count, most, lambda count=count: ShapeError(f"pad: {mode} of {count} elements of an axis of size {n}"))
+    if mode == "reflect":
+        left, right = flip(take_range(x, axis, 1, before + 1), axis), flip(take_range(x, axis, n - 1 - after, n - 1), axis)
+    elif mode == "circular":
+        left, right = take_range(x, axis, n - before, n), take_range(x, axis, 0, after)
+    else:
+        shape = tuple(x.shape)
+        left = broadcast_to(take_range(x, axis, 0, 1), shape=shape[:axis] + (before,) + shape[axis + 1:])
+        right = broadcast_to(take_range(x, axis, n - 1, n), shape=shape[:axis] + (after,) + shape[axis + 1:])
+    return concat([left, x, right], axis)
+
+
+def narrow(input, axis, start, length):
+    """input[.., start:start + length, ..] along `axis`."""
+    axis = normal_axis("narrow", axis, input.ndim)
+    start = as_size("narrow", start)
+    start = start + input.shape[axis] if compare("<", start, 0) else start
+    return take_range(input, axis, start, start + as_size("narrow", length))
+
+
+def clip_index(index, size):
+    """An end of a Python slice, brought into [0, size]: negative counts from the end. Dims of unknown sign count as >= 0."""
+    if compare("<", index, 0):
+        index = index + size
+    return index if isinstance(index, Dim) and compare("<=", index, size) else dim_min(dim_max(index, 0), size)

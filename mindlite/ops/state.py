@@ -1,0 +1,155 @@
+"""Effects and markers: assign, print_, stop_gradient, depend, and what is known of a tensor without looking at it.
+
+An effect (trait "effect") stays where it is written: the order of a graph's nodes is the order of its effects, so no
+token is threaded. `assign` is the only operator that writes into memory; all else is a function of its operands.
+"""
+import sys
+
+import numpy as np
+
+from ..common.dim import product
+from ..common.errors import ArgumentError, ShapeError
+from ..mindir.abstract import AbstractTuple
+from ..mindir.constraints import require
+from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
+from .basic import batched
+from .define import as_operand, cast_to, dtype_of, elementwise, is_array
+
+
+# ---------------------------------------------------------------- assign
+
+def _assign_prepare(args, attrs):
+    variable, value = args
+    if not is_array(variable):
+        raise ArgumentError(f"assign: the variable is a Parameter or Tensor, not {type(variable).__name__}")
+    return (variable, cast_to(as_operand(value), dtype_of(variable))), attrs
+
+
+@primitive(traits={"effect"}, prepare=_assign_prepare)
+def assign(variable, value):
+    """Write `value` into the memory of `variable` (a Parameter or Tensor) and return the value.
+
+    value  : of variable's shape; it is cast to variable's dtype
+    raises : ShapeError if the shapes differ
+    """
+
+
+@infer_rule(assign)
+def assign_infer(variable, value):
+    error = lambda: ShapeError("assign: the shapes differ", note=f"variable: {variable}, value: {value}")  # noqa: E731
+    if variable.ndim != value.ndim:
+        raise error()
+    for have, want in zip(value.shape, variable.shape):
+        require("==", have, want, error)
+    return variable
+
+
+@eval_rule(assign)
+def assign_eval(variable, value):
+    value = np.array(value)                     # variable and value may share memory; the result must not
+    np.copyto(variable, value)
+    return value
+
+
+@kernel_rule(assign)
+def assign_kernel(variable, value, out):
+    return lambda *i: value[i]
+
+
+@bprop_rule(assign)
+def assign_bprop(variable, value, out, dout):
+    return None, dout
+
+
+@jvp_rule(assign)
+def assign_jvp(primals, tangents, out):
+    return tangents[1]
+
+
+@vmap_rule(assign)
+def assign_vmap(args, dims, size):
+    variable, value = args
+    if dims[0] is None and dims[1] is not None:
+        raise ArgumentError("vmap: a value that differs along the mapped axis is assigned to a variable that does not",
+                            hint="map over the variable as well, or assign after the vmap")
+    return assign(batched(variable, dims[0], size), batched(value, dims[1], size)), 0
+
+
+def assign_add(variable, value):
+    """variable += value, in variable's memory; returns the new value."""
+    return assign(variable, variable + value)
+
+
+def assign_sub(variable, value):
+    """variable -= value, in variable's memory; returns the new value."""
+    return assign(variable, variable - value)
+
+
+# ---------------------------------------------------------------- print
+
+@primitive(traits={"effect"})
+def print_values(*values, pieces):
+    """Print `pieces` joined by blanks; each None among them is the next of `values`. Gives an empty tuple."""
+
+
+@infer_rule(print_values)
+def print_values_infer(*values, pieces):
+    return AbstractTuple(())
+
+
+@eval_rule(print_values)
+def print_values_eval(*values, pieces):
+    values = iter(values)
+    sys.stdout.write(" ".join(str(next(values)) if piece is None else piece for piece in pieces) + "\n")
+    sys.stdout.flush()
+    return ()
+
+
+@bprop_rule(print_values)
+def print_values_bprop(*values, out, dout, pieces):
+    return (None,) * len(values)
+
+
+@vmap_rule(print_values)
+def print_values_vmap(args, dims, size, *, pieces):
+    return print_values(*args, pieces=pieces), ()
+
+
+def print_(*values):
+    """Print values as Python's print, at run time also in graph mode; Tensors show their elements."""
+    pieces = tuple(None if is_array(v) else str(v) for v in values)
+    print_values(*(v for v in values if is_array(v)), pieces=pieces)
+
+
+# ---------------------------------------------------------------- identities
+
+@elementwise(scalar=lambda x: x, array=np.array, derivatives=[1])
+def identity(x):
+    """x itself: out = x, dx = dout."""
+
+
+@elementwise(scalar=lambda x: x, array=np.array, derivatives=[None], traits={"stop_gradient"})
+def stop_gradient(x):
+    """x, through which no gradient flows."""
+
+
+def depend(value, expression):
+    """`value`, after `expression` has run. Effects run in the order in which they are written, so nothing is to be done."""
+    return value
+
+
+# ---------------------------------------------------------------- sizes
+
+def shape(x):
+    """The sizes of `x`: a tuple of int, or of Dims where they are known at run time only."""
+    return tuple(x.shape)
+
+
+def rank(x):
+    """The number of axes of `x`, an int."""
+    return len(x.shape)
+
+
+def size(x):
+    """The number of elements of `x`, an int or a Dim."""
+    return product(x.shape)
