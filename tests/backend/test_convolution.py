@@ -1,4 +1,6 @@
-"""The convolution kernels against their definition, with oneDNN and without: strides, groups, dilation, padding, empty."""
+"""The convolution kernels against their definition, by oneDNN and im2col: strides, groups, dilation, padding, empty."""
+import concurrent.futures
+
 import numpy as np
 import pytest
 
@@ -24,6 +26,7 @@ CASES = {
     "one axis":           (2, 3, 1, 9, 4, 1, 3, 1, 2, 0, 0, 1, 1, 1, 1, 1),
     "empty batch":        (0, 3, 7, 8, 4, 3, 3, 1, 1, 0, 0, 0, 0, 1, 1, 1),
     "empty output":       (2, 3, 2, 8, 4, 3, 3, 1, 1, 0, 0, 0, 0, 1, 1, 1),
+    "empty by stride":    (2, 3, 1, 8, 4, 3, 3, 3, 1, 0, 0, 0, 0, 1, 1, 1),
 }
 TOLERANCE = {"float32": 1e-4, "float64": 1e-11, "int32": 0}
 
@@ -91,8 +94,10 @@ def check(call, sizes, dtype, bias):
 
 
 @pytest.fixture(params=["onednn", "im2col"])
-def library(request):
-    """With oneDNN, and as on a machine without it."""
+def library(request, monkeypatch):
+    """With oneDNN wherever it can, and as on a machine without it."""
+    monkeypatch.setattr(convolution, "prefers_onednn",
+                        lambda kind, sizes: sizes[0] > 0 and 0 not in convolution.output_sizes(sizes))
     before = config.set(onednn=request.param == "onednn")
     if config.onednn and onednn.onednn() is None:
         config.set(**before)
@@ -127,7 +132,7 @@ def test_handles_are_made_once_per_sizes_and_several_stay_usable(call, library):
         check(call, sizes, dtypes.float32, False)
 
 
-@pytest.mark.parametrize("change, said", [({"G": 2}, "divide neither"), ({"SH": 0}, "positive"), ({"PT": -1}, "positive"),
+@pytest.mark.parametrize("change, said", [({"G": 2}, "divide neither"), ({"SH": 0}, "positive"), ({"PT": -1}, "0"),
                                           ({"KH": 30}, "larger than the padded input")], ids=str)
 def test_sizes_that_do_not_fit_are_refused_before_anything_runs(library, change, said):
     sizes = dict(zip(convolution.SIZES, CASES["plain"])) | change
@@ -141,3 +146,31 @@ def test_unknown_kinds_are_refused_and_dtypes_without_a_kernel_have_none():
     with pytest.raises(ValueError, match="with bias"):
         convolution.conv2d_kernel("backward_data", "float32", bias=True)
     assert convolution.conv2d_kernel("forward", "float16") is None
+
+
+def test_the_way_is_chosen_by_the_sizes_alone_and_never_onednn_for_nothing():
+    cases, choose = CASES, convolution.prefers_onednn
+    assert choose("forward", cases["same"]) and choose("backward_data", cases["depthwise"])
+    assert not choose("forward", cases["pointwise"]) and not choose("forward", cases["empty batch"])
+    assert not choose("backward_data", cases["LeNet's first"]) and not choose("backward_weights", cases["empty output"])
+
+
+def test_two_threads_may_use_one_handle_at_the_same_time(call):
+    if onednn.onednn() is None:
+        pytest.skip("oneDNN is not installed: " + onednn.ADVICE)
+    sizes = CASES["same"]
+    n, c, h, w, o, kh, kw, *_ = sizes
+    kernel, rng = convolution.conv2d_kernel("forward", "float32"), np.random.default_rng(1)
+    handle, weights = kernel.prepare(sizes), rng.standard_normal((o, c, kh, kw)).astype(np.float32)
+    assert handle
+
+    def work(seed):
+        x = np.random.default_rng(seed).standard_normal((n, c, h, w)).astype(np.float32)
+        expected, out = definition(x, weights, sizes)[0], np.empty((n, o, h, w), np.float32)
+        for _ in range(30):
+            out[:] = 0
+            call(kernel, [x, weights, out], sizes, handle=handle)
+            np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-4)
+        return True
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        assert all(pool.map(work, range(3)))

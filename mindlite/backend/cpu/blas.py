@@ -219,15 +219,15 @@ def write_blas_gemm(f, dtype):
         f.give(0)
     with f.when(m.equals(1)):
         rows, columns = f.select(flag_b, n, k), f.select(flag_b, k, n)
-        f.call(gemv, ROW_MAJOR, f.select(flag_b, f.number(I32, NO_TRANS), f.number(I32, TRANS)), *cast(rows, columns), 1,
-               b, *cast(ldb), a, *cast(f.select(flag_a, lda, f.number(I64, 1))), beta, out, 1)
+        f.call(gemv, ROW_MAJOR, order(flag_b.equals(0)), *cast(rows, columns), 1, b, *cast(ldb), a,
+               *cast(f.select(flag_a, lda, f.number(I64, 1))), beta, out, 1)
         f.give(0)
     f.call(gemm, ROW_MAJOR, order(flag_a), order(flag_b), *cast(m, n, k), 1, a, *cast(lda), b, *cast(ldb), beta,
            out, *cast(ldo))
 
 
 def write_loop_gemm(f, dtype):
-    """The product by loops: a packed panel [64, 512] of b meets every row of a; four steps of k share a pass over out."""
+    """The product by loops: a packed panel [64, 512] of b meets every row of a; four steps of k share a pass of out."""
     ta, tb, m, n, k, a, lda, b, ldb, accumulate, out, ldo = f.parameters
     size = dtype.itemsize
     a, out = f.array(dtype, a), f.array(dtype, out)

@@ -10,9 +10,9 @@ The rows taken at once are as many as keep the columns in the second-level cache
 picture. A 1x1 convolution of stride 1 without padding needs no columns: x itself is the matrix.
 """
 from .blas import write_gemm
+from . import onednn
 from .native import I64, Module, compute_type
 
-ERRORS = ("convolution: out of memory for the columns",)
 BUDGET = 1 << 17                                    # elements of the columns
 
 
@@ -22,8 +22,9 @@ class Window:
     def __init__(self, f, first):
         (self.n, self.c, self.h, self.w, self.o, self.kh, self.kw, self.sh, self.sw, self.top, bottom, self.left, right,
          self.dh, self.dw, self.g) = (f.arg(first + i) for i in range(16))
-        self.oh = (self.h + self.top + bottom - self.dh * (self.kh - 1) - 1) // self.sh + 1
-        self.ow = (self.w + self.left + right - self.dw * (self.kw - 1) - 1) // self.sw + 1
+        # x // s + 1 as (x + s) // s: x may be negative, where // on the machine rounds the other way
+        self.oh = (self.h + self.top + bottom - self.dh * (self.kh - 1) - 1 + self.sh) // self.sh
+        self.ow = (self.w + self.left + right - self.dw * (self.kw - 1) - 1 + self.sw) // self.sw
         self.cg, self.og = self.c // self.g, self.o // self.g
         self.depth = self.cg * self.kh * self.kw
         self.plane, self.image = self.oh * self.ow, self.h * self.w
@@ -33,11 +34,18 @@ class Window:
         self.rows = f.select(self.pointwise, self.oh, f.minimum(fitting, self.oh))
 
 
-def write_convolution(kind, dtype, bias):
-    """The Module of the kernel `conv2d_<kind>` with the arguments of convolution.conv2d_kernel."""
+def write_convolution(kind, dtype, bias, library=None):
+    """The Module of the kernel `conv2d_<kind>` with the arguments of convolution.conv2d_kernel.
+
+    library : oneDNN, to which a handle that is not 0 goes; the statuses are 1 (out of memory) and 2 (it failed)
+    """
     module = Module(f"conv2d_{kind}_{dtype.short}{'_bias' * bias}")
     gemm, writer = write_gemm(module, dtype), WRITERS[kind]
+    run = onednn.write_run(module, library) if library is not None else None
     with module.kernel(module.name) as f:
+        if run is not None:
+            with f.when(f.arg(0).differs(0)):
+                f.give(f.call(run, f.parameters[0]))
         status = f.variable(I64, 0)
 
         def product(*args):
@@ -176,4 +184,5 @@ def write_taps(f, s, source, piece, low, high, scatter):
                     piece[j] = source[j * step]
 
 
-WRITERS = {"forward": write_forward, "backward_data": write_backward_data, "backward_weights": write_backward_weights}
+WRITERS = {"forward": write_forward, "backward_data": write_backward_data,
+           "backward_weights": write_backward_weights}

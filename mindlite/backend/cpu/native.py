@@ -259,7 +259,7 @@ class Code:
 
     @contextlib.contextmanager
     def repeat(self):
-        """do the block while the condition handed to the yielded function holds: `with f.repeat() as again: again(c)`."""
+        """The block, again while the condition holds that it hands over: `with f.repeat() as again: ...; again(c)`."""
         head, done = self.function.append_basic_block("repeat"), self.function.append_basic_block("done")
         conditions = []
         self.builder.branch(head)

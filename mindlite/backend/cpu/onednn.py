@@ -1,36 +1,37 @@
 """oneDNN: convolutions of float32 by Intel's library, called by address from native code.
 
-`pip install onednn-cpu-gomp` brings the library (C API, dnnl_*, version 3); it is loaded when the first convolution asks.
-A *handle* is what `Kernel.prepare(sizes)` makes once per set of sizes: the primitive, reorders into the layouts it likes
-best and back, and the memory objects, flattened into one int64 array that native code walks:
+`pip install onednn-cpu-gomp` brings the library (C API, dnnl_*, version 3); it is loaded when the first convolution
+asks. A *handle* is made once per set of sizes: the primitive, reorders into the layouts it likes best and back, and
+the memory objects, flattened into one int64 array that native code walks:
 
-    handle = [workspace bytes, state, stream, F, B, S,
-              F x (arg, bytes),  B x (memory, arg, offset),  S x (primitive, n, list)]
+    handle = [workspace bytes, state, stream, B, S,  B x (memory, arg, offset),  S x (primitive, n, list)]
 
-    lock;  grow the workspace;  fills: memset(args[arg], 0, bytes)
-    bindings: dnnl_memory_set_data_handle(memory, args[arg] or workspace + offset);  steps: dnnl_primitive_execute;  unlock
+    lock;  grow the workspace
+    bindings: dnnl_memory_set_data_handle(memory, args[arg] or workspace + offset)
+    steps:    dnnl_primitive_execute(primitive, stream, n, list)
+    unlock
 
-`state` is [lock, workspace, its bytes, what malloc gave], shared by all handles: scratchpads and reordered copies live
-there, so memory is the largest need and not the sum. The lock makes one oneDNN call at a time: its OpenMP team
-uses every core anyway. Handles live as long as the process.
+`state` is [lock, workspace, its bytes, what malloc gave], shared by all handles: scratchpads and reordered copies
+live there, so memory is the largest need and not the sum. The lock makes one oneDNN call at a time: its OpenMP team
+uses every core anyway. Handles live as long as the process. As with any GNU OpenMP program, a child made by fork()
+after the library has run must not run it again.
 """
 import ctypes
 import functools
 import importlib.metadata
 import os
 import sys
-import threading
 
 import numpy as np
 
 from ...common.config import config
 from ...common.dtype import int64
 from ...common.events import emit
-from .native import I32, I64, PTR, Module, Value, symbol_address
+from .native import I32, I64, PTR, Value, symbol_address
 
 PACKAGES = ("onednn-cpu-gomp", "onednn-cpu-iomp", "onednn-cpu-tbb", "onednn-cpu-vcomp")
 ADVICE = "pip install onednn-cpu-gomp"
-ERRORS = ("oneDNN: a primitive failed", "oneDNN: out of memory for the workspace")
+OUT_OF_MEMORY, FAILED = 1, 2                        # statuses of the kernel, the texts stand in convolution.py
 DEFAULTS = {"GOMP_SPINCOUNT": "2000"}               # after work its threads wait this many turns, then sleep
 
 # Numbers of dnnl_types.h, version 3.
@@ -41,8 +42,6 @@ DIFF_SRC, DIFF_DST, DIFF_WEIGHTS, DIFF_BIAS = 129, 145, 161, 169
 QUERY_MD = {SRC: 129, DIFF_SRC: 130, WEIGHTS: 131, DIFF_WEIGHTS: 132, DST: 133, DIFF_DST: 134, SCRATCHPAD: 136}
 QUERY_IMPLEMENTATION = 8
 _WORKSPACE = -1                                     # in place of an argument's index
-
-_lock = threading.RLock()
 
 
 class OneDNNError(RuntimeError):
@@ -78,10 +77,10 @@ class OneDNN:
         self.call(name, ctypes.byref(made), *args)
         return made
 
-    def plain(self, shape, order=None):
-        """The memory descriptor of a contiguous float32 array; `order`: its axes from the outermost, if not as written."""
+    def plain(self, shape):
+        """The memory descriptor of a contiguous float32 array."""
         strides, step = [0] * len(shape), 1
-        for axis in reversed(order or range(len(shape))):
+        for axis in reversed(range(len(shape))):
             strides[axis], step = step, step * shape[axis]
         return self.make("dnnl_memory_desc_create_with_strides", len(shape), dims(shape), ctypes.c_int(F32),
                          dims(strides))
@@ -168,7 +167,7 @@ class Recipe:
     """A handle in the making: `array` names a kernel's argument, `apply` runs a primitive, `finish` flattens."""
 
     def __init__(self, library):
-        self.library, self.fills, self.bindings, self.steps, self.workspace, self.keep = library, [], [], [], 0, []
+        self.library, self.bindings, self.steps, self.workspace, self.keep = library, [], [], 0, []
 
     def array(self, argument, desc):
         """A memory object over args[argument]."""
@@ -225,9 +224,8 @@ class Recipe:
     def finish(self):
         """The handle: an int64 array that native code reads, which holds on to what it needs."""
         head = [self.workspace, self.library.state.ctypes.data, self.library.stream.value,
-                len(self.fills), len(self.bindings), len(self.steps)]
-        numbers = np.array(head + [n for part in (self.fills, self.bindings, self.steps) for row in part for n in row],
-                           np.int64)
+                len(self.bindings), len(self.steps)]
+        numbers = np.array(head + [n for part in (self.bindings, self.steps) for row in part for n in row], np.int64)
         return Handle(numbers, self.keep)
 
 
@@ -238,29 +236,17 @@ class Handle:
         self.numbers, self.keep, self.address = numbers, keep, numbers.ctypes.data
 
 
-@functools.cache
-def runner():
-    """The machine code `int64 run(int64 *args, int64 begin, int64 end)` that runs any handle."""
-    library = _load()
-    module = Module("onednn_run")
+def write_run(module, library):
+    """Write `int64 onednn_run(int64 *args)`, which walks the handle args[0] as the module's text says; returns it."""
     execute = module.external("mindlite_dnnl_execute", I32, [PTR, PTR, I32, PTR],
                               symbol_address(library.library, "dnnl_primitive_execute"))
     bind = module.external("mindlite_dnnl_bind", I32, [PTR, PTR],
                            symbol_address(library.library, "dnnl_memory_set_data_handle"))
-    module.written_by.append(write_run)
-    with _lock:
-        write_run(module, execute, bind)
-        return module.compile()
-
-
-def write_run(module, execute, bind):
-    """Walk a handle: see the module's text."""
     pause = module.external("SwitchToThread" if sys.platform == "win32" else "sched_yield", I32, [])
-    with module.kernel("onednn_run") as f:
+    with module.function("onednn_run", [PTR], I64, inline=True) as f:
         handle = f.array(int64, f.arg(0))
-        needed, state, stream, fills, bindings, steps = (handle[i] for i in range(6))
-        status = f.variable(I64, 0)
-        lock = f.array(int64, state)
+        needed, state, stream, bindings, steps = (handle[i] for i in range(5))
+        status, lock = f.variable(I64, 0), f.array(int64, state)
         with f.repeat() as again:
             busy = Value(f, f.builder.atomic_rmw("xchg", lock.pointer, f.number(I64, 1).ir, "acquire")).differs(0)
             with f.when(busy):
@@ -271,21 +257,19 @@ def write_run(module, execute, bind):
             lock[3] = f.allocate(needed + 64)
             lock[1] = (lock[3] + 63) // 64 * 64
             lock[2] = f.select(lock[3].equals(0), f.number(I64, 0), needed)
-            status.set(f.select(lock[3].equals(0), f.number(I64, 2), f.number(I64, 0)))
+            status.set(f.select(lock[3].equals(0), f.number(I64, OUT_OF_MEMORY), f.number(I64, 0)))
         with f.when(status.get().equals(0)):
-            part = handle.at(6)
-            with f.loop(0, fills) as i:
-                f.fill(f.arg(part[2 * i]), 0, part[2 * i + 1])
-            part = part.at(2 * fills)
+            part = handle.at(5)
             with f.loop(0, bindings) as i:
-                argument = part[3 * i + 1]
-                place = f.variable(I64, lock[1] + part[3 * i + 2])
+                argument, place = part[3 * i + 1], f.variable(I64, lock[1] + part[3 * i + 2])
                 with f.when(argument >= 0):
                     place.set(f.arg(argument))
                 f.call(bind, part[3 * i], place.get())
             part = part.at(3 * bindings)
             with f.loop(0, steps) as i:
                 failed = f.call(execute, part[3 * i], stream, f.convert(part[3 * i + 1], I32), part[3 * i + 2])
-                status.set(f.select(failed.equals(0), status.get(), f.number(I64, 1)))
+                status.set(f.select(failed.equals(0), status.get(), f.number(I64, FAILED)))
         f.builder.atomic_rmw("xchg", lock.pointer, f.number(I64, 0).ir, "release")
         f.give(status.get())
+    module.written_by.append(write_run)
+    return module.ir.globals["onednn_run"]
