@@ -24,12 +24,15 @@ def interpret_statement(p, node):
     word = REASONS.get(type(node))
     if word is None:
         raise p.error(f"{type(node).__name__} is not a statement that graph mode knows", node)
-    variables, written = p.names.uses(node)
+    variables, written, deleted = p.names.uses(node)
     written = [variable for variable in written if not _in_cell(variable)]
+    before = {variable: p.value_of(variable) for variable in written}
     made = _interpret(p, node, [node], variables, writes=[v.name for v in written], reason=f"{word} statements run in Python")
     leaves = made.attrs["leaves"]
     for number, variable in enumerate(written, start=2 if leaves else 0):
-        p.assign(variable, item(p, made, number, node), node)
+        value = item(p, made, number, node)
+        p.ssa.unsure[value] = None if variable in deleted else before[variable]
+        p.assign(variable, value, node)
     for how in leaves:
         left = p.add(syntax.compare, item(p, made, 0, node), p.constant(how, node), node=node, op="==")
         p.block, stay, _ = p.switch(left, how, f"after_{word}", node)

@@ -19,7 +19,7 @@ import gast
 from ..common.errors import GraphSyntaxError
 from ..common.location import Location, Origin
 from ..mindir import syntax
-from ..mindir.graph import CNode, Parameter, ValueNode
+from ..mindir.graph import CNode, ValueNode
 from ..mindir.syntax import Undefined
 from .expressions import EXPRESSIONS
 from .interpret import interpret_statement
@@ -98,7 +98,8 @@ class Parser:
         """Boxes for the variables of `scope` that need one, filled with what they are now (arguments) or Undefined."""
         for variable in scope.variables.values():
             if variable.cell:
-                value = self.ssa.flows[self.block].values.get(variable) or self.constant(Undefined(variable.name), node)
+                value = self.ssa.flows[self.block].values.get(variable)
+                value = self.constant(Undefined(variable.name), node) if value is None else value
                 self.cells[variable] = self.add(syntax.cell_new, value, node=node, name=variable.name)
 
     def inner(self, tree, name):
@@ -201,10 +202,7 @@ class Parser:
         if variable.cell:
             return self.add(syntax.cell_get, self.cells[variable], node=node, name=name)
         value = self.value_of(variable)
-        phi = isinstance(value, Parameter) and value.graph.kind == "block"
-        if phi or isinstance(value, ValueNode) and isinstance(value.value, Undefined):
-            return self.add(syntax.load_local, value, node=node, name=name)
-        return value
+        return self.add(syntax.load_local, value, node=node, name=name) if self.ssa.may_be_undefined(value) else value
 
     def value_of(self, variable):
         """The value of a local variable of this function or, if it is captured, of one around; it may be Undefined."""

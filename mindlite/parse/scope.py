@@ -86,10 +86,10 @@ class Names(gast.NodeVisitor):
         return self.outside.setdefault((kind, name), Variable(name, kind))
 
     def uses(self, node):
-        """(variables, written): those from outside of the statement, pattern or generator `node` that it uses, and those that it
-        assigns or deletes; globals are left out."""
+        """(variables, written, deleted): those from outside of the statement, pattern or generator `node` that it uses,
+        those of them that it assigns or deletes, those that it deletes; globals are left out."""
         start, end = self.spans[node]
-        variables, written = {}, {}
+        variables, written, deleted = {}, {}, {}
         for event in self.events[start:end]:
             variable = self.find(event.scope, event.name)
             inside = variable.scope is not None and variable.scope.start >= start
@@ -97,7 +97,9 @@ class Names(gast.NodeVisitor):
                 variables[variable] = None
                 if event.kind != "load":
                     written[variable] = None
-        return list(variables), list(written)
+                if event.kind == "delete":
+                    deleted[variable] = None
+        return list(variables), list(written), list(deleted)
 
     def _find_cells(self):
         captures, stores = {}, {}

@@ -32,6 +32,7 @@ class SSA:
     def __init__(self):
         self.flows = {}                                  # block -> Flow
         self.operands = {}                               # phi -> {predecessor: value}
+        self.unsure = {}                                 # node -> value: Undefined if that value is, or if it is None
         self.replaced = {}                               # node -> the value that it turned out to be
         self.names = {}
 
@@ -96,6 +97,11 @@ class SSA:
             self.flows[block].values[variable] = value
         return value
 
+    def may_be_undefined(self, value):
+        """Can `value` be Undefined, as far as is known before all edges are?"""
+        phi = isinstance(value, Parameter) and value.graph.kind == "block"
+        return phi or value in self.unsure or self._undefined(value)
+
     # -- the end
 
     def resolve(self, value):
@@ -150,14 +156,15 @@ class SSA:
 
     def _remove_checks(self):
         """Drop each load_local whose value is defined on every path; True if one was dropped."""
-        unsure = set()
+        sources = {phi: list(operands.values()) for phi, operands in self.operands.items() if phi not in self.replaced}
+        sources.update((node, [value]) for node, value in self.unsure.items())
+        unsure = {node for node, value in self.unsure.items() if value is None}
         changed = True
         while changed:
             changed = False
-            for phi, operands in self.operands.items():
-                if phi not in self.replaced and phi not in unsure and any(
-                        self._undefined(v) or v in unsure for v in map(self.resolve, operands.values())):
-                    unsure.add(phi)
+            for node, values in sources.items():
+                if node not in unsure and any(self._undefined(v) or v in unsure for v in map(self.resolve, values)):
+                    unsure.add(node)
                     changed = True
         before = len(self.replaced)
         for block in self.flows:
