@@ -1,0 +1,301 @@
+"""Executable: a Program that runs. Parameters in, results out; everything in between is machine code.
+
+    executable = Executable(program)                      # printer: config.printer
+    values, outputs = executable.run([x.ctypes.data, out.ctypes.data, 1024])
+
+A run works with a Context: one vector of i64 that holds the parameters, the results, and what `printers/runtime.py` needs. Each
+thread keeps its own contexts, and a run inside a run (from a PythonSegment) takes another one, so runs never share memory.
+A context has one arena, which grows to the largest instance seen; an *instance* is a tuple of entry sizes, and its table of
+addresses and handles is made once.
+"""
+import ctypes
+import itertools
+import operator
+import struct
+import sys
+import threading
+import weakref
+
+import numpy as np
+
+from ..common.config import config
+from ..common.dim import evaluate
+from ..common.errors import InternalError, MindliteError, ValueRangeError
+from ..common.events import emit
+from . import flow as F
+from .link import Linked
+from .memory import ALIGNMENT, hoist_checks, plan
+from .printers import runtime as R
+from .printers.native import compile_native, print_native
+from .printers.python import load_python, print_python, to_bits
+from .printers.vm import load_vm, print_vm
+
+MAX_INSTANCES = 1024          # remembered per context; a context that has seen more forgets them all
+_SEGMENT = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(ctypes.c_int64))
+_RUN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
+_contexts = weakref.WeakValueDictionary()               # address: Context, for the Python printer
+
+
+class Executable:
+    """A Program, planned, linked and printed.
+
+    program : flow.Program; verified, its early checks hoisted, its storage planned
+    printer : "native", "vm" or "python"; by default config.printer
+    verify  : poison dead storage and keep a trace; by default config.verify
+    plan    : the MemoryPlan;   trace: with verify, the allocation events of the latest run:
+              ("alloc" or "kill", number of the storage, offset in the arena or -1, bytes)
+    raises  : InternalError if the program is not well formed
+    """
+
+    def __init__(self, program, printer=None, verify=None):
+        F.verify(program)
+        planned, memory = plan(hoist_checks(program))
+        self._start(Linked(planned, memory, config.verify if verify is None else verify), printer or config.printer)
+
+    def _start(self, linked, printer, table=None):
+        self.linked, self.printer, self.plan = linked, printer, linked.plan
+        self.name, self.places = linked.program.entry.name, {}
+        if printer == "native":
+            address, self._keep = compile_native(linked)
+            self._entry = _RUN(address)
+        elif printer == "vm":
+            address, self._keep, self.places = load_vm(linked, table)
+            self._entry = _RUN(address)
+        elif printer == "python":
+            self._entry = load_python(linked, _contexts.__getitem__)
+        else:
+            raise ValueRangeError(f"there is no printer {printer!r}", hint="one of native, vm, python")
+        entry = linked.program.entry
+        kinds = ["d" if entry.kinds[p.register] == "f64" else "q" for p in entry.params]
+        self._pack = struct.Struct("=" + "".join(kinds))
+        self._unpack = struct.Struct("=" + "".join("d" if kind == "f64" else "q" for kind in entry.returns))
+        self._results_at = 8 * (R.PARAMS + len(entry.params))
+        order = {p.register: n for n, p in enumerate(entry.params)}
+        self._sizes = _getter([order[register] for register in entry.symbols.values()])
+        outputs = [i.index for flow in linked.program.all_flows() for i in F.walk(flow.body) if isinstance(i, F.Output)]
+        self._outputs = max(outputs, default=-1) + 1
+        self._specs = {spec.index: spec for spec in linked.program.outputs}
+        self._local = threading.local()
+        self._ends = linked.cleans_up
+        self.trace = []
+
+    def source(self):
+        """The program as this printer writes it: LLVM IR, the table in words, or Python."""
+        return {"native": print_native, "vm": print_vm, "python": print_python}[self.printer](self.linked)
+
+    def run(self, params):
+        """Run once.
+
+        params : pointers and ints as int, floats as float, in the order of the entry's params
+        out    : (the returned values, {index: array} of the Outputs: of the dtype and dims in the program's OutputSpec,
+                 else the bytes as uint8)
+        raises : the error of the Check that failed; what a PythonSegment raised, unchanged; RecursionError; MemoryError;
+                 InternalError where a kernel reports a failure
+        """
+        try:
+            free = self._local.free
+        except AttributeError:
+            free = self._local.free = []
+        context = free.pop() if free else Context(self)
+        try:
+            self._pack.pack_into(context.array, 8 * R.PARAMS, *params)
+            sizes = self._sizes(params)
+            if sizes != context.sizes:
+                context.enter(sizes)
+            if self._entry(context.address):
+                raise self._failure(context)
+            outputs = context.take_outputs() if self._outputs else {}
+            return self._unpack.unpack_from(context.array, self._results_at), outputs
+        finally:
+            if self._ends or context.traces:
+                context.end()
+            free.append(context)
+
+    def _failure(self, context):
+        """The exception for what the context says of the failed run."""
+        place, status = int(context.array[R.FAIL_SITE]), int(context.array[R.FAIL_STATUS])
+        instruction = self.linked.places[place]
+        if context.error is not None:
+            error, context.error = context.error, None
+            return error
+        location = getattr(getattr(instruction, "origin", None), "location", None)
+        if isinstance(instruction, F.Check):
+            kinds = self.linked.kinds_of(place)[0][1:]
+            values = [_value(context, R.FAIL_VALUES + n, kind) for n, kind in enumerate(kinds)]
+            message = instruction.message
+            error = message(*values) if callable(message) else ValueRangeError(message.format(*values))
+            return error.at(location) if isinstance(error, MindliteError) else error
+        if isinstance(instruction, F.CallKernel):
+            texts = instruction.kernel.errors
+            text = texts[status - 1] if 0 < status <= len(texts) else f"status {status}"
+            return InternalError(f"the kernel {instruction.kernel.name} failed: {text}").at(location)
+        if isinstance(instruction, F.CallFlow):
+            return RecursionError(f"{instruction.flow} calls itself more than {context.limit} times deep")
+        if isinstance(instruction, F.TapePop):
+            return InternalError(f"{self.name}: a tape is popped more often than it was pushed")
+        if isinstance(instruction, F.Alloc) and any(
+                s.planned and s is self.linked.plan.sites.get((self.name, instruction.dst)) for s in self.plan.sites.values()):
+            return InternalError(f"{self.name}: %{instruction.dst} asks for more bytes than were planned ({instruction.size})")
+        return MemoryError(f"{self.name}: no memory for {type(instruction).__name__}")
+
+
+def _getter(positions):
+    """params -> tuple of those at the positions."""
+    if len(positions) > 1:
+        return operator.itemgetter(*positions)
+    if positions:
+        return lambda params, position=positions[0]: (params[position],)
+    return lambda params: ()
+
+
+def _value(context, place, kind):
+    return struct.unpack_from("=d" if kind == "f64" else "=q", context.array, 8 * place)[0]
+
+
+class Context:
+    """The memory of one run at a time: the vector, the arena, the table of each instance."""
+
+    def __init__(self, executable):
+        linked, entry = executable.linked, executable.linked.program.entry
+        self.executable, self.linked = executable, linked
+        self.array = np.zeros(R.PARAMS + len(entry.params) + len(entry.returns) + 1, np.int64)
+        self.address = self.array.ctypes.data
+        self.sizes, self.instances, self.current = None, {}, None
+        self.arena, self.arena_bytes = None, 0
+        self.error, self.traces = None, linked.verify
+        self.runtime = R.runtime()
+        self.limit = sys.getrecursionlimit()
+        self.array[R.LIMIT], self.array[R.VERIFY] = self.limit, linked.verify
+        if linked.has_python:
+            self._callback = _SEGMENT(_Segment(weakref.ref(self)))
+            self.array[R.CALLBACK] = ctypes.cast(self._callback, ctypes.c_void_p).value
+        if executable._outputs:
+            self.outputs = np.zeros((executable._outputs, R.OUTPUT_RECORD), np.int64)
+            self.array[R.OUTPUTS] = self.outputs.ctypes.data
+        for place, number in executable.places.items():
+            self.array[place] = number
+        self._release = weakref.finalize(self, _free_context, self.array, self.address, getattr(self, "outputs", None))
+        _contexts[self.address] = self
+
+    def enter(self, sizes):
+        """Make the instance of these entry sizes the current one."""
+        table = self.instances.get(sizes)
+        if table is None:
+            layout = self.linked.plan.layout(sizes)
+            if layout.peak > self.arena_bytes or self.arena is None:
+                self._grow(layout.peak)
+            if len(self.instances) >= MAX_INSTANCES:
+                self.instances.clear()
+            base, numbers = int(self.array[R.ARENA]), []
+            for offset, size in zip(layout.offsets, layout.sizes):
+                numbers += [base + offset, size]
+            env = dict(zip(self.linked.plan.symbols, sizes))
+            for handle in self.linked.handles:
+                numbers.append(handle.kernel.prepare(tuple(evaluate(d, env) for d in handle.dims)))
+            table = self.instances[sizes] = np.array(numbers or [0], np.int64)
+            emit("instance", name=self.executable.name, sizes=sizes)
+        self.current, self.sizes = table, sizes
+        self.array[R.TABLE] = table.ctypes.data
+
+    def _grow(self, nbytes):
+        """A larger arena; what was known of the old one's addresses is forgotten."""
+        self.instances.clear()
+        self.sizes = None
+        self.arena = np.empty(nbytes + ALIGNMENT, np.uint8)
+        self.arena_bytes = nbytes
+        self.array[R.ARENA] = -(-self.arena.ctypes.data // ALIGNMENT) * ALIGNMENT
+
+    def table(self, index):
+        """A number of the current instance's table."""
+        return int(self.current[index])
+
+    def params(self):
+        """The parameters of the current run."""
+        return self.executable._pack.unpack_from(self.array, 8 * R.PARAMS)
+
+    def segment(self, place, args, results):
+        """Call the Python function of a place; its exception is kept for the end of the run. Gives 0, or 1 if it raised."""
+        instruction = self.linked.places[place]
+        reads, writes = self.linked.kinds_of(place)
+        try:
+            values = [_from_bits(args[n], kind) for n, kind in enumerate(reads)]
+            if isinstance(instruction, F.Handle):
+                given = (instruction.kernel.prepare(tuple(values)),)
+            else:
+                given = instruction.function(*values)
+                given = () if not writes else (given,) if len(writes) == 1 and not isinstance(given, tuple) else given
+            if len(given) != len(writes):
+                raise InternalError(f"a Python segment gave {len(given)} values for {len(writes)} registers")
+            for n, (value, kind) in enumerate(zip(given, writes)):
+                results[n] = to_bits(float(value)) if kind == "f64" else int(value)
+        except BaseException as error:
+            self.error = error
+            return 1
+        return 0
+
+    def take_outputs(self):
+        """{index: array} of the Outputs of this run; the arrays own their memory."""
+        taken = {}
+        for index, record in enumerate(self.outputs):
+            pointer, nbytes, ndims = (int(n) for n in record[:3])
+            if not pointer:
+                continue
+            record[0] = 0
+            dims = tuple(int(n) for n in record[3:3 + ndims])
+            array = np.asarray(_NativeMemory(pointer, nbytes))
+            spec = self.executable._specs.get(index)
+            if spec is not None and spec.dtype is not None:
+                array = array.view(spec.dtype.numpy).reshape(dims)
+            taken[index] = array
+        return taken
+
+    def end(self):
+        """Free what the run left, hand over its trace, and give back a pool that is much larger than was needed."""
+        array = self.array
+        if self.traces:
+            length = int(array[R.TRACE_LENGTH])
+            events = (ctypes.c_int64 * (4 * length)).from_address(int(array[R.TRACE])) if length else ()
+            words = ("kill", "alloc")
+            self.executable.trace = [(words[a], b, c, d) for a, b, c, d in itertools.zip_longest(*[iter(events)] * 4)]
+            array[R.TRACE_LENGTH] = 0
+        self.runtime.rt_end(self.address)
+        array[R.DEPTH] = 0
+        if array[R.POOL_TOTAL] > 2 * array[R.POOL_PEAK] + (1 << 20):
+            self.runtime.rt_clear(self.address)
+        array[R.POOL_PEAK] = 0
+
+
+def _from_bits(bits, kind):
+    return struct.unpack("=d", struct.pack("=q", bits))[0] if kind == "f64" else bits
+
+
+class _Segment:
+    """The callback of a context, without keeping it alive."""
+
+    def __init__(self, context):
+        self.context = context
+
+    def __call__(self, place, args, results):
+        return self.context().segment(place, args, results)
+
+
+class _NativeMemory:
+    """malloc'ed bytes as an array; freed when no array uses them."""
+
+    def __init__(self, pointer, nbytes):
+        self.__array_interface__ = {"data": (pointer, False), "shape": (nbytes,), "typestr": "|u1", "version": 3}
+        weakref.finalize(self, _free, pointer)
+
+
+_free = ctypes.CFUNCTYPE(None, ctypes.c_int64)(R.c_address("free"))
+
+
+def _free_context(array, address, outputs):
+    """Give back the native memory of a context that nobody uses any more."""
+    shared = R.runtime()
+    shared.rt_end(address)
+    shared.rt_clear(address)
+    _free(int(array[R.TRACE]))
+    if outputs is not None:
+        for record in outputs:
+            _free(int(record[0]))

@@ -1,0 +1,644 @@
+"""Flow: what runs. A small structured SSA program over registers, printed as machine code, as a table, or as Python.
+
+    flow main(%0 x: ptr, %1 n: i64) {
+      %2 = const 4
+      %3 = mul %1, %2
+      %4 = alloc %3                           # 4*N bytes
+      kernel tanh(%0, %4, %1) over %1         # model.py:3
+      return
+    }
+
+A register is assigned once and is "i64" (also pointers and bools) or "f64". If and While hold Blocks; a register is
+visible in the block that assigns it, after that place, and in blocks inside. The idea of one program with a native
+and an interpreted form is DISC's and Nimble's (Zhu et al. 2021; Shen et al. 2021, section 4); structured control flow keeps lifetimes static.
+`spine.md`, section 4, is the contract; `flow_builder.py` makes Flows, `memory.py` plans their storage.
+
+Meaning of arithmetic, the same in every printer: i64 wraps; floordiv and mod round to minus infinity, by zero they
+give 0 (NumPy's rule); a shift by 64 or more moves every bit out; f64 is IEEE 754; ffloordiv and fmod follow Python,
+except that division by zero gives what IEEE gives; fmax(a, b) is Python's max(a, b): `b if b > a else a`; ftoi cuts
+off, saturates, and makes 0 of NaN. Comparisons give 0 or 1; `not` gives 1 for 0 and else 0.
+"""
+from dataclasses import dataclass, field, fields
+
+from ..common.dim import Dim
+from ..common.errors import InternalError
+
+INT_ARITH = ("add", "sub", "mul", "floordiv", "mod", "max", "min", "and", "or", "xor", "shl", "shr",
+             "eq", "ne", "lt", "le", "gt", "ge")
+FLOAT_ARITH = ("fadd", "fsub", "fmul", "fdiv", "fpow", "ffloordiv", "fmod", "fmax", "fmin")
+FLOAT_COMPARE = ("feq", "fne", "flt", "fle", "fgt", "fge")
+# operator: (kind of the operand, kind of the result)
+UNARY = {"neg": ("i64", "i64"), "not": ("i64", "i64"), "abs": ("i64", "i64"), "itof": ("i64", "f64"),
+         "ftoi": ("f64", "i64"), "fneg": ("f64", "f64"), "fabs": ("f64", "f64"), "fsqrt": ("f64", "f64"),
+         "fexp": ("f64", "f64"), "flog": ("f64", "f64"), "fsin": ("f64", "f64"), "fcos": ("f64", "f64"),
+         "ftanh": ("f64", "f64")}
+ARITH = {**{op: ("i64", "i64") for op in INT_ARITH}, **{op: ("f64", "f64") for op in FLOAT_ARITH},
+         **{op: ("f64", "i64") for op in FLOAT_COMPARE}}
+
+
+class Instruction:
+    """Base. `reads`: registers it uses itself (not those of its blocks); `writes`: registers it assigns; `blocks`."""
+    __slots__ = ()
+    blocks = ()
+
+    @property
+    def reads(self):
+        """Registers that the instruction uses, blocks apart."""
+        return ()
+
+    @property
+    def writes(self):
+        """Registers that are assigned when the instruction is done."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Block:
+    """instructions, and the registers that the block hands to what holds it."""
+    instructions: tuple
+    results: tuple = ()
+
+
+class _OneResult(Instruction):
+    @property
+    def writes(self):
+        """The one result."""
+        return (self.dst,)
+
+
+@dataclass(frozen=True)
+class Const(_OneResult):
+    """dst = value, an int (i64) or a float (f64)."""
+    dst: int
+    value: object
+
+
+@dataclass(frozen=True)
+class Arith(_OneResult):
+    """dst = a op b, op being one of ARITH."""
+    dst: int
+    op: str
+    a: int
+    b: int
+
+    @property
+    def reads(self):
+        """Both operands."""
+        return (self.a, self.b)
+
+
+@dataclass(frozen=True)
+class Unary(_OneResult):
+    """dst = op a, op being one of UNARY."""
+    dst: int
+    op: str
+    a: int
+
+    @property
+    def reads(self):
+        """The operand."""
+        return (self.a,)
+
+
+@dataclass(frozen=True)
+class Load(_OneResult):
+    """dst = element 0 of the storage at ptr; bool and integers give i64, floats f64."""
+    dst: int
+    ptr: int
+    dtype: object
+
+    @property
+    def reads(self):
+        """The pointer."""
+        return (self.ptr,)
+
+
+@dataclass(frozen=True)
+class Store(Instruction):
+    """Element 0 of the storage at ptr becomes value: integers wrap, float16 and bfloat16 round through float32."""
+    ptr: int
+    value: int
+    dtype: object
+
+    @property
+    def reads(self):
+        """Pointer and value."""
+        return (self.ptr, self.value)
+
+
+@dataclass(frozen=True)
+class Alloc(_OneResult):
+    """dst = a storage of nbytes (a register). size: the same as int or Dim; planned if it has entry symbols only."""
+    dst: int
+    nbytes: int
+    size: object = None
+
+    @property
+    def reads(self):
+        """The size."""
+        return (self.nbytes,)
+
+
+@dataclass(frozen=True)
+class Kill(Instruction):
+    """The storages that the Alloc of ptr made may be reused. Only the planner writes it."""
+    ptr: int
+
+
+@dataclass(frozen=True)
+class CallKernel(Instruction):
+    """Run kernel over [0, extent) (a register; None: one piece, [0, 1)) with args; a handle goes first among the args."""
+    kernel: object
+    args: tuple
+    extent: int = None
+    handle: int = None
+    origin: object = field(default=None, compare=False)
+
+    @property
+    def reads(self):
+        """What the kernel is given."""
+        return (*((self.handle,) if self.handle is not None else ()), *self.args,
+                *((self.extent,) if self.extent is not None else ()))
+
+    @property
+    def kernel_args(self):
+        """The registers in the order in which the kernel finds them in its args."""
+        return ((self.handle,) if self.handle is not None else ()) + tuple(self.args)
+
+
+@dataclass(frozen=True)
+class Handle(_OneResult):
+    """dst = kernel.prepare(sizes); once per instance where all dims have entry symbols only, else once per new sizes."""
+    dst: int
+    kernel: object
+    sizes: tuple
+    dims: tuple = None
+
+    @property
+    def reads(self):
+        """The sizes."""
+        return tuple(self.sizes)
+
+
+@dataclass(frozen=True)
+class CallFlow(Instruction):
+    """dsts = the values that the Flow named `flow` of the same program returns for args."""
+    dsts: tuple
+    flow: str
+    args: tuple
+
+    @property
+    def reads(self):
+        """The arguments."""
+        return tuple(self.args)
+
+    @property
+    def writes(self):
+        """The results."""
+        return tuple(self.dsts)
+
+
+@dataclass(frozen=True)
+class If(Instruction):
+    """dsts = the results of `then` if cond is not 0, else those of `other`."""
+    cond: int
+    then: Block
+    other: Block
+    dsts: tuple = ()
+
+    @property
+    def blocks(self):
+        """then, other"""
+        return (self.then, self.other)
+
+    @property
+    def reads(self):
+        """The condition."""
+        return (self.cond,)
+
+    @property
+    def writes(self):
+        """The results."""
+        return tuple(self.dsts)
+
+
+@dataclass(frozen=True)
+class While(Instruction):
+    """params = inits; while cond's one result is not 0: params = body's results; dsts = params."""
+    params: tuple
+    inits: tuple
+    cond: Block
+    body: Block
+    dsts: tuple
+
+    @property
+    def blocks(self):
+        """cond, body"""
+        return (self.cond, self.body)
+
+    @property
+    def reads(self):
+        """The first state."""
+        return tuple(self.inits)
+
+    @property
+    def writes(self):
+        """The last state."""
+        return tuple(self.dsts)
+
+
+@dataclass(frozen=True)
+class Check(Instruction):
+    """If cond is 0 the run ends with an error: message(*values) if message is callable, else its text formatted."""
+    cond: int
+    message: object
+    args: tuple = ()
+    origin: object = field(default=None, compare=False)
+
+    @property
+    def reads(self):
+        """The condition, and the values for the message."""
+        return (self.cond, *self.args)
+
+
+@dataclass(frozen=True)
+class Copy(Instruction):
+    """memmove of nbytes from src to dst (pointers)."""
+    dst: int
+    src: int
+    nbytes: int
+
+    @property
+    def reads(self):
+        """Everything."""
+        return (self.dst, self.src, self.nbytes)
+
+
+@dataclass(frozen=True)
+class TapeNew(_OneResult):
+    """dst = the handle of an empty tape, which lives until the run ends."""
+    dst: int
+
+
+@dataclass(frozen=True)
+class TapePush(Instruction):
+    """Push nbytes (a register) from the pointer `value`, or with nbytes None the register `value` itself."""
+    tape: int
+    value: int
+    nbytes: int = None
+
+    @property
+    def reads(self):
+        """Tape, value and size."""
+        return (self.tape, self.value) + ((self.nbytes,) if self.nbytes is not None else ())
+
+
+@dataclass(frozen=True)
+class TapePop(_OneResult):
+    """dst = what was pushed last: a pointer valid until the next push on this tape, or (scalar) the register's value."""
+    dst: int
+    tape: int
+    scalar: bool = False
+
+    @property
+    def reads(self):
+        """The tape."""
+        return (self.tape,)
+
+
+@dataclass(frozen=True)
+class Output(Instruction):
+    """Result number `index`, of a size known only now: nbytes are copied out from ptr; dims are its sizes (registers)."""
+    index: int
+    ptr: int
+    nbytes: int
+    dims: tuple = ()
+
+    @property
+    def reads(self):
+        """Pointer, bytes and sizes."""
+        return (self.ptr, self.nbytes, *self.dims)
+
+
+@dataclass(frozen=True)
+class PythonSegment(Instruction):
+    """dsts = function(*args), called in Python; one value for one dst, a tuple for several, None for none."""
+    function: object
+    args: tuple = ()
+    dsts: tuple = ()
+    origin: object = field(default=None, compare=False)
+
+    @property
+    def reads(self):
+        """The arguments."""
+        return tuple(self.args)
+
+    @property
+    def writes(self):
+        """The results."""
+        return tuple(self.dsts)
+
+
+@dataclass(frozen=True)
+class Return(Instruction):
+    """Ends the flow with these values; the last instruction of every Flow, and nowhere else."""
+    values: tuple = ()
+
+    @property
+    def reads(self):
+        """The values."""
+        return tuple(self.values)
+
+
+@dataclass(frozen=True)
+class Param:
+    """A parameter of a Flow: register, kind ("ptr", "i64" or "f64"), name."""
+    register: int
+    kind: str
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class OutputSpec:
+    """A result of a Program. register: the ptr param of a result whose size the caller knows, None for an Output."""
+    index: int
+    dtype: object = None
+    shape: tuple = None
+    register: int = None
+
+
+@dataclass(frozen=True)
+class Flow:
+    """name, params, kinds ("i64" or "f64" by register number), body (a Block ending in Return), symbols {Symbol: register}."""
+    name: str
+    params: tuple
+    kinds: tuple
+    body: Block
+    symbols: dict = field(default_factory=dict)
+
+    @property
+    def returns(self):
+        """The kinds of the returned values."""
+        return tuple(self.kinds[r] for r in self.body.instructions[-1].values)
+
+    def __str__(self):
+        return show(self)
+
+
+@dataclass(frozen=True)
+class Program:
+    """The Flow that is entered, the Flows it calls ({name: Flow}), and what its results are (tuple of OutputSpec)."""
+    entry: Flow
+    flows: dict = field(default_factory=dict)
+    outputs: tuple = ()
+
+    def all_flows(self):
+        """The entry and then the others."""
+        return (self.entry, *self.flows.values())
+
+    def __str__(self):
+        return "\n\n".join(show(flow) for flow in self.all_flows())
+
+
+def walk(block):
+    """Every instruction of the block and of the blocks inside, in program order."""
+    for instruction in block.instructions:
+        yield instruction
+        for inner in instruction.blocks:
+            yield from walk(inner)
+
+
+# ---------------------------------------------------------------------------------------------------------- verifier
+
+def verify(program):
+    """Check that every Flow of the program is well formed.
+
+    raises : InternalError naming the flow, the instruction and what is wrong with it
+    """
+    for flow in program.all_flows():
+        _Verifier(program, flow).run()
+
+
+class _Verifier:
+    def __init__(self, program, flow):
+        self.program, self.flow = program, flow
+        self.flows = {f.name: f for f in program.all_flows()}
+        self.assigned = set()
+
+    def fail(self, instruction, text):
+        raise InternalError(f"flow {self.flow.name}: {text}", note=_head(instruction, self.flow) if instruction else "")
+
+    def run(self):
+        flow = self.flow
+        for param in flow.params:
+            if param.kind not in ("ptr", "i64", "f64"):
+                self.fail(None, f"the parameter {param.name} is of kind {param.kind!r}")
+            self.assign(None, param.register, "f64" if param.kind == "f64" else "i64")
+        for symbol, register in flow.symbols.items():
+            if register not in self.assigned or flow.kinds[register] != "i64":
+                self.fail(None, f"the symbol {symbol} stands for %{register}, which is no i64 parameter")
+        if not flow.body.instructions or not isinstance(flow.body.instructions[-1], Return) or flow.body.results:
+            self.fail(None, "the body has to end in a Return, and has no results of its own")
+        self.block(flow.body, frozenset(p.register for p in flow.params), top=True)
+
+    def assign(self, instruction, register, kind=None):
+        if register in self.assigned:
+            self.fail(instruction, f"%{register} is assigned twice")
+        if not 0 <= register < len(self.flow.kinds):
+            self.fail(instruction, f"%{register} has no kind")
+        if kind is not None and self.flow.kinds[register] != kind:
+            self.fail(instruction, f"%{register} is {self.flow.kinds[register]}, its value {kind}")
+        self.assigned.add(register)
+
+    def block(self, block, visible, top=False):
+        """Check a block in which `visible` registers can be read; gives what can be read at its end."""
+        for position, instruction in enumerate(block.instructions):
+            for register in instruction.reads:
+                if register not in visible:
+                    self.fail(instruction, f"%{register} is read where it has no value")
+            last = position == len(block.instructions) - 1
+            if isinstance(instruction, Return) and not (top and last):
+                self.fail(instruction, "a Return has to be the last instruction of the flow")
+            self.instruction(instruction, visible)
+            visible = visible | set(instruction.writes)
+        for register in block.results:
+            if register not in visible:
+                self.fail(None, f"a block results in %{register}, which has no value there")
+        return visible
+
+    def kinds(self, instruction, registers, expected, what):
+        seen = tuple(self.flow.kinds[r] for r in registers)
+        if seen != tuple(expected):
+            self.fail(instruction, f"{what} are {seen}, {tuple(expected)} is expected")
+
+    def instruction(self, i, visible):
+        kinds = self.flow.kinds
+        written = {}                                      # register: kind, where it has to be a certain one
+        integers = ()                                     # registers that have to be i64
+        if isinstance(i, Const):
+            written = {i.dst: "f64" if isinstance(i.value, float) else "i64"}
+        elif isinstance(i, (Arith, Unary)):
+            table = ARITH if isinstance(i, Arith) else UNARY
+            if i.op not in table:
+                self.fail(i, f"there is no operator {i.op!r}")
+            self.kinds(i, i.reads, [table[i.op][0]] * len(i.reads), "the operands")
+            written = {i.dst: table[i.op][1]}
+        elif isinstance(i, (Load, Store)):
+            if i.dtype.kind == "c":
+                self.fail(i, "a register cannot hold a complex number")
+            kind, integers = ("f64" if i.dtype.is_float else "i64"), (i.ptr,)
+            if isinstance(i, Load):
+                written = {i.dst: kind}
+            else:
+                self.kinds(i, (i.value,), (kind,), "the value")
+        elif isinstance(i, Alloc):
+            written, integers = {i.dst: "i64"}, (i.nbytes,)
+        elif isinstance(i, CallKernel):
+            integers = tuple(r for r in (i.handle, i.extent) if r is not None)
+        elif isinstance(i, Handle):
+            if i.kernel.prepare is None:
+                self.fail(i, f"the kernel {i.kernel.name} has no prepare")
+            written, integers = {i.dst: "i64"}, i.sizes
+        elif isinstance(i, CallFlow):
+            self.call_flow(i)
+        elif isinstance(i, If):
+            integers = (i.cond,)
+            for block in i.blocks:
+                self.block(block, visible)
+                self.kinds(i, block.results, [kinds[r] for r in i.dsts], "the results of a branch")
+        elif isinstance(i, While):
+            self.kinds(i, i.inits, [kinds[r] for r in i.params], "the first values")
+            self.kinds(i, i.dsts, [kinds[r] for r in i.params], "the last values")
+            for register in i.params:
+                self.assign(i, register)
+            inside = visible | set(i.params)
+            self.block(i.cond, inside)
+            self.kinds(i, i.cond.results, ("i64",), "the condition's results")
+            self.block(i.body, inside)
+            self.kinds(i, i.body.results, [kinds[r] for r in i.params], "the body's results")
+        elif isinstance(i, Check):
+            integers = (i.cond,)
+        elif isinstance(i, (Copy, Output)):
+            integers = i.reads
+        elif isinstance(i, (TapeNew, TapePop)):
+            integers = i.reads
+            written = {} if isinstance(i, TapePop) and i.scalar else {i.dst: "i64"}
+        elif isinstance(i, TapePush):
+            integers = (i.tape,) + ((i.value, i.nbytes) if i.nbytes is not None else ())
+        elif not isinstance(i, (PythonSegment, Return, Kill)):
+            self.fail(None, f"{type(i).__name__} is no instruction")
+        self.kinds(i, integers, ["i64"] * len(integers), "pointers, sizes and conditions")
+        for register in i.writes:
+            self.assign(i, register, written.get(register))
+
+    def call_flow(self, i):
+        callee = self.flows.get(i.flow)
+        if callee is None:
+            self.fail(i, f"the program has no flow {i.flow!r}")
+        expected = ["f64" if p.kind == "f64" else "i64" for p in callee.params]
+        self.kinds(i, i.args, expected, "the arguments")
+        self.kinds(i, i.dsts, callee.returns, "the results")
+
+
+# ----------------------------------------------------------------------------------------------------------- printing
+
+def show(flow):
+    """The Flow as text that people read."""
+    params = ", ".join(f"%{p.register} {p.name}: {p.kind}".replace("  ", " ").replace(" :", ":") for p in flow.params)
+    lines = [f"flow {flow.name}({params}) {{"]
+    _show_block(flow.body, flow, "  ", lines, "yield")
+    return "\n".join([*lines, "}"])
+
+
+def _registers(registers):
+    return ", ".join(f"%{r}" for r in registers)
+
+
+def _show_block(block, flow, indent, lines, word):
+    for instruction in block.instructions:
+        head = indent + _head(instruction, flow)
+        comment = _comment(instruction)
+        lines.append(f"{head:<44}  # {comment}" if comment else head)
+        if isinstance(instruction, If):
+            _show_block(instruction.then, flow, indent + "  ", lines, "yield")
+            if instruction.other.instructions or instruction.other.results:
+                lines.append(f"{indent}}} else {{")
+                _show_block(instruction.other, flow, indent + "  ", lines, "yield")
+            lines.append(f"{indent}}}")
+        elif isinstance(instruction, While):
+            _show_block(instruction.cond, flow, indent + "  ", lines, "test")
+            lines.append(f"{indent}}} do {{")
+            _show_block(instruction.body, flow, indent + "  ", lines, "next")
+            lines.append(f"{indent}}}")
+    if block.results:
+        lines.append(f"{indent}{word} {_registers(block.results)}")
+
+
+def _comment(instruction):
+    if isinstance(instruction, Alloc) and isinstance(instruction.size, (int, Dim)):
+        return f"{instruction.size} bytes"
+    location = getattr(getattr(instruction, "origin", None), "location", None)
+    return str(location) if location is not None else ""
+
+
+def _head(i, flow):
+    """The first line of an instruction."""
+    into = f"{_registers(i.writes)} = " if i.writes else ""
+    if isinstance(i, Const):
+        return f"{into}const {i.value!r}"
+    if isinstance(i, (Arith, Unary)):
+        return f"{into}{i.op} {_registers(i.reads)}"
+    if isinstance(i, (Load, Store)):
+        return f"{into}{type(i).__name__.lower()}.{i.dtype.short} {_registers(i.reads)}"
+    if isinstance(i, Kill):
+        return f"kill %{i.ptr}"
+    if isinstance(i, CallKernel):
+        return f"kernel {i.kernel.name}({_registers(i.kernel_args)})" + (f" over %{i.extent}" if i.extent is not None else "")
+    if isinstance(i, Handle):
+        return f"{into}handle {i.kernel.name}({_registers(i.sizes)})"
+    if isinstance(i, CallFlow):
+        return f"{into}call {i.flow}({_registers(i.args)})"
+    if isinstance(i, If):
+        return f"{into}if %{i.cond} {{"
+    if isinstance(i, While):
+        return f"{into}while ({', '.join(f'%{p} = %{v}' for p, v in zip(i.params, i.inits))}) {{"
+    if isinstance(i, Check):
+        text = i.message if isinstance(i.message, str) else getattr(i.message, "__name__", "error")
+        return f"check %{i.cond} else {text!r}({_registers(i.args)})"
+    if isinstance(i, Output):
+        return f"output {i.index} = %{i.ptr}, %{i.nbytes} bytes [{_registers(i.dims)}]"
+    if isinstance(i, PythonSegment):
+        return f"{into}python {getattr(i.function, '__name__', 'segment')}({_registers(i.args)})"
+    names = {"TapeNew": "tape_new", "TapePush": "tape_push", "TapePop": "tape_pop"}
+    name = names.get(type(i).__name__, type(i).__name__.lower())
+    return f"{into}{name} {_registers(i.reads)}".rstrip()
+
+
+def rename(instruction, registers):
+    """The instruction with registers replaced as {old: new} says, in its blocks too; others stay.
+
+    Used to copy a part of a Flow: the copy must assign registers of its own.
+    """
+    def block(b):
+        return Block(tuple(rename(i, registers) for i in b.instructions), many(b.results))
+
+    def many(values):
+        return tuple(registers.get(v, v) for v in values)
+
+    constants = {"value"} if isinstance(instruction, Const) else {"index"} if isinstance(instruction, Output) else set()
+    changes = {}
+    for entry in fields(instruction):
+        value = getattr(instruction, entry.name)
+        if isinstance(value, Block):
+            changes[entry.name] = block(value)
+        elif entry.name in _TUPLES and value is not None and entry.name not in constants:
+            changes[entry.name] = many(value)
+        elif entry.name in _SINGLES and entry.name not in constants and value is not None:
+            changes[entry.name] = registers.get(value, value)
+    if isinstance(instruction, Handle):
+        changes["dims"] = instruction.dims
+    return type(instruction)(**{f.name: changes.get(f.name, getattr(instruction, f.name)) for f in fields(instruction)})
+
+
+_TUPLES = {"args", "sizes", "dsts", "params", "inits", "dims", "values"}
+_SINGLES = {"dst", "a", "b", "ptr", "value", "nbytes", "extent", "handle", "cond", "src", "tape"}

@@ -1,0 +1,89 @@
+"""Numbers for everything a printed Flow refers to: places that may fail, kernels, handles.
+
+A *place* is an instruction that may stop the run or call Python; its number is what generated code stores when it fails,
+so all printers fail with the same error. Handles whose sizes are known on entry stand in the instance's table behind the storages.
+"""
+from ..common.dim import symbols_of
+from ..common.dtype import ALL
+from . import flow as F
+
+_PLACES = (F.Check, F.CallKernel, F.PythonSegment, F.Handle, F.Alloc, F.TapeNew, F.TapePush, F.TapePop, F.Output, F.CallFlow)
+
+
+class Linked:
+    """A planned program with its numbers.
+
+    program, plan : what `memory.plan` gave
+    verify        : poison and trace
+    places        : the instructions that may fail, by number; `place(instruction)` is the number
+    kernels       : the kernels, each once; `kernel_number(kernel)`
+    handles       : [Handle] made once per instance; `table_index(handle)` is its place in the table, None if made on the way
+    recursive     : True if any Flow calls one
+    cleans_up     : True if a run leaves something that has to be freed
+    """
+
+    def __init__(self, program, plan, verify):
+        self.program, self.plan, self.verify = program, plan, verify
+        self.places, self._place, self._kinds = [], {}, []
+        self.dtypes = {d.name: d for d in ALL}
+        self.kernels, self._kernel = [], {}
+        self.handles, self._handle = [], {}
+        self.recursive = self.cleans_up = self.has_python = False
+        symbols = set(plan.symbols)
+        for flow in program.all_flows():
+            for i in F.walk(flow.body):
+                self._add(flow, i, symbols)
+
+    def _add(self, flow, i, symbols):
+        if isinstance(i, _PLACES) and id(i) not in self._place:
+            self._place[id(i)] = len(self.places)
+            self.places.append(i)
+            self._kinds.append((tuple(flow.kinds[r] for r in i.reads), tuple(flow.kinds[r] for r in i.writes)))
+        if isinstance(i, F.CallKernel) and id(i.kernel) not in self._kernel:
+            self._kernel[id(i.kernel)] = len(self.kernels)
+            self.kernels.append(i.kernel)
+        if isinstance(i, F.Handle):
+            if flow is self.program.entry and i.dims is not None and all(symbols_of(d) <= symbols for d in i.dims):
+                self._handle[id(i)] = len(self.handles)
+                self.handles.append(i)
+            else:
+                self.has_python = True
+        self.recursive |= isinstance(i, F.CallFlow)
+        self.has_python |= isinstance(i, F.PythonSegment)
+        self.cleans_up |= isinstance(i, F.TapeNew) or (
+            isinstance(i, F.Alloc) and not self.plan.sites[flow.name, i.dst].planned)
+
+    @staticmethod
+    def is_place(instruction):
+        """True for an instruction that may fail or call Python."""
+        return isinstance(instruction, _PLACES)
+
+    def place(self, instruction):
+        """The number of an instruction that may fail."""
+        return self._place[id(instruction)]
+
+    def kernel_number(self, kernel):
+        """The number of a kernel."""
+        return self._kernel[id(kernel)]
+
+    def table_index(self, handle):
+        """Where the table holds the handle; None if it is made on the way."""
+        number = self._handle.get(id(handle))
+        return None if number is None else 2 * len(self.plan.storages) + number
+
+    def site(self, flow, register):
+        """The memory Site of an Alloc."""
+        return self.plan.sites[flow.name, register]
+
+    def scratch(self, flow):
+        """The most numbers that one instruction of the flow hands over at once."""
+        most = 1
+        for i in F.walk(flow.body):
+            if isinstance(i, F.Alloc):
+                most = max(most, len(self.site(flow, i.dst).avoid))
+            most = max(most, len(i.reads), len(i.writes))
+        return most
+
+    def kinds_of(self, place):
+        """(kinds of what the instruction at that place reads, kinds of what it writes)."""
+        return self._kinds[place]

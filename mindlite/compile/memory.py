@@ -1,0 +1,418 @@
+"""Which storage lives when, and where: lifetimes, packing of offsets, Kills.
+
+    %4 = alloc  [.........]                 offset 0      64-byte steps
+    %6 = alloc       [.........]            offset 4096   lives together with %4
+    %8 = alloc            [.........]       offset 0      %4 is dead by then
+
+Lifetimes do not depend on sizes. One walk gives each register the set of Allocs it may point to, another the last
+use of each Alloc; positions count through If and While, and what a loop uses of its surroundings lives until the loop
+ends. Sizes come with the call: for each new tuple of entry sizes the offsets are packed (best fit by decreasing size, the
+offline form of Pisarchyk & Lee 2020, section 5) and remembered.
+
+A storage that the body of a While hands to its next turn is *carried*: at the Alloc, up to k of the loop's parameters may
+point to storages of former turns, so k + 1 buffers always leave one free, and the Alloc takes the first to which no
+parameter points. `h = f(h)` becomes a double buffer, a conditional or a swapped update is right as well, nothing is copied.
+
+Storages whose size has other symbols, and all of Flows that are called, are *dynamic*: taken from a pool of blocks at
+run time and given back by their Kill, or at the latest when the run ends.
+"""
+from dataclasses import dataclass, field
+
+from ..common.dim import Dim, evaluate, symbols_of
+from ..common.errors import InternalError
+from . import flow as F
+
+ALIGNMENT = 64
+
+
+@dataclass(frozen=True)
+class Storage:
+    """A planned storage: number, flow and register of its Alloc, size (int or Dim), start and end (positions, inclusive)."""
+    number: int
+    flow: str
+    register: int
+    size: object
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Site:
+    """What an Alloc does at run time.
+
+    first   : number of its first buffer, in traces too; planned storages count from 0, dynamic ones go on after them
+    count   : number of buffers
+    planned : True if the buffers are storages of the plan
+    slot    : dynamic only: number of its first slot among the flow's slots
+    avoid   : registers of loop parameters that may still point to one of the buffers
+    """
+    first: int
+    count: int
+    planned: bool
+    slot: int
+    avoid: tuple
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Offsets and sizes (bytes, by storage number) for one tuple of entry sizes; peak and its lower bound in bytes."""
+    offsets: tuple
+    sizes: tuple
+    peak: int
+    lower_bound: int
+
+
+@dataclass(eq=False)
+class MemoryPlan:
+    """storages, sites {(flow name, register of the Alloc): Site}, slots {flow name: number of slots}, symbols of the entry.
+
+    The plan of a program without entry symbols is laid out at once, others when sizes are known.
+    """
+    storages: tuple
+    sites: dict
+    slots: dict
+    symbols: tuple
+    layouts: dict = field(default_factory=dict)
+    conflicts: list = field(default=None, repr=False)
+
+    def layout(self, sizes):
+        """The Layout for these values of `symbols`, a tuple of ints."""
+        found = self.layouts.get(sizes)
+        if found is None:
+            env = dict(zip(self.symbols, sizes))
+            nbytes = tuple(evaluate(storage.size, env) for storage in self.storages)
+            for storage, size in zip(self.storages, nbytes):
+                if size < 0:
+                    raise InternalError(f"flow {storage.flow}: %{storage.register} would have {size} bytes",
+                                        note=f"{storage.size} bytes at {env}")
+            if self.conflicts is None:
+                self.conflicts = _conflicts(self.storages)
+            found = self.layouts[sizes] = pack(self.storages, nbytes, self.conflicts)
+        return found
+
+    def _latest(self):
+        if not self.layouts:
+            if self.symbols and self.storages:
+                raise InternalError("the plan has not been laid out for any sizes yet")
+            self.layout(tuple(1 for _ in self.symbols))
+        return next(reversed(self.layouts.values()))
+
+    @property
+    def peak(self):
+        """Bytes of the arena, for the sizes laid out last."""
+        return self._latest().peak
+
+    @property
+    def lower_bound(self):
+        """The most bytes that live at once, for the sizes laid out last: no packing needs less."""
+        return self._latest().lower_bound
+
+    def __str__(self):
+        layout = next(reversed(self.layouts.values())) if self.layouts else None
+        lines = ["storage  register  lives        bytes" + ("      offset" if layout else "")]
+        for s in self.storages:
+            line = f"{s.number:>7}  {f'%{s.register}':>8}  {f'{s.start}..{s.end}':<11}  {str(s.size):<9}"
+            lines.append((line + f"  {layout.offsets[s.number]}").rstrip() if layout else line.rstrip())
+        dynamic = [(flow, register) for (flow, register), site in self.sites.items() if not site.planned]
+        lines += [f"dynamic: %{register} of {flow}" for flow, register in dynamic]
+        if layout:
+            lines.append(f"arena {layout.peak} bytes, lower bound {layout.lower_bound}")
+        return "\n".join(lines)
+
+
+# ------------------------------------------------------------------------------------------------------------ packing
+
+def _conflicts(storages):
+    """For each storage the numbers of those that live at some time together with it."""
+    together = [[] for _ in storages]
+    active = []
+    for storage in sorted(storages, key=lambda s: s.start):
+        active = [other for other in active if other.end >= storage.start]
+        for other in active:
+            together[storage.number].append(other.number)
+            together[other.number].append(storage.number)
+        active.append(storage)
+    return together
+
+
+def pack(storages, nbytes, conflicts):
+    """A Layout for storages of those sizes: best fit by decreasing size; if that misses the bound, other orders are tried.
+
+    storages : numbered from 0; conflicts: as `_conflicts` gives them
+    """
+    sizes = [-(-n // ALIGNMENT) * ALIGNMENT for n in nbytes]
+    bound = _lower_bound(storages, sizes)
+    orders = (lambda s: (-sizes[s.number], s.start), lambda s: (s.start, -sizes[s.number]),
+              lambda s: (-sizes[s.number] * (s.end - s.start + 1), s.start))
+    best = None
+    for order in orders:
+        offsets = _place(sorted(storages, key=order), sizes, conflicts)
+        peak = max((o + n for o, n in zip(offsets, sizes)), default=0)
+        if best is None or peak < best.peak:
+            best = Layout(tuple(offsets), tuple(nbytes), peak, bound)
+        if best.peak == bound:
+            break
+    return best
+
+
+def _place(ordered, sizes, conflicts):
+    offsets = [None] * len(sizes)
+    for storage in ordered:
+        size = sizes[storage.number]
+        taken = sorted((offsets[o], offsets[o] + sizes[o]) for o in conflicts[storage.number]
+                       if offsets[o] is not None and sizes[o])
+        best, best_gap, top = None, None, 0
+        for start, end in taken:
+            gap = start - top
+            if gap >= size and gap > 0 and (best is None or gap < best_gap):
+                best, best_gap = top, gap
+            top = max(top, end)
+        offsets[storage.number] = top if best is None else best
+    return offsets
+
+
+def _lower_bound(storages, sizes):
+    events = sorted([(s.start, 0, sizes[s.number]) for s in storages] + [(s.end, 1, -sizes[s.number]) for s in storages])
+    live = peak = 0
+    for _, _, change in events:
+        live += change
+        peak = max(peak, live)
+    return peak
+
+
+# ---------------------------------------------------------------------------------------------------------- lifetimes
+
+def plan(program):
+    """(the program with Kills, its MemoryPlan).
+
+    raises : InternalError if a pointer to a storage gets where lifetimes cannot follow: returned, stored, on a tape
+    """
+    entry = program.entry
+    called = {i.flow for flow in program.all_flows() for i in F.walk(flow.body) if isinstance(i, F.CallFlow)}
+    symbols = tuple(entry.symbols)
+    storages, sites, slots, planned_flows, dynamic = [], {}, {}, [], []
+    for flow in program.all_flows():
+        lives = _Lifetimes(flow)
+        planned_flows.append(lives.with_kills())
+        slots[flow.name] = 0
+        for alloc, life in lives.lives.items():
+            count = 1 + len(life.avoid)
+            static = flow is entry and entry.name not in called and isinstance(alloc.size, (int, Dim)) \
+                and symbols_of(alloc.size) <= set(symbols)
+            if static:
+                sites[flow.name, alloc.dst] = Site(len(storages), count, True, 0, life.avoid)
+                for _ in range(count):
+                    storages.append(Storage(len(storages), flow.name, alloc.dst, alloc.size, life.start, life.end))
+            else:
+                dynamic.append((flow.name, alloc.dst, count, slots[flow.name], life.avoid))
+                slots[flow.name] += count
+    number = len(storages)
+    for flow_name, register, count, slot, avoid in dynamic:
+        sites[flow_name, register] = Site(number, count, False, slot, avoid)
+        number += count
+    done = F.Program(planned_flows[0], {f.name: f for f in planned_flows[1:]}, program.outputs)
+    return done, MemoryPlan(tuple(storages), sites, slots, symbols)
+
+
+@dataclass
+class _Life:
+    start: int
+    end: int
+    block: int                  # the block that kills it, and after which of its instructions
+    index: int
+    avoid: tuple
+
+
+class _Lifetimes:
+    """Lifetimes of one Flow. A path is a tuple of (block number, index of the instruction) from the body inwards."""
+
+    def __init__(self, flow):
+        self.flow = flow
+        self.allocs = [i for i in F.walk(flow.body) if isinstance(i, F.Alloc)]
+        self.bit = {alloc.dst: 1 << n for n, alloc in enumerate(self.allocs)}
+        self.points = [0] * len(flow.kinds)              # register: set of Allocs, as bits
+        self._points_to(flow.body)
+        self.positions, self.spans = 0, {}               # spans: (block, index) -> (start, end, instruction)
+        self.alloc_path, self.uses = {}, []              # uses: (bits, path)
+        self.enclosing = {}                              # alloc dst: parameters of the loops around it
+        self.blocks = 0
+        self._walk(flow.body, (), ())
+        self.lives = {alloc: life for alloc, life in zip(self.allocs, self._lives())}
+
+    def _points_to(self, block):
+        points = self.points
+        for i in block.instructions:
+            if isinstance(i, F.Alloc):
+                points[i.dst] = self.bit[i.dst]
+            elif isinstance(i, F.Arith) and F.ARITH[i.op] == ("i64", "i64") and i.op not in _COMPARISONS:
+                points[i.dst] = points[i.a] | points[i.b]
+            elif isinstance(i, F.Unary) and i.op in ("neg", "abs"):
+                points[i.dst] = points[i.a]
+            elif isinstance(i, F.If):
+                self._points_to(i.then)
+                self._points_to(i.other)
+                for dst, a, b in zip(i.dsts, i.then.results, i.other.results):
+                    points[dst] = points[a] | points[b]
+            elif isinstance(i, F.While):
+                for param, init in zip(i.params, i.inits):
+                    points[param] |= points[init]
+                while True:
+                    self._points_to(i.cond)
+                    self._points_to(i.body)
+                    changed = False
+                    for param, result in zip(i.params, i.body.results):
+                        changed |= bool(points[result] & ~points[param])
+                        points[param] |= points[result]
+                    if not changed:
+                        break
+                for dst, param in zip(i.dsts, i.params):
+                    points[dst] = points[param]
+            elif isinstance(i, (F.CallFlow, F.PythonSegment)):
+                for dst in i.dsts:                       # either may hand back a pointer that it was given
+                    for arg in i.args:
+                        points[dst] |= points[arg]
+            elif isinstance(i, F.Return) and any(points[v] for v in i.values):
+                self._escapes("is returned")
+            elif isinstance(i, F.Store) and points[i.value]:
+                self._escapes("is stored in memory")
+            elif isinstance(i, F.TapePush) and i.nbytes is None and points[i.value]:
+                self._escapes("is pushed on a tape")
+
+    def _escapes(self, what):
+        raise InternalError(f"flow {self.flow.name}: a pointer to a storage of the flow {what}",
+                            hint="copy the contents, or let the caller provide the storage")
+
+    def _walk(self, block, path, loop_params):
+        """Number the positions, note where each Alloc stands and each use of a storage."""
+        number = self.blocks
+        self.blocks += 1
+        for index, i in enumerate(block.instructions):
+            start = self.positions
+            self.positions += 1
+            here = (*path, (number, index))
+            bits = 0
+            for register in (*i.reads, *i.writes):
+                bits |= self.points[register]
+            if isinstance(i, F.Alloc):
+                self.alloc_path[i.dst] = here
+                self.enclosing[i.dst] = loop_params
+            for inner in i.blocks:
+                for register in inner.results:
+                    bits |= self.points[register]
+            inside = loop_params
+            if isinstance(i, F.While):
+                inside = loop_params + i.params
+                for register in i.params:
+                    bits |= self.points[register]
+            for inner in i.blocks:
+                self._walk(inner, here, inside)
+            self.spans[number, index] = (start, self.positions - 1, i)
+            if bits:
+                self.uses.append((bits, here))
+
+    def _lives(self):
+        depth = [len(self.alloc_path[a.dst]) - 1 for a in self.allocs]
+        members = []                                     # uses, by alloc
+        for _ in self.allocs:
+            members.append([])
+        for bits, path in self.uses:
+            while bits:
+                low = bits & -bits
+                n = low.bit_length() - 1
+                members[n].append(path)
+                bits ^= low
+        for n, alloc in enumerate(self.allocs):
+            own = self.alloc_path[alloc.dst]
+            for path in members[n]:
+                depth[n] = min(depth[n], _common_depth(own, path))
+            block = own[depth[n]][0]
+            index = max(path[depth[n]][1] for path in members[n])
+            start = self.spans[own[-1]][0]
+            for place in own[depth[n]:-1]:
+                if isinstance(self.spans[place][2], F.While):
+                    start = self.spans[place][0]
+                    break
+            avoid = tuple(p for p in self.enclosing[alloc.dst] if self.points[p] & self.bit[alloc.dst])
+            yield _Life(start, self.spans[block, index][1], block, index, avoid)
+
+    def with_kills(self):
+        """The Flow with a Kill after the last use of each Alloc."""
+        kills = {}
+        for alloc, life in self.lives.items():
+            kills.setdefault((life.block, life.index), []).append(F.Kill(alloc.dst))
+        self.blocks = 0
+        flow = self.flow
+        return F.Flow(flow.name, flow.params, flow.kinds, self._rebuild(flow.body, kills), flow.symbols)
+
+    def _rebuild(self, block, kills):
+        number = self.blocks
+        self.blocks += 1
+        instructions = []
+        for index, i in enumerate(block.instructions):
+            if isinstance(i, F.If):
+                i = F.If(i.cond, self._rebuild(i.then, kills), self._rebuild(i.other, kills), i.dsts)
+            elif isinstance(i, F.While):
+                i = F.While(i.params, i.inits, self._rebuild(i.cond, kills), self._rebuild(i.body, kills), i.dsts)
+            instructions.append(i)
+            instructions.extend(kills.get((number, index), ()))
+        return F.Block(tuple(instructions), block.results)
+
+
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+
+
+def _common_depth(own, path):
+    """The depth of the innermost block in which both paths stand."""
+    depth = 0
+    while depth + 1 < min(len(own), len(path)) and own[depth + 1][0] == path[depth + 1][0]:
+        depth += 1
+    return depth
+
+
+# ------------------------------------------------------------------------------------------------------------ hoisting
+
+def hoist_checks(program):
+    """The program with every Check that depends on the entry's scalars alone before everything else.
+
+    Checks at the top of the entry are moved, with the arithmetic they need. A Check inside an If whose condition
+    depends on the entry's scalars alone is repeated under the same condition; one in a loop stays where it is.
+    """
+    entry = program.entry
+    kinds = list(entry.kinds)
+    early = {p.register for p in entry.params if p.kind != "ptr"}
+    first, rest = [], []
+    for i in entry.body.instructions:
+        if isinstance(i, (F.Const, F.Arith, F.Unary)) and set(i.reads) <= early:
+            early.update(i.writes)
+            first.append(i)
+        elif isinstance(i, F.Check) and set(i.reads) <= early:
+            first.append(i)
+        else:
+            if isinstance(i, F.If) and i.cond in early:
+                first.extend(_early_part(i, early, kinds))
+            rest.append(i)
+    body = F.Block((*first, *rest))
+    flow = F.Flow(entry.name, entry.params, tuple(kinds), body, entry.symbols)
+    return F.Program(flow, program.flows, program.outputs)
+
+
+def _early_part(branch, early, kinds):
+    """[an If that only holds the early Checks of `branch`, on registers of its own], or []."""
+    blocks = []
+    for block in branch.blocks:
+        known, kept, names = set(early), [], {}
+        for i in block.instructions:
+            if isinstance(i, (F.Const, F.Arith, F.Unary)) and set(i.reads) <= known:
+                known.update(i.writes)
+                kinds.append(kinds[i.dst])
+                copy = F.rename(i, {**names, i.dst: len(kinds) - 1})
+                names[i.dst] = len(kinds) - 1
+                kept.append(copy)
+            elif isinstance(i, F.Check) and set(i.reads) <= known:
+                kept.append(F.rename(i, names))
+            elif isinstance(i, F.If) and i.cond in known:
+                kept.extend(F.rename(inner, names) for inner in _early_part(i, known, kinds))
+        blocks.append(F.Block(tuple(kept)))
+    if not any(isinstance(i, (F.Check, F.If)) for block in blocks for i in block.instructions):
+        return []
+    return [F.If(branch.cond, blocks[0], blocks[1])]

@@ -1,0 +1,376 @@
+"""A Flow as Python source: to read, to step through, and to compare the other printers with.
+
+    def main(rt, x, n):
+        r2 = wrap(n * 4)
+        r3 = rt.static(0, 1, r2)                 # 4*N bytes
+        rt.kernel(1, (x, r3, n), n)              # tanh  model.py:3
+        return ()
+
+Registers are Python ints and floats; `wrap` brings an int back to 64 bits. Storages, tapes and outputs are those of
+`runtime.py`; a place that fails raises Stop, which `run` turns into the same record that machine code leaves.
+"""
+import ctypes
+import linecache
+import struct
+import sys
+
+import ml_dtypes
+import numpy as np
+
+from ...backend.launcher import launch_address
+from .. import flow as F
+from . import runtime as R
+
+_INFIX = {"add": "wrap({a} + {b})", "sub": "wrap({a} - {b})", "mul": "wrap({a} * {b})", "and": "{a} & {b}",
+          "or": "{a} | {b}", "xor": "{a} ^ {b}", "floordiv": "(wrap({a} // {b}) if {b} else 0)",
+          "mod": "({a} % {b} if {b} else 0)", "max": "max({a}, {b})", "min": "min({a}, {b})",
+          "shl": "(wrap({a} << {b}) if 0 <= {b} < 64 else 0)", "shr": "({a} >> ({b} if 0 <= {b} < 64 else 63))",
+          "fadd": "{a} + {b}", "fsub": "{a} - {b}", "fmul": "{a} * {b}", "fdiv": "rt.fdiv({a}, {b})",
+          "fpow": "rt.pow({a}, {b})", "ffloordiv": "rt.ffloordiv({a}, {b})", "fmod": "rt.fmod({a}, {b})",
+          "fmax": "max({a}, {b})", "fmin": "min({a}, {b})"}
+_COMPARE = dict(zip(("eq", "ne", "lt", "le", "gt", "ge"), ("==", "!=", "<", "<=", ">", ">=")))
+_INFIX.update({prefix + op: "int({a} " + sign + " {b})" for op, sign in _COMPARE.items() for prefix in ("", "f")})
+_PREFIX = {"neg": "wrap(-{a})", "not": "int({a} == 0)", "abs": "wrap(abs({a}))", "itof": "float({a})", "ftoi": "rt.ftoi({a})",
+           "fneg": "-{a}", "fabs": "abs({a})", "fsqrt": "rt.fsqrt({a})", "fexp": "rt.exp({a})", "flog": "rt.log({a})",
+           "fsin": "rt.sin({a})", "fcos": "rt.cos({a})", "ftanh": "rt.tanh({a})"}
+_HALF, _MASK = 1 << 63, (1 << 64) - 1
+
+
+def wrap(value):
+    """An int as 64 bits in two's complement hold it."""
+    return value if -_HALF <= value < _HALF else ((value + _HALF) & _MASK) - _HALF
+
+
+def to_bits(value):
+    """The i64 that holds a register: a float's bits."""
+    return struct.unpack("<q", struct.pack("<d", value))[0] if isinstance(value, float) else value
+
+
+def from_bits(bits, kind):
+    """The register of that kind that an i64 holds."""
+    return struct.unpack("<d", struct.pack("<q", bits))[0] if kind == "f64" else bits
+
+
+class Stop(Exception):
+    """A place failed. place, status, values"""
+
+    def __init__(self, place, status=0, values=()):
+        super().__init__(place)
+        self.place, self.status, self.values = place, status, values
+
+
+def print_python(linked):
+    """The Python source of a Linked program; the entry is its first function."""
+    return "\n\n".join(_SourcePrinter(linked, flow).text() for flow in linked.program.all_flows()) + "\n"
+
+
+def load_python(linked, context_of):
+    """`run(context address) -> 0 or 1`. context_of: gives the Context of an address."""
+    source = print_python(linked)
+    file = f"<flow {linked.program.entry.name} {id(linked):x}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    names = {"wrap": wrap, "inf": float("inf"), "nan": float("nan")}
+    exec(compile(source, file, "exec"), names)
+    entry = linked.program.entry
+    function = names[_name(entry)]
+
+    def run(address):
+        context = context_of(address)
+        rt = PythonRuntime(linked, context)
+        try:
+            with _DeepRecursion(linked.recursive, context.limit):
+                values = function(rt, *context.params())
+        except Stop as stop:
+            place = context.array
+            place[R.FAIL_SITE], place[R.FAIL_STATUS] = stop.place, stop.status
+            place[R.FAIL_VALUES:R.FAIL_VALUES + len(stop.values)] = [to_bits(v) for v in stop.values]
+            return 1
+        start = R.PARAMS + len(entry.params)
+        context.array[start:start + len(values)] = [to_bits(v) for v in values]
+        return 0
+    return run
+
+
+class _DeepRecursion:
+    """Lets Python recurse as deep as the Flow may."""
+
+    def __init__(self, needed, limit):
+        self.needed, self.limit = needed, limit
+
+    def __enter__(self):
+        self.before = sys.getrecursionlimit()
+        if self.needed:
+            sys.setrecursionlimit(self.before + self.limit + 100)
+
+    def __exit__(self, kind, value, traceback):
+        if self.needed:
+            sys.setrecursionlimit(self.before)
+
+
+class PythonRuntime:
+    """What the source calls: one run's context with the shared functions. See the instructions in flow.py."""
+
+    def __init__(self, linked, context):
+        self.linked, self.context, self.shared = linked, context, R.runtime()
+        self.ctx, self.launch = context.address, _LAUNCH(launch_address())
+        self.depth = 0
+        shared = self.shared
+        self.fdiv, self.fsqrt, self.ffloordiv, self.fmod = shared.rt_fdiv, shared.rt_fsqrt, shared.rt_ffloordiv, shared.rt_fmod
+        self.pow, self.exp, self.log = shared.pow, shared.exp, shared.log
+        self.sin, self.cos, self.tanh = shared.sin, shared.cos, shared.tanh
+
+    def ftoi(self, value):
+        if value != value:
+            return 0
+        return min(max(int(value), -_HALF), _HALF - 1) if abs(value) < 2.0 ** 64 else (_HALF - 1 if value > 0 else -_HALF)
+
+    def load(self, ptr, dtype):
+        raw = np.frombuffer(ctypes.string_at(ptr, dtype.itemsize), dtype.numpy)[0]
+        if dtype.is_float:
+            return float(raw)
+        return int(raw != 0) if dtype.kind == "b" else wrap(int(raw))
+
+    def store(self, ptr, value, dtype):
+        if dtype.is_float:
+            with np.errstate(over="ignore"):
+                single = np.float32(value)
+                cell = np.array([value if dtype.name == "float64" else single]).astype(dtype.numpy)
+            if dtype.numpy == ml_dtypes.bfloat16 and value != value:
+                cell = np.array([(int(single.view(np.uint32)) >> 16) & 1 | 64], np.uint16) | \
+                    np.uint16(int(single.view(np.uint32)) >> 16)
+        elif dtype.kind == "b":
+            cell = np.array([value != 0])
+        else:
+            cell = np.array([value], np.int64).astype(dtype.numpy)
+        ctypes.memmove(ptr, cell.tobytes(), dtype.itemsize)
+
+    def slots(self, count):
+        return (ctypes.c_int64 * count)()
+
+    def static(self, first, count, nbytes, avoid=(), place=None):
+        pointers = (ctypes.c_int64 * max(1, len(avoid)))(*avoid)
+        found = self.shared.rt_static(self.ctx, first, count, nbytes, ctypes.addressof(pointers), len(avoid))
+        if not found:
+            raise Stop(place)
+        return found
+
+    def alloc(self, slots, slot, count, nbytes, first, avoid=(), place=None):
+        pointers = (ctypes.c_int64 * max(1, len(avoid)))(*avoid)
+        found = self.shared.rt_alloc(self.ctx, ctypes.addressof(slots) + 8 * slot, count, nbytes,
+                                     ctypes.addressof(pointers), len(avoid), first)
+        if not found:
+            raise Stop(place)
+        return found
+
+    def kill_static(self, first, count):
+        self.shared.rt_kill_static(self.ctx, first, count)
+
+    def kill(self, slots, slot, count, first):
+        self.shared.rt_kill(self.ctx, ctypes.addressof(slots) + 8 * slot, count, first)
+
+    def kernel(self, place, args, extent=None):
+        kernel = self.linked.places[place].kernel
+        buffer = (ctypes.c_int64 * max(1, len(args)))(*[to_bits(a) for a in args])
+        if extent is None:
+            status = _KERNEL(kernel.address)(buffer, 0, 1)
+        else:
+            status = self.launch(kernel.address, ctypes.addressof(buffer), extent, kernel.cost)
+        if status:
+            raise Stop(place, status)
+
+    def handle(self, index):
+        return self.context.table(index)
+
+    def python(self, place, *args):
+        kinds = self.linked.kinds_of(place)[1]
+        results = (ctypes.c_int64 * max(1, len(kinds)))()
+        buffer = (ctypes.c_int64 * max(1, len(args)))(*[to_bits(a) for a in args])
+        if self.context.segment(place, buffer, results):
+            raise Stop(place)
+        return tuple(from_bits(bits, kind) for bits, kind in zip(results, kinds))
+
+    def call(self, place, function, *args):
+        if self.depth >= self.context.limit:
+            raise Stop(place)
+        self.depth += 1
+        try:
+            return function(self, *args)
+        finally:
+            self.depth -= 1
+
+    def check(self, place, condition, *values):
+        if not condition:
+            raise Stop(place, 0, values)
+
+    def copy(self, dst, src, nbytes):
+        ctypes.memmove(dst, src, nbytes)
+
+    def tape(self, place):
+        found = self.shared.rt_tape_new(self.ctx)
+        if not found:
+            raise Stop(place)
+        return found
+
+    def push(self, place, tape, pointer, nbytes):
+        if self.shared.rt_tape_push(tape, pointer, nbytes):
+            raise Stop(place, 1)
+
+    def push_scalar(self, place, tape, value):
+        if self.shared.rt_tape_push_scalar(tape, to_bits(value)):
+            raise Stop(place, 1)
+
+    def pop(self, place, tape):
+        found = self.shared.rt_tape_pop(tape)
+        if not found:
+            raise Stop(place)
+        return found
+
+    def pop_scalar(self, place, tape, kind):
+        return from_bits(ctypes.c_int64.from_address(self.pop(place, tape)).value, kind)
+
+    def output(self, place, index, pointer, nbytes, *dims):
+        buffer = (ctypes.c_int64 * max(1, len(dims)))(*dims)
+        if self.shared.rt_output(self.ctx, index, pointer, nbytes, ctypes.addressof(buffer), len(dims)):
+            raise Stop(place, 1)
+
+
+_KERNEL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+_LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+
+
+def _name(flow):
+    """The name of a Flow's function."""
+    return "flow_" + "".join(c if c.isalnum() else "_" for c in flow.name)
+
+
+class _SourcePrinter:
+    def __init__(self, linked, flow):
+        self.linked, self.flow, self.lines = linked, flow, []
+        self.indent = "    "
+
+    def text(self):
+        flow = self.flow
+        params = "".join(f", r{p.register}" for p in flow.params)
+        named = ", ".join(f"r{p.register} {p.name}" for p in flow.params if p.name)
+        self.lines.append(f"def {_name(flow)}(rt{params}):" + (f"    # {named}" if named else ""))
+        if self.linked.plan.slots[flow.name]:
+            self.emit(f"slots = rt.slots({self.linked.plan.slots[flow.name]})")
+        self.block(flow.body)
+        return "\n".join(self.lines)
+
+    def emit(self, text, comment=""):
+        line = self.indent + text
+        self.lines.append(f"{line:<48}  # {comment}" if comment else line)
+
+    def block(self, block, dsts=(), results=None):
+        for i in block.instructions:
+            self.instruction(i)
+        values = block.results if results is None else results
+        if dsts:
+            self.emit(f"{_list(dsts)} = {_list(values)}")
+
+    def nested(self, block, dsts=()):
+        outer, self.indent = self.indent, self.indent + "    "
+        self.block(block, dsts)
+        if not block.instructions and not dsts:
+            self.emit("pass")
+        self.indent = outer
+
+    def instruction(self, i):
+        place = self.linked.place(i) if self.linked.is_place(i) else None
+        location = getattr(getattr(i, "origin", None), "location", None)
+        comment = str(location) if location is not None else ""
+        if isinstance(i, F.Const):
+            self.emit(f"r{i.dst} = {i.value!r}")
+        elif isinstance(i, F.Arith):
+            self.emit(f"r{i.dst} = " + _INFIX[i.op].format(a=f"r{i.a}", b=f"r{i.b}"))
+        elif isinstance(i, F.Unary):
+            self.emit(f"r{i.dst} = " + _PREFIX[i.op].format(a=f"r{i.a}"))
+        elif isinstance(i, F.Load):
+            self.emit(f"r{i.dst} = rt.load(r{i.ptr}, {self.dtype(i.dtype)})")
+        elif isinstance(i, F.Store):
+            self.emit(f"rt.store(r{i.ptr}, r{i.value}, {self.dtype(i.dtype)})")
+        elif isinstance(i, F.Alloc):
+            self.alloc(i, place)
+        elif isinstance(i, F.Kill):
+            site = self.linked.site(self.flow, i.ptr)
+            if not site.planned:
+                self.emit(f"rt.kill(slots, {site.slot}, {site.count}, {site.first})", f"r{i.ptr}")
+            elif self.linked.verify:
+                self.emit(f"rt.kill_static({site.first}, {site.count})", f"r{i.ptr}")
+        elif isinstance(i, F.CallKernel):
+            extent = f", r{i.extent}" if i.extent is not None else ""
+            self.emit(f"rt.kernel({place}, {_tuple(i.kernel_args)}{extent})", f"{i.kernel.name}  {comment}".rstrip())
+        elif isinstance(i, F.Handle):
+            index = self.linked.table_index(i)
+            self.emit(f"r{i.dst}, = rt.python({place}{_more(i.sizes)})" if index is None else
+                      f"r{i.dst} = rt.handle({index})", i.kernel.name)
+        elif isinstance(i, F.CallFlow):
+            callee = next(f for f in self.linked.program.all_flows() if f.name == i.flow)
+            into = f"{_list(i.dsts)} = " if i.dsts else ""
+            self.emit(f"{into}rt.call({place}, {_name(callee)}{_more(i.args)})")
+        elif isinstance(i, F.If):
+            self.emit(f"if r{i.cond}:")
+            self.nested(i.then, i.dsts)
+            if i.other.instructions or i.dsts:
+                self.emit("else:")
+                self.nested(i.other, i.dsts)
+        elif isinstance(i, F.While):
+            self.while_(i)
+        elif isinstance(i, F.Check):
+            self.emit(f"rt.check({place}, r{i.cond}{_more(i.args)})", comment)
+        elif isinstance(i, F.Copy):
+            self.emit(f"rt.copy(r{i.dst}, r{i.src}, r{i.nbytes})")
+        elif isinstance(i, F.TapeNew):
+            self.emit(f"r{i.dst} = rt.tape({place})")
+        elif isinstance(i, F.TapePush):
+            self.emit(f"rt.push({place}, r{i.tape}, r{i.value}, r{i.nbytes})" if i.nbytes is not None else
+                      f"rt.push_scalar({place}, r{i.tape}, r{i.value})")
+        elif isinstance(i, F.TapePop):
+            self.emit(f"r{i.dst} = rt.pop_scalar({place}, r{i.tape}, {self.flow.kinds[i.dst]!r})" if i.scalar else
+                      f"r{i.dst} = rt.pop({place}, r{i.tape})")
+        elif isinstance(i, F.Output):
+            self.emit(f"rt.output({place}, {i.index}, r{i.ptr}, r{i.nbytes}{_more(i.dims)})")
+        elif isinstance(i, F.PythonSegment):
+            into = f"{_list(i.dsts)} = " if i.dsts else ""
+            self.emit(f"{into}rt.python({place}{_more(i.args)})", f"{getattr(i.function, '__name__', '')}  {comment}".strip())
+        elif isinstance(i, F.Return):
+            self.emit(f"return {_tuple(i.values)}")
+
+    def dtype(self, dtype):
+        return f"rt.linked.dtypes[{dtype.name!r}]"
+
+    def alloc(self, i, place):
+        site = self.linked.site(self.flow, i.dst)
+        avoid = f", avoid={_tuple(site.avoid)}" if site.avoid else ""
+        size = f"{i.size} bytes" if i.size is not None else ""
+        if site.planned:
+            self.emit(f"r{i.dst} = rt.static({site.first}, {site.count}, r{i.nbytes}{avoid}, place={place})", size)
+        else:
+            self.emit(f"r{i.dst} = rt.alloc(slots, {site.slot}, {site.count}, r{i.nbytes}, {site.first}{avoid}, "
+                      f"place={place})", size)
+
+    def while_(self, i):
+        if i.params:
+            self.emit(f"{_list(i.params)} = {_list(i.inits)}")
+        self.emit("while True:")
+        outer, self.indent = self.indent, self.indent + "    "
+        self.block(i.cond)
+        self.emit(f"if not r{i.cond.results[0]}:")
+        self.emit("    break")
+        self.block(i.body, i.params)
+        self.indent = outer
+        if i.dsts:
+            self.emit(f"{_list(i.dsts)} = {_list(i.params)}")
+
+
+def _list(registers):
+    return ", ".join(f"r{r}" for r in registers) + ("," if len(registers) == 1 else "")
+
+
+def _tuple(registers):
+    return f"({_list(registers)})"
+
+
+def _more(registers):
+    return "".join(f", r{r}" for r in registers)

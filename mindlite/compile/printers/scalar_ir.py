@@ -1,0 +1,94 @@
+"""LLVM IR of one scalar instruction: shared by native code and the register machine, so that they cannot disagree.
+
+Each function gives lines that make `dst` (a name such as "%r5"); temporary names are derived from it.
+"""
+_PLAIN = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor"}
+_COMPARE = {op: f"icmp {word}" for op, word in
+            zip(("eq", "ne", "lt", "le", "gt", "ge"), ("eq", "ne", "slt", "sle", "sgt", "sge"))}
+_FLOAT = {"fadd": "fadd", "fsub": "fsub", "fmul": "fmul", "fdiv": "fdiv"}
+_FLOAT_COMPARE = {op: f"fcmp {word}" for op, word in
+                  zip(("feq", "fne", "flt", "fle", "fgt", "fge"), ("oeq", "une", "olt", "ole", "ogt", "oge"))}
+_INT_CALLS = {"floordiv": "rt_floordiv", "mod": "rt_mod", "shl": "rt_shl", "shr": "rt_shr",
+              "max": "llvm.smax.i64", "min": "llvm.smin.i64"}
+_FLOAT_CALLS = {"fpow": "ml_pow", "fmod": "rt_fmod", "ffloordiv": "rt_ffloordiv"}
+_UNARY_CALLS = {"fexp": "ml_exp", "flog": "ml_log", "fsin": "ml_sin", "fcos": "ml_cos", "ftanh": "ml_tanh",
+                "fabs": "llvm.fabs.f64", "fsqrt": "llvm.sqrt.f64"}
+
+
+def arith(op, dst, a, b):
+    """dst = a op b"""
+    if op in _PLAIN:
+        return [f"{dst} = {_PLAIN[op]} i64 {a}, {b}"]
+    if op in _COMPARE:
+        return [f"{dst}.c = {_COMPARE[op]} i64 {a}, {b}", f"{dst} = zext i1 {dst}.c to i64"]
+    if op in _FLOAT:
+        return [f"{dst} = {_FLOAT[op]} double {a}, {b}"]
+    if op in _FLOAT_COMPARE:
+        return [f"{dst}.c = {_FLOAT_COMPARE[op]} double {a}, {b}", f"{dst} = zext i1 {dst}.c to i64"]
+    if op in _INT_CALLS:
+        return [f"{dst} = call i64 @{_INT_CALLS[op]}(i64 {a}, i64 {b})"]
+    if op in _FLOAT_CALLS:
+        return [f"{dst} = call double @{_FLOAT_CALLS[op]}(double {a}, double {b})"]
+    word = {"fmax": "ogt", "fmin": "olt"}[op]
+    return [f"{dst}.c = fcmp {word} double {b}, {a}", f"{dst} = select i1 {dst}.c, double {b}, double {a}"]
+
+
+def unary(op, dst, a):
+    """dst = op a"""
+    if op in _UNARY_CALLS:
+        return [f"{dst} = call double @{_UNARY_CALLS[op]}(double {a})"]
+    return {
+        "neg": [f"{dst} = sub i64 0, {a}"],
+        "not": [f"{dst}.c = icmp eq i64 {a}, 0", f"{dst} = zext i1 {dst}.c to i64"],
+        "abs": [f"{dst} = call i64 @llvm.abs.i64(i64 {a}, i1 false)"],
+        "itof": [f"{dst} = sitofp i64 {a} to double"],
+        "ftoi": [f"{dst} = call i64 @llvm.fptosi.sat.i64.f64(double {a})"],
+        "fneg": [f"{dst} = fneg double {a}"],
+    }[op]
+
+
+def load(dtype, dst, ptr):
+    """dst = element 0 at ptr, an i64 that is an address"""
+    lines, source = [f"{dst}.p = inttoptr i64 {ptr} to ptr"], f"ptr {dst}.p, align 1"
+    if dtype.kind == "b":
+        return lines + [f"{dst}.v = load i8, {source}", f"{dst}.c = icmp ne i8 {dst}.v, 0",
+                        f"{dst} = zext i1 {dst}.c to i64"]
+    if dtype.name == "float64":
+        return lines + [f"{dst} = load double, {source}"]
+    if dtype.name == "bfloat16":
+        return lines + [f"{dst}.v = load i16, {source}", f"{dst}.w = zext i16 {dst}.v to i32", f"{dst}.s = shl i32 {dst}.w, 16",
+                        f"{dst}.f = bitcast i32 {dst}.s to float", f"{dst} = fpext float {dst}.f to double"]
+    if dtype.name == "float16":
+        return lines + [f"{dst}.v = load half, {source}", f"{dst}.f = fpext half {dst}.v to float",
+                        f"{dst} = fpext float {dst}.f to double"]
+    if dtype.name == "float32":
+        return lines + [f"{dst}.v = load float, {source}", f"{dst} = fpext float {dst}.v to double"]
+    if dtype.bits == 64:
+        return lines + [f"{dst} = load i64, {source}"]
+    extend = "sext" if dtype.kind == "i" else "zext"
+    return lines + [f"{dst}.v = load i{dtype.bits}, {source}", f"{dst} = {extend} i{dtype.bits} {dst}.v to i64"]
+
+
+def store(dtype, temporary, ptr, value):
+    """Element 0 at ptr becomes value; temporary: a fresh name for what is needed in between."""
+    t = temporary
+    lines, target = [f"{t}.p = inttoptr i64 {ptr} to ptr"], f"ptr {t}.p, align 1"
+    if dtype.kind == "b":
+        return lines + [f"{t}.c = icmp ne i64 {value}, 0", f"{t}.v = zext i1 {t}.c to i8", f"store i8 {t}.v, {target}"]
+    if dtype.name == "float64":
+        return lines + [f"store double {value}, {target}"]
+    if dtype.is_float:
+        lines.append(f"{t}.f = fptrunc double {value} to float")
+        if dtype.name == "float32":
+            return lines + [f"store float {t}.f, {target}"]
+        if dtype.name == "float16":
+            return lines + [f"{t}.v = fptrunc float {t}.f to half", f"store half {t}.v, {target}"]
+        return lines + [                                  # bfloat16: to nearest, ties to even; a NaN stays one
+            f"{t}.b = bitcast float {t}.f to i32", f"{t}.l = lshr i32 {t}.b, 16", f"{t}.o = and i32 {t}.l, 1",
+            f"{t}.a = add i32 {t}.o, 32767", f"{t}.r = add i32 {t}.b, {t}.a", f"{t}.s = lshr i32 {t}.r, 16",
+            f"{t}.n = fcmp uno float {t}.f, 0.0", f"{t}.q = or i32 {t}.l, 64",
+            f"{t}.x = select i1 {t}.n, i32 {t}.q, i32 {t}.s", f"{t}.v = trunc i32 {t}.x to i16",
+            f"store i16 {t}.v, {target}"]
+    if dtype.bits == 64:
+        return lines + [f"store i64 {value}, {target}"]
+    return lines + [f"{t}.v = trunc i64 {value} to i{dtype.bits}", f"store i{dtype.bits} {t}.v, {target}"]

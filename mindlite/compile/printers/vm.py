@@ -1,0 +1,210 @@
+"""A Flow as a table for the register machine (`vm_machine.py`): a vector of i64 that can be saved, and runs without a compiler.
+
+    0000  enter     args_at=12 results_at=20
+    0003  param     dst=0 number=0
+    0006  const     dst=3 bits=4
+    0009  mul       2 3 4
+
+If and While become jumps, their results moves. `vm_file.py` writes tables to files.
+"""
+import numpy as np
+
+from .. import flow as F
+from . import runtime as R
+from .python import to_bits
+from .vm_machine import NUMBER, OPCODES, OPERANDS, machine
+
+
+class Table:
+    """code: the vector; frame: numbers in the entry's frame."""
+
+    def __init__(self, code, frame):
+        self.code, self.frame = np.ascontiguousarray(code, np.int64), frame
+
+
+def print_table(linked):
+    """The Table of a Linked program."""
+    flows = linked.program.all_flows()
+    code, starts, frames, calls = [], {}, {}, []
+    for flow in flows:
+        writer = _Writer(linked, flow, code, calls)
+        starts[flow.name] = len(code)
+        writer.write(flow is flows[0])
+        frames[flow.name] = writer.size
+    for at, name in calls:
+        code[at], code[at + 1] = starts[name], frames[name]
+    return Table(code, frames[flows[0].name])
+
+
+def print_vm(linked):
+    """The table in words."""
+    code, at, lines = [int(n) for n in print_table(linked).code], 0, []
+    while at < len(code):
+        name = OPCODES[code[at]]
+        length = _length(code, at)
+        words = OPERANDS.get(name, "").split()
+        shown = [f"{w}={n}" if "*" not in w else str(n) for w, n in zip(words, code[at + 1:at + length])] \
+            if words else [str(n) for n in code[at + 1:at + length]]
+        shown += [str(n) for n in code[at + 1 + len(shown):at + length]]
+        lines.append(f"{at:04}  {name:<12} {' '.join(shown)}")
+        at += length
+    return "\n".join(lines)
+
+
+def _length(code, at):
+    """How many numbers the instruction at that place takes."""
+    name = OPCODES[code[at]]
+    if name not in OPERANDS:
+        return 4 if name in F.ARITH else 3
+    words = OPERANDS[name].split()
+    fixed = 1 + sum("*" not in w for w in words)
+    count = {w: code[at + 1 + n] for n, w in enumerate(words) if "*" not in w}
+    if name == "call":
+        return fixed + 2 * count["n"] + count["ndsts"]
+    if name == "callback":
+        return fixed + count["n"] + count["ndsts"]
+    return fixed + (count["n"] if "*" in OPERANDS[name] else 0)
+
+
+class _Writer:
+    """Writes one Flow into `code`. Beyond the Flow's registers the frame has slots, temporaries and two areas for lists."""
+
+    def __init__(self, linked, flow, code, calls):
+        self.linked, self.flow, self.code, self.calls = linked, flow, code, calls
+        self.slots_at = len(flow.kinds)
+        scratch = linked.scratch(flow)
+        self.temporaries = self.slots_at + linked.plan.slots[flow.name]
+        self.args_at = self.temporaries + scratch
+        self.results_at = self.args_at + scratch
+        self.size = self.results_at + scratch
+
+    def emit(self, name, *operands):
+        self.code.append(NUMBER[name])
+        self.code.extend(operands)
+
+    def write(self, is_entry):
+        self.emit("enter", self.args_at, self.results_at)
+        if is_entry:
+            for n, param in enumerate(self.flow.params):
+                self.emit("param", param.register, n)
+        self.block(self.flow.body)
+
+    def block(self, block):
+        for i in block.instructions:
+            self.instruction(i)
+
+    def moves(self, dsts, values):
+        """dsts = values, all at once."""
+        pairs = [(d, v) for d, v in zip(dsts, values) if d != v]
+        if {d for d, _ in pairs} & {v for _, v in pairs}:
+            for n, (_, v) in enumerate(pairs):
+                self.emit("move", self.temporaries + n, v)
+            pairs = [(d, self.temporaries + n) for n, (d, _) in enumerate(pairs)]
+        for d, v in pairs:
+            self.emit("move", d, v)
+
+    def instruction(self, i):
+        linked = self.linked
+        place = linked.place(i) if linked.is_place(i) else None
+        if isinstance(i, F.Const):
+            self.emit("const", i.dst, to_bits(i.value))
+        elif isinstance(i, F.Arith):
+            self.emit(i.op, i.dst, i.a, i.b)
+        elif isinstance(i, F.Unary):
+            self.emit(i.op, i.dst, i.a)
+        elif isinstance(i, F.Load):
+            self.emit(f"load.{i.dtype.short}", i.dst, i.ptr)
+        elif isinstance(i, F.Store):
+            self.emit(f"store.{i.dtype.short}", i.ptr, i.value)
+        elif isinstance(i, F.Alloc):
+            self.alloc(i, place)
+        elif isinstance(i, F.Kill):
+            site = linked.site(self.flow, i.ptr)
+            if not site.planned:
+                self.emit("kill", self.slots_at + site.slot, site.count, site.first)
+            elif linked.verify:
+                self.emit("kill_static", site.first, site.count)
+        elif isinstance(i, F.CallKernel):
+            args, number = i.kernel_args, linked.kernel_number(i.kernel)
+            if i.extent is None:
+                self.emit("kernel", number, place, len(args), *args)
+            else:
+                self.emit("launch", number, place, len(args), i.extent, i.kernel.cost, *args)
+        elif isinstance(i, F.Handle):
+            index = linked.table_index(i)
+            if index is None:
+                self.emit("callback", place, len(i.sizes), 1, *i.sizes, i.dst)
+            else:
+                self.emit("table", i.dst, index)
+        elif isinstance(i, F.PythonSegment):
+            self.emit("callback", place, len(i.args), len(i.dsts), *i.args, *i.dsts)
+        elif isinstance(i, F.CallFlow):
+            callee = next(f for f in linked.program.all_flows() if f.name == i.flow)
+            self.calls.append((len(self.code) + 1, i.flow))
+            self.emit("call", 0, 0, place, len(i.args), len(i.dsts), *i.args,
+                      *(p.register for p in callee.params), *i.dsts)
+        elif isinstance(i, F.If):
+            self.if_(i)
+        elif isinstance(i, F.While):
+            self.while_(i)
+        elif isinstance(i, F.Check):
+            self.emit("check", i.cond, place, len(i.args), *i.args)
+        elif isinstance(i, F.Copy):
+            self.emit("copy", i.dst, i.src, i.nbytes)
+        elif isinstance(i, F.TapeNew):
+            self.emit("tape_new", i.dst, place)
+        elif isinstance(i, F.TapePush):
+            if i.nbytes is None:
+                self.emit("tape_push_scalar", i.tape, i.value, place)
+            else:
+                self.emit("tape_push", i.tape, i.value, i.nbytes, place)
+        elif isinstance(i, F.TapePop):
+            self.emit("tape_pop_scalar" if i.scalar else "tape_pop", i.dst, i.tape, place)
+        elif isinstance(i, F.Output):
+            self.emit("output", i.index, i.ptr, i.nbytes, place, len(i.dims), *i.dims)
+        elif isinstance(i, F.Return):
+            self.emit("return", len(i.values), *i.values)
+
+    def alloc(self, i, place):
+        site = self.linked.site(self.flow, i.dst)
+        if not site.planned:
+            self.emit("alloc", i.dst, self.slots_at + site.slot, site.count, i.nbytes, site.first, place,
+                      len(site.avoid), *site.avoid)
+        elif site.count == 1 and not self.linked.verify:
+            self.emit("table", i.dst, 2 * site.first)
+        else:
+            self.emit("static", i.dst, site.first, site.count, i.nbytes, place, len(site.avoid), *site.avoid)
+
+    def if_(self, i):
+        self.emit("jump_if_zero", i.cond, 0)
+        to_other = len(self.code) - 1
+        self.block(i.then)
+        self.moves(i.dsts, i.then.results)
+        self.emit("jump", 0)
+        to_end = len(self.code) - 1
+        self.code[to_other] = len(self.code)
+        self.block(i.other)
+        self.moves(i.dsts, i.other.results)
+        self.code[to_end] = len(self.code)
+
+    def while_(self, i):
+        self.moves(i.params, i.inits)
+        head = len(self.code)
+        self.block(i.cond)
+        self.emit("jump_if_zero", i.cond.results[0], 0)
+        to_end = len(self.code) - 1
+        self.block(i.body)
+        self.moves(i.params, i.body.results)
+        self.emit("jump", head)
+        self.code[to_end] = len(self.code)
+        self.moves(i.dsts, i.params)
+
+
+def load_vm(linked, table=None):
+    """(run, objects to keep, numbers for a context: {place: value}) of a Linked program; table: where it is made already."""
+    table = table or print_table(linked)
+    address, launcher, keep = machine()
+    kernels = np.array([k.address for k in linked.kernels] or [0], np.int64)
+    places = {R.CODE: table.code.ctypes.data, R.FRAME: table.frame, R.KERNELS: kernels.ctypes.data, R.LAUNCHER: launcher,
+              R.RESULTS: R.PARAMS + len(linked.program.entry.params)}
+    return address, (table, kernels, keep, linked), places
