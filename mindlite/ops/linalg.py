@@ -2,14 +2,15 @@
 import numpy as np
 
 from ..common import dtype as dt
+from ..common.dim import product
 from ..common.errors import DTypeError, ShapeError
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
 from ..mindir.scalar import cast as cast_scalar, reduce
-from .axes import broadcast_index, broadcast_shapes
-from .basic import batched, reshape, sum_to
-from .define import promote_operands
+from .axes import broadcast_index, broadcast_shapes, normal_axis
+from .basic import batched, reshape, sum_to, transpose
+from .define import as_operand, promote_operands
 
 
 def _prepare(args, attrs):
@@ -101,3 +102,138 @@ def matmul_vmap(args, dims, size, **attrs):
             x = reshape(x, shape=x.shape[:1] + (1,) * (rank + 1 - x.ndim) + x.shape[1:])
         ready.append(x)
     return batch_matmul(*ready, **attrs), 0
+
+
+# ---------------------------------------------------------------- public names
+
+def _flags(name, *operands):
+    args, _ = promote_operands(tuple(as_operand(x) for x in operands), {})
+    for label, x in zip(("input", "other"), args):
+        if x.ndim == 0:
+            raise ShapeError(f"{name}: {label} has no axes", hint="x * y multiplies by a number")
+    return args
+
+
+def matmul(input, other):
+    """The matrix product as NumPy's @: one-axis operands are a row on the left, a column on the right, leading axes broadcast.
+
+    raises : ShapeError if the contracted sizes differ or an operand has no axes
+    """
+    a, b = _flags("matmul", input, other)
+    left, right = a.ndim == 1, b.ndim == 1
+    if left:
+        a = reshape(a, shape=(1,) + tuple(a.shape))
+    if right:
+        b = reshape(b, shape=tuple(b.shape) + (1,))
+    lead = 1
+    if b.ndim == 2 and a.ndim > 2:                            # one large product instead of many small ones
+        shape = tuple(a.shape)
+        for n in shape[:-1]:
+            lead = lead * n
+        out = batch_matmul(reshape(a, shape=(lead, shape[-1])), b)
+        out = reshape(out, shape=shape[:-1] + (out.shape[-1],))
+    else:
+        out = batch_matmul(a, b)
+    if left or right:
+        shape = tuple(out.shape)
+        out = reshape(out, shape=shape[:-2] + (() if left else shape[-2:-1]) + (() if right else shape[-1:]))
+    return out
+
+
+def bmm(input_x, mat2):
+    """The matrix product of two stacks of matrices: [b, m, k] and [b, k, n] to [b, m, n]."""
+    return batch_matmul(input_x, mat2)
+
+
+def mm(input, mat2):
+    """The product of two matrices. raises : ShapeError unless both have two axes."""
+    if input.ndim != 2 or mat2.ndim != 2:
+        raise ShapeError("mm: two matrices are wanted", note=f"input: {list(input.shape)}, mat2: {list(mat2.shape)}")
+    return batch_matmul(input, mat2)
+
+
+def dot(input, other):
+    """The sum over the last axis of input and the last but one of other (NumPy's dot); one-axis operands: a number."""
+    a, b = _flags("dot", input, other)
+    if b.ndim <= 2:
+        return matmul(a, b)
+    return tensor_dot(a, b, ((a.ndim - 1,), (b.ndim - 2,)))
+
+
+def mv(mat, vec):
+    """A matrix times a vector."""
+    return matmul(mat, vec)
+
+
+def outer(input, vec2):
+    """out[i, j] = input[i] * vec2[j] of two one-axis tensors."""
+    a, b = _flags("outer", input, vec2)
+    return reshape(a, shape=(a.size, 1)) * reshape(b, shape=(1, b.size))
+
+
+def addmm(input, mat1, mat2, *, beta=1, alpha=1):
+    """beta * input + alpha * (mat1 @ mat2); input broadcasts."""
+    return _scaled(input, beta) + _scaled(mm(mat1, mat2), alpha)
+
+
+def addmv(input, mat, vec, *, beta=1, alpha=1):
+    """beta * input + alpha * (mat @ vec)."""
+    return _scaled(input, beta) + _scaled(mv(mat, vec), alpha)
+
+
+def baddbmm(input, batch1, batch2, beta=1, alpha=1):
+    """beta * input + alpha * (batch1 @ batch2), for stacks of matrices."""
+    return _scaled(input, beta) + _scaled(bmm(batch1, batch2), alpha)
+
+
+def _scaled(x, factor):
+    return x if isinstance(factor, (int, float)) and factor == 1 else x * factor
+
+
+def tensor_dot(x1, x2, axes):
+    """The sum over pairs of axes: `axes` a number of axes (last of x1, first of x2) or (axes of x1, axes of x2)."""
+    a, b = promote_operands((as_operand(x1), as_operand(x2)), {})[0]
+    if isinstance(axes, int):
+        first, second = tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes))
+    else:
+        first, second = ((s,) if isinstance(s, int) else tuple(s) for s in axes)
+        first = tuple(normal_axis("tensor_dot", s, a.ndim) for s in first)
+        second = tuple(normal_axis("tensor_dot", s, b.ndim) for s in second)
+    if len(first) != len(second):
+        raise ShapeError("tensor_dot: as many axes of x1 as of x2 are wanted", note=f"axes: {axes}")
+    rows, columns = ([s for s in range(x.ndim) if s not in used] for x, used in ((a, first), (b, second)))
+    left, right = [a.shape[s] for s in rows], [b.shape[s] for s in columns]
+    inner = product(a.shape[s] for s in first)
+    flat_a = reshape(transpose(a, perm=tuple(rows) + first), shape=(product(left), inner))
+    flat_b = reshape(transpose(b, perm=second + tuple(columns)), shape=(product(b.shape[s] for s in second), product(right)))
+    return reshape(batch_matmul(flat_a, flat_b), shape=tuple(left + right))
+
+
+def bias_add(input_x, bias):
+    """input_x + bias, the bias along axis 1."""
+    if bias.ndim != 1 or input_x.ndim < 2:
+        raise ShapeError("bias_add: a bias of one axis and an input of two or more are wanted",
+                         note=f"input_x: {list(input_x.shape)}, bias: {list(bias.shape)}")
+    return input_x + reshape(bias, shape=(1, bias.shape[0]) + (1,) * (input_x.ndim - 2))
+
+
+def dense(input, weight, bias=None):
+    """input @ weight^T + bias: weight is [out, in], bias [out]; leading axes of input stay.
+
+    raises : ShapeError if input's last axis is not weight's
+    """
+    x, w = promote_operands((as_operand(input), as_operand(weight)), {})[0]
+    shape = tuple(x.shape)
+    if w.ndim == 1:
+        out = matmul(x, w)
+    else:
+        flat = x if x.ndim == 2 else reshape(x, shape=(product(shape[:-1]), shape[-1]))
+        out = batch_matmul(flat, w, transpose_b=True)
+    if bias is not None:
+        out = out + bias
+    return out if x.ndim == 2 or w.ndim == 1 else reshape(out, shape=shape[:-1] + (w.shape[0],))
+
+
+def linear(x, w, b=None):
+    """The same as `dense`."""
+    return dense(x, w, b)

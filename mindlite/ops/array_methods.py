@@ -1,0 +1,64 @@
+"""Methods of Tensor and of graph nodes that move elements, multiply matrices or index: rows of methods.METHODS."""
+from ..common.tensor import Tensor
+from . import getitem, indexing, linalg, structure
+from .basic import broadcast_to
+from .methods import method
+
+
+def _transpose(self, *axes):
+    axes = axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes
+    return structure.permute(self, axes or tuple(range(self.ndim))[::-1])
+
+
+def _permute(self, *axis):
+    return structure.permute(self, axis[0] if len(axis) == 1 and isinstance(axis[0], (tuple, list)) else axis)
+
+
+def _reordered(self):
+    return structure.permute(self, tuple(range(self.ndim))[::-1])
+
+
+def _iterate(self):
+    return iter(structure.unstack(self, 0))
+
+
+def _repeat(self, repeats, axis=None):
+    return structure.repeat_interleave(self, repeats, axis)
+
+
+def _flatten(self, order="C", *, start_dim=0, end_dim=-1):
+    return structure.flatten(self, order, start_dim=start_dim, end_dim=end_dim)
+
+
+def _broadcast(self, shape):
+    return broadcast_to(self, shape=shape)
+
+
+def _tile(self, *reps):
+    return structure.tile(self, reps[0] if len(reps) == 1 else reps)
+
+
+def _matmul(self, other):
+    return NotImplemented if other is None or isinstance(other, (str, bytes, dict, set)) else linalg.matmul(self, other)
+
+
+def _rmatmul(self, other):
+    return NotImplemented if other is None or isinstance(other, (str, bytes, dict, set)) else linalg.matmul(other, self)
+
+
+for _name, _function in {
+    "__matmul__": _matmul, "__rmatmul__": _rmatmul, "__getitem__": getitem.getitem, "__iter__": _iterate, "transpose": _transpose, "permute": _permute,
+    "expand_dims": structure.expand_dims, "unsqueeze": structure.unsqueeze, "squeeze": structure.squeeze,
+    "flatten": _flatten, "ravel": structure.ravel, "swapaxes": structure.swapaxes, "swapdims": structure.swapdims,
+    "movedim": structure.movedim, "moveaxis": structure.moveaxis, "split": structure.split, "chunk": structure.chunk,
+    "unbind": structure.unbind, "tile": _tile, "repeat_interleave": structure.repeat_interleave, "repeat": _repeat,
+    "roll": structure.roll, "flip": structure.flip, "fliplr": structure.fliplr, "flipud": structure.flipud,
+    "broadcast_to": _broadcast, "expand": _broadcast, "narrow": structure.narrow, "unflatten": structure.unflatten,
+    "gather": indexing.gather, "gather_elements": indexing.gather_elements, "gather_nd": lambda self, indices:
+        indexing.gather_nd(self, indices), "index_select": indexing.index_select, "index_add": indexing.index_add,
+    "take": indexing.gather, "scatter_add": indexing.tensor_scatter_add,
+    "tensor_scatter_update": indexing.tensor_scatter_update, "matmul": linalg.matmul, "bmm": linalg.bmm, "mm": linalg.mm,
+    "dot": linalg.dot, "outer": linalg.outer, "addmm": linalg.addmm, "mv": linalg.mv,
+}.items():
+    method(_name, _function)
+Tensor.__setitem__ = getitem.set_in_place           # a graph node is never written: infer rebinds the name instead

@@ -1,0 +1,342 @@
+"""x[index] and x[index] = value for every NumPy form of index, taken apart onto slice, gather and scatter.
+
+    x[2, ::-1, None, i]   ->   slice, then reshape (ints drop an axis, None adds one), then gather along i's axis
+
+Ints, slices, Ellipsis, None, integer tensors (and lists), bool masks and numbers known at run time may be mixed; the
+result is NumPy's (advanced indexing, "Combining advanced and basic indexing"). `setitem` gives a new tensor; a Tensor in
+eager mode is then given its data. Both are executed, not parsed, so that sizes may be Dims.
+"""
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..common import dtype as dt
+from ..common.dim import Dim, bounds, compare
+from ..common.errors import ArgumentError, IndexRangeError, ShapeError
+from ..common.tensor import Tensor
+from ..mindir.abstract import AbstractScalar, AbstractTensor
+from ..mindir.graph import AnfNode, ValueNode
+from ..mindir.primitive import find_primitive
+from .axes import broadcast_shapes
+from .basic import broadcast_to, reshape, transpose
+from .define import as_operand, cast_to, dtype_of
+from .indexing import (dynamic_slice, dynamic_update, gather_axis, gather_nd, scatter_nd_update, slice_update)
+from .logic import where
+from .structure import clip_index, concat, expand_dims, slice_
+
+
+@dataclass
+class Selection:
+    """An index, read: what happens to each axis of x in turn.
+
+    start, size, step : the slice of every axis (start: int, Dim, or a node where the axis is in `dynamic`)
+    dynamic           : axes whose one element starts at a number known at run time
+    dropped           : axes that an int removed
+    advanced          : {axis: integer tensor}
+    layout            : the axes of the result of the basic part in order: an axis of x, or None for a new one
+    runs              : how many stretches of the index consist of ints and tensors
+    """
+    start: list
+    size: list
+    step: list
+    dynamic: set
+    dropped: set
+    advanced: dict
+    layout: list
+    runs: int
+
+
+# ---------------------------------------------------------------- reading an index
+
+def _is_mask(item):
+    return (isinstance(item, (bool, np.bool_)) or (isinstance(item, (Tensor, np.ndarray)) and item.dtype in (dt.bool_, bool))
+            or (isinstance(item, AnfNode) and isinstance(item.abstract, AbstractTensor) and item.dtype is dt.bool_))
+
+
+def _entries(x, index):
+    """The index as a list with one entry per axis of x, None for each new axis; masks as integer tensors."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    items = [as_operand(i) if isinstance(i, (list, range)) else i for i in items]
+    items = [as_operand(np.asarray(i, np.int64)) if isinstance(i, np.ndarray) and i.size == 0 and i.dtype.kind == "f"
+             else i for i in items]
+    spread = []
+    for item in items:
+        if _is_mask(item):
+            if isinstance(item, (bool, np.bool_)):
+                raise ArgumentError("a bool is no index", hint="x[None] adds an axis; a mask is a bool tensor")
+            at = sum(i is not None and i is not Ellipsis for i in spread)
+            _check_mask(x, item, at if Ellipsis not in [s for s in spread if s is Ellipsis] else None)
+            spread.extend(mask_indices(item))
+        else:
+            spread.append(item)
+    used = sum(i is not None and i is not Ellipsis for i in spread)
+    dots = sum(i is Ellipsis for i in spread)
+    if used > x.ndim or dots > 1:
+        raise IndexRangeError(f"{used} indices for a tensor of {x.ndim} axes" if used > x.ndim else "an index has one ... at most")
+    place = next((k for k, i in enumerate(spread) if i is Ellipsis), None)
+    whole = [slice(None)] * (x.ndim - used)
+    return spread + whole if place is None else spread[:place] + whole + spread[place + 1:]
+
+
+def _check_mask(x, mask, at):
+    if at is None:
+        return
+    for a, n in enumerate(mask.shape):
+        if at + a >= x.ndim or compare("==", n, x.shape[at + a]) is False:
+            raise IndexRangeError("a mask has the shape of the axes that it selects from",
+                                  note=f"mask: {list(mask.shape)}, x: {list(x.shape)}")
+
+
+def mask_indices(mask):
+    """A bool mask as integer tensors, one for each of its axes: the positions of True. Their size depends on the data."""
+    positions = find_primitive("nonzero")(as_operand(mask))
+    return [reshape(slice_(positions, start=(0, a), size=(positions.shape[0], 1), step=(1, 1)),
+                    shape=(positions.shape[0],)) for a in range(mask.ndim)]
+
+
+def _known_int(item):
+    """The int or Dim that `item` is, or None."""
+    if isinstance(item, (int, Dim)) and not isinstance(item, bool):
+        return item
+    if isinstance(item, ValueNode) and isinstance(item.value, int):
+        return item.value
+    if isinstance(item, AnfNode):
+        return item.abstract.dim if isinstance(item.abstract, AbstractScalar) and item.abstract.type is int else None
+    if isinstance(item, np.integer):
+        return int(item)
+    if isinstance(item, (Tensor, np.ndarray)):
+        return None
+    return item.__index__() if hasattr(item, "__index__") else None
+
+
+def read_index(x, index):
+    """The Selection that `index` makes of x.
+
+    raises : IndexRangeError for an int outside its axis or too many indices, ArgumentError for what is no index
+    """
+    made = Selection([], [], [], set(), set(), {}, [], 0)
+    axis, in_run = 0, False
+    for item in _entries(x, index):
+        in_run, was = item is not None and not isinstance(item, slice), in_run
+        made.runs += in_run and not was
+        if item is None:
+            made.layout.append(None)
+            continue
+        n = x.shape[axis]
+        start, size, step = 0, n, 1
+        if isinstance(item, slice):
+            start, size, step = _read_slice(item, n)
+            made.layout.append(axis)
+        elif isinstance(item, (Tensor, np.ndarray)) or (isinstance(item, AnfNode) and isinstance(item.abstract, AbstractTensor)):
+            _read_tensor(made, axis, as_operand(item))
+        elif (known := _known_int(item)) is not None and _sign_known(known):
+            start, size = _read_int(known, axis, n), 1
+            made.dropped.add(axis)
+        elif isinstance(item, AnfNode) and isinstance(item.abstract, AbstractScalar) and item.abstract.type is int:
+            start, size = item, 1
+            made.dynamic.add(axis)
+            made.dropped.add(axis)
+        else:
+            raise ArgumentError(f"an index is an int, a slice, ..., None or an integer or bool tensor, not {type(item).__name__}",
+                                note=repr(item)[:80])
+        made.start.append(start)
+        made.size.append(size)
+        made.step.append(step)
+        axis += 1
+    return made
+
+
+def _sign_known(value):
+    low, high = bounds(value)
+    return (low is not None and low >= 0) or (high is not None and high < 0)
+
+
+def _read_int(value, axis, n):
+    start = value + n if compare("<", value, 0) else value
+    if compare("<", start, 0) or compare(">=", start, n):
+        raise IndexRangeError(f"index {value} is outside axis {axis} of size {n}")
+    return start
+
+
+def _read_tensor(made, axis, item):
+    if item.dtype.kind not in "iu":
+        raise IndexRangeError(f"an index tensor holds integers or bools, not {dtype_of(item).name}")
+    made.advanced[axis] = item
+    made.layout.append(axis)
+
+
+def _slice_end(value):
+    known = _known_int(value)
+    if known is None and isinstance(value, (Tensor, np.ndarray)) and value.ndim == 0 and value.dtype.kind in "iu":
+        known = int(value)
+    if known is None:
+        raise ArgumentError("the ends of a slice are ints, or sizes of tensors", note=repr(value)[:80],
+                            hint="a slice whose length is known but whose start is not: ops.dynamic_slice")
+    return known
+
+
+def _read_slice(item, n):
+    """(start, size, step) of a Python slice of an axis of size n."""
+    step = 1 if item.step is None else _slice_end(item.step)
+    if not isinstance(step, int) or step == 0:
+        raise ArgumentError("the step of a slice is an int that is not 0", note=repr(item.step))
+    ends = [None if e is None else _slice_end(e) for e in (item.start, item.stop)]
+    if isinstance(n, int) and all(e is None or isinstance(e, int) for e in ends):
+        chosen = range(n)[slice(*ends, step)]
+        return chosen.start if len(chosen) else 0, len(chosen), step
+    if step > 0:
+        start = 0 if ends[0] is None else clip_index(ends[0], n)
+        stop = n if ends[1] is None else clip_index(ends[1], n)
+        size = stop - start if step == 1 else (stop - start + step - 1) // step
+    else:
+        start = n - 1 if ends[0] is None else clip_index(ends[0], n - 1)
+        stop = -1 if ends[1] is None else clip_index(ends[1], n - 1)
+        size = (start - stop - step - 1) // -step
+    if compare("<=", size, 0):
+        return 0, 0, step
+    return start, size if compare(">=", size, 0) else clip_index(size, n) if step == 1 else size, step
+
+
+# ---------------------------------------------------------------- reading elements
+
+def _is_whole(x, s):
+    return not s.dynamic and all(isinstance(b, int) and b == 0 and c == n and k == 1
+                                 for b, c, k, n in zip(s.start, s.size, s.step, x.shape))
+
+
+def _basic(x, s):
+    """The slice of x before axes are dropped and added."""
+    if s.dynamic:
+        sizes = tuple(1 if a in s.dynamic else n for a, n in enumerate(x.shape))
+        x = dynamic_slice(x, *(s.start[a] if a in s.dynamic else 0 for a in range(x.ndim)), sizes=sizes)
+        s = Selection([0 if a in s.dynamic else b for a, b in enumerate(s.start)], s.size, s.step, set(), s.dropped,
+                      s.advanced, s.layout, s.runs)
+    return x if _is_whole(x, s) else slice_(x, start=tuple(s.start), size=tuple(s.size), step=tuple(s.step))
+
+
+def getitem(x, index):
+    """x[index], for every form of index that NumPy takes.
+
+    raises : IndexRangeError outside an axis or for too many indices, ArgumentError for what is no index
+    """
+    x = as_operand(x)
+    if isinstance(index, (Tensor, np.ndarray)) and index.ndim == 0 and index.dtype.kind in "iu" and not x.ndim == 0:
+        return gather_axis(x, index, axis=0)
+    s = read_index(x, index)
+    out = _basic(x, s)
+    shape = tuple(1 if a is None else out.shape[a] for a in s.layout)
+    if shape != tuple(out.shape):
+        out = reshape(out, shape=shape)
+    if not s.advanced:
+        return out
+    axes, tensors, front = _advanced(s)
+    if len(axes) == 1 and front == axes[0]:
+        return gather_axis(out, tensors[0], axis=axes[0])
+    rest = [a for a in range(out.ndim) if a not in axes]
+    moved = transpose(out, perm=tuple(axes + rest))
+    got = gather_nd(moved, stack_indices(tensors))
+    lead = got.ndim - len(rest)
+    if front == 0:
+        return got
+    perm = list(range(lead, lead + front)) + list(range(lead)) + list(range(lead + front, got.ndim))
+    return transpose(got, perm=tuple(perm))
+
+
+def _advanced(s):
+    """(axes of the basic result that tensors index, the tensors, where their axes stand among the others).
+
+    Ints beside tensors count as tensors for the place, as in NumPy: x[0, :, i] puts i's axes in front.
+    """
+    places = [k for k, a in enumerate(s.layout) if a in s.advanced]
+    return places, [s.advanced[s.layout[k]] for k in places], places[0] if s.runs == 1 else 0
+
+
+def stack_indices(tensors):
+    """Integer tensors broadcast together and put side by side on a new last axis, as gather_nd takes them."""
+    tensors = [cast_to(t, dt.int64) for t in tensors]
+    shape = broadcast_shapes("index", *(tuple(t.shape) for t in tensors))
+    tensors = [t if tuple(t.shape) == shape else broadcast_to(t, shape=shape) for t in tensors]
+    return concat([expand_dims(t, len(shape)) for t in tensors], len(shape))
+
+
+# ---------------------------------------------------------------- writing elements
+
+def setitem(x, index, value):
+    """A tensor like x in which the elements at `index` are `value`, broadcast to their shape and cast to x's dtype.
+
+    index  : as for getitem; a mask of x's whole shape with a value of one element stays static in shape
+    raises : ShapeError if value does not broadcast to x[index]
+    """
+    x = as_operand(x)
+    value = cast_to(as_operand(value, dtype_of(x)), dtype_of(x))
+    if _is_mask(index) and not isinstance(index, bool) and value.ndim == 0 and len(index.shape) <= x.ndim:
+        _check_mask(x, index, 0)
+        mask = reshape(index, shape=tuple(index.shape) + (1,) * (x.ndim - len(index.shape)))
+        return where(mask, value, x)
+    s = read_index(x, index)
+    if s.advanced:
+        whole = _basic(x, s)
+        region = _set_advanced(whole, s, value)
+        return region if _is_whole(x, s) else _put(x, s, region)
+    region = tuple(s.size)
+    shape = tuple(1 if a is None else region[a] for a in s.layout)
+    return _put(x, s, reshape(_fit(value, shape), shape=region))
+
+
+def _fit(value, shape):
+    """`value` broadcast to `shape`; leading axes of size 1 beyond it are dropped, as NumPy's assignment does."""
+    while value.ndim > len(shape) and compare("==", value.shape[0], 1):
+        value = reshape(value, shape=tuple(value.shape[1:]))
+    if value.ndim > len(shape):
+        raise ShapeError(f"a value of shape {list(value.shape)} is assigned to elements of shape {list(shape)}")
+    return value if tuple(value.shape) == tuple(shape) else broadcast_to(value, shape=tuple(shape))
+
+
+def _put(x, s, region):
+    """x with the basic part of the selection replaced by `region`, which has its sizes."""
+    if not s.dynamic:
+        return slice_update(x, region, start=tuple(s.start), step=tuple(s.step))
+    first = [s.start[a] if a in s.dynamic else 0 for a in range(x.ndim)]
+    sizes = tuple(1 if a in s.dynamic else n for a, n in enumerate(x.shape))
+    start = tuple(0 if a in s.dynamic else b for a, b in enumerate(s.start))
+    row = dynamic_slice(x, *first, sizes=sizes)
+    return dynamic_update(x, slice_update(row, region, start=start, step=tuple(s.step)), *first)
+
+
+def _set_advanced(whole, s, value):
+    """The basic part of the selection (before axes are dropped) with its advanced part written."""
+    shape = tuple(1 if a is None else whole.shape[a] for a in s.layout)
+    axes, tensors, front = _advanced(s)
+    view = reshape(whole, shape=shape)
+    rest = [a for a in range(len(shape)) if a not in axes]
+    indices = stack_indices(tensors)
+    lead = tuple(indices.shape[:-1])
+    kept = [shape[a] for a in rest]
+    value = _fit(value, tuple(kept[:front]) + lead + tuple(kept[front:]))
+    if front:
+        k = len(lead)
+        value = transpose(value, perm=tuple(range(front, front + k)) + tuple(range(front)) + tuple(range(front + k, value.ndim)))
+    perm = tuple(axes + rest)
+    out = scatter_nd_update(transpose(view, perm=perm), indices, value)
+    out = transpose(out, perm=tuple(perm.index(a) for a in range(len(perm))))
+    return reshape(out, shape=tuple(whole.shape))
+
+
+def set_in_place(x, index, value):
+    """Tensor.__setitem__: the new elements stand in the Tensor's own memory; with a gradient in the making (x or value on a
+    tape) the Tensor is given new memory instead, so that what was saved for the gradient stays as it was."""
+    if x.tape is not None or (isinstance(value, Tensor) and value.tape is not None):
+        made = setitem(x, index, value)
+        x.array, x.tape = made.array, made.tape
+        return
+    try:
+        x.array[_plain_index(index)] = value.array if isinstance(value, Tensor) else value
+    except (IndexError, ValueError, TypeError):
+        np.copyto(x.array, setitem(x, index, value).array)      # raises the error in our words
+
+
+def _plain_index(index):
+    """The index as NumPy takes it."""
+    if isinstance(index, tuple):
+        return tuple(_plain_index(i) for i in index)
+    return index.array if isinstance(index, Tensor) else index
