@@ -14,7 +14,8 @@ point to storages of former turns, so k + 1 buffers always leave one free, and t
 parameter points. `h = f(h)` becomes a double buffer, a conditional or a swapped update is right as well, nothing is copied.
 
 Storages whose size has other symbols, and all of Flows that are called, are *dynamic*: taken from a pool of blocks at
-run time and given back by their Kill, or at the latest when the run ends.
+run time and given back by their Kill, or at the latest when the run ends. What a PythonSegment gives never points into
+a storage of the Flow: a segment that hands back what it was handed has to copy it.
 """
 from dataclasses import dataclass, field
 
@@ -191,8 +192,9 @@ def plan(program):
     called = {i.flow for flow in program.all_flows() for i in F.walk(flow.body) if isinstance(i, F.CallFlow)}
     symbols = tuple(entry.symbols)
     storages, sites, slots, planned_flows, dynamic = [], {}, {}, [], []
+    handed_back = _handed_back(program)
     for flow in program.all_flows():
-        lives = _Lifetimes(flow)
+        lives = _Lifetimes(flow, _Points(flow, handed_back))
         planned_flows.append(lives.with_kills())
         slots[flow.name] = 0
         for alloc, life in lives.lives.items():
@@ -223,24 +225,39 @@ class _Life:
     avoid: tuple
 
 
-class _Lifetimes:
-    """Lifetimes of one Flow. A path is a tuple of (block number, index of the instruction) from the body inwards."""
+def _handed_back(program):
+    """{flow name: for each returned value the numbers of the parameters into whose memory it may point}"""
+    back = {flow.name: [set() for _ in flow.returns] for flow in program.all_flows()}
+    changed = bool(program.flows)
+    while changed:
+        changed = False
+        for flow in program.all_flows():
+            points = _Points(flow, back)
+            for found, register in zip(back[flow.name], flow.body.instructions[-1].values):
+                new = {n for n in range(len(flow.params)) if points.registers[register] >> (points.count + n) & 1}
+                changed |= not new <= found
+                found |= new
+    return back
 
-    def __init__(self, flow):
-        self.flow = flow
-        self.allocs = [i for i in F.walk(flow.body) if isinstance(i, F.Alloc)]
+
+@dataclass
+class _Points:
+    """registers[r]: the Allocs of the flow, and above them the parameters, that register r may point into, as bits."""
+    flow: object
+    handed_back: dict
+
+    def __post_init__(self):
+        self.allocs = [i for i in F.walk(self.flow.body) if isinstance(i, F.Alloc)]
+        self.count = len(self.allocs)
         self.bit = {alloc.dst: 1 << n for n, alloc in enumerate(self.allocs)}
-        self.points = [0] * len(flow.kinds)              # register: set of Allocs, as bits
-        self._points_to(flow.body)
-        self.positions, self.spans = 0, {}               # spans: (block, index) -> (start, end, instruction)
-        self.alloc_path, self.uses = {}, []              # uses: (bits, path)
-        self.enclosing = {}                              # alloc dst: parameters of the loops around it
-        self.blocks = 0
-        self._walk(flow.body, (), ())
-        self.lives = {alloc: life for alloc, life in zip(self.allocs, self._lives())}
+        self.registers = [0] * len(self.flow.kinds)
+        for n, param in enumerate(self.flow.params):
+            if param.kind == "ptr":
+                self.registers[param.register] = 1 << (self.count + n)
+        self._block(self.flow.body)
 
-    def _points_to(self, block):
-        points = self.points
+    def _block(self, block):
+        points = self.registers
         for i in block.instructions:
             if isinstance(i, F.Alloc):
                 points[i.dst] = self.bit[i.dst]
@@ -249,38 +266,59 @@ class _Lifetimes:
             elif isinstance(i, F.Unary) and i.op in ("neg", "abs"):
                 points[i.dst] = points[i.a]
             elif isinstance(i, F.If):
-                self._points_to(i.then)
-                self._points_to(i.other)
+                self._block(i.then)
+                self._block(i.other)
                 for dst, a, b in zip(i.dsts, i.then.results, i.other.results):
                     points[dst] = points[a] | points[b]
             elif isinstance(i, F.While):
-                for param, init in zip(i.params, i.inits):
-                    points[param] |= points[init]
-                while True:
-                    self._points_to(i.cond)
-                    self._points_to(i.body)
-                    changed = False
-                    for param, result in zip(i.params, i.body.results):
-                        changed |= bool(points[result] & ~points[param])
-                        points[param] |= points[result]
-                    if not changed:
-                        break
-                for dst, param in zip(i.dsts, i.params):
-                    points[dst] = points[param]
-            elif isinstance(i, (F.CallFlow, F.PythonSegment)):
-                for dst in i.dsts:                       # either may hand back a pointer that it was given
-                    for arg in i.args:
-                        points[dst] |= points[arg]
-            elif isinstance(i, F.Return) and any(points[v] for v in i.values):
-                self._escapes("is returned")
-            elif isinstance(i, F.Store) and points[i.value]:
-                self._escapes("is stored in memory")
-            elif isinstance(i, F.TapePush) and i.nbytes is None and points[i.value]:
-                self._escapes("is pushed on a tape")
+                self._loop(i)
+            elif isinstance(i, F.CallFlow):
+                for dst, parameters in zip(i.dsts, self.handed_back[i.flow]):
+                    for n in parameters:
+                        points[dst] |= points[i.args[n]]
+            elif isinstance(i, F.Return):
+                self._stays(i.values, "is returned")
+            elif isinstance(i, F.Store):
+                self._stays((i.value,), "is stored in memory")
+            elif isinstance(i, F.TapePush) and i.nbytes is None:
+                self._stays((i.value,), "is pushed on a tape")
 
-    def _escapes(self, what):
-        raise InternalError(f"flow {self.flow.name}: a pointer to a storage of the flow {what}",
-                            hint="copy the contents, or let the caller provide the storage")
+    def _loop(self, i):
+        points = self.registers
+        for param, init in zip(i.params, i.inits):
+            points[param] |= points[init]
+        changed = True
+        while changed:
+            self._block(i.cond)
+            self._block(i.body)
+            changed = False
+            for param, result in zip(i.params, i.body.results):
+                changed |= bool(points[result] & ~points[param])
+                points[param] |= points[result]
+        for dst, param in zip(i.dsts, i.params):
+            points[dst] = points[param]
+
+    def _stays(self, registers, what):
+        if any(self.of(register) for register in registers):
+            raise InternalError(f"flow {self.flow.name}: a pointer to a storage of the flow {what}",
+                                hint="copy the contents, or let the caller provide the storage")
+
+    def of(self, register):
+        """The Allocs alone that the register may point into, as bits."""
+        return self.registers[register] & ((1 << self.count) - 1)
+
+
+class _Lifetimes:
+    """Lifetimes of one Flow. A path is a tuple of (block number, index of the instruction) from the body inwards."""
+
+    def __init__(self, flow, points):
+        self.flow, self.points, self.allocs, self.bit = flow, points, points.allocs, points.bit
+        self.positions, self.spans = 0, {}               # spans: (block, index) -> (start, end, instruction)
+        self.alloc_path, self.uses = {}, []              # uses: (bits, path)
+        self.enclosing = {}                              # alloc dst: parameters of the loops around it
+        self.blocks = 0
+        self._walk(flow.body, (), ())
+        self.lives = {alloc: life for alloc, life in zip(self.allocs, self._lives())}
 
     def _walk(self, block, path, loop_params):
         """Number the positions, note where each Alloc stands and each use of a storage."""
@@ -292,18 +330,18 @@ class _Lifetimes:
             here = (*path, (number, index))
             bits = 0
             for register in (*i.reads, *i.writes):
-                bits |= self.points[register]
+                bits |= self.points.of(register)
             if isinstance(i, F.Alloc):
                 self.alloc_path[i.dst] = here
                 self.enclosing[i.dst] = loop_params
             for inner in i.blocks:
                 for register in inner.results:
-                    bits |= self.points[register]
+                    bits |= self.points.of(register)
             inside = loop_params
             if isinstance(i, F.While):
                 inside = loop_params + i.params
                 for register in i.params:
-                    bits |= self.points[register]
+                    bits |= self.points.of(register)
             for inner in i.blocks:
                 self._walk(inner, here, inside)
             self.spans[number, index] = (start, self.positions - 1, i)
@@ -332,7 +370,7 @@ class _Lifetimes:
                 if isinstance(self.spans[place][2], F.While):
                     start = self.spans[place][0]
                     break
-            avoid = tuple(p for p in self.enclosing[alloc.dst] if self.points[p] & self.bit[alloc.dst])
+            avoid = tuple(p for p in self.enclosing[alloc.dst] if self.points.of(p) & self.bit[alloc.dst])
             yield _Life(start, self.spans[block, index][1], block, index, avoid)
 
     def with_kills(self):
