@@ -20,7 +20,7 @@ _BY_NAME = {}
 
 
 class Initializer:
-    """Base of initialisers: a subclass gives `values(shape)`, an ndarray or number. Keyword arguments print as given."""
+    """Base of initialisers: a subclass gives `values(shape)`, an ndarray or number. `settings` are what is printed."""
 
     def __init__(self, **settings):
         self.settings = settings
@@ -156,7 +156,10 @@ class HeNormal(_He, names=("he_normal",)):
 
 
 class VarianceScaling(Initializer, names=("variance_scaling",)):
-    """Variance scale / n, n being fan_in, fan_out or their mean; distribution uniform, truncated_normal or untruncated_normal."""
+    """Variance scale / n, n being fan_in, fan_out or their mean (fan_avg).
+
+    distribution : "uniform", "truncated_normal" or "untruncated_normal"
+    """
 
     def __init__(self, scale=1.0, mode="fan_in", distribution="truncated_normal"):
         super().__init__(scale=scale, mode=mode, distribution=distribution)
@@ -176,7 +179,7 @@ class VarianceScaling(Initializer, names=("variance_scaling",)):
             return generator().uniform(-math.sqrt(3.0) * sigma, math.sqrt(3.0) * sigma, shape)
         if self.distribution == "untruncated_normal":
             return generator().normal(0.0, sigma, shape)
-        return sigma / 0.87962566103423978 * _truncated_normal(shape, -2.0, 2.0)   # the sigma that cutting at 2 leaves
+        return sigma / 0.87962566103423978 * _truncated_normal(shape, -2.0, 2.0)  # the sigma that cutting leaves
 
 
 class Orthogonal(Initializer):
@@ -191,7 +194,7 @@ class Orthogonal(Initializer):
             raise ShapeError(f"Orthogonal: at least two axes are needed, the shape is {list(shape)}")
         rows, columns = shape[0], math.prod(shape[1:])
         q, r = np.linalg.qr(generator().normal(size=(max(rows, columns), min(rows, columns))))
-        q = q * np.sign(np.diag(r))                            # makes q uniform among orthogonal matrices (Mezzadri 2007)
+        q = q * np.sign(np.diag(r))                       # makes q uniform among orthogonal matrices (Mezzadri 2007)
         return self.gain * (q if rows >= columns else q.T).reshape(shape)
 
 
@@ -205,7 +208,7 @@ class Identity(Initializer):
 
 
 class Dirac(Initializer):
-    """The convolution kernel that passes its input through, channel by channel; 3 to 5 axes, [out, in / groups, ...]."""
+    """The convolution kernel that passes its input through, channel by channel: [out, in / groups, ..], 3 to 5 axes."""
 
     def __init__(self, groups=1):
         super().__init__(groups=groups)
@@ -245,22 +248,25 @@ class Sparse(Initializer):
 def initializer(init, shape=None, dtype=dt.float32):
     """A Tensor of `shape` and `dtype` with first values by `init`.
 
-    init   : an Initializer, its name ("normal", "he_uniform", "zeros", ..), a number, or a Tensor (shape then must be its own)
+    init   : an Initializer, its name ("normal", "he_uniform", "zeros", ..), a number, or a Tensor of that shape
     shape  : int, tuple or list of int
-    raises : ArgumentError for another kind of init, ShapeError where a Tensor's shape differs, ValueRangeError for an unknown name
+    raises : ArgumentError for another kind of init, ShapeError where a Tensor's shape differs,
+             ValueRangeError for an unknown name
     """
     if isinstance(init, Tensor):
         if shape is not None and _as_shape(shape) != init.shape:
-            raise ShapeError(f"initializer: the Tensor has shape {list(init.shape)}, wanted is {list(_as_shape(shape))}")
+            raise ShapeError(f"initializer: the Tensor has shape {list(init.shape)}, not {list(_as_shape(shape))}")
         return Tensor(init, dtype)
     if isinstance(init, str):
         if init.lower() not in _BY_NAME:
-            raise ValueRangeError(f"initializer: no initialiser is named {init!r}", hint="one of " + ", ".join(sorted(_BY_NAME)))
+            raise ValueRangeError(f"initializer: no initialiser is named {init!r}",
+                                  hint="one of " + ", ".join(sorted(_BY_NAME)))
         init = _BY_NAME[init.lower()]()
     elif isinstance(init, (int, float)) and not isinstance(init, bool):
         init = Constant(init)
     elif not isinstance(init, Initializer):
-        raise ArgumentError(f"initializer: init is an Initializer, its name, a number or a Tensor, not {type(init).__name__}")
+        raise ArgumentError("initializer: init is an Initializer, its name, a number or a Tensor, "
+                            f"not {type(init).__name__}")
     return Tensor(shape=() if shape is None else _as_shape(shape), dtype=dtype, init=init).init_data()
 
 

@@ -11,7 +11,7 @@ _listeners = []
 
 
 def set_seed(seed):
-    """Make all random numbers from here on repeatable: initialisers, random operators, and NumPy's own global generator.
+    """Make all random numbers from here on repeatable: initialisers, random operators, NumPy's global generator.
 
     seed   : int in [0, 2**32)
     raises : ArgumentError if it is no int, ValueRangeError outside that range

@@ -1,0 +1,271 @@
+"""Cell: a layer or network, its parameters, its children, and the call of its `construct`.
+
+    class Net(nn.Cell):                         net = Net()
+        def __init__(self):                     net.parameters_dict()    {"dense.weight": .., "dense.bias": ..}
+            super().__init__()                  net(x)                   hooks, casts, construct; in GRAPH_MODE one grap
+            self.dense = nn.Dense(3, 4)         print(net)               Net<
+        def construct(self, x):                                            (dense): Dense<input_channels=3, ..>
+            return self.dense(x)                                           >
+
+Assigning a Parameter or a Cell to an attribute registers it (registry.py); this file holds the modes, the hooks, the
+call and the printed form.
+"""
+import inspect
+import itertools
+import textwrap
+import weakref
+from collections import OrderedDict
+
+from ..common import dtype as dt
+from ..common.config import GRAPH_MODE, config
+from ..common.errors import ArgumentError, MissingAttributeError, user_location
+from ..mindir.primitive import is_interpreting
+from ..mindir.protocol import CallOf
+from ..ops import cast
+from .registry import Registry
+
+# The function (cell, args, kwargs) -> outputs that runs a Cell as one graph, installed from outside; None: none is.
+graph_call = None
+
+_FLAG_TYPES = {"fp16": dt.float16, "fp32": dt.float32, "bf16": dt.bfloat16}
+_hook_numbers = itertools.count()
+
+
+class HookHandle:
+    """What registering a hook returns: `remove()` takes the hook away again; a second time it does nothing."""
+
+    def __init__(self, cell, hooks):
+        self._cell, self._hooks, self._number = weakref.ref(cell), hooks, next(_hook_numbers)
+
+    @property
+    def handle_id(self):
+        """The number under which the hook is kept."""
+        return self._number
+
+    def remove(self):
+        """Take the hook away."""
+        if self._hooks.pop(self._number, None) is not None and self._cell() is not None:
+            self._cell()._touch()
+
+
+class Cell(Registry):
+    """Base of all layers and networks: a subclass defines `construct`.
+
+    auto_prefix : give the parameters below a child, when it is assigned, names that start with the attribute's
+    flags       : {name: value} set by `add_flags`
+    raises      : MissingAttributeError where a Parameter or Cell is assigned before super().__init__() has run
+    """
+
+    def __init__(self, auto_prefix=True, flags=None):
+        self._register_nothing(auto_prefix)
+        made = self.__dict__
+        made["_forward_pre_hooks"], made["_forward_hooks"] = OrderedDict(), OrderedDict()
+        made["_backward_pre_hooks"], made["_backward_hooks"] = OrderedDict(), OrderedDict()
+        made["_flags"], made["_dst_type"], made["_inputs"] = {}, None, None
+        made["training"], made["requires_grad"] = False, False
+        if flags:
+            self.add_flags(**flags)
+
+    @property
+    def cls_name(self):
+        """The name of the class."""
+        return type(self).__name__
+
+    @property
+    def param_prefix(self):
+        """The path from the outermost Cell to this one, as `update_cell_prefix` left it."""
+        return self._param_prefix
+
+    # ---------------------------------------------------------------- modes and flags
+
+    def add_flags(self, **flags):
+        """Set flags of this Cell, which are attributes too; returns self."""
+        self._flags.update(flags)
+        for name, value in flags.items():
+            setattr(self, name, value)
+        return self
+
+    def add_flags_recursive(self, **flags):
+        """Set flags of this Cell and all below; returns self."""
+        for _, cell in self.cells_and_names():
+            cell.add_flags(**flags)
+        return self
+
+    def get_flags(self):
+        """{name: value} of the flags."""
+        return self._flags
+
+    def set_train(self, mode=True):
+        """Set `training` here and below; returns self."""
+        return self.add_flags_recursive(training=bool(mode))
+
+    def set_grad(self, requires_grad=True):
+        """Set the flag `requires_grad` here and below; returns self."""
+        return self.add_flags_recursive(requires_grad=bool(requires_grad))
+
+    def to_float(self, dst_type):
+        """Compute in `dst_type` here and below: float inputs, and the weights of layers, are cast to it; returns self.
+
+        dst_type : float16, bfloat16 or float32
+        raises   : ArgumentError for another one
+        """
+        names = [name for name, dtype in _FLAG_TYPES.items() if dtype is dt.dtype(dst_type)]
+        if not names:
+            raise ArgumentError(f"to_float: takes float16, bfloat16 or float32, not {dst_type}")
+        self.add_flags_recursive(**{name: name in names for name in _FLAG_TYPES})
+        for _, cell in self.cells_and_names():
+            cell._dst_type = dt.dtype(dst_type)
+        return self
+
+    def cast_param(self, param):
+        """`param`, cast to what `to_float` set, if it did; layers read their weights through this."""
+        if self._dst_type is None or param.dtype is self._dst_type or not param.dtype.is_float:
+            return param
+        return cast(param, dtype=self._dst_type)
+
+    def set_inputs(self, *inputs, **kwargs):
+        """Declare the inputs for graph mode: Tensors whose shape may hold None or Symbols, by position or by name."""
+        if inputs and kwargs:
+            raise ArgumentError("set_inputs: takes inputs by position or by name, not both")
+        if kwargs:
+            names = [p.name for p in inspect.signature(self.construct).parameters.values()]
+            unknown = [name for name in kwargs if name not in names]
+            if unknown:
+                raise ArgumentError(f"set_inputs: construct has no argument named {unknown[0]!r}", note=str(names))
+            inputs = tuple(kwargs.get(name) for name in names[:max(map(names.index, kwargs)) + 1])
+        self._inputs = inputs
+
+    def get_inputs(self):
+        """What `set_inputs` declared, a tuple, or None."""
+        return self._inputs
+
+    # ---------------------------------------------------------------- hooks
+
+    def register_forward_pre_hook(self, hook_fn, with_kwargs=False):
+        """Call hook_fn(cell, inputs) before construct; what it returns, unless None, replaces the inputs.
+
+        Returns a HookHandle.
+        with_kwargs : hook_fn(cell, inputs, kwargs), which returns None or (inputs, kwargs)
+        """
+        return self._add_hook(self._forward_pre_hooks, hook_fn, with_kwargs)
+
+    def register_forward_hook(self, hook_fn, with_kwargs=False):
+        """Call hook_fn(cell, inputs, output) after construct; what it returns, unless None, replaces the output.
+
+        with_kwargs : hook_fn(cell, inputs, kwargs, output)
+        """
+        return self._add_hook(self._forward_hooks, hook_fn, with_kwargs)
+
+    def register_backward_pre_hook(self, hook_fn):
+        """Call hook_fn(cell, grad_output) before the Cell's gradient is computed."""
+        return self._add_hook(self._backward_pre_hooks, hook_fn, False)
+
+    def register_backward_hook(self, hook_fn):
+        """Call hook_fn(cell, grad_input, grad_output) after the Cell's gradient is computed."""
+        return self._add_hook(self._backward_hooks, hook_fn, False)
+
+    def _add_hook(self, hooks, hook, with_kwargs):
+        if not callable(hook):
+            raise ArgumentError(f"{type(self).__name__}: a hook is a function, not {type(hook).__name__}")
+        handle = HookHandle(self, hooks)
+        hooks[handle.handle_id] = (hook, with_kwargs)
+        self._touch()
+        return handle
+
+    # ---------------------------------------------------------------- the call
+
+    def construct(self, *args, **kwargs):
+        """What the Cell computes; a subclass defines it."""
+        raise MissingAttributeError(f"{type(self).__name__}: the method construct is not defined").at(user_location())
+
+    def __call__(self, *args, **kwargs):
+        _check_arguments(self, args, kwargs)
+        if graph_call is not None and config.mode == GRAPH_MODE and not is_interpreting():
+            return graph_call(self, args, kwargs)
+        return self._entry()(*args, **kwargs)
+
+    def __mindir__(self):
+        """Calling the Cell in a graph is calling its construct, between its hooks and casts where it has any."""
+        return CallOf(self._entry(), scope=type(self).__qualname__.replace("<locals>.", ""))
+
+    def _entry(self):
+        if self._forward_pre_hooks or self._forward_hooks or self._dst_type is not None:
+            return self._construct_between_hooks
+        return self.construct
+
+    def _construct_between_hooks(self, *args, **kwargs):      # plain Python: parsed in graph mode, run in eager mode
+        for hook, with_kwargs in tuple(self._forward_pre_hooks.values()):
+            if with_kwargs:
+                changed = hook(self, args, kwargs)
+                if changed is not None:
+                    args, kwargs = changed
+            else:
+                changed = hook(self, args)
+                if changed is not None:
+                    args = changed if isinstance(changed, tuple) else (changed,)
+        if self._dst_type is not None:
+            args = tuple([_cast_floats(arg, self._dst_type) for arg in args])
+            kwargs = {name: _cast_floats(arg, self._dst_type) for name, arg in kwargs.items()}
+        output = self.construct(*args, **kwargs)
+        for hook, with_kwargs in tuple(self._forward_hooks.values()):
+            changed = hook(self, args, kwargs, output) if with_kwargs else hook(self, args, output)
+            if changed is not None:
+                output = changed
+        return output
+
+    # ---------------------------------------------------------------- printing
+
+    def extend_repr(self):
+        """What stands between the angle brackets: a subclass names its settings."""
+        return ""
+
+    def __repr__(self):
+        if "_cells" not in self.__dict__:
+            return f"{type(self).__name__}<not initialised>"
+        extra = self.extend_repr()
+        if not self._cells:
+            return f"{type(self).__name__}<{extra}>"
+        lines = ([extra] if extra else []) + [f"({name}): {cell!r}" for name, cell in self._cells.items()]
+        return f"{type(self).__name__}<\n" + textwrap.indent("\n".join([*lines, ">"]), "  ")
+
+
+def _cast_floats(value, dtype):
+    if isinstance(value, (tuple, list)):
+        return type(value)([_cast_floats(x, dtype) for x in value])
+    if hasattr(value, "dtype") and value.dtype is not dtype and value.dtype.is_float:
+        return cast(value, dtype=dtype)
+    return value
+
+
+_signatures = {}                # construct's function -> (signature, least and most arguments by position)
+
+
+def _signature_of(function):
+    known = _signatures.get(function)
+    if known is None:
+        signature = inspect.signature(function)
+        params = list(signature.parameters.values())[1:]
+        places = [p for p in params if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        least = sum(p.default is p.empty for p in places)
+        if any(p.kind is p.KEYWORD_ONLY and p.default is p.empty for p in params):
+            least = float("inf")                                # arguments by position alone never do
+        most = float("inf") if any(p.kind is p.VAR_POSITIONAL for p in params) else len(places)
+        known = _signatures[function] = (signature, least, most)
+    return known
+
+
+def _check_arguments(cell, args, kwargs):
+    """raises : ArgumentError where the arguments do not fit construct"""
+    function = getattr(type(cell).construct, "__func__", type(cell).construct)
+    if "construct" in cell.__dict__ or not inspect.isfunction(function):
+        return                                            # replaced on the instance, or wrapped: it checks for itself
+    signature, least, most = _signature_of(function)
+    if not kwargs and least <= len(args) <= most:
+        return
+    try:
+        signature.bind(cell, *args, **kwargs)
+    except TypeError as error:
+        shown = str(signature.replace(parameters=list(signature.parameters.values())[1:]))
+        raise ArgumentError(f"{type(cell).__name__}.construct: {error}",
+                            note=f"{len(args)} given by position" + (f", {sorted(kwargs)} by name" if kwargs else ""),
+                            hint=f"construct{shown}").at(user_location()) from None

@@ -1,0 +1,286 @@
+"""Activation functions as Cells; their mathematics stands in `ops`. `get_activation("relu")` makes one by name."""
+from ... import ops
+from ...common.errors import ArgumentError, ValueRangeError
+from ...common.initializer import initializer
+from ...common.tensor import Parameter
+from ..cell import Cell
+
+
+class ReLU(Cell):
+    """max(x, 0)."""
+
+    def construct(self, x):
+        return ops.relu(x)
+
+
+class ReLU6(Cell):
+    """min(max(x, 0), 6)."""
+
+    def construct(self, x):
+        return ops.relu6(x)
+
+
+class LeakyReLU(Cell):
+    """x where x >= 0, else alpha * x."""
+
+    def __init__(self, alpha=0.2):
+        super().__init__()
+        self.alpha = alpha
+
+    def construct(self, x):
+        return ops.leaky_relu(x, self.alpha)
+
+
+class PReLU(Cell):
+    """x where x >= 0, else w * x with a learned w: one, or one for each channel on axis 1 (He et al. 2015).
+
+    channel : 1 or the number of channels; w : first value, a number or a Tensor of [channel]
+    """
+
+    def __init__(self, channel=1, w=0.25):
+        super().__init__()
+        if isinstance(channel, bool) or not isinstance(channel, int) or channel < 1:
+            raise ValueRangeError(f"PReLU: channel is a positive int, not {channel!r}")
+        self.weight = Parameter(initializer(w, (channel,)), name="a")
+
+    def construct(self, x):
+        return ops.prelu(x, self.cast_param(self.weight))
+
+
+class ELU(Cell):
+    """x where x > 0, else alpha * (exp(x) - 1) (Clevert et al. 2016)."""
+
+    def __init__(self, alpha=1.0):
+        super().__init__()
+        self.alpha = alpha
+
+    def construct(self, x):
+        return ops.elu(x, self.alpha)
+
+
+class CELU(Cell):
+    """max(x, 0) + min(alpha * (exp(x / alpha) - 1), 0) (Barron 2017)."""
+
+    def __init__(self, alpha=1.0):
+        super().__init__()
+        self.alpha = alpha
+
+    def construct(self, x):
+        return ops.celu(x, self.alpha)
+
+
+class SeLU(Cell):
+    """The scaled ELU that keeps mean 0 and variance 1 (Klambauer et al. 2017)."""
+
+    def construct(self, x):
+        return ops.selu(x)
+
+
+class GELU(Cell):
+    """x * Phi(x) (Hendrycks & Gimpel 2016); approximate: by tanh, else by erf."""
+
+    def __init__(self, approximate=True):
+        super().__init__()
+        self.approximate = "tanh" if approximate else "none"
+
+    def construct(self, x):
+        return ops.gelu(x, self.approximate)
+
+
+class SiLU(Cell):
+    """x * sigmoid(x)."""
+
+    def construct(self, x):
+        return ops.silu(x)
+
+
+class Mish(Cell):
+    """x * tanh(softplus(x)) (Misra 2019)."""
+
+    def construct(self, x):
+        return ops.mish(x)
+
+
+class HSwish(Cell):
+    """x * relu6(x + 3) / 6 (Howard et al. 2019)."""
+
+    def construct(self, x):
+        return ops.hardswish(x)
+
+
+class HSigmoid(Cell):
+    """relu6(x + 3) / 6."""
+
+    def construct(self, x):
+        return ops.hardsigmoid(x)
+
+
+class Sigmoid(Cell):
+    """1 / (1 + exp(-x))."""
+
+    def construct(self, x):
+        return ops.sigmoid(x)
+
+
+class LogSigmoid(Cell):
+    """log(sigmoid(x))."""
+
+    def construct(self, x):
+        return ops.logsigmoid(x)
+
+
+class Tanh(Cell):
+    """tanh(x)."""
+
+    def construct(self, x):
+        return ops.tanh(x)
+
+
+class Tanhshrink(Cell):
+    """x - tanh(x)."""
+
+    def construct(self, x):
+        return x - ops.tanh(x)
+
+
+class Hardtanh(Cell):
+    """x cut to [min_val, max_val]."""
+
+    def __init__(self, min_val=-1.0, max_val=1.0):
+        super().__init__()
+        if min_val > max_val:
+            raise ValueRangeError(f"Hardtanh: min_val={min_val} is above max_val={max_val}")
+        self.min_val, self.max_val = min_val, max_val
+
+    def construct(self, x):
+        return ops.hardtanh(x, self.min_val, self.max_val)
+
+
+class HShrink(Cell):
+    """x where |x| > lambd, else 0."""
+
+    def __init__(self, lambd=0.5):
+        super().__init__()
+        self.lambd = lambd
+
+    def construct(self, x):
+        return ops.hardshrink(x, self.lambd)
+
+    def extend_repr(self):
+        return f"lambd={self.lambd}"
+
+
+class SoftShrink(Cell):
+    """x moved towards 0 by lambd, 0 inside [-lambd, lambd]."""
+
+    def __init__(self, lambd=0.5):
+        super().__init__()
+        self.lambd = lambd
+
+    def construct(self, x):
+        return ops.softshrink(x, self.lambd)
+
+    def extend_repr(self):
+        return f"lambd={self.lambd}"
+
+
+class Softsign(Cell):
+    """x / (1 + |x|)."""
+
+    def construct(self, x):
+        return ops.softsign(x)
+
+
+class Threshold(Cell):
+    """x where x > threshold, else value."""
+
+    def __init__(self, threshold, value):
+        super().__init__()
+        self.threshold, self.value = threshold, value
+
+    def construct(self, x):
+        return ops.where(x > self.threshold, x, self.value)
+
+
+class GLU(Cell):
+    """a * sigmoid(b), with a and b the halves of x along `axis` (Dauphin et al. 2017)."""
+
+    def __init__(self, axis=-1):
+        super().__init__()
+        self.axis = axis
+
+    def construct(self, x):
+        a, b = ops.chunk(x, 2, self.axis)
+        return a * ops.sigmoid(b)
+
+
+class Softmax(Cell):
+    """exp(x) normalised to sum 1 along `axis`."""
+
+    def __init__(self, axis=-1):
+        super().__init__()
+        self.axis = axis
+
+    def construct(self, x):
+        return ops.softmax(x, self.axis)
+
+    def extend_repr(self):
+        return f"axis={self.axis}"
+
+
+class Softmin(Cell):
+    """softmax(-x) along `axis`."""
+
+    def __init__(self, axis=-1):
+        super().__init__()
+        self.axis = axis
+
+    def construct(self, x):
+        return ops.softmax(-x, self.axis)
+
+    def extend_repr(self):
+        return f"axis={self.axis}"
+
+
+class LogSoftmax(Cell):
+    """log(softmax(x)) along `axis`."""
+
+    def __init__(self, axis=-1):
+        super().__init__()
+        self.axis = axis
+
+    def construct(self, x):
+        return ops.log_softmax(x, self.axis)
+
+    def extend_repr(self):
+        return f"axis={self.axis}"
+
+
+_BY_NAME = {
+    "relu": ReLU, "relu6": ReLU6, "leakyrelu": LeakyReLU, "prelu": PReLU, "elu": ELU, "selu": SeLU, "gelu": GELU,
+    "silu": SiLU, "mish": Mish, "hswish": HSwish, "hsigmoid": HSigmoid, "sigmoid": Sigmoid, "logsigmoid": LogSigmoid,
+    "tanh": Tanh,
+    "softshrink": SoftShrink, "hshrink": HShrink, "softsign": Softsign, "softmax": Softmax, "logsoftmax": LogSoftmax,
+}
+
+
+def get_activation(name, prim_name=None):
+    """A new Cell of the activation that `name` names; None for None.
+
+    raises : ValueRangeError if there is none; prim_name names who asks
+    """
+    if name is None:
+        return None
+    if name not in _BY_NAME:
+        raise ValueRangeError(f"{prim_name or 'get_activation'}: no activation is named {name!r}",
+                              hint="one of " + ", ".join(sorted(_BY_NAME)))
+    return _BY_NAME[name]()
+
+
+def as_activation(owner, activation):
+    """The activation that a layer was given: a name, a Cell or another callable, or None. raises : ArgumentError"""
+    if activation is None or isinstance(activation, str):
+        return get_activation(activation, owner)
+    if not callable(activation):
+        raise ArgumentError(f"{owner}: activation is a name or a Cell, not {type(activation).__name__}")
+    return activation

@@ -1,0 +1,172 @@
+"""Dense, Flatten, Dropout and other small layers."""
+import math
+
+from ... import ops
+from ...common import dtype as dt
+from ...common.errors import ArgumentError, ValueRangeError
+from ...common.initializer import HeUniform, Uniform, initializer
+from ...common.tensor import Parameter
+from ..cell import Cell
+from .activation import as_activation
+
+
+def positive_int(owner, name, value):
+    """`value` as an int. raises : ArgumentError for no int, ValueRangeError below 1"""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ArgumentError(f"{owner}: {name} is an int, not {type(value).__name__}")
+    value = value.__index__()
+    if value < 1:
+        raise ValueRangeError(f"{owner}: {name} is at least 1, not {value}")
+    return value
+
+
+def flag(owner, name, value):
+    """`value`, a bool. raises : ArgumentError"""
+    if not isinstance(value, bool):
+        raise ArgumentError(f"{owner}: {name} is a bool, not {type(value).__name__}")
+    return value
+
+
+def weight_and_bias(shape, fan_in, weight_init, bias_init, channels, has_bias, dtype):
+    """The Parameters of a linear layer: by default uniform in +-1 / sqrt(fan_in), He's rule with slope sqrt(5)."""
+    weight_init = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
+    weight = Parameter(initializer(weight_init, shape, dtype), name="weight")
+    if not has_bias:
+        return weight, None
+    bias_init = Uniform(1 / math.sqrt(fan_in)) if bias_init is None else bias_init
+    return weight, Parameter(initializer(bias_init, (channels,), dtype), name="bias")
+
+
+class Dense(Cell):
+    """activation(x @ weight.T + bias), over the last axis.
+
+    in_channels, out_channels : sizes of the last axis before and after
+    weight_init : initialiser of weight [out_channels, in_channels]; HeUniform(sqrt(5)) by default
+    bias_init   : initialiser of bias [out_channels]; uniform in +-1 / sqrt(in_channels) by default
+    activation  : name or Cell, applied last
+    x           : [.., in_channels]; output : [.., out_channels]
+    raises      : ArgumentError, ValueRangeError for bad arguments; ShapeError where the last axis is not in_channels
+    """
+
+    def __init__(self, in_channels, out_channels, weight_init=None, bias_init=None, has_bias=True, activation=None,
+                 dtype=dt.float32):
+        super().__init__()
+        self.in_channels = positive_int("Dense", "in_channels", in_channels)
+        self.out_channels = positive_int("Dense", "out_channels", out_channels)
+        self.has_bias = flag("Dense", "has_bias", has_bias)
+        self.weight, self.bias = weight_and_bias((out_channels, in_channels), in_channels, weight_init, bias_init,
+                                                 out_channels, has_bias, dtype)
+        self.activation = as_activation("Dense", activation)
+        self.activation_flag = self.activation is not None
+
+    def construct(self, x):
+        lead = x.shape[:-1]
+        if len(lead) != 1:                                      # one matrix product, however many axes lead
+            x = ops.reshape(x, (-1, x.shape[-1]))
+        x = ops.batch_matmul(x, self.cast_param(self.weight), transpose_b=True)
+        if self.has_bias:
+            x = x + self.cast_param(self.bias)
+        if len(lead) != 1:
+            x = ops.reshape(x, (*lead, self.out_channels))
+        if self.activation_flag:
+            x = self.activation(x)
+        return x
+
+    def extend_repr(self):
+        text = f"input_channels={self.in_channels}, output_channels={self.out_channels}"
+        if self.has_bias:
+            text += f", has_bias={self.has_bias}"
+        if self.activation_flag:
+            text += f", activation={self.activation}"
+        return text
+
+
+class Flatten(Cell):
+    """Axes start_dim to end_dim made one, in row-major order.
+
+    x : [..]; a tensor without axes becomes [1]
+    """
+
+    def __init__(self, start_dim=1, end_dim=-1):
+        super().__init__()
+        if any(isinstance(axis, bool) or not isinstance(axis, int) for axis in (start_dim, end_dim)):
+            raise ArgumentError("Flatten: start_dim and end_dim are ints")
+        self.start_dim, self.end_dim = start_dim, end_dim
+
+    def construct(self, x):
+        return ops.flatten(x, start_dim=self.start_dim, end_dim=self.end_dim)
+
+
+class Identity(Cell):
+    """x."""
+
+    def construct(self, x):
+        return x
+
+
+class Dropout(Cell):
+    """In training each element is zero with probability p, the others are divided by 1 - p (Srivastava et al. 2014).
+
+    p         : probability of zero, in [0, 1)
+    keep_prob : the older argument, 1 - p; used where p is not given
+    x, output : float, any shape; unchanged unless `set_train()` was called
+    """
+
+    def __init__(self, keep_prob=0.5, p=None, dtype=dt.float32):
+        super().__init__()
+        if p is None:
+            if not 0 < keep_prob <= 1:
+                raise ValueRangeError(f"Dropout: keep_prob {keep_prob} is outside (0, 1]")
+            p = 1 - keep_prob
+        if isinstance(p, bool) or not isinstance(p, (int, float)):
+            raise ArgumentError(f"Dropout: p is a number, not {type(p).__name__}")
+        if not 0 <= p < 1:
+            raise ValueRangeError(f"Dropout: p {p} is outside [0, 1)")
+        self.p = p
+
+    def construct(self, x):
+        if not self.training or self.p == 0:
+            return x
+        return ops.dropout(x, self.p)
+
+    def extend_repr(self):
+        return f"p={self.p}"
+
+
+class _ChannelDropout(Cell):
+    """Zero whole channels [n, c, ..]: what Dropout1d, 2d and 3d share (Tompson et al. 2015)."""
+    window_axes = 0
+
+    def __init__(self, p=0.5):
+        super().__init__()
+        if isinstance(p, bool) or not isinstance(p, (int, float)):
+            raise ArgumentError(f"{type(self).__name__}: p is a number, not {type(p).__name__}")
+        if not 0 <= p <= 1:
+            raise ValueRangeError(f"{type(self).__name__}: p {p} is outside [0, 1]")
+        self.p = p
+
+    def construct(self, x):
+        if not self.training or self.p == 0:
+            return x
+        if self.p == 1:
+            return ops.zeros_like(x)
+        kept = ops.ones(x.shape[:x.ndim - self.window_axes] + (1,) * self.window_axes, x.dtype)
+        return x * ops.dropout(kept, self.p)
+
+    def extend_repr(self):
+        return f"p={self.p}"
+
+
+class Dropout1d(_ChannelDropout):
+    """Zero whole channels of [N, C, L] or [C, L] with probability p, in training."""
+    window_axes = 1
+
+
+class Dropout2d(_ChannelDropout):
+    """Zero whole channels of [N, C, H, W] or [C, H, W] with probability p, in training."""
+    window_axes = 2
+
+
+class Dropout3d(_ChannelDropout):
+    """Zero whole channels of [N, C, D, H, W] or [C, D, H, W] with probability p, in training."""
+    window_axes = 3

@@ -1,0 +1,296 @@
+"""What stands below a Cell: Parameters, child Cells and buffers, registered by assigning them to attributes.
+
+    net.dense = nn.Dense(3, 4)      registers a child, and names its Parameters "dense.weight", "dense.bias"
+    net.scale = Parameter(..)       registers a Parameter, named "scale" unless it has a name
+
+Values live in the instance's `__dict__`; the registries `_params`, `_cells`, `_buffers` keep the order and say what is
+what, so that reading an attribute costs what it costs in Python. Every change bumps `cell_version`: a compiled graph
+that read attributes compares this number first.
+"""
+from collections import OrderedDict
+
+from ..common.errors import ArgumentError, MissingAttributeError, user_location
+from ..common.tensor import Parameter, ParameterTuple, Tensor
+
+
+class Registry:
+    """The attributes of a Cell, and the walks over everything below it."""
+
+    def _register_nothing(self, auto_prefix):
+        made = self.__dict__
+        made["_params"], made["_cells"], made["_buffers"] = OrderedDict(), OrderedDict(), OrderedDict()
+        made["_transient"], made["_auto_prefix"], made["_param_prefix"], made["_version"] = set(), auto_prefix, "", 0
+
+    # ---------------------------------------------------------------- attributes
+
+    def __setattr__(self, name, value):
+        made = self.__dict__
+        descriptor = getattr(type(self), name, None)
+        if hasattr(descriptor, "__set__"):
+            object.__setattr__(self, name, value)
+        elif isinstance(value, Parameter):
+            self.insert_param_to_cell(name, value)
+        elif isinstance(value, Registry):
+            self._set_child(name, value)
+        elif "_params" in made:
+            self._set_plain(name, value)
+        elif isinstance(value, ParameterTuple):
+            raise self._not_initialised(name)
+        else:
+            made[name] = value
+        if "_version" in made:
+            made["_version"] += 1
+
+    def __getattr__(self, name):                              # called only where the attribute is not found
+        if name in ("_params", "_cells", "_version", "_forward_hooks"):
+            raise self._not_initialised(name)
+        error = MissingAttributeError(f"{type(self).__name__}: no attribute is named {name!r}")
+        raise error if name.startswith("__") else error.at(user_location())      # protocols ask for dunder names often
+
+    def __delattr__(self, name):
+        if name not in self.__dict__:
+            raise MissingAttributeError(f"{type(self).__name__}: no attribute is named {name!r}").at(user_location())
+        if isinstance(self.__dict__[name], ParameterTuple):
+            self._forget_tuple(self.__dict__[name])
+        del self.__dict__[name]
+        for registry in (self._params, self._cells, self._buffers):
+            registry.pop(name, None)
+        self._touch()
+
+    def _not_initialised(self, name):
+        return MissingAttributeError(f"{type(self).__name__}: super().__init__() has not been called",
+                                     note=f"wanted by {name!r}",
+                                     hint="call super().__init__() first in __init__").at(user_location())
+
+    def _set_plain(self, name, value):
+        before = self.__dict__.get(name)
+        if name in self._params and isinstance(value, Tensor):
+            before.set_data(value)
+            return
+        if name in self._params and value is not None:
+            raise ArgumentError(f"{type(self).__name__}: the Parameter {name!r} cannot become {type(value).__name__}",
+                                hint=f"use {name}.set_data(value), or del it first").at(user_location())
+        if isinstance(before, ParameterTuple):
+            self._forget_tuple(before)
+        self._params.pop(name, None)
+        self._cells.pop(name, None)
+        if name in self._buffers:
+            if value is not None and not isinstance(value, Tensor):
+                raise ArgumentError(f"{type(self).__name__}: the buffer {name!r} takes a Tensor or None, "
+                                    f"not {type(value).__name__}").at(user_location())
+            self._buffers[name] = value
+        self.__dict__[name] = value
+        if isinstance(value, ParameterTuple):
+            for number, param in enumerate(value):
+                if param.name == "Parameter":
+                    param.name = f"{name}.{number}"
+                self._params[param.name] = param
+
+    def _forget_tuple(self, params):
+        gone = {id(param) for param in params}
+        for key, param in list(self._params.items()):
+            if id(param) in gone and self.__dict__.get(key) is not param:
+                del self._params[key]
+
+    def _set_child(self, name, cell):
+        if "_cells" not in self.__dict__:
+            raise self._not_initialised(name)
+        self._params.pop(name, None)
+        self._buffers.pop(name, None)
+        if self._auto_prefix:
+            cell.update_parameters_name(name + ".")
+        self._cells[name] = self.__dict__[name] = cell
+
+    def insert_child_to_cell(self, child_name, child_cell):
+        """Register `child_cell` under `child_name`, which must be free. raises : ArgumentError"""
+        if not isinstance(child_name, str) or not child_name or "." in child_name:
+            raise ArgumentError(f"{type(self).__name__}: a child's name is a str without '.', not {child_name!r}")
+        if not isinstance(child_cell, Registry):
+            raise ArgumentError(f"{type(self).__name__}: the child {child_name!r} is a Cell, "
+                                f"not {type(child_cell).__name__}")
+        if child_name in self.__dict__ or hasattr(type(self), child_name):
+            raise ArgumentError(f"{type(self).__name__}: {child_name!r} stands already")
+        setattr(self, child_name, child_cell)
+
+    def insert_param_to_cell(self, param_name, param, check_name_contain_dot=True):
+        """Register `param`; it takes `param_name` unless it has a name of its own.
+
+        raises : ArgumentError for what is no Parameter, and for a name with a dot where that is checked
+        """
+        if "_params" not in self.__dict__:
+            raise self._not_initialised(param_name)
+        if not isinstance(param_name, str) or not param_name or (check_name_contain_dot and "." in param_name):
+            raise ArgumentError(f"{type(self).__name__}: a parameter's name is a str without '.', not {param_name!r}")
+        if not isinstance(param, Parameter):
+            raise ArgumentError(f"{type(self).__name__}: {param_name!r} is a Parameter, not {type(param).__name__}")
+        self._cells.pop(param_name, None)
+        self._buffers.pop(param_name, None)
+        if param.name == "Parameter":
+            param.name = param_name
+        self._params[param_name] = self.__dict__[param_name] = param
+        self._touch()
+
+    def register_buffer(self, name, tensor, persistent=True):
+        """Register a Tensor (or None) that is state but is not trained; a persistent one stands in `state_dict`.
+
+        raises : ArgumentError for a bad or taken name and for what is no Tensor
+        """
+        if not isinstance(name, str) or not name or "." in name:
+            raise ArgumentError(f"{type(self).__name__}: a buffer's name is a str without '.', not {name!r}")
+        if name not in self._buffers and (name in self.__dict__ or hasattr(type(self), name)):
+            raise ArgumentError(f"{type(self).__name__}: {name!r} stands already")
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise ArgumentError(f"{type(self).__name__}: the buffer {name!r} takes a Tensor or None, "
+                                f"not {type(tensor).__name__}")
+        self._buffers[name] = self.__dict__[name] = tensor
+        self._transient.discard(name)
+        if not persistent:
+            self._transient.add(name)
+        self._touch()
+
+    def _touch(self):
+        self.__dict__["_version"] += 1
+
+    @property
+    def cell_version(self):
+        """How often attributes of this Cell (not of its children) have changed."""
+        return self._version
+
+    # ---------------------------------------------------------------- walking
+
+    def cells(self):
+        """The direct children."""
+        return self.name_cells().values()
+
+    def name_cells(self):
+        """{name: child} of the direct children, each once."""
+        found, seen = OrderedDict(), set()
+        for name, cell in self._cells.items():
+            if id(cell) not in seen:
+                seen.add(id(cell))
+                found[name] = cell
+        return found
+
+    def cells_and_names(self, cells=None, name_prefix=""):
+        """(path, Cell) for this Cell and all below it, each once, depth first; this Cell's path is name_prefix."""
+        seen = set() if cells is None else cells
+        if self in seen:
+            return
+        seen.add(self)
+        yield name_prefix, self
+        for name, cell in self._cells.items():
+            yield from cell.cells_and_names(seen, f"{name_prefix}.{name}" if name_prefix else name)
+
+    def parameters_and_names(self, name_prefix="", expand=True):
+        """(path, Parameter) of this Cell and, with `expand`, of all below; each Parameter once, by its first path."""
+        seen = set()
+        for path, cell in self.cells_and_names(name_prefix=name_prefix) if expand else [(name_prefix, self)]:
+            for name, param in cell._params.items():
+                if id(param) not in seen:
+                    seen.add(id(param))
+                    yield (f"{path}.{name}" if path else name), param
+
+    def get_parameters(self, expand=True):
+        """The Parameters of this Cell and, with `expand`, of all below."""
+        for _, param in self.parameters_and_names(expand=expand):
+            yield param
+
+    def parameters_dict(self, recurse=True):
+        """{Parameter's name: Parameter}."""
+        return OrderedDict((param.name, param) for param in self.get_parameters(recurse))
+
+    def trainable_params(self, recurse=True):
+        """The Parameters with requires_grad. raises : ArgumentError where two of them have one name"""
+        return self._unique_names([param for param in self.get_parameters(recurse) if param.requires_grad])
+
+    def untrainable_params(self, recurse=True):
+        """The Parameters without requires_grad."""
+        return [param for param in self.get_parameters(recurse) if not param.requires_grad]
+
+    def _unique_names(self, params):
+        seen = set()
+        for param in params:
+            if param.name in seen:
+                raise ArgumentError(f"{type(self).__name__}: two parameters are named {param.name!r}",
+                                    hint="give them names, or assign the Cells that hold them to attributes")
+            seen.add(param.name)
+        return params
+
+    def update_parameters_name(self, prefix="", recurse=True):
+        """Name each Parameter by `prefix` and its path from here."""
+        for path, param in self.parameters_and_names(expand=recurse):
+            param.name = prefix + path
+
+    def update_cell_prefix(self):
+        """Let every Cell below know its path: its `param_prefix`."""
+        for path, cell in self.cells_and_names():
+            cell.__dict__["_param_prefix"] = path
+
+    def buffers(self, recurse=True):
+        """The buffers of this Cell and, with `recurse`, of all below."""
+        for _, tensor in self.named_buffers(recurse=recurse):
+            yield tensor
+
+    def named_buffers(self, prefix="", recurse=True):
+        """(path, Tensor) of the buffers that are not None."""
+        for path, cell in self.cells_and_names(name_prefix=prefix) if recurse else [(prefix, self)]:
+            for name, tensor in cell._buffers.items():
+                if tensor is not None:
+                    yield (f"{path}.{name}" if path else name), tensor
+
+    def get_sub_cell(self, target):
+        """The Cell at the dotted path `target`; "" is this one. raises : MissingAttributeError"""
+        cell = self
+        for name in filter(None, target.split(".")):
+            if name not in cell._cells:
+                raise MissingAttributeError(f"{type(cell).__name__}: no child is named {name!r}", note=f"in {target!r}")
+            cell = cell._cells[name]
+        return cell
+
+    def get_parameter(self, target):
+        """The Parameter at the dotted path `target`. raises : MissingAttributeError"""
+        path, _, name = target.rpartition(".")
+        cell = self.get_sub_cell(path)
+        if name not in cell._params:
+            raise MissingAttributeError(f"{type(cell).__name__}: no parameter is named {name!r}", note=f"in {target!r}")
+        return cell._params[name]
+
+    def state_dict(self, prefix=""):
+        """{path: Parameter or persistent buffer}, sharing memory with the Cell."""
+        found = OrderedDict((prefix + path, param) for path, param in self.parameters_and_names())
+        for path, cell in self.cells_and_names():
+            found.update((prefix + (f"{path}.{name}" if path else name), tensor)
+                         for name, tensor in cell._buffers.items()
+                         if tensor is not None and name not in cell._transient)
+        return found
+
+    def load_state_dict(self, state_dict, strict=True):
+        """Take over values by path; returns (missing paths, unexpected paths).
+
+        raises : ArgumentError if `strict` and there are any of these, or where a shape differs
+        """
+        own = self.state_dict()
+        missing = [path for path in own if path not in state_dict]
+        unexpected = [path for path in state_dict if path not in own]
+        if strict and (missing or unexpected):
+            raise ArgumentError(f"{type(self).__name__}: the state does not fit",
+                                note=f"missing: {missing}, unexpected: {unexpected}",
+                                hint="strict=False takes over what fits")
+        for path, value in state_dict.items():
+            if path in own:
+                _overwrite(path, own[path], value)
+        return missing, unexpected
+
+    def apply(self, fn):
+        """Call fn(cell) on every Cell below and last on this one; returns self."""
+        for cell in self.cells():
+            cell.apply(fn)
+        fn(self)
+        return self
+
+
+def _overwrite(path, own, value):
+    array = value.array if isinstance(value, Tensor) else Tensor(value).array
+    if array.shape != own.shape:
+        raise ArgumentError(f"load_state_dict: {path!r} has shape {list(own.shape)}, the state has {list(array.shape)}")
+    own.array[...] = array
