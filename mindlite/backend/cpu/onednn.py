@@ -32,7 +32,7 @@ from .native import I32, I64, PTR, Value, symbol_address
 PACKAGES = ("onednn-cpu-gomp", "onednn-cpu-iomp", "onednn-cpu-tbb", "onednn-cpu-vcomp")
 ADVICE = "pip install onednn-cpu-gomp"
 OUT_OF_MEMORY, FAILED = 1, 2                        # statuses of the kernel, the texts stand in convolution.py
-DEFAULTS = {"GOMP_SPINCOUNT": "2000"}               # after work its threads wait this many turns, then sleep
+DEFAULTS = {"GOMP_SPINCOUNT": "1000"}
 
 # Numbers of dnnl_types.h, version 3.
 F32, ANY, CPU, IN_ORDER, USER_SCRATCHPAD = 3, 1, 1, 1, 1
