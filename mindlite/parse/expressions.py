@@ -1,7 +1,7 @@
 """What each expression writes into the graph: EXPRESSIONS[type of tree node](parser, node) -> the node of its value.
 
-Operands are evaluated from left to right, as Python does. `and`, `or`, `a if c else b` and chained comparisons branch; the value where the
-branches meet is a variable that no program can name.
+Operands are evaluated from left to right, as Python does. `and`, `or`, `a if c else b` and chained comparisons
+branch; the value where the branches meet is a variable that no program can name.
 """
 import gast
 
@@ -11,8 +11,9 @@ from .scope import Variable, consumed_generator
 EXPRESSIONS = {}
 
 UNARY = {gast.USub: "-", gast.UAdd: "+", gast.Invert: "~", gast.Not: "not"}
-BINARY = {gast.Add: "+", gast.Sub: "-", gast.Mult: "*", gast.Div: "/", gast.FloorDiv: "//", gast.Mod: "%", gast.Pow: "**",
-          gast.MatMult: "@", gast.LShift: "<<", gast.RShift: ">>", gast.BitAnd: "&", gast.BitOr: "|", gast.BitXor: "^"}
+BINARY = {gast.Add: "+", gast.Sub: "-", gast.Mult: "*", gast.Div: "/", gast.FloorDiv: "//", gast.Mod: "%",
+          gast.Pow: "**", gast.MatMult: "@", gast.LShift: "<<", gast.RShift: ">>", gast.BitAnd: "&", gast.BitOr: "|",
+          gast.BitXor: "^"}
 COMPARE = {gast.Lt: "<", gast.LtE: "<=", gast.Gt: ">", gast.GtE: ">=", gast.Eq: "==", gast.NotEq: "!=", gast.Is: "is",
            gast.IsNot: "is not", gast.In: "in", gast.NotIn: "not in"}
 
@@ -53,7 +54,8 @@ def subscript(p, node):
 @expression(gast.Slice)
 def slice_(p, node):
     """a:b:c in an index"""
-    parts = [p.constant(None, node) if part is None else p.evaluate(part) for part in (node.lower, node.upper, node.step)]
+    parts = [p.constant(None, node) if part is None else p.evaluate(part)
+             for part in (node.lower, node.upper, node.step)]
     return p.add(syntax.make_slice, *parts, node=node)
 
 
@@ -90,7 +92,8 @@ def compare(p, node):
 @expression(gast.BoolOp)
 def bool_op(p, node):
     """a and b: b is evaluated only if a is true; the value is the last one evaluated"""
-    stops_at, temporary, ends = isinstance(node.op, gast.Or), Variable("or" if isinstance(node.op, gast.Or) else "and", "local"), []
+    stops_at, ends = isinstance(node.op, gast.Or), []
+    temporary = Variable("or" if stops_at else "and", "local")
     for part in node.values[:-1]:
         ends.append(_leave_if(p, p.evaluate(part), stops_at, temporary, node))
     return _meet(p, p.evaluate(node.values[-1]), temporary, ends, node)
@@ -184,7 +187,8 @@ def formatted(p, node):
     """{value!r:spec} in an f-string"""
     value = p.evaluate(node.value)
     spec = p.constant("", node) if node.format_spec is None else p.evaluate(node.format_spec)
-    return p.add(syntax.format_value, value, spec, node=node, conversion="" if node.conversion < 0 else chr(node.conversion))
+    conversion = "" if node.conversion < 0 else chr(node.conversion)
+    return p.add(syntax.format_value, value, spec, node=node, conversion=conversion)
 
 
 @expression(gast.JoinedStr)

@@ -14,8 +14,10 @@ from .loops import break_, continue_
 from .segment import compile_segment
 from .targets import item
 
-REASONS = {gast.Try: "try", gast.With: "with", gast.AsyncWith: "with", gast.ClassDef: "class", gast.AsyncFunctionDef: "coroutine",
-           gast.FunctionDef: "generator", **{getattr(gast, name): "try" for name in ("TryStar",) if hasattr(gast, name)}}
+REASONS = {gast.Try: "try", gast.With: "with", gast.AsyncWith: "with", gast.ClassDef: "class",
+           gast.AsyncFunctionDef: "coroutine", gast.FunctionDef: "generator"}
+if hasattr(gast, "TryStar"):                 # Python 3.11+
+    REASONS[gast.TryStar] = "try"
 SUBJECT, MATCHED = "subject_of_match", "pattern_matched"
 
 
@@ -27,7 +29,8 @@ def interpret_statement(p, node):
     variables, written, deleted = p.names.uses(node)
     written = [variable for variable in written if not _in_cell(variable)]
     before = {variable: p.value_of(variable) for variable in written}
-    made = _interpret(p, node, [node], variables, writes=[v.name for v in written], reason=f"{word} statements run in Python")
+    made = _interpret(p, node, [node], variables, writes=[v.name for v in written],
+                      reason=f"{word} statements run in Python")
     leaves = made.attrs["leaves"]
     for number, variable in enumerate(written, start=2 if leaves else 0):
         value = item(p, made, number, node)
@@ -88,5 +91,5 @@ def _interpret(p, node, statements, variables, given=None, *, writes, reason):
             given[variable.name] = p.cells[variable] if variable.cell else p.value_of(variable)
     code, leaves = compile_segment(statements, list(given), p.source.file, super_arguments)
     return p.add(syntax.interpret, *given.values(), node=node, source=p.source.segment(node), reads=tuple(given),
-                 cells=tuple(v.name for v in variables if _in_cell(v)), writes=None if writes is None else tuple(writes),
-                 leaves=leaves, code=code, reason=reason)
+                 cells=tuple(v.name for v in variables if _in_cell(v)),
+                 writes=None if writes is None else tuple(writes), leaves=leaves, code=code, reason=reason)

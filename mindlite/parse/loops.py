@@ -7,6 +7,7 @@
                                   f/for.body: t = iter_item(it, i); ... jump f/for(iter_step(i))
 
 With an `else` clause or a `break` the false block is f/while.else, which jumps to f/while.after as `break` does.
+The header's `exit` is f/while.after; its switch has no `join`.
 """
 from dataclasses import dataclass, field
 
@@ -20,7 +21,7 @@ from .targets import store
 
 @dataclass
 class Loop:
-    """A loop that is being parsed: step() writes what precedes the jump back to the header; breaks: blocks that jump out."""
+    """A loop being parsed: step() writes what precedes the jump back to the header; breaks: blocks that jump out."""
     header: object
     step: object
     breaks: list = field(default_factory=list)
@@ -173,9 +174,9 @@ def _comprehension(p, node, primitive, add_one):
                 p.block = skip
                 p.loops[-1].again(p, test)
                 p.block = keep
-            following = number + 1
-            generators(following, p.evaluate(node.generators[following].iter) if following < len(node.generators) else None)
-        iterate(p, iterable if number else first, generator.target, body)
+            inner = node.generators[number + 1:number + 2]
+            generators(number + 1, p.evaluate(inner[0].iter) if inner else None)
+        iterate(p, iterable, generator.target, body)
     generators(0, first)
     p.scope = outer
     return made

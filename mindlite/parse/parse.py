@@ -1,15 +1,15 @@
 """Stage "parse": from a Python function to a FuncGraph of the syntax dialect.
 
-    def f(x):                     f(x):         1 = compare(x, 0; >)       switch(1, true=f/true, false=f/false, join=f/after_if)
-        if x > 0:                 f/true():     2 = binary(x, 1; *)        f/after_if(2)
-            y = x * 1             f/false():                               f/after_if(0)
-        else: y = 0               f/after_if(y): return y
+    def f(x):               f(x):     1 = compare(x, 0; >)      switch(1, true=f/true, false=f/false, join=f/after_if)
+        if x > 0:           f/true():     2 = binary(x, 1; *)   f/after_if(2)
+            y = x * 1       f/false():                          f/after_if(0)
+        else: y = 0         f/after_if(y):                      return y
         return y
 
-A `Parser` walks one function's tree and keeps the block that it is writing; what each kind of tree node does stands in two
-tables, EXPRESSIONS and STATEMENTS, which `expressions.py`, `statements.py`, `loops.py` and `patterns.py` fill. Control flow is
-blocks, names are resolved (`scope.py`), variables are values (`ssa.py`), and what a graph cannot say is one `interpret` node per
-statement (`segment.py`). Every node knows its place in the user's file.
+A `Parser` walks one function's tree and keeps the block that it is writing; what each kind of tree node does stands
+in two tables, EXPRESSIONS and STATEMENTS, which `expressions.py`, `statements.py`, `loops.py` and `patterns.py`
+fill. Control flow is blocks, names are resolved (`scope.py`), variables are values (`ssa.py`), and what a graph
+cannot say is one `interpret` node per statement (`interpret.py`). Every node knows its place in the user's file.
 """
 import inspect
 import weakref
@@ -34,10 +34,10 @@ _KINDS = ("generator function", inspect.CO_GENERATOR), ("coroutine", inspect.CO_
 
 
 def parse_function(fn):
-    """The FuncGraph (syntax dialect, kind "function") of a Python function, method or lambda; parsed once per code object.
+    """The FuncGraph (syntax dialect, kind "function") of a Python function, method or lambda; once per code object.
 
-    raises : GraphSyntaxError if fn is a generator or coroutine function, if its source is not to be found, or if it has a
-             statement that graph mode refuses
+    raises : GraphSyntaxError if fn is a generator or coroutine function, if its source is not to be found, or if it has
+             a statement that graph mode refuses
     """
     fn = getattr(fn, "__func__", fn)
     code = fn.__code__
@@ -46,9 +46,9 @@ def parse_function(fn):
         return known[1]
     for kind, flag in _KINDS:
         if code.co_flags & flag:
-            raise GraphSyntaxError(f"{fn.__qualname__!r} is a {kind}, which cannot become a graph", hint="call it from Python",
-                                   location=Location(code.co_filename, code.co_firstlineno,
-                                                     scope=fn.__qualname__.replace("<locals>.", "")))
+            place = Location(code.co_filename, code.co_firstlineno, scope=fn.__qualname__.replace("<locals>.", ""))
+            raise GraphSyntaxError(f"{fn.__qualname__!r} is a {kind}, which cannot become a graph", location=place,
+                                   hint="call it from Python")
     source = read(fn)
     parser = Parser(source, source.tree, Names(source.tree, code.co_freevars), SSA(), None, source.scope)
     graph = parser.function()
@@ -61,7 +61,7 @@ def parse_function(fn):
 class Parser:
     """The state of parsing one function.
 
-    source : Source of the outermost function        names : Names, its scopes        ssa : SSA, shared with inner functions
+    source : Source of the outermost function        names : Names, its scopes    ssa : SSA, shared by inner functions
     outer  : Parser of the function around, or None  scope : the Scope that names are looked up in
     graph  : the function's FuncGraph                block : the block being written, None after a jump (dead code)
     cells  : {Variable: node of its cell}, shared    loops : the loops around, innermost last
@@ -72,9 +72,9 @@ class Parser:
         self.scope = names.scopes[tree]
         self.cells = outer.cells if outer is not None else {}
         self.loops = []
-        short = name.rpartition(".")[2] if outer is None else f"{outer.graph.name}.{name.rpartition('.')[2]}"
-        self.graph = self.block = ssa.block(short.replace("<lambda>", "lambda"), parent=outer and outer.block, kind="function",
-                                            origin=self.origin(tree))
+        short = name.rpartition(".")[2].replace("<lambda>", "lambda")
+        self.graph = self.block = ssa.block(f"{outer.graph.name}.{short}" if outer else short, kind="function",
+                                            parent=outer and outer.block, origin=self.origin(tree))
 
     # -- the function
 
@@ -163,7 +163,7 @@ class Parser:
             self.block = None
 
     def switch(self, condition, true, false, node):
-        """Branch to two new blocks named `true` and `false`; returns them, and the terminator, whose `join` may be set."""
+        """Branch to two new blocks, so named; returns them and the terminator, whose `join` may be set."""
         here = self.block
         blocks = [self.new_block(name, [here], node) for name in (true, false)]
         self.end(syntax.switch, condition, node=node, true=blocks[0], false=blocks[1], join=None)
@@ -184,7 +184,7 @@ class Parser:
     # -- names
 
     def super_arguments(self):
-        """The names that `super()` stands for here: ("__class__", the first argument), or () where it has no meaning."""
+        """What `super()` stands for here: ("__class__", name of the first argument); () where it has no meaning."""
         first = arguments_of(self.tree.args)[:1]
         return ("__class__", first[0].id) if first and self.find("__class__").kind != "global" else ()
 
@@ -237,12 +237,14 @@ class Parser:
 
 
 def signature_of(arguments):
-    """The inspect.Signature of a gast `arguments`; a default is its number: first those of `defaults`, then of `kw_defaults`."""
+    """The inspect.Signature of a gast `arguments`; a default is its number among `defaults` and then `kw_defaults`."""
     kinds = inspect.Parameter
     positional = [*arguments.posonlyargs, *arguments.args]
     first = len(positional) - len(arguments.defaults)
-    made = [kinds(argument.id, kinds.POSITIONAL_ONLY if number < len(arguments.posonlyargs) else kinds.POSITIONAL_OR_KEYWORD,
-                  default=number - first if number >= first else kinds.empty) for number, argument in enumerate(positional)]
+    made = []
+    for number, argument in enumerate(positional):
+        kind = kinds.POSITIONAL_ONLY if number < len(arguments.posonlyargs) else kinds.POSITIONAL_OR_KEYWORD
+        made.append(kinds(argument.id, kind, default=number - first if number >= first else kinds.empty))
     if arguments.vararg is not None:
         made.append(kinds(arguments.vararg.id, kinds.VAR_POSITIONAL))
     count = len(arguments.defaults)

@@ -1,7 +1,7 @@
-"""match: each case is a chain of tests; a test that fails jumps to the next case, captures are assigned when all have held.
+"""match: a case is a chain of tests; one that fails jumps to the next case, captures are assigned when all have held.
 
-Literals, dotted names, captures, wildcards, or-patterns and sequences are tests in the graph. Mapping and class patterns are
-asked of Python, one `interpret` node per pattern; the bodies of the cases stay in the graph.
+Literals, dotted names, captures, wildcards, or-patterns and sequences are tests in the graph. Mapping and class
+patterns are asked of Python, one `interpret` node per pattern; the bodies of the cases stay in the graph.
 
 Source: PEP 634.
 """

@@ -1,16 +1,17 @@
 """Stage "read": from a Python function to its source text, its syntax tree and exact places in the user's file.
 
-The whole text that the function was compiled from is parsed, not a piece cut out of it: so positions are those of the file,
-indentation needs no repair, and enclosing classes are known. Where the text comes from:
+The whole text that the function was compiled from is parsed, not a piece cut out of it: so positions are those of
+the file, indentation needs no repair, and enclosing classes are known. Where the text comes from:
 
-    a file, a notebook cell, IPython, a doctest, the REPL of Python 3.13        linecache
-    python -c                                                                    linecache (3.13) or sys.orig_argv
-    python < file                                                                the file that stands at standard input
-    the REPL of Python 3.10 to 3.12                                              readline's history
-    exec                                                                         linecache, or `__source__` in its globals
+    a file, a notebook cell, IPython, a doctest, the REPL of Python 3.13     linecache
+    python -c                                                                linecache (3.13) or sys.orig_argv
+    python < file                                                            the file that stands at standard input
+    the REPL of Python 3.10 to 3.12                                          readline's history
+    exec                                                                     linecache, or `__source__` in its globals
 
-A text that is not in linecache is put there, so that errors can show the line. Several functions may begin on one line: then the
-columns of the bytecode decide (Python 3.11+), else each candidate is compiled and its code compared.
+A text that is not in linecache is put there, so that errors can show the line. Several functions may begin on one
+line: then the columns of the bytecode decide (Python 3.11+), else each candidate is compiled and its code compared.
+So are those from texts that are only likely to be the right ones.
 """
 import ast
 import copy
@@ -28,6 +29,7 @@ import gast
 from ..common.errors import GraphSyntaxError
 from ..common.location import Location
 
+_SHARED = ("<string>", "<stdin>")            # file names that many texts have
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -75,33 +77,34 @@ def read(fn):
     fn = getattr(fn, "__func__", fn)
     code = fn.__code__
     scope = fn.__qualname__.replace("<locals>.", "")
-    for name, text in _texts(fn):
+    for name, text, certain in _texts(fn):
         module = _parse(text)
-        node, classes = _find(module, code) if module is not None else (None, ())
+        node, classes = _find(module, code, certain) if module is not None else (None, ())
         if node is not None:
             tree = gast.ast_to_gast(_mangled(node, classes[-1] if classes else ""))
             name = _register(name, text)
             return Source(tree, name, code.co_firstlineno, text, fn.__globals__.get("__name__", ""), scope)
     raise GraphSyntaxError(
-        f"the source of {scope!r} is not to be found", location=Location(code.co_filename, code.co_firstlineno, scope=scope),
-        hint="write the function to a file; or give the text to `exec` as `__source__` in its globals; or let it run in Python "
-             "(its file may have changed since it was imported)")
+        f"the source of {scope!r} is not to be found",
+        location=Location(code.co_filename, code.co_firstlineno, scope=scope),
+        hint="write the function to a file (and import it again if the file has changed), or give the text to `exec` "
+             "as `__source__` in its globals")
 
 
 # -- where the text may come from
 
 def _texts(fn):
-    """(file name, text) of all that `fn` may have been compiled from, the likeliest first."""
+    """(file name, text, certain) of all that `fn` may have been compiled from, the likeliest first."""
     name = fn.__code__.co_filename
     linecache.checkcache(name)
     lines = linecache.getlines(name, fn.__globals__)
     if lines:
-        yield name, "".join(lines)
+        yield name, "".join(lines), True
     if isinstance(fn.__globals__.get("__source__"), str):
-        yield name, fn.__globals__["__source__"]
+        yield name, fn.__globals__["__source__"], False
     if not lines and name.startswith("<"):
         try:
-            yield name, "".join(inspect.findsource(fn)[0])
+            yield name, "".join(inspect.findsource(fn)[0]), False
         except OSError:                      # how inspect says that it has none either: on to the next place
             yield from _texts_of_main(name)
 
@@ -110,11 +113,11 @@ def _texts_of_main(name):
     if name == "<string>" and "-c" in sys.orig_argv:
         following = sys.orig_argv[sys.orig_argv.index("-c") + 1:]
         if following:
-            yield name, following[0]
+            yield name, following[0], False
     if name == "<stdin>":
         status = os.fstat(0) if sys.__stdin__ is not None and not sys.__stdin__.closed else None
         if status is not None and stat.S_ISREG(status.st_mode):
-            yield name, os.pread(0, status.st_size, 0).decode(errors="replace")
+            yield name, os.pread(0, status.st_size, 0).decode(errors="replace"), False
         yield from _texts_of_history()
 
 
@@ -134,21 +137,21 @@ def _texts_of_history():
         if lines[start].startswith("@"):
             while stop < length and lines[stop].startswith(("@", "def ", "async ", " ", "\t")):
                 stop += 1
-        yield "<stdin>", "\n".join(lines[start:stop]) + "\n"
+        yield "<stdin>", "\n".join(lines[start:stop]) + "\n", False
 
 
 def _register(name, text):
-    """The name under which linecache knows `text`: `name`, or `name` with a number if that is another text."""
-    number, wanted = 1, name
+    """The name under which linecache knows `text`: `name`, or `name` with a number where others have that name too."""
+    number, candidate = 0, name
     while True:
-        known = "".join(linecache.getlines(name))
-        if known == text or (known and known.rstrip("\n") == text.rstrip("\n")):
-            return name
-        if not known and not os.path.exists(name):
-            linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-            return name
+        known = "".join(linecache.getlines(candidate))
+        if known.rstrip("\n") == text.rstrip("\n"):
+            return candidate
+        if not known and candidate not in _SHARED and not os.path.exists(candidate):
+            linecache.cache[candidate] = (len(text), None, text.splitlines(keepends=True), candidate)
+            return candidate
         number += 1
-        name = f"{wanted}#{number}"
+        candidate = f"{name}#{number}"
 
 
 @functools.lru_cache(maxsize=64)
@@ -161,11 +164,14 @@ def _parse(text):
 
 # -- which function in the text
 
-def _find(module, code):
-    """(node, names of the classes around it) of the function in `module` that `code` was compiled from, or (None, ())."""
-    candidates = [(node, classes) for node, classes in _functions(module, ()) if _first_line(node) == code.co_firstlineno
-                  and _name(node) == code.co_name and _argument_names(node, classes) == _arguments(code)]
-    if len(candidates) > 1:
+def _find(module, code, certain):
+    """(node, names of the classes around it) of the function in `module` that became `code`, or (None, ())."""
+    candidates = [(node, classes) for node, classes in _functions(module, ())
+                  if _first_line(node) == code.co_firstlineno and _name(node) == code.co_name
+                  and _argument_names(node, classes) == _arguments(code)]
+    if candidates and not certain:
+        candidates = _by_code(candidates, module, code)
+    elif len(candidates) > 1:
         candidates = _by_columns(candidates, code) or _by_code(candidates, module, code)
     return candidates[0] if candidates else (None, ())
 
@@ -211,7 +217,7 @@ def _by_columns(candidates, code):
         end = (body[-1].end_lineno, body[-1].end_col_offset)
         if begin <= first and last <= end:
             fitting.append((begin, end, node, classes))
-    fitting.sort(key=lambda item: item[0], reverse=True)             # those that fit are nested: the innermost begins last
+    fitting.sort(key=lambda item: item[0], reverse=True)         # those that fit are nested: the innermost begins last
     return [(node, classes) for _, _, node, classes in fitting[:1]]
 
 

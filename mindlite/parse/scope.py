@@ -7,10 +7,10 @@
             nonlocal n
             n += 1
 
-One walk over the tree in the order of evaluation writes down every use of a name as an Event; all questions are asked of
-that list. A variable needs a cell when an inner function captures it and it is assigned after the capture: at a later
-event, or at an earlier one of a loop that holds both, or by an inner function. What a statement reads and
-writes (for JIT Fallback) is the list between its first and its last event.
+One walk over the tree in the order of evaluation writes down every use of a name as an Event; all questions are
+asked of that list. A variable needs a cell when an inner function captures it and it is assigned after the capture:
+at a later event, or at an earlier one of a loop that holds both, or by an inner function. What a statement reads
+and writes (for JIT Fallback) is the list between its first and its last event.
 
 Source: Python's reference, section 4.2 (naming and binding) and 6.2.4 (scopes of comprehensions), PEP 572 (walrus).
 """
@@ -23,7 +23,7 @@ CONSUMERS = frozenset(("sum", "min", "max", "sorted", "list", "tuple", "set", "f
 
 
 class Variable:
-    """A variable. Fields: name; kind: local, closure (a cell of the outermost function) or global; scope; cell: lives in one."""
+    """Fields: name; kind: local, closure (a cell of the outermost function) or global; scope; cell: lives in one."""
     __slots__ = ("name", "kind", "scope", "cell")
 
     def __init__(self, name, kind, scope=None):
@@ -34,7 +34,7 @@ class Variable:
 
 
 class Scope:
-    """A function, class, comprehension or (lazy) generator: the variables that it owns; where its events and loops begin."""
+    """A function, class, comprehension or (lazy) generator: its variables, and where its events and loops begin."""
 
     def __init__(self, kind, parent, start, depth):
         self.kind, self.parent, self.start, self.depth = kind, parent, start, depth

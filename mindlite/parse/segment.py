@@ -1,15 +1,16 @@
-"""JIT Fallback's half of parsing: a statement that a graph cannot say becomes a piece of Python with named inputs and outputs.
+"""JIT Fallback's half of parsing: what a graph cannot say becomes Python code with named inputs and outputs.
 
     try:                                  interpret(x, n; reads=("x", "n"), cells=(), writes=("y",), leaves=("return",))
         y = open(x).read()                    -> (leave, value, y)
     except OSError:
         return n
 
-The statement is compiled as the body of a function without arguments whose variables are all closure cells: `run_segment` makes the cells
-and fills them from the inputs, and what they hold at the end are the outputs. An undefined variable is an empty cell, so Python
-itself raises NameError where it is read. Variables that live in cells already (an inner function changes them) are passed as
-those cells, so the statement and the functions it calls see each other's assignments. Jumps that
-leave the statement become `return (how, value)`, and the graph goes on from `how`.
+The statement is compiled as the body of a function without arguments whose variables are all closure cells:
+`run_segment` makes the cells and fills them from the inputs, and what they hold at the end are the outputs. An
+undefined variable is an empty cell, so Python itself raises NameError where it is read. Variables that live in
+cells already (an inner function changes them) are passed as those cells, so the statement and the functions it
+calls see each other's assignments. Jumps that leave the statement become `return (how, value)`, and the graph goes
+on from `how`.
 """
 import ast
 import types
@@ -54,7 +55,7 @@ def compile_segment(statements, names, file, super_arguments=None):
 
 
 def run_segment(node, values, namespace):
-    """Run an `interpret` node: `values` of its arguments, `namespace` the user's globals. Returns the tuple of its results.
+    """Run an `interpret` node: `values` of its arguments, `namespace` the user's globals. Returns its results, a tuple.
 
     A value may be Undefined, and so may a result. A name in the node's `cells` is passed as a types.CellType.
     An exception of the user's statement passes through unchanged.
@@ -63,7 +64,8 @@ def run_segment(node, values, namespace):
     cells = {}
     for name, value in zip(attrs["reads"], values):
         shared = name in attrs["cells"]
-        cells[name] = value if shared else types.CellType() if isinstance(value, Undefined) else types.CellType(value)
+        empty = isinstance(value, Undefined)
+        cells[name] = value if shared else types.CellType() if empty else types.CellType(value)
     code = attrs["code"]
     left = types.FunctionType(code, namespace, code.co_name, None, tuple(cells[name] for name in code.co_freevars))()
     if attrs["writes"] is None:

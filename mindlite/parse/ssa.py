@@ -1,4 +1,4 @@
-"""Static single assignment on the fly: variables become values, and values that differ by path become parameters of blocks.
+"""Static single assignment on the fly: variables become values; values that differ by path become blocks' parameters.
 
 Source: Braun, Buchwald, Hack, Leissa, Mallon, Zwinkau, "Simple and Efficient Construction of Static Single
 Assignment Form" (CC 2013). Blocks are graphs and phis are their parameters.
@@ -7,9 +7,9 @@ Assignment Form" (CC 2013). Blocks are graphs and phis are their parameters.
     else: x = 2                 f/true: jump f/after_if(1)           f/false: jump f/after_if(2)
     return x                    f/after_if(x): return x
 
-Where Braun seals blocks and fills phis recursively, here a read in a block that may be entered in several ways makes a
-phi at once and its operands are found when all edges are known, from a list: no recursion, so no limit on a
-function's length. A phi is made only where a variable is read, so the form is pruned; phis that stand for one value are
+Where Braun seals blocks and fills phis recursively, here a read in a block that may be entered in several ways
+makes a phi at once and its operands are found when all edges are known: no recursion, so no limit on a function's
+length. A phi is made only where a variable is read, so the form is pruned; phis that stand for one value are
 removed until none is left, which is minimal for the reducible flow that Python's statements make.
 """
 from ..mindir.graph import CNode, FuncGraph, Parameter, ValueNode
@@ -183,4 +183,3 @@ class SSA:
 def _key(value):
     """Two ValueNodes of one undefined variable are one value; all else is itself."""
     return value.value if isinstance(value, ValueNode) and isinstance(value.value, Undefined) else value
-

@@ -1,4 +1,7 @@
-"""What each statement writes into the graph: STATEMENTS[type of tree node](parser, node). Loops and match have files of their own."""
+"""What each statement writes into the graph: STATEMENTS[type of tree node](parser, node).
+
+Loops and match have files of their own; what a graph cannot say stands in no table and is left to JIT Fallback.
+"""
 import sys
 
 import gast
@@ -10,7 +13,8 @@ from .loops import break_, continue_, for_loop, while_loop
 from .patterns import match
 from .targets import store
 
-STATEMENTS = {gast.For: for_loop, gast.While: while_loop, gast.Break: break_, gast.Continue: continue_, gast.Match: match}
+STATEMENTS = {gast.For: for_loop, gast.While: while_loop, gast.Break: break_, gast.Continue: continue_,
+              gast.Match: match}
 
 
 def statement(*types):
@@ -174,5 +178,6 @@ def import_(p, node):
 def import_from(p, node):
     """from ..a import b as c"""
     for alias in node.names:
-        value = p.add(syntax.import_module, node=node, name=node.module or "", level=node.level or 0, attribute=alias.name)
+        value = p.add(syntax.import_module, node=node, name=node.module or "", level=node.level or 0,
+                      attribute=alias.name)
         p.write(alias.asname or alias.name, value, node)

@@ -2,9 +2,10 @@
 
     run(graph, fn, *args, **kwargs)       the result, effects and exceptions of fn(*args, **kwargs)
 
-An environment maps nodes to values. A jump stays in the environment of its function (blocks may use what dominates them);
-a call of a function made by `make_function` starts a new one that sees the environment where it was made. A loop's iteration
-overwrites the values of the last one, as registers do; so a function that captures them copies the environment.
+An environment maps nodes to values. A jump stays in the environment of its function (blocks may use what dominates
+them); a call of a function made by `make_function` starts a new one that sees the environment where it was made. A
+loop's iteration overwrites the values of the last one, as registers do; so a function that captures them copies the
+environment.
 """
 import builtins
 import operator
@@ -23,8 +24,9 @@ INPLACE = {"+": operator.iadd, "-": operator.isub, "*": operator.imul, "/": oper
            "%": operator.imod, "**": operator.ipow, "@": operator.imatmul, "<<": operator.ilshift,
            ">>": operator.irshift, "&": operator.iand, "|": operator.ior, "^": operator.ixor}
 UNARY = {"-": operator.neg, "+": operator.pos, "~": operator.invert, "not": operator.not_}
-COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
-           "is": operator.is_, "is not": operator.is_not, "in": lambda a, b: a in b, "not in": lambda a, b: a not in b}
+COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq,
+           "!=": operator.ne, "is": operator.is_, "is not": operator.is_not, "in": lambda a, b: a in b,
+           "not in": lambda a, b: a not in b}
 
 
 def run(graph, fn, *args, **kwargs):

@@ -100,7 +100,7 @@ def annotated(log, x):
 @case((2,))
 def annotated_only_is_local(log, x):
     y: int
-    return y
+    return y                                                              # noqa: F821
 
 
 @case((4,), (0,))
@@ -137,7 +137,7 @@ def delete(log, d, xs):
     del d[1], xs[0], (xs[-1])
     y = 1
     del y
-    return d, xs, y
+    return d, xs, y                                                       # noqa: F821
 
 
 @case((True,), (False,))
@@ -641,8 +641,9 @@ class Indexed:
 
 @case((4,))
 def comprehensions(log, n):
-    return ([i * n for i in range(n) if i % 2 if i > 1], {i % 2 for i in range(n)}, {i: j for i in range(n) for j in range(i)},
-            [[i * j for j in range(i)] for i in range(n)], [(a, b) for a, b in zip("abc", range(n))])
+    return ([i * n for i in range(n) if i % 2 if i > 1], {i % 2 for i in range(n)},
+            {i: j for i in range(n) for j in range(i)}, [[i * j for j in range(i)] for i in range(n)],
+            [(a, b) for a, b in zip("abc", range(n))])
 
 
 @case((3,))
@@ -660,7 +661,8 @@ def comprehension_sees_changes(log, n):
 
 @case(([1, 2, 3],))
 def consumed_generators(log, xs):
-    return sum(x * 2 for x in xs), max(x for x in xs), tuple(-x for x in xs), ",".join(str(x) for x in xs), sorted(-x for x in xs)
+    return (sum(x * 2 for x in xs), max(x for x in xs), tuple(-x for x in xs), ",".join(str(x) for x in xs),
+            sorted(-x for x in xs))
 
 
 @case(([1, 2, 3],))
