@@ -1,0 +1,21 @@
+"""Graph kernels: clusters of operators become one loop nest each, and machine code.
+
+    lowering(graph) -> Lowered        lowering_many(graphs)        fusable(graph)        CannotFuse
+    cluster.cluster(graph, level="O1") -> graph                    python_source.run_source(nest, *arrays)
+
+    graph -> loopnest.build -> schedule.schedule -> lower_llvm.emit -> cache.address_of
+                                                 -> python_source (for people, and as the reference in tests)
+
+The names are looked up when they are first used, so importing this room does not load LLVM.
+"""
+import importlib
+
+_HOME = {"lowering": "lower", "lowering_many": "lower", "Lowered": "lower", "fusable": "lower",
+         "CannotFuse": "loopnest", "LoopNest": "loopnest", "compile_many": "cache"}
+__all__ = list(_HOME)
+
+
+def __getattr__(name):
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module("." + _HOME[name], __name__), name)

@@ -25,9 +25,9 @@ from .abstract import AbstractScalar
 _interned = weakref.WeakValueDictionary()
 _variables = itertools.count()
 
-UNARY_FUNCTIONS = ("exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "sqrt", "rsqrt", "cbrt", "sin", "cos", "tan",
-                   "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "sigmoid",
-                   "lgamma", "gamma", "floor", "ceil", "trunc", "round", "abs", "sign", "isnan", "isinf", "isfinite")
+UNARY_FUNCTIONS = ("exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "sqrt", "rsqrt", "cbrt", "sin", "cos",
+                   "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc",
+                   "sigmoid", "lgamma", "gamma", "floor", "ceil", "trunc", "round", "abs", "sign", "isnan", "isinf", "isfinite")
 BINARY_FUNCTIONS = ("pow", "atan2", "fmod", "hypot", "copysign", "maximum", "minimum")
 _KEEP_INTEGERS = {"floor", "ceil", "trunc", "round", "abs", "sign", "maximum", "minimum", "pow", "fmod"}
 _PREDICATES = {"isnan", "isinf", "isfinite"}
@@ -161,15 +161,16 @@ class ScalarExpr:
         return binary("ge", self, other)
 
     def __neg__(self):
-        return binary("sub", _make(Const, self.dtype, True, 0), self) if self.dtype.kind in "bui" else \
-            _make(Neg, compute_dtype(self.dtype), self.weak, self)
+        return binary("sub", make_expr(Const, self.dtype, True, 0), self) if self.dtype.kind in "bui" else \
+            make_expr(Neg, compute_dtype(self.dtype), self.weak, self)
 
     def __pos__(self):
         return self
 
     def __invert__(self):
-        return logical_not(self) if self.dtype is dt.bool_ else binary("xor", self, -1 if self.dtype.kind == "i" else
-                                                                       2 ** self.dtype.bits - 1)
+        if self.dtype is dt.bool_:
+            return logical_not(self)
+        return binary("xor", self, -1 if self.dtype.kind == "i" else 2 ** self.dtype.bits - 1)
 
     def __abs__(self):
         return call("abs", self)
@@ -237,8 +238,8 @@ class Reduce(ScalarExpr):
     __slots__ = ()
 
 
-def _make(cls, dtype, weak, *fields):
-    """The one expression with these fields."""
+def make_expr(cls, dtype, weak, *fields):
+    """The one expression of class `cls` with these fields."""
     key = (cls, dtype, weak, *(_key(field) for field in fields))
     found = _interned.get(key)
     if found is not None:
@@ -264,38 +265,40 @@ def _key(field):
 
 def rebuild(expr, *fields):
     """An expression of the same kind and dtype with other fields."""
-    return _make(type(expr), expr.dtype, expr.weak, *fields)
+    return make_expr(type(expr), expr.dtype, expr.weak, *fields)
 
 
 def index_var(name, extent):
     """A fresh loop variable that runs over 0 .. extent - 1."""
-    return _make(IndexVar, dt.int64, False, name, extent, next(_variables))
+    return make_expr(IndexVar, dt.int64, False, name, extent, next(_variables))
 
 
 def as_expr(value):
-    """`value` as a ScalarExpr: an expression, a Python or NumPy number, a Dim."""
+    """`value` as a ScalarExpr: an expression, a Python or NumPy number, a Dim, an Operand without axes."""
     if isinstance(value, ScalarExpr):
         return value
+    if isinstance(value, Operand):
+        return value[()]
     if isinstance(value, Dim):
-        return _make(Size, dt.int64, True, value)
+        return make_expr(Size, dt.int64, True, value)
     if isinstance(value, (bool, np.bool_)):
-        return _make(Const, dt.bool_, True, bool(value))
+        return make_expr(Const, dt.bool_, True, bool(value))
     if isinstance(value, (np.generic, np.ndarray)) and value.shape == ():
         return constant(value.item(), dt.dtype(value.dtype))
     if isinstance(value, int):
-        return _make(Const, dt.int64, True, value)
+        return make_expr(Const, dt.int64, True, value)
     if isinstance(value, float):
-        return _make(Const, dt.float64, True, value)
+        return make_expr(Const, dt.float64, True, value)
     raise InternalError(f"a {type(value).__name__} is no scalar expression: {value!r}")
 
 
 def constant(value, dtype):
     """The number `value` in `dtype`, not weak."""
     if dtype is dt.bool_:
-        return _make(Const, dtype, False, bool(value))
+        return make_expr(Const, dtype, False, bool(value))
     if dtype.kind in "ui":
-        return _make(Const, dtype, False, wrap(int(value), dtype))
-    return _make(Const, dtype, False, float(np.asarray(value, dtype.numpy)))
+        return make_expr(Const, dtype, False, wrap(int(value), dtype))
+    return make_expr(Const, dtype, False, float(np.asarray(value, dtype.numpy)))
 
 
 def wrap(value, dtype):
@@ -321,8 +324,8 @@ def _as(expr, dtype):
     if expr.dtype is dtype:
         return expr
     if isinstance(expr, Const):
-        return _make(Const, dtype, expr.weak, constant(expr.fields[0], dtype).fields[0])
-    return _make(Cast, dtype, expr.weak, expr)
+        return make_expr(Const, dtype, expr.weak, constant(expr.fields[0], dtype).fields[0])
+    return make_expr(Cast, dtype, expr.weak, expr)
 
 
 def binary(op, a, b):
@@ -339,14 +342,14 @@ def binary(op, a, b):
             a, b = _as(a, dtype), _as(b, dtype)
     if dtype is dt.int64:
         if isinstance(a, Const) and isinstance(b, Const) and op in _INTEGER:
-            return _make(Const, dtype, weak, wrap(_INTEGER[op](a.fields[0], b.fields[0]), dtype))
+            return make_expr(Const, dtype, weak, wrap(_INTEGER[op](a.fields[0], b.fields[0]), dtype))
         neutral = b if op in ("add", "sub", "mul", "floordiv") else None
         if isinstance(neutral, Const) and neutral.fields[0] == (0 if op in ("add", "sub") else 1):
             return a
         neutral = a if op in ("add", "mul") else None
         if isinstance(neutral, Const) and neutral.fields[0] == (0 if op == "add" else 1):
             return b
-    return _make(BinOp, dt.bool_ if op in COMPARISONS else dtype, weak, op, a, b)
+    return make_expr(BinOp, dt.bool_ if op in COMPARISONS else dtype, weak, op, a, b)
 
 
 _INTEGER = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
@@ -375,7 +378,7 @@ def where(condition, a, b):
     dtype = a.dtype
     if a.dtype is not b.dtype or a.weak != b.weak:
         a, b, dtype, weak = _meet(a, b)
-    return _make(Select, dtype, weak, cast(condition, dt.bool_), a, b)
+    return make_expr(Select, dtype, weak, cast(condition, dt.bool_), a, b)
 
 
 def cast(x, dtype):
@@ -385,7 +388,7 @@ def cast(x, dtype):
         return constant(x.fields[0], dtype)
     if x.dtype is dtype and not x.weak:
         return x
-    return _make(Cast, dtype, False, x)
+    return make_expr(Cast, dtype, False, x)
 
 
 def _castable(value, dtype):
@@ -411,7 +414,7 @@ def call(name, *args):
             args = tuple(_as(x, dtype) for x in args)
         elif dtype is dt.bool_:
             return binary("or" if name == "maximum" else "and", *args) if name in ("maximum", "minimum") else args[0]
-    return _make(Call, dt.bool_ if name in _PREDICATES else dtype, weak, name, args)
+    return make_expr(Call, dt.bool_ if name in _PREDICATES else dtype, weak, name, args)
 
 
 def maximum(a, b):
@@ -432,7 +435,7 @@ def reduce(kind, extents, body):
     """
     if kind not in REDUCTIONS:
         raise InternalError(f"no reduction {kind!r}; there are {', '.join(REDUCTIONS)}")
-    variables = tuple(_make(Const, dt.int64, True, 0) if isinstance(e, int) and e == 1 else index_var("r", e)
+    variables = tuple(make_expr(Const, dt.int64, True, 0) if isinstance(e, int) and e == 1 else index_var("r", e)
                       for e in extents)
     value = as_expr(body(*variables))
     loops = tuple(v for v in variables if isinstance(v, IndexVar))
@@ -448,11 +451,11 @@ def reduce(kind, extents, body):
         value = _as(value, dtype)
     if not loops and kind not in ("argmax", "argmin"):
         return value
-    return _make(Reduce, dtype, False, kind, loops, value)
+    return make_expr(Reduce, dtype, False, kind, loops, value)
 
 
 class Operand:
-    """An input of a kernel: name, abstract; x[i, j] is one element. A Python number has no shape: x[()] is its value."""
+    """An input of a kernel: name, abstract; x[i, j] is one element. A Python number has no axes: x[()] is its value."""
     __slots__ = ("name", "abstract", "shape", "dtype", "element")
 
     def __init__(self, name, abstract, element=None):
@@ -478,10 +481,10 @@ class Operand:
         indices = tuple(zero if isinstance(s, int) and s == 1 else i for s, i in zip(self.shape, indices))
         if self.element is not None:
             return self.element(indices)
-        return _make(Load, self.dtype, isinstance(self.abstract, AbstractScalar), self, indices)
+        return make_expr(Load, self.dtype, isinstance(self.abstract, AbstractScalar), self, indices)
 
     def at(self, indices):
-        """The element that NumPy's broadcasting puts at `indices`: trailing axes align, an axis of size 1 is repeated."""
+        """The element that broadcasting puts at `indices`: trailing axes align, an axis of size 1 is repeated."""
         return self[tuple(indices)[len(indices) - len(self.shape):]]
 
 
@@ -543,7 +546,8 @@ def _translate_function(function, seen):
             changed[name] = other
     closure = tuple(types.CellType(_translate(cell.cell_contents, seen)) for cell in function.__closure__ or ())
     if changed or any(a.cell_contents is not b.cell_contents for a, b in zip(closure, function.__closure__ or ())):
-        made = types.FunctionType(function.__code__, {**scope, **changed}, function.__name__, function.__defaults__, closure)
+        made = types.FunctionType(function.__code__, {**scope, **changed}, function.__name__, function.__defaults__,
+                                  closure)
         made.__kwdefaults__ = function.__kwdefaults__
         seen[function] = made
     return seen[function]

@@ -1,0 +1,394 @@
+"""From a cluster of operators to one loop nest: compose the kernel rules, make offsets, collapse axes.
+
+    y = tanh(x) * w   (x: f32[N, C], w: f32[C])        for i0 < n0: for i1 < n1:
+                                                  ->       y[i0*n1 + i1] = tanh(x[i0*n1 + i1]) * w[i1]
+
+Reading an intermediate is computing it at that index, so operators fuse by composition (Halide's inlining); values
+are shared because expressions are interned. An offset is a polynomial in loop variables and sizes (a Dim), so two
+adjacent axes collapse exactly if each offset says so: coefficient(outer) = coefficient(inner) * extent(inner).
+Sizes are run-time arguments n0, n1, ..: kernels of different static shapes are one kernel. Reduced axes of at most
+16 are literal, so that windows unroll. `schedule` then decides where each value is computed.
+"""
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..common import dtype as dt
+from ..common.dim import Dim, Symbol, substitute, symbols_of
+from ..mindir.abstract import AbstractScalar, AbstractTensor
+from ..mindir.control import tuple_getitem
+from ..mindir.graph import CNode, Parameter, ValueNode
+from ..mindir.primitive import kernel_rule
+from ..mindir.scalar import (BinOp, Const, IndexVar, Load, Operand, Reduce, ScalarExpr, Size, as_expr, cast, constant,
+                             index_var, make_expr, rebuild)
+
+LITERAL_EXTENT = 16
+
+
+class CannotFuse(Exception):
+    """The graph is no single kernel. Fields: reason."""
+
+    def __init__(self, reason):
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Access(ScalarExpr):
+    """A load with its offset: operand, offset (Dim over loop variables and sizes), exprs and strides (more terms of
+    the offset that are no polynomials), variables (those in the offset), safe (cannot lie outside)."""
+    __slots__ = ()
+
+
+@dataclass
+class Output:
+    """One result: operand (name, dtype), loops (its IndexVars, outer first), offset (Dim), value (ScalarExpr)."""
+    operand: Operand
+    loops: tuple
+    offset: object
+    value: object
+
+
+@dataclass
+class LoopNest:
+    """A cluster as loops.
+
+    inputs, outputs : Operands / Outputs in argument order
+    sizes           : {symbol n0, n1 ..: the int or Dim it stands for}, in argument order
+    symbols         : {IndexVar: Symbol that stands for it in offsets}
+    extents         : {IndexVar: int or Dim over the symbols of `sizes`}
+    notes           : {ScalarExpr: CNode whose result it is}
+    body            : the statements (made by `schedule`)
+    extent          : number of items of the parallel axis, an int or Dim of the caller
+    """
+    name: str
+    inputs: tuple
+    outputs: list
+    sizes: dict
+    symbols: dict
+    extents: dict
+    notes: dict
+    size_of: object = None              # the caller's int or Dim -> its polynomial over n0, n1, ..
+    body: list = field(default_factory=list)
+    extent: object = 1
+    parallel: object = None
+    cost: object = 1
+
+    def actual(self, size):
+        """A polynomial over n0, n1, .. as the caller's int or Dim."""
+        return substitute(size, self.sizes)
+
+
+def build(graph):
+    """The LoopNest of a closed typed FuncGraph whose nodes have kernel rules, with its loops collapsed, not scheduled.
+
+    raises : CannotFuse if an operator has no rule, a dtype is complex, or the outputs do not share their outer axis
+    """
+    composer = _Composer(graph)
+    shared, loops = {}, []
+    for number, node in enumerate(graph.outputs):
+        if not isinstance(node.abstract, AbstractTensor):
+            raise CannotFuse(f"a result is no tensor but {node.abstract}")
+        loops.append(_output_loops(node.abstract, shared))
+    if len({kept[0] if kept else None for _, kept in loops}) > 1:
+        raise CannotFuse("the results do not share their outer axis")
+    values = [cast(composer.element(node, 0, indices), node.abstract.dtype)
+              for node, (indices, _) in zip(graph.outputs, loops)]
+    offsets = _Offsets(values)
+    outputs = []
+    for number, (node, (indices, kept), value) in enumerate(zip(graph.outputs, loops, values)):
+        operand = Operand(f"out{number}" if len(values) > 1 else "out", node.abstract)
+        outputs.append(Output(operand, kept, offsets.linear(operand, indices), value))
+    return _collapse(graph.name, composer, offsets, outputs)
+
+
+def _output_loops(abstract, shared):
+    """(indices, loop variables) of an output; outputs whose leading sizes agree share their variables."""
+    indices, kept, path = [], (), ()
+    for size in abstract.shape:
+        if isinstance(size, int) and size == 1:
+            indices.append(as_expr(0))
+            continue
+        path += (size,)
+        if path not in shared:
+            shared[path] = index_var(f"i{len(path) - 1}", size)
+        indices.append(shared[path])
+        kept += (shared[path],)
+    return tuple(indices), kept
+
+
+class _Composer:
+    """The element of any node of a graph at any index, each computed once per index."""
+
+    def __init__(self, graph):
+        self.memo, self.rules, self.notes = {}, {}, {}
+        self.inputs = tuple(Operand(p.name, _plain(p.abstract)) for p in graph.parameters)
+        self.operands = dict(zip(map(id, graph.parameters), self.inputs))
+
+    def element(self, node, number, indices):
+        """Result `number` of `node` at `indices`."""
+        if isinstance(node, Parameter):
+            return self.operands[id(node)][indices]
+        if isinstance(node, ValueNode):
+            return _literal(node)
+        if node.fn is tuple_getitem:
+            return self.element(node.args[0], node.attrs["index"], indices)
+        key = id(node), number, tuple(map(id, indices))
+        if key not in self.memo:
+            functions = self.functions(node)
+            abstract = getattr(node.abstract, "elements", (node.abstract,))[number]
+            value = functions[number](*indices)
+            value = cast(value, abstract.dtype) if isinstance(abstract, AbstractTensor) else as_expr(value)
+            if not isinstance(value, (Const, Load)):
+                self.notes.setdefault(value, node)
+            self.memo[key] = value, indices                       # the indices stay alive, so their ids stay theirs
+        return self.memo[key][0]
+
+    def functions(self, node):
+        """The kernel rule of `node` applied to its operands: a tuple of functions of the indices."""
+        if id(node) not in self.rules:
+            rule = kernel_rule.get(node.fn) if isinstance(node, CNode) else None
+            if rule is None:
+                raise CannotFuse(f"{getattr(node.fn, 'name', node.fn)} has no kernel rule")
+            out = getattr(node.abstract, "elements", node.abstract)
+            made = rule(*(self.operand(a) for a in node.args), out=out, **node.attrs)
+            self.rules[id(node)] = made if isinstance(made, tuple) else (made,)
+        return self.rules[id(node)]
+
+    def operand(self, node):
+        """What a kernel rule sees of an argument."""
+        if id(node) in self.operands:
+            return self.operands[id(node)]
+        name = node.fn.name if isinstance(node, CNode) else "constant"
+        return Operand(name, _plain(node.abstract), lambda indices: self.element(node, 0, indices))
+
+
+def _plain(abstract):
+    if isinstance(abstract, AbstractScalar):
+        return abstract
+    if not isinstance(abstract, AbstractTensor):
+        raise CannotFuse(f"an operand is no tensor but {abstract}")
+    if abstract.dtype.kind == "c":
+        raise CannotFuse("complex numbers have no generated kernels")
+    return abstract
+
+
+def _literal(node):
+    value = np.asarray(node.value)
+    if value.size != 1:
+        raise CannotFuse(f"a constant of {value.size} elements stands inside the cluster")
+    if isinstance(node.abstract, AbstractTensor):
+        return constant(value.reshape(())[()], node.abstract.dtype)
+    return as_expr(value.item())
+
+
+class _Offsets:
+    """Sizes as symbols n0, n1, .. and indices as polynomials over them and the loop variables."""
+
+    def __init__(self, values):
+        self.numbers, self.sizes, self.symbols, self.variables = {}, {}, {}, {}
+        reduced = {v.fields[1] for e in walk(values) if isinstance(e, Reduce) for v in e.fields[1]}
+        self.literal = {e for e in reduced if isinstance(e, int) and e <= LITERAL_EXTENT}
+
+    def size(self, value):
+        """The int or symbol that stands for a size of the caller."""
+        if isinstance(value, int) and (value <= 1 or value in self.literal):
+            return value
+        if value not in self.numbers:
+            symbol = Symbol(f"n{len(self.numbers)}", lo=0)
+            self.numbers[value], self.sizes[symbol] = symbol.dim, value
+        return self.numbers[value]
+
+    def symbol(self, variable):
+        """The polynomial that is one loop variable."""
+        if variable not in self.symbols:
+            self.symbols[variable] = Symbol(variable.fields[0], lo=0)
+            self.variables[self.symbols[variable]] = variable
+        return self.symbols[variable].dim
+
+    def polynomial(self, expr):
+        """`expr` as a polynomial, None where it is not one."""
+        if isinstance(expr, Const):
+            return expr.fields[0]
+        if isinstance(expr, IndexVar):
+            return self.symbol(expr)
+        if isinstance(expr, Size):
+            return self.size(expr.fields[0])
+        if isinstance(expr, BinOp) and expr.dtype is dt.int64 and expr.fields[0] in ("add", "sub", "mul"):
+            a, b = self.polynomial(expr.fields[1]), self.polynomial(expr.fields[2])
+            if a is not None and b is not None:
+                return {"add": lambda: a + b, "sub": lambda: a - b, "mul": lambda: a * b}[expr.fields[0]]()
+        return None
+
+    def linear(self, operand, indices):
+        """The row-major offset of polynomial indices."""
+        offset, stride = 0, 1
+        for size, index in reversed(list(zip(operand.shape, indices))):
+            offset, stride = offset + self.polynomial(index) * stride, stride * self.size(size)
+        return offset
+
+    def access(self, load, rewrite):
+        """(offset, exprs, strides, safe) of a Load."""
+        operand, indices = load.fields
+        axes = [(s, i) for s, i in zip(operand.shape, indices) if not (isinstance(s, int) and s == 1)]
+        whole = _unravelled(axes)
+        if whole is not None and self.polynomial(whole) is not None:
+            return self.polynomial(whole), (), (), True
+        offset, stride, exprs, strides, safe = 0, 1, [], [], True
+        for size, index in reversed(axes):
+            part = self.polynomial(index)
+            if part is None:
+                exprs.append(rewrite(index))
+                strides.append(stride)
+            else:
+                offset = offset + part * stride
+            safe = safe and isinstance(index, IndexVar) and self.size(index.fields[1]) == self.size(size)
+            stride = stride * self.size(size)
+        return offset, tuple(exprs), tuple(strides), safe
+
+
+def _unravelled(axes):
+    """The flat index of which these (size, index) pairs are the digits, as a reshape reads; None if they are not."""
+    rest = None
+    for position, (size, index) in enumerate(reversed(axes)):
+        outermost = position == len(axes) - 1
+        digit = isinstance(index, BinOp) and index.fields[0] == "mod" and index.fields[2] is as_expr(size)
+        if rest is None:
+            if not digit:
+                return None
+            whole = rest = index.fields[1]
+        elif not (digit and index.fields[1] is rest) and not (outermost and index is rest):
+            return None
+        rest = rest // size
+    return whole if len(axes) > 0 else None
+
+
+def walk(exprs):
+    """Every expression in `exprs`, each once, children first."""
+    seen, out = set(), []
+
+    def visit(expr):
+        if expr not in seen:
+            seen.add(expr)
+            for child in expr.children():
+                visit(child)
+            out.append(expr)
+    for expr in exprs:
+        visit(expr)
+    return out
+
+
+# ---------------------------------------------------------------- collapsing axes
+
+def _collapse(name, composer, offsets, outputs):
+    """Merge adjacent loops wherever every offset allows it, and rewrite the values with Accesses."""
+    rewrite = _Rewriter(offsets, composer.notes)
+    for output in outputs:
+        output.value = rewrite(output.value)
+    exprs = walk(o.value for o in outputs)
+    reduced = [v for e in exprs if isinstance(e, Reduce) for v in e.fields[1]]
+    for variable in [v for o in outputs for v in o.loops] + reduced:
+        offsets.symbol(variable)
+    for expr in exprs:
+        if isinstance(expr, Size):
+            offsets.size(expr.fields[0])
+    extents = {v: offsets.size(v.fields[1]) for v in offsets.symbols}
+    polynomials = {e.fields[1] for e in exprs if isinstance(e, Access)} | {o.offset for o in outputs}
+    pinned = {v for e in exprs if not isinstance(e, Access) and not isinstance(e, Reduce)
+              for v in e.children() if isinstance(v, IndexVar)}
+    pinned |= {v for e in exprs if isinstance(e, Access) for v in e.fields[2] if isinstance(v, IndexVar)}
+    pinned |= {o.value for o in outputs if isinstance(o.value, IndexVar)}
+    gone = {}
+    chains = [e.fields[1] for e in exprs if isinstance(e, Reduce)] + [_chain(outputs)]
+    for chain in chains:
+        for outer, inner in zip(chain, chain[1:]):
+            a, b = offsets.symbols[outer], offsets.symbols[inner]
+            if {outer, inner} & pinned or not all(_contiguous(p, a, b, extents[inner]) for p in polynomials):
+                continue
+            gone[a] = 0
+            extents[inner] = extents[outer] * extents[inner]
+            polynomials = {substitute(p, {a: 0}) if isinstance(p, Dim) else p for p in polynomials}
+    merge = _Merger(gone, offsets, rewrite.notes)
+    for output in outputs:
+        output.loops = tuple(v for v in output.loops if offsets.symbols[v] not in gone)
+        output.value, output.offset = merge(output.value), merge.offset(output.offset)
+    symbols = {v: s for v, s in offsets.symbols.items() if s not in gone}
+    return LoopNest(name, composer.inputs, outputs, offsets.sizes, symbols, extents,
+                    merge.notes, offsets.size)
+
+
+def _chain(outputs):
+    """The outer loops that lie on the way to every output and where none ends before the last."""
+    common = []
+    for variables in zip(*(o.loops for o in outputs)):
+        if any(v is not variables[0] for v in variables):
+            break
+        common.append(variables[0])
+    return tuple(common)
+
+
+def coefficient(polynomial, symbol):
+    """The factor of `symbol` in a polynomial in which it is linear, else None; 0 where it does not occur."""
+    if not isinstance(polynomial, Dim) or symbol not in symbols_of(polynomial):
+        return 0
+    at0, at1, at2 = (substitute(polynomial, {symbol: k}) for k in (0, 1, 2))
+    return at1 - at0 if at2 - at1 == at1 - at0 else None
+
+
+def _contiguous(polynomial, outer, inner, extent):
+    a, b = coefficient(polynomial, outer), coefficient(polynomial, inner)
+    if a is None or b is None:
+        return False
+    return a == b * extent
+
+
+class _Rewriter:
+    """Loads become Accesses; the notes move along."""
+
+    def __init__(self, offsets, notes):
+        self.offsets, self.memo, self.old_notes, self.notes = offsets, {}, notes, {}
+
+    def __call__(self, expr):
+        if expr not in self.memo:
+            made = self.memo[expr] = self.make(expr)
+            if expr in self.old_notes:
+                self.notes.setdefault(made, self.old_notes[expr])
+        return self.memo[expr]
+
+    def make(self, expr):
+        if isinstance(expr, Load):
+            offset, exprs, strides, safe = self.offsets.access(expr, self)
+            return self.make_access(expr, expr.fields[0], offset, exprs, strides, safe)
+        return rebuild(expr, *(self.field(f) for f in expr.fields))
+
+    def make_access(self, expr, operand, offset, exprs, strides, safe):
+        names = sorted(symbols_of(offset), key=lambda s: s.number)
+        variables = tuple(self.offsets.variables[s] for s in names if s in self.offsets.variables)
+        return make_expr(Access, expr.dtype, expr.weak, operand, offset, exprs, strides, variables, safe)
+
+    def field(self, value):
+        if isinstance(value, ScalarExpr):
+            return self(value)
+        if isinstance(value, tuple):
+            return tuple(map(self.field, value))
+        return value
+
+
+class _Merger(_Rewriter):
+    """Loop variables that were merged into others disappear."""
+
+    def __init__(self, gone, offsets, notes):
+        super().__init__(offsets, notes)
+        self.gone = gone
+
+    def offset(self, polynomial):
+        return substitute(polynomial, self.gone) if isinstance(polynomial, Dim) else polynomial
+
+    def make(self, expr):
+        if isinstance(expr, Access):
+            operand, offset, exprs, strides, _, safe = expr.fields
+            return self.make_access(expr, operand, self.offset(offset), tuple(map(self, exprs)), strides, safe)
+        if isinstance(expr, Reduce):
+            kind, variables, body = expr.fields
+            left = tuple(v for v in variables if self.offsets.symbols[v] not in self.gone)
+            return rebuild(expr, kind, left, self(body))
+        return rebuild(expr, *(self.field(f) for f in expr.fields))

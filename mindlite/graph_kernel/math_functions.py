@@ -1,0 +1,392 @@
+"""Transcendental functions as straight-line code that LLVM vectorises: no call, no branch, no table.
+
+    exp(x):   k = round(x / ln 2);  r = x - k ln 2;  (1 + r + r^2 p(r)) * 2^(k/2) * 2^(k - k/2)
+
+Each function takes and gives a `Value` (an LLVM value with operators) of type float or double. Argument reductions
+are Cody and Waite's (1980); float coefficients are from Cephes (Moshier 1989), the double logarithm is fdlibm's
+(Sun 1993), the double exponential is Taylor's series to r^13. At most 2 ulp in float32, 4 ulp in float64; NaN,
+infinities, -0 and denormal numbers come out as in libm. What is not here goes to libm (`LIBM`), element by element.
+"""
+import math
+
+from llvmlite import ir
+
+FLOAT, DOUBLE = ir.FloatType(), ir.DoubleType()
+_INTEGER = {FLOAT: ir.IntType(32), DOUBLE: ir.IntType(64)}
+_FRACTION = {FLOAT: 23, DOUBLE: 52}
+_BIAS = {FLOAT: 127, DOUBLE: 1023}
+
+LN2 = {FLOAT: (0.693359375, -2.12194440e-4), DOUBLE: (6.93147180369123816490e-01, 1.90821492927058770002e-10)}
+
+
+class Value:
+    """An LLVM value with Python's operators; a Python number in an operation becomes a constant of its type."""
+    __slots__ = ("builder", "ir")
+
+    def __init__(self, builder, value):
+        self.builder, self.ir = builder, value
+
+    @property
+    def type(self):
+        """The LLVM type."""
+        return self.ir.type
+
+    def of(self, number):
+        """`number` (a number or a Value) as a Value of this one's type."""
+        return number if isinstance(number, Value) else Value(self.builder, ir.Constant(self.type, number))
+
+    def _arith(self, name, other):
+        other = self.of(other)
+        prefix = "" if isinstance(self.type, ir.IntType) else "f"
+        return Value(self.builder, getattr(self.builder, prefix + name)(self.ir, other.ir))
+
+    def __add__(self, other):
+        return self._arith("add", other)
+
+    def __radd__(self, other):
+        return self.of(other) + self
+
+    def __sub__(self, other):
+        return self._arith("sub", other)
+
+    def __rsub__(self, other):
+        return self.of(other) - self
+
+    def __mul__(self, other):
+        return self._arith("mul", other)
+
+    def __rmul__(self, other):
+        return self.of(other) * self
+
+    def __truediv__(self, other):
+        return self._arith("div", other)
+
+    def __rtruediv__(self, other):
+        return self.of(other) / self
+
+    def __neg__(self):
+        return Value(self.builder, self.builder.fneg(self.ir))
+
+    def __and__(self, other):
+        return Value(self.builder, self.builder.and_(self.ir, self.of(other).ir))
+
+    def __or__(self, other):
+        return Value(self.builder, self.builder.or_(self.ir, self.of(other).ir))
+
+    def __xor__(self, other):
+        return Value(self.builder, self.builder.xor(self.ir, self.of(other).ir))
+
+    def __lshift__(self, other):
+        return Value(self.builder, self.builder.shl(self.ir, self.of(other).ir))
+
+    def __rshift__(self, other):
+        return Value(self.builder, self.builder.ashr(self.ir, self.of(other).ir))
+
+    def _compare(self, op, other):
+        other = self.of(other)
+        if isinstance(self.type, ir.IntType):
+            return Value(self.builder, self.builder.icmp_signed(op, self.ir, other.ir))
+        compare = self.builder.fcmp_unordered if op == "!=" else self.builder.fcmp_ordered
+        return Value(self.builder, compare(op, self.ir, other.ir))
+
+    def __lt__(self, other):
+        return self._compare("<", other)
+
+    def __le__(self, other):
+        return self._compare("<=", other)
+
+    def __gt__(self, other):
+        return self._compare(">", other)
+
+    def __ge__(self, other):
+        return self._compare(">=", other)
+
+    def equals(self, other):
+        """self == other; false for NaN."""
+        return self._compare("==", other)
+
+    def differs(self, other):
+        """self != other; true for NaN."""
+        return self._compare("!=", other)
+
+    def where(self, a, b):
+        """a where this bool is true, else b."""
+        if not isinstance(a, Value):
+            a = b.of(a)
+        return Value(self.builder, self.builder.select(self.ir, a.ir, a.of(b).ir))
+
+    def intrinsic(self, name, *others):
+        """The LLVM intrinsic `llvm.name` of this value (and others) of one type."""
+        values = [self.ir, *(self.of(o).ir for o in others)]
+        suffix = {FLOAT: "f32", DOUBLE: "f64"}.get(self.type) or f"i{self.type.width}"
+        return Value(self.builder, call(self.builder, f"llvm.{name}.{suffix}", self.type, values))
+
+    def bits(self):
+        """The float's bits as an integer of its width."""
+        return Value(self.builder, self.builder.bitcast(self.ir, _INTEGER[self.type]))
+
+    def floats(self):
+        """The integer's bits as a float of its width."""
+        kind = FLOAT if self.type.width == 32 else DOUBLE
+        return Value(self.builder, self.builder.bitcast(self.ir, kind))
+
+    def to_integer(self):
+        """The float (integral and small) as an integer of its width."""
+        return Value(self.builder, self.builder.fptosi(self.ir, _INTEGER[self.type]))
+
+    def to_float(self):
+        """The integer as a float of its width."""
+        return Value(self.builder, self.builder.sitofp(self.ir, FLOAT if self.type.width == 32 else DOUBLE))
+
+    def extend(self):
+        """A float as a double."""
+        return Value(self.builder, self.builder.fpext(self.ir, DOUBLE))
+
+    def truncate(self):
+        """A double as a float."""
+        return Value(self.builder, self.builder.fptrunc(self.ir, FLOAT))
+
+
+def call(builder, name, type_, values):
+    """Call the C function or intrinsic `name` from values to `type_`."""
+    function = builder.module.globals.get(name)
+    if function is None:
+        function = ir.Function(builder.module, ir.FunctionType(type_, [v.type for v in values]), name)
+        if not name.startswith("llvm."):
+            function.attributes.add("nounwind")
+    return builder.call(function, values)
+
+
+def fma(a, b, c):
+    """a * b + c, rounded once."""
+    return a.intrinsic("fma", b, c)
+
+
+def polynomial(x, coefficients):
+    """Horner's rule; the highest power's coefficient comes first."""
+    out = x.of(coefficients[0])
+    for c in coefficients[1:]:
+        out = fma(out, x, x.of(c))
+    return out
+
+
+def fabs(x):
+    """|x|."""
+    return x.intrinsic("fabs")
+
+
+def is_nan(x):
+    """True for NaN."""
+    return x.differs(x)
+
+
+def power_of_two(k):
+    """2^k for an integer Value k in the range of normal exponents."""
+    kind = FLOAT if k.type.width == 32 else DOUBLE
+    return ((k + _BIAS[kind]) << _FRACTION[kind]).floats()
+
+
+_EXP = {FLOAT: (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1),
+        DOUBLE: tuple(1 / math.factorial(n) for n in range(13, 1, -1))}
+_EXP_RANGE = {FLOAT: (-104.0, 89.0), DOUBLE: (-746.0, 710.0)}
+
+
+def _reduce_exp(x):
+    """(k, r) with x = k ln 2 + r, |r| <= ln 2 / 2; k is an integral float."""
+    k = (x * (1 / math.log(2))).intrinsic("rint")
+    high, low = LN2[x.type]
+    return k, fma(k, x.of(-low), fma(k, x.of(-high), x))
+
+
+def _clamp(x, low, high):
+    """x within [low, high]; NaN becomes low."""
+    x = (x > low).where(x, low)
+    return (x < high).where(x, high)
+
+
+def exp(x):
+    """e^x."""
+    low, high = _EXP_RANGE[x.type]
+    k, r = _reduce_exp(_clamp(x, low, high))
+    value = fma(polynomial(r, _EXP[x.type]), r * r, r) + 1.0
+    k = k.to_integer()
+    half = k >> 1
+    value = value * power_of_two(half) * power_of_two(k - half)
+    return is_nan(x).where(x, value)
+
+
+def expm1(x):
+    """e^x - 1, accurate near 0."""
+    low, high = {FLOAT: (-30.0, 89.0), DOUBLE: (-60.0, 710.0)}[x.type]
+    k, r = _reduce_exp(_clamp(x, low, high))
+    small = fma(polynomial(r, _EXP[x.type]), r * r, r)
+    k = k.to_integer()
+    half = k >> 1
+    a, b = power_of_two(half), power_of_two(k - half)          # 2^k as a product: 2^128 alone would overflow
+    value = fma(small, a, a - power_of_two(half - k)) * b
+    value = k.equals(0).where(small, value)
+    return (is_nan(x) | x.equals(0.0)).where(x, value)
+
+
+_LOG_F32 = (7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1,
+            2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1)
+_LOG_F64 = (1.479819860511658591e-01, 1.531383769920937332e-01, 1.818357216161805012e-01, 2.222219843214978396e-01,
+            2.857142874366239149e-01, 3.999999999940941908e-01, 6.666666666666735130e-01)
+
+
+def log(x):
+    """The natural logarithm; NaN below 0."""
+    fraction, bias = _FRACTION[x.type], _BIAS[x.type]
+    tiny = x < 2.0 ** (1 - bias)                                # denormal: scale it up first
+    scaled = tiny.where(x * 2.0 ** fraction, x)
+    bits = scaled.bits()
+    # the exponent such that the mantissa m lies in [sqrt(1/2), sqrt(2))
+    offset = x.of(math.sqrt(0.5)).bits()
+    e = (bits - offset) >> fraction
+    f = (bits - (e << fraction)).floats() - 1.0
+    e = e.to_float() - tiny.where(x.of(float(fraction)), x.of(0.0))
+    high, low = LN2[x.type]
+    if x.type is FLOAT:
+        z = f * f
+        tail = fma(e, x.of(low), f * z * polynomial(f, _LOG_F32))
+        value = fma(e, x.of(high), f + fma(z, x.of(-0.5), tail))
+    else:
+        s = f / (f + 2.0)
+        z = s * s
+        half = f * f * 0.5
+        value = fma(e, x.of(high), f - (half - fma(s, half + z * polynomial(z, _LOG_F64), e * low)))
+    value = (x < math.inf).where(value, x)                      # inf and NaN stay
+    value = x.equals(0.0).where(-math.inf, value)
+    return (x < 0.0).where(math.nan, value)
+
+
+def log1p(x):
+    """log(1 + x), accurate near 0 (Kahan's correction of the rounding in 1 + x)."""
+    u = x + 1.0
+    value = log(u) + (x - (u - 1.0)) / u
+    plain = (u.equals(1.0) | x.equals(0.0)) | x.equals(math.inf)
+    value = x.equals(-1.0).where(-math.inf, value)
+    return plain.where(x, value)
+
+
+def sigmoid(x):
+    """1 / (1 + e^-x), without overflow on either side."""
+    e = exp(-fabs(x))
+    return (x >= 0.0).where(x.of(1.0), e) / (e + 1.0)
+
+
+_TANH_F32 = (-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1)
+
+
+def tanh(x):
+    """The hyperbolic tangent."""
+    a = fabs(x)
+    if x.type is FLOAT:
+        z = a * a
+        small = fma(polynomial(z, _TANH_F32) * z, a, a)
+        large = 1.0 - 2.0 / (exp(a * 2.0) + 1.0)
+        value = (a < 0.625).where(small, large)
+    else:
+        t = expm1(a * -2.0)
+        value = -t / (t + 2.0)
+    return value.intrinsic("copysign", x)
+
+
+_SIN_F32 = (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
+_COS_F32 = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
+_HALF_PI = (1.57079632679489655800e+00, 6.12323399573676603587e-17)
+
+
+def _sine(x, quarter):
+    """sin(x + quarter pi/2) of a float; the argument is reduced in double, for |x| up to 2^40."""
+    d = x.extend()
+    n = (d * (2 / math.pi)).intrinsic("rint")
+    r = fma(n, d.of(-_HALF_PI[1]), fma(n, d.of(-_HALF_PI[0]), d)).truncate()
+    n = (n - (n * 0.25).intrinsic("floor") * 4.0).truncate().to_integer() + quarter
+    z = r * r
+    sine = fma(polynomial(z, _SIN_F32) * z, r, r)
+    cosine = fma(polynomial(z, _COS_F32), z * z, fma(z, x.of(-0.5), x.of(1.0)))
+    value = (n & 1).equals(1).where(cosine, sine)
+    return (value.bits() ^ ((n & 2) << 30)).floats()
+
+
+def sin(x):
+    """The sine of a float, |x| <= 2^40; beyond, the reduction loses digits. NaN for infinities."""
+    return (x.equals(0.0)).where(x, _sine(x, 0))
+
+
+def cos(x):
+    """The cosine of a float, |x| <= 2^40."""
+    return _sine(x, 1)
+
+
+# erf(x) = x p(x^2) for |x| < 1; 1 - exp(q(|x|)) beyond: least-squares fits at Chebyshev nodes
+_ERF_SMALL = (7.853857756528199e-05, -0.0008010192536269009, 0.005188327561861478, -0.026853811870159592,
+              0.11283585147058374, -0.3761262582409581, 1.12837916572669)
+_ERF_LARGE = (2.5132667909604473e-07, -2.5314808968243598e-05, 0.00046378801981181405, -0.0042823826171856675,
+              0.025373555708112505, -0.1086389976722301, -0.6330396127072861, -1.1296611569513622,
+              0.00020435987125289046)
+
+
+def erf(x):
+    """The error function of a float."""
+    a = fabs(x)
+    small = x * polynomial(x * x, _ERF_SMALL)
+    bounded = _clamp(a, 1.0, 4.0)
+    large = (1.0 - exp(polynomial(bounded, _ERF_LARGE))).intrinsic("copysign", x)
+    value = (a < 1.0).where(small, large)
+    return is_nan(x).where(x, value)
+
+
+def pow(x, y):
+    """x^y of floats, through double logarithm and exponential; signs and special values as in C99 F.9.4.4."""
+    a, b = fabs(x).extend(), y.extend()
+    value = exp(b * log(a)).truncate()
+    floor = y.intrinsic("floor")
+    integral = floor.equals(y)
+    half = y * 0.5
+    odd = integral & half.intrinsic("floor").differs(half) & (fabs(y) < math.inf)
+    negative = x.bits() < 0
+    value = (negative & odd).where(-value, value)
+    value = ((x < 0.0) & integral.equals(0) & (x > -math.inf)).where(math.nan, value)
+    value = (fabs(x).equals(1.0) & fabs(y).equals(math.inf)).where(1.0, value)
+    value = (is_nan(x) | is_nan(y)).where(x + y, value)
+    return (y.equals(0.0) | x.equals(1.0)).where(1.0, value)
+
+
+INLINE = {
+    (name, kind): function
+    for kind, functions in {
+        FLOAT: (exp, expm1, log, log1p, sigmoid, tanh, sin, cos, erf, pow),
+        DOUBLE: (exp, expm1, log, log1p, sigmoid, tanh),
+    }.items() for name, function in ((f.__name__, f) for f in functions)
+}
+LIBM = {"exp": "exp", "exp2": "exp2", "log2": "log2", "log10": "log10", "cbrt": "cbrt", "sin": "sin", "cos": "cos",
+        "tan": "tan", "asin": "asin", "acos": "acos", "atan": "atan", "sinh": "sinh", "cosh": "cosh", "asinh": "asinh",
+        "acosh": "acosh", "atanh": "atanh", "erf": "erf", "erfc": "erfc", "lgamma": "lgamma", "gamma": "tgamma",
+        "pow": "pow", "atan2": "atan2", "fmod": "fmod", "hypot": "hypot"}
+INTRINSIC = {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "rint", "abs": "fabs",
+             "copysign": "copysign", "maximum": "maximum", "minimum": "minimum"}
+
+
+def apply(name, *args):
+    """The function `name` (mindir.scalar's UNARY_FUNCTIONS and BINARY_FUNCTIONS) of floats or doubles, as Values."""
+    x = args[0]
+    inline = INLINE.get((name, x.type))
+    if inline is not None:
+        return inline(*args)
+    if name in INTRINSIC:
+        return x.intrinsic(INTRINSIC[name], *args[1:])
+    if name in LIBM:
+        symbol = LIBM[name] + ("f" if x.type is FLOAT else "")
+        return Value(x.builder, call(x.builder, symbol, x.type, [a.ir for a in args]))
+    return _SIMPLE[name](x)
+
+
+_SIMPLE = {
+    "rsqrt": lambda x: 1.0 / x.intrinsic("sqrt"),
+    "sign": lambda x: (x > 0.0).where(1.0, (x < 0.0).where(-1.0, x)),
+    "isnan": is_nan,
+    "isinf": lambda x: fabs(x).equals(math.inf),
+    "isfinite": lambda x: fabs(x) < math.inf,
+}

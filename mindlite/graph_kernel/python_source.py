@@ -1,0 +1,288 @@
+"""A scheduled LoopNest as Python text: what `mindlite kernel` shows, with the user's line beside what came from it.
+
+    def fused_tanh_mul(x, w, out, n0, n1, begin, end):
+        for i0 in range(begin, end):
+            for i1 in range(n1):
+                tanh = math.tanh(x[i0*n1 + i1])            # model.py:3: h = ops.tanh(x)
+                out[i0*n1 + i1] = tanh * w[i1]             # model.py:4: return h * self.w
+
+It is the same statements that `lower_llvm` prints as machine code, and it runs: `run_source` executes it on flat NumPy
+arrays, element by element, which is the reference that the machine code is tested against. The text leaves out how
+a sum is added up (in blocks).
+"""
+import math
+
+import numpy as np
+
+from ..common import dtype as dt
+from ..common.dim import Dim, evaluate, product
+from ..common.errors import InternalError
+from ..mindir.abstract import AbstractScalar
+from ..mindir.scalar import BinOp, Call, Cast, Const, IndexVar, Neg, Select, Size, compute_dtype
+from .loopnest import Access
+from .schedule import TILE
+
+_OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "mod": "%", "and": "&", "or": "|",
+              "xor": "^", "shl": "<<", "shr": ">>", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">",
+              "ge": ">="}
+COMMENT_COLUMN = 60
+
+
+def python_source(nest):
+    """The text of a scheduled LoopNest: a function of flat arrays, sizes, begin and end."""
+    return "\n".join(_Printer(nest).function()) + "\n"
+
+
+class _Printer:
+    def __init__(self, nest):
+        self.nest, self.names, self.taken, self.lines, self.variables = nest, {}, set(), [], {}
+        self.operands = {}
+        for operand in [*nest.inputs, *(o.operand for o in nest.outputs)]:
+            self.operands[id(operand)] = self.fresh(operand.name)
+        for symbol in nest.sizes:
+            self.variables[symbol] = self.fresh(symbol.name)
+
+    def fresh(self, wish):
+        """A name that is not taken: wish, wish_1, .."""
+        wish = "".join(c if c.isalnum() else "_" for c in str(wish)) or "t"
+        wish = "_" + wish if wish[0].isdigit() else wish
+        name, number = wish, 0
+        while name in self.taken or name in _RESERVED:
+            number += 1
+            name = f"{wish}_{number}"
+        self.taken.add(name)
+        return name
+
+    def function(self):
+        nest = self.nest
+        parameters = [*self.operands.values(), *(self.variables[s] for s in nest.sizes), "begin", "end"]
+        name = "".join(c if c.isalnum() else "_" for c in nest.name)
+        types = (", ".join(str(o.abstract) for o in nest.inputs),
+                 ", ".join(str(o.operand.abstract) for o in nest.outputs))
+        self.lines = [f"def {name}({', '.join(parameters)}):", f'    """{types[0]} -> {types[1]}"""']
+        if nest.parallel is None:
+            self.line(1, "if begin >= end:")
+            self.line(2, "return")
+        self.statements(nest.body, 1)
+        return self.lines
+
+    def line(self, depth, text, note=None):
+        text = "    " * depth + text
+        location = note.origin.location if note is not None else None
+        if location is not None:
+            file = location.file.replace("\\", "/").rsplit("/", 1)[-1]
+            text = f"{text:<{COMMENT_COLUMN}}  # {file}:{location.line}: {location.source().strip()}".rstrip(": ")
+        self.lines.append(text)
+
+    def statements(self, statements, depth):
+        for s in statements:
+            getattr(self, type(s).__name__.lower())(s, depth)
+
+    def named(self, s):
+        """A name for the value of a statement, after the operator that it came from."""
+        name = self.names[s.expr] = self.fresh(s.note.fn.name if s.note is not None else "t")
+        return name
+
+    def let(self, s, depth):
+        text = self.compute(s.expr)
+        self.line(depth, f"{self.named(s)} = {text}", s.note)
+
+    def store(self, s, depth):
+        operand = s.output.operand
+        note = self.nest.notes.get(s.expr) if s.expr not in self.names else None
+        self.line(depth, f"{self.operands[id(operand)]}[{self.dim(s.output.offset)}] = {self.value(s.expr)}", note)
+
+    def bind(self, variable):
+        name = self.variables[self.nest.symbols[variable]] = self.fresh(variable.fields[0])
+        return name
+
+    def loop(self, s, depth):
+        start, stop = ("begin", "end") if s.parallel else ("0", self.dim(s.extent))
+        if s.tiled:
+            first, size = self.fresh("first"), self.fresh("lanes")
+            self.tile = first, size
+            self.line(depth, f"for {first} in range({start}, {stop}, {TILE}):")
+            self.line(depth + 1, f"{size} = min({TILE}, {stop} - {first})")
+        else:
+            self.line(depth, f"for {self.bind(s.variable)} in range({'' if start == '0' else start + ', '}{stop}):")
+        self.statements(s.body, depth + 1)
+
+    def lanes(self, s, depth):
+        self.lane_header(s.variable, depth)
+        self.statements(s.body, depth + 1)
+
+    def lane_header(self, variable, depth):
+        self.line(depth, f"for t in range({self.tile[1]}):")
+        self.line(depth + 1, f"{self.bind(variable)} = {self.tile[0]} + t")
+
+    def branch(self, s, depth):
+        name = self.fresh(s.note.fn.name if s.note is not None else "t")
+        self.line(depth, f"if {self.value(s.expr.fields[0])}:", s.note)
+        for statements, value in (s.then, s.otherwise):
+            self.statements(statements, depth + 1)
+            self.line(depth + 1, f"{name} = {self.value(value)}")
+            if value is s.then[1] and statements is s.then[0]:
+                self.line(depth, "else:")
+        self.names[s.expr] = name
+
+    def fold(self, s, depth):
+        kind = s.expr.fields[0]
+        lane = "[t]" if s.lanes is not None else ""
+        name = self.fresh(s.note.fn.name if s.note is not None else kind)
+        best = self.fresh("best") if kind in ("argmax", "argmin") else name
+        start = self.initial(s.expr)
+        if best is not name:
+            self.line(depth, f"{name} = {self.full('0', 'int64') if lane else '0'}", s.note)
+        self.line(depth, f"{best} = {self.full(start, compute_dtype(s.value.dtype).name) if lane else start}",
+                  s.note if best is name else None)
+        for variable, extent, statements in s.loops:
+            if variable is None:
+                self.lane_header(s.lanes, depth)
+            else:
+                self.line(depth, f"for {self.bind(variable)} in range({self.dim(extent)}):")
+            depth += 1
+            self.statements(statements, depth)
+        value, held = self.value(s.value), best + lane
+        if best is not name:
+            op = ">" if kind == "argmax" else "<"
+            number = "0"
+            for variable in s.expr.fields[1]:
+                i = self.variables[self.nest.symbols[variable]]
+                number = i if number == "0" else f"({number})*{self.dim(self.nest.extents[variable])} + {i}"
+            self.line(depth, f"if {value} {op} {held} or ({value} != {value} and {held} == {held}):")
+            self.line(depth + 1, f"{held}, {name}{lane} = {value}, {number}")
+        elif kind in ("max", "min"):
+            self.line(depth, f"{held} = {kind}imum({held}, {value})")
+        else:
+            self.line(depth, f"{held} {_FOLD[kind]}= {value}")
+        self.names[s.expr] = name + lane
+
+    def full(self, value, dtype):
+        return f"full({self.tile[1]}, {value}, {dtype})"
+
+    def initial(self, expr):
+        kind, dtype = expr.fields[0], compute_dtype(expr.fields[2].dtype)
+        if kind in ("sum", "prod", "any", "all"):
+            value = {"sum": 0, "prod": 1, "any": False, "all": True}[kind]
+            return f"{expr.dtype.name}({value})"
+        sign = "-" if kind in ("max", "argmax") else ""
+        if dtype.is_float:
+            return f"{dtype.name}({sign}inf)"
+        if dtype is dt.bool_:
+            return str(not sign)
+        info = np.iinfo(dtype.numpy)
+        return f"{dtype.name}({info.min if sign else info.max})"
+
+    # ------------------------------------------------------------ expressions
+
+    def dim(self, polynomial):
+        """An int or Dim as text over the names of sizes and loop variables."""
+        if not isinstance(polynomial, Dim):
+            return str(polynomial)
+        parts = []
+        for monomial, c in sorted(polynomial.terms.items(), key=lambda t: (-sum(p for _, p in t[0]), repr(t[0]))):
+            factors = [self.variables[a] for a, p in monomial for _ in range(p)]
+            if c != 1 or not factors:
+                factors.append(str(c))
+            parts.append("*".join(factors))
+        return " + ".join(parts).replace("+ -", "- ")
+
+    def value(self, expr):
+        """The name of an expression, or its text in brackets where it needs them."""
+        if expr in self.names:
+            return self.names[expr]
+        text = self.compute(expr)
+        return f"({text})" if isinstance(expr, (BinOp, Neg, Select)) else text
+
+    def compute(self, expr):
+        fields = expr.fields
+        if isinstance(expr, Const):
+            return self.number(fields[0], expr.dtype)
+        if isinstance(expr, IndexVar):
+            return self.variables[self.nest.symbols[expr]]
+        if isinstance(expr, Size):
+            return self.dim(self.nest.size_of(fields[0]))
+        if isinstance(expr, Access):
+            operand, offset, exprs, strides, _, _ = fields
+            if isinstance(operand.abstract, AbstractScalar):
+                return self.operands[id(operand)]
+            terms = [self.dim(offset)] if offset != 0 or not exprs else []
+            terms += [self.value(e) + (f"*({self.dim(s)})" if s != 1 else "") for e, s in zip(exprs, strides)]
+            return f"{self.operands[id(operand)]}[{' + '.join(terms)}]"
+        if isinstance(expr, Neg):
+            return "-" + self.value(fields[0])
+        if isinstance(expr, Cast):
+            return f"{expr.dtype.name}({self.strip(self.value(fields[0]))})"
+        if isinstance(expr, Select):
+            return f"{self.value(fields[1])} if {self.value(fields[0])} else {self.value(fields[2])}"
+        if isinstance(expr, BinOp):
+            op, a, b = fields
+            return f"{self.value(a)} {_OPERATORS[op]} {self.value(b)}"
+        if isinstance(expr, Call):
+            return f"{fields[0]}({', '.join(self.strip(self.value(a)) for a in fields[1])})"
+        raise InternalError(f"no text for {type(expr).__name__}")
+
+    @staticmethod
+    def strip(text):
+        """Without the brackets around the whole of it."""
+        if not (text.startswith("(") and text.endswith(")")):
+            return text
+        depth = 0
+        for position, c in enumerate(text):
+            depth += (c == "(") - (c == ")")
+            if depth == 0:
+                return text[1:-1] if position == len(text) - 1 else text
+        return text
+
+    @staticmethod
+    def number(value, dtype):
+        if dtype is dt.int64 or dtype is dt.bool_:
+            return str(value)
+        return f"{compute_dtype(dtype).name}({value})"
+
+
+_FOLD = {"sum": "+", "prod": "*", "any": "|", "all": "&"}
+_RESERVED = {"begin", "end", "t", "full", "inf", "nan", "min", "range", "maximum", "minimum", "if", "else", "for", "in",
+             "or", "and", "not", "return", "def", "lambda", "is"} | {d.name for d in dt.ALL}
+
+
+# ---------------------------------------------------------------- running it
+
+def _scalar(dtype):
+    """Conversion of a number to the register form of `dtype`: 16-bit floats are float32 numbers that are rounded."""
+    if dtype is dt.float16 or dtype is dt.bfloat16:
+        return lambda x: np.float32(np.asarray(x).astype(dtype.numpy))
+    return lambda x: np.asarray(x).astype(dtype.numpy)[()]
+
+
+def _namespace():
+    names = {d.name: _scalar(d) for d in dt.ALL}
+    for name in ("exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "sqrt", "cbrt", "sin", "cos", "tan", "sinh",
+                 "cosh", "tanh", "floor", "ceil", "trunc", "sign", "isnan", "isinf", "isfinite", "fmod", "hypot",
+                 "copysign", "maximum", "minimum"):
+        names[name] = getattr(np, name)
+    names |= {"asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh,
+              "atanh": np.arctanh, "atan2": np.arctan2, "pow": np.power, "round": np.rint, "abs": np.abs,
+              "rsqrt": lambda x: 1 / np.sqrt(x), "sigmoid": lambda x: type(x)(1) / (type(x)(1) + np.exp(-x)),
+              "erf": lambda x: type(x)(math.erf(x)), "erfc": lambda x: type(x)(math.erfc(x)),
+              "lgamma": lambda x: type(x)(math.lgamma(x)), "gamma": lambda x: type(x)(math.gamma(x)),
+              "inf": math.inf, "nan": math.nan, "full": lambda n, value, like: np.full(n, value)}
+    return names
+
+
+def run_source(nest, *inputs, sizes=None):
+    """Execute the text of a scheduled LoopNest on NumPy arrays and numbers; a tuple of arrays, one per output.
+
+    sizes: {Symbol: int} for the caller's symbols
+    """
+    env = sizes or {}
+    namespace = _namespace()
+    text = python_source(nest)
+    exec(compile(text, "<kernel>", "exec"), namespace)
+    shapes = [tuple(evaluate(s, env) for s in o.operand.shape) for o in nest.outputs]
+    outs = [np.empty(product(shape), o.operand.dtype.numpy) for shape, o in zip(shapes, nest.outputs)]
+    flat = [x.reshape(-1) if isinstance(x, np.ndarray) else x for x in inputs]
+    function = namespace["".join(c if c.isalnum() else "_" for c in nest.name)]
+    with np.errstate(all="ignore"):
+        function(*flat, *outs, *(evaluate(v, env) for v in nest.sizes.values()), 0, evaluate(nest.extent, env))
+    return tuple(out.reshape(shape) for out, shape in zip(outs, shapes))

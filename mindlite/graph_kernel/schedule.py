@@ -1,0 +1,275 @@
+"""Where each value of a loop nest is computed: as far out as its loop variables allow, and a fold before its first use.
+
+    softmax:   for i0:                                   column sums (the kept axis is contiguous):
+                   m = max over r of x[i0, r]                for tiles of i0:
+                   s = sum over r of exp(x[i0, r] - m)           fold over r: for lanes t: acc[t] += x[r, i0 + t]
+                   for i1: out = exp(x[i0, i1] - m) / s          for lanes t: out[i0 + t] = acc[t]
+
+So reduce followed by elementwise work on its result ("stitch") is a row that stays in cache. A fold that would be
+computed again and again, because a loop around it does not occur in it, is refused: the clusterer then splits.
+The outermost loop is the parallel axis, cut into chunks [begin, end) by the launcher.
+"""
+from dataclasses import dataclass, field
+
+from ..common.dim import bounds
+from ..mindir.scalar import Call, Cast, Const, IndexVar, Reduce, Select, Size
+from .loopnest import Access, CannotFuse, coefficient, walk
+
+TILE = 256                     # lanes of a column fold: the accumulators stay in the first-level cache
+REPEATED_FOLD = 64             # a fold of at most so many items may be computed again in each iteration (windows)
+ROOT_FOLD = 1 << 16            # a fold over everything, with elementwise work after it, runs in one piece up to here
+
+
+@dataclass(eq=False)
+class Let:
+    """name = expr. note: the CNode whose result it is, or None."""
+    expr: object
+    note: object = None
+
+
+@dataclass(eq=False)
+class Store:
+    """out[offset] = expr. number: which output."""
+    number: int
+    output: object
+    expr: object
+
+
+@dataclass(eq=False)
+class Loop:
+    """for variable in range(extent): body; over [begin, end) if parallel; tiled: in pieces of TILE with lane loops."""
+    variable: object
+    extent: object
+    body: list
+    parallel: bool = False
+    tiled: bool = False
+
+
+@dataclass(eq=False)
+class Lanes:
+    """The loop over the lanes of a tile: variable = start of the tile + lane."""
+    variable: object
+    body: list
+
+
+@dataclass(eq=False)
+class Fold:
+    """expr (a Reduce) = fold of value; loops: [(variable, extent, statements before the next loop)], outer first.
+
+    lanes: the tiled variable whose lanes each have an accumulator, or None; the innermost statements belong to a lane.
+    """
+    expr: object
+    loops: list
+    value: object
+    lanes: object = None
+    note: object = None
+
+
+@dataclass(eq=False)
+class Branch:
+    """expr (a Select) = value of the chosen side; each side: (statements, value)."""
+    expr: object
+    then: tuple
+    otherwise: tuple
+    note: object = None
+
+
+@dataclass(eq=False)
+class _Scope:
+    """A list of statements being written: what is bound there, and which loop variables are known."""
+    parent: object
+    variables: frozenset
+    guard: bool = False
+    tile: object = None                                   # (scope of the tile, its variable) in a loop over lanes
+    statements: list = field(default_factory=list)
+    bound: set = field(default_factory=set)
+
+    def has(self, expr):
+        """True if `expr` has a name that can be used here."""
+        scope = self
+        while scope is not None:
+            if expr in scope.bound:
+                return True
+            scope = scope.parent
+        return False
+
+    def inside(self, *variables, **fields):
+        """A scope below this one."""
+        return _Scope(self, self.variables | frozenset(variables), **fields)
+
+
+def schedule(nest):
+    """Fill in body, extent, parallel and cost of a LoopNest; returns it. raises : CannotFuse."""
+    _Scheduler(nest).run()
+    return nest
+
+
+class _Scheduler:
+    def __init__(self, nest):
+        self.nest = nest
+        exprs = walk(o.value for o in nest.outputs)
+        uses = {}
+        for expr in exprs:
+            for child in expr.children():
+                uses[child] = uses.get(child, 0) + 1
+        self.shared = {e for e, n in uses.items() if n > 1}
+        self.unsafe = {}
+        for expr in exprs:
+            self.unsafe[expr] = (isinstance(expr, Access) and not expr.fields[5]) or \
+                any(self.unsafe[c] for c in expr.children())
+
+    def run(self):
+        nest = self.nest
+        root = _Scope(None, frozenset())
+        first = nest.outputs[0].loops[:1]
+        if first:
+            whole = self._is_fold_of_everything()
+            nest.parallel = None if whole else first[0]
+            nest.extent = 1 if whole else nest.actual(nest.extents[first[0]])
+        self.outputs(list(enumerate(nest.outputs)), 0, root)
+        nest.body = root.statements
+        body = root.statements
+        if nest.parallel is not None:
+            body = next(s for s in body if isinstance(s, Loop)).body
+        nest.cost = nest.actual(_cost(body, nest))
+        return nest
+
+    def _is_fold_of_everything(self):
+        """True if a fold without loop variables has elementwise work after it: then the loops run in one piece."""
+        found = False
+        for output in self.nest.outputs:
+            for expr in walk([output.value]):
+                if isinstance(expr, Reduce) and not expr.free:
+                    size = 1
+                    for variable in expr.fields[1]:
+                        size = size * self.nest.actual(self.nest.extents[variable])
+                    if bounds(size)[1] is None or bounds(size)[1] > ROOT_FOLD:
+                        raise CannotFuse("a reduction over everything would be computed again in each chunk")
+                    found = True
+        return found
+
+    def outputs(self, numbered, depth, scope):
+        """The statements of the outputs whose first `depth` loops are open in `scope`."""
+        for number, output in numbered:
+            if len(output.loops) == depth:
+                self.place(output.value, scope)
+                scope.statements.append(Store(number, output, output.value))
+        deeper = {}
+        for number, output in numbered:
+            if len(output.loops) > depth:
+                deeper.setdefault(output.loops[depth], []).append((number, output))
+        for variable, group in deeper.items():
+            loop = Loop(variable, self.nest.extents[variable], [], parallel=variable is self.nest.parallel)
+            if all(len(o.loops) == depth + 1 for _, o in group) and self.wants_lanes(variable, group):
+                loop.tiled = True
+                tile = scope.inside()
+                lanes = tile.inside(variable, tile=(tile, variable))
+                self.outputs(group, depth + 1, lanes)
+                loop.body = tile.statements + [Lanes(variable, lanes.statements)]
+            else:
+                inner = scope.inside(variable)
+                self.outputs(group, depth + 1, inner)
+                loop.body = inner.statements
+            scope.statements.append(loop)
+
+    def wants_lanes(self, variable, group):
+        """True if the folds inside the loop read along the loop's own axis rather than along theirs."""
+        nest, along, across = self.nest, 0, 0
+        symbol = nest.symbols[variable]
+        for expr in walk(o.value for _, o in group):
+            if isinstance(expr, Reduce) and variable in expr.free:
+                if all(isinstance(nest.extents[v], int) for v in expr.fields[1]):
+                    continue                              # a literal window: LLVM unrolls it and vectorises the loop
+                for load in walk([expr.fields[2]]):
+                    if isinstance(load, Access):
+                        along += coefficient(load.fields[1], symbol) == 1
+                        across += any(coefficient(load.fields[1], nest.symbols[v]) == 1 for v in expr.fields[1])
+        return along > across
+
+    def home(self, expr, scope):
+        """The outermost scope in which `expr` can be computed."""
+        while scope.parent is not None and expr.free <= scope.parent.variables and \
+                not (scope.guard and self.unsafe[expr]):
+            scope = scope.parent
+        return scope
+
+    def place(self, expr, scope):
+        """See to it that everything in `expr` that needs a statement has one that is visible in `scope`."""
+        if isinstance(expr, (Const, IndexVar, Size)) or scope.has(expr):
+            return
+        home = self.home(expr, scope)
+        if isinstance(expr, Reduce):
+            self.place_fold(expr, home)
+        elif isinstance(expr, Select) and (self.unsafe[expr.fields[1]] or self.unsafe[expr.fields[2]]):
+            self.place(expr.fields[0], home)
+            sides = []
+            for side in expr.fields[1:]:
+                guarded = home.inside(guard=True, tile=home.tile)
+                self.place(side, guarded)
+                sides.append((guarded.statements, side))
+            home.statements.append(Branch(expr, *sides, note=self.nest.notes.get(expr)))
+            home.bound.add(expr)
+        else:
+            for child in expr.children():
+                self.place(child, home)
+            if expr in self.shared or expr in self.nest.notes:
+                home.statements.append(Let(expr, self.nest.notes.get(expr)))
+                home.bound.add(expr)
+
+    def place_fold(self, expr, home):
+        """A fold goes where its free variables are known; over a tile, all lanes at once."""
+        nest, (_, variables, body) = self.nest, expr.fields
+        lanes = None
+        if home.tile is not None and not home.guard:
+            tile, variable = home.tile
+            if expr.free <= tile.variables | {variable}:
+                home, lanes = tile, variable
+        around = home.variables | ({lanes} if lanes is not None else frozenset())
+        for variable in around - expr.free:
+            size = 1
+            for v in variables:
+                size = size * nest.actual(nest.extents[v])
+            if bounds(size)[1] is None or bounds(size)[1] > REPEATED_FOLD:
+                raise CannotFuse(f"a reduction would be computed again for each {variable.fields[0]}")
+        scope, loops = home, []
+        for v in variables:
+            scope = scope.inside(v)
+            loops.append((v, nest.extents[v], scope.statements))
+        if lanes is not None:
+            scope = scope.inside(lanes, tile=(home, lanes))
+            loops.append((None, None, scope.statements))
+        self.place(body, scope)
+        home.statements.append(Fold(expr, loops, body, lanes, nest.notes.get(expr)))
+        home.bound.add(expr)
+
+
+# ---------------------------------------------------------------- cost
+
+_CALL_COST = 12
+
+
+def _cost(statements, nest):
+    """Operations of the statements, a polynomial in the sizes."""
+    cost = 0
+    for s in statements:
+        if isinstance(s, (Let, Store)):
+            cost = cost + _operations(s.expr)
+        elif isinstance(s, Loop):
+            cost = cost + _cost(s.body, nest) * s.extent
+        elif isinstance(s, Lanes):
+            cost = cost + _cost(s.body, nest)
+        elif isinstance(s, Fold):
+            inner = 1 + _operations(s.value)
+            for variable, extent, body in reversed(s.loops):
+                inner = inner + _cost(body, nest)
+                inner = inner * extent if variable is not None else inner
+            cost = cost + inner
+        else:
+            for body, value in (s.then, s.otherwise):
+                cost = cost + _cost(body, nest) + _operations(value)
+    return cost
+
+
+def _operations(expr):
+    return 1 + sum(_CALL_COST if isinstance(e, Call) else 1 for e in (expr, *expr.children())
+                   if not isinstance(e, (Const, IndexVar, Size, Cast)))
