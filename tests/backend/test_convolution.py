@@ -99,7 +99,7 @@ def library(request, monkeypatch):
     monkeypatch.setattr(convolution, "prefers_onednn",
                         lambda kind, sizes: sizes[0] > 0 and 0 not in convolution.output_sizes(sizes))
     before = config.set(onednn=request.param == "onednn")
-    if config.onednn and onednn.onednn() is None:
+    if config.onednn and onednn.find_onednn() is None:
         config.set(**before)
         pytest.skip("oneDNN is not installed: " + onednn.ADVICE)
     yield request.param
@@ -156,7 +156,7 @@ def test_the_way_is_chosen_by_the_sizes_alone_and_never_onednn_for_nothing():
 
 
 def test_two_threads_may_use_one_handle_at_the_same_time(call):
-    if onednn.onednn() is None:
+    if onednn.find_onednn() is None:
         pytest.skip("oneDNN is not installed: " + onednn.ADVICE)
     sizes = CASES["same"]
     n, c, h, w, o, kh, kw, *_ = sizes

@@ -1,0 +1,71 @@
+"""Library kernels of the CPU: the one door to matrix products, convolutions and pooling.
+
+    kernel = library_kernel("matmul", dtype=float32, transpose_b=True, batched="a")
+    explain("conv2d", kind="forward", dtype=float32, bias=True)     ->  "oneDNN 3.2.0, or im2col with ... by the sizes"
+
+Nothing is loaded or compiled before it is asked for; equal facts give the same Kernel.
+"""
+from ...common.dtype import dtype as to_dtype, float32
+from ...common.events import emit
+from .blas import blas_facts, find_blas, has_gemm, matmul_kernel
+from .convolution import conv2d_kernel
+from .onednn import ADVICE, find_onednn, library_path
+from .pooling import pool2d_kernel
+
+MAKERS = {"matmul": matmul_kernel, "conv2d": conv2d_kernel, "pool2d": pool2d_kernel}
+
+
+def library_kernel(name, **facts):
+    """The Kernel for "matmul", "conv2d" or "pool2d" with the facts that its maker takes; None if there is none.
+
+    facts  : those of blas.matmul_kernel, convolution.conv2d_kernel, pooling.pool2d_kernel; they document the args
+    events : "library_kernel" (name, facts, kernel, why), or "library_kernel_missing" (name, facts, why)
+    raises : KeyError for an unknown name
+    """
+    kernel = MAKERS[name](**facts)
+    why = explain(name, **facts)
+    if kernel is None:
+        emit("library_kernel_missing", name=name, facts=facts, why=why)
+    else:
+        emit("library_kernel", name=name, facts=facts, kernel=kernel.name, why=why)
+    return kernel
+
+
+def explain(name, **facts):
+    """One line: which code answers for these facts, and why that."""
+    return REASONS[name](to_dtype(facts["dtype"]))
+
+
+def _product(dtype):
+    """Who multiplies matrices of `dtype`."""
+    if not has_gemm(dtype):
+        return f"no matrix product for {dtype.name}"
+    if dtype.name in ("float16", "bfloat16"):
+        return f"{_product(float32)}, on float32 copies rounded once"
+    if not dtype.is_float:
+        return "blocked loops, as no BLAS multiplies integers"
+    if find_blas() is None:
+        return "blocked loops, as no BLAS was found"
+    facts = blas_facts()
+    return f"{facts['name']} {facts['version']} ({facts['core']})"
+
+
+def _convolution(dtype):
+    columns = f"im2col with {_product(dtype)}"
+    if conv2d_kernel("forward", dtype) is None:
+        return f"no convolution for {dtype.name}: cast to float32"
+    if dtype is not float32:
+        return f"{columns}, as oneDNN is used for float32 alone"
+    library = find_onednn()
+    if library is not None:
+        return f"oneDNN {library.version()}, or {columns} where the sizes make that faster"
+    return f"{columns}, as oneDNN is " + ("switched off" if library_path() else f"not installed ({ADVICE})")
+
+
+def _pooling(dtype):
+    if dtype.is_float and has_gemm(dtype):
+        return "loops over planes"
+    return f"no pooling for {dtype.name}: cast to float32"
+
+
+REASONS = {"matmul": _product, "conv2d": _convolution, "pool2d": _pooling}

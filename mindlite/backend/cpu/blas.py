@@ -9,7 +9,6 @@ once.
 import ctypes
 import functools
 import glob
-import importlib.util
 import os
 import re
 import sys
@@ -20,8 +19,9 @@ import numpy as np
 
 from ...common.config import config
 from ...common.dtype import dtype as to_dtype, float32
+from ..address import files_in_package, loaded_libraries, symbol_address
 from ..kernel import Kernel
-from .native import I32, I64, PTR, VOID, Module, compute_type, host_features, symbol_address
+from .native import I32, I64, PTR, VOID, Module, compute_type, host_features
 
 BATCHED = ("none", "both", "a", "b")
 ROW_MAJOR, NO_TRANS, TRANS = 101, 111, 112              # the numbers of cblas.h
@@ -77,16 +77,12 @@ def find_blas():
 def _candidates():
     """Paths where a BLAS may lie, the most likely first."""
     home = os.path.dirname(np.__file__)
-    if os.path.exists("/proc/self/maps"):
-        with open("/proc/self/maps") as maps:
-            loaded = dict.fromkeys(re.findall(r"(/\S*(?:blas|mkl_rt)\S*)", maps.read()))
-        yield from sorted((p for p in loaded if ".so" in p), key=lambda p: not p.startswith(os.path.dirname(home)))
+    loaded = loaded_libraries(r"blas|mkl_rt")
+    yield from sorted(loaded, key=lambda path: not path.startswith(os.path.dirname(home)))
     yield from glob.glob(os.path.join(home + ".libs", "*openblas*"))
     yield from glob.glob(os.path.join(home, ".dylibs", "*openblas*"))
     for package in ("scipy_openblas64", "scipy_openblas32"):
-        spec = importlib.util.find_spec(package)
-        for place in (spec.submodule_search_locations or ()) if spec else ():
-            yield from glob.glob(os.path.join(place, "lib", "*openblas*"))
+        yield from files_in_package(package, "lib", "*openblas*")
     if sys.platform == "darwin":
         yield "/System/Library/Frameworks/Accelerate.framework/Accelerate"
 

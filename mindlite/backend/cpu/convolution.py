@@ -52,7 +52,7 @@ def conv2d_kernel(kind, dtype, bias=False):
     dtype = to_dtype(dtype)
     if dtype.kind not in "fiu" or dtype.name in ("float16", "bfloat16"):
         return None
-    return _conv2d_kernel(kind, dtype, bool(bias), onednn.onednn() if dtype is float32 else None)
+    return _conv2d_kernel(kind, dtype, bool(bias), onednn.find_onednn() if dtype is float32 else None)
 
 
 @functools.cache

@@ -15,7 +15,6 @@ type; `f.loop`, `f.when` and `f.otherwise` are structured control flow; `f.varia
 makes it a register). Addresses of library functions are symbols of the process, so the text holds no addresses.
 """
 import contextlib
-import ctypes
 import inspect
 import os
 import threading
@@ -402,12 +401,6 @@ class Machine:
 
     def __getitem__(self, name):
         return self.engine.get_function_address(name)
-
-
-def symbol_address(library, name):
-    """The address of `name` in a ctypes library as an int, or None if it has none."""
-    function = getattr(library, name, None)
-    return None if function is None else ctypes.cast(function, ctypes.c_void_p).value
 
 
 def processors():

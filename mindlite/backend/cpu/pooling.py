@@ -6,7 +6,7 @@ The inner loop so runs along the row and becomes vector code.
     avg: out[i, j] = their sum / how many taps there are
 
 Of equal maxima the first in row-major order gets the gradient, and a NaN wins over numbers, as in PyTorch; oneDNN's
-pooling promises neither, and through plain NCHW it is not faster, so that there is one implementation.
+pooling promises neither, so that there is one implementation.
 """
 import contextlib
 import functools
@@ -63,7 +63,7 @@ class Window:
 
 
 def write_row(f, s, i, tap):
-    """For every tap of output row i that falls inside: tap(j, place) for each j that it serves; x[place] is the element."""
+    """For every tap of output row i that falls inside: tap(j, place) for each j that it serves; it reads x[place]."""
     with f.loop(0, s.kh) as p:
         line = i * s.sh - s.top + p * s.dh
         with f.when((line >= 0) & (line < s.h)), f.loop(0, s.kw) as q:
@@ -182,7 +182,7 @@ def write_count(f, s, i, j, dtype):
 
 @contextlib.contextmanager
 def write_gradient(f, s, dtype, wide, address):
-    """Loop over planes: yields (plane, dx), zeroed, of type `wide`; sums of 16-bit floats are rounded once, at the end."""
+    """Loop over planes: yields (plane, dx), zeroed, of type `wide`; 16-bit floats are rounded once, at the end."""
     spare = write_buffer(f, s.picture * wide.itemsize) if wide is not dtype else None
     with f.loop(f.begin, f.end) as plane:
         target = f.array(dtype, address).at(plane * s.picture)

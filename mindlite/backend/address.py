@@ -1,0 +1,44 @@
+"""Where functions of other people's libraries lie: libraries that the process has loaded, or that packages brought.
+
+    library = ctypes.CDLL(next(loaded_libraries(r"openblas")));   symbol_address(library, "scipy_cblas_sgemm64_")
+"""
+import ctypes
+import glob
+import importlib.metadata
+import importlib.util
+import os
+import re
+
+
+def symbol_address(library, name):
+    """The address of the function `name` in a ctypes library as an int, or None if it has none."""
+    function = getattr(library, name, None)
+    return None if function is None else ctypes.cast(function, ctypes.c_void_p).value
+
+
+def loaded_libraries(pattern):
+    """Paths of this process's shared objects that match the regular expression; none where there is no /proc."""
+    if not os.path.exists("/proc/self/maps"):
+        return []
+    with open("/proc/self/maps") as maps:
+        paths = dict.fromkeys(line.split(None, 5)[5].strip() for line in maps if len(line.split(None, 5)) == 6)
+    return [path for path in paths if ".so" in path and re.search(pattern, path)]
+
+
+def files_in_package(package, *below):
+    """Paths inside an importable package that match the glob `below`, without importing it."""
+    spec = importlib.util.find_spec(package)
+    places = (spec.submodule_search_locations or ()) if spec else ()
+    return [path for place in places for path in sorted(glob.glob(os.path.join(place, *below)))]
+
+
+def files_of_distribution(names, distributions):
+    """Existing files called one of `names` that one of the installed distributions brought, links resolved."""
+    found = []
+    for distribution in distributions:
+        try:
+            files = importlib.metadata.files(distribution) or ()
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        found += [os.path.realpath(f.locate()) for f in files if f.name in names and os.path.exists(f.locate())]
+    return found

@@ -1,0 +1,112 @@
+"""What this machine offers to mindlite, and what would help: `mindlite doctor` prints it.
+
+    report() -> [("BLAS", "libscipy_openblas64_.so 0.3.30, core Zen, 2 threads", ""),
+                 ("oneDNN", "missing", "pip install onednn-cpu-gomp"), ...]
+"""
+import ctypes.util
+import importlib.metadata
+import importlib.util
+import os
+import pathlib
+import platform
+import sys
+import tempfile
+
+import numpy as np
+
+from ..common.config import config
+from .cpu.blas import blas_facts
+from .cpu.native import host_features, processors
+from .cpu.onednn import ADVICE, find_onednn, library_path
+
+MISSING = "missing"
+VECTORS = ("avx2", "fma", "f16c", "avx512f", "avx512bf16", "amx-tile", "neon", "sve")
+
+
+def report():
+    """A list of (name, state, advice), all texts; the advice is "" where nothing is to be done."""
+    return [python(), package("numpy"), package("llvmlite"), package("numba"), blas(), dnn(), cpu(), threads(), cache(),
+            cuda()]
+
+
+def python():
+    """Python's version; 3.10 to 3.13 are tested."""
+    tested = (3, 10) <= sys.version_info[:2] <= (3, 13)
+    return ("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}",
+            "" if tested else "mindlite is tested with Python 3.10 to 3.13")
+
+
+def package(name):
+    """The version of an installed package."""
+    try:
+        return (name, importlib.metadata.version(name), "")
+    except importlib.metadata.PackageNotFoundError:
+        return (name, MISSING, f"pip install {name}")
+
+
+def blas():
+    """The BLAS, the CPU that it takes this one for, and a warning if the environment told it so."""
+    facts = blas_facts()
+    if not facts:
+        return ("BLAS", MISSING, f"NumPy {np.__version__} brings none that can be called: pip install scipy-openblas64")
+    told = os.environ.get("OPENBLAS_CORETYPE")
+    advice = "" if not told else (f"OPENBLAS_CORETYPE={told} decides which code OpenBLAS runs, not your CPU; unset it "
+                                  "unless you know that it guesses wrong")
+    return ("BLAS", f"{facts['name']} {facts['version']}, core {facts['core']}, {facts['threads']} threads", advice)
+
+
+def dnn():
+    """oneDNN, or how to get it."""
+    if library_path() is None:
+        return ("oneDNN", MISSING, f"convolutions run as matrix products, up to 4 times slower: {ADVICE}")
+    if not config.onednn:
+        return ("oneDNN", "switched off", "config.set(onednn=True), or unset MINDLITE_ONEDNN")
+    library = find_onednn()
+    if library is None:
+        return ("oneDNN", f"{library_path()} does not load", f"reinstall it: {ADVICE}")
+    return ("oneDNN", f"{library.version()} ({library.path})", "")
+
+
+def cpu():
+    """The vector units that LLVM sees."""
+    features = host_features()
+    present = [name for name in VECTORS if features.get(name)]
+    return ("CPU", ", ".join(present) or "no vector unit that is known",
+            "" if present else "kernels will use scalar code")
+
+
+def threads():
+    """How many threads kernels use, and how many cores there are."""
+    cores, wanted = processors(), config.threads or processors()
+    return ("threads", f"{wanted} on {cores} cores",
+            f"more threads than cores slow kernels down: MINDLITE_THREADS={cores}" if wanted > cores else "")
+
+
+def cache():
+    """Where compiled kernels are kept, how large that is, and whether it can be written."""
+    if not config.cache_dir:
+        return ("cache", "off", "set MINDLITE_CACHE_DIR, or every process compiles anew")
+    place = pathlib.Path(config.cache_dir)
+    files = [p for p in place.rglob("*") if p.is_file()]
+    size = sum(p.stat().st_size for p in files)
+    parent = next(p for p in (place, *place.parents) if p.exists())
+    writable = parent.is_dir() and _writable(parent)
+    return ("cache", f"{place}, {len(files)} files, {size / 2**20:.1f} MiB",
+            "" if writable else f"{parent} cannot be written: set MINDLITE_CACHE_DIR")
+
+
+def _writable(directory):
+    """Try it: permissions alone do not tell of read-only file systems."""
+    try:
+        with tempfile.TemporaryFile(dir=directory):
+            return True
+    except OSError:
+        return False
+
+
+def cuda():
+    """Whether an NVIDIA driver is there."""
+    if ctypes.util.find_library("cuda") is None:
+        return ("CUDA", "no driver", "")
+    found = importlib.util.find_spec("numba_cuda") is not None
+    return ("CUDA", "a driver is installed", "" if found else "pip install 'mindlite[cuda]' to use it")
