@@ -12,7 +12,6 @@ import glob
 import os
 import re
 import sys
-import threading
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,7 +26,6 @@ BATCHED = ("none", "both", "a", "b")
 ROW_MAJOR, NO_TRANS, TRANS = 101, 111, 112              # the numbers of cblas.h
 OUT_OF_MEMORY = "matmul: out of memory for a working copy"
 _COLUMNS, _DEPTH = 512, 64                              # the panel of b in the loop: 64 x 512 floats are 128 KiB
-_making = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -121,11 +119,11 @@ def _matmul_kernel(dtype, transpose_a, transpose_b, batched, accumulate):
         return None
     name = f"matmul_{dtype.short}_{'t' if transpose_a else 'n'}{'t' if transpose_b else 'n'}_{batched}"
     module = Module(name + "_add" * accumulate)
-    with _making:
-        write_matmul(module, dtype, transpose_a, transpose_b, batched, accumulate)
-        module.written_by += [write_matmul]
-        machine = module.compile()
-    return Kernel(module.name, machine[module.name], source=module.source(), errors=(OUT_OF_MEMORY,), keep=machine)
+    write_matmul(module, dtype, transpose_a, transpose_b, batched, accumulate)
+    module.written_by.append(write_matmul)
+    machine = module.compile()
+    return Kernel(module.name, machine.address(module.name), source=module.source(), errors=(OUT_OF_MEMORY,),
+                  keep=machine)
 
 
 def has_gemm(dtype):

@@ -174,7 +174,7 @@ def write_columns(f, s, picture, columns, first, rows, scatter):
 
 
 def write_taps(f, s, source, piece, low, high, scatter):
-    """piece[j] = source[j SW] for j in [low, high), or the other way; stride 1 apart, so that it becomes vector code."""
+    """piece[j] = source[j SW] for j in [low, high), or the other way; stride 1 apart, as it becomes vector code."""
     with f.choose(s.sw.equals(1)) as (then, other):
         for branch, step in ((then, 1), (other, s.sw)):
             with branch, f.loop(low, high) as j:

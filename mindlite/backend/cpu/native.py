@@ -8,7 +8,7 @@ Numba would do, but costs 0.5 s of import and 0.1-0.3 s per kernel; the same loo
         x, out = f.array(float32, f.arg(0)), f.array(float32, f.arg(1))
         with f.loop(f.begin, f.end) as i:
             out[i] = -x[i]
-    address = module.compile()["negate"]
+    address = module.compile().address("negate")
 
 A `Value` is a number that the machine will know, with Python's operators; an `Array` is an address with an element
 type; `f.loop`, `f.when` and `f.otherwise` are structured control flow; `f.variable` is a mutable local (LLVM's mem2reg
@@ -17,28 +17,19 @@ makes it a register). Addresses of library functions are symbols of the process,
 import contextlib
 import inspect
 import os
-import threading
 
 import llvmlite.binding as llvm
 from llvmlite import ir
 
+from ..machine_code import compile_ir
+
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
 HALF, F32, F64, PTR, VOID = ir.HalfType(), ir.FloatType(), ir.DoubleType(), ir.PointerType(), ir.VoidType()
-_compiling = threading.Lock()
 
 
 def host_features():
     """The CPU's features that LLVM knows: {"avx2": True, ...}; empty where the host cannot tell."""
     return dict(llvm.get_host_cpu_features())
-
-
-def _target_machine():
-    """LLVM's target for this CPU. Each engine takes over one of its own."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    target = llvm.Target.from_triple(llvm.get_process_triple())
-    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), opt=3, jit=True, codemodel="jitdefault",
-                                        features=llvm.get_host_cpu_features().flatten())
 
 
 def compute_type(dtype):
@@ -379,28 +370,8 @@ class Module:
         return "\n\n".join(inspect.getsource(writer) for writer in self.written_by)
 
     def compile(self):
-        """Optimise and load; returns Machine, which maps names to addresses and must live as long as they are used."""
-        with _compiling:
-            machine = _target_machine()
-            parsed = llvm.parse_assembly(str(self.ir))
-            parsed.verify()
-            options = llvm.create_pipeline_tuning_options(speed_level=3)
-            options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = True
-            passes = llvm.create_pass_builder(machine, options)
-            passes.getModulePassManager().run(parsed, passes)
-            engine = llvm.create_mcjit_compiler(parsed, machine)
-            engine.finalize_object()
-        return Machine(engine, self)
-
-
-class Machine:
-    """Loaded machine code: machine[name] is an address, machine.assembly() its text."""
-
-    def __init__(self, engine, module):
-        self.engine, self.module = engine, module
-
-    def __getitem__(self, name):
-        return self.engine.get_function_address(name)
+        """The machine code, optimised, from the disk if it was made before: `address(name)`, valid while it lives."""
+        return compile_ir(str(self.ir), passes=3, level=3, keep=True, name=self.name)
 
 
 def processors():

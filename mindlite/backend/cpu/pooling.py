@@ -50,7 +50,8 @@ def _pool2d_kernel(kind, dtype):
     module.written_by += [writer, write_row, write_count]
     machine = module.compile()
     # A plane of some hundred pixels with four to nine taps each.
-    return Kernel(module.name, machine[module.name], source=module.source(), cost=1024, errors=ERRORS, keep=machine)
+    return Kernel(module.name, machine.address(module.name), source=module.source(), cost=1024, errors=ERRORS,
+                  keep=machine)
 
 
 class Window:
