@@ -37,3 +37,19 @@ def copy_graph(graph, name=None, emit=None):
         env[node] = made
     target.set_outputs([_read(env, output) for output in graph.outputs], make_tuple)
     return target
+
+
+def drop_dead_nodes(graph, keep=None):
+    """Remove, in place, the nodes of a typed graph that no output needs; nodes with an effect stay. Returns the graph.
+
+    keep: a function of a node that is true where it must stay, instead of "its primitive has the trait effect"
+    """
+    keep = keep or (lambda node: "effect" in node.fn.traits)
+    used = set(graph.outputs)
+    live = []
+    for node in reversed(graph.nodes):
+        if node in used or keep(node):
+            used.update(node.args)
+            live.append(node)
+    graph.nodes[:] = reversed(live)
+    return graph

@@ -1,0 +1,101 @@
+"""Which nodes a derivative has to look at: those that depend on the differentiated parameters through floats.
+
+    f(x, i):  a = x * 2;  b = cast(x, int32);  c = b + i        active for x: x, a
+
+The forward half of activity analysis (Hascoet, Naumann & Pascual 2005, "To be recorded" analysis in reverse-mode AD). The
+backward half, what reaches a seed, is left to the sweep itself: a node without a cotangent is passed over.
+"""
+from ..common.location import Origin
+from ..mindir.abstract import AbstractTape, AbstractTensor, AbstractTuple
+from ..mindir.builder import building, constant
+from ..mindir.control import call, cond, custom_vjp, make_tuple, tape_pop, tape_push, tuple_getitem, while_loop
+from ..mindir.graph import AnfNode
+from ..mindir.inline import copy_graph
+from ..mindir.primitive import expand_rule
+
+
+CONTROL = {call, cond, custom_vjp, make_tuple, tape_pop, tape_push, tuple_getitem, while_loop}
+
+
+def is_differentiable(abstract):
+    """True for tensors of floats or complex numbers, and for tapes, whose derivative is a tape of derivatives."""
+    if isinstance(abstract, AbstractTensor):
+        return abstract.dtype.is_differentiable
+    return isinstance(abstract, AbstractTape)
+
+
+def active_nodes(graph, wrt):
+    """{node: frozenset of the numbers of its active results} for what depends on the parameters numbered in `wrt`.
+
+    A node with one result has the set {0}; nodes that are not active are not in the dict.
+    """
+    active = {graph.parameters[i]: _ONE for i in wrt if is_differentiable(graph.parameters[i].abstract)}
+    for node in graph.nodes:
+        positions = frozenset(i for i, arg in enumerate(node.args) if arg in active)
+        if positions:
+            results = active_results(node, positions, active)
+            if results:
+                active[node] = results
+    return active
+
+
+def active_outputs(graph, wrt):
+    """The numbers of the outputs of `graph` that depend on the parameters numbered in `wrt`."""
+    active = active_nodes(graph, wrt)
+    return frozenset(i for i, node in enumerate(graph.outputs) if node in active)
+
+
+def active_results(node, positions, active=None):
+    """The numbers of the results of `node` that are active when its arguments at `positions` are."""
+    prim, attrs = node.fn, node.attrs
+    if prim is cond:
+        operands = frozenset(i - 1 for i in positions if i > 0)
+        return active_outputs(attrs["true"], operands) | active_outputs(attrs["false"], operands)
+    if prim is while_loop:
+        return active_state(node, positions)
+    if prim is tuple_getitem:
+        return _ONE if node.attrs["index"] in active[node.args[0]] else frozenset()
+    if prim is make_tuple:
+        return positions
+    if "stop_gradient" in prim.traits:
+        return frozenset()
+    elements = node.abstract.elements if isinstance(node.abstract, AbstractTuple) else (node.abstract,)
+    return frozenset(i for i, e in enumerate(elements) if is_differentiable(e))
+
+
+def active_state(node, positions):
+    """The numbers of the state variables of a while_loop that are active at some turn: a fixpoint over its body."""
+    n = len(node.args) - node.attrs["invariants"]
+    invariants = frozenset(i for i in positions if i >= n)
+    state = frozenset(i for i in positions if i < n)
+    while True:
+        grown = state | active_outputs(node.attrs["body"], state | invariants)
+        if grown == state:
+            return state
+        state = grown
+
+
+def expand_composites(graph, wrt, rules):
+    """`graph` with every active operator that has an expand rule and is in none of `rules` written in smaller operators."""
+    while True:
+        active = active_nodes(graph, wrt)
+        wanted = {node for node in graph.nodes if node in active and node.fn not in CONTROL and node.fn in expand_rule
+                  and not any(node.fn in table for table in rules)}
+        if not wanted:
+            return graph
+        graph = copy_graph(graph, emit=lambda target, node, args: _expand(target, node, args) if node in wanted else None)
+
+
+def _expand(target, node, args):
+    with building(target, Origin(node.origin.location, node, "expand")):
+        out = expand_rule[node.fn](*args, **node.attrs)
+    if isinstance(node.abstract, AbstractTuple):
+        return target.add(make_tuple, *map(_lift, out), origin=node.origin, abstract=node.abstract)
+    return _lift(out)
+
+
+def _lift(value):
+    return value if isinstance(value, AnfNode) else constant(value)
+
+
+_ONE = frozenset({0})

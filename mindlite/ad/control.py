@@ -1,0 +1,207 @@
+"""Reverse mode of control flow: what stands in the forward graph, and what in the reverse.
+
+    out = cond(p, x; t, f)           (tape, out) = cond(p, tape, x; ▶t, ▶f)
+                                     (tape, dx)  = cond(p, tape, x, dout; ◀t, ◀f)
+    s = while_loop(s, w; c, b)       (tape, n, s) = while_loop(tape, 0, s, w; c, (▶b, n + 1))
+                                     (tape, n, ds, dw) = while_loop(tape, n, ds, 0, w; n > 0, (◀b, n - 1, dw + ..))
+    out = call(x; g)                 (tape, out) = call(tape, x; ▶g)        (tape, dx) = call(tape, dout; ◀g)
+
+A branch reads its operands where they are, and a loop its invariants, so only what is made inside goes onto the tape.
+The derivative of a push is a pop from a tape of cotangents and the other way round, so the derivative of a derivative
+needs nothing new. A tape is used once, from tape_new to the last pop; that is why a tape that nothing differentiates any
+more still has a cotangent, the empty tape: what was popped last is pushed first.
+
+FORWARD[primitive](node, args, tape, part) -> (tape, [count], *results)       part: what REVERSE left in sweep.parts
+REVERSE[primitive](sweep, node)                                              adds to the cotangents of node's arguments
+"""
+import numpy as np
+
+from ..common import dtype as dt
+from ..mindir.abstract import AbstractTape, AbstractTensor, AbstractTuple
+from ..mindir.builder import building
+from ..mindir.control import call, cond, custom_vjp, make_tuple, tape_new, tape_pop, tape_push, tuple_getitem, while_loop
+from ..mindir.graph import FuncGraph
+from ..mindir.inline import inline
+from ..mindir.primitive import current_interpreter
+from .. import ops
+from .activity import is_differentiable
+
+TAPE, COUNT = AbstractTape(), AbstractTensor(dt.int64, ())
+
+
+def emit(prim, *args, abstract, **attrs):
+    """Append a control node with a given type (its graphs may be empty still); returns the nodes of its results."""
+    builder = current_interpreter()
+    node = builder.graph.add(prim, *map(builder.lift, args), origin=builder.origin, abstract=abstract, **attrs)
+    return tuple([builder.graph.add(tuple_getitem, node, index=i, origin=builder.origin, abstract=element)
+                  for i, element in enumerate(abstract.elements)])
+
+
+def seeds_of(sweep, node):
+    """The numbers of the results of `node` that have a cotangent, and the cotangents."""
+    found = {}
+    for i in sorted(sweep.active[node]):
+        dout = sweep.cotangent(node, i)
+        if dout is None and node.abstract.elements[i] == TAPE:
+            dout = tape_new()
+        if dout is not None:
+            found[i] = dout
+    return list(found), list(found.values())
+
+
+# ---------------------------------------------------------------- cond
+
+def forward_cond(node, args, tape, branches):
+    """(tape, out) = cond(p, tape, x; ▶t, ▶f)"""
+    pred, *operands = args
+    return emit(cond, pred, tape, *operands, true=branches[0].forward, false=branches[1].forward,
+                abstract=AbstractTuple((TAPE, *node.abstract.elements)))
+
+
+def reverse_cond(sweep, node):
+    """(tape, dx) = cond(p, tape, x, dout; ◀t, ◀f)"""
+    pred, *operands = node.args
+    seeds, douts = seeds_of(sweep, node)
+    if not seeds:
+        return
+    wrt = [i for i, x in enumerate(operands) if x in sweep.active]
+    branches = [sweep.below(node.attrs[side], wrt, seeds) for side in ("true", "false")]
+    given = sorted({i for branch in branches for i in branch.given()})
+    for branch in branches:
+        branch.finish_backward(given)
+        branch.finish_forward()
+    sweep.parts[node] = branches
+    sweep.tape, *gradients = emit(
+        cond, sweep.value(pred), sweep.tape_after(node), *[sweep.value(operands[i]) for i in given], *douts,
+        true=branches[0].backward, false=branches[1].backward,
+        abstract=AbstractTuple((TAPE, *[sweep.sizes.abstract(operands[i].abstract) for i in wrt])))
+    for i, gradient in zip(wrt, gradients):
+        sweep.add(operands[i], gradient)
+
+
+# ---------------------------------------------------------------- while_loop
+
+def forward_while(node, args, tape, body):
+    """(tape, n, s) = while_loop(tape, 0, s, w; c, (▶b, n + 1))"""
+    def turn(target, tape, count, *rest):
+        after, *state = inline(target, body.forward, [tape, *rest])
+        return [after, ops.add(count, 1), *state]
+
+    def test(target, tape, count, *rest):
+        return inline(target, node.attrs["cond"], rest)
+
+    kinds = [TAPE, COUNT, *[p.abstract for p in body.forward.parameters[1:]]]
+    names = ["tape", "count", *[p.name for p in body.forward.parameters[1:]]]
+    return emit(while_loop, tape, np.int64(0), *args, cond=_graph(node.attrs["cond"].name, names, kinds, test),
+                body=_graph(body.forward.name, names, kinds, turn), invariants=node.attrs["invariants"],
+                abstract=AbstractTuple((TAPE, COUNT, *node.abstract.elements)))
+
+
+def reverse_while(sweep, node):
+    """(tape, n, ds, dw) = while_loop(tape, n, ds, 0, w; n > 0, (◀b, n - 1, dw + ..))"""
+    n = len(node.args) - node.attrs["invariants"]
+    if not seeds_of(sweep, node)[0]:
+        return
+    state = sorted(sweep.active[node])
+    invariants = [i for i in range(n, len(node.args)) if node.args[i] in sweep.active]
+    body = sweep.below(node.attrs["body"], state + invariants, state)
+    given = [i for i in body.given() if i >= n]
+    body.finish_backward(given)
+    body.finish_forward()
+    sweep.parts[node] = body
+
+    def turn(target, tape, count, *rest):
+        dstate, sums, values = rest[:len(state)], rest[len(state):len(state + invariants)], rest[len(state + invariants):]
+        tape, *gradients = inline(target, body.backward, [tape, *values, *dstate])
+        return [tape, ops.sub(count, 1), *gradients[:len(state)],
+                *[ops.add(total, part) for total, part in zip(sums, gradients[len(state):])]]
+
+    def test(target, tape, count, *rest):
+        return [ops.greater(count, 0)]
+
+    values, dstate = body.backward.parameters[1:1 + len(given)], body.backward.parameters[1 + len(given):]
+    sums = [sweep.sizes.abstract(node.args[i].abstract) for i in invariants]
+    kinds = [TAPE, COUNT, *[d.abstract for d in dstate], *sums, *[v.abstract for v in values]]
+    names = ["tape", "count", *[d.name for d in dstate], *[f"sum{i}" for i in invariants], *[v.name for v in values]]
+    results = [sweep.sizes.abstract(node.args[i].abstract) for i in state] + sums
+    made = emit(while_loop, sweep.tape_after(node), sweep.value(node, "count"),
+                *[sweep.cotangent_or_zeros(node, i) for i in state], *[sweep.zeros(node.args[i].abstract) for i in invariants],
+                *[sweep.value(node.args[i]) for i in given], invariants=len(given),
+                cond=_graph(f"{body.backward.name}/more", names, kinds, test),
+                body=_graph(body.backward.name, names, kinds, turn), abstract=AbstractTuple((TAPE, COUNT, *results)))
+    sweep.tape = made[0]
+    for i, gradient in zip(state + invariants, made[2:]):
+        sweep.add(node.args[i], gradient)
+
+
+def _graph(name, names, kinds, write):
+    """A typed graph whose nodes and outputs write(graph, *parameters) gives."""
+    graph = FuncGraph(name)
+    for label, kind in zip(names, kinds):
+        graph.add_parameter(label, kind)
+    with building(graph, by="grad") as builder:
+        graph.set_outputs([builder.lift(out) for out in write(graph, *graph.parameters)], make_tuple)
+    return graph
+
+
+# ---------------------------------------------------------------- call
+
+def forward_call(node, args, tape, callee):
+    """(tape, out) = call(tape, x; ▶g)"""
+    return emit(call, tape, *args, graph=callee.forward, abstract=AbstractTuple((TAPE, *node.abstract.elements)))
+
+
+def reverse_call(sweep, node):
+    """(tape, dx) = call(tape, dout; ◀g)"""
+    seeds, douts = seeds_of(sweep, node)
+    if not seeds:
+        return
+    wrt = [i for i, x in enumerate(node.args) if x in sweep.active]
+    callee = sweep.called(node.attrs["graph"], wrt, seeds)
+    sweep.parts[node] = callee
+    sweep.tape, *gradients = emit(
+        call, sweep.tape_after(node), *douts, graph=callee.backward,
+        abstract=AbstractTuple((TAPE, *[sweep.sizes.abstract(node.args[i].abstract) for i in wrt])))
+    for i, gradient in zip(wrt, gradients):
+        sweep.add(node.args[i], gradient)
+
+
+# ---------------------------------------------------------------- gradients written by the user, tapes
+
+def reverse_custom(sweep, node):
+    """dx = bprop(x, out, dout); the forward node stays as it is."""
+    elements = node.abstract.elements
+    if not seeds_of(sweep, node)[0]:
+        return
+    douts = [sweep.cotangent_or_zeros(node, i) for i in range(len(elements))]
+    outs = [sweep.value(node, i) for i in range(len(elements))]
+    gradients = inline(sweep.back, node.attrs["bprop"], [*map(sweep.value, node.args), *outs, *douts], by="grad")
+    for x, gradient in zip(node.args, gradients):
+        if x in sweep.active:
+            sweep.add(x, gradient)
+
+
+def reverse_push(sweep, node):
+    """tape, *dvalues = tape_pop(dtape)"""
+    tape, *values = node.args
+    dtape = sweep.cotangent(node)
+    if dtape is None:
+        return
+    floats = [v for v in values if is_differentiable(v.abstract)]
+    below, *dvalues = tape_pop(dtape, abstracts=tuple(sweep.sizes.abstract(v.abstract) for v in floats))
+    sweep.add(tape, below)
+    for v, dv in zip(floats, dvalues):
+        sweep.add(v, dv)
+
+
+def reverse_pop(sweep, node):
+    """dtape = tape_push(dtape, *dvalues)"""
+    tape, *values = node.abstract.elements
+    dvalues = [sweep.cotangent_or_zeros(node, i) for i, v in enumerate(values, 1) if is_differentiable(v)]
+    below = sweep.cotangent(node, 0)
+    sweep.add(node.args[0], tape_push(tape_new() if below is None else below, *dvalues))
+
+
+FORWARD = {cond: forward_cond, while_loop: forward_while, call: forward_call}
+REVERSE = {cond: reverse_cond, while_loop: reverse_while, call: reverse_call, custom_vjp: reverse_custom,
+           tape_push: reverse_push, tape_pop: reverse_pop}

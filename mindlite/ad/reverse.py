@@ -1,0 +1,263 @@
+"""Reverse mode for one graph: a forward graph that saves what the reverse graph needs.
+
+    g(x, y):  a = tanh(x);  b = a * y;  return b
+
+    ▶g(tape, x, y):  a = tanh(x);  b = a * y;  tape = tape_push(tape, a, y);  return tape, b
+    ◀g(tape, db):    tape, a, y = tape_pop(tape);  da = db * y;  dy = db * a;  dx = da * (1 - a*a);  return tape, dx, dy
+
+This is the J transform (Pearlmutter & Siskind 2008, "Reverse-mode AD in a functional framework") with the closure of a
+backpropagator written as data: ▶g leaves the values on an explicit stack, in the manner of Tapenade's adjoint code
+(Hascoet & Pascual 2013, section 4.3), and ◀g is closed. For a graph that is not below control flow the two are one
+piece of straight-line code and nothing is pushed: `vjp.py` puts them together.
+
+The reverse is written first. Where a rule reads a value of the forward graph a *hole* stands for it; the holes that are
+left after dead code is dropped are what has to be saved, so a value of which only the shape matters is not kept.
+"""
+from ..common import dtype as dt
+from ..common.errors import GradientError, InternalError
+from ..common.dim import Dim
+from ..common.location import NOWHERE, Origin
+from ..mindir.abstract import AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
+from ..mindir.builder import building, constant
+from ..mindir.constraints import collecting
+from ..mindir.control import make_tuple, tape_new, tape_pop, tape_push, tuple_getitem
+from ..mindir.graph import CNode, FuncGraph, Parameter, ValueNode
+from ..mindir.inline import drop_dead_nodes, inline
+from ..mindir.primitive import bprop_rule
+from .. import ops
+from .activity import active_nodes, expand_composites, is_differentiable
+from .control import FORWARD, REVERSE
+from .symbols import Sizes
+from .zeros import zeros_like_abstract
+
+
+class Reverse:
+    """The two halves of the derivative of `graph`. Made by `vjp_graph` and, for graphs below control flow, by itself.
+
+    wrt      : numbers of the parameters whose cotangents are wanted
+    seeds    : numbers of the outputs that have a cotangent
+    calls    : {(graph, wrt, seeds): Reverse} of graphs that are called, so that recursion ties the knot
+    parent   : the Reverse of the graph in which this one stands (cond, while_loop); None for a called graph
+    top      : True for the graph of `vjp_graph`, whose values need no tape
+    forward  : ▶graph(tape, *parameters) -> (tape, *outputs); filled by `finish_forward`
+    backward : ◀graph(tape, *given, *douts) -> (tape, *gradients); filled by `finish_backward`
+    """
+
+    def __init__(self, graph, wrt, seeds, calls, parent=None, top=False):
+        self.wrt, self.seeds, self.calls, self.top = tuple(wrt), tuple(seeds), calls, top
+        self.forward, self.backward = FuncGraph(f"▶{graph.name}", graph.origin), FuncGraph(f"◀{graph.name}", graph.origin)
+        if not top and parent is None:
+            calls[graph, self.wrt, self.seeds] = self
+        self.graph = expand_composites(graph, self.wrt, (bprop_rule,))
+        self.active = active_nodes(self.graph, self.wrt)
+        self.sizes = Sizes(self.graph, None if parent is None else parent.sizes, top)
+        self.back = FuncGraph(self.backward.name, graph.origin)      # the reverse with holes
+        self.holes, self.cotangents, self.parts = {}, {}, {}
+        self.tape = self.start = Parameter(self.back, "tape", AbstractTape())
+        outputs = [self.graph.outputs[i] for i in self.seeds]
+        self.douts = [Parameter(self.back, f"d{i}", self.sizes.abstract(node.abstract))
+                      for i, node in zip(self.seeds, outputs)]
+        # What rules require of sizes follows from what the forward program required: nothing new is to be checked.
+        with building(self.back, graph.origin, by="grad") as self.builder, collecting():
+            for node, dout in zip(outputs, self.douts):
+                self.add(node, dout)
+            for node in reversed(self.graph.nodes):
+                if node in self.active:
+                    self.builder.origin = Origin(node.origin.location, node, "grad")
+                    self._reverse(node)
+            self.builder.origin = Origin(graph.origin.location, None, "grad")
+            gradients = [self.cotangent_or_zeros(self.graph.parameters[i]) for i in self.wrt]
+            self.back.set_outputs([self.tape, *gradients], make_tuple)
+        drop_dead_nodes(self.back)
+        used = set(self.back.outputs).union(*(node.args for node in self.back.nodes))
+        self.holes = {key: hole for key, hole in self.holes.items() if hole in used}
+
+    # ------------------------------------------------------------ what rules and control flow ask for
+
+    def value(self, node, part=None):
+        """The value of a forward node in the reverse graph. part: which result of it, or a name given by `FORWARD`."""
+        if isinstance(node, ValueNode):
+            return constant(self.sizes.dims(node.value)) if isinstance(node.value, Dim) else node
+        if part is None:
+            node, part = result_of(node)
+            if part is None and isinstance(node.abstract, AbstractTuple):
+                return tuple(self.value(node, i) for i in range(len(node.abstract.elements)))
+            if isinstance(node, ValueNode):
+                return self.value(node)
+        if (node, part) not in self.holes:
+            abstract = _PARTS[part] if isinstance(part, str) else \
+                node.abstract if part is None else node.abstract.elements[part]
+            self.holes[node, part] = Parameter(self.back, name_of(node, part), self.sizes.abstract(abstract), node.origin)
+        return self.holes[node, part]
+
+    def add(self, node, cotangent):
+        """Add to the cotangent of a forward node; nodes that are not active take none."""
+        if node not in self.active or cotangent is None:
+            return
+        key = result_of(node)
+        before = self.cotangents.get(key)
+        self.cotangents[key] = cotangent if before is None else ops.add(before, cotangent)
+
+    def cotangent(self, node, index=None):
+        """The cotangent of a forward node (or of its result `index`), None where nothing has flowed."""
+        return self.cotangents.get(result_of(node) if index is None else (node, index))
+
+    def zeros(self, abstract):
+        """The zero cotangent of a value of this (forward) abstract."""
+        return self.builder.lift(zeros_like_abstract(self.sizes.abstract(abstract)))
+
+    def cotangent_or_zeros(self, node, index=None):
+        """The cotangent, zeros where nothing has flowed."""
+        found = self.cotangent(node, index)
+        return found if found is not None else self.zeros(node.abstract if index is None else node.abstract.elements[index])
+
+    def below(self, graph, wrt, seeds):
+        """The Reverse of a graph that a control node of this one holds."""
+        return Reverse(graph, wrt, seeds, self.calls, parent=self)
+
+    def called(self, graph, wrt, seeds):
+        """The Reverse of a graph that is called, recursively perhaps: made once, its forward and backward still empty then."""
+        found = self.calls.get((graph, tuple(wrt), tuple(seeds)))
+        if found is None:
+            found = Reverse(graph, wrt, seeds, self.calls)
+            found.finish_backward(())
+            found.finish_forward()
+        return found
+
+    def tape_after(self, node):
+        """The tape as the forward part of control node `node` left it: threaded below control flow, one for each node at the top."""
+        return self.value(node, "tape") if self.top else self.tape
+
+    # ------------------------------------------------------------ the sweep
+
+    def _reverse(self, node):
+        if node.fn in (tuple_getitem, make_tuple):
+            return                                       # `result_of` looks through them
+        if node.fn in REVERSE:
+            REVERSE[node.fn](self, node)
+            return
+        several = isinstance(node.abstract, AbstractTuple)
+        douts = [self.cotangent(node, i) for i in range(len(node.abstract.elements))] if several else [self.cotangent(node)]
+        if all(d is None for d in douts):
+            return
+        if node.fn not in bprop_rule:
+            raise GradientError(f"{node.fn.name} has no gradient", location=node.origin.location)
+        if several:
+            douts = [self.zeros(e) if d is None and is_differentiable(e) else d for d, e in zip(douts, node.abstract.elements)]
+        gradients = bprop_rule[node.fn](*[self.value(a) for a in node.args], out=self.value(node),
+                                        dout=tuple(douts) if several else douts[0],
+                                        **{name: self.sizes.dims(v) for name, v in node.attrs.items()})
+        gradients = gradients if isinstance(gradients, (tuple, list)) else (gradients,)
+        if len(gradients) != len(node.args):
+            raise InternalError(f"the bprop rule of {node.fn.name} gives {len(gradients)} gradients for {len(node.args)} operands",
+                                location=node.origin.location)
+        for arg, gradient in zip(node.args, gradients):
+            if gradient is not None and arg in self.active:
+                self.add(arg, self._checked(node, arg, self.builder.lift(gradient)))
+
+    def _checked(self, node, arg, gradient):
+        seen, wanted = gradient.abstract, self.sizes.abstract(arg.abstract)
+        if not isinstance(seen, AbstractTensor) or seen.dtype is not wanted.dtype or seen.ndim != wanted.ndim or any(
+                isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(seen.shape, wanted.shape)):
+            raise InternalError(f"the bprop rule of {node.fn.name} gives {seen} for an operand {wanted}",
+                                location=node.origin.location)
+        return gradient
+
+    # ------------------------------------------------------------ putting the halves together
+
+    def emit_forward(self, target, env, tape):
+        """Append the forward nodes to `target`, env holding its parameters; returns the tape at the end.
+
+        At the top (tape None) control nodes get tapes of their own. env then gives every node and part.
+        """
+        for node in self.graph.nodes:
+            args = [a if isinstance(a, ValueNode) else env[a] for a in node.args]
+            if node in self.parts:
+                with building(target, NOWHERE) as builder:
+                    builder.origin = Origin(node.origin.location, node, "grad")
+                    made = FORWARD[node.fn](node, args, tape_new() if self.top else tape, self.parts[node])
+                n = len(made) - len(node.abstract.elements)
+                for part, extra in zip(("tape", "count"), made[:n]):
+                    env[node, part] = extra
+                env[node] = made[n:]
+                tape = tape if self.top else made[0]
+            elif node.fn is tuple_getitem and isinstance(args[0], tuple):
+                env[node] = args[0][node.attrs["index"]]
+            else:
+                env[node] = CNode(target, node.fn, args, node.attrs, node.abstract, node.origin)
+                target.nodes.append(env[node])
+        return tape
+
+    def fill(self, target, env):
+        """{hole: the node in `target` that it stands for}; env is what emit_forward left."""
+        def read(node, part):
+            if part is None or (node, part) in env:
+                return env[node if part is None else (node, part)]
+            found = env[node]
+            if isinstance(found, tuple):
+                return found[part]
+            env[node, part] = target.add(tuple_getitem, found, index=part, origin=found.origin,
+                                         abstract=found.abstract.elements[part])
+            return env[node, part]
+        return {hole: read(*key) for key, hole in self.holes.items()}
+
+    def given(self):
+        """The numbers of the parameters whose values the reverse reads."""
+        return [i for i, p in enumerate(self.graph.parameters) if (p, None) in self.holes]
+
+    def finish_backward(self, given):
+        """Fill `backward`; the values of the parameters numbered in `given` are handed to it, others come from the tape."""
+        target = self.backward
+        handed = [(self.graph.parameters[i], None) for i in given]
+        self.saved = [key for key in self.holes if key not in handed]
+        tape = target.add_parameter("tape", AbstractTape())
+        holes = [self.holes[key] if key in self.holes else
+                 Parameter(self.back, key[0].name, self.sizes.abstract(key[0].abstract)) for key in handed] + self.douts
+        made = [target.add_parameter(hole.name, self.sizes.opened(hole.abstract)) for hole in holes]
+        self.needs_sizes = list(self.sizes.fresh.items())
+        env = {}
+        with building(target, self.backward.origin, by="grad"), collecting():
+            if self.needs_sizes:
+                tape, *_ = tape_pop(tape, abstracts=tuple(AbstractScalar(int, own.dim) for _, own in self.needs_sizes))
+            if self.saved:
+                tape, *values = tape_pop(tape, abstracts=tuple(self.holes[key].abstract for key in self.saved))
+                env.update(zip((self.holes[key] for key in self.saved), values))
+            for hole, node in zip(holes, made):
+                env[hole] = node if node.abstract == hole.abstract else ops.reshape(node, shape=hole.shape)
+        env[self.start] = tape
+        self.back.parameters = list(env)
+        target.set_outputs(inline(target, self.back, list(env.values())), make_tuple)
+        drop_dead_nodes(target)
+
+    def finish_forward(self):
+        """Fill `forward`; to be called after finish_backward."""
+        target = self.forward
+        tape = target.add_parameter("tape", AbstractTape())
+        env = {p: target.add_parameter(p.name, p.abstract, p.origin) for p in self.graph.parameters}
+        tape = self.emit_forward(target, env, tape)
+        filled = self.fill(target, env)
+        with building(target, self.forward.origin, by="grad"):
+            if self.saved:
+                tape = tape_push(tape, *[filled[self.holes[key]] for key in self.saved])
+            if self.needs_sizes:
+                tape = tape_push(tape, *[symbol.dim for symbol, _ in self.needs_sizes])
+        target.set_outputs([tape, *[o if isinstance(o, ValueNode) else env[o] for o in self.graph.outputs]], make_tuple)
+
+
+_PARTS = {"tape": AbstractTape(), "count": AbstractTensor(dt.int64, ())}
+
+
+def result_of(node):
+    """(node, number of the result) behind tuple_getitem and make_tuple; the number is None for a node with one result."""
+    while isinstance(node, CNode) and node.fn is tuple_getitem:
+        source, index = node.args[0], node.attrs["index"]
+        if not (isinstance(source, CNode) and source.fn is make_tuple):
+            return source, index
+        node = source.args[index]
+    return node, None
+
+
+def name_of(node, part):
+    """A name to read for the hole of a value."""
+    name = node.name if isinstance(node, Parameter) else node.fn.name
+    return name if part is None else f"{name}_{part}"

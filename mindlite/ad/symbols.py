@@ -1,0 +1,69 @@
+"""Sizes in a reverse graph: a symbol that a loop's body or a recursive call defines has another value at each turn.
+
+    ▶body: .. x: f32[S] .. push x, push S            ◀body: pop S', pop x: f32[S'] ..
+
+The reverse graph therefore renames such a symbol, and pops its value before the values whose shapes use it.
+"""
+from ..common.dim import Dim, Symbol, substitute, symbols_of
+from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
+
+
+class Sizes:
+    """The renaming of one graph's own symbols. Symbols that it shares with its parents are renamed as there.
+
+    top: the graph's symbols are known everywhere below and keep their names.
+    """
+
+    def __init__(self, graph, parent, top):
+        self.parent, self.fresh = parent, {}
+        self.defined = frozenset() if top else frozenset(
+            s for node in graph.parameters + graph.nodes for s in symbols_of_abstract(node.abstract))
+
+    def rename(self, symbol):
+        """The symbol of the reverse graph that has the value of `symbol`."""
+        if self.parent is not None and self.parent.owns(symbol):
+            return self.parent.rename(symbol)
+        if symbol not in self.defined:
+            return symbol
+        if symbol not in self.fresh:
+            self.fresh[symbol] = Symbol(f"{symbol.name}'", *symbol.bounds())
+        return self.fresh[symbol]
+
+    def owns(self, symbol):
+        """True if this graph or one around it gives `symbol` its value."""
+        return symbol in self.defined or (self.parent is not None and self.parent.owns(symbol))
+
+    def dims(self, value):
+        """An attribute with the Dims in it renamed."""
+        if isinstance(value, Dim):
+            return substitute(value, {s: self.rename(s).dim for s in symbols_of(value)})
+        return tuple([self.dims(v) for v in value]) if type(value) is tuple else value
+
+    def abstract(self, abstract):
+        """An abstract with the Dims in it renamed."""
+        if isinstance(abstract, AbstractTensor):
+            return AbstractTensor(abstract.dtype, self.dims(abstract.shape))
+        if isinstance(abstract, AbstractScalar):
+            return AbstractScalar(abstract.type, self.dims(abstract.dim))
+        if isinstance(abstract, AbstractTuple):
+            return AbstractTuple(tuple(map(self.abstract, abstract.elements)))
+        return abstract
+
+    def opened(self, abstract):
+        """A (renamed) abstract whose sizes that use own symbols are new symbols: a parameter, before anything is popped."""
+        if not isinstance(abstract, AbstractTensor):
+            return abstract
+        own = set(self.fresh.values())
+        return AbstractTensor(abstract.dtype, tuple(
+            Symbol(lo=0).dim if isinstance(s, Dim) and symbols_of(s) & own else s for s in abstract.shape))
+
+
+def symbols_of_abstract(abstract):
+    """The Symbols in the sizes of an abstract."""
+    if isinstance(abstract, AbstractTensor):
+        return set().union(*map(symbols_of, abstract.shape))
+    if isinstance(abstract, AbstractScalar):
+        return symbols_of(abstract.dim) if isinstance(abstract.dim, Dim) else set()
+    if isinstance(abstract, AbstractTuple):
+        return set().union(*map(symbols_of_abstract, abstract.elements))
+    return set()
