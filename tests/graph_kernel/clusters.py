@@ -6,13 +6,13 @@ import operator
 import numpy as np
 
 from mindlite.common import dtype as dt
-from mindlite.common.dim import Dim, evaluate
+from mindlite.common.dim import evaluate
 from mindlite.common.location import Location, Origin
 from mindlite.graph_kernel import lowering
 from mindlite.graph_kernel.python_source import run_source
 from mindlite.mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
 from mindlite.mindir.control import make_tuple, tuple_getitem
-from mindlite.mindir.graph import CNode, FuncGraph, Parameter, ValueNode
+from mindlite.mindir.graph import FuncGraph, ValueNode
 from mindlite.mindir.primitive import eval_rule, infer_rule, kernel_rule, primitive
 from mindlite.mindir.scalar import call, cast, elementwise_rule, logical_not, maximum, minimum, reduce, where
 
@@ -250,6 +250,7 @@ class Writer:
 
     def __call__(self, prim, *args, line=None, **attrs):
         args = [a if hasattr(a, "abstract") else constant(a) for a in args]
+        attrs = {**prim.attrs, **attrs}
         abstract = infer_rule[prim](*(a.abstract for a in args), **attrs)
         origin = Origin(Location(__file__, line)) if line else Origin()
         return self.made.add(prim, *args, abstract=abstract, origin=origin, **attrs)
@@ -372,6 +373,3 @@ def layer_norm_graph(*shape, dtype="float32"):
     rstd = w(rsqrt_eps, var)
     y = w(add, w(mul, w(mul, centred, rstd), w.gamma), w.beta)
     return w.graph(y, mean, rstd)
-
-
-__all__ = [name for name in globals() if not name.startswith("_") and name not in ("CNode", "Parameter", "Dim")]

@@ -1,0 +1,299 @@
+"""Clusters as machine code, as text, and in NumPy agree; axes collapse; what is no single kernel is refused."""
+import ast
+import os
+import sys
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))
+import clusters as c                                                                                    # noqa: E402
+from clusters import Writer, check, tensor                                                              # noqa: E402
+
+from mindlite.common import dtype as dt                                                                 # noqa: E402
+from mindlite.common.dim import Symbol                                                                  # noqa: E402
+from mindlite.graph_kernel import CannotFuse, fusable, lowering                                         # noqa: E402
+from mindlite.graph_kernel.loopnest import build                                                        # noqa: E402
+from mindlite.graph_kernel.lower_llvm import emit                                                       # noqa: E402
+from mindlite.graph_kernel.machine_code import assembly                                                 # noqa: E402
+from mindlite.graph_kernel.schedule import Fold, Lanes, Loop, schedule                                  # noqa: E402
+from mindlite.mindir.abstract import AbstractScalar                                                     # noqa: E402
+
+SHAPES = [(), (1,), (7,), (0,), (3, 5), (1, 5), (5, 1), (2, 3, 4), (0, 3), (3, 0), (2, 1, 3), (4, 33)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_chain_of_elementwise_operators_is_one_loop(shape):
+    w = Writer(x=tensor("float32", *shape), y=tensor("float32", *shape))
+    lowered = check(w.graph(w(c.mul, w(c.tanh, w(c.add, w.x, w.y)), 2.0)))
+    loops = [s for s in lowered.nest.body if isinstance(s, Loop)]
+    assert len(loops) == (any(s != 1 for s in shape)) and not any(isinstance(s, Loop) for x in loops for s in x.body)
+
+
+@pytest.mark.parametrize("a, b", [((4, 5), (5,)), ((4, 5), (1, 5)), ((4, 5), (4, 1)), ((4, 5), (1, 1)), ((4, 5), ()),
+                                  ((2, 3, 4), (3, 1)), ((2, 3, 4), (2, 1, 4)), ((1, 4), (3, 1)), ((0, 4), (1, 4))])
+def test_broadcast_operands_read_index_zero(a, b):
+    w = Writer(x=tensor("float32", *a), y=tensor("float32", *b))
+    check(w.graph(w(c.sub, w.x, w.y), w(c.mul, w.y, w.x)))
+
+
+@pytest.mark.parametrize("axis", [(0,), (1,), (2,), (0, 1), (1, 2), (0, 2), (0, 1, 2)])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_sums_over_leading_middle_and_trailing_axes(axis, keepdims):
+    for shape in [(3, 4, 5), (30, 2, 300), (1, 20, 1), (2, 0, 3), (0, 2, 2)]:
+        w = Writer(x=tensor("float32", *shape))
+        check(w.graph(w(c.reduce_sum, w(c.square, w.x), axis=axis, keepdims=keepdims)), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["reduce_max", "reduce_min", "reduce_prod", "argmax", "argmin"])
+@pytest.mark.parametrize("axis", [(0,), (1,), (0, 1)])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "uint8", "float64"])
+def test_other_reductions(name, axis, dtype):
+    w = Writer(x=tensor(dtype, 6, 20))
+    x = c.sample(tensor(dtype, 6, 20), np.random.default_rng(1))
+    x[3, 4] = x[1, 7] = 3 if dtype == "uint8" else -5
+    check(w.graph(w(getattr(c, name), w.x, axis=axis)), [x], rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["reduce_max", "reduce_min", "argmax", "argmin", "reduce_sum"])
+def test_a_nan_wins_every_reduction_and_argmax_gives_the_first(name):
+    x = np.random.default_rng(0).standard_normal((3, 70)).astype(np.float32)
+    x[1, 40] = x[1, 50] = np.nan
+    x[2, :] = -np.inf
+    for axis in [(1,), (0,)]:
+        w = Writer(x=tensor("float32", 3, 70))
+        check(w.graph(w(getattr(c, name), w.x, axis=axis)), [x])
+
+
+@pytest.mark.parametrize("name", ["reduce_any", "reduce_all"])
+def test_any_and_all(name):
+    for axis in [(0,), (1,), (0, 1)]:
+        w = Writer(x=tensor("float32", 4, 9), y=tensor("float32", 4, 9))
+        check(w.graph(w(getattr(c, name), w(c.less, w.x, w.y), axis=axis)))
+
+
+def test_a_long_float32_sum_is_as_accurate_as_pairwise_summation():
+    n = 1_000_003
+    w = Writer(x=tensor("float32", n))
+    graph = w.graph(w(c.reduce_sum, w.x, axis=(0,)))
+    x = np.random.default_rng(0).random(n).astype(np.float32)
+    out, = c.execute(lowering(graph), [x])
+    exact = x.astype(np.float64).sum()
+    assert abs(out - exact) <= 2e-6 * exact and abs(np.add.reduce(x) - exact) <= 2e-6 * exact
+
+
+def test_softmax_is_one_kernel_row_by_row():
+    for shape in [(5, 40), (2, 3, 17), (4, 1), (0, 3), (33,)]:
+        check(c.softmax_graph(*shape))
+    nest = lowering(c.softmax_graph(5, 40)).nest
+    row, = nest.body
+    assert [type(s) for s in row.body].count(Fold) == 2 and row.parallel
+
+
+def test_layer_norm_with_three_results_is_one_kernel():
+    for shape in [(6, 40), (3, 2, 11)]:
+        check(c.layer_norm_graph(*shape), rtol=1e-5)
+
+
+def test_a_column_sum_runs_over_lanes():
+    w = Writer(x=tensor("float32", 50, 700))
+    lowered = check(w.graph(w(c.reduce_sum, w.x, axis=(0,))), rtol=1e-5)
+    loop, = lowered.nest.body
+    assert loop.tiled and isinstance(loop.body[-1], Lanes)
+
+
+def test_column_statistics_stitch_over_lanes():
+    w = Writer(x=tensor("float32", 40, 300))
+    mean = w(c.divide_by_size, w.x, w(c.reduce_sum, w.x, axis=(0,), keepdims=True), axis=(0,))
+    var = w(c.reduce_sum, w(c.square, w(c.sub, w.x, mean)), axis=(0,), keepdims=True)
+    check(w.graph(mean, var), rtol=1e-5)
+
+
+@pytest.mark.parametrize("perm", [(1, 0, 2), (2, 1, 0), (0, 2, 1), (0, 1, 2)])
+def test_transposes_fuse_with_their_neighbours(perm):
+    w = Writer(x=tensor("float32", 3, 4, 5))
+    check(w.graph(w(c.tanh, w(c.transpose, w(c.neg, w.x), perm=perm))))
+
+
+def test_slices_pads_and_gathers():
+    w = Writer(x=tensor("float32", 3, 20))
+    check(w.graph(w(c.neg, w(c.cut, w.x, start=2, step=3, size=5))))
+    w = Writer(x=tensor("float32", 3, 20))
+    check(w.graph(w(c.tanh, w(c.pad, w(c.square, w.x), before=4, after=2))))
+    w = Writer(x=tensor("float32", 6, 5), i=tensor("int32", 2, 3))
+    x, i = np.random.default_rng(0).standard_normal((6, 5)).astype(np.float32), np.array([[0, 5, 2], [3, 3, 1]], np.int32)
+    check(w.graph(w(c.tanh, w(c.gather, w.x, w.i))), [x, i])
+
+
+def test_a_pad_never_reads_outside_its_operand():
+    """An operand of no elements, far from any mapped page: only the guard keeps the loads from happening."""
+    w = Writer(x=tensor("float32", 2, 0))
+    check(w.graph(w(c.pad, w.x, before=40, after=60)))
+
+
+def test_a_reshape_between_elementwise_operators_collapses():
+    w = Writer(x=tensor("float32", 4, 6))
+    lowered = check(w.graph(w(c.tanh, w(c.reshape, w(c.neg, w.x), shape=(2, 3, 4)))))
+    loop, = lowered.nest.body
+    assert not any(isinstance(s, Loop) for s in loop.body) and "%" not in lowered.kernel.source
+    w = Writer(x=tensor("float32", 4, 6), b=tensor("float32", 6))
+    check(w.graph(w(c.tanh, w(c.reshape, w(c.add, w.x, w.b), shape=(8, 3)))))
+
+
+def test_an_operator_with_two_results():
+    w = Writer(x=tensor("float32", 5, 30))
+    m = w(c.moments, w.x)
+    check(w.graph(w.item(m, 0), w(c.neg, w.item(m, 1))), rtol=1e-5)
+
+
+def test_dynamic_sizes_are_arguments():
+    ns, ms = Symbol("N"), Symbol("M")
+    n, m = ns.dim, ms.dim
+    w = Writer(x=tensor("float32", n, m), y=tensor("float32", m))
+    graph = w.graph(w(c.tanh, w(c.mul, w.x, w.y)))
+    for sizes in [(3, 5), (1, 1), (0, 4), (4, 0), (17, 100)]:
+        lowered = check(graph, env={ns: sizes[0], ms: sizes[1]})
+    assert lowered.sizes == (m, n) or lowered.sizes == (n, m)
+    graph = c.softmax_graph(n, m)
+    for sizes in [(3, 5), (1, 1), (0, 4), (17, 100)]:
+        check(graph, env={ns: sizes[0], ms: sizes[1]})
+
+
+def test_equal_kernels_of_different_static_shapes_are_one():
+    texts = {emit(schedule(build(c.softmax_graph(*shape)))) for shape in [(30, 40), (50, 60), (99, 17)]}
+    assert len(texts) == 1
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_precision_computes_in_float32_and_rounds_at_each_operator(dtype):
+    w = Writer(x=tensor(dtype, 3, 50), y=tensor(dtype, 50))
+    graph = w.graph(w(c.mul, w(c.add, w.x, w.y), w.y), w(c.neg, w.x))
+    rng = np.random.default_rng(0)
+    inputs = [c.sample(p.abstract, rng) for p in graph.parameters]
+    want = c.evaluate_graph(graph, inputs)
+    for out, expected in zip(c.execute(lowering(graph), inputs), want):
+        np.testing.assert_array_equal(out.view(np.uint16), expected.view(np.uint16))
+    check(c.softmax_graph(4, 30, dtype=dtype))
+    w = Writer(x=tensor(dtype, 5000))
+    check(w.graph(w(c.reduce_sum, w.x, axis=(0,))), text=False)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_casts_to_half_precision_round_once_to_even(dtype):
+    rng = np.random.default_rng(0)
+    half = dt.dtype(dtype)
+    grid = (rng.standard_normal(2000) * 10.0 ** rng.integers(-9, 6, 2000)).astype(half.numpy).astype(np.float64)
+    spread = np.spacing(np.abs(grid).astype(np.float32)).astype(np.float64)
+    near = np.concatenate([grid, grid * (1 + 2.0 ** -11), grid * (1 + 2.0 ** -9), grid + spread * 1e-9,
+                           [0.0, -0.0, np.inf, -np.inf, np.nan, 65504.0, 65519.999, 65520.0, 1e-8, 2.0 ** -25]])
+    for source in ("float64", "float32"):
+        x = near.astype(source)
+        w = Writer(x=tensor(source, len(x)))
+        graph = w.graph(w(c.cast_to, w.x, dtype=half))
+        out, = c.execute(lowering(graph), [x])
+        with np.errstate(over="ignore"):
+            if dtype == "float16":
+                want = x.astype(np.float16)
+            else:                                               # ml_dtypes rounds a double twice
+                want = _bfloat16(x)
+        same = (out.view(np.uint16) == want.view(np.uint16)) | (np.isnan(x) & np.isnan(out.astype(np.float32)))
+        assert same.all(), (x[~same], out[~same], want[~same])
+
+
+def _bfloat16(x):
+    """The nearest bfloat16, ties to even, by comparing the two neighbours in double."""
+    low = x.astype(np.float32).view(np.uint32) & np.uint32(0xffff0000)
+    low = np.where(np.abs(low.view(np.float32).astype(np.float64)) > np.abs(x), low - np.uint32(0x10000), low)
+    high = low + np.uint32(0x10000)
+    a, b = (v.astype(np.uint32).view(np.float32).astype(np.float64) for v in (low, high))
+    with np.errstate(invalid="ignore"):
+        up = (np.abs(b - x) < np.abs(x - a)) | ((np.abs(b - x) == np.abs(x - a)) & ((low >> 16) & 1 == 1))
+    finite = np.isfinite(x)
+    bits = np.where(finite, np.where(up & (x != a), high, low), x.astype(np.float32).view(np.uint32))
+    return (bits >> 16).astype(np.uint16).view(dt.bfloat16.numpy)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "uint32", "int64", "uint64"])
+def test_integers_wrap_and_divide_as_in_numpy(dtype):
+    info = np.iinfo(dtype)
+    edge = np.array([info.min, info.min + 1, 0, 1, 2, 3, 7, info.max - 1, info.max, 100], dtype)
+    if info.min < 0:
+        edge = np.append(edge, np.array([-1, -2, -7, -100], dtype))
+    a, b = (v.ravel() for v in np.meshgrid(edge, edge))
+    for prim in (c.add, c.sub, c.mul, c.floordiv, c.mod, c.maxi, c.mini):
+        w = Writer(x=tensor(dtype, len(a)), y=tensor(dtype, len(a)))
+        check(w.graph(w(prim, w.x, w.y)), [a, b], text=False)
+    w = Writer(x=tensor(dtype, len(a)))
+    check(w.graph(w(c.neg, w.x)), [a])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_floor_division_and_remainder_of_floats_are_numpys(dtype):
+    edge = np.array([0.0, -0.0, 1.0, -1.0, 0.3, -0.3, 7.5, -7.5, 1e-30, 1e30, np.inf, -np.inf, np.nan, 3.0], dtype)
+    a, b = (v.ravel() for v in np.meshgrid(edge, edge))
+    for prim in (c.floordiv, c.mod):
+        w = Writer(x=tensor(dtype, len(a)), y=tensor(dtype, len(a)))
+        graph = w.graph(w(prim, w.x, w.y))
+        out, = c.execute(lowering(graph), [a, b])
+        want, = c.evaluate_graph(graph, [a, b])
+        np.testing.assert_array_equal(out, want)
+        np.testing.assert_array_equal(np.signbit(out)[out == 0], np.signbit(want)[out == 0])
+
+
+@pytest.mark.parametrize("have", ["bool", "int8", "uint8", "int32", "int64", "uint64", "float16", "float32", "float64"])
+@pytest.mark.parametrize("want", ["bool", "int8", "uint16", "int32", "int64", "float16", "bfloat16", "float32", "float64"])
+def test_casts_are_astype(have, want):
+    x = c.sample(tensor(have, 40), np.random.default_rng(0))
+    w = Writer(x=tensor(have, 40))
+    check(w.graph(w(c.cast_to, w.x, dtype=dt.dtype(want))), [x], text=have != "bool")
+
+
+def test_comparisons_selections_and_bools():
+    w = Writer(x=tensor("float32", 30), y=tensor("float32", 30))
+    mask = w(c.invert, w(c.less, w.x, w.y))
+    check(w.graph(w(c.select, mask, w.x, w.y), mask))
+
+
+def test_scalars_are_arguments():
+    w = Writer(x=tensor("float32", 30), s=AbstractScalar(float))
+    check(w.graph(w(c.scale, w.x, w.s)), [np.arange(30, dtype=np.float32), 0.25])
+    w = Writer(x=tensor("int32", 30), s=AbstractScalar(int))
+    check(w.graph(w(c.scale, w.x, w.s)), [np.arange(30, dtype=np.int32), -3])
+
+
+def test_the_source_names_the_users_line_and_is_python():
+    w = Writer("my fused", x=tensor("float32", 3, 4))
+    here = sys._getframe().f_lineno
+    graph = w.graph(w(c.tanh, w(c.neg, w.x, line=here), line=here + 1))
+    source = lowering(graph).kernel.source
+    assert f"clusters.py:{here}" in source and f"clusters.py:{here + 1}" in source
+    ast.parse(source)
+
+
+def test_what_would_be_computed_again_is_refused():
+    w = Writer(x=tensor("float32", 300, 400))
+    column = w(c.reduce_sum, w.x, axis=(0,), keepdims=True)
+    assert "again" in fusable(w.graph(w(c.sub, w.x, column)))
+    w = Writer(x=tensor("float32", 300, 400))
+    everything = w(c.reduce_sum, w.x, axis=(0, 1), keepdims=True)
+    assert "again" in fusable(w.graph(w(c.sub, w.x, everything)))
+    w = Writer(x=tensor("float32", 30, 40))
+    everything = w(c.reduce_sum, w.x, axis=(0, 1), keepdims=True)
+    check(w.graph(w(c.sub, w.x, everything)), rtol=1e-5, atol=1e-4)      # small enough to run in one piece
+
+
+def test_results_without_a_common_outer_axis_are_refused():
+    w = Writer(x=tensor("float32", 3, 4), y=tensor("float32", 5))
+    with pytest.raises(CannotFuse, match="outer axis"):
+        lowering(w.graph(w(c.neg, w.x), w(c.neg, w.y)))
+    w = Writer(x=tensor("complex64", 3))
+    with pytest.raises(CannotFuse, match="complex"):
+        lowering(w.graph(w(c.neg, w.x)))
+
+
+def test_kernels_are_vectorised():
+    w = Writer(x=tensor("float32", 500, 4), y=tensor("float32", 500, 4))
+    code = assembly(emit(schedule(build(w.graph(w(c.tanh, w(c.exp, w(c.mul, w.x, w.y))))))))
+    assert any(line.split()[0] in ("vmulps", "mulps", "fmul") and ("mm" in line or ".4s" in line)
+               for line in code.splitlines() if line.split())
+    assert "callq" not in code and "exp" not in code
