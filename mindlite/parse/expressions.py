@@ -6,7 +6,7 @@ branch; the value where the branches meet is a variable that no program can name
 import gast
 
 from ..mindir import syntax
-from .scope import Variable, consumed_generator
+from .scope import Variable
 
 EXPRESSIONS = {}
 
@@ -138,18 +138,14 @@ def walrus(p, node):
     return value
 
 
-@expression(gast.Call)
 def call(p, node):
-    """f(a, *b, c=d, **e); super() is given its two arguments; sum(x for ..) takes a list"""
+    """f(a, *b, c=d, **e); super() is given its two arguments"""
     fn = p.evaluate(node.func)
     args, layout = [], []
-    if consumed_generator(node) is not None:
-        args, layout = [EXPRESSIONS[gast.ListComp](p, node.args[0])], [""]
-    else:
-        for argument in node.args:
-            starred = isinstance(argument, gast.Starred)
-            args.append(p.evaluate(argument.value if starred else argument))
-            layout.append("*" if starred else "")
+    for argument in node.args:
+        starred = isinstance(argument, gast.Starred)
+        args.append(p.evaluate(argument.value if starred else argument))
+        layout.append("*" if starred else "")
     for keyword in node.keywords:
         args.append(p.evaluate(keyword.value))
         layout.append("**" if keyword.arg is None else keyword.arg)

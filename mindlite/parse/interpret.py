@@ -9,7 +9,6 @@ import gast
 
 from ..mindir import syntax
 from ..mindir.syntax import Undefined
-from .expressions import expression
 from .loops import break_, continue_
 from .segment import compile_segment
 from .targets import item
@@ -46,8 +45,7 @@ def interpret_statement(p, node):
         p.block = stay
 
 
-@expression(gast.GeneratorExp)
-def generator(p, node):
+def interpret_generator(p, node):
     """A lazy generator is an iterator that Python makes; its first iterable is evaluated here and now."""
     return _interpret(p, node, node, p.names.uses(node)[0], writes=None, reason="generators run in Python")
 

@@ -1,4 +1,4 @@
-"""Loops: tail calls of a header graph; comprehensions are loops that fill a fresh list, set or dict.
+"""Loops: tail calls of a header graph.
 
     while c: body                 jump f/while          f/while(phis): switch(c, true=f/while.body, false=f/while.after)
                                                         f/while.body: ... jump f/while
@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 import gast
 
 from ..mindir import syntax
-from .expressions import expression
 from .scope import Variable
 from .targets import store
 
@@ -41,7 +40,7 @@ def while_loop(p, node):
         body, after = p.new_block("while.body", [header], node), None
         p.jump(body, node)
     else:
-        body, after = _test(p, "while", p.evaluate(node.test), loop, node, node.body, node.orelse)
+        body, after = _test(p, "while", p.evaluate(node.test), loop, node, node.orelse or _breaks(node.body))
     _run(p, "while", loop, body, after, node, lambda: p.execute(node.body), node.orelse)
 
 
@@ -53,8 +52,8 @@ def for_loop(p, node):
     iterate(p, p.evaluate(node.iter), node, body, node.body, node.orelse)
 
 
-def iterate(p, iterable, node, body, statements=(), orelse=()):
-    """A `for` over the node `iterable`; body(item) writes one round; `statements` is what may break out."""
+def iterate(p, iterable, node, body, statements=(), orelse=(), breaks=False):
+    """A `for` over the node `iterable`; body(item) writes one round; breaks out as `statements` do, or if `breaks`."""
     iterator = p.add(syntax.get_iter, iterable, node=node)
     index = Variable("index", "local")
     p.ssa.write(p.block, index, p.constant(0, node))
@@ -65,7 +64,7 @@ def iterate(p, iterable, node, body, statements=(), orelse=()):
         p.ssa.write(p.block, index, p.add(syntax.iter_step, current, node=node))
     loop = Loop(header, step)
     more = p.add(syntax.iter_more, iterator, current, node=node)
-    first, after = _test(p, "for", more, loop, node, statements, orelse)
+    first, after = _test(p, "for", more, loop, node, breaks or orelse or _breaks(statements))
 
     def round_():
         body(p.add(syntax.iter_item, iterator, current, node=node))
@@ -79,11 +78,10 @@ def _enter(p, kind, node):
     return header
 
 
-def _test(p, kind, condition, loop, node, statements, orelse):
+def _test(p, kind, condition, loop, node, has_else):
     """The switch of a loop: (body block, block of the normal end)."""
-    direct = not orelse and not _breaks(statements)
-    body, after, _ = p.switch(condition, f"{kind}.body", f"{kind}.after" if direct else f"{kind}.else", node)
-    if direct:
+    body, after, _ = p.switch(condition, f"{kind}.body", f"{kind}.else" if has_else else f"{kind}.after", node)
+    if not has_else:
         loop.header.exit = after
     return body, after
 
@@ -130,53 +128,3 @@ def break_(p, node):
 def continue_(p, node):
     """The next round."""
     p.loops[-1].again(p, node)
-
-
-@expression(gast.ListComp)
-def list_comprehension(p, node):
-    """[elt for target in iter if test]"""
-    return _comprehension(p, node, syntax.make_list, lambda made: p.add(
-        syntax.list_append, made, p.evaluate(node.elt), node=node))
-
-
-@expression(gast.SetComp)
-def set_comprehension(p, node):
-    """{elt for target in iter if test}"""
-    return _comprehension(p, node, syntax.make_set, lambda made: p.add(
-        syntax.set_add, made, p.evaluate(node.elt), node=node))
-
-
-@expression(gast.DictComp)
-def dict_comprehension(p, node):
-    """{key: value for target in iter if test}"""
-    return _comprehension(p, node, syntax.make_dict, lambda made: p.add(
-        syntax.store_item, made, p.evaluate(node.key), p.evaluate(node.value), node=node))
-
-
-def _comprehension(p, node, primitive, add_one):
-    first = p.evaluate(node.generators[0].iter)              # in the scope around
-    made = p.add(primitive, node=node, **({} if primitive is syntax.make_dict else {"stars": ()}))
-    outer, p.scope = p.scope, p.names.scopes[node]
-    p.make_cells(p.scope, node)
-
-    def generators(number, iterable):
-        if number == len(node.generators):
-            add_one(made)
-            return
-        generator = node.generators[number]
-        if generator.is_async:
-            raise p.error("an asynchronous comprehension cannot become a graph", node)
-
-        def body(item):
-            store(p, generator.target, item)
-            for test in generator.ifs:
-                keep, skip, _ = p.switch(p.evaluate(test), "true", "false", test)
-                p.block = skip
-                p.loops[-1].again(p, test)
-                p.block = keep
-            inner = node.generators[number + 1:number + 2]
-            generators(number + 1, p.evaluate(inner[0].iter) if inner else None)
-        iterate(p, iterable, generator.target, body)
-    generators(0, first)
-    p.scope = outer
-    return made

@@ -6,10 +6,10 @@
         else: y = 0         f/after_if(y):                      return y
         return y
 
-A `Parser` walks one function's tree and keeps the block that it is writing; what each kind of tree node does stands
-in two tables, EXPRESSIONS and STATEMENTS, which `expressions.py`, `statements.py`, `loops.py` and `patterns.py`
-fill. Control flow is blocks, names are resolved (`scope.py`), variables are values (`ssa.py`), and what a graph
-cannot say is one `interpret` node per statement (`interpret.py`). Every node knows its place in the user's file.
+A `Parser` walks one function's tree and keeps the block that it is writing; what each kind of tree node does stands in
+tables, EXPRESSIONS, COMPREHENSIONS and STATEMENTS. Control flow is blocks, names are resolved (`scope.py`), variables
+are values (`ssa.py`), and what a graph cannot say is one `interpret` node per statement (`interpret.py`). Every node
+knows its place in the user's file.
 """
 import inspect
 import weakref
@@ -21,6 +21,7 @@ from ..common.location import Location, Origin
 from ..mindir import syntax
 from ..mindir.graph import CNode, ValueNode
 from ..mindir.syntax import Undefined
+from .comprehensions import COMPREHENSIONS
 from .expressions import EXPRESSIONS
 from .interpret import interpret_statement
 from .read import read
@@ -50,7 +51,8 @@ def parse_function(fn):
             raise GraphSyntaxError(f"{fn.__qualname__!r} is a {kind}, which cannot become a graph", location=place,
                                    hint="call it from Python")
     source = read(fn)
-    parser = Parser(source, source.tree, Names(source.tree, code.co_freevars), SSA(), None, source.scope)
+    names = Names(source.tree, code.co_freevars, fn.__globals__)
+    parser = Parser(source, source.tree, names, SSA(), None, source.scope)
     graph = parser.function()
     parser.ssa.finish()
     key = id(code)
@@ -129,7 +131,7 @@ class Parser:
 
     def evaluate(self, node):
         """Write what the expression does and return the node of its value."""
-        rule = EXPRESSIONS.get(type(node))
+        rule = COMPREHENSIONS.get(type(node)) or EXPRESSIONS.get(type(node))
         if rule is None:
             raise self.error(f"{type(node).__name__} is not an expression that graph mode knows", node)
         return rule(self, node)

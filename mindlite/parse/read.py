@@ -129,7 +129,7 @@ def _texts_of_history():
     length = readline.get_current_history_length()
     lines = [readline.get_history_item(number + 1) or "" for number in range(length)]
     for start in range(length - 1, -1, -1):
-        if lines[start][:1] in ("", " ", "\t", "#"):
+        if lines[start][:1] in ("", " ", "\t", "#") or start and lines[start - 1].startswith("@"):
             continue
         stop = start + 1
         while stop < length and lines[stop][:1] in ("", " ", "\t", ")", "]", "}"):

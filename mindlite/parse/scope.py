@@ -18,8 +18,10 @@ from dataclasses import dataclass
 
 import gast
 
-# Functions that take all items of an iterable, at once and in order: before them a generator is as good as a list.
-CONSUMERS = frozenset(("sum", "min", "max", "sorted", "list", "tuple", "set", "frozenset", "dict", "join"))
+# Builtins that take all items of an iterable, at once and in order: to them a generator is as good as a list.
+CONSUMERS = frozenset(("sum", "min", "max", "sorted", "list", "tuple", "set", "frozenset", "dict"))
+# Builtins that stop at the first item that is so.
+SEARCHES = {"any": True, "all": False}
 
 
 class Variable:
@@ -60,11 +62,13 @@ class Names(gast.NodeVisitor):
 
     tree    : gast FunctionDef or Lambda, the outermost function
     closure : names of its closure cells (co_freevars)
+    taken   : names of its globals; a builtin of such a name is not the one that Python brings
     scopes  : {node that opens a scope: Scope}
     """
 
-    def __init__(self, tree, closure):
+    def __init__(self, tree, closure, taken=()):
         self.tree, self.closure = tree, frozenset(closure)
+        self.builtins = (CONSUMERS | SEARCHES.keys()).difference(_stored_names(tree), taken, closure)
         self.scopes, self.events, self.spans = {}, [], {}
         self.outside = {}                                # name -> Variable, of kind closure or global
         self._scope, self._loops = None, ()
@@ -193,13 +197,20 @@ class Names(gast.NodeVisitor):
 
     def visit_Call(self, node):
         """sum(f(x) for x in xs): the generator is walked as a list comprehension."""
-        if consumed_generator(node) is None:
+        if not self._consumes_generator(node):
             self.generic_visit(node)
         else:
             self.visit(node.func)
             start = len(self.events)
             self._comprehension(node.args[0], "comprehension")
             self.spans[node.args[0]] = (start, len(self.events))
+
+    def _consumes_generator(self, call):
+        """any(..), sum(..), "".join(..) of a generator alone: nobody sees that it is not lazy."""
+        if len(call.args) != 1 or call.keywords or not isinstance(call.args[0], gast.GeneratorExp) \
+                or any(generator.is_async for generator in call.args[0].generators):
+            return False
+        return getattr(call.func, "id", None) in self.builtins or getattr(call.func, "attr", None) == "join"
 
     def _comprehension(self, node, kind):
         self.visit(node.generators[0].iter)
@@ -293,6 +304,14 @@ class Names(gast.NodeVisitor):
             self._use(node.rest, "store")
 
 
+def _stored_names(tree):
+    """Every name that something in the tree assigns."""
+    for node in gast.walk(tree):
+        if isinstance(node, gast.Name) and not isinstance(node.ctx, gast.Load):
+            yield node.id
+        yield from filter(None, (getattr(node, field, None) for field in ("name", "asname", "rest")))
+
+
 class _Declarations(gast.NodeVisitor):
     """`global` and `nonlocal` of one scope; they hold for all of it."""
 
@@ -322,12 +341,3 @@ def arguments_of(arguments):
     """The names of a gast `arguments`, in the order of inspect.Signature."""
     return [*arguments.posonlyargs, *arguments.args, *filter(None, [arguments.vararg]), *arguments.kwonlyargs,
             *filter(None, [arguments.kwarg])]
-
-
-def consumed_generator(call):
-    """The generator in sum(f(x) for x in xs), or None: the sole argument of a function that takes all items at once."""
-    if len(call.args) == 1 and not call.keywords and isinstance(call.args[0], gast.GeneratorExp):
-        name = getattr(call.func, "id", None) or getattr(call.func, "attr", None)
-        if name in CONSUMERS and not any(generator.is_async for generator in call.args[0].generators):
-            return call.args[0]
-    return None

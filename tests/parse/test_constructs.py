@@ -673,7 +673,18 @@ def lazy_generators(log, xs):
     k = 1
     later = (x + k for x in xs)
     k = 10
-    return any(note(x) for x in xs), all(note(x) for x in xs), next(i for i in iter(int, 1) if i == 0), list(later)
+    log.append([any(note(x) for x in xs), all(note(x) for x in xs)])
+    log.append([any(note(x) == y for x in xs for y in xs if y != 2)])
+    log.append([all(note(x) > y for x in xs for y in (0, 1) if x > 1), all(() for x in ()), any(n for n in [None, 0])])
+    return next(i for i in iter(int, 1) if i == 0), list(later)
+
+
+@case((3,))
+def a_search_of_ones_own(log, n):
+    def any(items):                                                       # noqa: A001
+        log.extend(items)
+        return "mine"
+    return any(i for i in range(n))
 
 
 @case(("t", 3.14159), (1, 2))

@@ -1,0 +1,94 @@
+"""Comprehensions are loops that fill a fresh list, set or dict; any(x for ...) and all(x for ...) are loops that break.
+
+    [f(x) for x in xs if c]        made = make_list(); for x in xs: if c: list_append(made, f(x))
+    any(f(x) for x in xs)          found = False; for x in xs: if f(x): found = True; break
+    sum(f(x) for x in xs)          sum([f(x) for x in xs])
+    iter(f(x) for x in xs)         an `interpret` node: only Python can make a lazy generator
+"""
+import gast
+
+from ..mindir import syntax
+from .expressions import call
+from .interpret import interpret_generator
+from .loops import iterate
+from .scope import SEARCHES, Variable
+from .targets import store
+
+
+def list_comprehension(p, node):
+    """[elt for target in iter if test]"""
+    made = p.add(syntax.make_list, node=node, stars=())
+    _comprehension(p, node, lambda: p.add(syntax.list_append, made, p.evaluate(node.elt), node=node))
+    return made
+
+
+def set_comprehension(p, node):
+    """{elt for target in iter if test}"""
+    made = p.add(syntax.make_set, node=node, stars=())
+    _comprehension(p, node, lambda: p.add(syntax.set_add, made, p.evaluate(node.elt), node=node))
+    return made
+
+
+def dict_comprehension(p, node):
+    """{key: value for target in iter if test}"""
+    made = p.add(syntax.make_dict, node=node)
+    _comprehension(p, node, lambda: p.add(syntax.store_item, made, *p.evaluate_all([node.key, node.value]), node=node))
+    return made
+
+
+def generator(p, node):
+    """A list if its only user takes all items at once (`scope.py` knows), else what Python makes of it."""
+    eager = p.names.scopes[node].kind == "comprehension"
+    return list_comprehension(p, node) if eager else interpret_generator(p, node)
+
+
+def call_or_search(p, node):
+    """any(x for ...) and all(x for ...) are loops, all else is a call."""
+    word = getattr(node.func, "id", None)
+    eager = [a for a in node.args if isinstance(a, gast.GeneratorExp) and p.names.scopes[a].kind == "comprehension"]
+    return search(p, eager[0], word, SEARCHES[word]) if eager and word in SEARCHES else call(p, node)
+
+
+def search(p, node, word, truth):
+    """Is there an item that is `truth`? Stops at the first."""
+    result, loop = Variable(word, "local"), len(p.loops)
+
+    def test():
+        true, false, _ = p.switch(p.evaluate(node.elt), "true", "false", node)
+        found, p.block = (true, false) if truth else (false, true)
+        p.ssa.write(found, result, p.constant(truth, node))
+        p.loops[loop].breaks.append(found)
+    p.ssa.write(p.block, result, p.constant(not truth, node))
+    _comprehension(p, node, test, breaks=True)
+    return p.ssa.read(p.block, result)
+
+
+def _comprehension(p, node, one, breaks=False):
+    """The loops of a comprehension around what `one()` writes, which may break out of the outermost if `breaks`."""
+    first = p.evaluate(node.generators[0].iter)              # in the scope around
+    outer, p.scope = p.scope, p.names.scopes[node]
+    p.make_cells(p.scope, node)
+
+    def loops(number, iterable):
+        if number == len(node.generators):
+            one()
+            return
+        generator = node.generators[number]
+        if generator.is_async:
+            raise p.error("an asynchronous comprehension cannot become a graph", node)
+
+        def body(item):
+            store(p, generator.target, item)
+            for test in generator.ifs:
+                keep, p.block, _ = p.switch(p.evaluate(test), "true", "false", test)
+                p.loops[-1].again(p, test)
+                p.block = keep
+            inner = node.generators[number + 1:number + 2]
+            loops(number + 1, p.evaluate(inner[0].iter) if inner else None)
+        iterate(p, iterable, generator.target, body, breaks=breaks and number == 0)
+    loops(0, first)
+    p.scope = outer
+
+
+COMPREHENSIONS = {gast.ListComp: list_comprehension, gast.SetComp: set_comprehension, gast.DictComp: dict_comprehension,
+                  gast.GeneratorExp: generator, gast.Call: call_or_search}
