@@ -1,0 +1,262 @@
+"""Inference: executing a syntax graph on what is known of its inputs, and writing the typed graph of the rest.
+
+It is an online partial evaluator (Jones, Gomard & Sestoft 1993): known values are computed with, unknown ones become
+typed nodes, calls are inlined, and so one graph comes out per signature. At a branch that is not known both sides are
+executed in regions of their own and what they leave behind is merged (`control.py`); a loop is executed until the
+types of what it carries no longer change.
+
+    x: f32[N], n = 3        if n > 2: y = x * n           ->      %1 = mul(x, 3.0) : f32[N]
+                            else: y = x
+"""
+import inspect
+import types
+from collections import ChainMap
+
+from ..common.errors import ArgumentError, GraphSyntaxError, MindliteError, NameLookupError
+from ..mindir import syntax
+from ..mindir.graph import AnfNode, ValueNode
+from ..mindir.primitive import interpreting
+from ..mindir.syntax import Undefined
+from ..parse.parse import parse_function
+from . import control
+from .outcome import Outcome, RETURN, Recursion
+from .region import Region, Tracer
+from .values import Box, Conflict, has_nodes, rebuild
+
+MAX_DEPTH = 200
+
+
+class Frame:
+    """One call of a function: its syntax graph, the Python function it came from, the frame around it, its values.
+
+    `env` maps syntax nodes to values; regions push a layer on it.
+    """
+
+    def __init__(self, graph, function=None, outer=None, outer_env=None, scope=""):
+        self.graph, self.function, self.outer, self.outer_env, self.scope = graph, function, outer, outer_env, scope
+        self.env = ChainMap({})
+
+    def lookup(self, node, env=None):
+        """The value of a syntax node, here or in the frames around."""
+        frame, env = self, self.env if env is None else env
+        while True:
+            if node in env:
+                return env[node]
+            if frame.outer is None:
+                raise KeyError(node)
+            frame, env = frame.outer, frame.outer_env
+
+    @property
+    def globals(self):
+        """The global names of the function (of the outermost one for a nested function)."""
+        return self.function.__globals__ if self.function is not None else self.outer.globals
+
+    def closure_cell(self, name):
+        """The Python closure cell of that name."""
+        if self.function is None:
+            return self.outer.closure_cell(name)
+        return self.function.__closure__[self.function.__code__.co_freevars.index(name)]
+
+
+class Evaluator:
+    """The state of inferring one function: the Tracer, the stack of calls, the guards and fallbacks that were met."""
+
+    def __init__(self, name="f", fullgraph=False, fallbacks=None):
+        self.tracer = Tracer(Region(name))
+        self.frames, self.guards, self.reasons = [], {}, []
+        self.fullgraph, self.fallbacks = fullgraph, {} if fallbacks is None else fallbacks
+        self.recursive = {}                          # functions known to recurse under a run-time condition
+        self.places, self.calls = {}, []                              # what is being executed: (graph, region) per call
+
+    @property
+    def store(self):
+        """What was assigned to Tensors, and the content of mutable values."""
+        return self.tracer.store
+
+    # -- values of syntax nodes
+
+    def read(self, frame, node):
+        """The value of a syntax node in `frame`."""
+        if isinstance(node, ValueNode):
+            value = node.value
+        else:
+            try:
+                value = frame.lookup(node)
+            except KeyError:
+                raise NameLookupError("a variable is used before it is assigned", location=node.origin.location) from None
+        if isinstance(value, Conflict):
+            raise value.error
+        if isinstance(value, AnfNode):
+            value = self.tracer.current(value)
+        return value
+
+    def defined(self, value, origin=None):
+        """`value`, or NameError where it is Undefined."""
+        if isinstance(value, Undefined):
+            raise NameLookupError(f"name {value.name!r} is not defined on this path",
+                                  location=(origin or self.tracer.origin).location)
+        return value
+
+    # -- blocks
+
+    def run_block(self, frame, block, payload, stops):
+        """Execute a block and those that it jumps to, until a return or a jump to one of `stops`."""
+        while block not in stops:
+            control.arrive(frame, block, payload)
+            args = [frame.env[p] for p in block.parameters]
+            if getattr(block, "loop", None):
+                outcome = control.run_loop(self, frame, block, args, stops)
+            else:
+                outcome = self.run_straight(frame, block, args, stops)
+            if outcome.single is None:
+                return control.continue_exits(self, frame, outcome, stops)
+            target = outcome.single
+            if target == RETURN or target in stops:
+                return outcome
+            block, payload = target, outcome.exits[target]
+        return Outcome({block: control.leave_to(frame, block, payload[0])})
+
+    def run_nodes(self, frame, block, args):
+        """Bind a block's parameters and execute its nodes."""
+        frame.env.update(zip(block.parameters, args))
+        for node in block.nodes:
+            frame.env[node] = self.execute(frame, node)
+
+    def run_straight(self, frame, block, args, stops):
+        """Execute the nodes of one block and its terminator."""
+        self.run_nodes(frame, block, args)
+        end = block.output
+        self.tracer.origin = end.origin
+        if end.fn is syntax.return_:
+            return Outcome({RETURN: self.defined(self.read(frame, end.args[0]), end.origin)})
+        if end.fn is syntax.switch:
+            return control.run_switch(self, frame, end, stops)
+        if end.fn is syntax.raise_:
+            return control.run_raise(self, [self.read(frame, a) for a in end.args], end.origin)
+        args = [self.read(frame, a) for a in end.args]
+        return Outcome({end.fn: control.leave_to(frame, end.fn, args) if end.fn in stops else (tuple(args), {})})
+
+    def execute(self, frame, node):
+        """The value of one syntax node; errors get its place."""
+        self.tracer.origin = node.origin
+        try:
+            return EXECUTE[node.fn](self, frame, node, [self.read(frame, a) for a in node.args])
+        except MindliteError as error:
+            raise error.at(node.origin.location)
+
+    # -- calls
+
+    def call_graph(self, graph, signature, defaults, args, kwargs, function=None, outer=None, outer_env=None, scope=""):
+        """Call a function given as a syntax graph."""
+        bound = bind_arguments(graph.name, signature, defaults, args, kwargs)
+        key = (graph, outer_env and id(outer_env))
+        if key in self.recursive or any(k == key and region is not self.tracer.region for k, region in self.calls):
+            return control.call_recursive(self, key, lambda values: self.enter_call(
+                key, graph, values, function, outer, outer_env, scope), bound)
+        if len(self.calls) >= MAX_DEPTH:
+            raise GraphSyntaxError(f"{graph.name}: calls are nested more than {MAX_DEPTH} deep",
+                                   location=self.tracer.origin.location, hint="is the recursion's end known?")
+        try:
+            return self.enter_call(key, graph, bound, function, outer, outer_env, scope)
+        except Recursion as found:
+            if found.key != key or any(k == key for k, _ in self.calls):
+                raise
+            return control.call_recursive(self, key, lambda values: self.enter_call(
+                key, graph, values, function, outer, outer_env, scope), bound)
+
+    def enter_call(self, key, graph, values, function, outer, outer_env, scope):
+        """Execute the graph in a new frame."""
+        frame = Frame(graph, function, outer, outer_env, scope)
+        origin = self.tracer.origin
+        self.calls.append((key, self.tracer.region))
+        self.frames.append(frame)
+        try:
+            outcome = self.run_block(frame, graph, (tuple(values), {}), frozenset())
+        finally:
+            self.calls.pop()
+            self.frames.pop()
+            self.tracer.origin = origin
+        return outcome.exits[RETURN]
+
+    def call_function(self, function, args, kwargs, scope=""):
+        """Call a Python function whose source can be parsed."""
+        graph = parse_function(function)
+        signature = inspect.signature(function, follow_wrapped=False)
+        return self.call_graph(graph, signature, None, args, kwargs, function=function, scope=scope)
+
+    # -- running Python over nodes
+
+    def trace(self, function, args, kwargs):
+        """Run a Python function of the framework on the values: its operators write nodes."""
+        args, kwargs = self.unbox(args), self.unbox(kwargs)
+        with interpreting(self.tracer):
+            return self.box(function(*args, **kwargs))
+
+    def unbox(self, value):
+        """`value` with Boxes replaced by Python lists, dicts and sets of their content, and nodes by their newest value."""
+        if isinstance(value, Box):
+            content = self.store[value]
+            if value.kind == "list":
+                return [self.unbox(v) for v in content]
+            if value.kind == "dict":
+                return {k: self.unbox(v) for k, v in content}
+            if value.kind == "set":
+                return set(content)
+            return self.unbox(content)
+        if isinstance(value, tuple):
+            return rebuild(value, [self.unbox(v) for v in value])
+        if type(value) is dict:
+            return {k: self.unbox(v) for k, v in value.items()}
+        if isinstance(value, slice):
+            return slice(*(self.unbox(v) for v in (value.start, value.stop, value.step)))
+        return self.tracer.current(value) if isinstance(value, AnfNode) else value
+
+    def box(self, value):
+        """`value` with the lists and dicts that hold nodes replaced by Boxes."""
+        if isinstance(value, list) and has_nodes(value, self.store):
+            return self.new_box("list", tuple(self.box(v) for v in value))
+        if type(value) is dict and has_nodes(value, self.store):
+            return self.new_box("dict", tuple((k, self.box(v)) for k, v in value.items()))
+        if isinstance(value, tuple):
+            return rebuild(value, [self.box(v) for v in value])
+        return value
+
+    def new_box(self, kind, content, name=""):
+        """A fresh mutable value."""
+        box = Box(kind, name)
+        self.store[box] = content
+        return box
+
+    # -- guards
+
+    def guard(self, kind, owner, name, value):
+        """Remember that `name` of `owner` was read at compile time and was `value`."""
+        if isinstance(value, types.ModuleType):
+            return
+        self.guards[kind, id(owner), name] = (kind, owner, name, value)
+
+
+def bind_arguments(name, signature, defaults, args, kwargs):
+    """The values of a function's parameters, by Python's rules. raises : ArgumentError with Python's own sentence."""
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise ArgumentError(f"{name}() {error}", hint=f"{name}{_show(signature)}") from None
+    values = []
+    for parameter in signature.parameters.values():
+        if parameter.name in bound.arguments:
+            values.append(bound.arguments[parameter.name])
+        elif parameter.kind is parameter.VAR_POSITIONAL:
+            values.append(())
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            values.append({})
+        else:
+            values.append(parameter.default if defaults is None else defaults[parameter.default])
+    return values
+
+
+def _show(signature):
+    return "(" + ", ".join(str(p.replace(annotation=inspect.Parameter.empty)) for p in signature.parameters.values()) + ")"
+
+
+EXECUTE = {}                                         # {Syntax: (evaluator, frame, node, values) -> value}, filled by execute.py

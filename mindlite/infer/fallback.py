@@ -1,0 +1,167 @@
+"""JIT Fallback in inference: what a graph cannot say becomes a `segment`, a Python call between native code at run time.
+
+What such a call gives is not known before it has run once. So the first call of a function with a segment is executed
+statement by statement (`concrete.py`), for real, and what each segment gave is recorded; from then on the function is
+compiled with those types, sizes staying open.
+"""
+from ..common.dim import Symbol
+from ..common.errors import GraphSyntaxError
+from ..common.tensor import Tensor
+from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor
+from ..mindir.builder import constant
+from ..mindir.control import segment
+from ..mindir.graph import AnfNode
+from ..mindir.primitive import interpreting
+from ..mindir.syntax import Undefined
+from ..parse.segment import run_segment
+from .values import Box, leaves, rebuild
+
+
+class NeedsRecord(Exception):
+    """A segment was met whose result is not known yet: the function must run once."""
+
+
+class Given:
+    """What a segment gave, recorded: a constant, or the abstract of a run-time value."""
+    __slots__ = ("value", "abstract")
+
+    def __init__(self, value=None, abstract=None):
+        self.value, self.abstract = value, abstract
+
+
+def describe(value):
+    """The record of what a segment gave: tensors and numbers by type, tuples by their items, the rest as objects."""
+    if isinstance(value, Tensor):
+        return Given(abstract=constant(value).abstract)
+    if type(value) in (bool, int, float):
+        return Given(abstract=AbstractScalar(type(value)))
+    if value is None or isinstance(value, Undefined):
+        return Given(value)
+    if type(value) is tuple:
+        return tuple(describe(v) for v in value)
+    return Given(abstract=AbstractAny())
+
+
+def same_kind(a, b):
+    """True if two records differ in sizes at most."""
+    if isinstance(a, tuple) or isinstance(b, tuple):
+        return isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b) and all(map(same_kind, a, b))
+    x, y = a.abstract, b.abstract
+    if isinstance(x, AbstractTensor) and isinstance(y, AbstractTensor):
+        return x.dtype is y.dtype and x.ndim == y.ndim
+    return x == y and a.value == b.value
+
+
+def place(ev, name):
+    """What identifies a segment: where it stands, what it calls, and the how-manieth it is there."""
+    location = ev.tracer.origin.location
+    key = (location and (location.file, location.line, location.col), name, tuple(k for k, _ in ev.calls))
+    number = ev.places[key] = ev.places.get(key, 0) + 1
+    return key + (number,)
+
+
+def call_unknown(ev, fn, args, kwargs, reason, returns=None):
+    """Call fn at run time, between native code. returns: what it gives, where that is known (() for nothing)."""
+    location = ev.tracer.origin.location
+    if ev.fullgraph and returns is None:
+        raise GraphSyntaxError(f"fullgraph=True, but {reason}", location=location,
+                               hint="leave out fullgraph=True to let this call run in Python")
+    record = returns
+    if record is None:
+        key = place(ev, getattr(fn, "__qualname__", type(fn).__name__))
+        if key not in ev.fallbacks:
+            raise NeedsRecord(reason)
+        record = ev.fallbacks[key]
+    operands, rebuild_args = flatten(ev, (fn, args, kwargs))
+    abstracts, pattern = [], _open(record)
+    values = []
+
+    def collect(p):
+        if isinstance(p, tuple):
+            for q in p:
+                collect(q)
+        elif p.abstract is not None:
+            abstracts.append(p.abstract)
+    collect(pattern)
+
+    def run(*leaves_now):
+        fn_now, args_now, kwargs_now = rebuild_args(leaves_now)
+        given = fn_now(*args_now, **kwargs_now)
+        if returns is not None:
+            return ()
+        seen = describe(given)
+        if not same_kind(seen, record):
+            raise GraphSyntaxError("a call that runs in Python gave another type of result than before", location=location,
+                                   note=f"{_show(record)} before, {_show(seen)} now")
+        return tuple(_flat_values(given, record))
+    ev.reasons.append((location, reason))
+    with interpreting(ev.tracer):
+        values = segment(*operands, function=run, abstracts=tuple(abstracts), reason=reason)
+    values = iter(values)
+
+    def fill(p):
+        if isinstance(p, tuple):
+            return tuple(fill(q) for q in p)
+        return p.value if p.abstract is None else next(values)
+    return fill(pattern) if returns is None else None
+
+
+def _open(record):
+    """A record with every size replaced by a Symbol of its own."""
+    if isinstance(record, tuple):
+        return tuple(_open(r) for r in record)
+    if isinstance(record.abstract, AbstractTensor):
+        return Given(abstract=AbstractTensor(record.abstract.dtype, tuple(Symbol(lo=0).dim for _ in record.abstract.shape)))
+    return record
+
+
+def _flat_values(value, record):
+    if isinstance(record, tuple):
+        return [x for v, r in zip(value, record) for x in _flat_values(v, r)]
+    return [] if record.abstract is None else [value]
+
+
+def _show(record):
+    if isinstance(record, tuple):
+        return "(" + ", ".join(map(_show, record)) + ")"
+    return str(record.abstract) if record.abstract is not None else repr(record.value)
+
+
+def flatten(ev, value):
+    """(the run-time parts of `value` in order, a function that puts their run-time values back)."""
+    value = ev.unbox(value)
+    found = leaves(value, ev.store)
+
+    def rebuild_value(now):
+        now = iter(now)
+
+        def build(v):
+            if isinstance(v, (AnfNode, Tensor)):
+                return next(now)
+            if isinstance(v, tuple):
+                return rebuild(v, [build(x) for x in v])
+            if type(v) is list:
+                return [build(x) for x in v]
+            if type(v) is dict:
+                return {k: build(x) for k, x in v.items()}
+            return v
+        return build(value)
+    return [ev.tracer.lift(leaf) for leaf in found], rebuild_value
+
+
+def attribute_of_object(ev, value, name):
+    """value.name for an object that is known at run time only."""
+    return call_unknown(ev, getattr, (value, name), {}, f"the attribute {name!r} of an object that Python made")
+
+
+def interpret_statement(ev, frame, node, values):
+    """A statement that graph mode leaves to Python (`try`, `with`, ...): run now if all it reads is known, else a segment."""
+    namespace = frame.globals
+    if not any(leaves(v, ev.store) for v in values) and not any(isinstance(v, Box) for v in values):
+        given = run_segment(node, [ev.unbox(v) for v in values], namespace)
+        return given
+
+    def statement(*reads):
+        return run_segment(node, list(reads), namespace)
+    statement.__qualname__ = f"statement at line {node.origin.location.line}"
+    return call_unknown(ev, statement, tuple(values), {}, node.attrs["reason"])

@@ -1,0 +1,112 @@
+"""Regions: the typed graphs that inference is writing, one inside the other.
+
+A branch or a loop body becomes a closed graph. While it is written, a value of a graph around it that it uses becomes
+a parameter, and the node outside an operand (lambda lifting on the fly).
+"""
+from ..common.errors import InternalError
+from ..common.tensor import Tensor
+from ..mindir.builder import Builder, constant
+from ..mindir.graph import AnfNode, FuncGraph, ValueNode
+
+
+class Region:
+    """A graph being written. Fields: graph, parent (Region or None), captures {outer node: Parameter}."""
+
+    def __init__(self, name, parent=None):
+        self.graph, self.parent, self.captures = FuncGraph(name), parent, {}
+
+    def capture(self, node):
+        """`node` as a node of this region: itself, or the parameter that stands for it."""
+        if isinstance(node, ValueNode) or node.graph is self.graph:
+            return node
+        if node not in self.captures:
+            if self.parent is None:
+                raise InternalError(f"a value of {node.graph.name} is used outside of it")
+            self.parent.capture(node)
+            self.captures[node] = self.graph.add_parameter(f"c{len(self.graph.parameters)}", node.abstract, node.origin)
+        return self.captures[node]
+
+    def owns(self, node):
+        """True if `node` belongs to this region's graph."""
+        return not isinstance(node, ValueNode) and node.graph is self.graph
+
+    def can_see(self, node):
+        """True if `node` belongs to this region or to one around it."""
+        region = self
+        while region is not None:
+            if region.owns(node):
+                return True
+            region = region.parent
+        return isinstance(node, ValueNode)
+
+
+def align(regions):
+    """Give regions that are called with the same operands the same captures; returns the outer nodes, in order."""
+    order = {}
+    for region in regions:
+        order.update(dict.fromkeys(region.captures))
+    for region in regions:
+        for node in order:
+            region.capture(node)
+        captured = [region.captures[node] for node in order]
+        others = [p for p in region.graph.parameters if p not in set(captured)]
+        region.graph.parameters = others + captured
+    return list(order)
+
+
+class Tracer(Builder):
+    """The interpreter under which operators run during inference: it writes into the innermost region.
+
+    A Tensor that is not an argument (a weight, a global) becomes an implicit input of the outermost graph, and what a
+    program assigns to it is the new value in `store` (so typed graphs have no side effects on tensors).
+    """
+
+    def __init__(self, root):
+        super().__init__(root.graph)
+        self.region = self.root = root
+        self.store, self.inputs, self.symbols = {}, {}, {}
+
+    def enter(self, region):
+        """Write into `region` from now on; returns the region before."""
+        before, self.region = self.region, region
+        self.graph = region.graph
+        return before
+
+    def lift(self, value):
+        """The node, in the present region, of a node, Tensor, array or number."""
+        value = self.current(value)
+        if isinstance(value, AnfNode):
+            return self.region.capture(value)
+        if isinstance(value, Tensor):
+            return self.region.capture(self.input(value))
+        return constant(value)
+
+    def current(self, value):
+        """The newest value of something that may have been assigned to."""
+        seen = value
+        while isinstance(seen, (AnfNode, Tensor)) and seen in self.store:
+            seen = self.store[seen]
+        return seen
+
+    def input(self, tensor):
+        """The parameter of the outermost graph that stands for `tensor`."""
+        known = self.inputs.get(id(tensor))
+        if known is None:
+            tensor.init_data()
+            node = self.root.graph.add_parameter(getattr(tensor, "name", None) or f"t{len(self.inputs)}",
+                                                 constant(tensor).abstract, default=tensor)
+            known = self.inputs[id(tensor)] = (tensor, node)
+        return known[1]
+
+    def bind(self, prim, args, attrs):
+        """Write the node; `assign` changes the store instead."""
+        if "assign" in prim.traits:
+            return self.assign(*args)
+        return super().bind(prim, args, attrs)
+
+    def assign(self, target, value):
+        """target = value, in place: what reads `target` from now on reads `value`."""
+        target = target if isinstance(target, (Tensor, AnfNode)) else self.lift(target)
+        made = self.lift(value)
+        self.store[target] = made
+        return made

@@ -1,0 +1,107 @@
+"""The entry of inference: a Python function and a description of its arguments give a typed graph.
+
+    specialise(f, (AbstractTensor(f32, (N, 3)), 2), {})  ->  Specialised(graph, output, inputs, updates, guards, ...)
+"""
+from dataclasses import dataclass
+
+from ..common.errors import MindliteError
+from ..common.tensor import Tensor
+from ..mindir.abstract import Abstract
+from ..mindir.builder import constant
+from ..mindir.constraints import collecting
+from ..mindir.control import make_tuple
+from ..mindir.graph import AnfNode
+from .builtins import call_value
+from .control import fill, Merge
+from .evaluator import Evaluator
+from .values import Box
+from . import execute  # noqa: F401  (fills the table of constructs)
+
+
+@dataclass
+class Specialised:
+    """What inference gives.
+
+    graph      : the typed graph; its first parameters are the run-time arguments in order, then implicit inputs (their
+                 Tensor is the parameter's `default`)
+    output     : the function's value with Results in place of run-time parts
+    updates    : (Tensor, number of the output that it is assigned)
+    guards     : what was read at compile time: (kind, owner, name, value)
+    constraints: facts about sizes that must hold
+    reasons    : (Location, why something fell back or was unrolled)
+    """
+    graph: object
+    output: object
+    updates: list
+    guards: list
+    constraints: list
+    reasons: list
+
+
+@dataclass(frozen=True)
+class Result:
+    """Stands for output `number` of the graph in a Specialised's output; argument: the number of the argument it is, if it is one."""
+    number: int
+    argument: object = None
+
+
+def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None):
+    """Infer `function` for arguments in which Abstracts stand for run-time values; everything else is constant.
+
+    args, kwargs: pytrees (tuple, list, dict) of Abstract and constants. An Abstract met twice is two parameters.
+    """
+    ev = Evaluator(name, fullgraph, fallbacks)
+    graph = ev.tracer.root.graph
+
+    def enter(value, label):
+        if isinstance(value, Abstract):
+            return graph.add_parameter(label, value)
+        if isinstance(value, tuple):
+            made = [enter(v, f"{label}_{i}") for i, v in enumerate(value)]
+            return value._make(made) if hasattr(value, "_make") else tuple(made)
+        if type(value) is list:
+            return ev.new_box("list", tuple(enter(v, f"{label}_{i}") for i, v in enumerate(value)))
+        if type(value) is dict:
+            return ev.new_box("dict", tuple((k, enter(v, f"{label}_{k}")) for k, v in value.items()))
+        return value
+    inside = tuple(enter(v, f"x{i}" if len(args) > 1 else "x") for i, v in enumerate(args))
+    named = {k: enter(v, k) for k, v in kwargs.items()}
+    arguments = {p: i for i, p in enumerate(graph.parameters)}
+    with collecting() as constraints:
+        value = call_value(ev, function, inside, named)
+    outputs = []
+
+    def leave(value):
+        value = ev.tracer.current(value) if isinstance(value, (AnfNode, Tensor)) else value
+        if isinstance(value, AnfNode):
+            outputs.append(value)
+            return Result(len(outputs) - 1, arguments.get(value))
+        if isinstance(value, tuple):
+            made = [leave(v) for v in value]
+            return value._make(made) if hasattr(value, "_make") else tuple(made)
+        if isinstance(value, Box):
+            content = ev.store[value]
+            return {k: leave(v) for k, v in content} if value.kind == "dict" else \
+                [leave(v) for v in content] if value.kind == "list" else set(content)
+        if type(value) is dict:
+            return {k: leave(v) for k, v in value.items()}
+        if isinstance(value, execute.Formatted):
+            raise MindliteError("a string made of run-time values cannot leave a graph")
+        if hasattr(value, "terms"):                          # a Dim
+            outputs.append(constant(value))
+            return Result(len(outputs) - 1)
+        return value
+    output = leave(value)
+    updates = []
+    for target, newest in ev.store.items():
+        owner = target if isinstance(target, Tensor) else None
+        if owner is None and isinstance(target, AnfNode) and target in arguments:
+            owner = arguments[target]                        # an argument that the function changes in place
+        if owner is not None:
+            outputs.append(ev.tracer.current(newest))
+            updates.append((owner, len(outputs) - 1))
+    graph.set_outputs(outputs, make_tuple)
+    return Specialised(graph, output, updates, list(ev.guards.values()), constraints, ev.reasons)
+
+
+__all__ = ["Merge", "Result", "Specialised", "fill", "specialise"]

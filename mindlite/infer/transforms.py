@@ -1,0 +1,272 @@
+"""grad, vmap and their kin during inference: the function becomes a typed graph of its own, under a marker node.
+
+The marker's type is known (a gradient is like its input), so inference goes on; `ad` and `vmap` replace it afterwards.
+"""
+from ..common.dim import Dim
+from ..common.errors import ArgumentError, GradientError, ShapeError
+from ..common.tensor import Parameter as TensorParameter, Tensor
+from ..mindir.abstract import AbstractScalar, AbstractTensor
+from ..mindir.control import J, Vmap, make_tuple
+from ..mindir.derivative import arrange, check_loss, positions_of, weights_of
+from ..mindir.graph import AnfNode
+from ..mindir.primitive import PRIMITIVES, interpreting
+from ..ops.basic import scalar_to_tensor
+from ..common import dtype as dt
+from .control import fill, in_region, Merge
+from .outcome import Outcome, Raises
+from .region import align
+from .values import Box, rebuild
+
+
+class _Frame:
+    """in_region wants a frame to put a layer of values on; a marker has none."""
+
+    def __init__(self):
+        from collections import ChainMap
+        self.env = ChainMap({})
+
+
+def as_tensor(ev, value):
+    """A tensor node of a number, array or Tensor that is differentiated or mapped."""
+    import numpy as np
+    if isinstance(value, np.ndarray):
+        value = Tensor(value)
+    if isinstance(value, (bool, int, float, Dim)):
+        value = Tensor(value) if not isinstance(value, Dim) else ev.tracer.lift(value)
+    node = ev.tracer.lift(value)
+    if isinstance(node.abstract, AbstractScalar):
+        with interpreting(ev.tracer):
+            return scalar_to_tensor(node, dtype=dt.dtype(node.abstract.type))
+    return node
+
+
+def is_data(value):
+    """True for what can be differentiated or mapped: tensors, arrays, numbers."""
+    return isinstance(value, (AnfNode, Tensor, bool, int, float, Dim)) or type(value).__module__ == "numpy"
+
+
+def replace_leaves(ev, value, replace):
+    """`value` with each tensor or number x replaced by replace(x), through tuples, lists and dicts."""
+    if isinstance(value, Box):
+        content = ev.store[value]
+        if value.kind == "dict":
+            return ev.new_box("dict", tuple((k, replace_leaves(ev, v, replace)) for k, v in content))
+        return ev.new_box(value.kind, tuple(replace_leaves(ev, v, replace) for v in content))
+    if isinstance(value, tuple):
+        return rebuild(value, [replace_leaves(ev, v, replace) for v in value])
+    return replace(value) if is_data(value) else value
+
+
+class Subgraph:
+    """A function written as a closed graph: `inputs` (nodes outside) are its first parameters."""
+
+    def __init__(self, ev, name, call, weights=()):
+        self.ev = ev
+        self.inputs = []
+        frame = _Frame()
+
+        def body():
+            for weight in weights:
+                ev.store[weight] = self.parameter(ev.tracer.current(weight), getattr(weight, "name", "weight"))
+            self.begin = dict(ev.store)
+            self.value = call(self)
+            return Outcome({})
+        self.name = name
+        outer = ev.tracer.region
+        self.outer = outer
+        self.region, outcome, self.after = in_region(ev, frame, name, body)
+        if isinstance(outcome, Raises):
+            raise outcome.exception if isinstance(outcome.exception, BaseException) else outcome
+        ev.after = (self.after, self.after)
+        self.merge = Merge(ev)
+        self.pattern = self.merge.only(self.value, 0)
+        self.changed = {}
+        for key, value in self.after.items():
+            if isinstance(key, Box) and key not in ev.store:
+                continue
+            if value is not self.begin.get(key):
+                self.changed[key] = self.merge.only(value, 0)
+        from .control import convert, writing
+        with writing(ev, self.region, self.after):
+            outputs = [self.region.capture(convert(ev, slot[0], slot[2])) for slot in self.merge.slots]
+            self.region.graph.set_outputs(outputs, make_tuple)
+        self.captured = align([self.region])
+
+    def parameter(self, value, name="x", abstract=None):
+        """A parameter of the graph for `value`, a node outside; abstract: its type inside, if it differs."""
+        region = self.ev.tracer.region
+        before = self.ev.tracer.enter(region.parent)
+        node = as_tensor(self.ev, value)
+        self.ev.tracer.enter(before)
+        self.inputs.append(node)
+        made = region.graph.add_parameter(name, abstract(node.abstract) if abstract else node.abstract, node.origin)
+        return made
+
+    def outputs_of(self, value):
+        """The numbers of the outputs inside a part of `pattern`."""
+        from .control import Slot
+        if isinstance(value, Slot):
+            return [value.number]
+        if isinstance(value, tuple):
+            return [n for v in value for n in self.outputs_of(v)]
+        if isinstance(value, dict):
+            return [n for v in value.values() for n in self.outputs_of(v)]
+        if isinstance(value, Box):
+            content = dict(self.merge.boxes).get(value)
+            return self.outputs_of(content) if content is not None else []
+        return []
+
+    def finish(self, results):
+        """Put the results of the marker in place: what was changed goes into the store; returns the function's value."""
+        for box, content in self.merge.boxes:
+            self.ev.store[box] = fill(content, results)
+        for key, value in self.changed.items():
+            self.ev.store[key] = fill(value, results)
+        return fill(self.pattern, results)
+
+
+def differentiate(ev, what, args, kwargs):
+    """grad(f)(*args), value_and_grad, vjp, jvp."""
+    return KINDS[what.kind](ev, what.function, what.options, args, kwargs)
+
+
+def _gradient(kind):
+    def run(ev, function, options, args, kwargs):
+        from .builtins import call_value
+        sens = ()
+        if options.get("sens_param"):
+            args, sens = args[:-1], (args[-1],)
+        positions = positions_of(options.get("grad_position", 0), len(args))
+        weights = weights_of(options.get("weights"), TensorParameter)
+        chosen = {}
+
+        def call(sub):
+            inside = list(args)
+            for position in positions:
+                first = len(sub.inputs)
+                inside[position] = replace_leaves(ev, args[position], lambda x: sub.parameter(x))
+                chosen[position] = range(first, len(sub.inputs))
+            return call_value(ev, function, tuple(inside), kwargs)
+        sub = Subgraph(ev, f"{getattr(function, '__name__', type(function).__name__)}", call, weights)
+        value = sub.pattern
+        loss = value[0] if options.get("has_aux") and isinstance(value, tuple) else value
+        seeds = tuple(n for n in sub.outputs_of(loss) if isinstance(sub.region.graph.outputs[n].abstract, AbstractTensor)
+                      and sub.region.graph.outputs[n].dtype.is_differentiable)
+        loss_outputs = [sub.region.graph.outputs[n].abstract for n in sub.outputs_of(loss)]
+        if not seeds:
+            check_loss(loss_outputs[0] if loss_outputs else ev.unbox(sub.value[0] if loss is not value else sub.value))
+        wrt = tuple(range(len(sub.inputs)))
+        for i in wrt:
+            if not sub.inputs[i].dtype.is_differentiable and i >= len(weights):
+                raise GradientError(f"{kind}: an input of type {sub.inputs[i].dtype.name} has no gradient",
+                                    hint="differentiate with respect to float tensors")
+        with interpreting(ev.tracer):
+            ones = [PRIMITIVES["ones_like"](x) if False else _cotangent(ev, sub, n, sens, k) for k, n in enumerate(seeds)]
+            results = J(*sub.inputs, *sub.captured, *ones, graph=sub.region.graph, wrt=wrt, seeds=seeds, mode="vjp")
+        count = len(sub.region.graph.outputs)
+        grads = results[count:]
+        made = sub.finish(results[:count])
+        weight_grads = grads[:len(weights)]
+
+        def structure(position):
+            numbers = iter(chosen[position])
+            return replace_leaves(ev, args[position], lambda x: grads[next(numbers)])
+        input_grads = [structure(position) for position in positions]
+        return arrange(kind, made, input_grads, weight_grads, options)
+    return run
+
+
+def _cotangent(ev, sub, number, sens, k):
+    """The cotangent of output `number`: what the user gave, or ones."""
+    abstract = sub.region.graph.outputs[number].abstract
+    if sens:
+        given = sens[0][k] if isinstance(sens[0], tuple) else sens[0]
+        return as_tensor(ev, given)
+    return ev.trace(_ones, (abstract,), {})
+
+
+def _ones(abstract):
+    from ..ops.basic import broadcast_to
+    import numpy as np
+    one = np.ones((), abstract.dtype.numpy)
+    return broadcast_to(one, shape=abstract.shape) if abstract.shape else one
+
+
+def _jvp(ev, function, options, args, kwargs):
+    from .builtins import call_value
+    primals, tangents = args[:2]
+    single = not isinstance(primals, (tuple, Box))
+    primals = (primals,) if single else tuple(ev.unbox(primals))
+    tangents = (tangents,) if not isinstance(tangents, (tuple, Box)) else tuple(ev.unbox(tangents))
+
+    def call(sub):
+        return call_value(ev, function, tuple(replace_leaves(ev, p, lambda x: sub.parameter(x)) for p in primals), kwargs)
+    sub = Subgraph(ev, "jvp", call)
+    seeds = []
+    for t in tangents:
+        replace_leaves(ev, t, lambda x: seeds.append(as_tensor(ev, x)))
+    for node, t in zip(sub.inputs, seeds):
+        if node.shape != t.shape:
+            raise ShapeError("jvp: a tangent has another shape than its input", note=f"{node.abstract}, {t.abstract}")
+    with interpreting(ev.tracer):
+        results = J(*sub.inputs, *sub.captured, *seeds, graph=sub.region.graph, wrt=tuple(range(len(sub.inputs))), seeds=(), mode="jvp")
+    count = len(sub.region.graph.outputs)
+    value = sub.finish(results[:count])
+    return value, fill(sub.pattern, results[count:])
+
+
+KINDS = {"grad": _gradient("grad"), "value_and_grad": _gradient("value_and_grad"), "jvp": _jvp}
+
+
+def map_over(ev, what, args, kwargs):
+    """vmap(f, in_axes, out_axes)(*args)"""
+    from .builtins import call_value
+    in_axes = what.in_axes
+    axes = (in_axes,) * len(args) if in_axes is None or isinstance(in_axes, int) else tuple(in_axes)
+    if len(axes) != len(args):
+        raise ArgumentError(f"vmap: in_axes names {len(axes)} arguments, {len(args)} were given")
+    used, sizes = [], []
+
+    def call(sub):
+        inside = []
+        for value, axis in zip(args, axes):
+            inside.append(_enter(ev, sub, value, axis, used, sizes))
+        return call_value(ev, what.function, tuple(inside), kwargs)
+    sub = Subgraph(ev, "vmap", call)
+    if not sizes:
+        raise ArgumentError("vmap: no argument is mapped", hint="at least one of in_axes is an int")
+    for size in sizes[1:]:
+        if size != sizes[0]:
+            raise ShapeError("vmap: the mapped axes differ in size", note=f"{sizes[0]} and {size}")
+    numbers = {n: axis for n, axis in _out_axes(sub, sub.pattern, what.out_axes)}
+    out_axes = tuple(numbers.get(n, 0) for n in range(len(sub.region.graph.outputs)))
+    with interpreting(ev.tracer):
+        results = Vmap(*sub.inputs, *sub.captured, graph=sub.region.graph, in_axes=tuple(used) + (None,) * len(sub.captured),
+                       out_axes=out_axes, size=sizes[0])
+    return sub.finish(results)
+
+
+def _enter(ev, sub, value, axis, used, sizes):
+    """The argument inside a mapped function: every tensor along `axis` loses it."""
+    if axis is None:
+        return value
+    if isinstance(axis, tuple):
+        return rebuild(value, [_enter(ev, sub, v, a, used, sizes) for v, a in zip(value, axis)])
+
+    def leaf(x):
+        def without(abstract):
+            a = axis + abstract.ndim if axis < 0 else axis
+            if not 0 <= a < abstract.ndim:
+                raise ShapeError(f"vmap: there is no axis {axis} to map over", note=str(abstract))
+            used.append(a)
+            sizes.append(abstract.shape[a])
+            return AbstractTensor(abstract.dtype, abstract.shape[:a] + abstract.shape[a + 1:])
+        return sub.parameter(x, abstract=without)
+    return replace_leaves(ev, value, leaf)
+
+
+def _out_axes(sub, pattern, axes):
+    """(number of output, its axis) for every part of the value."""
+    if isinstance(axes, (tuple, list)) and isinstance(pattern, tuple):
+        return [pair for p, a in zip(pattern, axes) for pair in _out_axes(sub, p, a)]
+    return [(n, axes) for n in sub.outputs_of(pattern)]

@@ -1,0 +1,87 @@
+"""The values that inference computes with.
+
+What is known at compile time stands for itself: numbers, strings, functions, Cells, Tensors are plain Python objects.
+What is known at run time is a typed AnfNode. Tuples are tuples of such values; mutable containers are Boxes, whose
+content stands in the Evaluator's store, so that the two sides of a branch can change it differently and be merged.
+"""
+from dataclasses import dataclass
+
+from ..common.dim import Dim
+from ..common.errors import MindliteError
+from ..mindir.graph import AnfNode
+from ..common.tensor import Tensor
+
+
+class Box:
+    """The identity of a mutable value; its content is `store[box]`."""
+    __slots__ = ("kind", "name")
+
+    def __init__(self, kind, name=""):
+        self.kind, self.name = kind, name          # kind: "list", "dict", "set", "cell"
+
+    def __repr__(self):
+        return f"<{self.kind}>"
+
+
+@dataclass(frozen=True, eq=False)
+class Closure:
+    """A function made inside a graph: its FuncGraph (syntax), the frame around it, the values of its defaults."""
+    graph: object
+    frame: object
+    env: object
+    defaults: tuple
+    signature: object
+
+
+@dataclass(frozen=True, eq=False)
+class BoundMethod:
+    """A method of a run-time value: function(self, ...)."""
+    function: object
+    self: object
+    name: str
+
+
+@dataclass(frozen=True)
+class Range:
+    """range(start, stop, step) with an end that is known at run time only."""
+    start: object
+    stop: object
+    step: object
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A variable whose values on two paths do not fit together; using it raises the error."""
+    error: MindliteError
+
+
+def leaves(value, store, found=None):
+    """The run-time nodes and Tensors inside a value, in order, through tuples, dicts and Boxes."""
+    found = [] if found is None else found
+    if isinstance(value, (AnfNode, Tensor)):
+        found.append(value)
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            leaves(item, store, found)
+    elif isinstance(value, dict):
+        for item in value.values():
+            leaves(item, store, found)
+    elif isinstance(value, Box):
+        leaves(store[value], store, found)
+    elif isinstance(value, slice):
+        leaves((value.start, value.stop, value.step), store, found)
+    elif isinstance(value, Range):
+        leaves((value.start, value.stop, value.step), store, found)
+    elif isinstance(value, BoundMethod):
+        leaves(value.self, store, found)
+    return found
+
+
+def has_nodes(value, store):
+    """True if any part of the value is known at run time only."""
+    return any(isinstance(leaf, AnfNode) for leaf in leaves(value, store)) or isinstance(value, Dim)
+
+
+def rebuild(cls, items):
+    """A tuple of the same class as `cls`: namedtuples keep theirs."""
+    return cls._make(items) if hasattr(cls, "_make") else tuple(items)
