@@ -14,7 +14,7 @@ from ..common.location import NOWHERE, Origin
 from ..common.tensor import Tensor
 from .abstract import AbstractScalar, AbstractTensor, AbstractTuple
 from .control import make_tuple, tuple_getitem
-from .graph import AnfNode, FuncGraph, ValueNode
+from .graph import AnfNode, CNode, FuncGraph, ValueNode
 from .primitive import infer_rule, interpreting
 
 
@@ -31,7 +31,8 @@ class Builder:
             abstract = infer_rule[prim](*[node.abstract for node in nodes], **attrs)
         except MindliteError as error:
             raise error.at(self.origin.location)
-        node = self.graph.add(prim, *nodes, origin=self.origin, abstract=abstract, **attrs)
+        node = CNode(self.graph, prim, nodes, attrs, abstract, self.origin)
+        self.graph.nodes.append(node)
         if isinstance(abstract, AbstractTuple):
             return tuple([self.graph.add(tuple_getitem, node, index=i, origin=self.origin, abstract=element)
                           for i, element in enumerate(abstract.elements)])
