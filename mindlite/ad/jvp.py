@@ -1,0 +1,255 @@
+"""Forward-mode derivatives of typed graphs: every node is followed by its tangent.
+
+    f(x):  a = tanh(x);  return a        jvp f(x, dx):  a = tanh(x);  da = dx * (1 - a*a);  return a, da
+
+An operator without a jvp rule is written in smaller ones, or its bprop is transposed: it is linear in the cotangent, so
+the vjp of the bprop with respect to the cotangent is the jvp (J. Townsend 2017, "A new trick for calculating Jacobian
+vector products"). Control flow carries tangents beside the values; the tangent of a tape is a tape of tangents.
+"""
+from ..common.errors import GradientError, InternalError
+from ..common.location import Origin
+from ..mindir.abstract import AbstractTape, AbstractTuple
+from ..mindir.builder import building
+from ..mindir.constraints import collecting
+from ..mindir.control import (call, cond, custom_vjp, make_tuple, tape_new, tape_pop, tape_push, tuple_getitem,
+                              while_loop)
+from ..mindir.graph import CNode, FuncGraph, ValueNode
+from ..mindir.inline import drop_dead_nodes, inline
+from ..mindir.primitive import bprop_rule, jvp_rule
+from .activity import active_outputs, active_state, expand_composites, is_differentiable
+from .control import emit
+from .reverse import result_of
+from .vjp import vjp_graph
+from .zeros import zeros_like_abstract
+
+
+def jvp_graph(graph, wrt):
+    """The graph (*parameters, *tangents) -> (*outputs, *tangents of the outputs).
+
+    wrt    : numbers of the parameters that have a tangent; a tangent has its value's type, zeros where nothing flows
+    raises : GradientError at the user's line, for an operator that has neither a jvp nor a bprop rule
+    """
+    key = "jvp", tuple(wrt)
+    if key not in graph.transforms:
+        target = FuncGraph(f"jvp {graph.name}", graph.origin)
+        graph.transforms[key] = drop_dead_nodes(
+            Forward(graph, tuple(wrt), tuple(range(len(graph.outputs))), {}).write(target))
+    return graph.transforms[key]
+
+
+class Forward:
+    """The derivative of `graph`, whose parameters numbered in `wrt` have tangents, for the outputs in `results`."""
+
+    def __init__(self, graph, wrt, results, calls):
+        self.graph = expand_composites(graph, wrt, (jvp_rule,))
+        self.wrt, self.results, self.calls = wrt, results, calls
+        self.env, self.tangents = {}, {}
+
+    def write(self, target):
+        """Fill the empty graph `target` and return it."""
+        self.target = target
+        for p in self.graph.parameters:
+            self.env[p] = target.add_parameter(p.name, p.abstract, p.origin, p.default)
+        for i in self.wrt:
+            p = self.graph.parameters[i]
+            made = target.add_parameter(f"d{p.name}", p.abstract, p.origin)
+            if is_differentiable(p.abstract):
+                self.tangents[p, None] = made
+        # What rules require of sizes follows from what the program itself required.
+        with building(target, self.graph.origin, by="jvp") as self.builder, collecting():
+            for node in self.graph.nodes:
+                self.builder.origin = Origin(node.origin.location, node, "jvp")
+                self._node(node)
+            outputs = [self.value(o) for o in self.graph.outputs]
+            tangents = [self.tangent_or_zeros(self.graph.outputs[i]) for i in self.results]
+            target.set_outputs(outputs + [self.builder.lift(t) for t in tangents], make_tuple)
+        return target
+
+    def value(self, node):
+        """The node's value in the target."""
+        return node if isinstance(node, ValueNode) else self.env[node]
+
+    def tangent(self, node):
+        """The node's tangent, None for zero."""
+        return self.tangents.get(result_of(node))
+
+    def tangent_or_zeros(self, node):
+        """The node's tangent, zeros where it has none."""
+        found = self.tangent(node)
+        return zeros_like_abstract(node.abstract) if found is None else found
+
+    def keep(self, node):
+        """Copy the node as it is."""
+        args = [self.value(a) for a in node.args]
+        args = [self.target.add(make_tuple, *a, abstract=of.abstract) if isinstance(a, tuple) else a
+                for a, of in zip(args, node.args)]
+        copy = CNode(self.target, node.fn, args, node.attrs, node.abstract, node.origin)
+        self.target.nodes.append(copy)
+        if isinstance(node.abstract, AbstractTuple):
+            copy = tuple([self.target.add(tuple_getitem, copy, index=i, abstract=e, origin=node.origin)
+                          for i, e in enumerate(node.abstract.elements)])
+        self.env[node] = copy
+        return copy
+
+    def set_results(self, node, results, numbers=(), tangents=()):
+        """Enter what a control node became: its results, and the tangents of the results in `numbers`."""
+        self.env[node] = tuple(results)
+        for i, tangent in zip(numbers, tangents):
+            self.tangents[node, i] = tangent
+
+    def _node(self, node):
+        if node.fn is tuple_getitem:
+            self.env[node] = self.value(node.args[0])[node.attrs["index"]]
+        elif node.fn is make_tuple:
+            self.env[node] = tuple(map(self.value, node.args))
+        elif node.fn is tape_new:
+            self.keep(node)
+            self.tangents[node, None] = tape_new()
+        elif "stop_gradient" in node.fn.traits or all(self.tangent(a) is None for a in node.args):
+            self.keep(node)
+        elif node.fn in CONTROL:
+            CONTROL[node.fn](self, node)
+        else:
+            self._operator(node)
+
+    def _operator(self, node):
+        out = self.keep(node)
+        several = isinstance(out, tuple)
+        elements = node.abstract.elements if several else (node.abstract,)
+        if not any(map(is_differentiable, elements)):
+            return
+        primals, tangents = [self.value(a) for a in node.args], [self.tangent(a) for a in node.args]
+        if node.fn in jvp_rule:
+            made = jvp_rule[node.fn](primals, tangents, out, **node.attrs)
+            made = made if several or made is None else (made,)
+        elif node.fn in bprop_rule:
+            made = transposed(self, _bprop_as_graph(node), primals, tangents, out if several else (out,))
+        else:
+            raise GradientError(f"{node.fn.name} has no derivative", location=node.origin.location)
+        for i, (element, tangent) in enumerate(zip(elements, made or ())):
+            if tangent is None or not is_differentiable(element):
+                continue
+            tangent = self.builder.lift(tangent)
+            if tangent.dtype is not element.dtype or tangent.ndim != element.ndim:
+                raise InternalError(f"the jvp rule of {node.fn.name} gives {tangent.abstract} for {element}",
+                                    location=node.origin.location)
+            self.tangents[node, i if several else None] = tangent
+
+
+def _bprop_as_graph(node):
+    """The graph (*args, *outs, *douts) -> gradients of one node, zeros where the rule gives none."""
+    several = isinstance(node.abstract, AbstractTuple)
+    elements = node.abstract.elements if several else (node.abstract,)
+    graph = FuncGraph(f"bprop {node.fn.name}", node.origin)
+    args = [graph.add_parameter(f"x{i}", a.abstract) for i, a in enumerate(node.args)]
+    outs = [graph.add_parameter(f"out{i}", e) for i, e in enumerate(elements)]
+    douts = [graph.add_parameter(f"d{i}", e) for i, e in enumerate(elements)]
+    with building(graph, node.origin, by="jvp") as builder:
+        found = bprop_rule[node.fn](*args, out=tuple(outs) if several else outs[0],
+                                    dout=tuple(douts) if several else douts[0], **node.attrs)
+        found = found if isinstance(found, (tuple, list)) else (found,)
+        graph.set_outputs([builder.lift(zeros_like_abstract(a.abstract) if g is None else g) for g, a in zip(found, args)],
+                          make_tuple)
+    return graph
+
+
+def transposed(forward, bprop, primals, tangents, outs):
+    """The tangents of the outputs, from `bprop`, a graph (*primals, *outs, *douts) -> gradients that is linear in douts."""
+    first = len(primals) + len(outs)
+    numbers = [i for i, out in enumerate(outs) if is_differentiable(out.abstract)]
+    given = [i for i, t in enumerate(tangents) if t is not None]
+    linear = vjp_graph(bprop, [first + i for i in numbers], given)
+    zeros = [forward.builder.lift(zeros_like_abstract(out.abstract)) for out in outs]
+    made = inline(forward.target, linear, [*primals, *outs, *zeros, *[tangents[i] for i in given]])
+    found = dict(zip(numbers, made[len(bprop.outputs):]))
+    return tuple(found.get(i) for i in range(len(outs)))
+
+
+# ---------------------------------------------------------------- control flow
+
+def _tapes(elements):
+    return {i for i, e in enumerate(elements) if isinstance(e, AbstractTape)}
+
+
+def _cond(forward, node):
+    """(out, dout) = cond(p, x, dx; jvp t, jvp f)"""
+    pred, *operands = node.args
+    elements = node.abstract.elements
+    wrt = tuple(i for i, x in enumerate(operands) if forward.tangent(x) is not None)
+    sides = [node.attrs["true"], node.attrs["false"]]
+    results = tuple(sorted(_tapes(elements).union(*(active_outputs(side, wrt) for side in sides))))
+    true, false = [Forward(side, wrt, results, forward.calls).write(FuncGraph(f"jvp {side.name}", side.origin))
+                   for side in sides]
+    made = emit(cond, forward.value(pred), *map(forward.value, operands), *[forward.tangent(operands[i]) for i in wrt],
+                true=true, false=false, abstract=AbstractTuple(elements + tuple(elements[i] for i in results)))
+    forward.set_results(node, made[:len(elements)], results, made[len(elements):])
+
+
+def _while(forward, node):
+    """(s, ds) = while_loop(s, ds, w, dw; c, jvp b)"""
+    n, elements = len(node.args) - node.attrs["invariants"], node.abstract.elements
+    positions = frozenset(i for i, x in enumerate(node.args) if forward.tangent(x) is not None)
+    state = tuple(sorted(active_state(node, positions) | _tapes(elements)))
+    invariants = tuple(sorted(i for i in positions if i >= n))
+    body = node.attrs["body"]
+    derived = Forward(body, state + invariants, state, forward.calls).write(FuncGraph(f"jvp {body.name}", body.origin))
+    kinds, names = [p.abstract for p in body.parameters], [p.name for p in body.parameters]
+
+    def graph(name, run):
+        target = FuncGraph(name, body.origin)
+
+        def add(numbers, prefix=""):
+            return [target.add_parameter(prefix + names[i], kinds[i]) for i in numbers]
+        s, ds, w, dw = add(range(n)), add(state, "d"), add(range(n, len(kinds))), add(invariants, "d")
+        target.set_outputs(run(target, [*s, *w], [*ds, *dw]), make_tuple)
+        return target
+    made = emit(while_loop, *map(forward.value, node.args[:n]), *[forward.tangent_or_zeros(node.args[i]) for i in state],
+                *map(forward.value, node.args[n:]), *[forward.tangent(node.args[i]) for i in invariants],
+                cond=graph(node.attrs["cond"].name, lambda target, values, _: inline(target, node.attrs["cond"], values)),
+                body=graph(derived.name, lambda target, values, tangents: inline(target, derived, values + tangents)),
+                invariants=len(node.args) - n + len(invariants),
+                abstract=AbstractTuple(elements + tuple(elements[i] for i in state)))
+    forward.set_results(node, made[:n], state, made[n:])
+
+
+def _call(forward, node):
+    """(out, dout) = call(x, dx; jvp g)"""
+    graph, elements = node.attrs["graph"], node.abstract.elements
+    wrt = tuple(i for i, x in enumerate(node.args) if forward.tangent(x) is not None)
+    results = tuple(i for i, e in enumerate(elements) if is_differentiable(e))
+    if (graph, wrt) not in forward.calls:
+        target = forward.calls[graph, wrt] = FuncGraph(f"jvp {graph.name}", graph.origin)
+        Forward(graph, wrt, results, forward.calls).write(target)
+    made = emit(call, *map(forward.value, node.args), *[forward.tangent(node.args[i]) for i in wrt],
+                graph=forward.calls[graph, wrt], abstract=AbstractTuple(elements + tuple(elements[i] for i in results)))
+    forward.set_results(node, made[:len(elements)], results, made[len(elements):])
+
+
+def _custom(forward, node):
+    """The user's bprop, transposed."""
+    outs = forward.keep(node)
+    tangents = transposed(forward, node.attrs["bprop"], [forward.value(a) for a in node.args],
+                          [forward.tangent(a) for a in node.args], outs)
+    for i, tangent in enumerate(tangents):
+        if tangent is not None:
+            forward.tangents[node, i] = tangent
+
+
+def _push(forward, node):
+    """dtape = tape_push(dtape, *dvalues)"""
+    tape, *values = node.args
+    forward.keep(node)
+    forward.tangents[node, None] = tape_push(
+        forward.tangent(tape), *[forward.tangent_or_zeros(v) for v in values if is_differentiable(v.abstract)])
+
+
+def _pop(forward, node):
+    """dtape, *dvalues = tape_pop(dtape)"""
+    forward.keep(node)
+    numbers = [i for i, e in enumerate(node.abstract.elements) if is_differentiable(e)]
+    made = tape_pop(forward.tangent(node.args[0]), abstracts=tuple(node.abstract.elements[i] for i in numbers[1:]))
+    for i, tangent in zip(numbers, made):
+        forward.tangents[node, i] = tangent
+
+
+CONTROL = {cond: _cond, while_loop: _while, call: _call, custom_vjp: _custom, tape_push: _push, tape_pop: _pop}
