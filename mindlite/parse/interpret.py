@@ -25,11 +25,10 @@ def interpret_statement(p, node):
     word = REASONS.get(type(node))
     if word is None:
         raise p.error(f"{type(node).__name__} is not a statement that graph mode knows", node)
-    variables, written, deleted = p.names.uses(node)
+    _, written, deleted, _ = p.names.uses(node)
     written = [variable for variable in written if not _in_cell(variable)]
     before = {variable: p.value_of(variable) for variable in written}
-    made = _interpret(p, node, [node], variables, writes=[v.name for v in written],
-                      reason=f"{word} statements run in Python")
+    made = _interpret(p, node, [node], writes=[v.name for v in written], reason=f"{word} statements run in Python")
     leaves = made.attrs["leaves"]
     for number, variable in enumerate(written, start=2 if leaves else 0):
         value = item(p, made, number, node)
@@ -47,7 +46,7 @@ def interpret_statement(p, node):
 
 def interpret_generator(p, node):
     """A lazy generator is an iterator that Python makes; its first iterable is evaluated here and now."""
-    return _interpret(p, node, node, p.names.uses(node)[0], writes=None, reason="generators run in Python")
+    return _interpret(p, node, node, writes=None, reason="generators run in Python")
 
 
 def interpret_pattern(p, pattern, subject):
@@ -57,11 +56,10 @@ def interpret_pattern(p, pattern, subject):
         captures.append(getattr(part, "name", None) if isinstance(part, (gast.MatchAs, gast.MatchStar))
                         else getattr(part, "rest", None))
     captures = [name for name in dict.fromkeys(captures) if name is not None]
-    read = [v for v in p.names.uses(pattern)[0] if v.name not in captures]
     case = gast.match_case(pattern, None, [_assign(MATCHED, True)])
     statements = [_assign(MATCHED, False), gast.Match(gast.Name(SUBJECT, gast.Load(), None, None), [case])]
     given = {SUBJECT: subject, **{name: p.constant(Undefined(name), pattern) for name in (MATCHED, *captures)}}
-    made = _interpret(p, pattern, [gast.copy_location(statement, pattern) for statement in statements], read, given,
+    made = _interpret(p, pattern, [gast.copy_location(statement, pattern) for statement in statements], given,
                       writes=[MATCHED, *captures], reason="mapping and class patterns run in Python")
     return made, captures
 
@@ -74,20 +72,22 @@ def _in_cell(variable):
     return variable.cell or variable.kind == "closure"
 
 
-def _interpret(p, node, statements, variables, given=None, *, writes, reason):
-    """An `interpret` node with `variables` and `given` {name: node} as its inputs."""
-    variables = list(variables)
+def _interpret(p, node, statements, given=None, *, writes, reason):
+    """An `interpret` node. Its inputs are what `node` uses, and `given` {name: node} before those of the same name."""
+    given = dict(given or {})
+    variables, _, _, globals_ = p.names.uses(node)
+    variables = [variable for variable in variables if variable.name not in given]
     super_arguments = p.super_arguments() if any(v.name == "__class__" for v in variables) else ()
     for name in super_arguments:
         if p.find(name) not in variables:
             variables.append(p.find(name))
-    given = dict(given or {})
     for variable in variables:
         if variable.kind == "closure":
             given[variable.name] = p.add(syntax.closure_cell, node=node, name=variable.name)
         else:
             given[variable.name] = p.cells[variable] if variable.cell else p.value_of(variable)
-    code, leaves = compile_segment(statements, list(given), p.source.file, super_arguments)
+    globals_ = [name for name in globals_ if name not in given]
+    code, leaves = compile_segment(statements, list(given), globals_, p.source, p.name, super_arguments)
     return p.add(syntax.interpret, *given.values(), node=node, source=p.source.segment(node), reads=tuple(given),
                  cells=tuple(v.name for v in variables if _in_cell(v)),
                  writes=None if writes is None else tuple(writes), leaves=leaves, code=code, reason=reason)

@@ -13,6 +13,7 @@ A text that is not in linecache is put there, so that errors can show the line. 
 line: then the columns of the bytecode decide (Python 3.11+), else each candidate is compiled and its code compared.
 So are those from texts that are only likely to be the right ones.
 """
+import __future__
 import ast
 import copy
 import functools
@@ -30,19 +31,22 @@ from ..common.errors import GraphSyntaxError
 from ..common.location import Location
 
 _SHARED = ("<string>", "<stdin>")            # file names that many texts have
+_FUTURE = __future__.annotations.compiler_flag
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 @dataclass(frozen=True)
 class Source:
     """tree: gast FunctionDef or Lambda, private names mangled; file (a name that linecache knows); first_line; text of
-    the whole file; module: the function's `__name__` of globals; scope: its qualified name without `<locals>`."""
+    the whole file; module: the function's `__name__` of globals; scope: its qualified name without `<locals>`;
+    flags: its `from __future__` imports, as compile() takes them."""
     tree: gast.AST
     file: str
     first_line: int
     text: str
     module: str
     scope: str
+    flags: int
 
     @functools.cached_property
     def lines(self):
@@ -83,7 +87,8 @@ def read(fn):
         if node is not None:
             tree = gast.ast_to_gast(_mangled(node, classes[-1] if classes else ""))
             name = _register(name, text)
-            return Source(tree, name, code.co_firstlineno, text, fn.__globals__.get("__name__", ""), scope)
+            return Source(tree, name, code.co_firstlineno, text, fn.__globals__.get("__name__", ""), scope,
+                          code.co_flags & _FUTURE)
     raise GraphSyntaxError(
         f"the source of {scope!r} is not to be found",
         location=Location(code.co_filename, code.co_firstlineno, scope=scope),

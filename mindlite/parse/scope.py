@@ -90,20 +90,25 @@ class Names(gast.NodeVisitor):
         return self.outside.setdefault((kind, name), Variable(name, kind))
 
     def uses(self, node):
-        """(variables, written, deleted): those from outside of the statement, pattern or generator `node` that it uses,
-        those of them that it assigns or deletes, those that it deletes; globals are left out."""
+        """What the statement, pattern or generator `node` uses of the Variables outside of it.
+
+        returns : (variables, written, deleted, globals): those that it uses, those of them that it assigns or deletes,
+                  those that it deletes; all without globals, of which it has the names that it assigns or deletes
+        """
         start, end = self.spans[node]
-        variables, written, deleted = {}, {}, {}
+        variables, written, deleted, globals_ = {}, {}, {}, {}
         for event in self.events[start:end]:
             variable = self.find(event.scope, event.name)
             inside = variable.scope is not None and variable.scope.start >= start
+            if variable.kind == "global" and event.kind != "load" and event.scope.start < start:
+                globals_[variable.name] = None
             if variable.kind != "global" and not inside:
                 variables[variable] = None
                 if event.kind != "load":
                     written[variable] = None
                 if event.kind == "delete":
                     deleted[variable] = None
-        return list(variables), list(written), list(deleted)
+        return list(variables), list(written), list(deleted), list(globals_)
 
     def _find_cells(self):
         captures, stores = {}, {}

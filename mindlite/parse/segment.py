@@ -22,12 +22,14 @@ from ..mindir.syntax import Undefined
 LEFT_NORMALLY = ""
 
 
-def compile_segment(statements, names, file, super_arguments=None):
+def compile_segment(statements, names, global_names, source, scope, super_arguments=()):
     """(code, leaves): the code object of a function that runs `statements` with `names` as its free variables.
 
     statements      : list of gast statements, or one gast expression whose value is returned
+    global_names    : names of globals that they assign
+    source, scope   : the Source that they stand in, and the qualified name of their function
+    super_arguments : names that `super()` stands for, or ()
     leaves          : which of "return", "break", "continue" leave the statements
-    super_arguments : names that `super()` stands for, or None
     """
     expression = isinstance(statements, gast.expr)
     if expression:
@@ -38,8 +40,9 @@ def compile_segment(statements, names, file, super_arguments=None):
     body = [leaves.visit(tree) if not expression else _Super(super_arguments).visit(tree) for tree in trees]
     names = sorted(names)
     place = {"lineno": body[0].lineno, "col_offset": 0, "end_lineno": body[0].lineno, "end_col_offset": 0}
-    if names:
-        body.insert(0, ast.Nonlocal(names, **place))
+    for made, declared in (ast.Nonlocal, names), (ast.Global, list(global_names)):
+        if declared:
+            body.insert(0, made(declared, **place))
     nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     inner = ast.FunctionDef("segment", nothing, body, [], **place)
     empty = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in names]
@@ -48,10 +51,12 @@ def compile_segment(statements, names, file, super_arguments=None):
         if "type_params" in made._fields:
             made.type_params = []
     module = ast.fix_missing_locations(ast.Module([outer], []))
-    code = compile(module, file, "exec", dont_inherit=True)
+    code = compile(module, source.file, "exec", source.flags, dont_inherit=True)
     for name in ("outside", "segment"):
         code = next(c for c in code.co_consts if isinstance(c, types.CodeType) and c.co_name == name)
-    return code, tuple(sorted(leaves.found))
+    name = scope.rpartition(".")[2]
+    qualified = {"co_qualname": scope} if hasattr(code, "co_qualname") else {}
+    return code.replace(co_name=name, **qualified), tuple(sorted(leaves.found))
 
 
 def run_segment(node, values, namespace):

@@ -853,6 +853,28 @@ def exception_passes_through(log, x):
         log.append("finally")
 
 
+@case((2,))
+def try_with_globals(log, x):
+    global made_in_try
+    try:
+        made_in_try = x
+        made_in_try += LIMIT
+    finally:
+        log.append(made_in_try)
+    try:
+        del made_in_try
+    except NameError:
+        log.append("gone")
+    return made_in_try
+
+
+@case((2,))
+def annotations_of_what_python_runs(log, x):
+    def generate(y: "Unknown"):                                           # noqa: F821
+        yield y
+    return list(generate(x))
+
+
 class Manager:
     """A context manager that logs, and swallows KeyError."""
 
