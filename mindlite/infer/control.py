@@ -526,7 +526,7 @@ def static_trips(ev, frame, header, args):
 def unroll(ev, frame, header, args, stops, because=None):
     """Execute the loop iteration by iteration; whether there is a next one must be known, unless `because` is None."""
     for _ in range(UNROLL_LIMIT):
-        outcome = ev.run_straight(frame, header, args, stops)
+        outcome = ev.run_once(frame, header, args, stops)
         if header not in outcome.exits:
             return outcome
         args = outcome.exits[header][0]
@@ -565,7 +565,7 @@ def write_loop(ev, frame, header, args, stops):
         plan = Plan(ev, state, carried)
         body, outcome, after = plan.attempt(frame, header, stops)
         if isinstance(outcome, Raises) or header not in outcome.exits:       # it always leaves: no loop at all
-            return ev.run_straight(frame, header, args, stops)
+            return ev.run_once(frame, header, args, stops)
         wider, wider_carried = plan.widen(outcome.exits[header][0], after)
         if wider is None:
             return plan.emit(frame, header, stops, body, outcome, after)
@@ -623,7 +623,7 @@ class Plan:
             try:
                 if not self.plain:
                     self.begin(frame)
-                    return ev.run_straight(frame, header, self.inside, stops)
+                    return ev.run_once(frame, header, self.inside, stops)
                 condition = self.test(frame, header)
                 self.plain = not has_effects(ev.tracer.graph)
                 if condition is False:

@@ -101,20 +101,27 @@ class Evaluator:
 
     def run_block(self, frame, block, payload, stops):
         """Execute a block and those that it jumps to, until a return or a jump to one of `stops`."""
-        while block not in stops:
-            control.arrive(frame, block, payload)
+        if block in stops:
+            return Outcome({block: control.leave_to(frame, block, payload[0])})
+        return self.go_on(frame, Outcome({block: payload}), stops)
+
+    def go_on(self, frame, outcome, stops):
+        """Execute the blocks that an outcome leads to, until a return or a jump to one of `stops`."""
+        while outcome.single is not None:
+            block = outcome.single
+            if block == RETURN or block in stops:
+                return outcome
+            control.arrive(frame, block, outcome.exits[block])
             args = [frame.env[p] for p in block.parameters]
             if getattr(block, "loop", None):
                 outcome = control.run_loop(self, frame, block, args, stops)
             else:
                 outcome = self.run_straight(frame, block, args, stops)
-            if outcome.single is None:
-                return control.continue_exits(self, frame, outcome, stops)
-            target = outcome.single
-            if target == RETURN or target in stops:
-                return outcome
-            block, payload = target, outcome.exits[target]
-        return Outcome({block: control.leave_to(frame, block, payload[0])})
+        return control.continue_exits(self, frame, outcome, stops)
+
+    def run_once(self, frame, header, args, stops):
+        """Execute one round of a loop: from its header until it comes back there (it is in `stops`) or leaves."""
+        return self.go_on(frame, self.run_straight(frame, header, args, stops), stops)
 
     def run_nodes(self, frame, block, args):
         """Bind a block's parameters and execute its nodes."""
