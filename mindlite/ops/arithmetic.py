@@ -1,108 +1,273 @@
-"""Sums, products, powers, comparisons and logic: what Python's operators on tensors mean."""
-import math
+"""Sums, products, quotients, powers and extrema: what Python's arithmetic operators on tensors mean, and their kin.
+
+Operands broadcast and are brought to one dtype first. Gradients at special points are torch's: a tie of maximum or
+minimum gives each side half, abs and sign have slope 0 at 0, x ** y has slope 0 in x where y is 0.
+"""
 import operator
 
 import numpy as np
 
 from ..common import dtype as dt
-from ..mindir.scalar import where
+from ..common.errors import ArgumentError
+from ..mindir.scalar import call as call_scalar, where as where_scalar
 from .basic import cast
-from .define import cast_to, dtype_of, elementwise, promote_operands
+from .complex_numbers import imag, real
+from .define import as_operand, cast_to, dtype_of, elementwise, is_array, promote_operands, quiet, to_float
+from .elementary import log, sqrt
+from .logic import equal, greater, greater_equal, less, logical_and, where
 
 
 @elementwise(scalar=operator.add, array=np.add, derivatives=[1, 1])
-def add(x, y):
-    """x + y. bool operands: logical or, as in NumPy."""
+def add(input, other):
+    """input + other. bool operands: logical or, as in NumPy."""
 
 
 @elementwise(scalar=operator.sub, array=np.subtract, derivatives=[1, -1], accepts="uifc")
-def sub(x, y):
-    """x - y. raises : DTypeError for bool."""
+def sub(input, other):
+    """input - other. raises : DTypeError for bool."""
 
 
-@elementwise(scalar=operator.mul, array=np.multiply, derivatives=[lambda x, y, out: y, lambda x, y, out: x])
-def mul(x, y):
-    """x * y."""
+@elementwise(scalar=operator.mul, array=np.multiply, derivatives=[lambda x, y, out: y, lambda x, y, out: x],
+             sbp_linear=[{0}, {1}])
+def mul(input, other):
+    """input * other. bool operands: logical and."""
 
 
 @elementwise(scalar=operator.neg, array=np.negative, derivatives=[-1], accepts="uifc")
-def neg(x):
-    """-x. raises : DTypeError for bool."""
+def neg(input):
+    """-input. raises : DTypeError for bool."""
 
 
-def _true_divide(args, attrs):
-    args, attrs = promote_operands(args, attrs)
-    if dtype_of(args[0]).kind in "bui":
-        args = tuple(cast_to(x, dt.float32) for x in args)
-    return args, attrs
+@elementwise(scalar=operator.truediv, array=quiet(np.divide), accepts="fc", prepare=to_float, name="div",
+             derivatives=[lambda x, y, out: 1 / y, lambda x, y, out: -out / y], sbp_linear=[{0}])
+def true_divide(input, other):
+    """input / other; integers are divided as float32. x / 0 is inf or nan, without a warning."""
 
 
-def _divide(x, y):
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.divide(x, y)
+def div(input, other, *, rounding_mode=None):
+    """input / other; rounding_mode "floor" or "trunc" rounds the quotient to a whole number (gradient zero).
+
+    raises : ArgumentError for another rounding_mode
+    """
+    if rounding_mode is None:
+        return true_divide(input, other)
+    if rounding_mode == "floor":
+        return floor_divide(input, other)
+    if rounding_mode != "trunc":
+        raise ArgumentError(f"div: rounding_mode is None, 'floor' or 'trunc', not {rounding_mode!r}")
+    (input, other), _ = promote_operands((input, other), {})
+    rest = fmod(input, other)
+    return floor_divide(input - rest, other) if dtype_of(input).kind in "ui" else trunc(true_divide(input, other))
 
 
-@elementwise(scalar=operator.truediv, array=_divide, accepts="fc", prepare=_true_divide,
-             derivatives=[lambda x, y, out: 1 / y, lambda x, y, out: -out / y])
-def div(x, y):
-    """x / y; integers are divided as float32. x / 0 is inf or nan, without a warning."""
+@elementwise(scalar=operator.floordiv, array=quiet(np.floor_divide), accepts="uif", derivatives=[None, None])
+def floor_divide(input, other):
+    """input // other, rounded down as in Python. No gradient: it is zero wherever it exists. An integer // 0 is 0."""
 
 
-
-@elementwise(scalar=operator.eq, array=np.equal, derivatives=[None, None], out_dtype=dt.bool_, accepts="buifc")
-def equal(x, y):
-    """x == y, as bool."""
-
-
-@elementwise(scalar=operator.ne, array=np.not_equal, derivatives=[None, None], out_dtype=dt.bool_, accepts="buifc")
-def not_equal(x, y):
-    """x != y, as bool."""
+@elementwise(scalar=operator.mod, array=quiet(np.remainder), accepts="uif",
+             derivatives=[1, lambda x, y, out: -floor_divide(x, y)])
+def remainder(input, other):
+    """input % other with the sign of `other`, as in Python: input - (input // other) * other."""
 
 
-@elementwise(scalar=operator.lt, array=np.less, derivatives=[None, None], out_dtype=dt.bool_, accepts="buif")
-def less(x, y):
-    """x < y, as bool."""
+def _truncated_remainder(x, y):
+    if x.dtype.kind == "f":
+        return call_scalar("fmod", x, y)
+    rest = x % y
+    return where_scalar((rest != 0) & ((rest < 0) ^ (x < 0)), rest - y, rest)
 
 
-@elementwise(scalar=operator.le, array=np.less_equal, derivatives=[None, None], out_dtype=dt.bool_, accepts="buif")
-def less_equal(x, y):
-    """x <= y, as bool."""
+@elementwise(scalar=_truncated_remainder, array=quiet(np.fmod), accepts="uif",
+             derivatives=[1, lambda x, y, out: -trunc((x - out) / y)])
+def fmod(input, other):
+    """The remainder with the sign of `input`, as C's fmod: input - trunc(input / other) * other."""
 
 
-@elementwise(scalar=operator.gt, array=np.greater, derivatives=[None, None], out_dtype=dt.bool_, accepts="buif")
-def greater(x, y):
-    """x > y, as bool."""
+def _power(x, y):
+    if x.dtype.kind not in "iu":
+        return np.power(x, y)
+    out = np.power(x, np.maximum(y, 0))
+    return np.where(y >= 0, out, np.where(x == 1, 1, np.where(x == -1, np.where(y % 2 == 0, 1, -1), 0)))
 
 
-@elementwise(scalar=operator.ge, array=np.greater_equal, derivatives=[None, None], out_dtype=dt.bool_, accepts="buif")
-def greater_equal(x, y):
-    """x >= y, as bool."""
+def _power_by_base(x, y, out):
+    return where(equal(y, 0), 0, y * power(x, y - 1))
 
 
-@elementwise(scalar=operator.not_, array=np.logical_not, derivatives=[None], out_dtype=dt.bool_)
-def logical_not(x):
-    """True where x is zero."""
+def _power_by_exponent(x, y, out):
+    return where(logical_and(equal(x, 0), greater_equal(y, 0)), 0, out * log(x)) if dtype_of(x).kind == "f" else out * log(x)
 
 
-@elementwise(scalar=lambda x, y: where(x < y, y, x), array=np.maximum, accepts="buif",
-             derivatives=[lambda x, y, out: _share(x > y, equal(x, y), x), lambda x, y, out: _share(y > x, equal(x, y), x)])
-def maximum(x, y):
-    """The larger of x and y; NaN where either is. A tie gives each half of the gradient, as in torch."""
+def _integer_power(x, y):
+    if x.dtype.kind != "i":
+        return call_scalar("pow", x, y)
+    sign = where_scalar(y % 2 == 0, 1, -1)
+    inverse = where_scalar(x == 1, 1, where_scalar(x == -1, sign, 0))
+    return where_scalar(y >= 0, call_scalar("pow", x, where_scalar(y >= 0, y, 0)), inverse)
 
 
-@elementwise(scalar=math.exp, array=np.exp, accepts="fc", derivatives=[lambda x, out: out])
-def exp(x):
-    """e to the power x."""
+@elementwise(scalar=_integer_power, array=quiet(_power), accepts="uifc", name="pow",
+             derivatives=[_power_by_base, _power_by_exponent])
+def power(input, exponent):
+    """input ** exponent, element by element.
 
-
-@elementwise(scalar=math.tanh, array=np.tanh, accepts="fc", derivatives=[lambda x, out: 1 - out * out])
-def tanh(x):
-    """Hyperbolic tangent.
-
-    x : float, a pure number; out : in (-1, 1); kept for the gradient, x is not
-    source : Abramowitz and Stegun 4.5
+    Integers stay integers: a negative exponent gives 0 unless the base is 1 or -1.
+    gradient: 0 in input where exponent is 0; 0 in exponent where input is 0 and exponent is not negative
     """
 
 
+def pow(input, exponent):
+    """input ** exponent; the exponents 1, 2, 3, and 0.5 of a float tensor, written as numbers, become cheaper operators."""
+    if is_array(input) and isinstance(exponent, (int, float)) and not isinstance(exponent, bool):
+        floats = dtype_of(input).is_differentiable
+        if exponent == 2 and (floats or isinstance(exponent, int)):
+            return square(input)
+        if exponent == 3 and (floats or isinstance(exponent, int)):
+            return square(input) * input
+        if exponent == 0.5 and floats:
+            return sqrt(input)
+    return power(input, exponent)
+
+
+@elementwise(scalar=lambda x: x * x, array=np.square, accepts="uifc", derivatives=[lambda x, out: 2 * x])
+def square(input):
+    """input * input."""
+
+
+@elementwise(scalar=lambda x: 1 / x, array=quiet(np.reciprocal), accepts="fc", prepare=to_float,
+             derivatives=[lambda x, out: -out * out])
+def reciprocal(input):
+    """1 / input; integers as float32."""
+
+
+# ---------------------------------------------------------------- sign and size
+
+@elementwise(scalar=lambda x: call_scalar("sign", x), array=np.sign, accepts="uif", derivatives=[None])
+def sign(input):
+    """-1, 0 or 1; NaN stays NaN. The gradient is zero."""
+
+
+@elementwise(scalar=lambda x: call_scalar("abs", x), array=np.abs, accepts="buif", name="abs",
+             derivatives=[lambda x, out: sign(x)])
+def real_abs(input):
+    """The absolute value of real numbers; slope 0 at 0."""
+
+
+def abs(input):
+    """The absolute value; of complex numbers the modulus, a float."""
+    input = as_operand(input)
+    return hypot(real(input), imag(input)) if dtype_of(input).kind == "c" else real_abs(input)
+
+
+@elementwise(scalar=lambda x, y: call_scalar("hypot", x, y), array=np.hypot, accepts="f", prepare=to_float,
+             derivatives=[lambda x, y, out: where(equal(out, 0), 0, x / out),
+                          lambda x, y, out: where(equal(out, 0), 0, y / out)])
+def hypot(input, other):
+    """sqrt(input ** 2 + other ** 2) without overflow in between; slope 0 at the origin."""
+
+
+# ---------------------------------------------------------------- extrema
+
 def _share(wins, ties, like):
     return cast(wins, dtype=like.dtype) + cast(ties, dtype=like.dtype) * 0.5
+
+
+@elementwise(scalar=lambda x, y: call_scalar("maximum", x, y), array=np.maximum, accepts="buif",
+             derivatives=[lambda x, y, out: _share(greater(x, y), equal(x, y), x),
+                          lambda x, y, out: _share(greater(y, x), equal(x, y), x)])
+def maximum(input, other):
+    """The larger of both; NaN where either is. A tie gives each half of the gradient, as in torch."""
+
+
+@elementwise(scalar=lambda x, y: call_scalar("minimum", x, y), array=np.minimum, accepts="buif",
+             derivatives=[lambda x, y, out: _share(less(x, y), equal(x, y), x),
+                          lambda x, y, out: _share(less(y, x), equal(x, y), x)])
+def minimum(input, other):
+    """The smaller of both; NaN where either is. A tie gives each half of the gradient, as in torch."""
+
+
+def clamp(input, min=None, max=None):
+    """input limited to [min, max]; a bound may be a number, a tensor or None. Where min > max the result is max.
+
+    The gradient passes where input is inside or on a bound, else it goes to the bound.
+    raises : ArgumentError if both bounds are None
+    """
+    if min is None and max is None:
+        raise ArgumentError("clamp: min or max must be given")
+    if min is not None:
+        input = where(less(input, min), min, input)
+    if max is not None:
+        input = where(greater(input, max), max, input)
+    return input
+
+
+def clip_by_value(x, clip_value_min=None, clip_value_max=None):
+    """The same as `clamp`."""
+    return clamp(x, clip_value_min, clip_value_max)
+
+
+# ---------------------------------------------------------------- rounding
+
+@elementwise(scalar=lambda x: call_scalar("floor", x), array=np.floor, accepts="uif", derivatives=[None])
+def floor(input):
+    """The largest whole number that is not above; gradient zero."""
+
+
+@elementwise(scalar=lambda x: call_scalar("ceil", x), array=np.ceil, accepts="uif", derivatives=[None])
+def ceil(input):
+    """The smallest whole number that is not below; gradient zero."""
+
+
+@elementwise(scalar=lambda x: call_scalar("trunc", x), array=np.trunc, accepts="uif", derivatives=[None])
+def trunc(input):
+    """The whole number next to zero; gradient zero."""
+
+
+@elementwise(scalar=lambda x: call_scalar("round", x), array=np.rint, accepts="uif", derivatives=[None], name="round")
+def round_half_even(input):
+    """The nearest whole number, halves to even; gradient zero."""
+
+
+def round(input, *, decimals=0):
+    """input rounded to `decimals` places, halves to even; gradient zero."""
+    if decimals == 0:
+        return round_half_even(input)
+    scale = 10.0 ** decimals
+    return round_half_even(input * scale) / scale
+
+
+def frac(x):
+    """x without its whole part: x - trunc(x)."""
+    return x - trunc(x)
+
+
+# ---------------------------------------------------------------- sums of products
+
+def addcmul(input, tensor1, tensor2, value=1):
+    """input + value * tensor1 * tensor2."""
+    return add(input, mul(tensor1, tensor2) if is_one(value) else mul(value, mul(tensor1, tensor2)))
+
+
+def addcdiv(input, tensor1, tensor2, value=1):
+    """input + value * tensor1 / tensor2."""
+    return add(input, true_divide(tensor1, tensor2) if is_one(value) else mul(value, true_divide(tensor1, tensor2)))
+
+
+def is_one(value):
+    """True for the Python number 1."""
+    return isinstance(value, (int, float)) and value == 1
+
+
+def lerp(input, end, weight):
+    """input + weight * (end - input): linear interpolation."""
+    return add(input, mul(weight, sub(end, input)))
+
+
+def cast_like(value, like):
+    """`value` in the element type of `like`."""
+    return cast_to(value, dtype_of(like))
+
+
+floor_div, floor_mod, mod, negative, divide = floor_divide, remainder, remainder, neg, div
+absolute, subtract, multiply, clip = abs, sub, mul, clamp

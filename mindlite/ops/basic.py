@@ -12,6 +12,7 @@ from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
 from ..mindir.scalar import cast as cast_scalar, reduce
 from .axes import (as_shape, broadcast_index, fill_in, flatten_index, normal_axes, normal_axis, unflatten_index)
+from .sbp import elementwise_spec, letters, local_shape, sbp_rule
 
 
 # ---------------------------------------------------------------- cast
@@ -61,6 +62,10 @@ def cast_vmap(args, dims, size, *, dtype):
     return cast(*args, dtype=dtype), dims[0]
 
 
+sbp_rule(cast, elementwise_spec,
+         linear=lambda x, *, dtype: [{0}] if x.dtype.is_differentiable and dtype.is_differentiable else [])
+
+
 # ---------------------------------------------------------------- scalars
 
 @primitive
@@ -96,6 +101,9 @@ def scalar_to_tensor_bprop(x, out, dout, *, dtype):
 @vmap_rule(scalar_to_tensor)
 def scalar_to_tensor_vmap(args, dims, size, *, dtype):
     return scalar_to_tensor(*args, dtype=dtype), None
+
+
+sbp_rule(scalar_to_tensor, "->")
 
 
 # ---------------------------------------------------------------- reshape
@@ -148,6 +156,20 @@ def reshape_vmap(args, dims, size, *, shape):
     return reshape(move_batch_axis(args[0], dims[0]), shape=(size,) + shape), 0
 
 
+def _reshape_spec(x, *, shape):
+    """Leading and trailing axes that stay as they are can be split."""
+    n = min(len(x.shape), len(shape))
+    head = next((i for i in range(n) if x.shape[i] != shape[i]), n)
+    tail = next((i for i in range(n - head) if x.shape[-1 - i] != shape[-1 - i]), n - head)
+    middle = [len(s) - head - tail for s in (x.shape, shape)]
+    if any(size == 0 for size in x.shape[:head] + x.shape[len(x.shape) - tail:]):
+        return "_" * len(x.shape) + "->" + "_" * len(shape)
+    return "->".join(letters(head) + "_" * m + letters(tail, head) for m in middle)
+
+
+sbp_rule(reshape, _reshape_spec, linear=[{0}], local=local_shape)
+
+
 # ---------------------------------------------------------------- transpose
 
 def _transpose_prepare(args, attrs):
@@ -198,6 +220,14 @@ def transpose_vmap(args, dims, size, *, perm):
     d = dims[0]
     rest = [axis for axis in range(len(perm) + 1) if axis != d]
     return transpose(args[0], perm=(d,) + tuple(rest[p] for p in perm)), 0
+
+
+def _transpose_spec(x, *, perm):
+    names = letters(len(perm))
+    return names + "->" + "".join(names[p] for p in perm)
+
+
+sbp_rule(transpose, _transpose_spec, linear=[{0}])
 
 
 def move_batch_axis(x, dim, to=0):
@@ -268,6 +298,15 @@ def broadcast_to_vmap(args, dims, size, *, shape):
     x = move_batch_axis(args[0], dims[0])
     x = reshape(x, shape=(size,) + (1,) * (len(shape) + 1 - x.ndim) + x.shape[1:])
     return broadcast_to(x, shape=(size,) + shape), 0
+
+
+def _broadcast_to_spec(x, *, shape):
+    names = letters(len(shape))
+    return "".join("_" if isinstance(s, int) and s == 1 else letter
+                   for s, letter in zip(x.shape, names[len(shape) - len(x.shape):])) + "->" + names
+
+
+sbp_rule(broadcast_to, _broadcast_to_spec, linear=[{0}], local=local_shape)
 
 
 # ---------------------------------------------------------------- reduce_sum
@@ -354,6 +393,15 @@ def vmap_reduction(prim):
 
 
 vmap_reduction(reduce_sum)
+
+
+def reduction_spec(x, *, axis, keepdims, **attrs):
+    """The index string of a reduction: the letters of `axis` vanish."""
+    names = letters(len(x.shape))
+    return names + "->" + "".join("_" if i in axis else letter for i, letter in enumerate(names) if keepdims or i not in axis)
+
+
+sbp_rule(reduce_sum, reduction_spec, linear=[{0}])
 
 
 def sum_to(x, shape):

@@ -6,6 +6,7 @@
 One declaration fills a row of every table: infer (broadcast), eval (array), bprop and jvp (derivatives), vmap (align
 the axes), kernel (scalar), sbp (each axis split alike).
 """
+import functools
 import inspect
 
 import numpy as np
@@ -21,6 +22,7 @@ from ..mindir.primitive import (bprop_rule, eval_rule, expand_rule, find_primiti
 from ..mindir.scalar import scalar_function
 from .axes import broadcast_index, broadcast_shapes
 from .basic import broadcast_to, cast, move_batch_axis, reshape, scalar_to_tensor, sum_to
+from .sbp import elementwise_spec, sbp_rule
 
 KINDS = {"b": "bool", "u": "unsigned", "i": "integer", "f": "float", "c": "complex"}
 
@@ -98,10 +100,27 @@ def cast_to(value, dtype):
     return as_operand(value, dtype)
 
 
+def to_float(args, attrs):
+    """As promote_operands; integers and bools become float32."""
+    args, attrs = promote_operands(args, attrs)
+    if dtype_of(args[0]).kind in "bui":
+        args = tuple(cast(x, dtype=dt.float32) for x in args)
+    return args, attrs
+
+
 # ---------------------------------------------------------------- elementwise operators
 
+def quiet(function):
+    """`function` of ndarrays, without NumPy's warnings: inf and nan are results."""
+    @functools.wraps(function, assigned=("__name__", "__doc__"), updated=())
+    def calm(*args, **attrs):
+        with np.errstate(all="ignore"):
+            return function(*args, **attrs)
+    return calm
+
+
 def elementwise(*, scalar, array, derivatives=None, accepts="buifc", out_dtype=None, prepare=promote_operands,
-                kernel=True, traits=()):
+                kernel=True, traits=(), name=None, sbp_linear=None):
     """Declare an operator that works element by element, with NumPy's broadcasting.
 
     scalar     : the function of one element (Python scalars), or of ScalarExprs; gives the kernel
@@ -110,9 +129,14 @@ def elementwise(*, scalar, array, derivatives=None, accepts="buifc", out_dtype=N
     accepts    : kinds of dtype taken: any of b(ool) u(nsigned) i(nteger) f(loat) c(omplex)
     out_dtype  : None for the operands' dtype, or a DType, or a function of it
     prepare    : brings the operands to one dtype; None leaves them
+    kernel     : False for what kernels cannot compute
+    name       : the primitive's name where it is not the function's
+    sbp_linear : sets of operands in which the operator is jointly linear (see sbp.py); known where derivatives are numbers
     """
+    operator_name = name
+
     def declare(function):
-        prim = primitive(function, traits={"elementwise", *traits}, prepare=prepare)
+        prim = primitive(function, traits={"elementwise", *traits}, prepare=prepare, name=operator_name)
         name, n = prim.name, len(prim.inputs)
 
         @infer_rule(prim)
@@ -146,6 +170,9 @@ def elementwise(*, scalar, array, derivatives=None, accepts="buifc", out_dtype=N
         vmap_rule(prim)(lambda args, dims, size, **attrs: vmap_elementwise(prim, args, dims, size, attrs))
         if derivatives is not None:
             _differentiate(prim, derivatives)
+        constant = derivatives is not None and all(isinstance(d, (int, float)) for d in derivatives)
+        linear = sbp_linear if sbp_linear is not None else [set(range(n))] if constant else []
+        sbp_rule(prim, elementwise_spec, linear=linear)
         return prim
     return declare
 
@@ -178,7 +205,12 @@ def _differentiate(prim, derivatives):
             g = slope(d, primals, out, attrs)
             part = t if _is_one(g) else t * g
             total = part if total is None else total + part
-        return total if total is None or total.shape == out.shape else broadcast_to(total, shape=out.shape)
+        return total if total is None else same_shape_tangent(total, out)
+
+
+def same_shape_tangent(tangent, out):
+    """A tangent repeated to the shape of `out`, where only operands that were broadcast have one."""
+    return tangent if tangent.shape == out.shape else broadcast_to(tangent, shape=out.shape)
 
 
 def _takes_attrs(function):

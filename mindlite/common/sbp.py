@@ -1,0 +1,35 @@
+"""SBP: how one logical tensor lies on several devices (OneFlow; Yuan et al. 2021, section 3.1).
+
+    f32[N:S0, C]     Split(0)      each device has a part of axis 0
+    f32[N, C]        Broadcast()   each device has the whole
+    f32[N:P, C]      Partial()     each device has an addend; the tensor is their sum (or product, max, min, any, all)
+"""
+from dataclasses import dataclass
+
+REDUCTIONS = ("sum", "prod", "max", "min", "any", "all")
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Each device has its part of `axis`, counted from the front; parts are in the order of the devices."""
+    axis: int
+
+    def __str__(self):
+        return f"S{self.axis}"
+
+
+@dataclass(frozen=True, slots=True)
+class Broadcast:
+    """Each device has the whole tensor."""
+
+    def __str__(self):
+        return "B"
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """Each device has a tensor of the full shape; folded elementwise by `reduction` they give the tensor."""
+    reduction: str = "sum"
+
+    def __str__(self):
+        return "P" if self.reduction == "sum" else f"P({self.reduction})"

@@ -1,0 +1,94 @@
+"""Complex numbers: their parts, conjugate and angle.
+
+The gradient of a real L by z = x + iy is dL/dx + i dL/dy (the convention of torch and TensorFlow: conjugate Wirtinger,
+Kreutz-Delgado 2009), so that gradient descent is z - lr * grad. Kernels do not compute complex numbers yet: these run by NumPy.
+"""
+import numpy as np
+
+from ..common import dtype as dt
+from ..common.errors import DTypeError
+from ..mindir.primitive import bprop_rule, jvp_rule
+from .basic import sum_to
+from .define import as_operand, dtype_of, elementwise, is_array, same_shape_tangent, to_float
+from .elementary import atan2
+
+
+def part_dtype(dtype):
+    """The float type of the parts of a complex type; others stay."""
+    return {dt.complex64: dt.float32, dt.complex128: dt.float64}.get(dtype, dtype)
+
+
+def _whole_dtype(dtype):
+    return dt.complex128 if dtype is dt.float64 else dt.complex64
+
+
+@elementwise(scalar=None, array=np.real, accepts="c", out_dtype=part_dtype, kernel=False, name="real", sbp_linear=[{0}])
+def real_part(input):
+    """The real part of complex numbers."""
+
+
+@elementwise(scalar=None, array=np.imag, accepts="c", out_dtype=part_dtype, kernel=False, name="imag", sbp_linear=[{0}])
+def imaginary_part(input):
+    """The imaginary part of complex numbers."""
+
+
+@elementwise(scalar=None, array=np.conj, accepts="buifc", kernel=False, sbp_linear=[{0}])
+def conj(input):
+    """The complex conjugate; real numbers stay."""
+
+
+@elementwise(scalar=None, array=lambda x, y: x + 1j * y, accepts="f", out_dtype=_whole_dtype, kernel=False,
+             prepare=to_float, name="complex", sbp_linear=[{0, 1}])
+def make_complex(input, other):
+    """input + i other, of float32 or float64."""
+
+
+@bprop_rule(real_part)
+def real_bprop(input, out, dout):
+    return make_complex(dout, 0)
+
+
+@bprop_rule(imaginary_part)
+def imag_bprop(input, out, dout):
+    return make_complex(0, dout)
+
+
+@bprop_rule(conj)
+def conj_bprop(input, out, dout):
+    return conj(dout) if out.dtype.is_differentiable else None
+
+
+@bprop_rule(make_complex)
+def complex_bprop(input, other, out, dout):
+    return sum_to(real_part(dout), input.shape), sum_to(imaginary_part(dout), other.shape)
+
+
+jvp_rule(real_part)(lambda primals, tangents, out: real_part(tangents[0]))
+jvp_rule(imaginary_part)(lambda primals, tangents, out: imaginary_part(tangents[0]))
+jvp_rule(conj)(lambda primals, tangents, out: conj(tangents[0]))
+
+
+@jvp_rule(make_complex)
+def complex_jvp(primals, tangents, out):
+    dx, dy = (0 if t is None else t for t in tangents)
+    return same_shape_tangent(make_complex(dx, dy), out) if is_array(dx) or is_array(dy) else None
+
+
+def real(input):
+    """The real part; real numbers stay."""
+    input = as_operand(input)
+    return real_part(input) if dtype_of(input).kind == "c" else input
+
+
+def imag(input):
+    """The imaginary part. raises : DTypeError for real numbers."""
+    input = as_operand(input)
+    if dtype_of(input).kind != "c":
+        raise DTypeError(f"imag: takes complex numbers, not {dtype_of(input).name}")
+    return imaginary_part(input)
+
+
+def angle(input):
+    """The angle of complex numbers, in (-pi, pi]; 0 or pi for real ones."""
+    input = as_operand(input)
+    return atan2(imaginary_part(input), real_part(input)) if dtype_of(input).kind == "c" else atan2(0, input)

@@ -1,0 +1,185 @@
+"""Comparisons, logic, bits, tests for special numbers, and choosing by a condition.
+
+Comparisons and tests give bool and carry no gradient.
+"""
+import operator
+
+import numpy as np
+
+from ..common import dtype as dt
+from ..mindir.primitive import bprop_rule, jvp_rule
+from ..mindir.scalar import call as call_scalar, cast as cast_scalar, logical_and as and_scalar, \
+    logical_or as or_scalar, where as where_scalar
+from .basic import sum_to
+from .define import as_operand, cast_to, elementwise, promote_operands, same_shape_tangent
+
+
+def _predicate(scalar, array, accepts="buifc", prepare=promote_operands, operands=2):
+    return elementwise(scalar=scalar, array=array, derivatives=[None] * operands, out_dtype=dt.bool_, accepts=accepts,
+                       prepare=prepare)
+
+
+# ---------------------------------------------------------------- comparisons
+
+@_predicate(operator.eq, np.equal)
+def equal(input, other):
+    """input == other, as bool."""
+
+
+@_predicate(operator.ne, np.not_equal)
+def not_equal(input, other):
+    """input != other, as bool."""
+
+
+@_predicate(operator.lt, np.less, "buif")
+def less(input, other):
+    """input < other, as bool."""
+
+
+@_predicate(operator.le, np.less_equal, "buif")
+def less_equal(input, other):
+    """input <= other, as bool."""
+
+
+@_predicate(operator.gt, np.greater, "buif")
+def greater(input, other):
+    """input > other, as bool."""
+
+
+@_predicate(operator.ge, np.greater_equal, "buif")
+def greater_equal(input, other):
+    """input >= other, as bool."""
+
+
+eq, ne, lt, le, gt, ge = equal, not_equal, less, less_equal, greater, greater_equal
+
+
+# ---------------------------------------------------------------- logic
+
+@_predicate(operator.not_, np.logical_not, operands=1)
+def logical_not(input):
+    """True where input is zero."""
+
+
+@_predicate(and_scalar, np.logical_and)
+def logical_and(input, other):
+    """True where both are not zero."""
+
+
+@_predicate(or_scalar, np.logical_or)
+def logical_or(input, other):
+    """True where one is not zero."""
+
+
+@_predicate(lambda x, y: cast_scalar(x, dt.bool_) ^ cast_scalar(y, dt.bool_), np.logical_xor)
+def logical_xor(input, other):
+    """True where exactly one is not zero."""
+
+
+# ---------------------------------------------------------------- bits
+
+@elementwise(scalar=operator.and_, array=np.bitwise_and, accepts="bui", derivatives=[None, None])
+def bitwise_and(input, other):
+    """input & other; logical and for bool. raises : DTypeError for floats."""
+
+
+@elementwise(scalar=operator.or_, array=np.bitwise_or, accepts="bui", derivatives=[None, None])
+def bitwise_or(input, other):
+    """input | other; logical or for bool. raises : DTypeError for floats."""
+
+
+@elementwise(scalar=operator.xor, array=np.bitwise_xor, accepts="bui", derivatives=[None, None])
+def bitwise_xor(input, other):
+    """input ^ other; logical xor for bool. raises : DTypeError for floats."""
+
+
+@elementwise(scalar=operator.invert, array=np.invert, accepts="bui", derivatives=[None])
+def bitwise_not(input):
+    """~input; logical not for bool. raises : DTypeError for floats."""
+
+
+@elementwise(scalar=operator.lshift, array=np.left_shift, accepts="ui", derivatives=[None, None])
+def bitwise_left_shift(input, other):
+    """input << other, for 0 <= other < bits."""
+
+
+@elementwise(scalar=operator.rshift, array=np.right_shift, accepts="ui", derivatives=[None, None])
+def bitwise_right_shift(input, other):
+    """input >> other, for 0 <= other < bits; signed numbers keep their sign."""
+
+
+# ---------------------------------------------------------------- special numbers
+
+@_predicate(lambda x: call_scalar("isnan", x), np.isnan, operands=1)
+def isnan(input):
+    """True where input is not a number."""
+
+
+@_predicate(lambda x: call_scalar("isinf", x), np.isinf, operands=1)
+def isinf(input):
+    """True where input is infinite."""
+
+
+@_predicate(lambda x: call_scalar("isfinite", x), np.isfinite, operands=1)
+def isfinite(x):
+    """True where x is neither infinite nor NaN."""
+
+
+# ---------------------------------------------------------------- where
+
+def _where_prepare(args, attrs):
+    condition, *values = args
+    values, _ = promote_operands(tuple(values), {})
+    return (cast_to(as_operand(condition), dt.bool_), *values), attrs
+
+
+@elementwise(scalar=where_scalar, array=np.where, prepare=_where_prepare, sbp_linear=[{1, 2}])
+def where(condition, input, other):
+    """input where the condition holds, else other; the three broadcast.
+
+    condition : bool; numbers count as true where not zero
+    gradient  : only the side that was chosen receives it, so a NaN on the other side does no harm
+    """
+
+
+@bprop_rule(where)
+def where_bprop(condition, input, other, out, dout):
+    if not out.dtype.is_differentiable:
+        return None, None, None
+    return None, sum_to(where(condition, dout, 0), input.shape), sum_to(where(condition, 0, dout), other.shape)
+
+
+@jvp_rule(where)
+def where_jvp(primals, tangents, out):
+    condition, (_, on_true, on_false) = primals[0], tangents
+    if on_true is None and on_false is None:
+        return None
+    return same_shape_tangent(where(condition, 0 if on_true is None else on_true, 0 if on_false is None else on_false), out)
+
+
+select = where
+
+
+def masked_fill(input_x, mask, value):
+    """`value` where `mask` is true, else input_x, in input_x's dtype."""
+    return where(mask, cast_to(as_operand(value, input_x.dtype), input_x.dtype), input_x)
+
+
+def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
+    """input with NaN, inf and -inf replaced; None stands for the largest and least finite number of the dtype."""
+    limits = np.finfo(input.dtype.numpy) if input.dtype.name != "bfloat16" else None
+    largest = float(limits.max) if limits else 3.3895313892515355e38
+    high, low = largest if posinf is None else posinf, -largest if neginf is None else neginf
+    out = where(isnan(input), nan, input)
+    return where(equal(out, float("inf")), high, where(equal(out, float("-inf")), low, out))
+
+
+def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """True where abs(input - other) <= atol + rtol * abs(other); equal infinities are close, NaNs if equal_nan."""
+    (input, other), _ = promote_operands((input, other), {})
+    if input.dtype.kind in "bui":
+        input, other = cast_to(input, dt.float64), cast_to(other, dt.float64)
+    difference = where(less(input, other), other - input, input - other)
+    size = where(less(other, 0), -other, other)
+    close = logical_or(equal(input, other), logical_and(isfinite(other), less_equal(difference, atol + rtol * size)))
+    return logical_or(close, logical_and(isnan(input), isnan(other))) if equal_nan else close
