@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..common import dtype as dt
-from ..common.dim import Dim, Symbol, substitute, symbols_of
+from ..common.dim import Dim, Symbol, compare, substitute, symbols_of
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.control import tuple_getitem
 from ..mindir.graph import CNode, Parameter, ValueNode
@@ -93,7 +93,7 @@ def build(graph):
         raise CannotFuse("the results do not share their outer axis")
     values = [cast(composer.element(node, 0, indices), node.abstract.dtype)
               for node, (indices, _) in zip(graph.outputs, loops)]
-    offsets = _Offsets(values)
+    offsets = _Offsets(values, outputs=[node.abstract for node in graph.outputs])
     outputs = []
     for number, (node, (indices, kept), value) in enumerate(zip(graph.outputs, loops, values)):
         operand = Operand(f"out{number}" if len(values) > 1 else "out", node.abstract)
@@ -184,9 +184,12 @@ def _literal(node):
 class _Offsets:
     """Sizes as symbols n0, n1, .. and indices as polynomials over them and the loop variables."""
 
-    def __init__(self, values):
+    def __init__(self, values, outputs):
         self.numbers, self.sizes, self.symbols, self.variables = {}, {}, {}, {}
-        reduced = {v.fields[1] for e in walk(values) if isinstance(e, Reduce) for v in e.fields[1]}
+        exprs = walk(values)
+        reduced = {v.fields[1] for e in exprs if isinstance(e, Reduce) for v in e.fields[1]}
+        self.dims = {s for e in exprs if isinstance(e, Load) for s in e.fields[0].shape if isinstance(s, int)}
+        self.dims |= {s for abstract in outputs for s in abstract.shape if isinstance(s, int)}
         self.literal = {e for e in reduced if isinstance(e, int) and e <= LITERAL_EXTENT}
 
     def size(self, value):
@@ -214,10 +217,16 @@ class _Offsets:
         if isinstance(expr, Size):
             return self.size(expr.fields[0])
         if isinstance(expr, BinOp) and expr.dtype is dt.int64 and expr.fields[0] in ("add", "sub", "mul"):
-            a, b = self.polynomial(expr.fields[1]), self.polynomial(expr.fields[2])
+            a, b = (self.factor(f) if expr.fields[0] == "mul" else self.polynomial(f) for f in expr.fields[1:])
             if a is not None and b is not None:
                 return {"add": lambda: a + b, "sub": lambda: a - b, "mul": lambda: a * b}[expr.fields[0]]()
         return None
+
+    def factor(self, expr):
+        """Like `polynomial`, but a number that is the size of an operand's axis is taken for that size."""
+        if isinstance(expr, Const) and expr.fields[0] in self.dims:
+            return self.size(expr.fields[0])
+        return self.polynomial(expr)
 
     def linear(self, operand, indices):
         """The row-major offset of polynomial indices."""
@@ -229,7 +238,7 @@ class _Offsets:
     def access(self, load, rewrite):
         """(offset, exprs, strides, safe) of a Load."""
         operand, indices = load.fields
-        axes = [(s, i) for s, i in zip(operand.shape, indices) if not (isinstance(s, int) and s == 1)]
+        axes = [(s, _plain_index(i, s)) for s, i in zip(operand.shape, indices) if not (isinstance(s, int) and s == 1)]
         whole = _unravelled(axes)
         if whole is not None and self.polynomial(whole) is not None:
             return self.polynomial(whole), (), (), True
@@ -248,18 +257,45 @@ class _Offsets:
 
 def _unravelled(axes):
     """The flat index of which these (size, index) pairs are the digits, as a reshape reads; None if they are not."""
-    rest = None
-    for position, (size, index) in enumerate(reversed(axes)):
-        outermost = position == len(axes) - 1
-        digit = isinstance(index, BinOp) and index.fields[0] == "mod" and index.fields[2] is as_expr(size)
-        if rest is None:
-            if not digit:
-                return None
-            whole = rest = index.fields[1]
-        elif not (digit and index.fields[1] is rest) and not (outermost and index is rest):
+    if len(axes) < 2:
+        return None
+    size, last = axes[-1]
+    if not _is_digit(last, size):
+        return None
+    whole = last.fields[1]
+    rest = whole // size
+    for size, index in reversed(axes[1:-1]):
+        if not (_is_digit(index, size) and index.fields[1] is rest):
             return None
         rest = rest // size
-    return whole if len(axes) > 0 else None
+    return whole if axes[0][1] is rest else None
+
+
+def _is_digit(index, size):
+    return isinstance(index, BinOp) and index.fields[0] == "mod" and index.fields[2] is as_expr(size)
+
+
+def _plain_index(index, size):
+    """`i % size` is i where i is known to be less."""
+    if _is_digit(index, size):
+        largest = _largest(index.fields[1])
+        if largest is not None and compare("<", largest, size):
+            return index.fields[1]
+    return index
+
+
+def _largest(expr):
+    """An upper bound of an index that is sums and products of loop variables and sizes, so >= 0; None for another."""
+    if isinstance(expr, IndexVar):
+        return expr.fields[1] - 1
+    if isinstance(expr, (Const, Size)):
+        return expr.fields[0] if compare(">=", expr.fields[0], 0) else None
+    if isinstance(expr, BinOp) and expr.fields[0] in ("add", "mul"):
+        a, b = _largest(expr.fields[1]), _largest(expr.fields[2])
+        if a is None or b is None:
+            return None
+        return a + b if expr.fields[0] == "add" else a * b
+    return None
 
 
 def walk(exprs):

@@ -87,7 +87,7 @@ def _reduction(kind, array):
     @infer_rule(prim)
     def infer(x, *, axis, keepdims):
         shape = tuple(1 if a in axis else s for a, s in enumerate(x.shape) if keepdims or a not in axis)
-        return AbstractTensor(dt.int64 if kind.startswith("arg") else dt.bool_ if kind in ("any", "all") else x.dtype, shape)
+        return AbstractTensor({"arg": dt.int64, "any": dt.bool_, "all": dt.bool_}.get(kind[:3], x.dtype), shape)
 
     @kernel_rule(prim)
     def kernel(x, out, *, axis, keepdims):
@@ -109,10 +109,11 @@ def _reduction(kind, array):
             if kind.startswith("arg"):
                 kept = tuple(a for a in range(x.ndim) if a not in axis)
                 flat = x.transpose(kept + axis).reshape(tuple(x.shape[a] for a in kept) + (-1,))
-                out = array(flat, axis=-1)
-                return out.reshape(tuple(1 if a in axis else s for a, s in enumerate(x.shape) if keepdims or a not in axis))
+                shape = tuple(1 if a in axis else s for a, s in enumerate(x.shape) if keepdims or a not in axis)
+                return array(flat, axis=-1).reshape(shape)
             wide = x.astype(np.float64) if kind in ("sum", "prod") and x.dtype.kind not in "iub" else x
-            return np.asarray(array(wide, axis=axis, keepdims=keepdims)).astype(bool if kind in ("any", "all") else x.dtype)
+            out = np.asarray(array(wide, axis=axis, keepdims=keepdims))
+            return out.astype(bool if kind in ("any", "all") else x.dtype)
     return prim
 
 
