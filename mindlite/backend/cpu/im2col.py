@@ -177,7 +177,7 @@ def write_taps(f, s, source, piece, low, high, scatter):
     """piece[j] = source[j SW] for j in [low, high), or the other way; stride 1 apart, as it becomes vector code."""
     with f.choose(s.sw.equals(1)) as (then, other):
         for branch, step in ((then, 1), (other, s.sw)):
-            with branch, f.loop(low, high) as j:
+            with branch, f.loop(low, high, short=True) as j:
                 if scatter:
                     source[j * step] = source[j * step] + piece[j]
                 else:
