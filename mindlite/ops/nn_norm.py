@@ -1,0 +1,160 @@
+"""Normalisations: layer, batch, instance, group, root mean square. One composite does the work.
+
+standardize(x)[0] = (x - mean) / sqrt(var + eps) over some axes, with the short gradient
+dx = (dy - mean(dy) - y mean(dy y)) / sqrt(var + eps)  (Ioffe and Szegedy 2015, section 3, simplified). Scale and shift are
+ordinary products and sums after it.
+"""
+from ..common import dtype as dt
+from ..common.dim import product
+from ..common.errors import ArgumentError, DTypeError, ShapeError
+from ..mindir.abstract import AbstractTensor, AbstractTuple
+from ..mindir.constraints import require
+from ..mindir.primitive import bprop_rule
+from .arithmetic import maximum
+from .axes import as_shape, normal_axes, normal_axis
+from .basic import reduce_sum, reduced_shape, reshape
+from .define import as_operand, cast_to, composite, dtype_of
+from .elementary import rsqrt, sqrt
+
+
+def _wide(dtype):
+    """The dtype of the statistics: float32 for 16-bit floats."""
+    return dt.float32 if dtype.itemsize == 2 else dtype
+
+
+def mean_over(x, axis):
+    """The mean over `axis` (a tuple), which stays with size 1."""
+    return reduce_sum(x, axis=axis, keepdims=True) / product(x.shape[a] for a in axis)
+
+
+def _standardize_infer(x, *, axis, epsilon):
+    if x.dtype.kind != "f":
+        raise DTypeError(f"standardize: does not take {x.dtype.name}", note=f"x: {x}")
+    moment = AbstractTensor(_wide(x.dtype), reduced_shape(x.shape, axis, True))
+    return AbstractTuple((x, moment, moment))
+
+
+@composite(infer=_standardize_infer)
+def standardize(x, *, axis, epsilon):
+    """((x - mean) / sqrt(var + epsilon), mean, var) over `axis`, a tuple from the front; the moments keep axes of size 1.
+
+    x : float; var is the mean of squares (not corrected); moments of 16-bit floats are float32
+    """
+    wide = cast_to(x, _wide(dtype_of(x)))
+    mean = mean_over(wide, axis)
+    centred = wide - mean
+    var = mean_over(centred * centred, axis)
+    return cast_to(centred * rsqrt(var + epsilon), dtype_of(x)), mean, var
+
+
+@bprop_rule(standardize)
+def standardize_bprop(x, out, dout, *, axis, epsilon):
+    (y, mean, var), (dy, dmean, dvar) = out, dout
+    wide, count = dtype_of(var), product(x.shape[a] for a in axis)
+    y, dx = cast_to(y, wide), 0
+    if dy is not None:
+        dy = cast_to(dy, wide)
+        dx = (dy - mean_over(dy, axis) - y * mean_over(dy * y, axis)) * rsqrt(var + epsilon)
+    if dmean is not None:
+        dx = dx + dmean / count
+    if dvar is not None:
+        dx = dx + dvar * 2 / count * (cast_to(x, wide) - mean)
+    return cast_to(dx, dtype_of(x)) if dy is not None or dmean is not None or dvar is not None else None
+
+
+# ---------------------------------------------------------------- public names
+
+def _scaled(y, weight, bias, shape):
+    if weight is not None:
+        y = y * cast_to(reshape(weight, shape=shape), dtype_of(y))
+    return y if bias is None else y + cast_to(reshape(bias, shape=shape), dtype_of(y))
+
+
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
+    """The last axes, of sizes `normalized_shape`, brought to mean 0 and variance 1, times weight, plus bias.
+
+    source : Ba, Kiros, Hinton 2016; raises : ShapeError if the sizes are not input's last ones
+    """
+    x, shape = as_operand(input), as_shape("layer_norm", normalized_shape)
+    last = tuple(x.shape)[x.ndim - len(shape):]
+    if len(shape) > x.ndim or not shape:
+        raise ShapeError(f"layer_norm: normalized_shape {list(shape)} for {list(x.shape)}")
+    for have, want in zip(last, shape):
+        require("==", have, want, lambda: ShapeError(
+            f"layer_norm: normalized_shape {list(shape)} is not the end of {list(x.shape)}"))
+    y = standardize(x, axis=tuple(range(x.ndim - len(shape), x.ndim)), epsilon=eps)[0]
+    return _scaled(y, weight, bias, shape)
+
+
+def layer_norm_from_axis(input, weight, bias, begin_norm_axis=1, epsilon=1e-07):
+    """Layer normalisation over all axes from `begin_norm_axis` on: (y, mean, variance), as MindSpore's operator LayerNorm."""
+    x = as_operand(input)
+    begin = normal_axis("layer_norm", begin_norm_axis, x.ndim)
+    y, mean, var = standardize(x, axis=tuple(range(begin, x.ndim)), epsilon=epsilon)
+    return _scaled(y, weight, bias, tuple(weight.shape)), mean, var
+
+
+def _channels(name, x):
+    if x.ndim < 2:
+        raise ShapeError(f"{name}: an input of two or more axes is wanted", note=f"input: {list(x.shape)}")
+    return (1, x.shape[1]) + (1,) * (x.ndim - 2)
+
+
+def batch_norm_train(input, weight, bias, eps=1e-05):
+    """Batch normalisation by the batch's own moments: (y, mean[C], var[C]); var is not corrected for its bias.
+
+    input : float[N, C, ..]; weight, bias: [C] or None; source : Ioffe and Szegedy 2015
+    """
+    x = as_operand(input)
+    shape = _channels("batch_norm", x)
+    y, mean, var = standardize(x, axis=(0,) + tuple(range(2, x.ndim)), epsilon=eps)
+    return _scaled(y, weight, bias, shape), reshape(mean, shape=(x.shape[1],)), reshape(var, shape=(x.shape[1],))
+
+
+def batch_norm(input_x, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-05):
+    """Batch normalisation of input_x[N, C, ..]: by the running moments, or if `training` by the batch's own.
+
+    The running moments are only read: nn.BatchNorm2d keeps them. `momentum` is accepted as in MindSpore, and is theirs.
+    """
+    if training:
+        return batch_norm_train(input_x, weight, bias, eps)[0]
+    x = as_operand(input_x)
+    shape = _channels("batch_norm", x)
+    scale = rsqrt(running_var + eps)
+    scale = scale if weight is None else scale * weight
+    shift = -running_mean * scale if bias is None else bias - running_mean * scale
+    return _scaled(x, scale, shift, shape)
+
+
+def instance_norm(input, weight=None, bias=None, eps=1e-05):
+    """Each plane of each item brought to mean 0 and variance 1; weight, bias: [C]. source : Ulyanov et al. 2016"""
+    x = as_operand(input)
+    shape = _channels("instance_norm", x)
+    return _scaled(standardize(x, axis=tuple(range(2, x.ndim)), epsilon=eps)[0], weight, bias, shape)
+
+
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
+    """Channels in `num_groups` groups, each brought to mean 0 and variance 1; weight, bias: [C]. source : Wu and He 2018
+
+    raises : ArgumentError if the channels are no multiple of num_groups
+    """
+    x = as_operand(input)
+    shape, (n, c) = _channels("group_norm", x), x.shape[:2]
+    require("==", c % num_groups, 0, lambda: ArgumentError(f"group_norm: {c} channels in {num_groups} groups"))
+    flat = reshape(x, shape=(n, num_groups, c // num_groups * product(x.shape[2:])))
+    return _scaled(reshape(standardize(flat, axis=(2,), epsilon=eps)[0], shape=tuple(x.shape)), weight, bias, shape)
+
+
+def rms_norm(x, gamma, epsilon=1e-06):
+    """(x * r * gamma, r) with r = 1 / sqrt(mean(x * x) + epsilon) over gamma's axes. source : Zhang and Sennrich 2019"""
+    x = as_operand(x)
+    wide = cast_to(x, _wide(dtype_of(x)))
+    scale = rsqrt(mean_over(wide * wide, tuple(range(x.ndim - gamma.ndim, x.ndim))) + epsilon)
+    return cast_to(wide * scale, dtype_of(x)) * gamma, scale
+
+
+def l2_normalize(input_x, axis=0, epsilon=1e-12):
+    """input_x / sqrt(max(sum(input_x * input_x), epsilon)) over `axis`."""
+    axes = normal_axes("l2_normalize", axis, input_x.ndim)
+    total = reduce_sum(input_x * input_x, axis=axes, keepdims=True)
+    return input_x / sqrt(maximum(total, epsilon))

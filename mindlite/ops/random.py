@@ -1,0 +1,298 @@
+"""Random numbers that are a function of (seed, position): the same in eager and graph mode, fused or not, on any device.
+
+Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3"): ten rounds of two products
+turn a 128-bit counter under a 64-bit key into four independent 32-bit words. The key is the seed, the counter is
+`offset` + element // 4. A draw reads the state, int64[2] = (seed, offset), and is elementwise in its place; after it
+the state is advanced by `assign`, an effect in program order. See docs/design/random.md.
+"""
+import math
+
+import numpy as np
+
+from ..common import dtype as dt
+from ..common.dim import product
+from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
+from ..common.seed import when_seeded
+from ..common.tensor import Parameter
+from ..mindir.abstract import AbstractTensor
+from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
+from ..mindir.scalar import cast as cast_scalar, where as where_scalar
+from .axes import as_shape, as_size, flatten_index
+from .basic import broadcast_to
+from .define import as_operand, cast_to, dtype_of
+from .elementary import cos, log, sqrt
+from .logic import where
+from .state import assign, stop_gradient
+
+MASK = 0xFFFFFFFF
+ROUNDS = 10
+
+
+def philox(counter, key):
+    """The four words of Philox4x32-10 for counters (uint64 in the low half of 128 bits) under a key (uint64).
+
+    Both are ndarrays of uint64 or scalar expressions; the words are uint64 below 2**32.
+    """
+    c0, c1, c2, c3 = counter & MASK, counter >> 32, None, None
+    k0, k1 = key & MASK, key >> 32
+    for _ in range(ROUNDS):
+        p0 = c0 * 0xD2511F53
+        if c2 is None:                                     # the upper half of the counter is zero
+            c0, c1, c2, c3 = c1 ^ k0, c1 & 0, (p0 >> 32) ^ k1, p0 & MASK
+        else:
+            p1 = c2 * 0xCD9E8D57
+            c0, c1, c2, c3 = (p1 >> 32) ^ c1 ^ k0, p1 & MASK, (p0 >> 32) ^ c3 ^ k1, p0 & MASK
+        k0, k1 = (k0 + 0x9E3779B9) & MASK, (k1 + 0xBB67AE85) & MASK
+    return c0, c1, c2, c3
+
+
+def _words(state, count):
+    """The first `count` 32-bit words after the state's offset, as uint64[count]."""
+    seed, offset = state.astype(np.uint64)
+    blocks = offset + np.arange(-(-count // 4), dtype=np.uint64)
+    return np.stack(philox(blocks, seed), -1).reshape(-1)[:count]
+
+
+def _scalar_words(state, first, count):
+    """Scalar expressions of `count` (1 or 2) words that start at word number `first`, a multiple of count."""
+    seed, offset = cast_scalar(state[0], dt.uint64), cast_scalar(state[1], dt.uint64)
+    words = philox(offset + cast_scalar(first // 4, dt.uint64), seed)
+    lane = first % 4
+    if count == 2:
+        return tuple(where_scalar(lane == 0, words[k], words[k + 2]) for k in range(2))
+    return (where_scalar(lane == 0, words[0], where_scalar(lane == 1, words[1], where_scalar(lane == 2, words[2], words[3]))),)
+
+
+def _check_state(name, state):
+    if state.dtype is not dt.int64 or tuple(state.shape) != (2,):
+        raise ShapeError(f"{name}: the state is i64[2], (seed, offset)", note=f"state: {state}")
+
+
+# ---------------------------------------------------------------- primitives
+
+@primitive(traits={"random"})
+def random_uniform(state, *, shape, dtype):
+    """Numbers evenly spread in [0, 1), with as many random bits as `dtype` (a float type) has digits."""
+
+
+@primitive(traits={"random"})
+def random_integers(state, *, shape, low, high, dtype):
+    """Integers in [low, high), each with the chance floor or ceil(2**32 / (high - low)) / 2**32 (Lemire 2019, no rejection)."""
+
+
+@primitive(traits={"random"})
+def random_advance(state, *, blocks):
+    """The state after `blocks` (int or Dim) blocks of four words."""
+
+
+@infer_rule(random_uniform)
+def random_uniform_infer(state, *, shape, dtype):
+    _check_state("random_uniform", state)
+    if dtype.kind != "f":
+        raise DTypeError(f"random_uniform: does not make {dtype.name}")
+    return AbstractTensor(dtype, shape)
+
+
+@infer_rule(random_integers)
+def random_integers_infer(state, *, shape, low, high, dtype):
+    _check_state("random_integers", state)
+    if not low < high <= low + 2 ** 32:
+        raise ValueRangeError(f"randint: [{low}, {high}) is empty or wider than 2**32")
+    return AbstractTensor(dtype, shape)
+
+
+@infer_rule(random_advance)
+def random_advance_infer(state, *, blocks):
+    _check_state("random_advance", state)
+    return state
+
+
+def _digits(dtype):
+    """How many bits of a word a float of `dtype` takes exactly."""
+    return {"float16": 11, "bfloat16": 8, "float32": 24}[dtype.name]
+
+
+def words_per_element(dtype):
+    """2 for float64, else 1."""
+    return 2 if dtype is dt.float64 else 1
+
+
+@eval_rule(random_uniform)
+def random_uniform_eval(state, *, shape, dtype):
+    count = product(shape)
+    words = _words(state, count * words_per_element(dtype))
+    if dtype is dt.float64:
+        out = ((words[0::2] >> 5) * 2 ** 26 + (words[1::2] >> 6)).astype(np.float64) * 2.0 ** -53
+    else:
+        digits = _digits(dtype)
+        out = ((words >> (32 - digits)).astype(np.float32) * np.float32(2.0 ** -digits)).astype(dtype.numpy)
+    return out.reshape(shape)
+
+
+@eval_rule(random_integers)
+def random_integers_eval(state, *, shape, low, high, dtype):
+    words = _words(state, product(shape))
+    return (((words * (high - low)) >> 32).astype(np.int64) + low).astype(dtype.numpy).reshape(shape)
+
+
+@eval_rule(random_advance)
+def random_advance_eval(state, *, blocks):
+    return state + np.array([0, blocks], np.int64)
+
+
+@kernel_rule(random_uniform)
+def random_uniform_kernel(state, out, *, shape, dtype):
+    def element(*index):
+        flat = flatten_index(index, shape)
+        if dtype is dt.float64:
+            high, low = _scalar_words(state, flat * 2, 2)
+            return cast_scalar((high >> 5) * 2 ** 26 + (low >> 6), dtype) * 2.0 ** -53
+        digits = _digits(dtype)
+        word, = _scalar_words(state, flat, 1)
+        return cast_scalar(cast_scalar(word >> (32 - digits), dt.float32) * 2.0 ** -digits, dtype)
+    return element
+
+
+@kernel_rule(random_integers)
+def random_integers_kernel(state, out, *, shape, low, high, dtype):
+    def element(*index):
+        word, = _scalar_words(state, flatten_index(index, shape), 1)
+        return cast_scalar(cast_scalar((word * (high - low)) >> 32, dt.int64) + low, dtype)
+    return element
+
+
+@kernel_rule(random_advance)
+def random_advance_kernel(state, out, *, blocks):
+    return lambda i: state[i] + i * blocks                  # i is 0 for the seed, 1 for the offset
+
+
+def _no_derivative(prim):
+    @bprop_rule(prim)
+    def bprop(state, out, dout, **attrs):
+        return None
+
+    @jvp_rule(prim)
+    def jvp(primals, tangents, out, **attrs):
+        return None
+
+    @vmap_rule(prim)
+    def vmap(args, dims, size, **attrs):
+        if dims[0] is None:
+            return prim(*args, **attrs), None
+        raise ArgumentError(f"vmap: {prim.name} is not mapped over states", hint="draw all numbers before the vmap")
+
+
+for _prim in (random_uniform, random_integers, random_advance):
+    _no_derivative(_prim)
+
+
+# ---------------------------------------------------------------- the state
+
+generator_state = Parameter(np.array([0, 0], np.int64), name="random_state", requires_grad=False)
+
+
+@when_seeded
+def seed_generator(seed):
+    """Begin the stream of `seed`: mindlite.set_seed calls it."""
+    generator_state.array[:] = seed, 0
+
+
+def _draw(prim, shape, words, seed, **attrs):
+    """prim's numbers from the global state, which is then advanced; with a seed of one's own, always the same numbers."""
+    if seed is not None:
+        return prim(np.array([as_size(prim.name, seed), 0], np.int64), shape=shape, **attrs)
+    out = prim(generator_state, shape=shape, **attrs)
+    assign(generator_state, random_advance(generator_state, blocks=(product(shape) * words + 3) // 4))
+    return out
+
+
+def _uniform(shape, dtype, seed):
+    return _draw(random_uniform, shape, words_per_element(dtype), seed, dtype=dtype)
+
+
+def _parts(name, shape, *values):
+    """The drawn shape, `shape` followed by the broadcast shape of parameters that are tensors, as MindSpore has it."""
+    shape = as_shape(name, shape)
+    tail = ()
+    for value in values:
+        inner = tuple(getattr(value, "shape", ()))
+        tail = inner if len(inner) > len(tail) else tail
+    return shape + tail
+
+
+# ---------------------------------------------------------------- public names
+
+def uniform(shape, minval, maxval, seed=None, dtype=dt.float32):
+    """Numbers evenly spread in [minval, maxval), or integers if dtype is an integer type.
+
+    minval, maxval : numbers, or tensors, whose shape follows `shape` in the result
+    seed           : None draws from the global stream; an int gives the same numbers each time
+    """
+    dtype = dt.dtype(dtype)
+    full = _parts("uniform", shape, minval, maxval)
+    if dtype.kind in "iu":
+        return randint(int(minval), int(maxval), full, seed, dtype=dtype)
+    low, high = (cast_to(as_operand(v, dtype), dtype) for v in (minval, maxval))
+    return low + _uniform(full, dtype, seed) * (high - low)
+
+
+def standard_normal(shape, seed=None, *, dtype=dt.float32):
+    """Normal numbers of mean 0 and variance 1, by Box and Muller 1958 from two uniform ones."""
+    dtype, shape = dt.dtype(dtype), as_shape("standard_normal", shape)
+    wide = dt.float64 if dtype is dt.float64 else dt.float32
+    radius, angle = _uniform(shape, wide, seed), _uniform(shape, wide, None if seed is None else seed + 0x5DEECE66D)
+    made = sqrt(log(1 - radius) * -2) * cos(angle * (2 * math.pi))
+    return stop_gradient(cast_to(made, dtype))
+
+
+def normal(shape, mean, stddev, seed=None):
+    """Normal numbers float32; mean and stddev are numbers or tensors, whose shape follows `shape` in the result."""
+    return standard_normal(_parts("normal", shape, mean, stddev), seed) * stddev + mean
+
+
+def randint(low, high, size=None, seed=None, *, dtype=dt.int64):
+    """Integers in [low, high), of shape `size`. raises : ValueRangeError if the range is empty or wider than 2**32"""
+    if size is None:
+        raise ArgumentError("randint: a size is wanted", hint="ops.randint(low, high, (2, 3))")
+    return _draw(random_integers, as_shape("randint", size), 1, seed, low=as_size("randint", low), high=as_size("randint", high),
+                 dtype=dt.dtype(dtype))
+
+
+def rand(*size, dtype=dt.float32, seed=None):
+    """Numbers evenly spread in [0, 1)."""
+    return _uniform(as_shape("rand", size[0] if len(size) == 1 else size), dt.dtype(dtype), seed)
+
+
+def randn(*size, dtype=dt.float32, seed=None):
+    """Normal numbers of mean 0 and variance 1."""
+    return standard_normal(size[0] if len(size) == 1 else size, seed, dtype=dtype)
+
+
+def rand_like(input, seed=None, *, dtype=None):
+    """`rand` of input's shape and dtype."""
+    return rand(tuple(input.shape), dtype=dtype or dtype_of(input), seed=seed)
+
+
+def randn_like(input, seed=None, *, dtype=None):
+    """`randn` of input's shape and dtype."""
+    return randn(tuple(input.shape), dtype=dtype or dtype_of(input), seed=seed)
+
+
+def bernoulli(input, p=0.5, seed=None):
+    """1 with probability p (a number, or a tensor that broadcasts to input's shape), else 0, in input's dtype and shape."""
+    drawn = _uniform(tuple(input.shape), dt.float32, seed)
+    p = cast_to(as_operand(p, dt.float32), dt.float32)
+    return cast_to(drawn < (p if p.ndim == 0 else broadcast_to(p, shape=tuple(input.shape))), dtype_of(input))
+
+
+def dropout(input, p=0.5, training=True, seed=None):
+    """input with each element zero with probability p, the others divided by 1 - p; input itself if not `training`.
+
+    raises : ValueRangeError unless 0 <= p <= 1; source : Srivastava et al. 2014
+    """
+    if not 0 <= p <= 1:
+        raise ValueRangeError(f"dropout: p is in [0, 1], not {p}")
+    if not training or p == 0:
+        return input
+    keep = _uniform(tuple(input.shape), dt.float32, seed) >= p
+    return where(keep, input * (1 / (1 - p) if p < 1 else 0.0), 0)
