@@ -11,8 +11,8 @@ from mindlite.compile.printers.python import from_bits, to_bits, wrap
 from mindlite.compile.printers.runtime import runtime
 
 TEXT = """
-; out[i] = a[i] * s + b[i], args: a, b, s, out
-define i64 @axpy(ptr %args, i64 %begin, i64 %end) {
+; out[i] = a[n - 1 - i] * s + b[i], args: a, b, s, out, n; wrong results where out is a
+define i64 @flip(ptr %args, i64 %begin, i64 %end) {
 entry:
   %p1 = getelementptr i64, ptr %args, i64 1
   %p2 = getelementptr i64, ptr %args, i64 2
@@ -21,13 +21,17 @@ entry:
   %b = load ptr, ptr %p1
   %s = load double, ptr %p2
   %out = load ptr, ptr %p3
+  %p4 = getelementptr i64, ptr %args, i64 4
+  %n = load i64, ptr %p4
+  %top = sub i64 %n, 1
   br label %head
 head:
   %i = phi i64 [%begin, %entry], [%next, %body]
   %more = icmp slt i64 %i, %end
   br i1 %more, label %body, label %done
 body:
-  %ap = getelementptr double, ptr %a, i64 %i
+  %mirrored = sub i64 %top, %i
+  %ap = getelementptr double, ptr %a, i64 %mirrored
   %bp = getelementptr double, ptr %b, i64 %i
   %op = getelementptr double, ptr %out, i64 %i
   %x = load double, ptr %ap
@@ -93,7 +97,7 @@ def kernel(name, **fields):
     return Kernel(name, _code.address(name), keep=_code, **fields)
 
 
-axpy = kernel("axpy")
+flip = kernel("flip")
 count = kernel("count", errors=("the counter is unwell",))
 
 _CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)

@@ -3,7 +3,7 @@ import struct
 
 import numpy as np
 import pytest
-from flow_kernels import Reference, axpy
+from flow_kernels import Reference, flip
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -34,14 +34,18 @@ class Programs:
         n, k, f = b.param("i64", "n", symbol=N), b.param("i64", "k"), b.param("f64", "f")
         self.nbytes, self.n = b.dim(8 * N.dim), n
         pools = ([k, b.const(3)], [f, b.const(0.5)], [x, y])
-        self.statements(pools, self.draw(st.integers(1, 10)), 0)
-        self.combine(self.one(pools[2]), self.one(pools[2]), self.one(pools[1]), out)
+        self.statements(pools, self.draw(st.integers(3, 10)), 0)
+        b.copy(out, y, self.nbytes)
+        for t in pools[2][-8:]:                                # whatever is wrong with one of them shows in out
+            u = b.alloc(self.nbytes, 8 * N.dim)
+            self.combine(out, t, b.const(0.5), u)
+            b.copy(out, u, self.nbytes)
         b.output(0, self.one(pools[2]), self.nbytes, (n,))
         entry = b.finish((*pools[0][-4:], *pools[1][-4:]))
         return F.Program(entry, {"down": recursive_flow()}, (F.OutputSpec(0, D.float64, (N.dim,)),))
 
     def combine(self, a, c, s, out):
-        self.b.kernel(axpy, [a, c, s, out], extent=self.n)
+        self.b.kernel(flip, [a, c, s, out, self.n], extent=self.n)
 
     def tensor(self, pools):
         size = 8 * N.dim if self.draw(st.booleans()) else None
@@ -56,7 +60,7 @@ class Programs:
             if self.budget < 0:
                 return
             kind = self.draw(st.sampled_from(
-                ["int", "float", "unary", "tensor", "tensor", "load", "store", "copy", "const", "if", "while", "tape", "call"]
+                ["int", "float", "unary", "tensor", "tensor", "load", "store", "copy", "const", "if", "while", "while", "while", "tape", "call"]
                 if depth < 3 else ["int", "float", "tensor", "tensor", "load"]))
             b = self.b
             if kind == "const":
@@ -108,7 +112,7 @@ class Programs:
 
     def loop(self, pools, depth):
         b = self.b
-        turns = b.const(self.draw(st.integers(0, 4)))
+        turns = b.const(self.draw(st.integers(0, 5)))
         loop = b.while_([turns, self.one(pools[0]), self.one(pools[1]), self.one(pools[2]), self.one(pools[2])])
         left, i, f, t, u = loop.params
         with loop.cond:
@@ -116,6 +120,8 @@ class Programs:
         with loop.body:
             inner = (pools[0] + [i], pools[1] + [f], pools[2] + [t, u])
             self.statements(inner, self.draw(st.integers(0, 4)), depth + 1)
+            inner[2].append(b.alloc(self.nbytes, 8 * N.dim))
+            self.combine(self.one((t, u)), self.one(inner[2][:-1]), self.one(inner[1]), inner[2][-1])
             loop.body.results(b.arith("sub", left, b.const(1)), self.one(inner[0][-3:]), self.one(inner[1][-3:]),
                               self.one(inner[2][-4:]), self.one(inner[2][-4:]))
         _, *dsts = loop.end()
@@ -154,9 +160,9 @@ def recursive_flow():
     nbytes, half = b.arith("mul", n, b.const(8)), b.const(0.5)
     with b.block() as then:
         t, u = b.alloc(nbytes), b.alloc(nbytes)
-        b.kernel(axpy, [x, x, half, t], extent=n)
+        b.kernel(flip, [x, x, half, t, n], extent=n)
         b.call("down", [t, u, n, b.arith("sub", k, b.const(1))], ["f64"])
-        b.kernel(axpy, [x, u, half, out], extent=n)
+        b.kernel(flip, [x, u, half, out, n], extent=n)
     with b.block() as other:
         b.copy(out, x, nbytes)
     b.if_(b.arith("gt", k, b.const(0)), then, other)
