@@ -159,7 +159,7 @@ def _register(name, text):
         candidate = f"{name}#{number}"
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=16)
 def _parse(text):
     try:
         return ast.parse(text)
