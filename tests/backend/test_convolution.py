@@ -1,5 +1,6 @@
 """The convolution kernels against their definition, by oneDNN and im2col: strides, groups, dilation, padding, empty."""
 import concurrent.futures
+import os
 
 import numpy as np
 import pytest
@@ -174,3 +175,24 @@ def test_two_threads_may_use_one_handle_at_the_same_time(call):
         return True
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
         assert all(pool.map(work, range(3)))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_computes_with_the_handles_of_its_parent(call):
+    sizes, rng = CASES["same"], np.random.default_rng(0)
+    n, c, h, w, o, kh, kw, *_ = sizes
+    x, weights = (rng.standard_normal(s).astype(np.float32) for s in ((n, c, h, w), (o, c, kh, kw)))
+    kernel, out = convolution.conv2d_kernel("forward", "float32"), np.zeros((n, o, h, w), np.float32)
+    handle, expected = kernel.prepare(sizes), definition(x, weights, sizes)[0]
+    call(kernel, [x, weights, out], sizes, handle=handle)
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            out[:] = 0
+            call(kernel, [x, weights, out], sizes, handle=handle)
+            status = 0 if np.allclose(out, expected, rtol=1e-4, atol=1e-4) else 2
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -76,7 +76,7 @@ def _candidates():
     """Paths where a BLAS may lie, the most likely first."""
     home = os.path.dirname(np.__file__)
     loaded = loaded_libraries(r"blas|mkl_rt")
-    yield from sorted(loaded, key=lambda path: not path.startswith(os.path.dirname(home)))
+    yield from sorted(loaded, key=lambda path: not path.startswith((home + os.sep, home + ".")))    # not SciPy's
     yield from glob.glob(os.path.join(home + ".libs", "*openblas*"))
     yield from glob.glob(os.path.join(home, ".dylibs", "*openblas*"))
     for package in ("scipy_openblas64", "scipy_openblas32"):

@@ -37,7 +37,8 @@ class Window:
 def write_convolution(kind, dtype, bias, library=None):
     """The Module of the kernel `conv2d_<kind>` with the arguments of convolution.conv2d_kernel.
 
-    library : oneDNN, to which a handle that is not 0 goes; the statuses are 1 (out of memory) and 2 (it failed)
+    library : oneDNN, to which a handle that is not 0 goes unless it is unusable; the statuses are 1 (out of memory)
+              and 2 (it failed)
     """
     module = Module(f"conv2d_{kind}_{dtype.short}{'_bias' * bias}")
     gemm, writer = write_gemm(module, dtype), WRITERS[kind]
@@ -45,7 +46,9 @@ def write_convolution(kind, dtype, bias, library=None):
     with module.kernel(module.name) as f:
         if run is not None:
             with f.when(f.arg(0).differs(0)):
-                f.give(f.call(run, f.parameters[0]))
+                result = f.call(run, f.parameters[0])
+                with f.when(result.differs(onednn.UNUSABLE)):
+                    f.give(result)
         status = f.variable(I64, 0)
 
         def product(*args):

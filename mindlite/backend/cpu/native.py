@@ -11,8 +11,9 @@ Numba would do, but costs 0.5 s of import and 0.1-0.3 s per kernel; the same loo
     address = module.compile().address("negate")
 
 A `Value` is a number that the machine will know, with Python's operators; an `Array` is an address with an element
-type; `f.loop`, `f.repeat`, `f.when` and `f.choose` are structured control flow; `f.variable` is a mutable local (LLVM's mem2reg
-makes it a register). Addresses of library functions are symbols of the process, so the text holds no addresses.
+type; `f.loop`, `f.repeat`, `f.when` and `f.choose` are structured control flow; `f.variable` is a mutable local
+(LLVM's mem2reg makes it a register). Addresses of library functions are symbols of the process, so the text holds no
+addresses and the machine code can be kept on disk.
 """
 import contextlib
 import inspect

@@ -11,10 +11,10 @@ the memory objects, flattened into one int64 array that native code walks:
     steps:    dnnl_primitive_execute(primitive, stream, n, list)
     unlock
 
-`state` is [lock, workspace, its bytes, what malloc gave], shared by all handles: scratchpads and reordered copies
-live there, so memory is the largest need and not the sum. The lock makes one oneDNN call at a time: its OpenMP team
-uses every core anyway. Handles live as long as the process. As with any GNU OpenMP program, a child made by fork()
-after the library has run must not run it again.
+`state` is [lock, workspace, its bytes, what malloc gave, forked], shared by all handles: scratchpads and reordered
+copies live there, so memory is the largest need and not the sum. The lock makes one oneDNN call at a time: its OpenMP
+team uses every core anyway. Handles live as long as the process. GNU OpenMP hangs in a child made by fork(), which
+inherits the team but not its threads: there `run` refuses with UNUSABLE, and its caller goes the other way.
 """
 import ctypes
 import functools
@@ -32,6 +32,7 @@ from .native import I32, I64, PTR, Value
 PACKAGES = ("onednn-cpu-gomp", "onednn-cpu-iomp", "onednn-cpu-tbb", "onednn-cpu-vcomp")
 ADVICE = "pip install onednn-cpu-gomp"
 OUT_OF_MEMORY, FAILED = 1, 2                        # statuses of the kernel, the texts stand in convolution.py
+UNUSABLE = -1                                       # what onednn_run returns in a forked child
 # How many turns its threads spin after work before they sleep. Measured on two cores with OpenBLAS between the calls:
 # 300,000 (the library's own) makes a call of 0.3 ms last 4-20 ms, as two pools fight; 0 doubles it; 1000 costs nothing.
 DEFAULTS = {"GOMP_SPINCOUNT": "1000"}
@@ -65,7 +66,13 @@ class OneDNN:
         self.stream = self.make("dnnl_stream_create", self.engine, ctypes.c_uint(IN_ORDER))
         self.attributes = self.make("dnnl_primitive_attr_create")
         self.call("dnnl_primitive_attr_set_scratchpad_mode", self.attributes, ctypes.c_int(USER_SCRATCHPAD))
-        self.state = np.zeros(4, np.int64)
+        self.state = np.zeros(5, np.int64)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._after_fork)
+
+    def _after_fork(self):
+        """In the child: the lock may be held by a thread that is not there, and the library must not run."""
+        self.state[0], self.state[4] = 0, 1
 
     def call(self, name, *args):
         """Call a function that returns a status."""
@@ -241,6 +248,8 @@ def write_run(module, library):
         handle = f.array(int64, f.arg(0))
         needed, state, stream, bindings, steps = (handle[i] for i in range(5))
         status, lock = f.variable(I64, 0), f.array(int64, state)
+        with f.when(lock[4].differs(0)):
+            f.give(UNUSABLE)
         with f.repeat() as again:
             busy = Value(f, f.builder.atomic_rmw("xchg", lock.pointer, f.number(I64, 1).ir, "acquire")).differs(0)
             with f.when(busy):
