@@ -387,8 +387,10 @@ def vmap_reduction(prim):
     """The vmap rule of a reduction with attributes axis and keepdims: the axes move up by one."""
     @vmap_rule(prim)
     def rule(args, dims, size, *, axis, **attrs):
-        return prim(move_batch_axis(args[0], dims[0]), axis=tuple(a + 1 for a in axis) or (), **attrs) if axis else \
-            args[0], 0 if axis else dims[0]
+        x = move_batch_axis(args[0], dims[0])
+        if not axis:                                    # a tensor without axes: give it one to reduce
+            return prim(reshape(x, shape=(size, 1)), axis=(1,), **{**attrs, "keepdims": False}), 0
+        return prim(x, axis=tuple(a + 1 for a in axis), **attrs), 0
     return rule
 
 

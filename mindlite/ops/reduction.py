@@ -1,0 +1,503 @@
+"""Folds over axes: products, extrema, any and all, positions of extrema, moments, norms.
+
+    mean(f32[N, C], axis=1)  ->  f32[N]               axis: an int, several, or None for all
+
+Where several elements are the largest, `amax` shares the gradient among them evenly (torch.amax); the form that gives
+values with indices sends it to the element of the index (torch.max with dim).
+"""
+import numpy as np
+
+from ..common import dtype as dt
+from ..common.dim import product
+from ..common.errors import ArgumentError, DTypeError, ShapeError
+from ..mindir.abstract import AbstractTensor
+from ..mindir.constraints import require
+from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
+from ..mindir.scalar import reduce
+from .arithmetic import abs, maximum, power, square
+from .axes import normal_axes, normal_axis
+from .basic import (cast, expand_reduced, merge_indices, move_batch_axis, reduce_prepare, reduce_sum, reduced_shape,
+                    reduction_spec, reshape, transpose, vmap_reduction)
+from .define import as_operand, composite, dtype_of
+from .elementary import exp, log, sqrt
+from .indexing import iota
+from .logic import equal, not_equal, where
+from .sbp import letters, sbp_rule
+from .scan import cumulative_product
+
+
+def _float_dtype(name, x):
+    if x.dtype.kind not in "fc":
+        raise DTypeError(f"{name}: does not take {x.dtype.name}", note=f"x: {x}", hint="cast x to a float type")
+
+
+# ---------------------------------------------------------------- extrema
+
+@primitive(prepare=reduce_prepare, traits={"reduction"})
+def reduce_max(x, *, axis=None, keepdims=False):
+    """The largest element along `axis`; a NaN wins.
+
+    raises : ShapeError if an axis of size 0 is reduced; DTypeError for complex numbers
+    """
+
+
+@primitive(prepare=reduce_prepare, traits={"reduction"})
+def reduce_min(x, *, axis=None, keepdims=False):
+    """The smallest element along `axis`; a NaN wins. raises : as reduce_max"""
+
+
+def _nonempty(name, x, axis):
+    for a in axis:
+        require(">=", x.shape[a], 1, lambda: ShapeError(f"{name}: an empty axis has no extremum", note=f"x: {x}, axis {a}"))
+
+
+def _extremum(prim, kind, fold):
+    @infer_rule(prim)
+    def infer(x, *, axis, keepdims):
+        if x.dtype.kind == "c":
+            raise DTypeError(f"{prim.name}: complex numbers have no order", note=f"x: {x}")
+        _nonempty(prim.name, x, axis)
+        return AbstractTensor(x.dtype, reduced_shape(x.shape, axis, keepdims))
+
+    @eval_rule(prim)
+    def evaluate(x, *, axis, keepdims):
+        return np.asarray(fold(x, axis=axis, keepdims=keepdims))
+
+    @kernel_rule(prim)
+    def kernel(x, out, *, axis, keepdims):
+        return lambda *i: reduce(kind, [x.shape[a] for a in axis],
+                                 lambda *r: x[merge_indices(i, r, axis, len(x.shape), keepdims)])
+
+    def shares(x, out, axis, keepdims):
+        """Which part of the result each element is: 1 over the number of equals."""
+        hit = cast(equal(x, expand_reduced(out, x.shape, axis, keepdims)), dtype=x.dtype)
+        return hit / expand_reduced(reduce_sum(hit, axis=axis, keepdims=keepdims), x.shape, axis, keepdims)
+
+    @bprop_rule(prim)
+    def bprop(x, out, dout, *, axis, keepdims):
+        if not x.dtype.is_differentiable:
+            return None
+        if not axis:
+            return dout
+        return shares(x, out, axis, keepdims) * expand_reduced(dout, x.shape, axis, keepdims)
+
+    @jvp_rule(prim)
+    def jvp(primals, tangents, out, *, axis, keepdims):
+        if not axis:
+            return tangents[0]
+        return reduce_sum(shares(primals[0], out, axis, keepdims) * tangents[0], axis=axis, keepdims=keepdims)
+
+    vmap_reduction(prim)
+    sbp_rule(prim, reduction_spec, reduction=kind)
+
+
+_extremum(reduce_max, "max", np.max)
+_extremum(reduce_min, "min", np.min)
+
+
+# ---------------------------------------------------------------- any and all
+
+@primitive(prepare=reduce_prepare, traits={"reduction"})
+def reduce_any(x, *, axis=None, keepdims=False):
+    """True where one element along `axis` is not zero; False for an empty axis."""
+
+
+@primitive(prepare=reduce_prepare, traits={"reduction"})
+def reduce_all(x, *, axis=None, keepdims=False):
+    """True where no element along `axis` is zero; True for an empty axis."""
+
+
+def _quantifier(prim, kind, fold):
+    @infer_rule(prim)
+    def infer(x, *, axis, keepdims):
+        return AbstractTensor(dt.bool_, reduced_shape(x.shape, axis, keepdims))
+
+    @eval_rule(prim)
+    def evaluate(x, *, axis, keepdims):
+        return np.asarray(fold(x != 0, axis=axis, keepdims=keepdims))
+
+    @kernel_rule(prim)
+    def kernel(x, out, *, axis, keepdims):
+        return lambda *i: reduce(kind, [x.shape[a] for a in axis],
+                                 lambda *r: x[merge_indices(i, r, axis, len(x.shape), keepdims)] != 0)
+
+    bprop_rule(prim)(lambda x, out, dout, **attrs: None)
+    jvp_rule(prim)(lambda primals, tangents, out, **attrs: None)
+    vmap_reduction(prim)
+    sbp_rule(prim, reduction_spec, reduction=kind)
+
+
+_quantifier(reduce_any, "any", np.any)
+_quantifier(reduce_all, "all", np.all)
+
+
+# ---------------------------------------------------------------- products
+
+@primitive(prepare=reduce_prepare, traits={"reduction"})
+def reduce_prod(x, *, axis=None, keepdims=False):
+    """The product along `axis`; 1 for an empty axis. bool counts as int64.
+
+    gradient: for each element the product of those before and behind it, so that zeros are no exception
+    """
+
+
+@infer_rule(reduce_prod)
+def reduce_prod_infer(x, *, axis, keepdims):
+    return AbstractTensor(dt.int64 if x.dtype is dt.bool_ else x.dtype, reduced_shape(x.shape, axis, keepdims))
+
+
+@eval_rule(reduce_prod)
+def reduce_prod_eval(x, *, axis, keepdims):
+    small = x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
+    wanted = np.dtype(np.int64) if x.dtype == bool else x.dtype
+    with np.errstate(all="ignore"):
+        return np.asarray(np.prod(x, axis=axis, keepdims=keepdims, dtype=np.float32 if small else wanted)).astype(wanted)
+
+
+@kernel_rule(reduce_prod)
+def reduce_prod_kernel(x, out, *, axis, keepdims):
+    return lambda *i: reduce("prod", [x.shape[a] for a in axis],
+                             lambda *r: x[merge_indices(i, r, axis, len(x.shape), keepdims)])
+
+
+def _product_of_others(x, axis):
+    """For each element the product of all others along `axis`."""
+    ndim = len(x.shape)
+    perm = tuple(i for i in range(ndim) if i not in axis) + tuple(axis)
+    moved = transpose(x, perm=perm)
+    rows = reshape(moved, shape=moved.shape[:ndim - len(axis)] + (product(x.shape[a] for a in axis),))
+    last = len(rows.shape) - 1
+    others = cumulative_product(rows, axis=last, exclusive=True) * cumulative_product(rows, axis=last, exclusive=True,
+                                                                                   reverse=True)
+    return transpose(reshape(others, shape=moved.shape), perm=tuple(perm.index(i) for i in range(ndim)))
+
+
+@bprop_rule(reduce_prod)
+def reduce_prod_bprop(x, out, dout, *, axis, keepdims):
+    if not x.dtype.is_differentiable:
+        return None
+    return expand_reduced(dout, x.shape, axis, keepdims) * _product_of_others(x, axis) if axis else dout
+
+
+@jvp_rule(reduce_prod)
+def reduce_prod_jvp(primals, tangents, out, *, axis, keepdims):
+    if not axis:
+        return tangents[0]
+    return reduce_sum(tangents[0] * _product_of_others(primals[0], axis), axis=axis, keepdims=keepdims)
+
+
+vmap_reduction(reduce_prod)
+sbp_rule(reduce_prod, reduction_spec, reduction="prod")
+
+
+# ---------------------------------------------------------------- where an extremum is
+
+def _position_prepare(args, attrs):
+    x = as_operand(args[0])
+    return (x,), {"axis": normal_axis("argmax", attrs["axis"], x.ndim), "keepdims": bool(attrs["keepdims"])}
+
+
+@primitive(prepare=_position_prepare, traits={"reduction"}, name="argmax")
+def index_of_max(x, *, axis, keepdims=False):
+    """The index of the first largest element along `axis` (of the first NaN, if there is one); int64."""
+
+
+@primitive(prepare=_position_prepare, traits={"reduction"}, name="argmin")
+def index_of_min(x, *, axis, keepdims=False):
+    """The index of the first smallest element along `axis` (of the first NaN, if there is one); int64."""
+
+
+def _position(prim, fold):
+    @infer_rule(prim)
+    def infer(x, *, axis, keepdims):
+        if x.dtype.kind == "c":
+            raise DTypeError(f"{prim.name}: complex numbers have no order", note=f"x: {x}")
+        if not x.shape:
+            return AbstractTensor(dt.int64, ())
+        _nonempty(prim.name, x, (axis,))
+        return AbstractTensor(dt.int64, reduced_shape(x.shape, (axis,), keepdims))
+
+    @eval_rule(prim)
+    def evaluate(x, *, axis, keepdims):
+        return np.asarray(fold(x, axis=axis, keepdims=keepdims) if x.ndim else 0, np.int64)
+
+    @kernel_rule(prim)
+    def kernel(x, out, *, axis, keepdims):
+        if not x.shape:
+            return lambda: 0
+        return lambda *i: reduce(prim.name, [x.shape[axis]],
+                                 lambda r: x[merge_indices(i, (r,), (axis,), len(x.shape), keepdims)])
+
+    @vmap_rule(prim)
+    def batch(args, dims, size, *, axis, keepdims):
+        x = move_batch_axis(args[0], dims[0])
+        if x.ndim == 1:
+            return prim(reshape(x, shape=(size, 1)), axis=1, keepdims=False), 0
+        return prim(x, axis=axis + 1, keepdims=keepdims), 0
+
+    def spec(x, *, axis, keepdims):
+        names = letters(len(x.shape))
+        out = "".join("_" if i == axis else c for i, c in enumerate(names) if keepdims or i != axis)
+        return "".join("_" if i == axis else c for i, c in enumerate(names)) + "->" + out
+
+    bprop_rule(prim)(lambda x, out, dout, **attrs: None)
+    jvp_rule(prim)(lambda primals, tangents, out, **attrs: None)
+    sbp_rule(prim, spec)
+
+
+_position(index_of_max, np.argmax)
+_position(index_of_min, np.argmin)
+
+
+def _flat_or_axis(prim, input, axis, keepdims):
+    input = as_operand(input)
+    if axis is not None:
+        return prim(input, axis=axis, keepdims=keepdims)
+    out = prim(reshape(input, shape=(-1,)), axis=0, keepdims=False)
+    return reshape(out, shape=(1,) * input.ndim) if keepdims else out
+
+
+def argmax(input, dim=None, keepdim=False):
+    """The index of the first largest element along `dim`, or in row-major order for None; int64."""
+    return _flat_or_axis(index_of_max, input, dim, keepdim)
+
+
+def argmin(input, axis=None, keepdims=False):
+    """The index of the first smallest element along `axis`, or in row-major order for None; int64."""
+    return _flat_or_axis(index_of_min, input, axis, keepdims)
+
+
+def _with_index(prim, input, axis, keepdims):
+    """(value, index): the value is read at the index, so the gradient goes there alone."""
+    input = as_operand(input)
+    if axis is None:
+        value, index = _with_index(prim, reshape(input, shape=(-1,)), 0, False)
+        return (reshape(value, shape=(1,) * input.ndim), reshape(index, shape=(1,) * input.ndim)) if keepdims else \
+            (value, index)
+    axis = normal_axis(prim.name, axis, input.ndim)
+    if not input.shape:
+        return input, prim(input, axis=axis, keepdims=keepdims)
+    index = prim(input, axis=axis, keepdims=True)
+    positions = reshape(iota(input.shape[axis]), shape=(-1,) + (1,) * (input.ndim - axis - 1))
+    chosen = where(equal(positions, index), input, 0)
+    value = reduce_sum(chosen, axis=axis, keepdims=keepdims)
+    return value, index if keepdims else reshape(index, shape=value.shape)
+
+
+def max(input, axis=None, keepdims=False):
+    """(largest element along `axis`, its index); for axis None of all elements, with the row-major index."""
+    return _with_index(index_of_max, input, axis, keepdims)
+
+
+def min(input, axis=None, keepdims=False):
+    """(smallest element along `axis`, its index); for axis None of all elements, with the row-major index."""
+    return _with_index(index_of_min, input, axis, keepdims)
+
+
+# ---------------------------------------------------------------- sums, products, truth: MindSpore's names
+
+def sum(input, dim=None, keepdim=False, *, dtype=None):
+    """The sum along `dim`, in `dtype` if that is given."""
+    input = as_operand(input)
+    return reduce_sum(input if dtype is None else cast(input, dtype=dtype), axis=dim, keepdims=keepdim)
+
+
+def prod(input, axis=None, keep_dims=False, dtype=None):
+    """The product along `axis`, in `dtype` if that is given."""
+    input = as_operand(input)
+    return reduce_prod(input if dtype is None else cast(input, dtype=dtype), axis=axis, keepdims=keep_dims)
+
+
+def amax(input, axis=None, keepdims=False):
+    """The largest element along `axis`; equals share the gradient."""
+    return reduce_max(as_operand(input), axis=axis, keepdims=keepdims)
+
+
+def amin(input, axis=None, keepdims=False):
+    """The smallest element along `axis`; equals share the gradient."""
+    return reduce_min(as_operand(input), axis=axis, keepdims=keepdims)
+
+
+def any(input, axis=None, keep_dims=False):
+    """True where one element along `axis` is not zero."""
+    return reduce_any(as_operand(input), axis=axis, keepdims=keep_dims)
+
+
+def all(input, axis=None, keep_dims=False):
+    """True where no element along `axis` is zero."""
+    return reduce_all(as_operand(input), axis=axis, keepdims=keep_dims)
+
+
+def count_nonzero(x, axis=(), keep_dims=False, dtype=dt.int32):
+    """How many elements along `axis` are not zero."""
+    return reduce_sum(cast(not_equal(x, 0), dtype=dtype), axis=axis, keepdims=keep_dims)
+
+
+# ---------------------------------------------------------------- moments
+
+def _mean_infer(x, *, axis, keepdims):
+    _float_dtype("mean", x)
+    return AbstractTensor(x.dtype, reduced_shape(x.shape, axis, keepdims))
+
+
+def _mean_prepare(args, attrs):
+    x = as_operand(args[0])
+    if dtype_of(x).kind in "bui":
+        x = cast(x, dtype=dt.float32)
+    return reduce_prepare((x,), attrs)
+
+
+@composite(infer=_mean_infer, prepare=_mean_prepare, traits={"reduction"})
+def reduce_mean(x, *, axis=None, keepdims=False):
+    """The mean along `axis`; integers as float32, 16-bit floats are added in float32. NaN for no elements."""
+    wide = cast(x, dtype=dt.float32) if x.dtype.bits == 16 else x
+    total = reduce_sum(wide, axis=axis, keepdims=keepdims) if axis else wide
+    return cast(total / product(x.shape[a] for a in axis), dtype=x.dtype) if wide is not x else \
+        total / product(x.shape[a] for a in axis)
+
+
+@bprop_rule(reduce_mean)
+def reduce_mean_bprop(x, out, dout, *, axis, keepdims):
+    return expand_reduced(dout / product(x.shape[a] for a in axis), x.shape, axis, keepdims) if axis else dout
+
+
+@jvp_rule(reduce_mean)
+def reduce_mean_jvp(primals, tangents, out, *, axis, keepdims):
+    return reduce_mean(tangents[0], axis=axis, keepdims=keepdims)
+
+
+def _keep_reduced_whole(x, *, axis, keepdims, **attrs):
+    names = "".join("_" if i in axis else c for i, c in enumerate(letters(len(x.shape))))
+    return names + "->" + "".join(c for i, c in enumerate(names) if keepdims or i not in axis)
+
+
+vmap_reduction(reduce_mean)
+sbp_rule(reduce_mean, _keep_reduced_whole, linear=[{0}])
+
+
+def mean(x, axis=None, keep_dims=False):
+    """The mean along `axis`; integers as float32."""
+    return reduce_mean(x, axis=axis, keepdims=keep_dims)
+
+
+def var_mean(input, axis=None, ddof=0, keepdims=False):
+    """(variance, mean) along `axis`: the sum of squared deviations over (number of elements - ddof)."""
+    input = as_operand(input)
+    if dtype_of(input).kind in "bui":
+        input = cast(input, dtype=dt.float32)
+    axes = normal_axes("var", axis, input.ndim)
+    center = reduce_mean(input, axis=axes, keepdims=True)
+    total = reduce_sum(square(input - center), axis=axes, keepdims=keepdims)
+    count = product(input.shape[a] for a in axes) - int(ddof)
+    return total / count, reshape(center, shape=reduced_shape(input.shape, axes, keepdims))
+
+
+def var(input, axis=None, ddof=0, keepdims=False):
+    """The variance along `axis`; ddof=1 for the unbiased one."""
+    return var_mean(input, axis, ddof, keepdims)[0]
+
+
+def std_mean(input, axis=None, ddof=0, keepdims=False):
+    """(standard deviation, mean) along `axis`."""
+    variance, center = var_mean(input, axis, ddof, keepdims)
+    return sqrt(variance), center
+
+
+def std(input, axis=None, ddof=0, keepdims=False):
+    """The standard deviation along `axis`; ddof=1 for the unbiased one."""
+    return sqrt(var(input, axis, ddof, keepdims))
+
+
+# ---------------------------------------------------------------- logsumexp, norms
+
+def _float_reduction_infer(name):
+    def infer(x, *, axis, keepdims):
+        if x.dtype.kind != "f":
+            raise DTypeError(f"{name}: takes floats, not {x.dtype.name}", note=f"x: {x}")
+        if name == "logsumexp":
+            _nonempty(name, x, axis)
+        return AbstractTensor(x.dtype, reduced_shape(x.shape, axis, keepdims))
+    return infer
+
+
+@composite(infer=_float_reduction_infer("logsumexp"), prepare=reduce_prepare, traits={"reduction"}, name="logsumexp")
+def reduce_logsumexp(x, *, axis=None, keepdims=False):
+    """log(sum(exp(x))) along `axis` without overflow. An infinite maximum is the result."""
+    top = reduce_max(x, axis=axis, keepdims=True)
+    top = where(equal(abs(top), float("inf")), 0, top)
+    total = log(reduce_sum(exp(x - top), axis=axis, keepdims=True)) + top
+    return total if keepdims else reshape(total, shape=reduced_shape(x.shape, axis, False))
+
+
+@bprop_rule(reduce_logsumexp)
+def logsumexp_bprop(x, out, dout, *, axis, keepdims):
+    return expand_reduced(dout, x.shape, axis, keepdims) * exp(x - expand_reduced(out, x.shape, axis, keepdims))
+
+
+@jvp_rule(reduce_logsumexp)
+def logsumexp_jvp(primals, tangents, out, *, axis, keepdims):
+    x = primals[0]
+    weights = exp(x - expand_reduced(out, x.shape, axis, keepdims))
+    return reduce_sum(tangents[0] * weights, axis=axis, keepdims=keepdims) if axis else tangents[0] * weights
+
+
+vmap_reduction(reduce_logsumexp)
+sbp_rule(reduce_logsumexp, _keep_reduced_whole)
+
+
+def logsumexp(input, axis=None, keep_dims=False):
+    """log(sum(exp(input))) along `axis` without overflow."""
+    return reduce_logsumexp(as_operand(input), axis=axis, keepdims=keep_dims)
+
+
+@composite(infer=_float_reduction_infer("reduce_norm"), prepare=reduce_prepare, traits={"reduction"})
+def reduce_norm(x, *, axis=None, keepdims=False):
+    """The Euclidean norm along `axis`; its gradient at 0 is 0."""
+    return sqrt(reduce_sum(x * x, axis=axis, keepdims=keepdims))
+
+
+def _direction(x, out, axis, keepdims):
+    length = expand_reduced(out, x.shape, axis, keepdims)
+    return where(equal(length, 0), 0, x / where(equal(length, 0), 1, length))
+
+
+@bprop_rule(reduce_norm)
+def reduce_norm_bprop(x, out, dout, *, axis, keepdims):
+    return expand_reduced(dout, x.shape, axis, keepdims) * _direction(x, out, axis, keepdims)
+
+
+@jvp_rule(reduce_norm)
+def reduce_norm_jvp(primals, tangents, out, *, axis, keepdims):
+    part = tangents[0] * _direction(primals[0], out, axis, keepdims)
+    return reduce_sum(part, axis=axis, keepdims=keepdims) if axis else part
+
+
+vmap_reduction(reduce_norm)
+sbp_rule(reduce_norm, _keep_reduced_whole)
+
+
+def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
+    """The vector norm along `dim` (None: all axes): of order 2 (None, "fro"), 1, 0, inf, -inf or any number.
+
+    raises : ArgumentError for another name; matrix norms other than "fro" are not made here
+    """
+    A = as_operand(A)
+    if dtype is not None or dtype_of(A).kind in "bui":
+        A = cast(A, dtype=dtype or dt.float32)
+    if ord in (None, "fro", 2):
+        return reduce_norm(abs(A) if dtype_of(A).kind == "c" else A, axis=dim, keepdims=keepdim)
+    if isinstance(ord, str) or isinstance(ord, bool):
+        raise ArgumentError(f"norm: no order {ord!r}", hint="a number, inf, -inf or 'fro'")
+    size = abs(A)
+    if ord in (float("inf"), float("-inf")):
+        return (reduce_max if ord > 0 else reduce_min)(size, axis=dim, keepdims=keepdim)
+    if ord == 0:
+        return reduce_sum(cast(not_equal(A, 0), dtype=size.dtype), axis=dim, keepdims=keepdim)
+    if ord == 1:
+        return reduce_sum(size, axis=dim, keepdims=keepdim)
+    return power(reduce_sum(power(size, ord), axis=dim, keepdims=keepdim), 1 / ord)
+
+
+def l2_normalize(x, axis=0, epsilon=1e-4):
+    """x / sqrt(max(sum(x ** 2), epsilon)) along `axis`."""
+    return x / sqrt(maximum(reduce_sum(square(x), axis=axis, keepdims=True), epsilon))

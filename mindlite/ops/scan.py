@@ -1,0 +1,198 @@
+"""Running sums, products and extrema along an axis.
+
+    cumsum([1, 2, 3])  ->  [1, 3, 6]        exclusive: [0, 1, 3]        reverse: [6, 5, 3]
+
+The transpose of a running sum is the running sum from the other end; so gradients stay scans (Blelloch 1990).
+"""
+import numpy as np
+
+from ..common import dtype as dt
+from ..common.errors import DTypeError
+from ..mindir.abstract import AbstractTensor, AbstractTuple
+from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive, vmap_rule
+from .axes import normal_axis
+from .basic import cast, move_batch_axis, reshape
+from .define import as_operand
+from .indexing import gather_elements_axis, scatter_elements_add
+from .logic import equal, logical_and, where
+from .sbp import letters, sbp_rule
+
+
+def _prepare(args, attrs):
+    x = as_operand(args[0])
+    attrs = {**attrs, "axis": normal_axis("scan", attrs["axis"], x.ndim)}
+    return (x,), {name: value if name == "axis" else bool(value) for name, value in attrs.items()}
+
+
+@primitive(prepare=_prepare, traits={"library"})
+def cumulative_sum(x, *, axis, exclusive=False, reverse=False):
+    """out[i] = sum of x[j] for j <= i along `axis`; j < i if exclusive; from the other end if reverse. bool counts as int64."""
+
+
+@primitive(prepare=_prepare, traits={"library"})
+def cumulative_product(x, *, axis, exclusive=False, reverse=False):
+    """out[i] = product of x[j] for j <= i along `axis`; j < i if exclusive; from the other end if reverse.
+
+    gradient: right where elements are 0. The mixed second derivative with respect to such a 0 and an element behind it counts as 0.
+    """
+
+
+def _infer(x, *, axis, **attrs):
+    return AbstractTensor(dt.int64 if x.dtype is dt.bool_ else x.dtype, x.shape)
+
+
+def _scan(x, axis, exclusive, reverse, function, neutral):
+    small = x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
+    wanted = np.dtype(np.int64) if x.dtype == bool else x.dtype
+    if x.ndim == 0:
+        return np.full((), neutral, wanted) if exclusive else x.astype(wanted)
+    y = np.flip(x, axis) if reverse else x
+    with np.errstate(all="ignore"):
+        y = function(y, axis=axis, dtype=np.float32 if small else wanted)
+    if exclusive and y.shape[axis]:
+        first = np.full(y.shape[:axis] + (1,) + y.shape[axis + 1:], neutral, y.dtype)
+        y = np.concatenate([first, np.delete(y, -1, axis)], axis)
+    return np.ascontiguousarray(np.flip(y, axis) if reverse else y).astype(wanted)
+
+
+@eval_rule(cumulative_sum)
+def cumulative_sum_eval(x, *, axis, exclusive, reverse):
+    return _scan(x, axis, exclusive, reverse, np.cumsum, 0)
+
+
+@eval_rule(cumulative_product)
+def cumulative_product_eval(x, *, axis, exclusive, reverse):
+    return _scan(x, axis, exclusive, reverse, np.cumprod, 1)
+
+
+@bprop_rule(cumulative_sum)
+def cumulative_sum_bprop(x, out, dout, *, axis, exclusive, reverse):
+    return cumulative_sum(dout, axis=axis, exclusive=exclusive, reverse=not reverse) if x.dtype.is_differentiable else None
+
+
+@jvp_rule(cumulative_sum)
+def cumulative_sum_jvp(primals, tangents, out, **attrs):
+    return cumulative_sum(tangents[0], **attrs)
+
+
+def _first_zero(x, axis, reverse):
+    """Where the first zero along the axis is, and where there was none before (both bool)."""
+    zero = equal(x, 0)
+    before = equal(cumulative_sum(zero, axis=axis, exclusive=True, reverse=reverse), 0)
+    return logical_and(zero, before), before
+
+
+@bprop_rule(cumulative_product)
+def cumulative_product_bprop(x, out, dout, *, axis, exclusive, reverse):
+    """Before the first zero: sum of dout * out behind, over x. At it: the same with 1 in its place. Behind it: 0."""
+    if not x.dtype.is_differentiable:
+        return None
+    first, before = _first_zero(x, axis, reverse)
+    nonzero = where(first, 1, x)
+    back = {"axis": axis, "exclusive": exclusive, "reverse": not reverse}
+    at = cumulative_sum(dout * cumulative_product(nonzero, axis=axis, exclusive=exclusive, reverse=reverse), **back)
+    ahead = cumulative_sum(dout * out, **back) / where(equal(x, 0), 1, x)
+    return where(first, at, where(before, ahead, 0))
+
+
+@jvp_rule(cumulative_product)
+def cumulative_product_jvp(primals, tangents, out, *, axis, exclusive, reverse):
+    """The transpose of bprop: out * sum of t / x over elements before the first zero, plus its own term behind it."""
+    x, t = primals[0], tangents[0]
+    first, before = _first_zero(x, axis, reverse)
+    scan = {"axis": axis, "exclusive": exclusive, "reverse": reverse}
+    ahead = out * cumulative_sum(where(logical_and(before, ~first), t / where(equal(x, 0), 1, x), 0), **scan)
+    at = cumulative_product(where(first, 1, x), **scan) * cumulative_sum(where(first, t, 0), **scan)
+    return ahead + at
+
+
+def _scan_spec(outputs):
+    def spec(x, *, axis, **attrs):
+        names = "".join("_" if i == axis else c for i, c in enumerate(letters(len(x.shape))))
+        return names + "->" + ",".join([names] * outputs)
+    return spec
+
+
+def _batch(prim):
+    @vmap_rule(prim)
+    def rule(args, dims, size, *, axis, **attrs):
+        x = move_batch_axis(args[0], dims[0])
+        if x.ndim > 1:
+            out = prim(x, axis=axis + 1, **attrs)
+            return out, (0,) * len(out) if isinstance(out, tuple) else 0
+        out = prim(reshape(x, shape=(size, 1)), axis=1, **attrs)
+        flat = tuple(reshape(y, shape=(size,)) for y in (out if isinstance(out, tuple) else (out,)))
+        return (flat, (0,) * len(flat)) if isinstance(out, tuple) else (flat[0], 0)
+
+
+for _prim in (cumulative_sum, cumulative_product):
+    infer_rule(_prim)(_infer)
+    _batch(_prim)
+sbp_rule(cumulative_sum, _scan_spec(1), linear=[{0}])
+sbp_rule(cumulative_product, _scan_spec(1))
+
+
+def cumsum(x, axis, dtype=None):
+    """The running sum along `axis`, in `dtype` if that is given."""
+    return cumulative_sum(as_operand(x) if dtype is None else cast(as_operand(x), dtype=dtype), axis=axis)
+
+
+def cumprod(input, dim, dtype=None):
+    """The running product along `dim`, in `dtype` if that is given."""
+    return cumulative_product(as_operand(input) if dtype is None else cast(as_operand(input), dtype=dtype), axis=dim)
+
+
+# ---------------------------------------------------------------- running extrema
+
+@primitive(prepare=_prepare, traits={"library"}, name="cummax")
+def running_max(x, *, axis):
+    """(values, indices): the largest element so far along `axis` and its index, the last of equals; a NaN stays."""
+
+
+@primitive(prepare=_prepare, traits={"library"}, name="cummin")
+def running_min(x, *, axis):
+    """(values, indices): the smallest element so far along `axis` and its index, the last of equals; a NaN stays."""
+
+
+def _running(prim, function):
+    @infer_rule(prim)
+    def infer(x, *, axis):
+        if x.dtype.kind == "c":
+            raise DTypeError(f"{prim.name}: complex numbers have no order", note=f"x: {x}")
+        return AbstractTuple((x, AbstractTensor(dt.int64, x.shape)))
+
+    @eval_rule(prim)
+    def evaluate(x, *, axis):
+        if x.ndim == 0:
+            return x, np.zeros((), np.int64)
+        values = function.accumulate(x, axis=axis)
+        positions = np.arange(x.shape[axis]).reshape((-1,) + (1,) * (x.ndim - axis - 1))
+        hit = (x == values) | (x != x)
+        return values, np.maximum.accumulate(np.where(hit, positions, 0), axis=axis)
+
+    @bprop_rule(prim)
+    def bprop(x, out, dout, *, axis):
+        if not x.dtype.is_differentiable:
+            return None
+        return scatter_elements_add(dout[0] * 0, out[1], dout[0], axis=axis) if x.ndim else dout[0]
+
+    @jvp_rule(prim)
+    def jvp(primals, tangents, out, *, axis):
+        return (gather_elements_axis(tangents[0], out[1], axis=axis) if out[0].ndim else tangents[0]), None
+
+    _batch(prim)
+    sbp_rule(prim, _scan_spec(2))
+
+
+_running(running_max, np.maximum)
+_running(running_min, np.minimum)
+
+
+def cummax(input, axis):
+    """(values, indices) of the largest element so far along `axis`."""
+    return running_max(input, axis=axis)
+
+
+def cummin(input, axis):
+    """(values, indices) of the smallest element so far along `axis`."""
+    return running_min(input, axis=axis)
