@@ -1,0 +1,303 @@
+"""Which operators become one kernel: groups of nodes replaced by one CNode whose fn is the fused FuncGraph.
+
+    %1 = tanh(%x); %2 = mul(%1, %w); %3 = matmul(%2, %v)     ->     %1 = fused_tanh_mul(%x, %w); %3 = matmul(%1, %v)
+
+Greedy, in program order: a node joins the groups of its producers if the union is convex (no path leaves it and comes
+back, so no cycle arises) and is one loop nest (`build` and `schedule` say so exactly; their refusals are kept). Library
+operators and effects stay alone. An effect keeps its place relative to other effects and to every node that reads one
+of its operands, and to nothing else. A node with several results moves together with the nodes that read them.
+"""
+import heapq
+
+from ..common.errors import InternalError
+from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
+from ..mindir.control import make_tuple, tuple_getitem
+from ..mindir.graph import CNode, FuncGraph, Parameter, ValueNode
+from ..mindir.primitive import Primitive, kernel_rule
+from .loopnest import CannotFuse, build
+from .schedule import schedule
+
+MAX_NODES, MAX_OPERANDS = 64, 32            # beyond, a kernel has more live values than registers
+_ALONE = {"library", "effect", "control", "scalar", "random"}
+
+
+def cluster(graph, level="O1"):
+    """A typed FuncGraph whose operators with kernel rules are CNodes of fused FuncGraphs; graphs in attributes as well.
+
+    level : "O1" fuses, "O0" makes one kernel per operator
+    result: a new graph; its transforms["refused"] is a list of (node, reason): what stayed alone or apart, and why.
+            A fused node of several results has an AbstractTuple and is read by tuple_getitem; of one, its abstract.
+    """
+    return _cluster(graph, level, {})
+
+
+def _cluster(graph, level, done):
+    if id(graph) not in done:
+        made = FuncGraph(graph.name, graph.origin, graph.kind)
+        made.signature = graph.signature
+        done[id(graph)] = made, graph                         # before its body: a recursive graph calls itself
+        _Clusterer(graph, level, made, done).run()
+    return done[id(graph)][0]
+
+
+class _Group:
+    """Nodes that become one node. Fields: members (in program order), fused (they are a kernel), preds (Groups)."""
+
+    def __init__(self, number, members, fused):
+        self.number, self.members, self.fused, self.before = number, members, fused, set()
+
+
+class _Clusterer:
+    def __init__(self, graph, level, made, done):
+        self.graph, self.level, self.made, self.done = graph, level, made, done
+        self.refused = []
+        self.users = {}
+        for node in graph.nodes:
+            for arg in node.args:
+                self.users.setdefault(id(arg), []).append(node)
+        self.position = {id(n): k for k, n in enumerate(graph.nodes)}
+        self.results = {id(o) for o in graph.outputs}
+
+    def run(self):
+        self.groups = self.singles()
+        self.order_edges()
+        if self.level != "O0":
+            for group in list(self.groups):
+                if group.fused:
+                    self.join_producers(group)
+        self.write(self.sorted_groups())
+        self.made.transforms["refused"] = self.refused
+
+    # ------------------------------------------------------------ groups of one operator
+
+    def singles(self):
+        """A Group per node, in program order; a node with several results has its readers with it."""
+        groups, self.group_of = [], {}
+        for node in self.graph.nodes:
+            if node.fn is tuple_getitem and id(node.args[0]) in self.group_of:
+                group = self.group_of[id(node.args[0])]
+                if group.fused:
+                    group.members.append(node)
+                    self.group_of[id(node)] = group
+                    continue
+            reason = self.why_not(node)
+            if reason is None:
+                readers = [u for u in self.users.get(id(node), ()) if u.fn is tuple_getitem]
+                reason = self.not_one_kernel([node, *readers])
+            if reason is not None and node.fn is not tuple_getitem:
+                self.refused.append((node, reason))
+            group = _Group(len(groups), [node], reason is None)
+            groups.append(group)
+            self.group_of[id(node)] = group
+        return groups
+
+    def why_not(self, node):
+        """The reason why `node` is not for a generated kernel, None if it is."""
+        if not isinstance(node.fn, Primitive):
+            return "no operator"
+        alone = node.fn.traits & _ALONE
+        if alone:
+            return f"a {min(alone)} operator stays alone"
+        if node.fn not in kernel_rule:
+            return "no kernel rule"
+        if any(isinstance(value, FuncGraph) for value in node.attrs.values()):
+            return "it holds a graph"
+        for abstract in getattr(node.abstract, "elements", (node.abstract,)):
+            if not isinstance(abstract, AbstractTensor):
+                return f"a result is {abstract}, no tensor"
+        if isinstance(node.abstract, AbstractTuple):
+            users = self.users.get(id(node), [])
+            if id(node) in self.results or not users or any(u.fn is not tuple_getitem for u in users):
+                return "its results are used as a tuple"
+        for arg in node.args:
+            if not isinstance(arg.abstract, (AbstractTensor, AbstractScalar)):
+                return f"an operand is {arg.abstract}"
+        return None
+
+    def order_edges(self):
+        """before: which groups must come earlier: those that give operands, and around effects those in touch."""
+        effects, last_effect, readers = {}, None, {}
+        for node in self.graph.nodes:
+            group = self.group_of[id(node)]
+            for arg in node.args:
+                if id(arg) in self.group_of:
+                    group.before.add(self.group_of[id(arg)])
+                if id(arg) in effects:
+                    group.before.add(effects[id(arg)])
+            if self.has_effect(node):
+                if last_effect is not None:
+                    group.before.add(last_effect)
+                last_effect = group
+                for arg in node.args:
+                    if not isinstance(arg, ValueNode) or isinstance(arg.abstract, AbstractTensor):
+                        effects[id(arg)] = group
+                        group.before.update(readers.get(id(arg), ()))
+            for arg in node.args:
+                readers.setdefault(id(arg), set()).add(group)
+            group.before.discard(group)
+
+    def has_effect(self, node):
+        """True if running `node` can be seen from outside: an effect, or a graph in an attribute that has one."""
+        if isinstance(node.fn, Primitive) and "effect" in node.fn.traits:
+            return True
+        graphs = [v for v in (node.fn, *node.attrs.values()) if isinstance(v, FuncGraph)]
+        return any(isinstance(n.fn, Primitive) and "effect" in n.fn.traits
+                   for g in graphs for r in g.reachable() for n in r.nodes)
+
+    # ------------------------------------------------------------ joining
+
+    def join_producers(self, group):
+        """Merge `group` with the groups of its operands, the latest first, where that is one kernel."""
+        refused = set()
+        while True:
+            group = self.group_of[id(group.members[0])]
+            producers = {self.group_of[id(a)] for m in group.members for a in m.args if id(a) in self.group_of}
+            producers = sorted((p for p in producers if p.fused and p is not group and p.number not in refused),
+                               key=lambda p: -p.number)
+            if not producers:
+                return
+            producer = producers[0]
+            reason = self.why_apart(producer, group)
+            if reason is None:
+                self.merge(producer, group)
+            else:
+                refused.add(producer.number)
+                self.refused.append((group.members[-1], f"apart from {producer.members[-1].fn.name}: {reason}"))
+
+    def why_apart(self, first, second):
+        """The reason why two groups cannot be one, None if they can."""
+        members = self.in_order(first.members + second.members)
+        if len(members) > MAX_NODES:
+            return f"more than {MAX_NODES} operators"
+        if self.path_between(first, second):
+            return "another node stands between them"
+        return self.not_one_kernel(members)
+
+    def path_between(self, first, second):
+        """True if a path leads from one group to the other through a third."""
+        both, seen = {first, second}, set()
+        todo = [p for g in both for p in g.before if p not in both]
+        while todo:
+            group = todo.pop()
+            if group in both:
+                return True
+            if group not in seen:
+                seen.add(group)
+                todo.extend(group.before)
+        return False
+
+    def not_one_kernel(self, members):
+        """The reason why `members` are not one loop nest, None if they are."""
+        inner, operands, _ = self.fuse(members)
+        if len(operands) + len(inner.outputs) > MAX_OPERANDS:
+            return f"more than {MAX_OPERANDS} operands"
+        try:
+            schedule(build(inner))
+        except CannotFuse as refusal:
+            return refusal.reason
+        return None
+
+    def merge(self, first, second):
+        """`first` takes the members of `second`."""
+        first.members = self.in_order(first.members + second.members)
+        first.before = (first.before | second.before) - {first, second}
+        for member in second.members:
+            self.group_of[id(member)] = first
+        self.groups.remove(second)
+        for group in self.groups:
+            if second in group.before:
+                group.before.discard(second)
+                if group is not first:
+                    group.before.add(first)
+
+    def in_order(self, members):
+        """The members in program order."""
+        return sorted(members, key=lambda n: self.position[id(n)])
+
+    # ------------------------------------------------------------ writing
+
+    def fuse(self, members):
+        """(graph, operands, results): the members as a FuncGraph, the outer nodes that it takes and gives."""
+        inside = {id(m) for m in members}
+        names = dict.fromkeys(m.fn.name for m in members if m.fn is not tuple_getitem)
+        made = FuncGraph("_".join(["fused", *list(names)[:6]]), members[-1].origin)
+        inner, operands = {}, []
+        for member in members:
+            args = []
+            for arg in member.args:
+                if id(arg) not in inner:
+                    if isinstance(arg, ValueNode) and _is_number(arg):
+                        inner[id(arg)] = arg
+                    else:
+                        inner[id(arg)] = made.add_parameter(_name(arg), arg.abstract, arg.origin)
+                        operands.append(arg)
+                args.append(inner[id(arg)])
+            node = CNode(made, member.fn, args, member.attrs, member.abstract, member.origin)
+            made.nodes.append(node)
+            inner[id(member)] = node
+        results = [m for m in members if not isinstance(m.abstract, AbstractTuple) and
+                   (id(m) in self.results or any(id(u) not in inside for u in self.users.get(id(m), ())))]
+        results = results or [m for m in members if not isinstance(m.abstract, AbstractTuple)][-1:]
+        made.set_outputs([inner[id(m)] for m in results], make_tuple)
+        return made, operands, results
+
+    def sorted_groups(self):
+        """The groups in an order that keeps every edge, otherwise by their last member."""
+        key = {g: self.position[id(g.members[-1])] for g in self.groups}
+        waiting = {g: len(g.before) for g in self.groups}
+        after = {g: [] for g in self.groups}
+        for group in self.groups:
+            for earlier in group.before:
+                after[earlier].append(group)
+        ready = [(key[g], g.number, g) for g, n in waiting.items() if n == 0]
+        heapq.heapify(ready)
+        out = []
+        while ready:
+            group = heapq.heappop(ready)[2]
+            out.append(group)
+            for later in after[group]:
+                waiting[later] -= 1
+                if waiting[later] == 0:
+                    heapq.heappush(ready, (key[later], later.number, later))
+        if len(out) != len(self.groups):
+            raise InternalError(f"the clusters of {self.graph.name} form a cycle")
+        return out
+
+    def write(self, groups):
+        """Fill the new graph."""
+        made, new = self.made, {}
+        for p in self.graph.parameters:
+            new[id(p)] = made.add_parameter(p.name, p.abstract, p.origin, p.default)
+
+        def outer(node):
+            return new.get(id(node), node)
+        for group in groups:
+            if not group.fused:
+                node, = group.members
+                attrs = {k: _cluster(v, self.level, self.done) if isinstance(v, FuncGraph) else v
+                         for k, v in node.attrs.items()}
+                fn = _cluster(node.fn, self.level, self.done) if isinstance(node.fn, FuncGraph) else node.fn
+                made.nodes.append(CNode(made, fn, [outer(a) for a in node.args], attrs, node.abstract, node.origin))
+                new[id(node)] = made.nodes[-1]
+                continue
+            inner, operands, results = self.fuse(group.members)
+            abstracts = tuple(r.abstract for r in results)
+            abstract = abstracts[0] if len(results) == 1 else AbstractTuple(abstracts)
+            node = CNode(made, inner, [outer(o) for o in operands], {}, abstract, group.members[-1].origin)
+            made.nodes.append(node)
+            if len(results) == 1:
+                new[id(results[0])] = node
+                continue
+            for k, result in enumerate(results):
+                new[id(result)] = made.add(tuple_getitem, node, abstract=result.abstract, origin=result.origin, index=k)
+        made.set_outputs([outer(o) for o in self.graph.outputs], make_tuple)
+
+
+def _is_number(node):
+    return isinstance(node.abstract, AbstractScalar) or getattr(node.value, "size", 1) == 1
+
+
+def _name(node):
+    if isinstance(node, Parameter):
+        return node.name
+    return getattr(node.fn, "name", "x") if isinstance(node, CNode) else "constant"

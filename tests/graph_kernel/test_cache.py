@@ -1,0 +1,123 @@
+"""Object code on disk: a second process compiles nothing, damage is noticed, concurrent writers do no harm."""
+import os
+import subprocess
+import sys
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))
+import clusters as c                                                                                    # noqa: E402
+from clusters import Writer, tensor                                                                     # noqa: E402
+
+from mindlite.common import events                                                                      # noqa: E402
+from mindlite.common.config import config                                                               # noqa: E402
+from mindlite.graph_kernel import cache, compile_many, lowering, lowering_many                          # noqa: E402
+from mindlite.graph_kernel.loopnest import build                                                        # noqa: E402
+from mindlite.graph_kernel.lower_llvm import emit                                                       # noqa: E402
+from mindlite.graph_kernel.schedule import schedule                                                     # noqa: E402
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+IN_A_NEW_PROCESS = f"""
+import sys
+sys.path[:0] = [{ROOT!r}, {os.path.dirname(os.path.abspath(__file__))!r}]
+import clusters as c
+from mindlite.common.events import counters
+c.check(c.softmax_graph(3, 21), text=False)
+print(counters["kernel_compile"], counters["kernel_load"], "numba" in sys.modules)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    before = config.set(cache_dir=str(tmp_path / "cache"))
+    cache.forget()
+    yield tmp_path / "cache"
+    config.set(**before)
+    cache.forget()
+
+
+def test_a_kernel_is_compiled_once_and_then_known(folder):
+    with events.counting() as seen:
+        lowering(c.softmax_graph(3, 20))
+        lowering(c.softmax_graph(3, 20))
+        lowering(c.softmax_graph(30, 40))                       # other static sizes, the same kernel
+    assert seen["kernel_compile"] == 1 and seen["kernel_load"] == 0
+
+
+def test_what_is_on_disk_is_loaded(folder):
+    lowering(c.softmax_graph(3, 20))
+    cache.forget()
+    with events.counting() as seen:
+        c.check(c.softmax_graph(3, 20), text=False)
+    assert seen["kernel_compile"] == 0 and seen["kernel_load"] == 1
+
+
+def test_a_second_process_compiles_nothing_and_needs_no_numba(folder):
+    environment = {**os.environ, "MINDLITE_CACHE_DIR": str(folder)}
+    runs = [subprocess.run([sys.executable, "-c", IN_A_NEW_PROCESS], env=environment, capture_output=True, text=True)
+            for _ in range(2)]
+    assert [r.stdout.split() for r in runs] == [["1", "0", "False"], ["0", "1", "False"]], runs[0].stderr
+
+
+def test_a_damaged_file_is_told_of_and_made_again(folder):
+    lowering(c.softmax_graph(3, 20))
+    file, = folder.rglob("*.o")
+    good = file.read_bytes()
+    for damaged in (good[:-7], b"", good[:60] + bytes([good[60] ^ 1]) + good[61:], b"something else" + good):
+        file.write_bytes(damaged)
+        cache.forget()
+        with pytest.warns(UserWarning, match="damaged"), events.counting() as seen:
+            c.check(c.softmax_graph(3, 20), text=False)
+        assert seen["kernel_compile"] == 1 and file.read_bytes() == good
+
+
+def test_no_folder_means_no_disk(folder):
+    config.set(cache_dir="")
+    with events.counting() as seen:
+        lowering(c.softmax_graph(3, 20))
+        cache.forget()
+        lowering(c.softmax_graph(3, 20))
+    assert seen["kernel_compile"] == 2 and not folder.exists()
+
+
+def test_a_folder_that_cannot_be_written_is_a_warning(folder):
+    folder.parent.mkdir(exist_ok=True)
+    folder.write_text("a file where the folder should be")
+    with pytest.warns(UserWarning, match="cannot be written"):
+        c.check(c.softmax_graph(3, 20), text=False)
+
+
+def test_no_half_written_file_is_left(folder):
+    lowering(c.softmax_graph(3, 20))
+    assert [f.suffix for f in folder.rglob("*") if f.is_file()] == [".o"]
+
+
+def test_other_code_has_another_key():
+    texts = set()
+    for operator in (c.add, c.sub, c.mul):
+        w = Writer(x=tensor("float32", 40), y=tensor("float32", 40))
+        texts.add(emit(schedule(build(w.graph(w(operator, w.x, w.y))))))
+    assert len({cache.key_of(t) for t in texts}) == 3
+
+
+def test_many_kernels_compile_in_worker_processes(folder):
+    graphs = []
+    for k in range(4):
+        w = Writer(x=tensor("float32", 40))
+        graphs.append(w.graph(w(c.scale, w.x, float(k + 2))))
+    texts = [emit(schedule(build(g))) for g in graphs]
+    with events.counting() as seen:
+        addresses = compile_many(texts, workers=2)
+    assert seen["kernel_compile"] == 4 and len(set(addresses)) == 4 and len(list(folder.rglob("*.o"))) == 4
+    with events.counting() as seen:
+        for graph in graphs:
+            c.check(graph)
+        assert [low.kernel.address for low in lowering_many(graphs)] == addresses
+    assert seen["kernel_compile"] == 0
+
+
+def test_importing_the_room_loads_neither_llvm_nor_numba():
+    code = (f"import sys; sys.path.insert(0, {ROOT!r}); import mindlite.graph_kernel; "
+            "print('llvmlite' in sys.modules, 'numba' in sys.modules)")
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert out.stdout.split() == ["False", "False"], out.stderr

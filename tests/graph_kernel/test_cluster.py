@@ -1,0 +1,184 @@
+"""Clusters: the same values, few kernels, no cycles, effects in their place, refusals with reasons."""
+import os
+import random
+import sys
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))
+import clusters as c                                                                                    # noqa: E402
+from clusters import Writer, evaluate_graph, execute, tensor                                            # noqa: E402
+
+from mindlite.common import dtype as dt                                                                 # noqa: E402
+from mindlite.graph_kernel import lowering                                                              # noqa: E402
+from mindlite.graph_kernel.cluster import cluster                                                       # noqa: E402
+from mindlite.mindir.abstract import AbstractTuple                                                      # noqa: E402
+from mindlite.mindir.control import cond, tuple_getitem                                                 # noqa: E402
+from mindlite.mindir.graph import FuncGraph                                                             # noqa: E402
+from mindlite.mindir.primitive import eval_rule, infer_rule, primitive                                  # noqa: E402
+
+
+@primitive(name="test_matmul", traits={"library"})
+def matmul(a, b):
+    """A library operator."""
+
+
+infer_rule(matmul)(lambda a, b: tensor(a.dtype, a.shape[0], b.shape[1]))
+eval_rule(matmul)(np.matmul)
+LOG = []
+
+
+@primitive(name="test_write", traits={"effect"})
+def write(variable, value):
+    """variable[...] = value"""
+
+
+infer_rule(write)(lambda variable, value: variable)
+
+
+@eval_rule(write)
+def write_eval(variable, value):
+    variable[...] = value
+    return np.array(value)
+
+
+def kernels(graph):
+    return [n for n in graph.nodes if isinstance(n.fn, FuncGraph)]
+
+
+def run(graph, inputs):
+    """The graph's results with every fused node run as machine code, in program order."""
+    values = dict(zip(map(id, graph.parameters), inputs))
+    for node in graph.nodes:
+        args = [values[id(a)] if id(a) in values else a.value for a in node.args]
+        if node.fn is tuple_getitem:
+            values[id(node)] = args[0][node.attrs["index"]]
+        elif isinstance(node.fn, FuncGraph):
+            outs = execute(lowering(node.fn), args)
+            values[id(node)] = outs if isinstance(node.abstract, AbstractTuple) else outs[0]
+        else:
+            values[id(node)] = eval_rule[node.fn](*args, **node.attrs)
+    return tuple(values[id(o)] for o in graph.outputs)
+
+
+def same(graph, clustered, inputs):
+    for out, want in zip(run(clustered, [np.copy(x) for x in inputs]), evaluate_graph(graph, inputs)):
+        np.testing.assert_allclose(out, want, rtol=1e-4, atol=1e-4)
+
+
+def test_a_chain_between_library_operators_is_one_kernel():
+    w = Writer(x=tensor("float32", 6, 8), v=tensor("float32", 8, 8), b=tensor("float32", 8))
+    h = w(c.tanh, w(c.add, w(matmul, w.x, w.v), w.b))
+    y = w(c.mul, w(c.neg, w(matmul, h, w.v)), h)
+    graph = w.graph(y)
+    clustered = cluster(graph)
+    assert [k.fn.name for k in kernels(clustered)] == ["fused_test_add_test_tanh", "fused_test_neg_test_mul"]
+    rng = np.random.default_rng(0)
+    same(graph, clustered, [rng.standard_normal(p.abstract.shape).astype(np.float32) for p in graph.parameters])
+    assert any("library" in reason for _, reason in clustered.transforms["refused"])
+
+
+def test_level_o0_makes_a_kernel_of_each_operator():
+    graph = c.softmax_graph(4, 30)
+    assert len(kernels(cluster(graph, level="O0"))) == len(graph.nodes) and len(kernels(cluster(graph))) == 1
+    x = np.random.default_rng(0).standard_normal((4, 30)).astype(np.float32)
+    same(graph, cluster(graph, level="O0"), [x])
+    same(graph, cluster(graph), [x])
+
+
+def test_layer_norm_with_three_results_is_one_node_read_by_getitem():
+    clustered = cluster(c.layer_norm_graph(6, 40))
+    node, = kernels(clustered)
+    assert isinstance(node.abstract, AbstractTuple) and all(o.fn is tuple_getitem for o in clustered.outputs)
+
+
+def test_a_column_reduction_and_its_use_are_two_kernels_with_a_reason():
+    w = Writer(x=tensor("float32", 300, 40))
+    graph = w.graph(w(c.sub, w.x, w(c.reduce_sum, w(c.square, w.x), axis=(0,), keepdims=True)))
+    clustered = cluster(graph)
+    assert len(kernels(clustered)) == 2 and any("again" in reason for _, reason in clustered.transforms["refused"])
+    same(graph, clustered, [np.random.default_rng(0).standard_normal((300, 40)).astype(np.float32)])
+
+
+def test_no_cycle_arises_through_a_library_operator():
+    """neg and mul may not be one kernel: matmul needs neg and mul needs matmul."""
+    w = Writer(x=tensor("float32", 5, 5))
+    a = w(c.neg, w.x)
+    graph = w.graph(w(c.mul, a, w(matmul, a, w.x)))
+    clustered = cluster(graph)
+    assert len(kernels(clustered)) == 2
+    same(graph, clustered, [np.random.default_rng(0).standard_normal((5, 5)).astype(np.float32)])
+
+
+def test_a_read_before_a_write_stays_before_it_and_what_is_not_touched_moves():
+    w = Writer(p=tensor("float32", 4), x=tensor("float32", 4))
+    before = w(c.add, w.p, w.x)
+    w(write, w.p, w.x)
+    after = w(c.mul, w(c.neg, w.p), before)
+    graph = w.graph(after)
+    clustered = cluster(graph)
+    names = [n.fn.name for n in clustered.nodes]
+    assert names == ["fused_test_add", "test_write", "fused_test_neg_test_mul"]
+    inputs = [np.arange(4, dtype=np.float32), np.ones(4, np.float32)]
+    out, = run(clustered, [np.copy(x) for x in inputs])
+    np.testing.assert_array_equal(out, -np.ones(4) * (inputs[0] + 1))
+    w = Writer(p=tensor("float32", 4), x=tensor("float32", 4), y=tensor("float32", 4))
+    first = w(c.neg, w.y)
+    w(write, w.p, w.x)
+    assert len(kernels(cluster(w.graph(w(c.tanh, first))))) == 1
+
+
+def test_graphs_in_attributes_are_clustered_too():
+    inner = Writer("branch", x=tensor("float32", 4))
+    branch = inner.graph(inner(c.tanh, inner(c.neg, inner.x)))
+    w = Writer(p=tensor("bool"), x=tensor("float32", 4))
+    node = w.made.add(cond, w.p, w.x, abstract=AbstractTuple((tensor("float32", 4),)), true=branch, false=branch)
+    graph = w.graph(w.item(node, 0))
+    made = next(n for n in cluster(graph).nodes if n.fn is cond)
+    assert made.attrs["true"] is made.attrs["false"] is not branch and len(kernels(made.attrs["true"])) == 1
+
+
+def test_an_operator_with_two_results_moves_with_its_readers():
+    w = Writer(x=tensor("float32", 5, 30))
+    m = w(c.moments, w.x)
+    a = w.item(m, 0)
+    graph = w.graph(a, w(c.div, w.item(m, 1), a))
+    clustered = cluster(graph)
+    assert len(kernels(clustered)) == 1
+    same(graph, clustered, [np.random.default_rng(0).standard_normal((5, 30)).astype(np.float32)])
+
+
+def test_the_graph_that_was_given_is_left_alone():
+    graph = c.softmax_graph(3, 4)
+    nodes = list(graph.nodes)
+    cluster(graph)
+    assert graph.nodes == nodes and all(not isinstance(n.fn, FuncGraph) for n in nodes)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_graphs_keep_their_values(seed):
+    rng = random.Random(seed)
+    w = Writer(x=tensor("float32", 6, 5), y=tensor("float32", 5), z=tensor("float32", 6, 1))
+    values = [w.x, w.y, w.z]
+    for _ in range(14):
+        kind = rng.randrange(7)
+        a = rng.choice(values)
+        whole = [v for v in values if v.abstract.shape == (6, 5)]
+        if kind <= 1:
+            values.append(w(rng.choice([c.tanh, c.neg, c.relu]), a))
+        elif kind <= 3:
+            values.append(w(rng.choice([c.add, c.mul, c.sub, c.maxi]), rng.choice(whole), a))
+        elif kind == 4:
+            axis = rng.choice([(0,), (1,)])
+            values.append(w(rng.choice([c.reduce_sum, c.reduce_max]), rng.choice(whole), axis=axis, keepdims=True))
+        elif kind == 5:
+            t = w(c.transpose, rng.choice(whole), perm=(1, 0))
+            values.append(w(c.transpose, w(c.tanh, t), perm=(1, 0)))
+        else:
+            values.append(w(c.tanh, w(matmul, rng.choice(whole), w(c.transpose, rng.choice(whole), perm=(1, 0)))))
+            values[-1] = w(matmul, values[-1], rng.choice(whole))
+    graph = w.graph(*rng.sample(values[3:], 3))
+    numbers = np.random.default_rng(seed)
+    inputs = [numbers.standard_normal(p.abstract.shape).astype(dt.float32.numpy) * 0.5 for p in graph.parameters]
+    same(graph, cluster(graph), inputs)
