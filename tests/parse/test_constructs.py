@@ -940,6 +940,75 @@ def inner_generator(log, n):
     return list(count(4))
 
 
+@case((3,), (0,))
+def python_statements_in_inner_functions(log, n):
+    k = 2
+    box = Box(m=7)
+
+    def inner(values):
+        total = 0
+        for v in values:
+            try:
+                total += k // v + n
+                if v == 3:
+                    return total, "early"
+            except ZeroDivisionError as error:
+                log.append(str(error))
+            match box:
+                case Box(m=m) if m > v:
+                    total += m
+        return total, m
+    return (inner(range(n + 1)), [list(x + y + k for x in range(y)) for y in range(n)],
+            [next(x * y for x in [n]) for y in [k]])
+
+
+@case((4,))
+def closures_of_comprehensions(log, n):
+    table = [[(lambda a, j=j: a + i + j + n) for j in range(i)] for i in range(n)]
+    total = 0
+    values = [[total := total + i for i in range(n)] for _ in range(2)]
+    return [[f(1) for f in row] for row in table], values, total
+
+
+@case((3,))
+def cells_in_loops(log, n):
+    functions = []
+    for i in range(n):
+        count = i
+
+        def bump():
+            nonlocal count
+            count += 10
+            return count
+        functions.append(bump)
+        log.append((bump(), count))
+    del count
+    try:
+        functions[0]()
+    except NameError:
+        log.append("deleted")
+    return len(functions)
+
+
+@case((3,))
+def with_and_cells(log, n):
+    def remember(x):
+        nonlocal last
+        last = x
+        return x
+    last = None
+    with Manager(log):
+        remember(n)
+        log.append(last)
+        last = last * 2
+    for _ in range(2):
+        with Manager(log):
+            if last > 10:
+                break
+            last = remember(last * 2) + 1
+    return last
+
+
 # -- methods and closures of the outermost function
 
 class Base:
