@@ -1,6 +1,7 @@
 """The convolution kernels against their definition, by oneDNN and im2col: strides, groups, dilation, padding, empty."""
 import concurrent.futures
 import os
+import signal
 
 import numpy as np
 import pytest
@@ -189,6 +190,7 @@ def test_a_forked_child_computes_with_the_handles_of_its_parent(call):
     child = os.fork()
     if child == 0:
         status = 1
+        signal.alarm(60)                                # a child that hangs fails
         try:
             out[:] = 0
             call(kernel, [x, weights, out], sizes, handle=handle)

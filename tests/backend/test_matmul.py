@@ -117,3 +117,14 @@ def test_equal_facts_give_the_same_kernel_and_its_source_can_be_read():
     kernel = blas.matmul_kernel("float32", transpose_b=True)
     assert kernel is blas.matmul_kernel(np.float32, transpose_b=True)
     assert "def write_matmul" in kernel.source and kernel.name == "matmul_f32_nt_none"
+
+
+@pytest.mark.parametrize("dtype", [dtypes.float16, dtypes.bfloat16], ids=str)
+def test_sixteen_bit_floats_are_rounded_once_and_to_nearest_even(call, dtype):
+    rng = np.random.default_rng(2)
+    a = np.append(rng.standard_normal(299), np.nan).astype(dtype.numpy).reshape(300, 1)
+    b = np.append(rng.standard_normal(199), np.inf).astype(dtype.numpy).reshape(1, 200)
+    out = np.zeros((300, 200), dtype.numpy)
+    call(blas.matmul_kernel(dtype), [a, b, out], [1, 300, 200, 1])
+    expected = (a.astype(np.float32) * b.astype(np.float32)).astype(dtype.numpy)        # exact in float32
+    np.testing.assert_array_equal(out.astype(np.float32), expected.astype(np.float32))
