@@ -29,6 +29,7 @@ from .printers import runtime as R
 from .printers.native import compile_native, print_native
 from .printers.python import load_python, print_python, to_bits
 from .printers.vm import load_vm, print_vm
+from .printers.vm_file import read_vm, save_vm
 
 MAX_INSTANCES = 1024          # remembered per context; a context that has seen more forgets them all
 _SEGMENT = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(ctypes.c_int64))
@@ -111,6 +112,18 @@ class Executable:
                 context.end()
             free.append(context)
 
+    def save(self, path):
+        """Write the program as a table to an .npz file, which `load` runs without a compiler. See printers/vm_file.py."""
+        save_vm(self.linked, path)
+
+    @classmethod
+    def load(cls, path, kernels):
+        """The Executable in a file that `save` wrote, run by the register machine. kernels: {name: Kernel} that it calls."""
+        self = cls.__new__(cls)
+        linked, table = read_vm(path, kernels)
+        self._start(linked, "vm", table)
+        return self
+
     def _failure(self, context):
         """The exception for what the context says of the failed run."""
         place, status = int(context.array[R.FAIL_SITE]), int(context.array[R.FAIL_STATUS])
@@ -133,9 +146,8 @@ class Executable:
             return RecursionError(f"{instruction.flow} calls itself more than {context.limit} times deep")
         if isinstance(instruction, F.TapePop):
             return InternalError(f"{self.name}: a tape is popped more often than it was pushed")
-        if isinstance(instruction, F.Alloc) and any(
-                s.planned and s is self.linked.plan.sites.get((self.name, instruction.dst)) for s in self.plan.sites.values()):
-            return InternalError(f"{self.name}: %{instruction.dst} asks for more bytes than were planned ({instruction.size})")
+        if isinstance(instruction, F.Alloc) and any(s.register == instruction.dst for s in self.plan.storages):
+            return InternalError(f"{self.name}: %{instruction.dst} asks for more bytes than were planned")
         return MemoryError(f"{self.name}: no memory for {type(instruction).__name__}")
 
 

@@ -38,17 +38,25 @@ def print_table(linked):
 
 def print_vm(linked):
     """The table in words."""
-    code, at, lines = [int(n) for n in print_table(linked).code], 0, []
-    while at < len(code):
-        name = OPCODES[code[at]]
-        length = _length(code, at)
-        words = OPERANDS.get(name, "").split()
-        shown = [f"{w}={n}" if "*" not in w else str(n) for w, n in zip(words, code[at + 1:at + length])] \
-            if words else [str(n) for n in code[at + 1:at + length]]
-        shown += [str(n) for n in code[at + 1 + len(shown):at + length]]
+    lines = []
+    for at, name, operands in instructions([int(n) for n in print_table(linked).code]):
+        words = [w for w in OPERANDS.get(name, "").split() if "*" not in w]
+        shown = [f"{w}={n}" for w, n in zip(words, operands)] + [str(n) for n in operands[len(words):]]
         lines.append(f"{at:04}  {name:<12} {' '.join(shown)}")
-        at += length
     return "\n".join(lines)
+
+
+def instructions(code):
+    """(place, opcode, operands) of each instruction of a list of ints; IndexError or ValueError if it breaks off."""
+    at = 0
+    while at < len(code):
+        if not 0 <= code[at] < len(OPCODES):
+            raise ValueError(f"there is no opcode {code[at]}")
+        length = _length(code, at)
+        if length < 1 or at + length > len(code):
+            raise ValueError(f"the instruction at {at} breaks off")
+        yield at, OPCODES[code[at]], code[at + 1:at + length]
+        at += length
 
 
 def _length(code, at):

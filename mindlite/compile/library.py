@@ -1,0 +1,87 @@
+"""Which operators a library does, and how its kernel is called: one function per operator.
+
+    LIBRARY[primitive](lowering, node, args, out) -> True, or False where the library has no kernel for this node
+"""
+from ..backend.cpu import library_kernel
+from ..common.dim import product
+from ..ops.linalg import batch_matmul
+from ..ops.nn_conv import convolution, convolution_backward_data, convolution_backward_weight
+from ..ops.nn_pool import avg_pooling, avg_pooling_backward, max_pooling, max_pooling_backward
+
+LIBRARY = {}
+
+
+def library(*primitives):
+    """Register how a library does an operator."""
+    def register(function):
+        for prim in primitives:
+            LIBRARY[prim] = function
+        return function
+    return register
+
+
+@library(batch_matmul)
+def lower_matmul(lowering, node, args, out):
+    a, b = (x.abstract for x in node.args)
+    transpose_a, transpose_b = node.attrs["transpose_a"], node.attrs["transpose_b"]
+    m, n = node.abstract.shape[-2:]
+    k = a.shape[-2] if transpose_a else a.shape[-1]
+    lead = node.abstract.shape[:-2]
+    batch, batched = product(lead), "none"
+    if not lead or all(isinstance(s, int) and s == 1 for s in lead):
+        batch = 1
+    elif b.shape[:-2] in ((), (1,) * (b.ndim - 2)) and not transpose_a:
+        m, batch = m * batch, 1                              # one matrix for all: the batch is more rows
+    elif a.shape[:-2] == lead and b.shape[:-2] == lead:
+        batched = "both"
+    elif a.shape[:-2] == lead and product(b.shape[:-2]) == 1:
+        batched = "a"
+    elif b.shape[:-2] == lead and product(a.shape[:-2]) == 1:
+        batched = "b"
+    else:
+        return False                                         # both broadcast, each along other axes
+    kernel = library_kernel("matmul", dtype=a.dtype, transpose_a=transpose_a, transpose_b=transpose_b, batched=batched)
+    if kernel is None:
+        return False
+    lowering.call_kernel(kernel, [*args, out], [batch, m, n, k], node)
+    return True
+
+
+def _conv_sizes(attrs, x, weight, channels_per_group):
+    (n, c, h, w), (o, _, kh, kw) = x, weight
+    (sh, sw), (pt, pb, pl, pr), (dh, dw) = attrs["stride"], attrs["padding"], attrs["dilation"]
+    return (n, c, h, w, o, kh, kw, sh, sw, pt, pb, pl, pr, dh, dw, attrs["groups"])
+
+
+@library(convolution, convolution_backward_data, convolution_backward_weight)
+def lower_convolution(lowering, node, args, out):
+    a, b, attrs = node.args[0].abstract, node.args[1].abstract, node.attrs
+    if node.fn is convolution:
+        kind, x, weight = "forward", a.shape, b.shape
+    elif node.fn is convolution_backward_data:
+        kind, x, weight = "backward_data", node.abstract.shape, b.shape
+    else:
+        kind, x, weight = "backward_weights", a.shape, node.abstract.shape
+    kernel = library_kernel("conv2d", kind=kind, dtype=a.dtype)
+    if kernel is None:
+        return False
+    sizes = _conv_sizes(attrs, x, weight, None)
+    lowering.call_kernel(kernel, [*args, out], list(sizes), node, prepared=True)
+    return True
+
+
+@library(max_pooling, max_pooling_backward, avg_pooling, avg_pooling_backward)
+def lower_pooling(lowering, node, args, out):
+    backward = node.fn in (max_pooling_backward, avg_pooling_backward)
+    kind = ("max" if node.fn in (max_pooling, max_pooling_backward) else "avg") + ("_backward" if backward else "_forward")
+    kernel = library_kernel("pool2d", kind=kind, dtype=node.abstract.dtype)
+    if kernel is None:
+        return False
+    inner = node.abstract.shape if backward else node.args[0].abstract.shape
+    outer = node.args[-1].abstract.shape if backward else node.abstract.shape
+    attrs = node.attrs
+    (kh, kw), (sh, sw), (dh, dw) = attrs["kernel_size"], attrs["stride"], attrs["dilation"]
+    sizes = [*inner, *outer[2:], kh, kw, sh, sw, *attrs["padding"], dh, dw,
+             int(bool(attrs.get("count_include_pad", 0))), attrs.get("divisor", 0) or 0]
+    lowering.call_kernel(kernel, [*args, out], sizes, node, extent=inner[0] * inner[1])
+    return True

@@ -1,0 +1,771 @@
+"""From a typed graph to a Flow: every node a kernel, a library call, a branch or arithmetic on registers.
+
+    %1 = tanh(%x) : f32[N, 3]        ->        %5 = mul %n, 12;  %6 = alloc %5;  kernel tanh(%x, %6, ..) over ..
+
+A tensor is a pointer (its sizes are Dims, computed where they are wanted from the registers of their Symbols), a
+number a register. A reshape is the same pointer. Results of known size are written where the caller wants them; a new
+value of a Parameter is written into its memory, in place where nothing reads the old value later.
+"""
+import ctypes
+from collections import ChainMap
+
+import numpy as np
+
+from ..common.dim import Dim, Symbol, product, symbols_of
+from ..common.errors import InternalError
+from ..common.tensor import Tensor
+from ..graph_kernel import CannotFuse, lowering as lower_kernel
+from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
+from ..mindir.control import (call, check, cond, make_tuple, segment, tape_new, tape_pop, tape_push, tuple_getitem, undefined,
+                              while_loop)
+from ..mindir.graph import CNode, FuncGraph, ValueNode
+from ..mindir.primitive import eval_rule, kernel_rule
+from ..ops.basic import reshape, scalar_to_tensor
+from ..ops.scalar import scalar_binary, scalar_cast, scalar_compare, scalar_unary, tensor_to_scalar
+from .flow import OutputSpec, Program
+from .flow_builder import FlowBuilder
+from .library import LIBRARY
+
+
+class Lowered:
+    """A Program and how its results are found.
+
+    outputs : per output of the graph: ("param", number of the pointer parameter), ("output", index), ("value", index of the
+              returned register) or ("update", number of the parameter it was written to)
+    kernels : the graph_kernel.Lowered and library Kernels used, in order, with the node
+    keep    : objects whose memory the program uses
+    """
+
+    def __init__(self, program, outputs, kernels, keep, parameters):
+        self.program, self.outputs, self.kernels, self.keep, self.parameters = program, outputs, kernels, keep, parameters
+
+
+def lower(graph, updates=()):
+    """The Lowered of a typed graph. updates: (number of an output, number of the parameter whose memory gets it)."""
+    return _Lowering(graph, dict(updates)).run()
+
+
+class Objects:
+    """Python objects of one run, by number: what registers of AbstractAny values hold. Arrays that segments gave live here."""
+
+    def __init__(self):
+        self.items = []
+
+    def add(self, value):
+        """Keep `value`; its number."""
+        self.items.append(value)
+        return len(self.items) - 1
+
+
+class _Lowering:
+    def __init__(self, graph, updates):
+        self.graph, self.updates = graph, updates
+        self.b = FlowBuilder(graph.name.replace("<", "").replace(">", "") or "main")
+        self.env, self.sizes = ChainMap({}), ChainMap({})
+        self.kernels, self.keep, self.flows, self.called = [], [], {}, {}
+        self.targets = {}
+        self.objects = Objects()
+
+    # -- the entry
+
+    def run(self):
+        """Lower the graph."""
+        b, graph = self.b, self.graph
+        self.parameters = []
+        for p in graph.parameters:
+            self.enter_parameter(p)
+        self.choose_targets()
+        self.nodes(graph)
+        outputs, specs, values = [], [], []
+        for number, node in enumerate(graph.outputs):
+            outputs.append(self.leave(number, node, specs, values))
+        flow = b.finish(values)
+        program = Program(flow, self.flows, tuple(specs))
+        return Lowered(program, outputs, self.kernels, (self.keep, self.objects), self.parameters)
+
+    def enter_parameter(self, p):
+        """Registers for a parameter: a pointer and the sizes not seen yet, or a number."""
+        abstract = p.abstract
+        if isinstance(abstract, AbstractTensor):
+            self.env[p] = self.b.param("ptr", p.name)
+            self.parameters.append(("tensor", p))
+            for axis, size in enumerate(abstract.shape):
+                symbol = lone_symbol(size)
+                if symbol is not None and symbol not in self.sizes:
+                    self.sizes[symbol] = self.b.param("i64", f"{p.name}.shape[{axis}]", symbol=symbol)
+                    self.parameters.append(("size", p, axis))
+        else:
+            kind = "f64" if isinstance(abstract, AbstractScalar) and abstract.type is float else "i64"
+            symbol = lone_symbol(getattr(abstract, "dim", None))
+            self.env[p] = self.b.param(kind, p.name, symbol=symbol)
+            if symbol is not None:
+                self.sizes[symbol] = self.env[p]
+            self.parameters.append(("scalar", p))
+
+    def choose_targets(self):
+        """Which nodes may write straight into the memory of a result: kernels of the outermost block, once each."""
+        graph = self.graph
+        known = set(self.sizes)
+        used = {}
+        for position, node in enumerate(graph.nodes):
+            for a in node.args:
+                used.setdefault(a, []).append(position)
+        order = {node: i for i, node in enumerate(graph.nodes)}
+        last_check = max((i for i, n in enumerate(graph.nodes) if n.fn in (check, segment) or _may_fail(n)), default=-1)
+        self.out_params = {}
+        for number, node in enumerate(graph.outputs):
+            if not isinstance(node.abstract, AbstractTensor):
+                continue
+            if number in self.updates:
+                parameter = graph.parameters[self.updates[number]]
+                if self.in_place(node, parameter, order, used, last_check):
+                    self.targets.setdefault(node, self.env[parameter])
+            elif not (symbols_of_shape(node.abstract) - known):
+                self.out_params[number] = self.b.param("ptr", f"out{number}")
+                self.parameters.append(("out", number))
+                if self.writes_itself(node):
+                    self.targets.setdefault(node, self.out_params[number])
+
+    def writes_itself(self, node):
+        """True for nodes whose kernel can be given the place of its result."""
+        if isinstance(node, CNode) and node.fn is tuple_getitem and node.args[0].graph is self.graph:
+            node = node.args[0]
+        return isinstance(node, CNode) and node.graph is self.graph and (
+            isinstance(node.fn, FuncGraph) or node.fn in kernel_rule or node.fn in LIBRARY) and node.fn is not reshape
+
+    def in_place(self, node, parameter, order, used, last_check):
+        """May `node` be written over `parameter`? Nothing may read the old value afterwards, nor fail."""
+        if not self.writes_itself(node) or node in self.targets:
+            return False
+        producer = node.args[0] if node.fn is tuple_getitem else node
+        place = order[producer]
+        uses = used.get(parameter, [])
+        if place <= last_check or any(i > place for i in uses) or any(p in self.graph.outputs for p in (parameter,)):
+            return False
+        return place not in uses or reads_elementwise(producer, parameter, node)
+
+    def leave(self, number, node, specs, values):
+        """Hand out result `number`."""
+        b, value = self.b, self.value(node)
+        if not isinstance(node.abstract, AbstractTensor):
+            values.append(value)
+            return "value", len(values) - 1
+        if number in self.updates:
+            parameter = self.updates[number]
+            target = self.env[self.graph.parameters[parameter]]
+            if self.targets.get(node) != target and value != target:
+                b.copy(target, value, self.nbytes(node.abstract))
+            return "update", parameter
+        if number in self.out_params:
+            target = self.out_params[number]
+            if value != target:
+                b.copy(target, value, self.nbytes(node.abstract))
+            specs.append(OutputSpec(number, node.abstract.dtype, node.abstract.shape, target))
+            return "param", number
+        b.output(number, value, self.nbytes(node.abstract), [self.size(s) for s in node.abstract.shape])
+        specs.append(OutputSpec(number, node.abstract.dtype))
+        return "output", number
+
+    # -- values
+
+    def value(self, node):
+        """The register (or tuple of them) of a node."""
+        if isinstance(node, ValueNode):
+            return self.constant(node)
+        return self.env[node]
+
+    def constant(self, node):
+        """A constant: a number in a register, an array by its address."""
+        if isinstance(node.abstract, AbstractScalar):
+            if isinstance(node.value, Dim):
+                return self.size(node.value)
+            return self.b.const(node.value)
+        array = np.ascontiguousarray(node.value)
+        self.keep.append(array)
+        return self.b.const(array.ctypes.data)
+
+    def size(self, dim):
+        """The register of an int or Dim."""
+        return self.b.dim(dim, self.sizes)
+
+    def nbytes(self, abstract):
+        """The register of a tensor's size in bytes."""
+        return self.size(abstract.size * abstract.dtype.itemsize)
+
+    def allocate(self, abstract, node=None):
+        """The pointer for a new tensor: where the result is wanted, or a storage of its own."""
+        if node is not None and node in self.targets:
+            return self.targets[node]
+        size = abstract.size * abstract.dtype.itemsize
+        return self.b.alloc(self.size(size), size)
+
+    def bind_sizes(self, abstract, registers):
+        """Remember the registers of sizes that are known from now on: {Symbol: register}."""
+        for size, register in zip(abstract.shape, registers):
+            symbol = lone_symbol(size)
+            if symbol is not None and symbol not in self.sizes:
+                self.sizes[symbol] = register
+
+    # -- nodes
+
+    def nodes(self, graph):
+        """Lower the nodes of a graph into the block that is being written."""
+        for node in graph.nodes:
+            try:
+                self.env[node] = self.node(node)
+            except InternalError as error:
+                raise error.at(node.origin.location)
+            if isinstance(node.abstract, AbstractScalar) and not isinstance(self.env[node], tuple):
+                symbol = lone_symbol(node.abstract.dim)
+                if symbol is not None and symbol not in self.sizes:
+                    self.sizes[symbol] = self.env[node]
+
+    def node(self, node):
+        """Lower one node; its register, or a tuple for several results."""
+        rule = LOWER.get(node.fn)
+        if rule is not None:
+            return rule(self, node)
+        if isinstance(node.fn, FuncGraph):
+            return self.fused(node, node.fn)
+        args = [self.value(a) for a in node.args]
+        if node.fn in LIBRARY:
+            out = self.allocate(node.abstract, node)
+            if LIBRARY[node.fn](self, node, args, out):
+                return out
+        if node.fn in kernel_rule:
+            single, operands = single_node_graph(node)
+            try:
+                return self.kernel(node, single, operands)
+            except CannotFuse as reason:
+                self.kernels.append((node, reason))
+        return self.evaluate(node)
+
+    def fused(self, node, graph):
+        """A cluster: one kernel."""
+        return self.kernel(node, graph, node.args)
+
+    def kernel(self, node, graph, operands):
+        """Call the kernel of a closed graph."""
+        lowered = lower_kernel(graph)
+        self.kernels.append((node, lowered))
+        outputs, where = [], {}
+        many = isinstance(node.abstract, AbstractTuple)
+        for number, out in enumerate(graph.outputs):
+            wanted = self.readers.get((node, number)) if many else node
+            outputs.append(self.allocate(out.abstract, wanted))
+            where[out] = outputs[-1]
+        inputs = dict(zip(graph.parameters, operands))
+        args = [self.value(inputs[p]) for p in lowered.inputs] + [where[o] for o in lowered.outputs]
+        self.call_kernel(lowered.kernel, args, lowered.sizes, node, extent=lowered.extent)
+        return tuple(outputs) if many else outputs[0]
+
+    @property
+    def readers(self):
+        """{(node, number): the tuple_getitem that reads it} of the outermost graph."""
+        if not hasattr(self, "_readers"):
+            self._readers = {(n.args[0], n.attrs["index"]): n for n in self.graph.nodes if n.fn is tuple_getitem}
+        return self._readers
+
+    def call_kernel(self, kernel, args, sizes, node, extent=None, prepared=False):
+        """Emit the call; sizes: ints or Dims that follow the args; prepared: the kernel wants a handle for them."""
+        registers = [self.size(s) for s in sizes]
+        handle = self.b.handle(kernel, registers, sizes) if prepared else None
+        extent = None if extent is None else self.size(extent)
+        if not any(k is kernel or getattr(k, "kernel", None) is kernel for _, k in self.kernels):
+            self.kernels.append((node, kernel))
+        self.b.kernel(kernel, [*args, *registers], extent, handle, node.origin)
+
+    def evaluate(self, node):
+        """An operator without a kernel: its eval rule, called in Python between native code."""
+        abstracts = node.abstract.elements if isinstance(node.abstract, AbstractTuple) else (node.abstract,)
+        rule, attrs = eval_rule[node.fn], node.attrs
+        return self.python(node, lambda *values: rule(*values, **self.known_attrs(attrs)), node.args, abstracts, arrays=True)
+
+    @staticmethod
+    def known_attrs(attrs):
+        """Attributes for an eval rule; a Dim among them cannot be evaluated there."""
+        if any(isinstance(v, Dim) or (isinstance(v, tuple) and any(isinstance(x, Dim) for x in v)) for v in attrs.values()):
+            raise InternalError(f"an operator without a kernel has a symbolic attribute: {attrs}")
+        return attrs
+
+    def python(self, node, function, operands, abstracts, arrays=False):
+        """Call function(*values) in Python: values are Tensors (or arrays), numbers and objects; it gives such a tuple.
+
+        Sizes that the abstracts leave open are bound to what came. The arrays it gives live until the run ends.
+        """
+        b, objects = self.b, self.objects
+        args, shapes = [], []
+        for operand in operands:
+            args.append(self.value(operand))
+            if isinstance(operand.abstract, AbstractTensor):
+                args += [self.size(s) for s in operand.abstract.shape]
+            shapes.append(operand.abstract)
+        kinds, opened = [], []
+        for abstract in abstracts:
+            kinds.append("f64" if isinstance(abstract, AbstractScalar) and abstract.type is float else "i64")
+            if isinstance(abstract, AbstractTensor):
+                kinds += ["i64"] * abstract.ndim
+            opened.append(abstract)
+
+        def run(*registers):
+            values, at = [], 0
+            for abstract in shapes:
+                register, at = registers[at], at + 1
+                if isinstance(abstract, AbstractTensor):
+                    shape, at = registers[at:at + abstract.ndim], at + abstract.ndim
+                    array = array_at(register, abstract.dtype, shape).copy()
+                    values.append(array if arrays else Tensor.wrap(array))
+                elif isinstance(abstract, AbstractAny):
+                    values.append(objects.items[register])
+                else:
+                    values.append(abstract.type(register))
+            given = function(*values)
+            given = given if isinstance(given, tuple) else (given,)
+            results = []
+            for value, abstract in zip(given, opened):
+                if isinstance(abstract, AbstractTensor):
+                    array = np.ascontiguousarray(value.array if isinstance(value, Tensor) else value, abstract.dtype.numpy)
+                    objects.add(array)
+                    results += [array.ctypes.data, *array.shape]
+                elif isinstance(abstract, AbstractAny):
+                    results.append(objects.add(value))
+                else:
+                    results.append(value)
+            return tuple(results)
+        registers = iter(b.python(run, args, kinds, node.origin))
+        made = []
+        for abstract in abstracts:
+            register = next(registers)
+            if isinstance(abstract, AbstractTensor):
+                self.bind_sizes(abstract, [next(registers) for _ in abstract.shape])
+            made.append(register)
+        return tuple(made) if isinstance(node.abstract, AbstractTuple) else made[0]
+
+    # -- graphs below
+
+    def subgraph(self, graph, values):
+        """Lower a closed graph into the present block, its parameters being `values`; the registers of its outputs."""
+        outer_env, outer_sizes, outer_targets = self.env, self.sizes, self.targets
+        self.env, self.sizes, self.targets = self.env.new_child(dict(zip(graph.parameters, values))), self.sizes.new_child(), {}
+        try:
+            for p, value in zip(graph.parameters, values):
+                if isinstance(p.abstract, AbstractScalar):
+                    symbol = lone_symbol(p.abstract.dim)
+                    if symbol is not None and symbol not in self.sizes:
+                        self.sizes[symbol] = value
+            self.nodes(graph)
+            return [self.value(o) for o in graph.outputs], self.sizes
+        finally:
+            self.env, self.sizes, self.targets = outer_env, outer_sizes, outer_targets
+
+    def open_sizes(self, abstracts):
+        """The Symbols that `abstracts` use and no register holds: (Symbol, which abstract, which axis), each once."""
+        found, seen = [], set()
+        for number, abstract in enumerate(abstracts):
+            if isinstance(abstract, AbstractTensor):
+                for axis, size in enumerate(abstract.shape):
+                    symbol = lone_symbol(size)
+                    if symbol is not None and symbol not in self.sizes and symbol not in seen:
+                        seen.add(symbol)
+                        found.append((symbol, number, axis))
+        return found
+
+
+LOWER = {}
+
+
+def lowers(*primitives):
+    """Register how a primitive is lowered: (lowering, node) -> register or tuple."""
+    def register(function):
+        for prim in primitives:
+            LOWER[prim] = function
+        return function
+    return register
+
+
+@lowers(tuple_getitem)
+def lower_getitem(lowering, node):
+    return lowering.value(node.args[0])[node.attrs["index"]]
+
+
+@lowers(make_tuple)
+def lower_make_tuple(lowering, node):
+    return tuple(lowering.value(a) for a in node.args)
+
+
+@lowers(reshape)
+def lower_reshape(lowering, node):
+    return lowering.value(node.args[0])
+
+
+@lowers(undefined)
+def lower_undefined(lowering, node):
+    abstract = node.abstract
+    if isinstance(abstract, AbstractScalar):
+        return lowering.b.const(0.0 if abstract.type is float else 0)
+    if isinstance(abstract, AbstractTape):
+        return lowering.b.tape()
+    if isinstance(abstract, AbstractTensor) and not (symbols_of_shape(abstract) - set(lowering.sizes)):
+        return lowering.allocate(abstract)
+    return lowering.b.const(0)
+
+
+@lowers(cond)
+def lower_cond(lowering, node):
+    b = lowering.b
+    pred = lowering.value(node.args[0])
+    if isinstance(node.args[0].abstract, AbstractTensor):
+        pred = b.load(pred, node.args[0].abstract.dtype)
+    operands = [lowering.value(a) for a in node.args[1:]]
+    open_sizes = lowering.open_sizes(node.abstract.elements)
+    blocks = []
+    for graph in (node.attrs["true"], node.attrs["false"]):
+        block = b.block()
+        with block:
+            results, sizes = lowering.subgraph(graph, operands)
+            outer, lowering.sizes = lowering.sizes, sizes
+            results += [lowering.output_size(graph, number, axis) for _, number, axis in open_sizes]
+            lowering.sizes = outer
+            block.results(*results)
+        blocks.append(block)
+    registers = b.if_(pred, *blocks)
+    count = len(node.abstract.elements)
+    for (symbol, _, _), register in zip(open_sizes, registers[count:]):
+        lowering.sizes[symbol] = register
+    return tuple(registers[:count])
+
+
+def _output_size(self, graph, number, axis):
+    size = graph.outputs[number].abstract.shape[axis]
+    if symbols_of(size) - set(self.sizes):                   # an undefined value: its size does not matter
+        return self.b.const(0)
+    return self.size(size)
+
+
+_Lowering.output_size = _output_size
+
+
+@lowers(while_loop)
+def lower_while(lowering, node):
+    b, graph, test = lowering.b, node.attrs["body"], node.attrs["cond"]
+    invariants = node.attrs["invariants"]
+    count = len(node.args) - invariants
+    inits = [lowering.value(a) for a in node.args]
+    states = [p.abstract for p in graph.parameters[:count]]
+    open_sizes = lowering.open_sizes(states)
+    first = [lowering.size(node.args[number].abstract.shape[axis])
+             if not (symbols_of(node.args[number].abstract.shape[axis]) - set(lowering.sizes)) else b.const(0)
+             for _, number, axis in open_sizes]
+    loop = b.while_([*inits[:count], *first])
+    values, sizes = list(loop.params[:count]) + inits[count:], loop.params[count:]
+    rename = dict(zip((p.abstract for p in test.parameters), (p.abstract for p in graph.parameters)))
+    del rename
+
+    def inside(below):
+        """Bind the sizes of the state for this graph, whose own symbols stand for them."""
+        outer = lowering.sizes
+        lowering.sizes = outer.new_child()
+        for (symbol, number, axis), register in zip(open_sizes, sizes):
+            own = lone_symbol(below.parameters[number].abstract.shape[axis])
+            lowering.sizes[symbol] = register
+            if own is not None:
+                lowering.sizes[own] = register
+        return outer
+    with loop.cond:
+        outer = inside(test)
+        results, _ = lowering.subgraph(test, values)
+        result = results[0]
+        if isinstance(test.outputs[0].abstract, AbstractTensor):
+            result = b.load(result, test.outputs[0].abstract.dtype)
+        lowering.sizes = outer
+        loop.cond.results(result)
+    with loop.body:
+        outer = inside(graph)
+        results, below = lowering.subgraph(graph, values)
+        lowering.sizes = below
+        following = [lowering.output_size(graph, number, axis) for _, number, axis in open_sizes]
+        lowering.sizes = outer
+        loop.body.results(*results, *following)
+    registers = loop.end()
+    for (_, number, axis), register in zip(open_sizes, registers[count:]):
+        symbol = lone_symbol(node.abstract.elements[number].shape[axis])
+        if symbol is not None:
+            lowering.sizes[symbol] = register
+    return tuple(registers[:count])
+
+
+@lowers(call)
+def lower_call(lowering, node):
+    graph = node.attrs["graph"]
+    name, symbols, opened = lowering.function(graph)
+    args = [lowering.value(a) for a in node.args] + [lowering.sizes_for(s, graph, node) for s in symbols]
+    returns = [kind_of(a) for a in node.abstract.elements] + ["i64"] * len(opened)
+    registers = lowering.b.call(name, args, returns)
+    count = len(node.abstract.elements)
+    for (number, axis), register in zip(opened, registers[count:]):
+        symbol = lone_symbol(node.abstract.elements[number].shape[axis])
+        if symbol is not None and symbol not in lowering.sizes:
+            lowering.sizes[symbol] = register
+    return tuple(registers[:count])
+
+
+def kind_of(abstract):
+    """The kind of the register that holds a value."""
+    return "f64" if isinstance(abstract, AbstractScalar) and abstract.type is float else "i64"
+
+
+def _function(self, graph):
+    """The Flow of a graph that is called: (name, the Symbols it takes as more arguments, (output, axis) it returns as well)."""
+    known = self.called.get(graph)
+    if known is not None:
+        return known
+    inner = FlowBuilder(f"{graph.name}.{len(self.called)}")
+    used = {}
+    for below in graph.reachable():
+        for node in [*below.parameters, *below.nodes]:
+            for size in _sizes_in(node.abstract):
+                used.update(dict.fromkeys(sorted(symbols_of(size), key=lambda s: s.number)))
+    own = {lone_symbol(s) for below in graph.reachable() for n in below.nodes for s in _sizes_in(n.abstract)} - {None}
+    from_params = {lone_symbol(s) for p in graph.parameters for s in _sizes_in(p.abstract)} - {None}
+    symbols = [s for s in used if s in from_params or s not in own or s in self.sizes]
+    opened = [(n, axis) for n, out in enumerate(graph.outputs) if isinstance(out.abstract, AbstractTensor)
+              for axis, size in enumerate(out.abstract.shape) if isinstance(size, Dim)]
+    self.called[graph] = known = (inner.name, symbols, opened)
+    outer = self.b, self.env, self.sizes, self.targets
+    self.b, self.env, self.sizes, self.targets = inner, ChainMap({}), ChainMap({}), {}
+    try:
+        for p in graph.parameters:
+            self.env[p] = inner.param("ptr" if isinstance(p.abstract, AbstractTensor) else kind_of(p.abstract), p.name)
+        for s in symbols:
+            self.sizes[s] = inner.param("i64", s.name)
+        self.nodes(graph)
+        values = [self.value(o) for o in graph.outputs]
+        values += [self.output_size(graph, n, axis) for n, axis in opened]
+        self.flows[inner.name] = inner.finish(values)
+    finally:
+        self.b, self.env, self.sizes, self.targets = outer
+    return known
+
+
+def _sizes_for(self, symbol, graph, node):
+    """The register of a Symbol of a called graph, from the argument in whose type it stands."""
+    if symbol in self.sizes:
+        return self.sizes[symbol]
+    for p, a in zip(graph.parameters, node.args):
+        if isinstance(p.abstract, AbstractTensor):
+            for size, actual in zip(p.abstract.shape, a.abstract.shape):
+                if lone_symbol(size) is symbol:
+                    return self.size(actual)
+    raise InternalError(f"{graph.name}: no argument has the size {symbol}")
+
+
+_Lowering.function, _Lowering.sizes_for = _function, _sizes_for
+
+
+def _sizes_in(abstract):
+    if isinstance(abstract, AbstractTensor):
+        yield from abstract.shape
+    elif isinstance(abstract, AbstractTuple):
+        for element in abstract.elements:
+            yield from _sizes_in(element)
+    elif isinstance(abstract, AbstractScalar) and abstract.dim is not None:
+        yield abstract.dim
+
+
+# ---------------------------------------------------------------- tapes
+
+@lowers(tape_new)
+def lower_tape_new(lowering, node):
+    return lowering.b.tape()
+
+
+@lowers(tape_push)
+def lower_tape_push(lowering, node):
+    tape = lowering.value(node.args[0])
+    for operand in node.args[1:]:
+        nbytes = lowering.nbytes(operand.abstract) if isinstance(operand.abstract, AbstractTensor) else None
+        lowering.b.push(tape, lowering.value(operand), nbytes)
+    return tape
+
+
+@lowers(tape_pop)
+def lower_tape_pop(lowering, node):
+    tape = lowering.value(node.args[0])
+    values = [None] * len(node.attrs["abstracts"])
+    for number, abstract in reversed(list(enumerate(node.attrs["abstracts"]))):
+        if isinstance(abstract, AbstractTensor):
+            pointer = lowering.b.pop(tape)
+            values[number] = lowering.allocate(abstract)
+            lowering.b.copy(values[number], pointer, lowering.nbytes(abstract))
+        else:
+            values[number] = lowering.b.pop(tape, "f64" if abstract.type is float else "i64")
+            symbol = lone_symbol(abstract.dim)
+            if symbol is not None and symbol not in lowering.sizes:
+                lowering.sizes[symbol] = values[number]
+    return (tape, *values)
+
+
+# ---------------------------------------------------------------- numbers
+
+_INT = {"+": "add", "-": "sub", "*": "mul", "//": "floordiv", "%": "mod", "&": "and", "|": "or", "^": "xor", "<<": "shl",
+        ">>": "shr", "max": "max", "min": "min"}
+_FLOAT = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv", "//": "ffloordiv", "%": "fmod", "**": "fpow", "max": "fmax",
+          "min": "fmin"}
+_COMPARE = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
+
+
+def _as_float(lowering, node):
+    register = lowering.value(node)
+    return register if node.abstract.type is float else lowering.b.unary("itof", register)
+
+
+@lowers(scalar_binary)
+def lower_scalar_binary(lowering, node):
+    b, op = lowering.b, node.attrs["op"]
+    x, y = node.args
+    if node.abstract.type is float or op in ("/", "**"):
+        result = b.arith(_FLOAT[op], _as_float(lowering, x), _as_float(lowering, y))
+        return result if node.abstract.type is float else b.unary("ftoi", result)
+    return b.arith(_INT[op], lowering.value(x), lowering.value(y))
+
+
+@lowers(scalar_compare)
+def lower_scalar_compare(lowering, node):
+    x, y = node.args
+    word = _COMPARE[node.attrs["op"]]
+    if float in (x.abstract.type, y.abstract.type):
+        return lowering.b.arith("f" + word, _as_float(lowering, x), _as_float(lowering, y))
+    return lowering.b.arith(word, lowering.value(x), lowering.value(y))
+
+
+@lowers(scalar_unary)
+def lower_scalar_unary(lowering, node):
+    b, op, x = lowering.b, node.attrs["op"], node.args[0]
+    value, floating = lowering.value(x), x.abstract.type is float
+    if op == "+":
+        return value
+    if op == "not":
+        return b.arith("feq", value, b.const(0.0)) if floating else b.unary("not", value)
+    if op == "~":
+        return b.arith("sub", b.unary("neg", value), b.const(1))
+    return b.unary({"-": "neg", "abs": "abs"}[op] if not floating else {"-": "fneg", "abs": "fabs"}[op], value)
+
+
+@lowers(scalar_cast)
+def lower_scalar_cast(lowering, node):
+    b, x, kind = lowering.b, node.args[0], node.attrs["type"]
+    value, have = lowering.value(x), x.abstract.type
+    if kind is float:
+        return _as_float(lowering, x)
+    if kind is bool:
+        return b.arith("fne", value, b.const(0.0)) if have is float else b.arith("ne", value, b.const(0))
+    return b.unary("ftoi", value) if have is float else value
+
+
+@lowers(tensor_to_scalar)
+def lower_tensor_to_scalar(lowering, node):
+    return lowering.b.load(lowering.value(node.args[0]), node.args[0].abstract.dtype)
+
+
+@lowers(scalar_to_tensor)
+def lower_scalar_to_tensor(lowering, node):
+    b, x, dtype = lowering.b, node.args[0], node.attrs["dtype"]
+    value = lowering.value(x)
+    if dtype.is_float:
+        value = _as_float(lowering, x)
+    elif x.abstract.type is float:
+        value = b.unary("ftoi", value)
+    if dtype.kind == "b":
+        value = b.arith("ne", value, b.const(0))
+    out = lowering.allocate(node.abstract, node)
+    b.store(out, value, dtype)
+    return out
+
+
+# ---------------------------------------------------------------- Python, checks
+
+@lowers(segment)
+def lower_segment(lowering, node):
+    lowering.kernels.append((node, node.attrs["reason"]))
+    return lowering.python(node, node.attrs["function"], node.args, node.attrs["abstracts"])
+
+
+@lowers(check)
+def lower_check(lowering, node):
+    b, error = lowering.b, node.attrs["error"]
+    condition, operands = node.args[0], node.args[1:]
+    if all(isinstance(o.abstract, AbstractScalar) for o in operands):
+        b.check(lowering.value(condition), error, [lowering.value(o) for o in operands], node.origin)
+        return ()
+
+    def stop(*values):
+        raise error(*values)
+    fine, failed = b.block(), b.block()
+    with fine:
+        fine.results()
+    with failed:
+        lowering.python(node, stop, operands, ())
+        failed.results()
+    b.if_(lowering.value(condition), fine, failed)
+    return ()
+
+
+# ---------------------------------------------------------------- questions about graphs
+
+def lone_symbol(size):
+    """The Symbol that a Dim is, or None."""
+    if isinstance(size, Dim) and len(size.terms) == 1:
+        (monomial, coefficient), = size.terms.items()
+        if coefficient == 1 and len(monomial) == 1 and monomial[0][1] == 1 and isinstance(monomial[0][0], Symbol):
+            return monomial[0][0]
+    return None
+
+
+def symbols_of_shape(abstract):
+    """The Symbols in a tensor's sizes."""
+    return set().union(*(symbols_of(s) for s in abstract.shape))
+
+
+def single_node_graph(node):
+    """(a closed graph of this one node, its operands): constants stay constants, each other operand is a parameter."""
+    graph = FuncGraph(getattr(node.fn, "name", "kernel"), node.origin)
+    operands, args = [], []
+    for a in node.args:
+        if isinstance(a, ValueNode) and (not isinstance(a.abstract, AbstractTensor) or a.value.size == 1):
+            args.append(a)
+            continue
+        operands.append(a)
+        args.append(graph.add_parameter(f"x{len(operands)}", a.abstract))
+    copy = CNode(graph, node.fn, args, node.attrs, node.abstract, node.origin)
+    graph.nodes.append(copy)
+    outs = [copy]
+    if isinstance(node.abstract, AbstractTuple):
+        outs = [graph.add(tuple_getitem, copy, index=i, abstract=e) for i, e in enumerate(node.abstract.elements)]
+    graph.set_outputs(outs, make_tuple)
+    return graph, operands
+
+
+def reads_elementwise(producer, parameter, output):
+    """True if the kernel reads `parameter` at the index it writes only: a cluster of elementwise operators on one shape."""
+    if not isinstance(producer.fn, FuncGraph):
+        return "elementwise" in producer.fn.traits and all(a.abstract.shape == output.abstract.shape for a in producer.args
+                                                          if a is parameter)
+    graph = producer.fn
+    inside = [p for p, a in zip(graph.parameters, producer.args) if a is parameter]
+    return all("elementwise" in getattr(n.fn, "traits", ()) or n.fn is tuple_getitem for n in graph.nodes) and all(
+        p.abstract.shape == output.abstract.shape for p in inside) and all(
+        o.abstract.shape == output.abstract.shape for o in graph.outputs)
+
+
+def _may_fail(node):
+    """True for control flow that holds a check or a Python call."""
+    return any(n.fn in (check, segment) for v in node.attrs.values() if isinstance(v, FuncGraph)
+               for g in v.reachable() for n in g.nodes)
+
+
+def array_at(pointer, dtype, shape):
+    """The memory at a pointer as an ndarray."""
+    nbytes = product(shape) * dtype.itemsize
+    if not nbytes:
+        return np.empty(shape, dtype.numpy)
+    return np.frombuffer((ctypes.c_char * nbytes).from_address(pointer), dtype.numpy).reshape(shape)
