@@ -49,6 +49,15 @@ def interpret_generator(p, node):
     return _interpret(p, node, node, writes=None, reason="generators run in Python")
 
 
+def interpret_call(p, node):
+    """locals(), eval(text) and their like look at the caller's frame: they run in Python with all local variables."""
+    _, written, _, _ = p.names.uses(node)
+    if any(not _in_cell(variable) for variable in written):
+        raise p.error("an assignment inside a call that looks at the function's frame cannot become a graph", node)
+    every = p.names.scopes[p.tree].variables.values()
+    return _interpret(p, node, node, also=every, writes=None, reason="calls that look at the frame run in Python")
+
+
 def interpret_pattern(p, pattern, subject):
     """Ask Python whether `subject` matches: (node of the tuple (matched, *captures), names of the captures)."""
     captures = []
@@ -72,11 +81,11 @@ def _in_cell(variable):
     return variable.cell or variable.kind == "closure"
 
 
-def _interpret(p, node, statements, given=None, *, writes, reason):
-    """An `interpret` node. Its inputs are what `node` uses, and `given` {name: node} before those of the same name."""
+def _interpret(p, node, statements, given=None, also=(), *, writes, reason):
+    """An `interpret` node. Its inputs are `given` {name: node}, and what `node` uses and `also` of other names."""
     given = dict(given or {})
     variables, _, _, globals_ = p.names.uses(node)
-    variables = [variable for variable in variables if variable.name not in given]
+    variables = [v for v in dict.fromkeys([*variables, *also]) if v.name not in given]
     super_arguments = p.super_arguments() if any(v.name == "__class__" for v in variables) else ()
     for name in super_arguments:
         if p.find(name) not in variables:

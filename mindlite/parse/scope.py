@@ -22,6 +22,8 @@ import gast
 CONSUMERS = frozenset(("sum", "min", "max", "sorted", "list", "tuple", "set", "frozenset", "dict"))
 # Builtins that stop at the first item that is so.
 SEARCHES = {"any": True, "all": False}
+# Builtins that look at the frame of their caller when they have no more arguments than this.
+FRAME = {"locals": 0, "globals": 0, "vars": 0, "dir": 0, "eval": 1, "exec": 1}
 
 
 class Variable:
@@ -68,7 +70,7 @@ class Names(gast.NodeVisitor):
 
     def __init__(self, tree, closure, taken=()):
         self.tree, self.closure = tree, frozenset(closure)
-        self.builtins = (CONSUMERS | SEARCHES.keys()).difference(_stored_names(tree), taken, closure)
+        self.builtins = (CONSUMERS | SEARCHES.keys() | FRAME.keys()).difference(_stored_names(tree), taken, closure)
         self.scopes, self.events, self.spans = {}, [], {}
         self.outside = {}                                # name -> Variable, of kind closure or global
         self._scope, self._loops = None, ()
@@ -133,7 +135,7 @@ class Names(gast.NodeVisitor):
         """Walk `node` and remember which events it made."""
         start = len(self.events)
         super().visit(node)
-        if isinstance(node, (gast.stmt, gast.pattern, gast.GeneratorExp)):
+        if isinstance(node, (gast.stmt, gast.pattern, gast.GeneratorExp, gast.Call)):
             self.spans[node] = (start, len(self.events))
 
     def _all(self, nodes):

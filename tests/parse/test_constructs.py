@@ -990,6 +990,26 @@ def cells_in_loops(log, n):
     return len(functions)
 
 
+@case((3,), (0,))
+def calls_that_look_at_the_frame(log, n):
+    total = n + 1
+    if n:
+        later = 5                                                        # noqa: F841
+    names = sorted(locals())
+
+    def inner(k):
+        return eval("k * 2"), sorted(vars()), dir()
+    log.append(eval("total + n"))
+    counter = n
+
+    def count():
+        nonlocal counter
+        counter += 1
+    count()
+    log.append(locals()["counter"])
+    return names, globals()["LIMIT"], inner(total), vars(Box(a=1)), eval("n + 1", {"n": 10}), locals()["total"]
+
+
 @case((3,))
 def with_and_cells(log, n):
     def remember(x):
