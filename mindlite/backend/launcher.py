@@ -1,27 +1,330 @@
-"""How a kernel with an extent is run: `launch(kernel, args, extent, cost)`, called by address from every printer.
+"""How a kernel with an extent is run: `launch`, called by address from every printer. Small work stays on the calling thread.
 
     int64_t launch(kernel, int64_t *args, int64_t extent, int64_t cost)        the kernel's status
 
-Sequential: one chunk [0, extent).
+Work is extent * cost; from WORTH_IT on, [0, extent) is cut into one chunk per thread, always at the same places for one number of
+threads. Workers are created at the first such launch and wait: they look at a counter for some microseconds, then sleep on
+a condition variable. A launch that finds another one under way (two Python threads) runs by itself, so nothing ever waits for
+a lock. If chunks fail, the first one's status is the result.
+
+After a fork the child has no workers and makes its own; at the interpreter's exit they are ended and joined. Where there is no
+pthread (Windows) every launch is sequential.
 """
+import atexit
+import ctypes
 import functools
+import os
+import platform
 
-from .machine_code import compile_ir
+from ..common.config import config
+from .machine_code import c_address, compile_ir
 
-_TEXT = """
+WORTH_IT = 1 << 17             # break-even of two threads is near 65 K elements at cost 1
+MAX_THREADS = 64
+_SPINS = 2000
+_THREADS = ("pthread_create", "pthread_join", "pthread_mutex_init", "pthread_mutex_lock", "pthread_mutex_unlock",
+            "pthread_cond_init", "pthread_cond_wait", "pthread_cond_broadcast", "sched_yield")
+
+_SEQUENTIAL = """
 define i64 @launch(ptr %kernel, ptr %args, i64 %extent, i64 %cost) {
   %status = tail call i64 %kernel(ptr %args, i64 0, i64 %extent)
   ret i64 %status
 }
 """
 
+# ready and sleepers are read and written in one total order (seq_cst): either the worker that goes to sleep sees the new
+# job, or the launcher sees the sleeper and, through the mutex, wakes it.
+_PARALLEL = """
+declare i32 @ml_pthread_create(ptr, ptr, ptr, ptr)
+declare i32 @ml_pthread_join(i64, ptr)
+declare i32 @ml_pthread_mutex_init(ptr, ptr)
+declare i32 @ml_pthread_mutex_lock(ptr)
+declare i32 @ml_pthread_mutex_unlock(ptr)
+declare i32 @ml_pthread_cond_init(ptr, ptr)
+declare i32 @ml_pthread_cond_wait(ptr, ptr)
+declare i32 @ml_pthread_cond_broadcast(ptr)
+declare i32 @ml_sched_yield()
+PAUSE_DECLARATION
+
+@busy = internal global i64 0, align 64
+@ready = internal global i64 0, align 64
+@pending = internal global i64 0, align 64
+@sleepers = internal global i64 0, align 64
+@threads = internal global i64 1, align 64
+@started = internal global i64 0
+@first_seen = internal global i64 0
+@stop = internal global i64 0
+@job_kernel = internal global ptr null
+@job_args = internal global ptr null
+@job_extent = internal global i64 0
+@statuses = internal global [64 x i64] zeroinitializer, align 64
+@handles = internal global [64 x i64] zeroinitializer, align 64
+@mutex = internal global [16 x i64] zeroinitializer, align 64
+@condition = internal global [16 x i64] zeroinitializer, align 64
+
+define internal i64 @chunk(i64 %t, i64 %threads) {
+  %kernel = load ptr, ptr @job_kernel
+  %args = load ptr, ptr @job_args
+  %extent = load i64, ptr @job_extent
+  %b = mul i64 %extent, %t
+  %begin = udiv i64 %b, %threads
+  %t1 = add i64 %t, 1
+  %e = mul i64 %extent, %t1
+  %end = udiv i64 %e, %threads
+  %status = call i64 %kernel(ptr %args, i64 %begin, i64 %end)
+  ret i64 %status
+}
+
+define internal ptr @worker(ptr %number) {
+entry:
+  %t = ptrtoint ptr %number to i64
+  %start = load i64, ptr @first_seen
+  br label %wait
+wait:
+  %seen = phi i64 [%start, %entry], [%now, %work]
+  br label %spin
+spin:
+  %i = phi i64 [0, %wait], [%i1, %again]
+  %r = load atomic i64, ptr @ready seq_cst, align 8
+  %new = icmp ne i64 %r, %seen
+  br i1 %new, label %awake, label %again
+again:
+  PAUSE
+  %i1 = add i64 %i, 1
+  %patient = icmp ult i64 %i1, SPINS
+  br i1 %patient, label %spin, label %sleep
+sleep:
+  %l = call i32 @ml_pthread_mutex_lock(ptr @mutex)
+  %s0 = atomicrmw add ptr @sleepers, i64 1 seq_cst
+  br label %doze
+doze:
+  %r2 = load atomic i64, ptr @ready seq_cst, align 8
+  %new2 = icmp ne i64 %r2, %seen
+  br i1 %new2, label %rise, label %cond_wait
+cond_wait:
+  %w = call i32 @ml_pthread_cond_wait(ptr @condition, ptr @mutex)
+  br label %doze
+rise:
+  %s1 = atomicrmw sub ptr @sleepers, i64 1 seq_cst
+  %u = call i32 @ml_pthread_mutex_unlock(ptr @mutex)
+  br label %awake
+awake:
+  %now = load atomic i64, ptr @ready seq_cst, align 8
+  %stopping = load atomic i64, ptr @stop seq_cst, align 8
+  %ends = icmp ne i64 %stopping, 0
+  br i1 %ends, label %done, label %work
+work:
+  %threads = load i64, ptr @threads
+  %status = call i64 @chunk(i64 %t, i64 %threads)
+  %status_p = getelementptr i64, ptr @statuses, i64 %t
+  store i64 %status, ptr %status_p
+  %p = atomicrmw sub ptr @pending, i64 1 seq_cst
+  br label %wait
+done:
+  ret ptr null
+}
+
+define internal void @announce() {
+  %r = atomicrmw add ptr @ready, i64 1 seq_cst
+  %s = load atomic i64, ptr @sleepers seq_cst, align 8
+  %any = icmp ne i64 %s, 0
+  br i1 %any, label %wake, label %done
+wake:
+  %l = call i32 @ml_pthread_mutex_lock(ptr @mutex)
+  %b = call i32 @ml_pthread_cond_broadcast(ptr @condition)
+  %u = call i32 @ml_pthread_mutex_unlock(ptr @mutex)
+  br label %done
+done:
+  ret void
+}
+
+; make the workers that are missing; if the system gives fewer, that many threads are used from now on
+define internal void @start() {
+entry:
+  %seen = load i64, ptr @ready
+  store i64 %seen, ptr @first_seen
+  store i64 0, ptr @stop
+  %m = call i32 @ml_pthread_mutex_init(ptr @mutex, ptr null)
+  %c = call i32 @ml_pthread_cond_init(ptr @condition, ptr null)
+  %threads = load i64, ptr @threads
+  br label %head
+head:
+  %t = phi i64 [1, %entry], [%next, %body]
+  %more = icmp ult i64 %t, %threads
+  br i1 %more, label %body, label %done
+body:
+  %handle = getelementptr i64, ptr @handles, i64 %t
+  %number = inttoptr i64 %t to ptr
+  %failed = call i32 @ml_pthread_create(ptr %handle, ptr null, ptr @worker, ptr %number)
+  %next = add i64 %t, 1
+  %bad = icmp ne i32 %failed, 0
+  br i1 %bad, label %fewer, label %head
+fewer:
+  store i64 %t, ptr @threads
+  br label %done
+done:
+  store i64 1, ptr @started
+  ret void
+}
+
+define i64 @launch(ptr %kernel, ptr %args, i64 %extent, i64 %cost) {
+entry:
+  %work = mul i64 %extent, %cost
+  %small = icmp slt i64 %work, WORTH_IT
+  br i1 %small, label %alone, label %large
+large:
+  %wanted = load i64, ptr @threads
+  %one = icmp slt i64 %wanted, 2
+  %few = icmp slt i64 %extent, %wanted
+  %not = or i1 %one, %few
+  br i1 %not, label %alone, label %take
+take:
+  %got = cmpxchg ptr @busy, i64 0, i64 1 seq_cst seq_cst
+  %mine = extractvalue { i64, i1 } %got, 1
+  br i1 %mine, label %check, label %alone
+check:
+  %running = load i64, ptr @started
+  %absent = icmp eq i64 %running, 0
+  br i1 %absent, label %create, label %fork
+create:
+  call void @start()
+  br label %fork
+fork:
+  %threads = load i64, ptr @threads
+  %others = sub i64 %threads, 1
+  store ptr %kernel, ptr @job_kernel
+  store ptr %args, ptr @job_args
+  store i64 %extent, ptr @job_extent
+  store atomic i64 %others, ptr @pending seq_cst, align 8
+  call void @announce()
+  %own = call i64 @chunk(i64 0, i64 %threads)
+  store i64 %own, ptr @statuses
+  br label %join
+join:
+  %i = phi i64 [0, %fork], [%i1, %pause], [0, %yield]
+  %left = load atomic i64, ptr @pending seq_cst, align 8
+  %over = icmp eq i64 %left, 0
+  br i1 %over, label %collect, label %pause
+pause:
+  PAUSE
+  %i1 = add i64 %i, 1
+  %patient = icmp ult i64 %i1, SPINS
+  br i1 %patient, label %join, label %yield
+yield:
+  %y = call i32 @ml_sched_yield()
+  br label %join
+collect:
+  %t = phi i64 [0, %join], [%next, %look]
+  %ended = icmp uge i64 %t, %threads
+  br i1 %ended, label %release, label %look
+look:
+  %status_p = getelementptr i64, ptr @statuses, i64 %t
+  %status = load i64, ptr %status_p
+  %next = add i64 %t, 1
+  %fine = icmp eq i64 %status, 0
+  br i1 %fine, label %collect, label %release
+release:
+  %result = phi i64 [0, %collect], [%status, %look]
+  store atomic i64 0, ptr @busy seq_cst, align 8
+  ret i64 %result
+alone:
+  %s = call i64 %kernel(ptr %args, i64 0, i64 %extent)
+  ret i64 %s
+}
+
+; end the workers and use `count` threads from now on; 0 if a launch is under way, then nothing has changed
+define i64 @set_threads(i64 %count) {
+entry:
+  %got = cmpxchg ptr @busy, i64 0, i64 1 seq_cst seq_cst
+  %mine = extractvalue { i64, i1 } %got, 1
+  br i1 %mine, label %check, label %no
+check:
+  %running = load i64, ptr @started
+  %absent = icmp eq i64 %running, 0
+  br i1 %absent, label %set, label %end
+end:
+  store atomic i64 1, ptr @stop seq_cst, align 8
+  call void @announce()
+  %threads = load i64, ptr @threads
+  br label %head
+head:
+  %t = phi i64 [1, %end], [%next, %body]
+  %more = icmp ult i64 %t, %threads
+  br i1 %more, label %body, label %set
+body:
+  %handle_p = getelementptr i64, ptr @handles, i64 %t
+  %handle = load i64, ptr %handle_p
+  %j = call i32 @ml_pthread_join(i64 %handle, ptr null)
+  %next = add i64 %t, 1
+  br label %head
+set:
+  store i64 0, ptr @started
+  store i64 %count, ptr @threads
+  store atomic i64 0, ptr @busy seq_cst, align 8
+  ret i64 1
+no:
+  ret i64 0
+}
+
+; in the child of a fork: there are no workers, and no launch is under way
+define void @forget() {
+  store i64 0, ptr @started
+  store i64 0, ptr @sleepers
+  store i64 0, ptr @pending
+  store i64 0, ptr @busy
+  ret void
+}
+"""
+
+
+def _text():
+    x86 = platform.machine().lower() in ("x86_64", "amd64")
+    return (_PARALLEL.replace("PAUSE_DECLARATION", "declare void @llvm.x86.sse2.pause()" if x86 else "")
+            .replace("PAUSE", "call void @llvm.x86.sse2.pause()" if x86 else "fence seq_cst")
+            .replace("SPINS", str(_SPINS)).replace("WORTH_IT", str(WORTH_IT)))
+
+
+class _Launcher:
+    def __init__(self):
+        try:
+            symbols = {f"ml_{name}": c_address(name) for name in _THREADS}
+        except KeyError:
+            self.code, self.parallel = compile_ir(_SEQUENTIAL, keep=True, name="launcher"), False
+            return
+        self.code, self.parallel = compile_ir(_text(), symbols, passes=1, keep=True, name="launcher"), True
+        self.set_threads = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(self.code.address("set_threads"))
+        forget = ctypes.CFUNCTYPE(None)(self.code.address("forget"))
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=forget)
+        atexit.register(self.set_threads, 1)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.code.engine))     # a daemon thread may launch to the very end
+
 
 @functools.lru_cache(maxsize=None)
-def _code():
-    return compile_ir(_TEXT, keep=True, name="launcher")
+def _launcher():
+    made = _Launcher()
+    if made.parallel:
+        made.set_threads(default_threads())
+    return made
 
 
-@functools.lru_cache(maxsize=None)
+def default_threads():
+    """config.threads, or the number of cores that this process may use; at most MAX_THREADS."""
+    count = config.threads
+    if count <= 0:
+        count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(count, MAX_THREADS)
+
+
+def set_threads(count):
+    """Use `count` threads for large launches from now on; workers are ended and made anew. 1: everything is sequential.
+
+    out : True, or False if a launch is under way in another thread, or threads are not to be had: nothing has changed
+    """
+    launcher = _launcher()
+    return launcher.parallel and bool(launcher.set_threads(max(1, min(count, MAX_THREADS))))
+
+
 def launch_address():
     """The address of `launch`."""
-    return _code().address("launch")
+    return _launcher().code.address("launch")

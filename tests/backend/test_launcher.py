@@ -1,0 +1,124 @@
+"""The launcher: every item once, whatever the threads; one launch at a time has the workers; forks and exits are survived."""
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from mindlite.backend.launcher import WORTH_IT, launch_address, set_threads
+from mindlite.backend.machine_code import compile_ir
+
+TEXT = """
+; out[i] += 1 and out[i] += 1000 * first item of the chunk, args: out, item that fails or -1
+define i64 @mark(ptr %args, i64 %begin, i64 %end) {
+entry:
+  %out = load ptr, ptr %args
+  %p1 = getelementptr i64, ptr %args, i64 1
+  %wrong = load i64, ptr %p1
+  %first = mul i64 %begin, 1000
+  br label %head
+head:
+  %i = phi i64 [%begin, %entry], [%next, %body]
+  %bad = phi i64 [0, %entry], [%bad_now, %body]
+  %more = icmp slt i64 %i, %end
+  br i1 %more, label %body, label %done
+body:
+  %op = getelementptr i64, ptr %out, i64 %i
+  %old = load i64, ptr %op
+  %one = add i64 %old, 1
+  %both = add i64 %one, %first
+  store i64 %both, ptr %op
+  %is = icmp eq i64 %i, %wrong
+  %bad_now = select i1 %is, i64 7, i64 %bad
+  %next = add i64 %i, 1
+  br label %head
+done:
+  ret i64 %bad
+}
+"""
+code = compile_ir(TEXT, passes=2)
+launch = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)(launch_address())
+
+
+def mark(extent, cost=1, wrong=-1):
+    """(status, marks of the items, first items of the chunks)"""
+    out = np.zeros(extent, np.int64)
+    args = np.array([out.ctypes.data, wrong])
+    status = launch(code.address("mark"), args.ctypes.data, extent, cost)
+    return status, out % 1000, sorted(set((out // 1000).tolist()))
+
+
+@pytest.fixture(autouse=True)
+def two_threads_afterwards():
+    yield
+    set_threads(2)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 5])
+def test_every_item_is_done_once_and_the_cuts_are_always_the_same(threads):
+    assert set_threads(threads)
+    for extent in (0, 1, threads, 1001, WORTH_IT // 1000 + 1):
+        for cost in (1, 10 ** 6):
+            status, marks, firsts = mark(extent, cost)
+            assert status == 0 and (marks == 1).all()
+            parallel = extent * cost >= WORTH_IT and extent >= threads
+            assert firsts == (sorted({extent * t // threads for t in range(threads)}) if parallel else [0][:extent])
+
+
+def test_many_launches_in_a_row_are_all_complete():
+    assert set_threads(2)
+    for _ in range(3000):
+        status, marks, firsts = mark(100, WORTH_IT)
+        assert status == 0 and (marks == 1).all() and firsts == [0, 50]
+
+
+@pytest.mark.parametrize("wrong", [0, 30, 99])
+def test_the_status_of_a_chunk_that_fails_is_the_result(wrong):
+    assert set_threads(3)
+    assert mark(100, WORTH_IT, wrong)[0] == 7
+    assert mark(100, WORTH_IT)[0] == 0
+
+
+def test_python_threads_that_launch_at_once_do_not_disturb_each_other():
+    assert set_threads(3)
+    wrong = []
+
+    def work():
+        for _ in range(300):
+            status, marks, firsts = mark(100, WORTH_IT)
+            if status or (marks != 1).any() or firsts not in ([0], [0, 33, 66]):
+                wrong.append((status, firsts))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_child_has_workers_of_its_own():
+    assert set_threads(2)
+    mark(100, WORTH_IT)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)                                  # a child that hangs is ended, and the test fails
+        good = all(mark(100, WORTH_IT)[2] == [0, 50] for _ in range(20))
+        os._exit(0 if good else 1)
+    _, status = os.waitpid(child, 0)
+    assert status == 0
+    assert mark(100, WORTH_IT)[2] == [0, 50]
+
+
+def test_the_interpreter_exits_while_workers_wait():
+    program = (f"import sys; sys.path[:0] = {sys.path!r}\n"
+               "import test_launcher as t\nt.set_threads(3)\nprint(t.mark(100, t.WORTH_IT)[2])")
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60,
+                         cwd=os.path.dirname(__file__))
+    assert (run.returncode, run.stdout.strip()) == (0, "[0, 33, 66]"), run.stderr
