@@ -16,7 +16,8 @@ from ..mindir.scalar import as_expr, maximum as max_scalar, minimum as min_scala
 from .axes import normal_axis
 from .basic import batched, broadcast_to, cast, move_batch_axis, reshape
 from .define import as_operand, cast_to, dtype_of
-from .structure import concat, expand_dims, inside_slice, slice_, zeros_like_shape
+from .sbp import letters, sbp_rule
+from .structure import concat, expand_dims, inside_slice, slice_, whole_axes, zeros_like_shape
 from .state import stop_gradient
 
 
@@ -67,6 +68,9 @@ def count_up_kernel(out, *, size):
 @bprop_rule(count_up)
 def count_up_bprop(out, dout, *, size):
     return ()
+
+
+sbp_rule(count_up, "->_")
 
 
 # ---------------------------------------------------------------- gather and index_add: along one axis
@@ -186,6 +190,27 @@ def index_add_axis_vmap(args, dims, size, *, axis):
     flat = reshape(x, shape=tuple(x.shape[:axis]) + (size * n,) + tuple(x.shape[axis + 2:]))
     out = index_add_axis(flat, _spread_batch(indices, n, size), updates, axis=axis)
     return reshape(out, shape=tuple(x.shape)), axis
+
+
+def _along_axis_specs(x, indices, axis):
+    names = letters(x.ndim + indices.ndim)
+    before, after, inner = names[:axis], names[axis + 1:x.ndim], names[x.ndim:]
+    return before, after, inner
+
+
+def _gather_axis_spec(x, indices, *, axis):
+    before, after, inner = _along_axis_specs(x, indices, axis)
+    return f"{before}_{after},{inner}->{before}{inner}{after}"
+
+
+def _index_add_axis_spec(x, indices, updates, *, axis):
+    before, after, inner = _along_axis_specs(x, indices, axis)
+    gone = "_" * len(inner)
+    return f"{before}_{after},{gone},{before}{gone}{after}->{before}_{after}"
+
+
+sbp_rule(gather_axis, _gather_axis_spec, linear=[{0}])
+sbp_rule(index_add_axis, _index_add_axis_spec, linear=[{0, 2}])
 
 
 # ---------------------------------------------------------------- gather_nd and scatter_nd: over the leading axes
@@ -316,6 +341,23 @@ _scatter_rules(scatter_nd_add)
 _scatter_rules(scatter_nd_update)
 
 
+def _gather_nd_spec(input_x, indices):
+    depth, lead = indices.shape[-1], letters(indices.ndim - 1)
+    rest = letters(input_x.ndim - depth, indices.ndim - 1)
+    return f"{'_' * depth}{rest},{lead}_->{lead}{rest}"
+
+
+def _scatter_nd_spec(x, indices, updates):
+    depth, lead = indices.shape[-1], "_" * (indices.ndim - 1)
+    rest = letters(x.ndim - depth)
+    return f"{'_' * depth}{rest},{lead}_,{lead}{rest}->{'_' * depth}{rest}"
+
+
+sbp_rule(gather_nd, _gather_nd_spec, linear=[{0}])
+sbp_rule(scatter_nd_add, _scatter_nd_spec, linear=[{0, 2}])
+sbp_rule(scatter_nd_update, _scatter_nd_spec, linear=[{0, 2}])
+
+
 # ---------------------------------------------------------------- gather_elements: element by element
 
 def _elements_prepare(args, attrs):
@@ -408,6 +450,26 @@ def scatter_elements_jvp(primals, tangents, out, *, axis):
 @vmap_rule(scatter_elements_add)
 def scatter_elements_vmap(args, dims, size, *, axis):
     return scatter_elements_add(*(batched(a, d, size) for a, d in zip(args, dims)), axis=axis + 1), 0
+
+
+def _elements_axes(x, indices, axis):
+    return "".join(name if a != axis and n == m else "_" for a, (name, n, m) in
+                   enumerate(zip(letters(x.ndim), x.shape, indices.shape)))
+
+
+def _gather_elements_spec(x, indices, *, axis):
+    read = _elements_axes(x, indices, axis)
+    made = read[:axis] + letters(1, x.ndim) + read[axis + 1:]
+    return f"{read},{made}->{made}"
+
+
+def _scatter_elements_spec(x, indices, updates, *, axis):
+    axes = _elements_axes(x, indices, axis)
+    return f"{axes},{axes},{axes}->{axes}"
+
+
+sbp_rule(gather_elements_axis, _gather_elements_spec, linear=[{0}])
+sbp_rule(scatter_elements_add, _scatter_elements_spec, linear=[{0, 2}])
 
 
 # ---------------------------------------------------------------- slices that are written, and that start at run time
@@ -599,6 +661,30 @@ def dynamic_update_vmap(args, dims, size):
     if all(d is None for d in dims[2:]):
         return dynamic_update(x, value, 0, *args[2:]), 0
     return scatter_nd_update(x, _grid(args[2:], dims[2:], x.shape[1:], value.shape[1:], size), value), 0
+
+
+def _slice_update_spec(x, value, *, start, step):
+    axes = whole_axes(x.shape, value.shape, start, step)
+    return f"{axes},{axes}->{axes}"
+
+
+def _covered(shape, sizes):
+    return "".join(name if n == m else "_" for name, n, m in zip(letters(len(shape)), shape, sizes))
+
+
+def _dynamic_slice_spec(x, *starts, sizes):
+    axes = _covered(x.shape, sizes)
+    return ",".join([axes] + [""] * len(starts)) + "->" + axes
+
+
+def _dynamic_update_spec(x, value, *starts):
+    axes = _covered(x.shape, value.shape)
+    return ",".join([axes, axes] + [""] * len(starts)) + "->" + axes
+
+
+sbp_rule(slice_update, _slice_update_spec, linear=[{0, 1}])
+sbp_rule(dynamic_slice, _dynamic_slice_spec, linear=[{0}], local=lambda attrs, shapes: {"sizes": tuple(shapes[0])})
+sbp_rule(dynamic_update, _dynamic_update_spec, linear=[{0, 1}])
 
 
 # ---------------------------------------------------------------- public names

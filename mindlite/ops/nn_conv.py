@@ -14,6 +14,7 @@ from ..mindir.scalar import cast as cast_scalar, reduce, where as where_scalar
 from .axes import as_size
 from .basic import batched, reshape, transpose
 from .define import as_operand, promote_operands
+from .sbp import sbp_rule
 from .windows import out_size, pad_spatial, padding_of, pair, windows_of
 
 
@@ -274,6 +275,16 @@ def convolution_backward_data_cost(dout, weight, out, **attrs):
 @cost_rule(convolution_backward_weight)
 def convolution_backward_weight_cost(x, dout, out, **attrs):
     return 2 * dout.size * out.shape[1] * out.shape[2] * out.shape[3]
+
+
+def _spec(whole, grouped):
+    """Channels can be split, and contracted, where there is one group; else the batch alone."""
+    return lambda *operands, groups, **attrs: whole if groups == 1 else grouped
+
+
+sbp_rule(convolution, _spec("nc__,oc__->no__", "n___,____->n___"), linear=[{0}, {1}])
+sbp_rule(convolution_backward_data, _spec("no__,oc__->nc__", "n___,____->n___"), linear=[{0}, {1}])
+sbp_rule(convolution_backward_weight, _spec("nc__,no__->oc__", "n___,n___->____"), linear=[{0}, {1}])
 
 
 # ---------------------------------------------------------------- public names

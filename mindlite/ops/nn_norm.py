@@ -15,6 +15,7 @@ from .axes import as_shape, normal_axes, normal_axis
 from .basic import reduce_sum, reduced_shape, reshape
 from .define import as_operand, cast_to, composite, dtype_of
 from .elementary import rsqrt, sqrt
+from .sbp import letters, sbp_rule
 
 
 def _wide(dtype):
@@ -60,6 +61,14 @@ def standardize_bprop(x, out, dout, *, axis, epsilon):
     if dvar is not None:
         dx = dx + dvar * 2 / count * (cast_to(x, wide) - mean)
     return cast_to(dx, dtype_of(x)) if dy is not None or dmean is not None or dvar is not None else None
+
+
+def _standardize_spec(x, *, axis, epsilon):
+    axes = "".join("_" if a in axis else name for a, name in enumerate(letters(x.ndim)))
+    return f"{axes}->{axes},{axes},{axes}"
+
+
+sbp_rule(standardize, _standardize_spec)
 
 
 # ---------------------------------------------------------------- public names

@@ -17,6 +17,7 @@ from .basic import batched, reduce_sum, reshape
 from .define import as_operand
 from .indexing import gather_elements_axis
 from .linalg import batch_matmul
+from .sbp import sbp_rule
 from .windows import missing, out_size, pad_spatial, padding_of, pair, windows_of
 
 
@@ -348,6 +349,13 @@ def avg_pooling_backward_jvp(primals, tangents, out, **attrs):
 
 for _prim in (max_pooling, max_pooling_index, max_pooling_backward, avg_pooling, avg_pooling_backward):
     _merge_batch(_prim)
+
+
+sbp_rule(max_pooling, "nc__->nc__")
+sbp_rule(max_pooling_index, "nc__->nc__")
+sbp_rule(max_pooling_backward, "nc__,nc__->nc__", linear=[{1}])
+sbp_rule(avg_pooling, "nc__->nc__", linear=[{0}])
+sbp_rule(avg_pooling_backward, "nc__->nc__", linear=[{0}])
 
 
 # ---------------------------------------------------------------- public names

@@ -23,6 +23,7 @@ from .define import as_operand, cast_to, dtype_of
 from .elementary import cos, log, sqrt
 from .logic import where
 from .state import assign, stop_gradient
+from .sbp import sbp_rule
 
 MASK = 0xFFFFFFFF
 ROUNDS = 10
@@ -184,6 +185,15 @@ def _no_derivative(prim):
 
 for _prim in (random_uniform, random_integers, random_advance):
     _no_derivative(_prim)
+
+
+def _whole_spec(state, *, shape, **attrs):
+    return "_->" + "_" * len(shape)
+
+
+sbp_rule(random_uniform, _whole_spec)
+sbp_rule(random_integers, _whole_spec)
+sbp_rule(random_advance, "_->_")
 
 
 # ---------------------------------------------------------------- the state

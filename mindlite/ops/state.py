@@ -14,6 +14,7 @@ from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
 from .basic import batched
 from .define import as_operand, cast_to, dtype_of, elementwise, is_array
+from .sbp import elementwise_spec, sbp_rule
 
 
 # ---------------------------------------------------------------- assign
@@ -73,6 +74,9 @@ def assign_vmap(args, dims, size):
         raise ArgumentError("vmap: a value that differs along the mapped axis is assigned to a variable that does not",
                             hint="map over the variable as well, or assign after the vmap")
     return assign(batched(variable, dims[0], size), batched(value, dims[1], size)), 0
+
+
+sbp_rule(assign, elementwise_spec, linear=[{0, 1}])
 
 
 def assign_add(variable, value):

@@ -15,6 +15,7 @@ from ..mindir.scalar import where as where_scalar
 from .axes import as_shape, as_size, broadcast_shapes, fill_in, normal_axes, normal_axis
 from .basic import batched, broadcast_to, move_batch_axis, reshape, transpose
 from .define import as_operand, promote_operands
+from .sbp import letters, local_shape, sbp_rule
 
 
 # ---------------------------------------------------------------- slice_
@@ -86,6 +87,20 @@ def take_range(x, axis, start, stop):
                   size=tuple(stop - start if a == axis else n for a, n in enumerate(x.shape)), step=(1,) * x.ndim)
 
 
+def whole_axes(larger, smaller, start, step):
+    """Index letters of the axes that a slice keeps whole, "_" for the others."""
+    return "".join(name if n == m and first == 0 and stride == 1 else "_" for name, n, m, first, stride in
+                   zip(letters(len(larger)), larger, smaller, start, step))
+
+
+def _slice_spec(x, *, start, size, step):
+    axes = whole_axes(x.shape, size, start, step)
+    return f"{axes}->{axes}"
+
+
+sbp_rule(slice_, _slice_spec, linear=[{0}], local=lambda attrs, shapes: {**attrs, "size": tuple(shapes[0])})
+
+
 # ---------------------------------------------------------------- pad_slice
 
 @primitive
@@ -147,6 +162,14 @@ def pad_slice_vmap(args, dims, size, *, shape, start, step, value):
     return pad_slice(x, shape=(x.shape[0],) + shape, start=(0,) + start, step=(1,) + step, value=value), 0
 
 
+def _pad_slice_spec(x, *, shape, start, step, value):
+    axes = whole_axes(shape, x.shape, start, step)
+    return f"{axes}->{axes}"
+
+
+sbp_rule(pad_slice, _pad_slice_spec, linear=lambda x, *, value, **attrs: [{0}] if value == 0 else [], local=local_shape)
+
+
 # ---------------------------------------------------------------- concatenate
 
 @primitive
@@ -206,6 +229,14 @@ def concatenate_jvp(primals, tangents, out, *, axis):
 @vmap_rule(concatenate)
 def concatenate_vmap(args, dims, size, *, axis):
     return concatenate(*(batched(x, d, size) for x, d in zip(args, dims)), axis=axis + 1), 0
+
+
+def _concatenate_spec(*tensors, axis):
+    axes = "".join("_" if a == axis else name for a, name in enumerate(letters(tensors[0].ndim)))
+    return ",".join([axes] * len(tensors)) + "->" + axes
+
+
+sbp_rule(concatenate, _concatenate_spec, linear=lambda *tensors, axis: [set(range(len(tensors)))])
 
 
 def zeros_like_shape(x, shape=None):

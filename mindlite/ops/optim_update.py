@@ -1,0 +1,146 @@
+"""One step of an optimiser as a function: (parameter, state.., gradient, rate) -> (parameter', state'..).
+
+    param, m, v = adam_update(param, m, v, grad, lr, beta1_power, beta2_power, beta1=0.9, beta2=0.999, epsilon=1e-8)
+
+All elementwise, so that a step fuses into one kernel per parameter. Rates are numbers or tensors []; the arithmetic is
+done in the state's dtype and each result has the dtype of what it replaces.
+"""
+from ..common.errors import ShapeError
+from ..mindir.abstract import AbstractTuple
+from ..mindir.constraints import require
+from .basic import reduce_sum
+from .define import as_operand, cast_to, composite, dtype_of
+from .elementary import sqrt
+from .logic import logical_and, where
+from .sbp import letters, sbp_rule
+
+
+def _declare(name, states, local=True):
+    """Decorate the body of an update with `states` arrays before the gradient: its infer rule, what prepares operands, its SBP.
+
+    local : each element depends on the same elements of the operands alone
+    """
+    def infer(*args, **attrs):
+        param = args[0]
+        for x in args[1:states + 1]:
+            error = lambda x=x: ShapeError(f"{name}: state or gradient unlike the parameter",  # noqa: E731
+                                           note=f"param: {param}, {x}")
+            if x.ndim != param.ndim:
+                raise error()
+            for have, want in zip(x.shape, param.shape):
+                require("==", have, want, error)
+        for x in args[states + 1:]:
+            if x.shape != ():
+                raise ShapeError(f"{name}: a rate is a number or a tensor without axes", note=str(x))
+        return AbstractTuple(args[:states])
+
+    def prepare(args, attrs):
+        wide = dtype_of(args[1])
+        arrays = args[:states] + tuple(cast_to(as_operand(x), wide) for x in args[states:states + 1])
+        return arrays + tuple(cast_to(as_operand(x, wide), wide) for x in args[states + 1:]), attrs
+
+    def spec(param, *others, **attrs):
+        axes = letters(param.ndim) if local else "_" * param.ndim
+        return ",".join([axes] * (states + 1) + [""] * (len(others) - states)) + "->" + ",".join([axes] * states)
+
+    def declare(body):
+        prim = composite(body, infer=infer, prepare=prepare, name=name)
+        sbp_rule(prim, spec)
+        return prim
+    return declare
+
+
+def _like(values, originals):
+    return tuple(cast_to(value, dtype_of(x)) for value, x in zip(values, originals))
+
+
+@_declare("adam_update", 3)
+def adam_update(param, m, v, grad, lr, beta1_power, beta2_power, *, beta1=0.9, beta2=0.999, epsilon=1e-8, use_nesterov=False):
+    """Adam: beta1_power and beta2_power are beta1 and beta2 to the power of the step's number, counted from 1.
+
+    source : Kingma and Ba 2015, section 2, with its efficient order of operations
+    """
+    wide = cast_to(param, dtype_of(m))
+    new_m = m * beta1 + grad * (1 - beta1)
+    new_v = v * beta2 + grad * grad * (1 - beta2)
+    rate = lr * sqrt(1 - beta2_power) / (1 - beta1_power)
+    ahead = new_m * beta1 + grad * (1 - beta1) if use_nesterov else new_m
+    return _like((wide - rate * ahead / (sqrt(new_v) + epsilon), new_m, new_v), (param, m, v))
+
+
+@_declare("adamw_update", 3)
+def adamw_update(param, m, v, grad, lr, beta1_power, beta2_power, *, beta1=0.9, beta2=0.999, epsilon=1e-8, weight_decay=0.01):
+    """Adam with the parameter itself shrunk by lr * weight_decay. source : Loshchilov and Hutter 2019, algorithm 2"""
+    wide = cast_to(param, dtype_of(m))
+    new_m = m * beta1 + grad * (1 - beta1)
+    new_v = v * beta2 + grad * grad * (1 - beta2)
+    step = new_m / (1 - beta1_power) / (sqrt(new_v / (1 - beta2_power)) + epsilon)
+    return _like((wide - lr * (step + weight_decay * wide), new_m, new_v), (param, m, v))
+
+
+@_declare("adam_weight_decay_update", 3)
+def adam_weight_decay_update(param, m, v, grad, lr, *, beta1=0.9, beta2=0.999, epsilon=1e-6, weight_decay=0.0):
+    """Adam without correction of the moments' start, the parameter decayed: BERT's optimiser, MindSpore's AdamWeightDecay."""
+    wide = cast_to(param, dtype_of(m))
+    new_m = m * beta1 + grad * (1 - beta1)
+    new_v = v * beta2 + grad * grad * (1 - beta2)
+    return _like((wide - lr * (new_m / (sqrt(new_v) + epsilon) + weight_decay * wide), new_m, new_v), (param, m, v))
+
+
+@_declare("lamb_update", 3, local=False)
+def lamb_update(param, m, v, grad, lr, beta1_power, beta2_power, *, beta1=0.9, beta2=0.999, epsilon=1e-6, weight_decay=0.0):
+    """AdamW whose step is scaled by |param| / |step| (1 where one of them is 0). source : You et al. 2020"""
+    wide = cast_to(param, dtype_of(m))
+    new_m = m * beta1 + grad * (1 - beta1)
+    new_v = v * beta2 + grad * grad * (1 - beta2)
+    step = new_m / (1 - beta1_power) / (sqrt(new_v / (1 - beta2_power)) + epsilon) + weight_decay * wide
+    length, size = sqrt(reduce_sum(wide * wide)), sqrt(reduce_sum(step * step))
+    both = logical_and(length > 0, size > 0)
+    trust = where(both, length / where(both, size, 1), 1)
+    return _like((wide - lr * trust * step, new_m, new_v), (param, m, v))
+
+
+@_declare("momentum_update", 2)
+def momentum_update(param, accum, grad, lr, momentum, *, use_nesterov=False):
+    """accum' = accum * momentum + grad; param' = param - lr * accum' (Nesterov: - lr * (grad + momentum * accum')).
+
+    source : Sutskever et al. 2013, in MindSpore's form, where the rate is outside accum
+    """
+    wide = cast_to(param, dtype_of(accum))
+    new = accum * momentum + grad
+    return _like((wide - lr * (grad + new * momentum if use_nesterov else new), new), (param, accum))
+
+
+@_declare("sgd_update", 2)
+def sgd_update(param, accum, grad, lr, momentum, first, *, dampening=0.0, nesterov=False):
+    """torch's SGD: accum' = grad on the first step (first > 0), else accum * momentum + grad * (1 - dampening)."""
+    wide = cast_to(param, dtype_of(accum))
+    new = where(first > 0, grad, accum * momentum + grad * (1 - dampening))
+    return _like((wide - lr * (grad + new * momentum if nesterov else new), new), (param, accum))
+
+
+@_declare("adagrad_update", 2)
+def adagrad_update(param, accum, grad, lr, *, epsilon=0.0):
+    """accum' = accum + grad^2; param' = param - lr * grad / (sqrt(accum') + epsilon). source : Duchi, Hazan, Singer 2011"""
+    wide = cast_to(param, dtype_of(accum))
+    new = accum + grad * grad
+    return _like((wide - lr * grad / (sqrt(new) + epsilon), new), (param, accum))
+
+
+@_declare("rmsprop_update", 3)
+def rmsprop_update(param, mean_square, moment, grad, lr, *, decay=0.9, momentum=0.0, epsilon=1e-10):
+    """A step scaled by the root of the running mean of grad^2. source : Tieleman and Hinton 2012, lecture 6.5"""
+    wide = cast_to(param, dtype_of(mean_square))
+    square = mean_square * decay + grad * grad * (1 - decay)
+    new = moment * momentum + lr * grad / sqrt(square + epsilon)
+    return _like((wide - new, square, new), (param, mean_square, moment))
+
+
+@_declare("centered_rmsprop_update", 4)
+def centered_rmsprop_update(param, mean_grad, mean_square, moment, grad, lr, *, decay=0.9, momentum=0.0, epsilon=1e-10):
+    """rmsprop_update with the running variance of grad in place of its mean square. source : Graves 2013, equation 40"""
+    wide = cast_to(param, dtype_of(mean_square))
+    mean = mean_grad * decay + grad * (1 - decay)
+    square = mean_square * decay + grad * grad * (1 - decay)
+    new = moment * momentum + lr * grad / sqrt(square - mean * mean + epsilon)
+    return _like((wide - new, mean, square, new), (param, mean_grad, mean_square, moment))
