@@ -1,5 +1,7 @@
 """The matrix product kernels against np.matmul: every layout, odd and empty sizes, with a BLAS and without."""
+import glob
 import itertools
+import os
 
 import numpy as np
 import pytest
@@ -45,12 +47,24 @@ def check(call, dtype, transpose_a, transpose_b, batched, accumulate, m, n, k, b
         np.testing.assert_array_equal(out, expected.astype(dtype.numpy))
 
 
-@pytest.fixture(params=["BLAS", "loops"])
+def blas_of_32_bits():
+    """SciPy's own OpenBLAS, whose integers have 32 bits; None where it has none."""
+    scipy = pytest.importorskip("scipy")
+    paths = glob.glob(os.path.join(os.path.dirname(scipy.__file__) + ".libs", "*openblas*"))
+    return next((b for b in map(blas.open_blas, paths) if b is not None and b.width == 32), None)
+
+
+@pytest.fixture(params=["BLAS", "BLAS of 32 bits", "loops"])
 def library(request, monkeypatch):
-    """Both worlds: with the BLAS of this machine, and as on a machine without one."""
+    """Three worlds: the BLAS of this machine, one with integers of 32 bits, and none."""
     blas._matmul_kernel.cache_clear()
     if request.param == "loops":
         monkeypatch.setattr(blas, "find_blas", lambda: None)
+    elif request.param == "BLAS of 32 bits":
+        found = blas_of_32_bits()
+        if found is None:
+            pytest.skip("no BLAS with integers of 32 bits on this machine")
+        monkeypatch.setattr(blas, "find_blas", lambda: found)
     elif blas.find_blas() is None:
         pytest.skip("no BLAS on this machine")
     yield request.param
@@ -128,3 +142,15 @@ def test_sixteen_bit_floats_are_rounded_once_and_to_nearest_even(call, dtype):
     call(blas.matmul_kernel(dtype), [a, b, out], [1, 300, 200, 1])
     expected = (a.astype(np.float32) * b.astype(np.float32)).astype(dtype.numpy)        # exact in float32
     np.testing.assert_array_equal(out.astype(np.float32), expected.astype(np.float32))
+
+
+def test_sizes_beyond_a_blas_of_32_bits_go_to_the_loops(call, monkeypatch):
+    found = blas_of_32_bits()
+    if found is None:
+        pytest.skip("no BLAS with integers of 32 bits on this machine")
+    monkeypatch.setattr(blas, "find_blas", lambda: found)
+    monkeypatch.setattr(blas, "LARGEST", 4)
+    blas._matmul_kernel.cache_clear()
+    for m, n, k, batch in SIZES:
+        check(call, dtypes.float64, True, True, "both", True, m, n, k, batch)
+    blas._matmul_kernel.cache_clear()

@@ -24,6 +24,7 @@ from .native import I32, I64, PTR, VOID, Module, compute_type, host_features
 
 BATCHED = ("none", "both", "a", "b")
 ROW_MAJOR, NO_TRANS, TRANS = 101, 111, 112              # the numbers of cblas.h
+LARGEST = 2**31 - 1                                     # the largest size for a BLAS with integers of 32 bits
 OUT_OF_MEMORY = "matmul: out of memory for a working copy"
 _COLUMNS, _DEPTH = 512, 64                              # the panel of b in the loop: 64 x 512 floats are 128 KiB
 
@@ -61,14 +62,18 @@ SYMBOLS = (("scipy_", "64_", 64), ("scipy_", "", 32), ("", "64_", 64), ("", "$NE
 @functools.cache
 def find_blas():
     """The Blas of this process, or None."""
-    for path in _candidates():
-        try:
-            library = ctypes.CDLL(path)
-        except OSError:                                 # a library for another system: not a BLAS we can use
-            continue
-        for prefix, suffix, width in SYMBOLS:
-            if symbol_address(library, f"{prefix}cblas_sgemm{suffix}") is not None:
-                return Blas(path, os.path.basename(path), prefix, suffix, width, library)
+    return next((blas for blas in map(open_blas, _candidates()) if blas is not None), None)
+
+
+def open_blas(path):
+    """The Blas at `path`, or None if it is none or does not load."""
+    try:
+        library = ctypes.CDLL(path)
+    except OSError:                                     # a library for another system
+        return None
+    for prefix, suffix, width in SYMBOLS:
+        if symbol_address(library, f"{prefix}cblas_sgemm{suffix}") is not None:
+            return Blas(path, os.path.basename(path), prefix, suffix, width, library)
     return None
 
 
@@ -192,10 +197,17 @@ def write_blas_gemm(f, dtype):
         blas.set_threads(config.threads)
     number, whole = compute_type(dtype), I32 if blas.width == 32 else I64
     gemm_name, gemv_name = f"cblas_{letter}gemm", f"cblas_{letter}gemv"
-    gemm = f.module.external("mindlite_" + gemm_name, VOID, [I32] * 3 + [whole] * 3 + [number, PTR, whole, PTR,
-                             whole, number, PTR, whole], blas.address(gemm_name))
-    gemv = f.module.external("mindlite_" + gemv_name, VOID, [I32, I32, whole, whole, number, PTR, whole, PTR,
-                             whole, number, PTR, whole], blas.address(gemv_name))
+    if blas.width == 32:
+        with f.when((m | n | k | lda | ldb | ldo) > LARGEST):
+            write_loop_gemm(f, dtype)
+            f.give(0)
+    matrix, vector, order_type = [PTR, whole], [PTR, whole], I32
+    gemm = f.module.external(f"mindlite_{blas.width}_{gemm_name}", VOID,
+                             [order_type] * 3 + [whole] * 3 + [number] + matrix + matrix + [number] + matrix,
+                             blas.address(gemm_name))
+    gemv = f.module.external(f"mindlite_{blas.width}_{gemv_name}", VOID,
+                             [order_type] * 2 + [whole] * 2 + [number] + matrix + vector + [number] + vector,
+                             blas.address(gemv_name))
     beta = f.select(accumulate.differs(0), f.number(number, 1), f.number(number, 0))
 
     def cast(*sizes):
