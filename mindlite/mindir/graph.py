@@ -97,7 +97,7 @@ class FuncGraph:
     signature : of kind "function": an inspect.Signature whose parameters stand in the order of `parameters`; a default
                 is its number among the defaults (those of __defaults__, then those of __kwdefaults__)
     loop      : "while" or "for" for a loop's header, else None
-    exit      : of a loop's header: the block after the loop, where `break` and the normal end meet; None if there is none
+    exit      : of a loop's header: the block after the loop, where `break` and the normal end meet, or None
     """
 
     def __init__(self, name, origin=NOWHERE, kind="function", parent=None):

@@ -48,10 +48,12 @@ load_closure = Syntax("load_closure", "(; name) a closure cell of the outermost 
 closure_cell = Syntax("closure_cell", "(; name) that cell itself, for `interpret` to read and write through")
 store_closure = Syntax("store_closure", "(value; name) the value may be Undefined: the cell is emptied")
 load_local = Syntax("load_local", "(value; name) the value, NameError if it is Undefined; stands only where it may be")
-cell_new = Syntax("cell_new", "(value; name) a box for a variable that an inner function captures and that changes later")
+cell_new = Syntax("cell_new",
+                  "(value; name) a box for a variable that an inner function captures and that changes later")
 cell_get = Syntax("cell_get", "(cell; name) NameError if it holds Undefined")
 cell_set = Syntax("cell_set", "(cell, value; name) the value may be Undefined: `del name`")
-import_module = Syntax("import_module", "(; name, level, attribute) `import name` or, with attribute, `from name import attribute`")
+import_module = Syntax("import_module",
+                       "(; name, level, attribute) `import name` or, with attribute, `from name import attribute`")
 
 # objects
 load_attr = Syntax("load_attr", "(object; name)")
@@ -66,8 +68,10 @@ unary = Syntax("unary", "(x; op) op in - + ~ not")
 binary = Syntax("binary", "(a, b; op) op in + - * / // % ** @ << >> & | ^")
 inplace = Syntax("inplace", "(a, b; op) the augmented assignment's operator; the result is assigned back")
 compare = Syntax("compare", "(a, b; op) op in < <= > >= == != is 'is not' in 'not in'")
-call = Syntax("call", "(fn, *args; layout) layout: a string per argument: '' positional, '*', '**', or the keyword's name")
-make_function = Syntax("make_function", "(*defaults; graph, signature) signature: inspect.Signature, a default is its number in args")
+call = Syntax("call",
+              "(fn, *args; layout) layout: a string per argument: '' positional, '*', '**', or the keyword's name")
+make_function = Syntax("make_function",
+                       "(*defaults; graph, signature) signature: inspect.Signature, a default is its number in args")
 make_tuple = Syntax("make_tuple", "(*elements; stars) stars: numbers of the elements that are unpacked")
 make_list = Syntax("make_list", "(*elements; stars)")
 make_set = Syntax("make_set", "(*elements; stars)")
@@ -78,9 +82,11 @@ join_str = Syntax("join_str", "(*parts)")
 unpack = Syntax("unpack", "(value; before, star, after) the items as one tuple; with star, item `before` is a list")
 list_append = Syntax("list_append", "(list, value) of a comprehension; no result")
 set_add = Syntax("set_add", "(set, value) of a comprehension; no result")
-match_sequence = Syntax("match_sequence", "(value; length, star) is it a sequence (PEP 634) of that length, with star at least?")
+match_sequence = Syntax("match_sequence",
+                        "(value; length, star) is it a sequence (PEP 634) of that length, with star at least?")
 
-# loops: it = get_iter(x); header(i, ...): switch(iter_more(it, i)); body: target = iter_item(it, i); ... jump header(iter_step(i), ...)
+# loops: it = get_iter(x); header(i, ...): switch(iter_more(it, i));
+#        body: target = iter_item(it, i); ... jump header(iter_step(i), ...)
 get_iter = Syntax("get_iter", "(iterable)")
 iter_more = Syntax("iter_more", "(iterator, i)")
 iter_item = Syntax("iter_item", "(iterator, i)")
@@ -88,6 +94,7 @@ iter_step = Syntax("iter_step", "(i) i + 1")
 
 # JIT Fallback
 interpret = Syntax("interpret", "(*reads; source, reads, cells, writes, leaves, code, reason) run the statement in Python; the"
-                   " values of `writes` as a tuple, after (how it left, value) if `leaves`. See parse/segment.py")
+                   " values of `writes` as a tuple, after (how it left, value) if `leaves`; with writes=None it is"
+                   " an expression and the result its value. Run by parse/segment.py")
 
 DICT_STAR = object()
