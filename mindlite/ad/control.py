@@ -18,23 +18,13 @@ import numpy as np
 
 from ..common import dtype as dt
 from ..mindir.abstract import AbstractTape, AbstractTensor, AbstractTuple
-from ..mindir.builder import building
-from ..mindir.control import call, cond, custom_vjp, make_tuple, tape_new, tape_pop, tape_push, tuple_getitem, while_loop
-from ..mindir.graph import FuncGraph
+from ..mindir.builder import append, written
+from ..mindir.control import call, cond, custom_vjp, tape_new, tape_pop, tape_push, while_loop
 from ..mindir.inline import inline
-from ..mindir.primitive import current_interpreter
 from .. import ops
 from .activity import is_differentiable
 
 TAPE, COUNT = AbstractTape(), AbstractTensor(dt.int64, ())
-
-
-def emit(prim, *args, abstract, **attrs):
-    """Append a control node with a given type (its graphs may be empty still); returns the nodes of its results."""
-    builder = current_interpreter()
-    node = builder.graph.add(prim, *map(builder.lift, args), origin=builder.origin, abstract=abstract, **attrs)
-    return tuple([builder.graph.add(tuple_getitem, node, index=i, origin=builder.origin, abstract=element)
-                  for i, element in enumerate(abstract.elements)])
 
 
 def seeds_of(sweep, node):
@@ -54,7 +44,7 @@ def seeds_of(sweep, node):
 def forward_cond(node, args, tape, branches):
     """(tape, out) = cond(p, tape, x; ▶t, ▶f)"""
     pred, *operands = args
-    return emit(cond, pred, tape, *operands, true=branches[0].forward, false=branches[1].forward,
+    return append(cond, pred, tape, *operands, true=branches[0].forward, false=branches[1].forward,
                 abstract=AbstractTuple((TAPE, *node.abstract.elements)))
 
 
@@ -71,7 +61,7 @@ def reverse_cond(sweep, node):
         branch.finish_backward(given)
         branch.finish_forward()
     sweep.parts[node] = branches
-    sweep.tape, *gradients = emit(
+    sweep.tape, *gradients = append(
         cond, sweep.value(pred), sweep.tape_after(node), *[sweep.value(operands[i]) for i in given], *douts,
         true=branches[0].backward, false=branches[1].backward,
         abstract=AbstractTuple((TAPE, *[sweep.sizes.abstract(operands[i].abstract) for i in wrt])))
@@ -92,8 +82,8 @@ def forward_while(node, args, tape, body):
 
     kinds = [TAPE, COUNT, *[p.abstract for p in body.forward.parameters[1:]]]
     names = ["tape", "count", *[p.name for p in body.forward.parameters[1:]]]
-    return emit(while_loop, tape, np.int64(0), *args, cond=_graph(node.attrs["cond"].name, names, kinds, test),
-                body=_graph(body.forward.name, names, kinds, turn), invariants=node.attrs["invariants"],
+    return append(while_loop, tape, np.int64(0), *args, cond=written(node.attrs["cond"].name, names, kinds, test, by="grad"),
+                body=written(body.forward.name, names, kinds, turn, by="grad"), invariants=node.attrs["invariants"],
                 abstract=AbstractTuple((TAPE, COUNT, *node.abstract.elements)))
 
 
@@ -124,31 +114,21 @@ def reverse_while(sweep, node):
     kinds = [TAPE, COUNT, *[d.abstract for d in dstate], *sums, *[v.abstract for v in values]]
     names = ["tape", "count", *[d.name for d in dstate], *[f"sum{i}" for i in invariants], *[v.name for v in values]]
     results = [sweep.sizes.abstract(node.args[i].abstract) for i in state] + sums
-    made = emit(while_loop, sweep.tape_after(node), sweep.value(node, "count"),
+    made = append(while_loop, sweep.tape_after(node), sweep.value(node, "count"),
                 *[sweep.cotangent_or_zeros(node, i) for i in state], *[sweep.zeros(node.args[i].abstract) for i in invariants],
                 *[sweep.value(node.args[i]) for i in given], invariants=len(given),
-                cond=_graph(f"{body.backward.name}/more", names, kinds, test),
-                body=_graph(body.backward.name, names, kinds, turn), abstract=AbstractTuple((TAPE, COUNT, *results)))
+                cond=written(f"{body.backward.name}/more", names, kinds, test, by="grad"),
+                body=written(body.backward.name, names, kinds, turn, by="grad"), abstract=AbstractTuple((TAPE, COUNT, *results)))
     sweep.tape = made[0]
     for i, gradient in zip(state + invariants, made[2:]):
         sweep.add(node.args[i], gradient)
-
-
-def _graph(name, names, kinds, write):
-    """A typed graph whose nodes and outputs write(graph, *parameters) gives."""
-    graph = FuncGraph(name)
-    for label, kind in zip(names, kinds):
-        graph.add_parameter(label, kind)
-    with building(graph, by="grad") as builder:
-        graph.set_outputs([builder.lift(out) for out in write(graph, *graph.parameters)], make_tuple)
-    return graph
 
 
 # ---------------------------------------------------------------- call
 
 def forward_call(node, args, tape, callee):
     """(tape, out) = call(tape, x; ▶g)"""
-    return emit(call, tape, *args, graph=callee.forward, abstract=AbstractTuple((TAPE, *node.abstract.elements)))
+    return append(call, tape, *args, graph=callee.forward, abstract=AbstractTuple((TAPE, *node.abstract.elements)))
 
 
 def reverse_call(sweep, node):
@@ -159,7 +139,7 @@ def reverse_call(sweep, node):
     wrt = [i for i, x in enumerate(node.args) if x in sweep.active]
     callee = sweep.called(node.attrs["graph"], wrt, seeds)
     sweep.parts[node] = callee
-    sweep.tape, *gradients = emit(
+    sweep.tape, *gradients = append(
         call, sweep.tape_after(node), *douts, graph=callee.backward,
         abstract=AbstractTuple((TAPE, *[sweep.sizes.abstract(node.args[i].abstract) for i in wrt])))
     for i, gradient in zip(wrt, gradients):

@@ -9,7 +9,7 @@ vector products"). Control flow carries tangents beside the values; the tangent 
 from ..common.errors import GradientError, InternalError
 from ..common.location import Origin
 from ..mindir.abstract import AbstractTape, AbstractTuple
-from ..mindir.builder import building
+from ..mindir.builder import append, building
 from ..mindir.constraints import collecting
 from ..mindir.control import (call, cond, custom_vjp, make_tuple, tape_new, tape_pop, tape_push, tuple_getitem,
                               while_loop)
@@ -17,7 +17,6 @@ from ..mindir.graph import CNode, FuncGraph, ValueNode
 from ..mindir.inline import drop_dead_nodes, inline
 from ..mindir.primitive import bprop_rule, jvp_rule
 from .activity import active_outputs, active_state, expand_composites, is_differentiable
-from .control import emit
 from .reverse import result_of
 from .vjp import vjp_graph
 from .zeros import zeros_like_abstract
@@ -180,7 +179,7 @@ def _cond(forward, node):
     results = tuple(sorted(_tapes(elements).union(*(active_outputs(side, wrt) for side in sides))))
     true, false = [Forward(side, wrt, results, forward.calls).write(FuncGraph(f"jvp {side.name}", side.origin))
                    for side in sides]
-    made = emit(cond, forward.value(pred), *map(forward.value, operands), *[forward.tangent(operands[i]) for i in wrt],
+    made = append(cond, forward.value(pred), *map(forward.value, operands), *[forward.tangent(operands[i]) for i in wrt],
                 true=true, false=false, abstract=AbstractTuple(elements + tuple(elements[i] for i in results)))
     forward.set_results(node, made[:len(elements)], results, made[len(elements):])
 
@@ -203,7 +202,7 @@ def _while(forward, node):
         s, ds, w, dw = add(range(n)), add(state, "d"), add(range(n, len(kinds))), add(invariants, "d")
         target.set_outputs(run(target, [*s, *w], [*ds, *dw]), make_tuple)
         return target
-    made = emit(while_loop, *map(forward.value, node.args[:n]), *[forward.tangent_or_zeros(node.args[i]) for i in state],
+    made = append(while_loop, *map(forward.value, node.args[:n]), *[forward.tangent_or_zeros(node.args[i]) for i in state],
                 *map(forward.value, node.args[n:]), *[forward.tangent(node.args[i]) for i in invariants],
                 cond=graph(node.attrs["cond"].name, lambda target, values, _: inline(target, node.attrs["cond"], values)),
                 body=graph(derived.name, lambda target, values, tangents: inline(target, derived, values + tangents)),
@@ -220,7 +219,7 @@ def _call(forward, node):
     if (graph, wrt) not in forward.calls:
         target = forward.calls[graph, wrt] = FuncGraph(f"jvp {graph.name}", graph.origin)
         Forward(graph, wrt, results, forward.calls).write(target)
-    made = emit(call, *map(forward.value, node.args), *[forward.tangent(node.args[i]) for i in wrt],
+    made = append(call, *map(forward.value, node.args), *[forward.tangent(node.args[i]) for i in wrt],
                 graph=forward.calls[graph, wrt], abstract=AbstractTuple(elements + tuple(elements[i] for i in results)))
     forward.set_results(node, made[:len(elements)], results, made[len(elements):])
 

@@ -15,7 +15,7 @@ from ..common.tensor import Tensor
 from .abstract import AbstractScalar, AbstractTensor, AbstractTuple
 from .control import make_tuple, tuple_getitem
 from .graph import AnfNode, CNode, FuncGraph, ValueNode
-from .primitive import infer_rule, interpreting
+from .primitive import current_interpreter, infer_rule, interpreting
 
 
 class Builder:
@@ -88,4 +88,22 @@ def typed(function, *abstracts, name=None, origin=NOWHERE, by=""):
         out = function(*graph.parameters)
         outs = out if isinstance(out, (tuple, list)) else (out,)
         graph.set_outputs([builder.lift(o) for o in outs], make_tuple)
+    return graph
+
+
+def append(prim, *args, abstract, **attrs):
+    """Under the builder: append a control node of a known type (its graphs may be empty still); the nodes of its results."""
+    builder = current_interpreter()
+    node = builder.graph.add(prim, *map(builder.lift, args), origin=builder.origin, abstract=abstract, **attrs)
+    return tuple([builder.graph.add(tuple_getitem, node, index=i, origin=builder.origin, abstract=element)
+                  for i, element in enumerate(abstract.elements)])
+
+
+def written(name, names, abstracts, write, by=""):
+    """A typed graph with these parameters; write(graph, *parameters) gives its outputs."""
+    graph = FuncGraph(name)
+    for label, abstract in zip(names, abstracts):
+        graph.add_parameter(label, abstract)
+    with building(graph, by=by) as builder:
+        graph.set_outputs([builder.lift(out) for out in write(graph, *graph.parameters)], make_tuple)
     return graph

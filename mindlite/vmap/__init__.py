@@ -1,0 +1,2 @@
+"""Vectorising map of typed graphs."""
+from .vmap import vmap_graph  # noqa: F401

@@ -1,0 +1,154 @@
+"""Batching rules of control flow and tapes: rule(batch, node, args, dims) -> [(result, dim)].
+
+    cond(p, x; t, f), p mapped             where(p, vmap t(x), vmap f(x)), result by result
+    while_loop(s; c, b), c(s) mapped       a = c(s);  while any(a):  s = where(a, vmap b(s), s);  a = c(s)
+    call(x; g)                             call(x; vmap g), one for each choice of mapped operands, so recursion ends
+
+A tape holds every tensor with its batch axis in front, mapped or not, so that who pops knows what was pushed; only
+integers and bools without axes (counts, predicates) stand on it as they are, and must not be mapped.
+"""
+from .. import ops
+from ..common import dtype as dt
+from ..mindir.abstract import AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
+from ..mindir.builder import append, written
+from ..mindir.control import call, cond, custom_vjp, tape_pop, tape_push, while_loop
+from ..mindir.graph import FuncGraph
+from ..mindir.inline import inline
+from ..ops.basic import cast, move_batch_axis, reduce_sum, reshape
+from ..ops.logic import where
+from .batch import Batch, CannotMask, as_batch, batched_abstract
+
+
+def _in_front(args, dims):
+    """The operands with their batch axes in front, and the dims they then have."""
+    return [move_batch_axis(x, dim) for x, dim in zip(args, dims)], [None if dim is None else 0 for dim in dims]
+
+
+def _abstract(batch, node, dims):
+    return AbstractTuple(tuple(batched_abstract(e, dim, batch.size) for e, dim in zip(node.abstract.elements, dims)))
+
+
+def _check_maskable(node, *graphs):
+    """raises : CannotMask where running a graph for an element that does not want it could be seen or never end."""
+    if any(isinstance(x.abstract, AbstractTape) for x in node.args):
+        raise CannotMask(f"a tape below a {node.fn.name} that each element decides")
+    for graph in {g for start in graphs for g in start.reachable()}:
+        for inner in graph.nodes:
+            if inner.fn is call or "effect" in inner.fn.traits:
+                raise CannotMask(f"{inner.fn.name} below a {node.fn.name} that each element decides")
+
+
+def _choose(mask, new, old, size):
+    """new where the element's mask is true, else old; both with the batch axis in front."""
+    return where(reshape(mask, shape=(size,) + (1,) * (new.ndim - 1)), new, old)
+
+
+def batch_cond(batch, node, args, dims):
+    """One branch for all, or both and a choice for each element."""
+    args, dims = _in_front(args, dims)
+    pred, *operands = args
+    sides = [node.attrs["true"], node.attrs["false"]]
+    if dims[0] is None:
+        found = [batch.below(side, dims[1:])[1] for side in sides]
+        want = [any(dim is not None for dim in pair) for pair in zip(*found)]
+        (true, out), (false, _) = [batch.below(side, dims[1:], want) for side in sides]
+        return list(zip(append(cond, pred, *operands, true=true, false=false, abstract=_abstract(batch, node, out)), out))
+    _check_maskable(node, *sides)
+    pairs = zip(*[Batch(side, batch.size, batch.control, batch.calls).emit(operands, dims[1:]) for side in sides])
+    mask, lift = ops.not_equal(pred, 0) if pred.dtype is not dt.bool_ else pred, batch.builder.lift
+    return [(_choose(mask, *[as_batch(lift(x), dim, batch.size) for x, dim in pair], batch.size), 0) for pair in pairs]
+
+
+def batch_while(batch, node, args, dims):
+    """One condition for all, or turns as long as any element wants one."""
+    args, dims = _in_front(args, dims)
+    test, body, k = node.attrs["cond"], node.attrs["body"], node.attrs["invariants"]
+    n = len(args) - k
+    state, masked = dims[:n], False
+    while True:
+        if not masked and batch.below(test, state + dims[n:])[1][0] is not None:
+            _check_maskable(node, test, body)
+            masked = True
+        grown = [0] * n if masked else [0 if 0 in pair else None for pair in zip(state, batch.below(body, state + dims[n:])[1])]
+        if grown == state:
+            break
+        state = grown
+    tests = batch.below(test, state + dims[n:], [masked])[0]
+    turns = batch.below(body, state + dims[n:], [dim is not None for dim in state])[0]
+    lift = batch.builder.lift
+    args = [as_batch(lift(x), have, batch.size) if have is None and dim is not None else x
+            for x, have, dim in zip(args, dims, state + dims[n:])]
+    if not masked:
+        made = append(while_loop, *args, cond=tests, body=turns, invariants=k, abstract=_abstract(batch, node, state))
+        return list(zip(made, state))
+    mask = AbstractTensor(dt.bool_, (batch.size,))
+
+    def masked_turn(target, active, *values):
+        new = [_choose(active, x, old, batch.size) for x, old in zip(inline(target, turns, values), values)]
+        return [inline(target, tests, [*new, *values[n:]])[0], *new]
+
+    def any_active(target, active, *values):
+        return [ops.greater(reduce_sum(cast(active, dtype=dt.int64)), 0)]
+    names = ["active", *[p.name for p in body.parameters]]
+    kinds = [mask, *[p.abstract for p in turns.parameters]]
+    first = inline(batch.builder.graph, tests, [lift(x) for x in args])[0]
+    made = append(while_loop, first, *args, invariants=k, cond=written(f"{tests.name}/any", names, kinds, any_active, by="vmap"),
+                  body=written(turns.name, names, kinds, masked_turn, by="vmap"),
+                  abstract=AbstractTuple((mask, *_abstract(batch, node, state).elements)))
+    return list(zip(made[1:], state))
+
+
+def batch_call(batch, node, args, dims):
+    """A call of the batched graph, all of whose results are batched."""
+    args, dims = _in_front(args, dims)
+    graph, out = node.attrs["graph"], [None if isinstance(e, AbstractTape) else 0 for e in node.abstract.elements]
+    key = graph, tuple(dims)
+    if key not in batch.calls:
+        target = batch.calls[key] = FuncGraph(f"vmap {graph.name}", graph.origin)
+        batch.fill(target, graph, dims, [dim is not None for dim in out])
+    made = append(call, *args, graph=batch.calls[key], abstract=_abstract(batch, node, out))
+    return list(zip(made, out))
+
+
+def batch_custom(batch, node, args, dims):
+    """The batched graph with the batched bprop, which adds up the gradients of operands that all elements share."""
+    args, dims = _in_front(args, dims)
+    n = len(node.abstract.elements)
+    graph, out = batch.below(node.attrs["graph"], dims, [True] * n)
+    given = dims + out + out
+    bprop, _ = batch.below(node.attrs["bprop"], given, [True] * len(dims))
+
+    def summed(target, *values):
+        return [reduce_sum(g, axis=0) if dim is None and isinstance(p.abstract, AbstractTensor) else g
+                for g, dim, p in zip(inline(target, bprop, values), dims, node.args)]
+    bprop = written(bprop.name, [p.name for p in bprop.parameters], [p.abstract for p in bprop.parameters], summed, by="vmap")
+    made = append(custom_vjp, *args, graph=graph, bprop=bprop, abstract=_abstract(batch, node, out))
+    return list(zip(made, out))
+
+
+def _stays(abstract):
+    """True for what stands on a tape without a batch axis."""
+    return isinstance(abstract, AbstractScalar) or (
+        isinstance(abstract, AbstractTensor) and abstract.shape == () and abstract.dtype.kind in "bui")
+
+
+def batch_push(batch, node, args, dims):
+    """All tensors go onto the tape with a batch axis."""
+    values = []
+    for x, dim, of in zip(args[1:], dims[1:], node.args[1:]):
+        if _stays(of.abstract) and dim is not None:
+            raise CannotMask("a count or a predicate on a tape that differs between elements")
+        values.append(x if _stays(of.abstract) else as_batch(batch.builder.lift(x), dim, batch.size))
+    return tape_push(args[0], *values), None
+
+
+def batch_pop(batch, node, args, dims):
+    """All tensors come from the tape with a batch axis."""
+    abstracts = node.attrs["abstracts"]
+    out = [None if _stays(a) else 0 for a in abstracts]
+    made = tape_pop(args[0], abstracts=tuple(batched_abstract(a, dim, batch.size) for a, dim in zip(abstracts, out)))
+    return list(zip(made, [None, *out]))
+
+
+CONTROL = {cond: batch_cond, while_loop: batch_while, call: batch_call, custom_vjp: batch_custom, tape_push: batch_push,
+           tape_pop: batch_pop}

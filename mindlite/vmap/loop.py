@@ -1,0 +1,64 @@
+"""The fallback of vmap: one element after the other.
+
+    i, out = 0, zeros[size, ..];  while i < size:  out[i] = f(x[i], w);  i = i + 1
+"""
+import numpy as np
+
+from .. import ops
+from ..common import dtype as dt
+from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
+from ..mindir.builder import append, written
+from ..mindir.control import while_loop
+from ..mindir.inline import inline
+from ..ops.basic import broadcast_to, move_batch_axis, reshape, scalar_to_tensor
+from ..ops.indexing import dynamic_slice, dynamic_update
+from ..ops.scalar import tensor_to_scalar
+
+_NUMBERS = {bool: dt.bool_, int: dt.int64, float: dt.float64}
+
+
+def loop_over_elements(graph, args, dims, size):
+    """Run `graph`, typed for one element, for each element in turn; [(node, 0)] of its outputs, under the builder."""
+    args = [move_batch_axis(x, dim) for x, dim in zip(args, dims)]
+    outs = [_tensor_type(node.abstract) for node in graph.outputs]
+    buffers = [AbstractTensor(out.dtype, (size,) + out.shape) for out in outs]
+    count = AbstractTensor(dt.int64, ())
+
+    def turn(target, i, *rest):
+        state, operands = rest[:len(outs)], rest[len(outs):]
+        made = inline(target, graph, [x if dim is None else _element(x, i, p.abstract)
+                                      for x, dim, p in zip(operands, dims, graph.parameters)])
+        return [ops.add(i, 1), *[_stored(buffer, i, x, out) for buffer, x, out in zip(state, made, outs)]]
+
+    def test(target, i, *rest):
+        return [ops.less(i, size)]
+
+    kinds = [count, *buffers, *[x.abstract for x in args]]
+    names = ["i", *[f"out{k}" for k in range(len(outs))], *[p.name for p in graph.parameters]]
+    made = append(while_loop, np.int64(0), *[_zeros(b) for b in buffers], *args, invariants=len(args),
+                  cond=written(f"{graph.name}/more", names, kinds, test, by="vmap"),
+                  body=written(f"{graph.name}/element", names, kinds, turn, by="vmap"),
+                  abstract=AbstractTuple((count, *buffers)))
+    return [(x, 0) for x in made[1:]]
+
+
+def _tensor_type(abstract):
+    return AbstractTensor(_NUMBERS[abstract.type], ()) if isinstance(abstract, AbstractScalar) else abstract
+
+
+def _zeros(abstract):
+    return broadcast_to(np.zeros((), abstract.dtype.numpy), shape=abstract.shape)
+
+
+def _element(x, i, abstract):
+    """x[i] as a value of this type."""
+    sizes = (1,) + x.shape[1:]
+    one = reshape(dynamic_slice(x, i, *[np.int64(0)] * (x.ndim - 1), sizes=sizes), shape=x.shape[1:])
+    return tensor_to_scalar(one) if isinstance(abstract, AbstractScalar) else one
+
+
+def _stored(buffer, i, x, out):
+    """The buffer with x at position i."""
+    if isinstance(x.abstract, AbstractScalar):
+        x = scalar_to_tensor(x, dtype=out.dtype)
+    return dynamic_update(buffer, reshape(x, shape=(1,) + out.shape), i, *[np.int64(0)] * len(out.shape))

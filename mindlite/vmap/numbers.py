@@ -1,0 +1,62 @@
+"""Python numbers that differ between the elements of a batch: they become tensors with the batch axis alone.
+
+A rule takes tensors [size] and gives one, or None where it cannot.
+"""
+from .. import ops
+from ..common import dtype as dt
+from ..ops.basic import cast, reshape, scalar_to_tensor
+from ..ops.scalar import scalar_binary, scalar_cast, scalar_compare, scalar_unary, tensor_to_scalar
+
+NUMBERS = {}
+_DTYPES = {bool: dt.bool_, int: dt.int64, float: dt.float64}
+_BINARY = {"+": ops.add, "-": ops.sub, "*": ops.mul, "max": ops.maximum}
+_COMPARE = {"<": ops.less, "<=": ops.less_equal, ">": ops.greater, ">=": ops.greater_equal, "==": ops.equal,
+            "!=": ops.not_equal}
+
+
+def _rule(prim):
+    def register(rule):
+        NUMBERS[prim] = rule
+        return rule
+    return register
+
+
+def _as_integers(*args):
+    """bool counts as 0 and 1 in arithmetic, as in Python."""
+    return [cast(x, dtype=dt.int64) if x.dtype is dt.bool_ else x for x in args]
+
+
+@_rule(scalar_binary)
+def binary(a, b, *, op):
+    if op == "/":
+        return ops.div(cast(a, dtype=dt.float64), cast(b, dtype=dt.float64))
+    return _BINARY[op](*_as_integers(a, b)) if op in _BINARY else None
+
+
+@_rule(scalar_compare)
+def compare(a, b, *, op):
+    return _COMPARE[op](a, b)
+
+
+@_rule(scalar_unary)
+def unary(a, *, op):
+    if op == "not":
+        return ops.equal(a, 0)
+    a, = _as_integers(a)
+    return {"-": lambda: ops.neg(a), "+": lambda: a, "abs": lambda: ops.maximum(a, ops.neg(a))}.get(op, lambda: None)()
+
+
+@_rule(scalar_cast)
+def cast_number(a, *, type):
+    return cast(a, dtype=_DTYPES[type])
+
+
+@_rule(tensor_to_scalar)
+def number_of(x):
+    kind = {"b": dt.bool_, "f": dt.float64}.get(x.dtype.kind, dt.int64)
+    return cast(reshape(x, shape=x.shape[:1]), dtype=kind)
+
+
+@_rule(scalar_to_tensor)
+def tensor_of(x, *, dtype):
+    return cast(x, dtype=dtype)
