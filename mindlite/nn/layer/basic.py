@@ -4,7 +4,7 @@ import math
 from ... import ops
 from ...common import dtype as dt
 from ...common.errors import ArgumentError, ValueRangeError
-from ...common.initializer import HeUniform, Uniform, initializer
+from ...common.initializer import HeUniform, Uniform, fans, initializer
 from ...common.tensor import Parameter
 from ..cell import Cell
 from .activation import as_activation
@@ -27,13 +27,16 @@ def flag(owner, name, value):
     return value
 
 
-def weight_and_bias(shape, fan_in, weight_init, bias_init, channels, has_bias, dtype):
-    """The Parameters of a linear layer: by default uniform in +-1 / sqrt(fan_in), He's rule with slope sqrt(5)."""
+def weight_and_bias(shape, channels, weight_init, bias_init, has_bias, dtype):
+    """The Parameters of a linear layer: by default uniform in +-1 / sqrt(fan_in), He's rule with slope sqrt(5).
+
+    shape : of the weight; channels : size of the bias; without one, None stands in its place
+    """
     weight_init = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
     weight = Parameter(initializer(weight_init, shape, dtype), name="weight")
     if not has_bias:
         return weight, None
-    bias_init = Uniform(1 / math.sqrt(fan_in)) if bias_init is None else bias_init
+    bias_init = Uniform(1 / math.sqrt(fans(shape)[0])) if bias_init is None else bias_init
     return weight, Parameter(initializer(bias_init, (channels,), dtype), name="bias")
 
 
@@ -54,8 +57,8 @@ class Dense(Cell):
         self.in_channels = positive_int("Dense", "in_channels", in_channels)
         self.out_channels = positive_int("Dense", "out_channels", out_channels)
         self.has_bias = flag("Dense", "has_bias", has_bias)
-        self.weight, self.bias = weight_and_bias((out_channels, in_channels), in_channels, weight_init, bias_init,
-                                                 out_channels, has_bias, dtype)
+        self.weight, self.bias = weight_and_bias((out_channels, in_channels), out_channels, weight_init, bias_init,
+                                                 has_bias, dtype)
         self.activation = as_activation("Dense", activation)
         self.activation_flag = self.activation is not None
 

@@ -1,0 +1,170 @@
+"""Normalisations: each element moved and scaled to mean 0 and variance 1 over a set of axes, then by gamma and beta.
+
+    BatchNorm    over all axes but the channels'       (Ioffe & Szegedy 2015)       keeps moving_mean, moving_variance
+    LayerNorm    over the last axes                    (Ba et al. 2016)
+    InstanceNorm over each plane                       (Ulyanov et al. 2016)
+    GroupNorm    over each group of channels           (Wu & He 2018)
+"""
+from ... import ops
+from ...common import dtype as dt
+from ...common.errors import ArgumentError, ShapeError, ValueRangeError
+from ...common.initializer import initializer
+from ...common.tensor import Parameter
+from ..cell import Cell
+from .basic import flag, positive_int
+
+
+def _scale_and_shift(shape, gamma_init, beta_init, affine, dtype):
+    return (Parameter(initializer(gamma_init, shape, dtype), name="gamma", requires_grad=affine),
+            Parameter(initializer(beta_init, shape, dtype), name="beta", requires_grad=affine))
+
+
+class _BatchNorm(Cell):
+    """What BatchNorm1d, 2d and 3d share; `ranks` are the numbers of axes that they take."""
+    ranks = ()
+
+    def __init__(self, num_features, eps=1e-5, momentum=0.9, affine=True, gamma_init="ones", beta_init="zeros",
+                 moving_mean_init="zeros", moving_var_init="ones", use_batch_statistics=None, data_format="NCHW",
+                 dtype=dt.float32):
+        super().__init__()
+        owner = type(self).__name__
+        self.num_features = positive_int(owner, "num_features", num_features)
+        if isinstance(momentum, bool) or not isinstance(momentum, (int, float)) or not 0 <= momentum <= 1:
+            raise ValueRangeError(f"{owner}: momentum is a number in [0, 1], not {momentum!r}")
+        if use_batch_statistics not in (None, True, False):
+            raise ArgumentError(f"{owner}: use_batch_statistics is None or a bool, not {use_batch_statistics!r}")
+        if data_format != "NCHW":
+            raise ValueRangeError(f"{owner}: data_format {data_format!r} is not supported", hint="put the channels on axis 1")
+        self.eps, self.momentum, self.use_batch_statistics = eps, momentum, use_batch_statistics
+        shape = (num_features,)
+        self.moving_mean = Parameter(initializer(moving_mean_init, shape, dtype), name="mean", requires_grad=False)
+        self.moving_variance = Parameter(initializer(moving_var_init, shape, dtype), name="variance", requires_grad=False)
+        self.gamma, self.beta = _scale_and_shift(shape, gamma_init, beta_init, flag(owner, "affine", affine), dtype)
+
+    def construct(self, x):
+        if x.ndim not in self.ranks:
+            raise ShapeError(f"{type(self).__name__}: an input of {self.ranks[-1]} axes is wanted, this has {x.ndim}")
+        if self.use_batch_statistics or (self.use_batch_statistics is None and self.training):
+            y, mean, variance = ops.batch_norm_train(x, self.gamma, self.beta, self.eps)
+            keep = self.momentum
+            ops.assign(self.moving_mean, keep * self.moving_mean + (1 - keep) * mean)
+            ops.assign(self.moving_variance, keep * self.moving_variance + (1 - keep) * variance)
+            return y
+        return ops.batch_norm(x, self.moving_mean, self.moving_variance, self.gamma, self.beta, False, self.momentum, self.eps)
+
+    def extend_repr(self):
+        return (f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, gamma={self.gamma}, "
+                f"beta={self.beta}, moving_mean={self.moving_mean}, moving_variance={self.moving_variance}")
+
+
+class BatchNorm1d(_BatchNorm):
+    """Batch normalisation of [N, C] or [N, C, L].
+
+    momentum : moving = momentum * moving + (1 - momentum) * batch; the batch's variance is the mean square
+    use_batch_statistics : None: the batch's moments in training, the moving ones else; True, False: always, never
+    raises   : ShapeError for other ranks; ArgumentError, ValueRangeError for bad arguments
+    """
+    ranks = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """Batch normalisation of [N, C, H, W]. Arguments as BatchNorm1d's."""
+    ranks = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    """Batch normalisation of [N, C, D, H, W]. Arguments as BatchNorm1d's."""
+    ranks = (5,)
+
+
+class LayerNorm(Cell):
+    """Layer normalisation: mean and variance over all axes from begin_norm_axis on.
+
+    normalized_shape  : tuple of int, the shape of gamma and beta
+    begin_params_axis : the axis of x where gamma's and beta's axes begin
+    x, output         : float, any shape that ends so
+    """
+
+    def __init__(self, normalized_shape, begin_norm_axis=-1, begin_params_axis=-1, gamma_init="ones", beta_init="zeros",
+                 epsilon=1e-7, dtype=dt.float32):
+        super().__init__()
+        if not isinstance(normalized_shape, (tuple, list)):
+            raise ArgumentError(f"LayerNorm: normalized_shape is a tuple or list, not {type(normalized_shape).__name__}")
+        if not normalized_shape:
+            raise ValueRangeError("LayerNorm: normalized_shape is empty")
+        self.normalized_shape = tuple(normalized_shape)
+        self.begin_norm_axis, self.begin_params_axis, self.epsilon = begin_norm_axis, begin_params_axis, epsilon
+        self.gamma, self.beta = _scale_and_shift(self.normalized_shape, gamma_init, beta_init, True, dtype)
+
+    def construct(self, x):
+        after = -self.begin_params_axis if self.begin_params_axis < 0 else x.ndim - self.begin_params_axis
+        if after != len(self.normalized_shape):
+            raise ShapeError(f"LayerNorm: gamma of shape {self.normalized_shape} does not fill the axes from "
+                             f"begin_params_axis={self.begin_params_axis} of an input of {x.ndim} axes")
+        return ops.layer_norm_from_axis(x, self.cast_param(self.gamma), self.cast_param(self.beta), self.begin_norm_axis,
+                                        self.epsilon)[0]
+
+    def extend_repr(self):
+        return (f"normalized_shape={self.normalized_shape}, begin_norm_axis={self.begin_norm_axis}, "
+                f"begin_params_axis={self.begin_params_axis}, gamma={self.gamma}, beta={self.beta}")
+
+
+class GroupNorm(Cell):
+    """Group normalisation of [N, C, ..] in num_groups groups of channels; gamma and beta are [C].
+
+    raises : ValueRangeError where num_channels is no multiple of num_groups, ShapeError where axis 1 is not num_channels
+    """
+
+    def __init__(self, num_groups, num_channels, eps=1e-05, affine=True, gamma_init="ones", beta_init="zeros",
+                 dtype=dt.float32):
+        super().__init__()
+        self.num_groups = positive_int("GroupNorm", "num_groups", num_groups)
+        self.num_channels = positive_int("GroupNorm", "num_channels", num_channels)
+        if num_channels % num_groups:
+            raise ValueRangeError(f"GroupNorm: {num_channels} channels do not split into {num_groups} groups")
+        self.eps = eps
+        self.gamma, self.beta = _scale_and_shift((num_channels,), gamma_init, beta_init, flag("GroupNorm", "affine", affine),
+                                                 dtype)
+
+    def construct(self, x):
+        return ops.group_norm(x, self.num_groups, self.cast_param(self.gamma), self.cast_param(self.beta), self.eps)
+
+    def extend_repr(self):
+        return f"num_groups={self.num_groups}, num_channels={self.num_channels}"
+
+
+class _InstanceNorm(Cell):
+    """What InstanceNorm1d, 2d and 3d share; `rank` is the number of axes that they take."""
+    rank = 0
+
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, gamma_init="ones", beta_init="zeros",
+                 dtype=dt.float32):
+        super().__init__()
+        owner = type(self).__name__
+        self.num_features = positive_int(owner, "num_features", num_features)
+        self.eps, self.momentum = eps, momentum
+        self.gamma, self.beta = _scale_and_shift((num_features,), gamma_init, beta_init, flag(owner, "affine", affine), dtype)
+
+    def construct(self, x):
+        if x.ndim != self.rank:
+            raise ShapeError(f"{type(self).__name__}: an input of {self.rank} axes is wanted, this has {x.ndim}")
+        return ops.instance_norm(x, self.cast_param(self.gamma), self.cast_param(self.beta), self.eps)
+
+    def extend_repr(self):
+        return (f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, gamma={self.gamma}, "
+                f"beta={self.beta}")
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Instance normalisation of [N, C, L]; `momentum` is MindSpore's and has no effect, no moving moments are kept."""
+    rank = 3
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Instance normalisation of [N, C, H, W]; `momentum` is MindSpore's and has no effect, no moving moments are kept."""
+    rank = 4
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Instance normalisation of [N, C, D, H, W]; `momentum` is MindSpore's and has no effect, no moments are kept."""
+    rank = 5

@@ -1,0 +1,140 @@
+"""Pooling: the maximum or the mean of each window, over channels-first tensors."""
+from ... import ops
+from ...common.errors import ArgumentError, ShapeError, ValueRangeError
+from ..cell import Cell
+from .conv import _ints
+
+
+class _Pool(Cell):
+    """Settings that the pools share; `axes` is the number of window axes."""
+    axes = 2
+
+    def __init__(self, kernel_size, stride, pad_mode, padding, ceil_mode, data_format):
+        super().__init__()
+        owner, axes = type(self).__name__, self.axes
+        self.kernel_size = _ints(owner, "kernel_size", kernel_size, (axes,))
+        self.stride = _ints(owner, "stride", stride, (axes,))
+        if pad_mode.lower() not in ("same", "valid", "pad"):
+            raise ValueRangeError(f"{owner}: pad_mode is same, valid or pad, not {pad_mode!r}")
+        self.pad_mode, self.ceil_mode = pad_mode.upper(), ceil_mode
+        ends = _ints(owner, "padding", padding, (axes,), 0)
+        if self.pad_mode != "PAD" and any(ends):
+            raise ValueRangeError(f"{owner}: padding is used with pad_mode 'pad' only, not {pad_mode!r}")
+        if not isinstance(ceil_mode, bool):
+            raise ArgumentError(f"{owner}: ceil_mode is a bool, not {type(ceil_mode).__name__}")
+        if data_format not in ("NCHW", "NCW"):
+            raise ValueRangeError(f"{owner}: data_format {data_format!r} is not supported", hint="put the channels on axis 1")
+        # One-axis windows run over pictures of height 1.
+        self._kernel, self._stride, self._ends = (1,) * (2 - axes) + self.kernel_size, (1,) * (2 - axes) + self.stride, \
+            (0,) * (2 - axes) + ends
+
+    def _picture(self, x):
+        if x.ndim not in (self.axes + 1, self.axes + 2):
+            raise ShapeError(f"{type(self).__name__}: an input of {self.axes + 2} axes is wanted, this has {x.ndim}")
+        if self.axes == 1:
+            x = ops.expand_dims(x, -2)
+        return ops.expand_dims(x, 0) if x.ndim == 3 else x
+
+    def _shaped(self, out, like):
+        if self.axes == 1:
+            out = ops.squeeze(out, -2)
+        return ops.squeeze(out, 0) if out.ndim > like.ndim else out
+
+    def extend_repr(self):
+        return f"kernel_size={_short(self.kernel_size)}, stride={_short(self.stride)}, pad_mode={self.pad_mode}"
+
+
+def _short(sizes):
+    return sizes[0] if len(set(sizes)) == 1 else sizes
+
+
+class MaxPool2d(_Pool):
+    """The maximum of each window; padding counts as -inf.
+
+    kernel_size, stride, padding, dilation : int or two
+    return_indices : give (maxima, their places h * W + w in the plane) too
+    x : [N, C, H, W] or [C, H, W]; output : [N, C, H', W'] or [C, H', W']
+    """
+
+    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, dilation=1, return_indices=False,
+                 ceil_mode=False, data_format="NCHW"):
+        super().__init__(kernel_size, stride, pad_mode, padding, ceil_mode, data_format)
+        self._dilation = (1,) * (2 - self.axes) + _ints(type(self).__name__, "dilation", dilation, (self.axes,))
+        self.return_indices = return_indices
+
+    def construct(self, x):
+        out = ops.max_pool2d(self._picture(x), self._kernel, self._stride, self._ends, self._dilation, self.return_indices,
+                             self.ceil_mode, pad_mode=self.pad_mode)
+        if self.return_indices:
+            return self._shaped(out[0], x), self._shaped(out[1], x)
+        return self._shaped(out, x)
+
+
+class MaxPool1d(MaxPool2d):
+    """The maximum of each window; x : [N, C, L] or [C, L]; output : [N, C, L'] or [C, L']. Arguments as MaxPool2d's, ints."""
+    axes = 1
+
+
+class AvgPool2d(_Pool):
+    """The mean of each window.
+
+    kernel_size, stride, padding : int or two
+    count_include_pad : zeros of the padding count, with pad_mode "pad"; with "same" they do not
+    divisor_override  : divide by this number instead of by the count
+    x : [N, C, H, W] or [C, H, W]; output : [N, C, H', W'] or [C, H', W']
+    """
+
+    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, ceil_mode=False, count_include_pad=True,
+                 divisor_override=None, data_format="NCHW"):
+        super().__init__(kernel_size, stride, pad_mode, padding, ceil_mode, data_format)
+        self.count_include_pad = count_include_pad and self.pad_mode != "SAME"
+        if divisor_override is not None and (isinstance(divisor_override, bool) or not divisor_override > 0):
+            raise ValueRangeError(f"{type(self).__name__}: divisor_override is above zero, not {divisor_override!r}")
+        self.divisor_override = 0 if divisor_override is None else divisor_override
+
+    def construct(self, x):
+        out = ops.avg_pool2d(self._picture(x), self._kernel, self._stride, self._ends, self.ceil_mode, self.count_include_pad,
+                             self.divisor_override, pad_mode=self.pad_mode)
+        return self._shaped(out, x)
+
+
+class AvgPool1d(AvgPool2d):
+    """The mean of each window; x : [N, C, L] or [C, L]; output : [N, C, L'] or [C, L']. Arguments as AvgPool2d's, ints."""
+    axes = 1
+
+    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, ceil_mode=False, count_include_pad=True):
+        super().__init__(kernel_size, stride, pad_mode, padding, ceil_mode, count_include_pad)
+
+
+class AdaptiveAvgPool2d(Cell):
+    """The plane cut into output_size parts, each replaced by its mean.
+
+    output_size : int or two; None keeps that axis
+    x : [N, C, H, W] or [C, H, W]; output : [.., *output_size]
+    """
+
+    def __init__(self, output_size):
+        super().__init__()
+        self.output_size = output_size if isinstance(output_size, (tuple, list)) else (output_size, output_size)
+
+    def construct(self, x):
+        return ops.adaptive_avg_pool2d(x, self.output_size)
+
+    def extend_repr(self):
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool1d(Cell):
+    """The axis cut into output_size parts, each replaced by its mean; x : [N, C, L] or [C, L]."""
+
+    def __init__(self, output_size):
+        super().__init__()
+        if isinstance(output_size, bool) or not isinstance(output_size, int) or output_size < 1:
+            raise ValueRangeError(f"AdaptiveAvgPool1d: output_size is a positive int, not {output_size!r}")
+        self.output_size = output_size
+
+    def construct(self, x):
+        return ops.squeeze(ops.adaptive_avg_pool2d(ops.expand_dims(x, -2), (1, self.output_size)), -2)
+
+    def extend_repr(self):
+        return f"output_size={self.output_size}"

@@ -1,0 +1,240 @@
+"""Recurrent networks: cells that take one step, and layers that run a cell over a sequence.
+
+    RNN    h' = tanh(W x + b + U h + c)                        Elman 1990
+    LSTM   i, f, g, o = W x + b + U h + c                      Hochreiter & Schmidhuber 1997, with forget gate (Gers et al. 2000)
+           c' = sigmoid(f) c + sigmoid(i) tanh(g);  h' = sigmoid(o) tanh(c')
+    GRU    r, z = sigmoid(..);  n = tanh(W x + b + r (U h + c));  h' = (1 - z) n + z h          Cho et al. 2014
+
+A layer first multiplies the whole sequence by W, one product, and then steps along time with U alone. Gates stand in one
+matrix, in the order above. With seq_length, an item's state rests after its length and its outputs there are zero.
+"""
+import math
+
+from ... import ops
+from ...common import dtype as dt
+from ...common.errors import ArgumentError, ShapeError, ValueRangeError
+from ...common.initializer import Uniform, initializer
+from ...common.tensor import Parameter
+from ..cell import Cell
+from .basic import flag, positive_int
+
+
+def _rnn_step(gates, hidden, state):
+    h = ops.tanh(gates + hidden)
+    return h, (h,)
+
+
+def _rnn_relu_step(gates, hidden, state):
+    h = ops.relu(gates + hidden)
+    return h, (h,)
+
+
+def _lstm_step(gates, hidden, state):
+    i, f, g, o = ops.chunk(gates + hidden, 4, -1)
+    c = ops.sigmoid(f) * state[1] + ops.sigmoid(i) * ops.tanh(g)
+    h = ops.sigmoid(o) * ops.tanh(c)
+    return h, (h, c)
+
+
+def _gru_step(gates, hidden, state):
+    r, z, n = ops.chunk(gates, 3, -1)
+    hidden_r, hidden_z, hidden_n = ops.chunk(hidden, 3, -1)
+    n = ops.tanh(n + ops.sigmoid(r + hidden_r) * hidden_n)
+    z = ops.sigmoid(z + hidden_z)
+    h = n + z * (state[0] - n)
+    return h, (h,)
+
+
+def _linear(x, weight, bias):
+    out = ops.matmul(x, ops.transpose(weight, (1, 0)))
+    return out if bias is None else out + bias
+
+
+def _parameters(gates, input_size, hidden_size, has_bias, dtype):
+    """W [gates * hidden, input], U [gates * hidden, hidden], b, c [gates * hidden], uniform in +-1 / sqrt(hidden)."""
+    init = Uniform(1 / math.sqrt(hidden_size))
+    rows = gates * hidden_size
+    shapes = [(rows, input_size), (rows, hidden_size)] + [(rows,)] * (2 if has_bias else 0)
+    made = [Parameter(initializer(init, shape, dtype)) for shape in shapes]
+    return made if has_bias else made + [None, None]
+
+
+class _StepCell(Cell):
+    """One step: what RNNCell, LSTMCell and GRUCell share. `step` is the formula, `gates` the number of its gates."""
+    gates, step = 1, staticmethod(_rnn_step)
+
+    def __init__(self, input_size, hidden_size, has_bias=True, dtype=dt.float32):
+        super().__init__()
+        owner = type(self).__name__
+        self.input_size = positive_int(owner, "input_size", input_size)
+        self.hidden_size = positive_int(owner, "hidden_size", hidden_size)
+        self.has_bias = flag(owner, "has_bias", has_bias)
+        self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh = _parameters(self.gates, input_size, hidden_size,
+                                                                                 has_bias, dtype)
+
+    def next_state(self, x, state):
+        """The state after x."""
+        return self.step(_linear(x, self.weight_ih, self.bias_ih), _linear(state[0], self.weight_hh, self.bias_hh), state)[1]
+
+    def extend_repr(self):
+        return f"input_size={self.input_size}, hidden_size={self.hidden_size}, has_bias={self.has_bias}"
+
+
+class RNNCell(_StepCell):
+    """One step of an RNN. nonlinearity : "tanh" or "relu"; x : [N, input_size]; hx : [N, hidden_size]; output : the new hx."""
+
+    def __init__(self, input_size, hidden_size, has_bias=True, nonlinearity="tanh", dtype=dt.float32):
+        super().__init__(input_size, hidden_size, has_bias, dtype)
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueRangeError(f"RNNCell: nonlinearity is tanh or relu, not {nonlinearity!r}")
+        self.nonlinearity = nonlinearity
+        self.step = _rnn_step if nonlinearity == "tanh" else _rnn_relu_step
+
+    def construct(self, x, hx):
+        return self.next_state(x, (hx,))[0]
+
+
+class LSTMCell(_StepCell):
+    """One step of an LSTM. x : [N, input_size]; hx : (h, c), both [N, hidden_size]; output : the new (h, c)."""
+    gates, step = 4, staticmethod(_lstm_step)
+
+    def construct(self, x, hx):
+        return self.next_state(x, hx)
+
+
+class GRUCell(_StepCell):
+    """One step of a GRU. x : [N, input_size]; hx : [N, hidden_size]; output : the new hx."""
+    gates, step = 3, staticmethod(_gru_step)
+
+    def construct(self, x, hx):
+        return self.next_state(x, (hx,))[0]
+
+
+class _Recurrent(Cell):
+    """Layers over sequences: what RNN, LSTM and GRU share. `states` is the number of tensors in a state.
+
+    input_size, hidden_size, num_layers : sizes
+    batch_first   : x is [N, T, input_size], not [T, N, input_size]
+    dropout       : probability, on the output of each layer but the last, in training
+    bidirectional : a second direction from the end; outputs are joined on the last axis
+    Parameters    : weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, .._l0_reverse, .._l1, ..
+    """
+    gates, states, step = 1, 1, staticmethod(_rnn_step)
+
+    def __init__(self, input_size, hidden_size, num_layers=1, has_bias=True, batch_first=False, dropout=0.0,
+                 bidirectional=False, dtype=dt.float32):
+        super().__init__()
+        owner = type(self).__name__
+        self.input_size = positive_int(owner, "input_size", input_size)
+        self.hidden_size = positive_int(owner, "hidden_size", hidden_size)
+        self.num_layers = positive_int(owner, "num_layers", num_layers)
+        self.has_bias, self.batch_first = flag(owner, "has_bias", has_bias), flag(owner, "batch_first", batch_first)
+        self.bidirectional = flag(owner, "bidirectional", bidirectional)
+        if isinstance(dropout, bool) or not isinstance(dropout, (int, float)):
+            raise ArgumentError(f"{owner}: dropout is a number, not {type(dropout).__name__}")
+        if not 0 <= dropout < 1:
+            raise ValueRangeError(f"{owner}: dropout {dropout} is outside [0, 1)")
+        self.dropout = float(dropout)
+        directions = ("", "_reverse") if bidirectional else ("",)
+        names = []
+        for layer in range(num_layers):
+            size = input_size if layer == 0 else hidden_size * len(directions)
+            for direction in directions:
+                place = [f"{kind}_l{layer}{direction}" for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
+                for name, param in zip(place, _parameters(self.gates, size, hidden_size, has_bias, dtype)):
+                    setattr(self, name, param)
+                names.append(tuple(place))
+        self.param_names, self.directions = tuple(names), len(directions)
+
+    def _weights(self, number):
+        weights = []
+        for name in self.param_names[number]:
+            weights.append(getattr(self, name))
+        return weights
+
+    def _run(self, x, state, weights, backward, seq_length):
+        """One direction of one layer: (outputs [T, N, H], last state)."""
+        weight_ih, weight_hh, bias_ih, bias_hh = weights
+        gates = _linear(x, weight_ih, bias_ih)
+        length = x.shape[0]
+        outputs = []
+        for i in range(length):
+            t = length - 1 - i if backward else i
+            h, new = self.step(gates[t], _linear(state[0], weight_hh, bias_hh), state)
+            if seq_length is not None:
+                live = ops.expand_dims(seq_length > t, 1)
+                new = tuple([ops.where(live, after, before) for after, before in zip(new, state)])
+                h = ops.where(live, h, ops.zeros_like(h))
+            state = new
+            outputs.append(h)
+        if backward:
+            outputs = outputs[::-1]
+        return ops.stack(outputs, 0), state
+
+    def _zero_state(self, x):
+        shape = (self.num_layers * self.directions, x.shape[1], self.hidden_size)
+        return (ops.zeros(shape, x.dtype),) * self.states
+
+    def _forward(self, x, hx, seq_length):
+        if x.ndim != 3:
+            raise ShapeError(f"{type(self).__name__}: an input of 3 axes is wanted, this has {x.ndim}")
+        if self.batch_first:
+            x = ops.transpose(x, (1, 0, 2))
+        hx = self._zero_state(x) if hx is None else hx
+        lasts = []
+        for layer in range(self.num_layers):
+            outputs = []
+            for direction in range(self.directions):
+                number = layer * self.directions + direction
+                state = tuple([part[number] for part in hx])
+                out, last = self._run(x, state, self._weights(number), direction == 1, seq_length)
+                outputs.append(out)
+                lasts.append(last)
+            x = outputs[0] if self.directions == 1 else ops.concat(outputs, 2)
+            if self.training and self.dropout > 0 and layer < self.num_layers - 1:
+                x = ops.dropout(x, self.dropout)
+        if self.batch_first:
+            x = ops.transpose(x, (1, 0, 2))
+        return x, tuple([ops.stack([last[part] for last in lasts], 0) for part in range(self.states)])
+
+    def construct(self, x, hx=None, seq_length=None):
+        out, state = self._forward(x, None if hx is None else (hx,), seq_length)
+        return out, state[0]
+
+    def extend_repr(self):
+        return (f"input_size={self.input_size}, hidden_size={self.hidden_size}, num_layers={self.num_layers}, "
+                f"has_bias={self.has_bias}, batch_first={self.batch_first}, dropout={self.dropout}, "
+                f"bidirectional={self.bidirectional}")
+
+
+class RNN(_Recurrent):
+    """RNN layers; nonlinearity : "tanh" or "relu", else as _Recurrent says.
+
+    x : [T, N, input_size]; hx : [layers * directions, N, hidden_size], zeros by default; seq_length : integer [N]
+    output : ([T, N, directions * hidden_size], the last hx)
+    """
+
+    def __init__(self, input_size, hidden_size, num_layers=1, nonlinearity="tanh", has_bias=True, batch_first=False,
+                 dropout=0.0, bidirectional=False, dtype=dt.float32):
+        super().__init__(input_size, hidden_size, num_layers, has_bias, batch_first, dropout, bidirectional, dtype)
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueRangeError(f"RNN: nonlinearity is tanh or relu, not {nonlinearity!r}")
+        self.nonlinearity = nonlinearity
+        self.step = _rnn_step if nonlinearity == "tanh" else _rnn_relu_step
+
+
+class LSTM(_Recurrent):
+    """LSTM layers.
+
+    x : [T, N, input_size]; hx : (h, c), each [layers * directions, N, hidden_size], zeros by default
+    seq_length : integer [N]; output : ([T, N, directions * hidden_size], the last (h, c))
+    """
+    gates, states, step = 4, 2, staticmethod(_lstm_step)
+
+    def construct(self, x, hx=None, seq_length=None):
+        return self._forward(x, hx, seq_length)
+
+
+class GRU(_Recurrent):
+    """GRU layers; inputs and outputs as RNN's."""
+    gates, step = 3, staticmethod(_gru_step)

@@ -1,0 +1,271 @@
+"""Attention and transformers (Vaswani et al. 2017).
+
+    attention(q, k, v) = softmax(q k^T / sqrt(d) + mask) v, in num_heads slices of the last axis side by side
+
+Sequences are [T, N, E], or [N, T, E] with batch_first. A bool mask is True where attention is *not* allowed; a float mask
+is added to the scores.
+"""
+import copy
+import math
+
+from ... import ops
+from ...common import dtype as dt
+from ...common.errors import ArgumentError, ShapeError, ValueRangeError
+from ...common.initializer import XavierNormal, XavierUniform, initializer
+from ...common.tensor import Parameter
+from ..cell import Cell
+from .activation import get_activation
+from .basic import Dense, Dropout, flag, positive_int
+from .container import CellList
+from .normalization import LayerNorm
+
+
+class MultiheadAttention(Cell):
+    """Attention of num_heads heads over embed_dim = num_heads * d features, with projections of all three and of the result.
+
+    dropout       : probability, on the attention weights, in training
+    has_bias      : projections have biases
+    add_bias_kv   : a learned element at the end of keys and values
+    add_zero_attn : an element of zeros at their end
+    kdim, vdim    : features of key and value, embed_dim by default
+    query         : [T, N, embed_dim]; key: [S, N, kdim]; value: [S, N, vdim]; without N for one sequence
+    key_padding_mask : [N, S]; attn_mask : [T, S] or [N * num_heads, T, S]; bool or float
+    output        : ([T, N, embed_dim], the weights [N, T, S], or [N, num_heads, T, S] without average_attn_weights, or None)
+    """
+
+    def __init__(self, embed_dim, num_heads, dropout=0.0, has_bias=True, add_bias_kv=False, add_zero_attn=False, kdim=None,
+                 vdim=None, batch_first=False, dtype=dt.float32):
+        super().__init__()
+        owner = "MultiheadAttention"
+        self.embed_dim, self.num_heads = positive_int(owner, "embed_dim", embed_dim), positive_int(owner, "num_heads", num_heads)
+        if embed_dim % num_heads:
+            raise ValueRangeError(f"{owner}: embed_dim {embed_dim} is no multiple of num_heads {num_heads}")
+        self.kdim, self.vdim = embed_dim if kdim is None else kdim, embed_dim if vdim is None else vdim
+        self.dropout, self.head_dim, self.batch_first = dropout, embed_dim // num_heads, flag(owner, "batch_first", batch_first)
+        self.add_zero_attn = add_zero_attn
+        self.same_dims = self.kdim == self.vdim == embed_dim
+        if self.same_dims:
+            self.in_proj_weight = Parameter(initializer(XavierUniform(), (3 * embed_dim, embed_dim), dtype))
+        else:
+            self.q_proj_weight = Parameter(initializer(XavierUniform(), (embed_dim, embed_dim), dtype))
+            self.k_proj_weight = Parameter(initializer(XavierUniform(), (embed_dim, self.kdim), dtype))
+            self.v_proj_weight = Parameter(initializer(XavierUniform(), (embed_dim, self.vdim), dtype))
+        self.in_proj_bias = Parameter(initializer("zeros", (3 * embed_dim,), dtype)) if has_bias else None
+        self.out_proj = Dense(embed_dim, embed_dim, has_bias=has_bias, bias_init="zeros", dtype=dtype)
+        self.bias_k = Parameter(initializer(XavierNormal(), (1, 1, embed_dim), dtype)) if add_bias_kv else None
+        self.bias_v = Parameter(initializer(XavierNormal(), (1, 1, embed_dim), dtype)) if add_bias_kv else None
+
+    def _project(self, query, key, value):
+        if self.same_dims:
+            weights = ops.chunk(self.cast_param(self.in_proj_weight), 3, 0)
+        else:
+            weights = (self.cast_param(self.q_proj_weight), self.cast_param(self.k_proj_weight),
+                       self.cast_param(self.v_proj_weight))
+        made = tuple([ops.matmul(x, ops.transpose(weight, (1, 0))) for x, weight in zip((query, key, value), weights)])
+        if self.in_proj_bias is None:
+            return made
+        biases = ops.chunk(self.cast_param(self.in_proj_bias), 3, 0)
+        return tuple([x + bias for x, bias in zip(made, biases)])
+
+    def _heads(self, x):
+        """[T, N, E] as [N, heads, T, d]."""
+        x = ops.reshape(x, (x.shape[0], x.shape[1], self.num_heads, self.head_dim))
+        return ops.transpose(x, (1, 2, 0, 3))
+
+    def construct(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None,
+                  average_attn_weights=True):
+        batched = query.ndim == 3
+        if query.ndim not in (2, 3) or key.ndim != query.ndim or value.ndim != query.ndim:
+            raise ShapeError("MultiheadAttention: query, key and value have 3 axes, or 2 without a batch")
+        if not batched:
+            query, key, value = ops.expand_dims(query, 1), ops.expand_dims(key, 1), ops.expand_dims(value, 1)
+            key_padding_mask = None if key_padding_mask is None else ops.expand_dims(key_padding_mask, 0)
+        elif self.batch_first:
+            query, key, value = (ops.transpose(query, (1, 0, 2)), ops.transpose(key, (1, 0, 2)),
+                                 ops.transpose(value, (1, 0, 2)))
+        length, batch, _ = query.shape
+        q, k, v = self._project(query, key, value)
+        extra = 0
+        if self.bias_k is not None:
+            k = ops.concat((k, ops.broadcast_to(self.bias_k, (1, batch, self.embed_dim)) * ops.ones((), k.dtype)), 0)
+            v = ops.concat((v, ops.broadcast_to(self.bias_v, (1, batch, self.embed_dim)) * ops.ones((), v.dtype)), 0)
+            extra += 1
+        if self.add_zero_attn:
+            k = ops.concat((k, ops.zeros((1, batch, self.embed_dim), k.dtype)), 0)
+            v = ops.concat((v, ops.zeros((1, batch, self.embed_dim), v.dtype)), 0)
+            extra += 1
+        q, k, v = self._heads(q), self._heads(k), self._heads(v)
+        scores = ops.matmul(q, ops.transpose(k, (0, 1, 3, 2))) * (1 / math.sqrt(self.head_dim))
+        if attn_mask is not None:
+            mask = as_added(attn_mask, scores.dtype, extra)
+            if attn_mask.ndim == 3:
+                mask = ops.reshape(mask, (batch, self.num_heads, length, scores.shape[3]))
+            scores = scores + mask
+        if key_padding_mask is not None:
+            mask = as_added(key_padding_mask, scores.dtype, extra)
+            scores = scores + ops.reshape(mask, (batch, 1, 1, scores.shape[3]))
+        weights = ops.softmax(scores, -1)
+        if self.training and self.dropout > 0:
+            weights = ops.dropout(weights, self.dropout)
+        out = ops.transpose(ops.matmul(weights, v), (2, 0, 1, 3))
+        out = self.out_proj(ops.reshape(out, (length, batch, self.embed_dim)))
+        if not batched:
+            out = ops.squeeze(out, 1)
+        elif self.batch_first:
+            out = ops.transpose(out, (1, 0, 2))
+        if not need_weights:
+            return out, None
+        if average_attn_weights:
+            weights = ops.mean(weights, 1)
+        return out, weights if batched else ops.squeeze(weights, 0)
+
+    def extend_repr(self):
+        return f"embed_dim={self.embed_dim}, num_heads={self.num_heads}, dropout={self.dropout}"
+
+
+def as_added(mask, dtype, extra=0):
+    """A mask as numbers to be added to scores: -inf where a bool mask is True; `extra` open places at the end."""
+    if mask.dtype is dt.bool_:
+        mask = ops.where(mask, float("-inf"), ops.zeros(mask.shape, dtype))
+    if extra:
+        mask = ops.concat((mask, ops.zeros((*mask.shape[:-1], extra), mask.dtype)), -1)
+    return mask
+
+
+def _activation(owner, activation):
+    if isinstance(activation, str):
+        if activation not in ("relu", "gelu"):
+            raise ValueRangeError(f"{owner}: activation is relu, gelu or a Cell, not {activation!r}")
+        return get_activation(activation)
+    if not callable(activation):
+        raise ArgumentError(f"{owner}: activation is a name or a function, not {type(activation).__name__}")
+    return activation
+
+
+class TransformerEncoderLayer(Cell):
+    """Self-attention and a two-layer network, each added to its input and normalised.
+
+    d_model, nhead, dim_feedforward : features, heads, width of the hidden layer
+    activation : "relu", "gelu", a Cell or a function; norm_first : normalise inputs, not sums (Xiong et al. 2020)
+    src, output : [T, N, d_model], or [N, T, d_model] with batch_first
+    """
+
+    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation="relu", layer_norm_eps=1e-5,
+                 batch_first=False, norm_first=False, dtype=dt.float32):
+        super().__init__()
+        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, dtype=dtype)
+        self.linear1, self.linear2 = Dense(d_model, dim_feedforward, dtype=dtype), Dense(dim_feedforward, d_model, dtype=dtype)
+        self.norm1 = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
+        self.norm2 = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
+        self.dropout, self.dropout1, self.dropout2 = Dropout(p=dropout), Dropout(p=dropout), Dropout(p=dropout)
+        self.activation, self.norm_first = _activation("TransformerEncoderLayer", activation), norm_first
+
+    def _attend(self, x, mask, padding):
+        return self.dropout1(self.self_attn(x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False)[0])
+
+    def _feed_forward(self, x):
+        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+
+    def construct(self, src, src_mask=None, src_key_padding_mask=None):
+        if self.norm_first:
+            src = src + self._attend(self.norm1(src), src_mask, src_key_padding_mask)
+            return src + self._feed_forward(self.norm2(src))
+        src = self.norm1(src + self._attend(src, src_mask, src_key_padding_mask))
+        return self.norm2(src + self._feed_forward(src))
+
+
+class TransformerDecoderLayer(Cell):
+    """Self-attention, attention to the encoder's memory, and a two-layer network. Arguments as TransformerEncoderLayer's.
+
+    tgt, output : [T, N, d_model]; memory : [S, N, d_model]
+    """
+
+    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation="relu", layer_norm_eps=1e-5,
+                 batch_first=False, norm_first=False, dtype=dt.float32):
+        super().__init__()
+        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, dtype=dtype)
+        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, dtype=dtype)
+        self.linear1, self.linear2 = Dense(d_model, dim_feedforward, dtype=dtype), Dense(dim_feedforward, d_model, dtype=dtype)
+        self.norm1 = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
+        self.norm2 = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
+        self.norm3 = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
+        self.dropout, self.dropout1 = Dropout(p=dropout), Dropout(p=dropout)
+        self.dropout2, self.dropout3 = Dropout(p=dropout), Dropout(p=dropout)
+        self.activation, self.norm_first = _activation("TransformerDecoderLayer", activation), norm_first
+
+    def _attend(self, x, mask, padding):
+        return self.dropout1(self.self_attn(x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False)[0])
+
+    def _attend_to(self, x, memory, mask, padding):
+        return self.dropout2(self.multihead_attn(x, memory, memory, attn_mask=mask, key_padding_mask=padding,
+                                                 need_weights=False)[0])
+
+    def _feed_forward(self, x):
+        return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+
+    def construct(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None,
+                  memory_key_padding_mask=None):
+        if self.norm_first:
+            tgt = tgt + self._attend(self.norm1(tgt), tgt_mask, tgt_key_padding_mask)
+            tgt = tgt + self._attend_to(self.norm2(tgt), memory, memory_mask, memory_key_padding_mask)
+            return tgt + self._feed_forward(self.norm3(tgt))
+        tgt = self.norm1(tgt + self._attend(tgt, tgt_mask, tgt_key_padding_mask))
+        tgt = self.norm2(tgt + self._attend_to(tgt, memory, memory_mask, memory_key_padding_mask))
+        return self.norm3(tgt + self._feed_forward(tgt))
+
+
+class TransformerEncoder(Cell):
+    """num_layers copies of encoder_layer, one after the other, then `norm` if there is one."""
+
+    def __init__(self, encoder_layer, num_layers, norm=None):
+        super().__init__()
+        self.layers = CellList([copy.deepcopy(encoder_layer) for _ in range(positive_int("TransformerEncoder", "num_layers",
+                                                                                         num_layers))])
+        self.num_layers, self.norm = num_layers, norm
+
+    def construct(self, src, src_mask=None, src_key_padding_mask=None):
+        for layer in self.layers.cell_list:
+            src = layer(src, src_mask, src_key_padding_mask)
+        return src if self.norm is None else self.norm(src)
+
+
+class TransformerDecoder(Cell):
+    """num_layers copies of decoder_layer, one after the other, then `norm` if there is one."""
+
+    def __init__(self, decoder_layer, num_layers, norm=None):
+        super().__init__()
+        self.layers = CellList([copy.deepcopy(decoder_layer) for _ in range(positive_int("TransformerDecoder", "num_layers",
+                                                                                         num_layers))])
+        self.num_layers, self.norm = num_layers, norm
+
+    def construct(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None,
+                  memory_key_padding_mask=None):
+        for layer in self.layers.cell_list:
+            tgt = layer(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
+        return tgt if self.norm is None else self.norm(tgt)
+
+
+class Transformer(Cell):
+    """Encoder and decoder; num_encoder_layers and num_decoder_layers of them, or the Cells custom_encoder, custom_decoder.
+
+    src : [S, N, d_model]; tgt, output : [T, N, d_model]; other arguments as TransformerEncoderLayer's
+    """
+
+    def __init__(self, d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, dim_feedforward=2048, dropout=0.1,
+                 activation="relu", custom_encoder=None, custom_decoder=None, layer_norm_eps=1e-5, batch_first=False,
+                 norm_first=False, dtype=dt.float32):
+        super().__init__()
+        settings = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, dtype)
+        if custom_encoder is None:
+            custom_encoder = TransformerEncoder(TransformerEncoderLayer(*settings), num_encoder_layers,
+                                                LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype))
+        if custom_decoder is None:
+            custom_decoder = TransformerDecoder(TransformerDecoderLayer(*settings), num_decoder_layers,
+                                                LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype))
+        self.encoder, self.decoder = custom_encoder, custom_decoder
+        self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
+
+    def construct(self, src, tgt, src_mask=None, tgt_mask=None, memory_mask=None, src_key_padding_mask=None,
+                  tgt_key_padding_mask=None, memory_key_padding_mask=None):
+        memory = self.encoder(src, src_mask, src_key_padding_mask)
+        return self.decoder(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)

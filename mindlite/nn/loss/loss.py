@@ -1,0 +1,253 @@
+"""Loss functions as Cells; their mathematics stands with the operators, in `ops`.
+
+reduction : "mean", "sum" or "none", of the losses of the elements or items
+raises    : ValueRangeError for another reduction; ShapeError and DTypeError as the operators
+"""
+from ... import ops
+from ...common.errors import ArgumentError, ValueRangeError
+from ...common.tensor import Tensor
+from ..cell import Cell
+
+
+class LossBase(Cell):
+    """Base of losses: `get_loss` weighs and reduces the losses of the elements."""
+
+    def __init__(self, reduction="mean"):
+        super().__init__()
+        if reduction is None:
+            reduction = "none"
+        if reduction not in ("mean", "sum", "none"):
+            raise ValueRangeError(f"{type(self).__name__}: reduction is mean, sum or none, not {reduction!r}")
+        self.reduction = reduction
+
+    def get_axis(self, x):
+        """The axes of x: (0, .., ndim - 1)."""
+        return tuple(range(x.ndim))
+
+    def get_loss(self, x, weights=1.0):
+        """The mean or sum of weights * x, or weights * x itself."""
+        x = x * weights
+        if self.reduction == "mean":
+            return ops.mean(x)
+        if self.reduction == "sum":
+            return ops.reduce_sum(x)
+        return x
+
+    def construct(self, logits, labels):
+        raise NotImplementedError(f"{type(self).__name__} does not define construct(logits, labels)")
+
+
+class _WithWeight(LossBase):
+    """A loss with an optional Tensor of weights."""
+
+    def __init__(self, weight=None, reduction="mean"):
+        super().__init__(reduction)
+        if weight is not None and not isinstance(weight, Tensor):
+            raise ArgumentError(f"{type(self).__name__}: weight is a Tensor, not {type(weight).__name__}")
+        self.weight = weight
+
+
+class L1Loss(LossBase):
+    """|logits - labels|."""
+
+    def construct(self, logits, labels):
+        return ops.l1_loss(logits, labels, self.reduction)
+
+
+class MSELoss(LossBase):
+    """(logits - labels) squared."""
+
+    def construct(self, logits, labels):
+        return ops.mse_loss(logits, labels, self.reduction)
+
+
+class RMSELoss(Cell):
+    """The square root of the mean of (logits - labels) squared."""
+
+    def construct(self, logits, label):
+        return ops.sqrt(ops.mse_loss(logits, label))
+
+
+class MAELoss(L1Loss):
+    """|logits - label|: the same as L1Loss."""
+
+
+class SmoothL1Loss(LossBase):
+    """d * d / (2 * beta) where d = |logits - labels| < beta, else d - beta / 2 (Girshick 2015)."""
+
+    def __init__(self, beta=1.0, reduction="none"):
+        super().__init__(reduction)
+        self.beta = beta
+
+    def construct(self, logits, labels):
+        return ops.smooth_l1_loss(logits, labels, self.beta, self.reduction)
+
+
+class HuberLoss(LossBase):
+    """d * d / 2 where d = |logits - labels| <= delta, else delta * (d - delta / 2) (Huber 1964)."""
+
+    def __init__(self, reduction="mean", delta=1.0):
+        super().__init__(reduction)
+        self.delta = delta
+
+    def construct(self, logits, labels):
+        return ops.huber_loss(logits, labels, self.reduction, self.delta)
+
+
+class CrossEntropyLoss(_WithWeight):
+    """-log softmax(logits) at the labels.
+
+    logits : [C], [N, C] or [N, C, ..]; labels : integer without the axis C, or probabilities like logits
+    weight : Tensor [C]; ignore_index : a label that counts for nothing; label_smoothing : in [0, 1]
+    """
+
+    def __init__(self, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+        super().__init__(weight, reduction)
+        self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
+
+    def construct(self, logits, labels):
+        return ops.cross_entropy(logits, labels, self.weight, self.ignore_index, self.reduction, self.label_smoothing)
+
+
+class NLLLoss(_WithWeight):
+    """-logits at the labels, logits being log-probabilities [N, C] or [N, C, ..]; arguments as CrossEntropyLoss's."""
+
+    def __init__(self, weight=None, ignore_index=-100, reduction="mean"):
+        super().__init__(weight, reduction)
+        self.ignore_index = ignore_index
+
+    def construct(self, logits, labels):
+        return ops.nll_loss(logits, labels, self.weight, self.ignore_index, self.reduction)
+
+
+class SoftmaxCrossEntropyWithLogits(LossBase):
+    """-sum labels * log softmax(logits) over the last axis, by item.
+
+    sparse : labels are integers [N], not probabilities [N, C]
+    """
+
+    def __init__(self, sparse=False, reduction="none"):
+        super().__init__(reduction)
+        if not isinstance(sparse, bool):
+            raise ArgumentError(f"SoftmaxCrossEntropyWithLogits: sparse is a bool, not {type(sparse).__name__}")
+        self.sparse = sparse
+
+    def construct(self, logits, labels):
+        if self.sparse:
+            return ops.cross_entropy(logits, labels, reduction=self.reduction)
+        return self.get_loss(ops.softmax_cross_entropy_with_logits(logits, labels))
+
+
+class BCELoss(_WithWeight):
+    """-(labels * log(logits) + (1 - labels) * log(1 - logits)), logits being probabilities; logs are cut at -100."""
+
+    def construct(self, logits, labels):
+        return ops.binary_cross_entropy(logits, labels, self.weight, self.reduction)
+
+
+class BCEWithLogitsLoss(_WithWeight):
+    """Binary cross entropy of sigmoid(logits); pos_weight : Tensor that weighs the positive labels."""
+
+    def __init__(self, reduction="mean", weight=None, pos_weight=None):
+        super().__init__(weight, reduction)
+        if pos_weight is not None and not isinstance(pos_weight, Tensor):
+            raise ArgumentError(f"BCEWithLogitsLoss: pos_weight is a Tensor, not {type(pos_weight).__name__}")
+        self.pos_weight = pos_weight
+
+    def construct(self, logits, labels):
+        return ops.binary_cross_entropy_with_logits(logits, labels, self.weight, self.pos_weight, self.reduction)
+
+
+class KLDivLoss(LossBase):
+    """labels * (log(labels) - logits), logits being log-probabilities (Kullback & Leibler 1951).
+
+    reduction : "batchmean" too: the sum divided by the number of items
+    """
+
+    def __init__(self, reduction="mean"):
+        super().__init__("mean" if reduction == "batchmean" else reduction)
+        self.reduction = "none" if reduction is None else reduction
+
+    def construct(self, logits, labels):
+        return ops.kl_div(logits, labels, self.reduction)
+
+
+class CosineEmbeddingLoss(LossBase):
+    """1 - cos(a, b) where the label is 1, max(0, cos(a, b) - margin) where it is -1; margin in [-1, 1]."""
+
+    def __init__(self, margin=0.0, reduction="mean"):
+        super().__init__(reduction)
+        if isinstance(margin, bool) or not isinstance(margin, (int, float)) or not -1 <= margin <= 1:
+            raise ValueRangeError(f"CosineEmbeddingLoss: margin is a number in [-1, 1], not {margin!r}")
+        self.margin = margin
+
+    def construct(self, logits_x1, logits_x2, labels):
+        return ops.cosine_embedding_loss(logits_x1, logits_x2, labels, self.margin, self.reduction)
+
+
+class MarginRankingLoss(LossBase):
+    """max(0, margin - target * (input1 - input2))."""
+
+    def __init__(self, margin=0.0, reduction="mean"):
+        super().__init__(reduction)
+        self.margin = margin
+
+    def construct(self, input1, input2, target):
+        return ops.margin_ranking_loss(input1, input2, target, self.margin, self.reduction)
+
+
+class HingeEmbeddingLoss(LossBase):
+    """logits where the label is 1, max(0, margin - logits) where it is -1."""
+
+    def __init__(self, margin=1.0, reduction="mean"):
+        super().__init__(reduction)
+        self.margin = margin
+
+    def construct(self, logits, labels):
+        return ops.hinge_embedding_loss(logits, labels, self.margin, self.reduction)
+
+
+class SoftMarginLoss(LossBase):
+    """log(1 + exp(-labels * logits))."""
+
+    def construct(self, logits, labels):
+        return ops.soft_margin_loss(logits, labels, self.reduction)
+
+
+class TripletMarginLoss(LossBase):
+    """max(0, |x - positive| - |x - negative| + margin), in the p-norm; swap : the nearer of x and positive to negative.
+
+    Source: Balntas et al. 2016.
+    """
+
+    def __init__(self, p=2, swap=False, eps=1e-06, reduction="mean", margin=1.0):
+        super().__init__(reduction)
+        self.p, self.swap, self.eps, self.margin = p, swap, eps, margin
+
+    def construct(self, x, positive, negative):
+        return ops.triplet_margin_loss(x, positive, negative, self.margin, self.p, self.eps, self.swap, self.reduction)
+
+
+class GaussianNLLLoss(LossBase):
+    """(log(var) + (logits - labels) squared / var) / 2; full : with the constant log(2 pi) / 2; var is at least eps."""
+
+    def __init__(self, *, full=False, eps=1e-6, reduction="mean"):
+        super().__init__(reduction)
+        self.full, self.eps = full, eps
+
+    def construct(self, logits, labels, var):
+        return ops.gaussian_nll_loss(logits, labels, var, self.full, self.eps, self.reduction)
+
+
+class DiceLoss(LossBase):
+    """1 - 2 * sum(logits * labels) / (sum(logits squared) + sum(labels squared) + smooth) (Milletari et al. 2016)."""
+
+    def __init__(self, smooth=1e-5):
+        super().__init__()
+        if smooth < 0:
+            raise ValueRangeError(f"DiceLoss: smooth {smooth} is negative")
+        self.smooth = smooth
+
+    def construct(self, logits, label):
+        both = ops.reduce_sum(logits * label)
+        return 1 - 2 * both / (ops.reduce_sum(logits * logits) + ops.reduce_sum(label * label) + self.smooth)

@@ -1,0 +1,77 @@
+"""Step sizes by element from past squared gradients: Adagrad, RMSProp, Adadelta."""
+from ... import ops
+from ...common.errors import ArgumentError
+from .optimizer import Optimizer, in_unit_interval, not_negative, positive
+
+
+class Adagrad(Optimizer):
+    """accum += g * g;  p -= lr * g / sqrt(accum) (Duchi et al. 2011).
+
+    accum        : first value of the sum of squares; update_slots : False leaves the sum as it is
+    States: accum.<name>. Arguments else as Optimizer's.
+    """
+
+    def __init__(self, params, accum=0.1, learning_rate=0.001, update_slots=True, loss_scale=1.0, weight_decay=0.0):
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        if not isinstance(update_slots, bool):
+            raise ArgumentError(f"Adagrad: update_slots is a bool, not {type(update_slots).__name__}")
+        self.accum = self.states("accum", not_negative("Adagrad", "accum", accum))
+        self.update_slots = update_slots
+
+    def update(self, gradients, rates):
+        gradients = self.prepared(gradients)
+        for param, grad, accum, lr in zip(self.parameters, gradients, self.accum, rates):
+            total = ops.assign(accum, accum + grad * grad) if self.update_slots else accum
+            ops.assign(param, param - lr * grad / ops.sqrt(total))
+
+
+class RMSProp(Optimizer):
+    """s = decay * s + (1 - decay) * g * g;  d = momentum * d + lr * g / sqrt(s + epsilon);  p -= d (Tieleman & Hinton 2012).
+
+    centered : s minus the square of the gradient's running mean in place of s
+    States: mean_square.<name>, moment.<name>, mean_grad.<name>. Arguments else as Optimizer's.
+    """
+
+    def __init__(self, params, learning_rate=0.1, decay=0.9, momentum=0.0, epsilon=1e-10, use_locking=False,
+                 centered=False, loss_scale=1.0, weight_decay=0.0):
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        for name, value in (("use_locking", use_locking), ("centered", centered)):
+            if not isinstance(value, bool):
+                raise ArgumentError(f"RMSProp: {name} is a bool, not {type(value).__name__}")
+        self.decay = not_negative("RMSProp", "decay", decay)
+        self.momentum = not_negative("RMSProp", "momentum", momentum)
+        self.epsilon, self.centered = positive("RMSProp", "epsilon", epsilon), centered
+        self.squares, self.moments = self.states("mean_square", "ones"), self.states("moment")
+        self.means = self.states("mean_grad") if centered else (None,) * len(self.parameters)
+
+    def update(self, gradients, rates):
+        gradients = self.prepared(gradients)
+        for param, grad, square, moment, mean, lr in zip(self.parameters, gradients, self.squares, self.moments, self.means,
+                                                         rates):
+            spread = ops.assign(square, self.decay * square + (1 - self.decay) * grad * grad)
+            if self.centered:
+                centre = ops.assign(mean, self.decay * mean + (1 - self.decay) * grad)
+                spread = spread - centre * centre
+            step = ops.assign(moment, self.momentum * moment + lr * grad / ops.sqrt(spread + self.epsilon))
+            ops.assign(param, param - step)
+
+
+class Adadelta(Optimizer):
+    """a = rho * a + (1 - rho) * g * g;  d = g * sqrt(u + epsilon) / sqrt(a + epsilon);  u likewise of d;  p -= lr * d.
+
+    States: accum.<name> (a), accum_update.<name> (u). Source: Zeiler 2012. Arguments else as Optimizer's.
+    """
+
+    def __init__(self, params, learning_rate=1.0, rho=0.9, epsilon=1e-6, loss_scale=1.0, weight_decay=0.0):
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        self.rho = in_unit_interval("Adadelta", "rho", rho)
+        self.epsilon = not_negative("Adadelta", "epsilon", epsilon)
+        self.accum, self.accum_update = self.states("accum"), self.states("accum_update")
+
+    def update(self, gradients, rates):
+        gradients = self.prepared(gradients)
+        for param, grad, accum, moved, lr in zip(self.parameters, gradients, self.accum, self.accum_update, rates):
+            total = ops.assign(accum, self.rho * accum + (1 - self.rho) * grad * grad)
+            step = grad * ops.sqrt(moved + self.epsilon) / ops.sqrt(total + self.epsilon)
+            ops.assign(moved, self.rho * moved + (1 - self.rho) * step * step)
+            ops.assign(param, param - lr * step)

@@ -1,0 +1,147 @@
+"""Adam (Kingma & Ba 2015) and its kin: running means m of the gradient and v of its square, by element.
+
+    m = beta1 * m + (1 - beta1) * g        v = beta2 * v + (1 - beta2) * g * g        p -= lr * correction * m / (sqrt(v) + eps)
+"""
+from ... import ops
+from ...common import dtype as dt
+from ...common.errors import ArgumentError, ValueRangeError
+from ...common.tensor import Parameter, Tensor
+from .optimizer import Optimizer, in_unit_interval, positive
+
+
+def _moments(beta1, beta2, m, v, grad):
+    """The new running means, written into m and v."""
+    return (ops.assign(m, beta1 * m + (1 - beta1) * grad),
+            ops.assign(v, beta2 * v + (1 - beta2) * grad * grad))
+
+
+class _WithBetas(Optimizer):
+    """beta1, beta2, eps and the states m, v: what Adam's kin share."""
+
+    def __init__(self, params, learning_rate, beta1, beta2, eps, weight_decay, loss_scale, prefixes):
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        owner = type(self).__name__
+        self.beta1, self.beta2 = in_unit_interval(owner, "beta1", beta1), in_unit_interval(owner, "beta2", beta2)
+        self.eps = positive(owner, "eps", eps)
+        self.moments1, self.moments2 = self.states(prefixes[0]), self.states(prefixes[1])
+
+    def _power(self, name):
+        return Parameter(Tensor(1.0, dt.float32), name=name, requires_grad=False)
+
+
+class Adam(_WithBetas):
+    """p -= lr * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + eps), t counted from 1.
+
+    use_nesterov : beta1 * m + (1 - beta1) * g in place of m (Dozat 2016)
+    use_amsgrad  : the greatest v so far in place of v (Reddi et al. 2018)
+    use_lazy, use_offload, use_locking : MindSpore's hints on where and how to compute; the numbers are the same
+    States: moment1.<name>, moment2.<name>, vhat.<name>, beta1_power, beta2_power. Arguments else as Optimizer's.
+    """
+
+    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, use_locking=False,
+                 use_nesterov=False, weight_decay=0.0, loss_scale=1.0, use_amsgrad=False, use_lazy=False,
+                 use_offload=False):
+        super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, loss_scale, ("moment1", "moment2"))
+        for name, value in (("use_locking", use_locking), ("use_nesterov", use_nesterov), ("use_amsgrad", use_amsgrad),
+                            ("use_lazy", use_lazy), ("use_offload", use_offload)):
+            if not isinstance(value, bool):
+                raise ArgumentError(f"Adam: {name} is a bool, not {type(value).__name__}")
+        if (use_lazy and use_offload) or (use_amsgrad and (use_lazy or use_offload)):
+            raise ValueRangeError("Adam: only one of use_lazy, use_offload and use_amsgrad may be True")
+        self.use_nesterov, self.use_amsgrad = use_nesterov, use_amsgrad
+        self.beta1_power, self.beta2_power = self._power("beta1_power"), self._power("beta2_power")
+        self.vhats = self.states("vhat") if use_amsgrad else (None,) * len(self.parameters)
+
+    def update(self, gradients, rates):
+        gradients = self.prepared(gradients)
+        power1 = ops.assign(self.beta1_power, self.beta1_power * self.beta1)
+        power2 = ops.assign(self.beta2_power, self.beta2_power * self.beta2)
+        correction = ops.sqrt(1 - power2) / (1 - power1)
+        for param, grad, m, v, vhat, lr in zip(self.parameters, gradients, self.moments1, self.moments2, self.vhats, rates):
+            new_m, new_v = _moments(self.beta1, self.beta2, m, v, grad)
+            if self.use_nesterov:
+                new_m = self.beta1 * new_m + (1 - self.beta1) * grad
+            if self.use_amsgrad:
+                new_v = ops.assign(vhat, ops.maximum(vhat, new_v))
+            ops.assign(param, param - lr * correction * new_m / (ops.sqrt(new_v) + self.eps))
+
+
+class AdamWeightDecay(_WithBetas):
+    """p -= lr * (m / (sqrt(v) + eps) + weight_decay * p): decay apart from the gradient, no bias correction (as BERT trains).
+
+    States: adam_m.<name>, adam_v.<name>. Arguments else as Optimizer's.
+    """
+
+    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-6, weight_decay=0.0):
+        super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, 1.0, ("adam_m", "adam_v"))
+
+    def update(self, gradients, rates):
+        gradients = self.gradients_centralization(gradients)
+        decays = self.get_weight_decay()
+        for param, grad, m, v, lr, decay in zip(self.parameters, gradients, self.moments1, self.moments2, rates, decays):
+            new_m, new_v = _moments(self.beta1, self.beta2, m, v, grad)
+            ops.assign(param, param - lr * (new_m / (ops.sqrt(new_v) + self.eps) + decay * param))
+
+
+class AdamW(_WithBetas):
+    """Adam with bias correction and decay apart from the gradient (Loshchilov & Hutter 2019).
+
+    p = p * (1 - lr * weight_decay) - lr * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps)
+    States: moment1.<name>, moment2.<name>, beta1_power, beta2_power. Arguments else as Optimizer's.
+    """
+
+    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.01, loss_scale=1.0):
+        super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, loss_scale, ("moment1", "moment2"))
+        self.beta1_power, self.beta2_power = self._power("beta1_power"), self._power("beta2_power")
+
+    def update(self, gradients, rates):
+        gradients = self.gradients_centralization(self.scale_grad(gradients))
+        power1 = ops.assign(self.beta1_power, self.beta1_power * self.beta1)
+        power2 = ops.assign(self.beta2_power, self.beta2_power * self.beta2)
+        decays = self.get_weight_decay()
+        for param, grad, m, v, lr, decay in zip(self.parameters, gradients, self.moments1, self.moments2, rates, decays):
+            new_m, new_v = _moments(self.beta1, self.beta2, m, v, grad)
+            step = (new_m / (1 - power1)) / (ops.sqrt(new_v / (1 - power2)) + self.eps)
+            ops.assign(param, param - lr * (step + decay * param))
+
+
+class AdaMax(_WithBetas):
+    """p -= lr / (1 - beta1^t) * m / (u + eps), with u = max(beta2 * u, |g|) (Kingma & Ba 2015, section 7.1).
+
+    States: moment1.<name>, moment2.<name> (u), beta1_power. Arguments else as Optimizer's.
+    """
+
+    def __init__(self, params, learning_rate=0.001, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.0, loss_scale=1.0):
+        super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, loss_scale, ("moment1", "moment2"))
+        self.beta1_power = self._power("beta1_power")
+
+    def update(self, gradients, rates):
+        gradients = self.prepared(gradients)
+        power1 = ops.assign(self.beta1_power, self.beta1_power * self.beta1)
+        for param, grad, m, u, lr in zip(self.parameters, gradients, self.moments1, self.moments2, rates):
+            new_m = ops.assign(m, self.beta1 * m + (1 - self.beta1) * grad)
+            new_u = ops.assign(u, ops.maximum(self.beta2 * u, ops.abs(grad)))
+            ops.assign(param, param - lr / (1 - power1) * new_m / (new_u + self.eps))
+
+
+class Lamb(_WithBetas):
+    """AdamW's step, scaled for each parameter by |p| / |step| where both are above zero (You et al. 2020).
+
+    States: lamb_m.<name>, lamb_v.<name>. Arguments else as Optimizer's.
+    """
+
+    def __init__(self, params, learning_rate, beta1=0.9, beta2=0.999, eps=1e-6, weight_decay=0.0):
+        super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, 1.0, ("lamb_m", "lamb_v"))
+        self.beta1_power, self.beta2_power = self._power("beta1_power"), self._power("beta2_power")
+
+    def update(self, gradients, rates):
+        gradients = self.gradients_centralization(gradients)
+        power1 = ops.assign(self.beta1_power, self.beta1_power * self.beta1)
+        power2 = ops.assign(self.beta2_power, self.beta2_power * self.beta2)
+        decays = self.get_weight_decay()
+        for param, grad, m, v, lr, decay in zip(self.parameters, gradients, self.moments1, self.moments2, rates, decays):
+            new_m, new_v = _moments(self.beta1, self.beta2, m, v, grad)
+            step = (new_m / (1 - power1)) / (ops.sqrt(new_v / (1 - power2)) + self.eps) + decay * param
+            size, norm = ops.sqrt(ops.reduce_sum(param * param)), ops.sqrt(ops.reduce_sum(step * step))
+            trust = ops.where(size > 0, ops.where(norm > 0, size / norm, 1.0), 1.0)
+            ops.assign(param, param - lr * trust * step)

@@ -1,0 +1,112 @@
+"""Gradient descent along the gradient or its running sum: SGD, Momentum (Sutskever et al. 2013), and averaged SGD."""
+from ... import ops
+from ...common.errors import ArgumentError, ValueRangeError
+from .optimizer import Optimizer, not_negative
+
+
+class Momentum(Optimizer):
+    """v = momentum * v + g;  p -= lr * v,  or with Nesterov  p -= lr * (g + momentum * v).
+
+    States: moments.<name>. Arguments else as Optimizer's.
+    """
+
+    def __init__(self, params, learning_rate, momentum, weight_decay=0.0, loss_scale=1.0, use_nesterov=False):
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        self.momentum = not_negative("Momentum", "momentum", momentum)
+        if not isinstance(use_nesterov, bool):
+            raise ArgumentError(f"Momentum: use_nesterov is a bool, not {type(use_nesterov).__name__}")
+        self.use_nesterov = use_nesterov
+        self.moments = self.states("moments")
+
+    def update(self, gradients, rates):
+        gradients = self.prepared(gradients)
+        for param, grad, moment, lr in zip(self.parameters, gradients, self.moments, rates):
+            v = ops.assign(moment, self.momentum * moment + grad)
+            step = grad + self.momentum * v if self.use_nesterov else v
+            ops.assign(param, param - lr * step)
+
+
+class SGD(Optimizer):
+    """v = momentum * v + (1 - dampening) * g, v = g at the first step;  p -= lr * v,  or with Nesterov lr * (g + momentum * v).
+
+    States: accum.<name> where momentum is not zero. Arguments else as Optimizer's.
+    """
+
+    def __init__(self, params, learning_rate=0.1, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False,
+                 loss_scale=1.0):
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        self.momentum = not_negative("SGD", "momentum", momentum)
+        self.dampening = not_negative("SGD", "dampening", dampening)
+        if not isinstance(nesterov, bool):
+            raise ArgumentError(f"SGD: nesterov is a bool, not {type(nesterov).__name__}")
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueRangeError("SGD: nesterov needs a momentum above zero and no dampening")
+        self.nesterov = nesterov
+        self.accum = self.states("accum") if self.momentum else None
+
+    def update(self, gradients, rates):
+        gradients = self.prepared(gradients)
+        if self.accum is None:
+            for param, grad, lr in zip(self.parameters, gradients, rates):
+                ops.assign(param, param - lr * grad)
+        else:
+            for param, grad, accum, lr in zip(self.parameters, gradients, self.accum, rates):
+                v = self.momentum * accum + (1 - self.dampening) * grad
+                if self.dampening:
+                    first = ops.reshape(self.global_step, ()) == 0
+                    v = ops.where(first, grad, v)
+                v = ops.assign(accum, v)
+                step = grad + self.momentum * v if self.nesterov else v
+                ops.assign(param, param - lr * step)
+
+
+class ASGD(Optimizer):
+    """Gradient descent with the average of the parameters over the steps (Polyak & Juditsky 1992).
+
+    eta = lr / (1 + lambd * lr * step) ** alpha;  p = p * (1 - lambd * eta) - eta * g;  ax += (p - ax) / max(1, step - t0)
+    States: eta.<name>, mu.<name>, ax.<name> (the average). Arguments else as Optimizer's.
+    """
+
+    def __init__(self, params, learning_rate=0.1, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0.0):
+        super().__init__(learning_rate, params, weight_decay)
+        self.lambd, self.alpha = not_negative("ASGD", "lambd", lambd), not_negative("ASGD", "alpha", alpha)
+        self.t0 = not_negative("ASGD", "t0", t0)
+        self.ax = self.states("ax")
+
+    def update(self, gradients, rates):
+        gradients = self.prepared(gradients)
+        step = ops.cast(ops.reshape(self.global_step, ()), dtype="float32") + 1
+        for param, grad, ax, lr in zip(self.parameters, gradients, self.ax, rates):
+            eta = lr * ops.exp(-self.alpha * ops.log(1 + self.lambd * lr * (step - 1)))
+            new = ops.assign(param, param * (1 - self.lambd * eta) - eta * grad)
+            ops.assign(ax, ax + (new - ax) / ops.maximum(step - self.t0, 1.0))
+
+
+class Rprop(Optimizer):
+    """Steps by the sign of the gradient, grown while the sign stays and shrunk where it turns (Riedmiller & Braun 1993).
+
+    etas : factors (below 1, above 1); step_sizes : least and greatest step
+    States: prev.<name> (last gradient), step_size.<name>. Arguments else as Optimizer's.
+    """
+
+    def __init__(self, params, learning_rate=0.1, etas=(0.5, 1.2), step_sizes=(1e-6, 50.0), weight_decay=0.0):
+        super().__init__(learning_rate, params, weight_decay)
+        if not isinstance(etas, tuple) or len(etas) != 2 or not 0 < etas[0] < 1 < etas[1]:
+            raise ValueRangeError(f"Rprop: etas are a number in (0, 1) and one above 1, not {etas}")
+        if not isinstance(step_sizes, tuple) or len(step_sizes) != 2 or step_sizes[0] > step_sizes[1]:
+            raise ValueRangeError(f"Rprop: step_sizes are the least and the greatest step, not {step_sizes}")
+        self.etas, self.step_sizes = etas, step_sizes
+        self.prev, self.step_size = self.states("prev"), self.states("step_size")
+
+    def update(self, gradients, rates):
+        gradients = self.prepared(gradients)
+        first = ops.reshape(self.global_step, ()) == 0
+        for param, grad, prev, size, lr in zip(self.parameters, gradients, self.prev, self.step_size, rates):
+            agrees = grad * prev
+            size_now = ops.where(first, lr, size)
+            factor = ops.where(agrees > 0, self.etas[1], ops.where(agrees < 0, self.etas[0], 1.0))
+            size_now = ops.maximum(ops.minimum(size_now * factor, self.step_sizes[1]), self.step_sizes[0])
+            kept = ops.where(agrees < 0, 0.0, grad)
+            ops.assign(param, param - ops.sign(kept) * size_now)
+            ops.assign(prev, kept)
+            ops.assign(size, ops.broadcast_to(size_now, size.shape))

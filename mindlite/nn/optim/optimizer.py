@@ -1,0 +1,278 @@
+"""Optimizer: what all optimisers share. Parameters in groups, the learning rate and weight decay of each, and the step.
+
+    groups = [{"params": biases, "lr": 0.1}, {"params": others, "weight_decay": 0.01}, {"order_params": net.trainable_params()}]
+    optimizer = nn.Momentum(groups, learning_rate=0.05, momentum=0.9)          optimizer(gradients)
+
+A subclass gives `update`, which runs over zipped tuples of Parameters and gradients and writes by `ops.assign`: plain
+Python that runs line by line or becomes one graph. Learning rates are Parameters or Cells of the step, so that a
+compiled step sees them change. The weights belong to the network and are not registered here; the states are.
+"""
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ... import ops
+from ...common import dtype as dt
+from ...common.errors import ArgumentError, ValueRangeError
+from ...common.initializer import initializer
+from ...common.tensor import Parameter, ParameterTuple, Tensor
+from ..cell import Cell
+from ..learning_rate_schedule import ListLR
+
+GROUP_KEYS = ("params", "lr", "weight_decay", "grad_centralization", "order_params")
+
+
+@dataclass(frozen=True)
+class Group:
+    """One group as the user gave it; None where it leaves the optimiser's own setting."""
+    params: tuple
+    lr: object = None
+    weight_decay: object = None
+    grad_centralization: bool = False
+
+
+class Optimizer(Cell):
+    """Base of optimisers.
+
+    learning_rate : number, Tensor f32[], a list, iterable or Tensor f32[n] of one rate per step, or a LearningRateSchedule
+    parameters    : iterable of Parameters, or of dicts with "params" and optionally "lr", "weight_decay",
+                    "grad_centralization"; one dict may be {"order_params": Parameters}, the order of the gradients
+    weight_decay  : number, or a Cell of the step; without groups it leaves out parameters named beta or gamma
+    loss_scale    : gradients are divided by it
+    raises        : ArgumentError for what is no Parameter, ValueRangeError for numbers outside their range
+    """
+
+    def __init__(self, learning_rate, parameters, weight_decay=0.0, loss_scale=1.0):
+        super().__init__(auto_prefix=False)
+        groups, order = self._read_groups(parameters)
+        self.is_group = groups is not None
+        if groups is None:
+            groups = [Group(order)]
+        params = order if order else tuple(param for group in groups for param in group.params)
+        names = [param.name for param in params]
+        twice = {name for name in names if names.count(name) > 1}
+        if twice:
+            self._refuse(f"two parameters are named {sorted(twice)[0]!r}", hint="each stands in one group, once")
+        # Not by attribute assignment: that would register the network's weights here and rename them with this Cell.
+        self.__dict__["parameters"] = ParameterTuple(params)
+        group_of = {id(param): number for number, group in enumerate(groups) for param in group.params}
+        self._place = tuple(group_of[id(param)] for param in params)
+        self.is_group_lr = any(group.lr is not None for group in groups)
+        self.global_step = Parameter(initializer("zeros", (1,), dt.int32), name="global_step", requires_grad=False)
+        self._make_rates(learning_rate, groups)
+        self._make_decays(weight_decay, groups, params)
+        self._centralized = tuple(groups[place].grad_centralization for place in self._place)
+        if isinstance(loss_scale, bool) or not isinstance(loss_scale, (int, float)) or loss_scale <= 0:
+            self._refuse(f"loss_scale is a positive number, not {loss_scale!r}", ValueRangeError)
+        self.loss_scale = float(loss_scale)
+
+    def _refuse(self, message, kind=ArgumentError, **fields):
+        raise kind(f"{type(self).__name__}: {message}", **fields)
+
+    # ---------------------------------------------------------------- groups
+
+    def _read_groups(self, parameters):
+        """(groups, order): groups is None where the user gave plain Parameters, order () where none is prescribed."""
+        if isinstance(parameters, (Parameter, str, dict)) or not isinstance(parameters, Iterable):
+            self._refuse(f"parameters is an iterable of Parameters or dicts, not {type(parameters).__name__}")
+        items = list(parameters)
+        if not items:
+            self._refuse("there are no parameters to optimise", ValueRangeError)
+        if all(isinstance(item, Parameter) for item in items):
+            return None, tuple(items)
+        groups, order = [], ()
+        for item in items:
+            if not isinstance(item, dict):
+                self._refuse(f"parameters holds Parameters or dicts, not {type(item).__name__}")
+            unknown = [key for key in item if key not in GROUP_KEYS]
+            if unknown:
+                self._refuse(f"a group has no key {unknown[0]!r}", hint="keys are " + ", ".join(GROUP_KEYS))
+            if "order_params" in item:
+                if len(item) > 1:
+                    self._refuse("order_params stands alone in its dict")
+                order = self._only_parameters(item["order_params"])
+            elif "params" not in item:
+                self._refuse("a group needs the key 'params'")
+            else:
+                groups.append(Group(self._only_parameters(item["params"]), item.get("lr"), item.get("weight_decay"),
+                                    item.get("grad_centralization", False)))
+        if order:
+            grouped = {id(param) for group in groups for param in group.params}
+            if grouped != {id(param) for param in order}:
+                self._refuse("order_params and the groups do not hold the same parameters")
+        return groups, order
+
+    def _only_parameters(self, params):
+        params = tuple(params) if isinstance(params, Iterable) else (params,)
+        for param in params:
+            if not isinstance(param, Parameter):
+                self._refuse(f"a group's params are Parameters, not {type(param).__name__}")
+        if not params:
+            self._refuse("a group has no parameters", ValueRangeError)
+        return params
+
+    # ---------------------------------------------------------------- learning rate
+
+    def _make_rates(self, learning_rate, groups):
+        if not self.is_group_lr:
+            self.learning_rate = self._rate(learning_rate, "learning_rate")
+            self._rates = None
+            return
+        own = self._rate(learning_rate, "learning_rate") if any(group.lr is None for group in groups) else None
+        for number, group in enumerate(groups):
+            name = f"learning_rate_group_{number}"
+            setattr(self, name, own if group.lr is None else self._rate(group.lr, name))
+        self._rates = tuple(getattr(self, f"learning_rate_group_{number}") for number in range(len(groups)))
+        self.__dict__["learning_rate"] = self._rates
+
+    def _rate(self, rate, name):
+        """The Parameter f32[] or the Cell of the step that gives a learning rate."""
+        if isinstance(rate, Cell):
+            return rate
+        if isinstance(rate, bool) or not isinstance(rate, (int, float, Tensor, Iterable)) or isinstance(rate, str):
+            self._refuse(f"learning_rate is a number, Tensor, list or schedule, not {type(rate).__name__}")
+        if isinstance(rate, Tensor) and rate.ndim == 0:
+            rate = rate.item()
+        if isinstance(rate, (int, float)):
+            if rate < 0:
+                self._refuse(f"learning_rate {rate} is negative", ValueRangeError)
+            return Parameter(Tensor(float(rate), dt.float32), name=name, requires_grad=False)
+        return ListLR(rate, name)
+
+    @property
+    def dynamic_lr(self):
+        """True where a learning rate depends on the step."""
+        return any(isinstance(rate, Cell) for rate in self._rates or (self.learning_rate,))
+
+    def get_lr(self):
+        """The learning rate of this step, a Tensor f32[]; with rates by group, a tuple with that of each parameter."""
+        if self._rates is None:
+            return self._rate_now(self.learning_rate)
+        rates = [self._rate_now(rate) for rate in self._rates]
+        return tuple([rates[place] for place in self._place])
+
+    def _rate_now(self, rate):
+        if isinstance(rate, Parameter):
+            return rate
+        return ops.reshape(rate(self.global_step), ())
+
+    def get_lr_parameter(self, param):
+        """What gives the learning rate of `param`: a Parameter f32[] or a schedule; a list of them for a list."""
+        if isinstance(param, (list, tuple)):
+            return [self.get_lr_parameter(item) for item in param]
+        for own, place in zip(self.parameters, self._place):
+            if own is param:
+                return self.learning_rate if self._rates is None else self._rates[place]
+        return self._refuse(f"the parameter {param.name!r} is not optimised here")
+
+    # ---------------------------------------------------------------- weight decay
+
+    def _make_decays(self, weight_decay, groups, params):
+        own = self._decay(weight_decay)
+        kinds = []
+        for number, group in enumerate(groups):
+            decay = own if group.weight_decay is None else self._decay(group.weight_decay)
+            if isinstance(decay, Cell):
+                setattr(self, f"weight_decay_group_{number}", decay)
+            kinds.append(decay)
+        if self.is_group:
+            decays = [kinds[place] for place in self._place]
+        else:
+            decays = [0.0 if "beta" in param.name or "gamma" in param.name else own for param in params]
+        self.weight_decay = own
+        self._decays = tuple(decays)
+
+    def _decay(self, decay):
+        if isinstance(decay, Cell):
+            return decay
+        if isinstance(decay, bool) or not isinstance(decay, (int, float)):
+            self._refuse(f"weight_decay is a number or a Cell, not {type(decay).__name__}")
+        if decay < 0:
+            self._refuse(f"weight_decay {decay} is negative", ValueRangeError)
+        return float(decay)
+
+    def get_weight_decay(self):
+        """The weight decay of each parameter at this step: a tuple of floats and, from a Cell, Tensors."""
+        return tuple([ops.reshape(decay(self.global_step), ()) if isinstance(decay, Cell) else decay
+                      for decay in self._decays])
+
+    def decay_weight(self, gradients):
+        """gradient + weight_decay * parameter, for each."""
+        decayed = []
+        for param, grad, decay in zip(self.parameters, gradients, self.get_weight_decay()):
+            if isinstance(decay, float) and decay == 0.0:
+                decayed.append(grad)
+            else:
+                decayed.append(grad + decay * param)
+        return tuple(decayed)
+
+    # ---------------------------------------------------------------- the step
+
+    def scale_grad(self, gradients):
+        """Gradients divided by loss_scale."""
+        if self.loss_scale == 1.0:
+            return gradients
+        return tuple([grad / self.loss_scale for grad in gradients])
+
+    def gradients_centralization(self, gradients):
+        """Gradients minus their mean over all axes but the first, in the groups that ask for it (Yong et al. 2020)."""
+        centred = []
+        for grad, wanted in zip(gradients, self._centralized):
+            if wanted and grad.ndim > 1:
+                grad = grad - ops.mean(grad, tuple(range(1, grad.ndim)), True)
+            centred.append(grad)
+        return tuple(centred)
+
+    def rates(self):
+        """The learning rate of each parameter, a tuple."""
+        lr = self.get_lr()
+        if self._rates is None:
+            lr = (lr,) * len(self.parameters)
+        return lr
+
+    def prepared(self, gradients):
+        """Gradients scaled, centralised and with weight decay added: what most `update`s start from."""
+        return self.decay_weight(self.gradients_centralization(self.scale_grad(gradients)))
+
+    def states(self, prefix, init="zeros"):
+        """One new Parameter for each parameter, like it, named by prefix and its name; not trained."""
+        made = self.parameters.clone(prefix, init)
+        for state in made:
+            state.requires_grad = False
+        return made
+
+    def construct(self, gradients):
+        if len(gradients) != len(self.parameters):
+            raise ArgumentError(f"{type(self).__name__}: {len(self.parameters)} gradients are wanted, "
+                                f"{len(gradients)} were given")
+        self.update(gradients, self.rates())
+        ops.assign_add(self.global_step, 1)
+        return True
+
+    def update(self, gradients, rates):
+        """Write the new values of parameters and states; rates is the learning rate of each parameter."""
+        raise NotImplementedError(f"{type(self).__name__} does not define update(gradients, rates)")
+
+
+def in_unit_interval(owner, name, value):
+    """`value` as a float in [0, 1). raises : ArgumentError, ValueRangeError"""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ArgumentError(f"{owner}: {name} is a number, not {type(value).__name__}")
+    if not 0 <= value < 1:
+        raise ValueRangeError(f"{owner}: {name} {value} is outside [0, 1)")
+    return float(value)
+
+
+def not_negative(owner, name, value):
+    """`value` as a float that is not negative. raises : ArgumentError, ValueRangeError"""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ArgumentError(f"{owner}: {name} is a number, not {type(value).__name__}")
+    if value < 0:
+        raise ValueRangeError(f"{owner}: {name} {value} is negative")
+    return float(value)
+
+
+def positive(owner, name, value):
+    """`value` as a float above zero. raises : ArgumentError, ValueRangeError"""
+    if not_negative(owner, name, value) == 0:
+        raise ValueRangeError(f"{owner}: {name} is zero")
+    return float(value)
