@@ -90,7 +90,7 @@ def _take_diagonals(x, term):
         if not isinstance(n, int):
             raise ArgumentError(f"einsum: a diagonal of an axis of size {n}, known at run time only")
         flat = reshape(transpose(x, perm=(a, b) + tuple(rest)), shape=(n * n,) + kept)
-        x = slice_(flat, start=(0,) * flat.ndim, size=(n,) + kept, step=(n + 1,) + (1,) * len(kept))
+        x = slice_(flat, start=(0,) * flat.ndim, sizes=(n,) + kept, step=(n + 1,) + (1,) * len(kept))
         term = [letter] + [term[k] for k in rest]
     return x, term
 

@@ -90,7 +90,7 @@ def _check_mask(x, mask, at):
 def mask_indices(mask):
     """A bool mask as integer tensors, one for each of its axes: the positions of True. Their size depends on the data."""
     positions = find_primitive("nonzero")(as_operand(mask))
-    return [reshape(slice_(positions, start=(0, a), size=(positions.shape[0], 1), step=(1, 1)),
+    return [reshape(slice_(positions, start=(0, a), sizes=(positions.shape[0], 1), step=(1, 1)),
                     shape=(positions.shape[0],)) for a in range(mask.ndim)]
 
 
@@ -211,7 +211,7 @@ def _basic(x, s):
         x = dynamic_slice(x, *(s.start[a] if a in s.dynamic else 0 for a in range(x.ndim)), sizes=sizes)
         s = Selection([0 if a in s.dynamic else b for a, b in enumerate(s.start)], s.size, s.step, set(), s.dropped,
                       s.advanced, s.layout, s.runs)
-    return x if _is_whole(x, s) else slice_(x, start=tuple(s.start), size=tuple(s.size), step=tuple(s.step))
+    return x if _is_whole(x, s) else slice_(x, start=tuple(s.start), sizes=tuple(s.size), step=tuple(s.step))
 
 
 def getitem(x, index):

@@ -481,7 +481,7 @@ def slice_update(x, value, *, start, step):
 
 @infer_rule(slice_update)
 def slice_update_infer(x, value, *, start, step):
-    infer_rule[slice_](x, start=start, size=value.shape, step=step)
+    infer_rule[slice_](x, start=start, sizes=value.shape, step=step)
     return x
 
 
@@ -505,7 +505,7 @@ def slice_update_kernel(x, value, out, *, start, step):
 @bprop_rule(slice_update)
 def slice_update_bprop(x, value, out, dout, *, start, step):
     return (slice_update(dout, zeros_like_shape(value), start=start, step=step),
-            slice_(dout, start=start, size=tuple(value.shape), step=step))
+            slice_(dout, start=start, sizes=tuple(value.shape), step=step))
 
 
 @jvp_rule(slice_update)

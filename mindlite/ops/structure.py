@@ -21,19 +21,19 @@ from .sbp import letters, local_shape, sbp_rule
 # ---------------------------------------------------------------- slice_
 
 @primitive(name="slice", traits={"view"})
-def slice_(x, *, start, size, step):
-    """out[i] = x[start + i * step], with i < size, on every axis.
+def slice_(x, *, start, sizes, step):
+    """out[i] = x[start + i * step], with i < sizes, on every axis.
 
-    start, size : a tuple of int or Dim, one for each axis; step: a tuple of int, not 0, may be negative
+    start, sizes : a tuple of int or Dim, one for each axis; step: a tuple of int, not 0, may be negative
     raises      : ShapeError if the slice leaves the tensor
     """
 
 
 @infer_rule(slice_)
-def slice_infer(x, *, start, size, step):
-    for axis, (n, first, count, stride) in enumerate(zip(x.shape, start, size, step)):
+def slice_infer(x, *, start, sizes, step):
+    for axis, (n, first, count, stride) in enumerate(zip(x.shape, start, sizes, step)):
         error = lambda: ShapeError(f"slice: leaves axis {axis} of size {n}",  # noqa: E731
-                                   note=f"x: {x}, start {first}, size {count}, step {stride}")
+                                   note=f"x: {x}, start {first}, sizes {count}, step {stride}")
         require(">=", count, 0, error)
         if isinstance(count, int) and count == 0:
             continue
@@ -44,47 +44,47 @@ def slice_infer(x, *, start, size, step):
         else:                                   # an empty slice may start behind the end: room for one step more
             require(">=", low, min(stride, 0), error)
             require("<", high, n + max(stride, 0), error)
-    return AbstractTensor(x.dtype, size)
+    return AbstractTensor(x.dtype, sizes)
 
 
-def _slices(start, size, step):
+def _slices(start, sizes, step):
     made = []
-    for first, count, stride in zip(start, size, step):
+    for first, count, stride in zip(start, sizes, step):
         stop = first + count * stride
         made.append(slice(0, 0) if count == 0 else slice(first, None if stop < 0 else stop, stride))
     return tuple(made)
 
 
 @eval_rule(slice_)
-def slice_eval(x, *, start, size, step):
-    return np.ascontiguousarray(x[_slices(start, size, step)]).reshape(size)
+def slice_eval(x, *, start, sizes, step):
+    return np.ascontiguousarray(x[_slices(start, sizes, step)]).reshape(sizes)
 
 
 @kernel_rule(slice_)
-def slice_kernel(x, out, *, start, size, step):
+def slice_kernel(x, out, *, start, sizes, step):
     return lambda *i: x[tuple(first + index * stride for index, first, stride in zip(i, start, step))]
 
 
 @bprop_rule(slice_)
-def slice_bprop(x, out, dout, *, start, size, step):
+def slice_bprop(x, out, dout, *, start, sizes, step):
     return pad_slice(dout, shape=tuple(x.shape), start=start, step=step, value=0)
 
 
 @jvp_rule(slice_)
-def slice_jvp(primals, tangents, out, *, start, size, step):
-    return slice_(tangents[0], start=start, size=size, step=step)
+def slice_jvp(primals, tangents, out, *, start, sizes, step):
+    return slice_(tangents[0], start=start, sizes=sizes, step=step)
 
 
 @vmap_rule(slice_)
-def slice_vmap(args, dims, size, *, start, step, **attrs):
+def slice_vmap(args, dims, size, *, start, sizes, step):
     x = move_batch_axis(args[0], dims[0])
-    return slice_(x, start=(0,) + start, size=(x.shape[0],) + attrs["size"], step=(1,) + step), 0
+    return slice_(x, start=(0,) + start, sizes=(size,) + sizes, step=(1,) + step), 0
 
 
 def take_range(x, axis, start, stop):
     """x[.., start:stop, ..] along `axis`; start and stop are ints or Dims inside the axis."""
     return slice_(x, start=tuple(start if a == axis else 0 for a in range(x.ndim)),
-                  size=tuple(stop - start if a == axis else n for a, n in enumerate(x.shape)), step=(1,) * x.ndim)
+                  sizes=tuple(stop - start if a == axis else n for a, n in enumerate(x.shape)), step=(1,) * x.ndim)
 
 
 def whole_axes(larger, smaller, start, step):
@@ -93,12 +93,12 @@ def whole_axes(larger, smaller, start, step):
                    zip(letters(len(larger)), larger, smaller, start, step))
 
 
-def _slice_spec(x, *, start, size, step):
-    axes = whole_axes(x.shape, size, start, step)
+def _slice_spec(x, *, start, sizes, step):
+    axes = whole_axes(x.shape, sizes, start, step)
     return f"{axes}->{axes}"
 
 
-sbp_rule(slice_, _slice_spec, linear=[{0}], local=lambda attrs, shapes: {**attrs, "size": tuple(shapes[0])})
+sbp_rule(slice_, _slice_spec, linear=[{0}], local=lambda attrs, shapes: {**attrs, "sizes": tuple(shapes[0])})
 
 
 # ---------------------------------------------------------------- pad_slice
@@ -113,7 +113,7 @@ def pad_slice(x, *, shape, start, step, value):
 
 @infer_rule(pad_slice)
 def pad_slice_infer(x, *, shape, start, step, value):
-    slice_infer(AbstractTensor(x.dtype, shape), start=start, size=x.shape, step=step)
+    slice_infer(AbstractTensor(x.dtype, shape), start=start, sizes=x.shape, step=step)
     return AbstractTensor(x.dtype, shape)
 
 
@@ -148,7 +148,7 @@ def pad_slice_kernel(x, out, *, shape, start, step, value):
 
 @bprop_rule(pad_slice)
 def pad_slice_bprop(x, out, dout, *, shape, start, step, value):
-    return slice_(dout, start=start, size=tuple(x.shape), step=step)
+    return slice_(dout, start=start, sizes=tuple(x.shape), step=step)
 
 
 @jvp_rule(pad_slice)
@@ -466,7 +466,7 @@ def flip(input, dims):
     """Axes `dims` (an int or a tuple) in the opposite direction."""
     axes = normal_axes("flip", dims, input.ndim) if dims != () else ()
     return slice_(input, start=tuple(n - 1 if a in axes else 0 for a, n in enumerate(input.shape)),
-                  size=tuple(input.shape), step=tuple(-1 if a in axes else 1 for a in range(input.ndim)))
+                  sizes=tuple(input.shape), step=tuple(-1 if a in axes else 1 for a in range(input.ndim)))
 
 
 def fliplr(input):
@@ -532,7 +532,7 @@ def pad_constant(x, ends, value=0):
     begin = tuple(dim_max(-before, 0) for before, _ in ends)
     end = tuple(n - dim_max(-after, 0) for n, (_, after) in zip(x.shape, ends))
     if any(b != 0 or e != n for b, e, n in zip(begin, end, x.shape)):
-        x = slice_(x, start=begin, size=tuple(e - b for b, e in zip(begin, end)), step=(1,) * x.ndim)
+        x = slice_(x, start=begin, sizes=tuple(e - b for b, e in zip(begin, end)), step=(1,) * x.ndim)
     before, after = zip(*((dim_max(b, 0), dim_max(a, 0)) for b, a in ends))
     return pad_slice(x, shape=tuple(b + n + a for b, n, a in zip(before, x.shape, after)), start=before,
                      step=(1,) * x.ndim, value=value)
