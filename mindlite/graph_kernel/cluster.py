@@ -3,9 +3,10 @@
     %1 = tanh(%x); %2 = mul(%1, %w); %3 = matmul(%2, %v)     ->     %1 = fused_tanh_mul(%x, %w); %3 = matmul(%1, %v)
 
 Greedy, in program order: a node joins the groups of its producers if the union is convex (no path leaves it and comes
-back, so no cycle arises) and is one loop nest (`build` and `schedule` say so exactly; their refusals are kept). Library
-operators and effects stay alone. An effect keeps its place relative to other effects and to every node that reads one
-of its operands, and to nothing else. A node with several results moves together with the nodes that read them.
+back, so no cycle arises), is one loop nest (`build` and `schedule` say so exactly) and does not compute so much again
+that storing would be cheaper; refusals are kept. Library operators and effects stay alone. An effect keeps its place
+relative to other effects and to every node that reads one of its operands, and to nothing else. A node with several
+results moves together with the nodes that read them.
 """
 import heapq
 
@@ -15,9 +16,11 @@ from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.graph import CNode, FuncGraph, Parameter, ValueNode
 from ..mindir.primitive import Primitive, kernel_rule
 from .loopnest import CannotFuse, build
-from .schedule import schedule
+from .schedule import nominal, schedule, total_cost
 
 MAX_NODES, MAX_OPERANDS = 64, 32            # beyond, a kernel has more live values than registers
+TRAFFIC, LAUNCH = 16, 1000                  # operations that storing and loading an element costs, and a launch
+REPEAT = 1.25                               # how much dearer a fused kernel may be
 _ALONE = {"library", "effect", "control", "scalar", "random"}
 
 
@@ -41,10 +44,11 @@ def _cluster(graph, level, done):
 
 
 class _Group:
-    """Nodes that become one node. Fields: members (in program order), fused (they are a kernel), preds (Groups)."""
+    """Nodes that become one node. Fields: members (in program order), fused (they are a kernel), before (Groups), cost."""
 
     def __init__(self, number, members, fused):
         self.number, self.members, self.fused, self.before = number, members, fused, set()
+        self.cost = 0
 
 
 class _Clusterer:
@@ -83,10 +87,11 @@ class _Clusterer:
             reason = self.why_not(node)
             if reason is None:
                 readers = [u for u in self.users.get(id(node), ()) if u.fn is tuple_getitem]
-                reason = self.not_one_kernel([node, *readers])
+                reason, cost = self.not_one_kernel([node, *readers])
             if reason is not None and node.fn is not tuple_getitem:
                 self.refused.append((node, reason))
             group = _Group(len(groups), [node], reason is None)
+            group.cost = cost if reason is None else 0
             groups.append(group)
             self.group_of[id(node)] = group
         return groups
@@ -171,7 +176,16 @@ class _Clusterer:
             return f"more than {MAX_NODES} operators"
         if self.path_between(first, second):
             return "another node stands between them"
-        return self.not_one_kernel(members)
+        reason, cost = self.not_one_kernel(members)
+        if reason is None:
+            inside = {id(m) for m in first.members}
+            between = {id(a): nominal(a.abstract.size) for m in second.members for a in m.args
+                       if id(a) in inside and isinstance(a.abstract, AbstractTensor)}
+            apart = first.cost + second.cost + TRAFFIC * sum(between.values()) + LAUNCH
+            if cost > REPEAT * apart:
+                return "computing values again would cost more than storing them"
+            self.trial = cost
+        return reason
 
     def path_between(self, first, second):
         """True if a path leads from one group to the other through a third."""
@@ -187,18 +201,19 @@ class _Clusterer:
         return False
 
     def not_one_kernel(self, members):
-        """The reason why `members` are not one loop nest, None if they are."""
+        """(the reason why `members` are not one loop nest, None if they are; the cost of the loop nest)."""
         inner, operands, _ = self.fuse(members)
         if len(operands) + len(inner.outputs) > MAX_OPERANDS:
-            return f"more than {MAX_OPERANDS} operands"
+            return f"more than {MAX_OPERANDS} operands", 0
         try:
-            schedule(build(inner))
+            nest = schedule(build(inner))
         except CannotFuse as refusal:
-            return refusal.reason
-        return None
+            return refusal.reason, 0
+        return None, total_cost(nest)
 
     def merge(self, first, second):
         """`first` takes the members of `second`."""
+        first.cost = self.trial
         first.members = self.in_order(first.members + second.members)
         first.before = (first.before | second.before) - {first, second}
         for member in second.members:

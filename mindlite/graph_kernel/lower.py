@@ -2,14 +2,11 @@
 from dataclasses import dataclass
 
 from ..backend.kernel import Kernel
-from ..common.dim import Dim, substitute, symbols_of
 from . import cache
 from .loopnest import CannotFuse, LoopNest, build
 from .lower_llvm import emit
 from .python_source import python_source
-from .schedule import schedule
-
-NOMINAL_SIZE = 64                       # what an unknown size counts in a kernel's cost
+from .schedule import nominal, schedule
 
 
 @dataclass(frozen=True)
@@ -60,9 +57,6 @@ def fusable(graph):
 
 
 def _lowered(graph, nest, address):
-    cost = nest.cost
-    if isinstance(cost, Dim):
-        cost = substitute(cost, dict.fromkeys(symbols_of(cost), NOMINAL_SIZE))
-    kernel = Kernel(graph.name, address, python_source(nest), cost=max(1, cost))
+    kernel = Kernel(graph.name, address, python_source(nest), cost=max(1, nominal(nest.cost)))
     return Lowered(kernel, tuple(graph.parameters), tuple(graph.outputs), tuple(nest.sizes.values()), nest.extent,
                    nest.cost, nest)

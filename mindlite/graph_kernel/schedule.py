@@ -11,8 +11,8 @@ The outermost loop is the parallel axis, cut into chunks [begin, end) by the lau
 """
 from dataclasses import dataclass, field
 
-from ..common.dim import bounds
-from ..mindir.scalar import Call, Cast, Const, IndexVar, Reduce, Select, Size
+from ..common.dim import bounds, substitute, symbols_of
+from ..mindir.scalar import Call, Const, IndexVar, Reduce, Select, Size
 from .loopnest import Access, CannotFuse, coefficient, walk
 
 TILE = 256                     # lanes of a column fold: the accumulators stay in the first-level cache
@@ -131,7 +131,7 @@ class _Scheduler:
         body = root.statements
         if nest.parallel is not None:
             body = next(s for s in body if isinstance(s, Loop)).body
-        nest.cost = nest.actual(_cost(body, nest))
+        nest.cost = nest.actual(_Cost(self.shared | set(nest.notes)).statements(body))
         return nest
 
     def _is_fold_of_everything(self):
@@ -245,31 +245,49 @@ class _Scheduler:
 
 # ---------------------------------------------------------------- cost
 
-_CALL_COST = 12
+CALL_COST = 12                 # operations that a transcendental function counts
+NOMINAL_SIZE = 64              # what an unknown size counts
 
 
-def _cost(statements, nest):
-    """Operations of the statements, a polynomial in the sizes."""
-    cost = 0
-    for s in statements:
-        if isinstance(s, (Let, Store)):
-            cost = cost + _operations(s.expr)
-        elif isinstance(s, Loop):
-            cost = cost + _cost(s.body, nest) * s.extent
-        elif isinstance(s, Lanes):
-            cost = cost + _cost(s.body, nest)
-        elif isinstance(s, Fold):
-            inner = 1 + _operations(s.value)
-            for variable, extent, body in reversed(s.loops):
-                inner = inner + _cost(body, nest)
-                inner = inner * extent if variable is not None else inner
-            cost = cost + inner
-        else:
-            for body, value in (s.then, s.otherwise):
-                cost = cost + _cost(body, nest) + _operations(value)
-    return cost
+def total_cost(nest):
+    """Operations of a whole scheduled LoopNest, an int; an unknown size counts as NOMINAL_SIZE."""
+    return nominal(nest.cost * nest.extent)
 
 
-def _operations(expr):
-    return 1 + sum(_CALL_COST if isinstance(e, Call) else 1 for e in (expr, *expr.children())
-                   if not isinstance(e, (Const, IndexVar, Size, Cast)))
+def nominal(size):
+    """The int that a size counts as in estimates."""
+    return size if isinstance(size, int) else substitute(size, dict.fromkeys(symbols_of(size), NOMINAL_SIZE))
+
+
+class _Cost:
+    """Operations of statements, a polynomial in the sizes; a value that has a name counts where it is bound."""
+
+    def __init__(self, named):
+        self.named = named
+
+    def statements(self, statements):
+        cost = 0
+        for s in statements:
+            if isinstance(s, Loop):
+                cost = cost + self.statements(s.body) * s.extent
+            elif isinstance(s, Lanes):
+                cost = cost + self.statements(s.body)
+            elif isinstance(s, Fold):
+                inner = 1 + self.use(s.value)
+                for variable, extent, body in reversed(s.loops):
+                    inner = inner + self.statements(body)
+                    inner = inner * extent if variable is not None else inner
+                cost = cost + inner
+            elif isinstance(s, Branch):
+                cost = cost + sum(self.statements(body) + self.use(value) for body, value in (s.then, s.otherwise))
+            elif isinstance(s, Let):
+                cost = cost + self.compute(s.expr)
+            else:
+                cost = cost + 1 + self.use(s.expr)
+        return cost
+
+    def use(self, expr):
+        return 0 if isinstance(expr, (Reduce, Const, IndexVar, Size)) or expr in self.named else self.compute(expr)
+
+    def compute(self, expr):
+        return (CALL_COST if isinstance(expr, Call) else 1) + sum(map(self.use, expr.children()))

@@ -149,6 +149,15 @@ def test_an_operator_with_two_results_moves_with_its_readers():
     same(graph, clustered, [np.random.default_rng(0).standard_normal((5, 30)).astype(np.float32)])
 
 
+def test_what_would_be_computed_for_each_row_again_is_stored():
+    w = Writer(x=tensor("float32", 300, 400), b=tensor("float32", 400))
+    graph = w.graph(w(c.add, w.x, w(c.tanh, w.b)))
+    clustered = cluster(graph)
+    assert len(kernels(clustered)) == 2 and any("storing" in reason for _, reason in clustered.transforms["refused"])
+    w = Writer(x=tensor("float32", 300, 400), b=tensor("float32", 300, 1))
+    assert len(kernels(cluster(w.graph(w(c.add, w.x, w(c.tanh, w.b)))))) == 1        # once per row: computed outside
+
+
 def test_the_graph_that_was_given_is_left_alone():
     graph = c.softmax_graph(3, 4)
     nodes = list(graph.nodes)
