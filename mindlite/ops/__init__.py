@@ -1,11 +1,28 @@
 """Every operator. One family per file; one block per operator: signature, docstring, rules."""
 from . import evaluate, methods  # noqa: F401
-from .arithmetic import *  # noqa: F401,F403
+from .activation import (celu, elu, gelu, gelu_erf, gelu_tanh, glu, hardshrink, hardsigmoid, hardswish,  # noqa: F401
+                         hardtanh, leaky_relu, log_softmax, logsigmoid, mish, prelu, relu, relu6, selu, silu,
+                         softmax, softmin, softplus, softshrink, softsign, swish, tanhshrink, threshold)
+from .arithmetic import (abs, absolute, add, addcdiv, addcmul, ceil, clamp, clip, clip_by_value, div, divide,  # noqa: F401
+                         floor, floor_div, floor_divide, floor_mod, fmod, frac, hypot, lerp, maximum, minimum,
+                         mod, mul, multiply, neg, negative, pow, power, reciprocal, remainder, round, sign,
+                         square, sub, subtract, true_divide, trunc)
+from .complex_numbers import (angle, conj, imag, make_complex as complex, real)  # noqa: F401
+from .creation import (arange, empty, eye, full, full_like, linspace, logspace, one_hot, ones, ones_like, tril,  # noqa: F401
+                       triu, zeros, zeros_like)
+from .elementary import (acos, acosh, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin, asinh,  # noqa: F401
+                         atan, atan2, atanh, cos, cosh, erf, erfc, exp, exp2, expm1, log, log10, log1p, log2,
+                         logaddexp, rsqrt, sigmoid, sin, sinh, sqrt, tan, tanh)
+from .logic import (bitwise_and, bitwise_left_shift, bitwise_not, bitwise_or, bitwise_right_shift, bitwise_xor,  # noqa: F401
+                    eq, equal, ge, greater, greater_equal, gt, isclose, isfinite, isinf, isnan, le, less,
+                    less_equal, logical_and, logical_not, logical_or, logical_xor, lt, masked_fill, nan_to_num,
+                    ne, not_equal, select, where)
+from .reduction import (all, amax, amin, any, argmax, argmin, count_nonzero, logsumexp, max, mean, min, norm,  # noqa: F401
+                        prod, reduce_all, reduce_any, reduce_logsumexp, reduce_max, reduce_mean, reduce_min,
+                        reduce_norm, reduce_prod, std, std_mean, sum, var, var_mean)
+from .scan import (cummax, cummin, cumprod, cumsum)  # noqa: F401
+from .sort import (argsort, argwhere, masked_select, msort, nonzero, sort, topk, unique)  # noqa: F401
 from .basic import broadcast_to, cast, reduce_sum, reshape, transpose  # noqa: F401
-from .complex_numbers import angle, conj, imag, make_complex as complex, real  # noqa: F401
-from .elementary import *  # noqa: F401,F403
-from .linalg import batch_matmul  # noqa: F401
-from .logic import *  # noqa: F401,F403
 from . import array_methods  # noqa: F401
 from .structure import (broadcast_tensors, cat, chunk, concat, expand_dims, flatten, flip, fliplr, flipud,  # noqa: F401
                         meshgrid, moveaxis, movedim, narrow, pad, permute, ravel, repeat_interleave, roll, split, squeeze,

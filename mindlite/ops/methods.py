@@ -1,8 +1,9 @@
 """Python's operators and the methods of Tensor, given to Tensor and to graph nodes alike: one table."""
 from ..common import dtype as dt
+from ..common.errors import ArgumentError
 from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
-from . import arithmetic, basic, complex_numbers, elementary, linalg, logic
+from . import activation, arithmetic, basic, complex_numbers, creation, elementary, logic, reduction, scan, sort
 
 METHODS = {}
 
@@ -76,3 +77,62 @@ method("to", lambda self, dtype: basic.cast(self, dtype=dtype))
 for _name, _dtype in [("bool", dt.bool_), ("int", dt.int32), ("long", dt.int64), ("half", dt.float16),
                       ("float", dt.float32), ("double", dt.float64)]:
     method(_name, (lambda d: lambda self: basic.cast(self, dtype=d))(_dtype))
+
+
+# ---------------------------------------------------------------- reductions, scans, order
+
+def _sum(self, axis=None, dtype=None, keepdims=False, initial=None):
+    out = reduction.sum(self, axis, keepdims, dtype=dtype)
+    return out if initial is None else out + initial
+
+
+def _prod(self, axis=None, keep_dims=False, dtype=None):
+    return reduction.prod(self, axis, keep_dims, dtype)
+
+
+def _max(self, axis=None, keepdims=False, *, initial=None, where=True, return_indices=False):
+    """The largest element; (values, indices) if return_indices. `where` leaves elements out, `initial` is one more."""
+    return _extremum(self, axis, keepdims, initial, where, return_indices, reduction.max, reduction.amax,
+                     arithmetic.maximum)
+
+
+def _min(self, axis=None, keepdims=False, *, initial=None, where=True, return_indices=False):
+    """The smallest element; (values, indices) if return_indices. `where` leaves elements out, `initial` is one more."""
+    return _extremum(self, axis, keepdims, initial, where, return_indices, reduction.min, reduction.amin,
+                     arithmetic.minimum)
+
+
+def _extremum(x, axis, keepdims, initial, where, return_indices, with_index, value, combine):
+    if return_indices:
+        return with_index(x, axis, keepdims)
+    if where is not True:
+        if initial is None:
+            raise ArgumentError("max, min: `where` needs `initial`, the result where nothing is left")
+        x = logic.where(where, x, basic.cast(creation.full((), initial), dtype=x.dtype))
+    out = value(x, axis, keepdims)
+    return out if initial is None else combine(out, initial)
+
+
+for _name, _function in {
+    "sum": _sum, "prod": _prod, "max": _max, "min": _min, "mean": reduction.mean, "amax": reduction.amax,
+    "amin": reduction.amin, "any": reduction.any, "all": reduction.all, "norm": reduction.norm, "var": reduction.var,
+    "std": reduction.std, "logsumexp": reduction.logsumexp, "count_nonzero": reduction.count_nonzero,
+    "argmax": lambda self, axis=None, keepdims=False: reduction.argmax(self, axis, keepdims),
+    "argmin": lambda self, axis=None, keepdims=False: reduction.argmin(self, axis, keepdims),
+    "cumsum": lambda self, axis=None, dtype=None: scan.cumsum(
+        self if axis is not None else basic.reshape(self, shape=(-1,)), axis or 0, dtype),
+    "cumprod": scan.cumprod, "cummax": scan.cummax, "cummin": scan.cummin,
+    "sort": sort.sort, "argsort": sort.argsort, "topk": sort.topk, "nonzero": sort.nonzero, "argwhere": sort.argwhere,
+    "masked_select": sort.masked_select, "unique": sort.unique, "tril": creation.tril, "triu": creation.triu,
+    "softmax": activation.softmax, "log_softmax": activation.log_softmax, "relu": activation.relu,
+    "new_zeros": lambda self, size, dtype=None: creation.zeros(size, dtype or self.dtype),
+    "new_ones": lambda self, size, dtype=None: creation.ones(size, dtype or self.dtype),
+}.items():
+    method(_name, (lambda f: lambda self, *args, **attrs: f(self, *args, **attrs))(_function))
+for _name in "reshape", "view":
+    method(_name, lambda self, *shape: basic.reshape(
+        self, shape=shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape))
+method("reshape_as", lambda self, other: basic.reshape(self, shape=other.shape))
+method("view_as", lambda self, other: basic.reshape(self, shape=other.shape))
+for _class in Tensor, AnfNode:
+    _class.T = property(lambda self: basic.transpose(self, perm=None), doc="The axes in reverse order.")

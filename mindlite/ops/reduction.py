@@ -14,7 +14,7 @@ from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
 from ..mindir.scalar import reduce
-from .arithmetic import abs, maximum, power, square
+from .arithmetic import abs, power, square
 from .axes import normal_axes, normal_axis
 from .basic import (cast, expand_reduced, merge_indices, move_batch_axis, reduce_prepare, reduce_sum, reduced_shape,
                     reduction_spec, reshape, transpose, vmap_reduction)
@@ -280,7 +280,7 @@ def _with_index(prim, input, axis, keepdims):
     index = prim(input, axis=axis, keepdims=True)
     positions = reshape(iota(input.shape[axis]), shape=(-1,) + (1,) * (input.ndim - axis - 1))
     chosen = where(equal(positions, index), input, 0)
-    value = reduce_sum(chosen, axis=axis, keepdims=keepdims)
+    value = cast(reduce_sum(chosen, axis=axis, keepdims=keepdims), dtype=input.dtype)
     return value, index if keepdims else reshape(index, shape=value.shape)
 
 
@@ -498,6 +498,3 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
     return power(reduce_sum(power(size, ord), axis=dim, keepdims=keepdim), 1 / ord)
 
 
-def l2_normalize(x, axis=0, epsilon=1e-4):
-    """x / sqrt(max(sum(x ** 2), epsilon)) along `axis`."""
-    return x / sqrt(maximum(reduce_sum(square(x), axis=axis, keepdims=True), epsilon))

@@ -1,0 +1,328 @@
+"""Activations: elementwise functions of neural networks, softmax and its logarithm.
+
+Those with a bend (relu, elu, ..) choose in the gradient by `where`, so that an infinite gradient on the dead side does no
+harm; at the bend the slope is the one of the flat side, as in torch. Smooth ones are composites: written in smaller operators,
+fused again by graph kernels.
+"""
+import math
+
+import numpy as np
+
+from ..common.errors import ArgumentError, DTypeError, ShapeError
+from ..mindir.constraints import require
+from ..mindir.primitive import bprop_rule, jvp_rule, vmap_rule
+from ..mindir.scalar import call as call_scalar, where as where_scalar
+from .arithmetic import abs, clamp
+from .axes import normal_axis
+from .basic import cast, move_batch_axis, reduce_sum, reshape
+from .define import as_operand, composite, elementwise, quiet, to_float
+from .elementary import erf, exp, log, sigmoid, tanh
+from .logic import greater, less, less_equal, logical_and, where
+from .reduction import reduce_max
+from .sbp import elementwise_spec, letters, sbp_rule
+from .structure import slice_
+
+
+def _bent(prim, slope):
+    """bprop and jvp of a function of one number: slope(t, x, out, **attrs) is t times the derivative, by `where`."""
+    @bprop_rule(prim)
+    def bprop(x, out, dout, **attrs):
+        return slope(dout, x, out, **attrs) if out.dtype.is_differentiable else None
+
+    @jvp_rule(prim)
+    def jvp(primals, tangents, out, **attrs):
+        return slope(tangents[0], primals[0], out, **attrs)
+
+
+# ---------------------------------------------------------------- with a bend
+
+@elementwise(scalar=lambda x: call_scalar("maximum", x, 0), array=lambda x: np.maximum(x, np.zeros((), x.dtype)), accepts="uif")
+def relu(input):
+    """max(input, 0); slope 0 at 0. NaN stays NaN."""
+
+
+_bent(relu, lambda t, x, out: where(greater(out, 0), t, 0))
+
+
+def _relu6(x):
+    return np.minimum(np.maximum(x, np.zeros((), x.dtype)), np.asarray(6, x.dtype))
+
+
+@elementwise(scalar=lambda x: call_scalar("minimum", call_scalar("maximum", x, 0), 6), array=_relu6, accepts="uif")
+def relu6(x):
+    """min(max(x, 0), 6); slope 0 at both bends."""
+
+
+_bent(relu6, lambda t, x, out: where(logical_and(greater(x, 0), less(x, 6)), t, 0))
+
+
+@elementwise(scalar=lambda x, *, alpha: where_scalar(x > 0, x, x * alpha), accepts="f", prepare=to_float,
+             array=lambda x, *, alpha: np.where(x > 0, x, x * np.asarray(alpha, x.dtype)))
+def leaky_relu(input, *, alpha=0.2):
+    """input where it is positive, else alpha * input."""
+
+
+_bent(leaky_relu, lambda t, x, out, *, alpha: where(greater(x, 0), t, t * alpha))
+
+
+@elementwise(scalar=lambda x, *, alpha: where_scalar(x > 0, x, alpha * call_scalar("expm1", where_scalar(x > 0, 0 * x, x))),
+             array=quiet(lambda x, *, alpha: np.where(x > 0, x, np.asarray(alpha, x.dtype) * np.expm1(np.minimum(x, 0)))),
+             accepts="f", prepare=to_float)
+def elu(input_x, *, alpha=1.0):
+    """input_x where it is positive, else alpha * (exp(input_x) - 1). source : Clevert et al. 2016"""
+
+
+_bent(elu, lambda t, x, out, *, alpha: where(greater(x, 0), t, t * (out + alpha)))
+
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+
+def selu(input_x):
+    """scale * elu(input_x, alpha) with the constants that keep mean and variance. source : Klambauer et al. 2017"""
+    return elu(input_x, alpha=_SELU_ALPHA) * _SELU_SCALE
+
+
+def celu(x, alpha=1.0):
+    """max(0, x) + min(0, alpha * (exp(x / alpha) - 1)). source : Barron 2017"""
+    return elu(x / alpha, alpha=1.0) * alpha
+
+
+def hardtanh(input, min_val=-1.0, max_val=1.0):
+    """input limited to [min_val, max_val]. raises : ArgumentError if min_val >= max_val"""
+    if min_val >= max_val:
+        raise ArgumentError(f"hardtanh: min_val {min_val} is not below max_val {max_val}")
+    return clamp(input, min_val, max_val)
+
+
+@elementwise(scalar=lambda x, *, lambd: where_scalar(call_scalar("abs", x) <= lambd, 0 * x, x), accepts="f", prepare=to_float,
+             array=lambda x, *, lambd: np.where(np.abs(x) <= lambd, np.zeros((), x.dtype), x))
+def hardshrink(input, *, lambd=0.5):
+    """input, with 0 for elements in [-lambd, lambd]."""
+
+
+_bent(hardshrink, lambda t, x, out, *, lambd: where(less_equal(abs(x), lambd), 0, t))
+
+
+def softshrink(input, lambd=0.5):
+    """input moved towards 0 by lambd; 0 for elements in [-lambd, lambd]."""
+    return where(greater(input, lambd), input - lambd, where(less(input, -lambd), input + lambd, input * 0))
+
+
+def threshold(input, thr, value):
+    """input where it is above thr, else value."""
+    return where(greater(input, thr), input, value)
+
+
+def prelu(input, weight):
+    """input where it is positive, else weight * input; weight has one element, or one for each channel (axis 1).
+
+    source : He et al. 2015
+    raises : ShapeError if weight has another number of elements than channels
+    """
+    if weight.ndim != 1:
+        raise ShapeError("prelu: weight has one axis", note=f"weight: {list(weight.shape)}")
+    channels = input.shape[1] if input.ndim > 1 else 1
+    if not (isinstance(weight.shape[0], int) and weight.shape[0] == 1):
+        require("==", weight.shape[0], channels, lambda: ShapeError(
+            "prelu: weight needs one element for each channel", note=f"input: {list(input.shape)}, weight: {list(weight.shape)}"))
+    slope = reshape(weight, shape=(1, -1) + (1,) * (input.ndim - 2)) if input.ndim > 1 else weight
+    return where(greater(input, 0), input, input * slope)
+
+
+# ---------------------------------------------------------------- smooth
+
+def _float_like_first(x, **attrs):
+    if x.dtype.kind != "f":
+        raise DTypeError(f"an activation takes floats, not {x.dtype.name}", note=f"x: {x}")
+    return x
+
+
+def _smooth(function):
+    prim = composite(function, infer=_float_like_first, prepare=to_float, traits={"elementwise"})
+    vmap_rule(prim)(lambda args, dims, size, **attrs: (prim(*args, **attrs), dims[0]))
+    sbp_rule(prim, elementwise_spec)
+    return prim
+
+
+@_smooth
+def silu(input):
+    """input * sigmoid(input). source : Elfwing et al. 2017"""
+    return input * sigmoid(input)
+
+
+def _softplus(x, *, beta, threshold):
+    scaled = x * beta
+    smooth = call_scalar("log1p", call_scalar("exp", -call_scalar("abs", scaled))) + call_scalar("maximum", scaled, 0)
+    return where_scalar(scaled > threshold, x, smooth / beta)
+
+
+def _softplus_of_ndarray(x, *, beta, threshold):
+    scaled = x * np.asarray(beta, x.dtype)
+    smooth = np.log1p(np.exp(-np.abs(scaled))) + np.maximum(scaled, np.zeros((), x.dtype))
+    return np.where(scaled > threshold, x, smooth / np.asarray(beta, x.dtype))
+
+
+@elementwise(scalar=_softplus, array=quiet(_softplus_of_ndarray), accepts="f", prepare=to_float,
+             derivatives=[lambda x, out, *, beta, threshold: where(greater(x * beta, threshold), 1.0, sigmoid(x * beta))])
+def softplus(input, *, beta=1, threshold=20):
+    """log(1 + exp(beta * input)) / beta without overflow; input itself where beta * input > threshold."""
+
+
+@_smooth
+def logsigmoid(input):
+    """log(sigmoid(input)) without overflow."""
+    return -softplus(-input, beta=1, threshold=float("inf"))
+
+
+@_smooth
+def mish(input):
+    """input * tanh(softplus(input)). source : Misra 2019"""
+    return input * tanh(softplus(input, beta=1, threshold=float("inf")))
+
+
+@_smooth
+def gelu_erf(input):
+    """input * Phi(input), Phi being the normal distribution function. source : Hendrycks and Gimpel 2016"""
+    return input * (erf(input * math.sqrt(0.5)) + 1) * 0.5
+
+
+@_smooth
+def gelu_tanh(input):
+    """The approximation 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x ** 3))) of gelu. source : Hendrycks and Gimpel 2016"""
+    return input * (tanh((input + input * input * input * 0.044715) * math.sqrt(2 / math.pi)) + 1) * 0.5
+
+
+def gelu(input, approximate="none"):
+    """input * Phi(input); approximate is "none" (by erf) or "tanh". raises : ArgumentError for another name"""
+    if approximate not in ("none", "tanh"):
+        raise ArgumentError(f"gelu: approximate is 'none' or 'tanh', not {approximate!r}")
+    return gelu_tanh(input) if approximate == "tanh" else gelu_erf(input)
+
+
+@_smooth
+def hardsigmoid(input):
+    """relu6(input + 3) / 6."""
+    return relu6(input + 3) * (1 / 6)
+
+
+@_smooth
+def hardswish(input):
+    """input * relu6(input + 3) / 6. source : Howard et al. 2019"""
+    return input * relu6(input + 3) * (1 / 6)
+
+
+@_smooth
+def softsign(x):
+    """x / (1 + |x|)."""
+    return x / (abs(x) + 1)
+
+
+@_smooth
+def tanhshrink(input):
+    """input - tanh(input)."""
+    return input - tanh(input)
+
+
+swish = silu
+
+
+# ---------------------------------------------------------------- softmax
+
+def _axis_prepare(args, attrs):
+    (x,), _ = to_float(args, {})
+    return (x,), {"axis": normal_axis("softmax", attrs["axis"], x.ndim)}
+
+
+def _softmax_infer(x, *, axis):
+    return _float_like_first(x)
+
+
+def _softmax_spec(x, *, axis):
+    names = "".join("_" if i == axis else c for i, c in enumerate(letters(len(x.shape))))
+    return f"{names}->{names}"
+
+
+def _shifted(x, axis):
+    """x minus its largest element along the axis, for rows of any size: an empty row has no largest element."""
+    return x - reduce_max(x, axis=axis, keepdims=True) if x.ndim else x - x
+
+
+def _total(y, axis):
+    return reduce_sum(y, axis=axis, keepdims=True) if y.ndim else y
+
+
+@composite(infer=_softmax_infer, prepare=_axis_prepare, name="softmax")
+def softmax_along(x, *, axis=-1):
+    """exp(x) / sum(exp(x)) along `axis`, without overflow."""
+    e = exp(_shifted(x, axis))
+    return e / _total(e, axis)
+
+
+@composite(infer=_softmax_infer, prepare=_axis_prepare, name="log_softmax")
+def log_softmax_along(x, *, axis=-1):
+    """log(softmax(x)) along `axis`, without overflow and without the logarithm of a small number."""
+    shifted = _shifted(x, axis)
+    return shifted - log(_total(exp(shifted), axis))
+
+
+@bprop_rule(softmax_along)
+def softmax_bprop(x, out, dout, *, axis):
+    return out * (dout - _total(out * dout, axis))
+
+
+@jvp_rule(softmax_along)
+def softmax_jvp(primals, tangents, out, *, axis):
+    return out * (tangents[0] - _total(out * tangents[0], axis))
+
+
+@bprop_rule(log_softmax_along)
+def log_softmax_bprop(x, out, dout, *, axis):
+    return dout - exp(out) * _total(dout, axis)
+
+
+@jvp_rule(log_softmax_along)
+def log_softmax_jvp(primals, tangents, out, *, axis):
+    return tangents[0] - _total(exp(out) * tangents[0], axis)
+
+
+def _softmax_batch(prim):
+    @vmap_rule(prim)
+    def rule(args, dims, size, *, axis):
+        x = move_batch_axis(args[0], dims[0])
+        if x.ndim == 1:
+            return reshape(prim(reshape(x, shape=(size, 1)), axis=1), shape=(size,)), 0
+        return prim(x, axis=axis + 1), 0
+    sbp_rule(prim, _softmax_spec)
+
+
+_softmax_batch(softmax_along)
+_softmax_batch(log_softmax_along)
+
+
+def softmax(input, axis=-1, *, dtype=None):
+    """exp(input) / sum(exp(input)) along `axis`, computed in `dtype` if that is given."""
+    input = as_operand(input)
+    return softmax_along(input if dtype is None else cast(input, dtype=dtype), axis=axis)
+
+
+def log_softmax(logits, axis=-1):
+    """log(softmax(logits)) along `axis`."""
+    return log_softmax_along(logits, axis=axis)
+
+
+def softmin(x, axis=-1, *, dtype=None):
+    """softmax(-x)."""
+    return softmax(-x, axis, dtype=dtype)
+
+
+def glu(x, axis=-1):
+    """The first half of x along `axis` times the sigmoid of the second. raises : ShapeError for an odd size"""
+    axis = normal_axis("glu", axis, x.ndim)
+    half = x.shape[axis] // 2
+    require("==", half * 2, x.shape[axis], lambda: ShapeError("glu: the axis has an odd size", note=f"{list(x.shape)}, axis {axis}"))
+    first = tuple(half if i == axis else s for i, s in enumerate(x.shape))
+    start, step = tuple(half if i == axis else 0 for i in range(x.ndim)), (1,) * x.ndim
+    front = slice_(x, start=(0,) * x.ndim, sizes=first, step=step)
+    return front * sigmoid(slice_(x, start=start, sizes=first, step=step))
+
+

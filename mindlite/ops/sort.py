@@ -1,0 +1,276 @@
+"""Order: sort, top k, and the operators whose result's size depends on data: nonzero, masked_select, unique.
+
+A data-dependent size is a fresh Symbol with bounds; whoever runs the operator binds it (trait "dynamic").
+"""
+import numpy as np
+
+from ..common import dtype as dt
+from ..common.dim import Symbol, bounds
+from ..common.errors import DTypeError, ShapeError, ValueRangeError
+from ..mindir.abstract import AbstractTensor, AbstractTuple
+from ..mindir.constraints import require
+from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive, vmap_rule
+from .axes import as_size, broadcast_shapes, normal_axis
+from .basic import broadcast_to, move_batch_axis, reshape
+from .define import as_operand, cast_to
+from .indexing import gather_elements_axis, scatter_elements_add
+from .sbp import letters, sbp_rule
+
+
+# ---------------------------------------------------------------- sort
+
+def _axis_prepare(args, attrs):
+    x = as_operand(args[0])
+    return (x,), {**attrs, "axis": normal_axis("sort", attrs["axis"], x.ndim)}
+
+
+@primitive(traits={"library"}, prepare=_axis_prepare, name="sort")
+def sort_along(x, *, axis=-1, descending=False):
+    """(values, indices int64): elements in order along `axis`; equals keep their order. NaN counts as the largest."""
+
+
+def _ordered(x, name):
+    if x.dtype.kind == "c":
+        raise DTypeError(f"{name}: complex numbers have no order", note=f"x: {x}")
+
+
+@infer_rule(sort_along)
+def sort_infer(x, *, axis, descending):
+    _ordered(x, "sort")
+    return AbstractTuple((x, AbstractTensor(dt.int64, x.shape)))
+
+
+def _order(x, axis, descending):
+    """The stable order of x; descending: equals still keep their order."""
+    if not descending:
+        return np.argsort(x, axis=axis, kind="stable")
+    last = np.flip(x, axis)
+    return x.shape[axis] - 1 - np.flip(np.argsort(last, axis=axis, kind="stable"), axis)
+
+
+@eval_rule(sort_along)
+def sort_eval(x, *, axis, descending):
+    if x.ndim == 0:
+        return x.copy(), np.zeros((), np.int64)
+    order = np.ascontiguousarray(_order(x, axis, descending))
+    return np.take_along_axis(x, order, axis), order.astype(np.int64)
+
+
+@bprop_rule(sort_along)
+def sort_bprop(x, out, dout, *, axis, descending):
+    return _spread(x, out[1], dout[0], axis)
+
+
+def _spread(x, indices, dvalues, axis):
+    """Gradients of chosen elements put back where the elements stood."""
+    if not x.dtype.is_differentiable:
+        return None
+    return scatter_elements_add(x * 0, indices, dvalues, axis=axis) if x.ndim else dvalues
+
+
+def _chosen_tangent(tangent, indices, axis):
+    return (gather_elements_axis(tangent, indices, axis=axis) if tangent.ndim else tangent), None
+
+
+@jvp_rule(sort_along)
+def sort_jvp(primals, tangents, out, *, axis, descending):
+    return _chosen_tangent(tangents[0], out[1], axis)
+
+
+def _batch(prim):
+    @vmap_rule(prim)
+    def rule(args, dims, size, *, axis, **attrs):
+        x = move_batch_axis(args[0], dims[0])
+        if x.ndim == 1:
+            return tuple(reshape(y, shape=(size,)) for y in prim(reshape(x, shape=(size, 1)), axis=1, **attrs)), (0, 0)
+        return prim(x, axis=axis + 1, **attrs), (0, 0)
+
+
+def _pair_spec(x, *, axis, **attrs):
+    names = "".join("_" if i == axis else c for i, c in enumerate(letters(len(x.shape))))
+    return f"{names}->{names},{names}"
+
+
+_batch(sort_along)
+sbp_rule(sort_along, _pair_spec)
+
+
+def sort(input_x, axis=-1, descending=False):
+    """(values, indices) in ascending or descending order along `axis`; stable."""
+    return sort_along(input_x, axis=axis, descending=bool(descending))
+
+
+def argsort(input, axis=-1, descending=False):
+    """The indices that put `input` in order along `axis`; stable."""
+    return sort(input, axis, descending)[1]
+
+
+def msort(input):
+    """The values in ascending order along the first axis."""
+    return sort(input, 0)[0]
+
+
+# ---------------------------------------------------------------- top k
+
+@primitive(traits={"library"}, prepare=_axis_prepare, name="topk")
+def topk_along(x, *, k, axis=-1, largest=True):
+    """(values, indices int64) of the k largest (or smallest) elements along `axis`, in order; the first of equals first."""
+
+
+@infer_rule(topk_along)
+def topk_infer(x, *, k, axis, largest):
+    _ordered(x, "topk")
+    size = x.shape[axis] if x.shape else 1
+    error = lambda: ValueRangeError(f"topk: k is {k}", note=f"x: {x}", hint=f"k is in [0, {size}]")  # noqa: E731
+    require(">=", k, 0, error)
+    require("<=", k, size, error)
+    shape = x.shape[:axis] + (k,) + x.shape[axis + 1:] if x.shape else ()
+    return AbstractTuple((AbstractTensor(x.dtype, shape), AbstractTensor(dt.int64, shape)))
+
+
+@eval_rule(topk_along)
+def topk_eval(x, *, k, axis, largest):
+    if x.ndim == 0:
+        return x.copy(), np.zeros((), np.int64)
+    order = np.take(_order(x, axis, largest), range(k), axis)
+    return np.take_along_axis(x, order, axis), np.ascontiguousarray(order.astype(np.int64))
+
+
+@bprop_rule(topk_along)
+def topk_bprop(x, out, dout, *, k, axis, largest):
+    return _spread(x, out[1], dout[0], axis)
+
+
+@jvp_rule(topk_along)
+def topk_jvp(primals, tangents, out, *, k, axis, largest):
+    return _chosen_tangent(tangents[0], out[1], axis)
+
+
+_batch(topk_along)
+sbp_rule(topk_along, _pair_spec)
+
+
+def topk(input, k, dim=None, largest=True, sorted=True):
+    """(values, indices) of the k largest (or smallest) elements along `dim` (the last by default), always in order.
+
+    raises : ValueRangeError if k is negative or larger than the axis
+    """
+    return topk_along(input, k=as_size("topk", k), axis=-1 if dim is None else dim, largest=bool(largest))
+
+
+# ---------------------------------------------------------------- sizes that depend on data
+
+def _fresh(name, most):
+    hi = bounds(most)[1]
+    return Symbol(name, lo=0, hi=hi).dim
+
+
+@primitive(traits={"dynamic"}, name="nonzero")
+def nonzero_indices(x):
+    """int64[count, axes]: the indices of the elements that are not zero, in row-major order."""
+
+
+@infer_rule(nonzero_indices)
+def nonzero_infer(x):
+    return AbstractTensor(dt.int64, (_fresh("nonzero", x.size), len(x.shape)))
+
+
+@eval_rule(nonzero_indices)
+def nonzero_eval(x):
+    return np.ascontiguousarray(np.argwhere(x)).astype(np.int64).reshape(-1, x.ndim)
+
+
+bprop_rule(nonzero_indices)(lambda x, out, dout: None)
+jvp_rule(nonzero_indices)(lambda primals, tangents, out: None)
+
+
+def nonzero(input, *, as_tuple=False):
+    """The indices of the elements that are not zero: int64[count, axes], or one int64[count] per axis."""
+    input = as_operand(input)
+    found = nonzero_indices(input)
+    return tuple(found[:, axis] for axis in range(input.ndim)) if as_tuple else found
+
+
+def argwhere(input):
+    """The same as nonzero(input)."""
+    return nonzero(input)
+
+
+def _select_prepare(args, attrs):
+    x, mask = as_operand(args[0]), cast_to(as_operand(args[1]), dt.bool_)
+    shape = broadcast_shapes("masked_select", tuple(x.shape), tuple(mask.shape))
+    return tuple(v if tuple(v.shape) == shape else broadcast_to(v, shape=shape) for v in (x, mask)), attrs
+
+
+@primitive(traits={"dynamic"}, prepare=_select_prepare)
+def masked_select(input, mask):
+    """The elements of `input` where `mask` (bool, broadcast with input) is true, in row-major order; one axis."""
+
+
+@infer_rule(masked_select)
+def masked_select_infer(input, mask):
+    return AbstractTensor(input.dtype, (_fresh("selected", input.size),))
+
+
+@eval_rule(masked_select)
+def masked_select_eval(input, mask):
+    return np.ascontiguousarray(input[mask])
+
+
+@primitive(traits={"library"})
+def masked_put(values, mask):
+    """Zeros of mask's shape, with `values` in row-major order where `mask` is true: the transpose of masked_select.
+
+    raises : ShapeError (at run time) if there are more or fewer values than trues
+    """
+
+
+@infer_rule(masked_put)
+def masked_put_infer(values, mask):
+    return AbstractTensor(values.dtype, mask.shape)
+
+
+@eval_rule(masked_put)
+def masked_put_eval(values, mask):
+    if values.size != np.count_nonzero(mask):
+        raise ShapeError("masked_put: the number of values differs from the number of trues",
+                         note=f"{values.size} != {np.count_nonzero(mask)}")
+    out = np.zeros(mask.shape, values.dtype)
+    out[mask] = values
+    return out
+
+
+bprop_rule(masked_select)(lambda input, mask, out, dout:
+                          (masked_put(dout, mask) if input.dtype.is_differentiable else None, None))
+jvp_rule(masked_select)(lambda primals, tangents, out:
+                        masked_select(tangents[0], primals[1]) if tangents[0] is not None else None)
+bprop_rule(masked_put)(lambda values, mask, out, dout:
+                       (masked_select(dout, mask) if values.dtype.is_differentiable else None, None))
+jvp_rule(masked_put)(lambda primals, tangents, out:
+                     masked_put(tangents[0], primals[1]) if tangents[0] is not None else None)
+
+
+@primitive(traits={"dynamic"}, name="unique")
+def unique_sorted(x):
+    """(values, inverse): the different elements in ascending order, and for each element of x the index of its value (int32)."""
+
+
+@infer_rule(unique_sorted)
+def unique_infer(x):
+    _ordered(x, "unique")
+    return AbstractTuple((AbstractTensor(x.dtype, (_fresh("unique", x.size),)), AbstractTensor(dt.int32, x.shape)))
+
+
+@eval_rule(unique_sorted)
+def unique_eval(x):
+    values, inverse = np.unique(x.ravel(), return_inverse=True)
+    return values.astype(x.dtype), inverse.reshape(x.shape).astype(np.int32)
+
+
+bprop_rule(unique_sorted)(lambda x, out, dout: None)
+jvp_rule(unique_sorted)(lambda primals, tangents, out: (None, None))
+
+
+def unique(input):
+    """(values in ascending order, for each element of input the index of its value as int32). No gradient."""
+    return unique_sorted(as_operand(input))
