@@ -40,3 +40,10 @@ from .nn_norm import (batch_norm, batch_norm_train, group_norm, instance_norm, l
 from .random import (bernoulli, dropout, normal, rand, rand_like, randint, randn, randn_like, standard_normal,  # noqa: F401
                      uniform)
 from .state import (assign, assign_add, assign_sub, depend, identity, print_, rank, shape, size, stop_gradient)  # noqa: F401
+from .nn_loss import (binary_cross_entropy, binary_cross_entropy_with_logits, cosine_embedding_loss,  # noqa: F401
+                      cosine_similarity, cross_entropy, gaussian_nll_loss, hinge_embedding_loss, huber_loss, kl_div, l1_loss,
+                      margin_ranking_loss, mse_loss, nll_loss, pairwise_distance, smooth_l1_loss, soft_margin_loss,
+                      softmax_cross_entropy_with_logits, sparse_softmax_cross_entropy_with_logits, triplet_margin_loss)
+from .attention import scaled_dot_product_attention  # noqa: F401
+from .optim_update import (adagrad_update, adam_update, adam_weight_decay_update, adamw_update,  # noqa: F401
+                           centered_rmsprop_update, lamb_update, momentum_update, rmsprop_update, sgd_update)

@@ -16,12 +16,12 @@ from ..common.errors import ArgumentError, IndexRangeError, ShapeError
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.graph import AnfNode, ValueNode
-from ..mindir.primitive import find_primitive
 from .axes import broadcast_shapes
 from .basic import broadcast_to, reshape, transpose
 from .define import as_operand, cast_to, dtype_of
 from .indexing import (dynamic_slice, dynamic_update, gather_axis, gather_nd, scatter_nd_update, slice_update)
 from .logic import where
+from .sort import nonzero_indices
 from .structure import clip_index, concat, expand_dims, slice_
 
 
@@ -89,7 +89,7 @@ def _check_mask(x, mask, at):
 
 def mask_indices(mask):
     """A bool mask as integer tensors, one for each of its axes: the positions of True. Their size depends on the data."""
-    positions = find_primitive("nonzero")(as_operand(mask))
+    positions = nonzero_indices(as_operand(mask))
     return [reshape(slice_(positions, start=(0, a), sizes=(positions.shape[0], 1), step=(1, 1)),
                     shape=(positions.shape[0],)) for a in range(mask.ndim)]
 

@@ -1,0 +1,257 @@
+"""Losses: ordinary functions over smaller operators, so that they fuse, batch and differentiate like those.
+
+The label of a class is met by comparing it with 0 .. C - 1 instead of by reading at its place: the comparison, its product
+with the logarithms and the gradient are elementwise and join the kernel of the softmax.
+"""
+from ..common.dim import product
+from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
+from ..mindir.constraints import require
+from .activation import log_softmax, logsigmoid
+from .arithmetic import abs, maximum, minimum
+from .axes import normal_axis
+from .basic import reduce_sum, reshape
+from .define import as_operand, cast_to, dtype_of, promote_operands
+from .elementary import exp, log, sqrt
+from .indexing import iota
+from .logic import equal, less, logical_and, not_equal, where
+from .structure import expand_dims
+
+
+def reduced(name, loss, reduction, total=None):
+    """The loss as `reduction` says: "none" as it is, "sum", or "mean" (over `total` in place of the number of elements).
+
+    raises : ValueRangeError for another word
+    """
+    if reduction == "none":
+        return loss
+    if reduction == "sum":
+        return reduce_sum(loss)
+    if reduction != "mean":
+        raise ValueRangeError(f"{name}: reduction is 'none', 'mean' or 'sum', not {reduction!r}")
+    return reduce_sum(loss) / (product(loss.shape) if total is None else total)
+
+
+def _operands(name, input, target):
+    x, y = promote_operands((as_operand(input), as_operand(target)), {})[0]
+    if dtype_of(x).kind not in "f":
+        raise DTypeError(f"{name}: does not take {dtype_of(x).name}")
+    return x, y
+
+
+# ---------------------------------------------------------------- classes
+
+def _class_axis(x):
+    return 0 if x.ndim == 1 else 1
+
+
+def _along_classes(x, values):
+    """values[C] shaped to stand along the class axis of x."""
+    return reshape(values, shape=tuple(x.shape[a] if a == _class_axis(x) else 1 for a in range(x.ndim)))
+
+
+def _is_class(x, target):
+    """bool like x: is this element's class the target's?"""
+    return equal(_along_classes(x, iota(x.shape[_class_axis(x)])), expand_dims(target, _class_axis(x)))
+
+
+def _check_labels(name, x, target):
+    want = tuple(n for a, n in enumerate(x.shape) if a != _class_axis(x))
+    error = lambda: ShapeError(f"{name}: labels of shape {list(target.shape)} for {list(x.shape)}",  # noqa: E731
+                               hint=f"{list(want)} is wanted")
+    if dtype_of(target).kind not in "iu":
+        raise DTypeError(f"{name}: labels are integers, not {dtype_of(target).name}")
+    if len(want) != target.ndim:
+        raise error()
+    for have, size in zip(target.shape, want):
+        require("==", have, size, error)
+
+
+def nll_loss(inputs, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+    """Negative log likelihood: -inputs[n, target[n], ..] * weight[target[n]], inputs being logarithms of probabilities.
+
+    inputs  : float[N, C, ..] or [C]; target: integers [N, ..] or []; weight: [C]
+    mean    : over the sum of the weights that are used; labels equal to ignore_index count nothing, and so do labels
+              that name no class
+    raises  : ShapeError for labels that do not fit, DTypeError for labels that are no integers
+    """
+    x, target = as_operand(inputs), as_operand(target)
+    if x.ndim == 0:
+        raise ShapeError("nll_loss: an input of one or more axes is wanted")
+    _check_labels("nll_loss", x, target)
+    axis, dtype = _class_axis(x), dtype_of(x)
+    chosen = logical_and(_is_class(x, target), expand_dims(not_equal(target, ignore_index), axis))
+    scale = 1 if weight is None else _along_classes(x, cast_to(as_operand(weight), dtype))
+    loss = -reduce_sum(where(chosen, x * scale, 0), axis=axis)
+    used = reduce_sum(cast_to(chosen, dtype) * scale, axis=axis)
+    if label_smoothing:
+        counts = cast_to(not_equal(target, ignore_index), dtype)
+        even = -reduce_sum(x * scale, axis=axis) * counts / x.shape[axis]
+        loss = loss * (1 - label_smoothing) + even * label_smoothing
+    return reduced("nll_loss", loss, reduction, reduce_sum(used) if reduction == "mean" else None)
+
+
+def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+    """The cross entropy between softmax(input) and `target`: integer labels, or probabilities of input's shape.
+
+    input  : float[N, C, ..] or [C]; see nll_loss; probabilities: the mean is over N (and the axes after C)
+    raises : ShapeError, DTypeError, ValueRangeError (label_smoothing outside [0, 1])
+    """
+    x, target = as_operand(input), as_operand(target)
+    if not 0 <= label_smoothing <= 1:
+        raise ValueRangeError(f"cross_entropy: label_smoothing is in [0, 1], not {label_smoothing}")
+    if x.ndim == 0:
+        raise ShapeError("cross_entropy: an input of one or more axes is wanted")
+    axis = _class_axis(x)
+    logs = log_softmax(x, axis=axis)
+    if dtype_of(target).kind in "iu":
+        return nll_loss(logs, target, weight, ignore_index, reduction, label_smoothing)
+    logs, target = _operands("cross_entropy", logs, target)
+    if label_smoothing:
+        target = target * (1 - label_smoothing) + label_smoothing / x.shape[axis]
+    if weight is not None:
+        logs = logs * _along_classes(x, cast_to(as_operand(weight), dtype_of(logs)))
+    return reduced("cross_entropy", -reduce_sum(logs * target, axis=axis), reduction)
+
+
+def softmax_cross_entropy_with_logits(logits, labels):
+    """The cross entropy of each row: -sum(labels * log_softmax(logits)) over the last axis; labels are probabilities."""
+    logits, labels = _operands("softmax_cross_entropy_with_logits", logits, labels)
+    return -reduce_sum(labels * log_softmax(logits, axis=-1), axis=-1)
+
+
+def sparse_softmax_cross_entropy_with_logits(logits, labels, reduction="mean"):
+    """The cross entropy between softmax(logits[N, C]) and integer labels[N]."""
+    return cross_entropy(logits, labels, reduction=reduction)
+
+
+# ---------------------------------------------------------------- numbers
+
+def mse_loss(input, target, reduction="mean"):
+    """(input - target) squared."""
+    x, y = _operands("mse_loss", input, target)
+    difference = x - y
+    return reduced("mse_loss", difference * difference, reduction)
+
+
+def l1_loss(input, target, reduction="mean"):
+    """The absolute difference."""
+    x, y = _operands("l1_loss", input, target)
+    return reduced("l1_loss", abs(x - y), reduction)
+
+
+def smooth_l1_loss(input, target, beta=1.0, reduction="none"):
+    """d * d / (2 beta) where d = abs(input - target) < beta, else d - beta / 2. source : Girshick 2015"""
+    if beta < 0:
+        raise ValueRangeError(f"smooth_l1_loss: beta is not negative, not {beta}")
+    x, y = _operands("smooth_l1_loss", input, target)
+    if beta == 0:
+        return reduced("smooth_l1_loss", abs(x - y), reduction)
+    d = abs(x - y)
+    return reduced("smooth_l1_loss", where(less(d, beta), d * d * (0.5 / beta), d - 0.5 * beta), reduction)
+
+
+def huber_loss(input, target, reduction="mean", delta=1.0):
+    """d * d / 2 where d = abs(input - target) <= delta, else delta * (d - delta / 2). source : Huber 1964"""
+    if delta <= 0:
+        raise ValueRangeError(f"huber_loss: delta is positive, not {delta}")
+    x, y = _operands("huber_loss", input, target)
+    d = abs(x - y)
+    small = minimum(d, delta)
+    return reduced("huber_loss", small * (d - small * 0.5), reduction)
+
+
+def binary_cross_entropy(logits, labels, weight=None, reduction="mean"):
+    """-(labels * log(p) + (1 - labels) * log(1 - p)) for probabilities p = `logits`; logarithms are cut at -100."""
+    p, y = _operands("binary_cross_entropy", logits, labels)
+    loss = -(y * maximum(log(p), -100.0) + (1 - y) * maximum(log(1 - p), -100.0))
+    return reduced("binary_cross_entropy", loss if weight is None else loss * weight, reduction)
+
+
+def binary_cross_entropy_with_logits(logits, label, weight=None, pos_weight=None, reduction="mean"):
+    """binary_cross_entropy of sigmoid(logits), without overflow; pos_weight multiplies what positive labels lose."""
+    x, y = _operands("binary_cross_entropy_with_logits", logits, label)
+    if pos_weight is None:
+        loss = (1 - y) * x - logsigmoid(x)
+    else:
+        loss = (1 - y) * x - (1 + (pos_weight - 1) * y) * logsigmoid(x)
+    return reduced("binary_cross_entropy_with_logits", loss if weight is None else loss * weight, reduction)
+
+
+def kl_div(logits, labels, reduction="mean"):
+    """labels * (log(labels) - logits) with `logits` logarithms of probabilities; 0 where a label is 0.
+
+    reduction : also "batchmean": the sum over the first axis' size
+    """
+    x, y = _operands("kl_div", logits, labels)
+    some = y > 0
+    loss = where(some, y * (log(where(some, y, 1)) - x), 0)
+    if reduction == "batchmean":
+        return reduce_sum(loss) / x.shape[0]
+    return reduced("kl_div", loss, reduction)
+
+
+def gaussian_nll_loss(x, target, var, full=False, eps=1e-6, reduction="mean"):
+    """(log(var) + (x - target)^2 / var) / 2 with var at least eps; `full` adds log(2 pi) / 2."""
+    x, y = _operands("gaussian_nll_loss", x, target)
+    var = maximum(var, eps)
+    loss = 0.5 * (log(var) + (x - y) * (x - y) / var)
+    return reduced("gaussian_nll_loss", loss + 0.9189385332046727 if full else loss, reduction)
+
+
+def soft_margin_loss(input, target, reduction="mean"):
+    """log(1 + exp(-target * input)) for targets -1 and 1."""
+    x, y = _operands("soft_margin_loss", input, target)
+    return reduced("soft_margin_loss", -logsigmoid(y * x), reduction)
+
+
+def hinge_embedding_loss(inputs, targets, margin=1.0, reduction="mean"):
+    """inputs where the target is 1, max(0, margin - inputs) where it is -1."""
+    x, y = _operands("hinge_embedding_loss", inputs, targets)
+    return reduced("hinge_embedding_loss", where(equal(y, 1), x, maximum(margin - x, 0)), reduction)
+
+
+# ---------------------------------------------------------------- pairs
+
+def cosine_similarity(x1, x2, dim=1, eps=1e-08):
+    """The cosine of the angle between x1 and x2 along `dim`; each length counts at least eps."""
+    a, b = _operands("cosine_similarity", x1, x2)
+    axis = normal_axis("cosine_similarity", dim, max(a.ndim, b.ndim))
+    back = axis - max(a.ndim, b.ndim)
+    along = reduce_sum(a * b, axis=back)
+    lengths = maximum(reduce_sum(a * a, axis=back), eps * eps) * maximum(reduce_sum(b * b, axis=back), eps * eps)
+    return along / sqrt(lengths)
+
+
+def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction="mean"):
+    """1 - cos where the target is 1, max(0, cos - margin) where it is -1; cos along the last axis."""
+    if not -1 <= margin <= 1:
+        raise ValueRangeError(f"cosine_embedding_loss: margin is in [-1, 1], not {margin}")
+    cos = cosine_similarity(input1, input2, dim=-1)
+    return reduced("cosine_embedding_loss", where(equal(target, 1), 1 - cos, maximum(cos - margin, 0)), reduction)
+
+
+def margin_ranking_loss(input1, input2, target, margin=0.0, reduction="mean"):
+    """max(0, margin - target * (input1 - input2))."""
+    a, b = _operands("margin_ranking_loss", input1, input2)
+    return reduced("margin_ranking_loss", maximum(margin - target * (a - b), 0), reduction)
+
+
+def pairwise_distance(x, y, p=2, eps=1e-06):
+    """The p-norm of x - y + eps along the last axis."""
+    a, b = _operands("pairwise_distance", x, y)
+    d = abs(a - b + eps)
+    if p == 2:
+        return sqrt(reduce_sum(d * d, axis=-1))
+    if p == 1:
+        return reduce_sum(d, axis=-1)
+    if not p > 0:
+        raise ArgumentError(f"pairwise_distance: p is positive, not {p}")
+    return exp(log(reduce_sum(exp(log(d) * p), axis=-1)) / p)
+
+
+def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-06, swap=False, reduction="mean"):
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin); `swap` takes the nearer of anchor and positive."""
+    near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = minimum(far, pairwise_distance(positive, negative, p, eps))
+    return reduced("triplet_margin_loss", maximum(near - far + margin, 0), reduction)
