@@ -25,7 +25,7 @@ from . import control
 from .fallback import call_unknown
 from .outcome import LazyException
 from .transforms import differentiate, map_over
-from .values import BoundMethod, Box, Closure, Range, has_nodes
+from .values import BoundMethod, Box, Closure, Range, has_nodes, leaves
 
 BUILTINS = {}
 FRAMEWORK = ("mindlite.ops", "mindlite.common", "mindlite.mindir")      # executed over nodes, not parsed
@@ -162,7 +162,7 @@ def _make_exception(ev, cls, args, kwargs):
 
 def _run_or_fall_back(ev, fn, args, kwargs):
     """A callable without source: on known values it is executed now, else at run time."""
-    if not has_nodes((args, kwargs, getattr(fn, "__self__", None)), ev.store):
+    if not leaves((args, kwargs, getattr(fn, "__self__", None)), ev.store):
         from .execute import wrap_container
         return wrap_container(ev, fn(*ev.unbox(args), **ev.unbox(kwargs)))
     name = getattr(fn, "__qualname__", None) or type(fn).__name__

@@ -61,6 +61,8 @@ class Frame:
 class Evaluator:
     """The state of inferring one function: the Tracer, the stack of calls, the guards and fallbacks that were met."""
 
+    concrete = False                                 # True where every value is real (concrete.py)
+
     def __init__(self, name="f", fullgraph=False, fallbacks=None):
         self.tracer = Tracer(Region(name))
         self.frames, self.guards, self.reasons = [], {}, []

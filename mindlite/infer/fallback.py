@@ -62,6 +62,8 @@ def place(ev, name):
 
 def call_unknown(ev, fn, args, kwargs, reason, returns=None):
     """Call fn at run time, between native code. returns: what it gives, where that is known (() for nothing)."""
+    if ev.concrete:
+        return ev.call_unknown(fn, args, kwargs, returns)
     location = ev.tracer.origin.location
     if ev.fullgraph and returns is None:
         raise GraphSyntaxError(f"fullgraph=True, but {reason}", location=location,

@@ -9,7 +9,7 @@ from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.control import J, Vmap, make_tuple
 from ..mindir.derivative import arrange, check_loss, positions_of, weights_of
 from ..mindir.graph import AnfNode
-from ..mindir.primitive import PRIMITIVES, interpreting
+from ..mindir.primitive import interpreting
 from ..ops.basic import scalar_to_tensor
 from ..common import dtype as dt
 from .control import fill, in_region, Merge
@@ -161,7 +161,7 @@ def _gradient(kind):
                 raise GradientError(f"{kind}: an input of type {sub.inputs[i].dtype.name} has no gradient",
                                     hint="differentiate with respect to float tensors")
         with interpreting(ev.tracer):
-            ones = [PRIMITIVES["ones_like"](x) if False else _cotangent(ev, sub, n, sens, k) for k, n in enumerate(seeds)]
+            ones = [_cotangent(ev, sub, n, sens, k) for k, n in enumerate(seeds)]
             results = J(*sub.inputs, *sub.captured, *ones, graph=sub.region.graph, wrt=wrt, seeds=seeds, mode="vjp")
         count = len(sub.region.graph.outputs)
         grads = results[count:]

@@ -1,0 +1,78 @@
+"""The road of a function: the only module that knows all transformations and their order.
+
+    parse -> infer -> transform (ad, vmap) -> optimise -> fuse -> plan -> load
+
+`compile_function` walks it and keeps what came out of every stage, for people who want to look.
+"""
+import time
+from dataclasses import dataclass, field
+
+from ..ad import derivative_graph
+from ..common.config import config
+from ..common.events import emit
+from ..graph_kernel.cluster import cluster
+from ..infer.specialise import specialise
+from ..mindir.control import J, Vmap
+from ..mindir.markers import expand
+from ..optim import optimise
+from ..vmap import vmap_graph
+from .executable import Executable
+from .lower import lower
+
+STAGES = ("parse", "infer", "transform", "optimise", "fuse", "plan")
+
+
+@dataclass
+class Compiled:
+    """A function compiled for one signature.
+
+    stages : {stage: FuncGraph; "plan": Program}     seconds: {stage: float}     nodes: {stage: how many}
+    """
+    specialised: object
+    lowered: object
+    executable: object
+    stages: dict
+    seconds: dict
+    nodes: dict = field(default_factory=dict)
+
+
+def derive_graph(graph):
+    """`graph` without J and Vmap markers, inner ones first."""
+    return expand(graph, {J: derivative_graph, Vmap: vmap_graph})
+
+
+def compile_function(function, args, kwargs, *, name, fullgraph=False, fallbacks=None, jit_level=None, printer=None):
+    """Compile `function` for arguments in which Abstracts stand for run-time values."""
+    stages, seconds = {}, {}
+
+    def timed(stage, work):
+        start = time.perf_counter()
+        stages[stage] = work()
+        seconds[stage] = time.perf_counter() - start
+        return stages[stage]
+    start = time.perf_counter()
+    specialised = specialise(function, args, kwargs, name, fullgraph, fallbacks)
+    stages["infer"], seconds["infer"] = specialised.graph, time.perf_counter() - start
+    graph = timed("transform", lambda: derive_graph(specialised.graph))
+    graph = timed("optimise", lambda: optimise(graph))
+    graph = timed("fuse", lambda: cluster(graph, level=jit_level or config.jit_level))
+    start = time.perf_counter()
+    lowered = lower(graph, update_targets(specialised, graph))
+    stages["plan"], seconds["plan"] = lowered.program, time.perf_counter() - start
+    start = time.perf_counter()
+    executable = Executable(lowered.program, printer)
+    seconds["load"] = time.perf_counter() - start
+    nodes = {stage: count_nodes(g) for stage, g in stages.items() if stage != "plan"}
+    emit("compile", name=name, seconds=sum(seconds.values()), nodes=nodes)
+    return Compiled(specialised, lowered, executable, stages, seconds, nodes)
+
+
+def update_targets(specialised, graph):
+    """(number of an output, number of the parameter whose memory it is written to) for each update."""
+    places = {id(p.default): i for i, p in enumerate(graph.parameters) if p.default is not None}
+    return [(number, owner if isinstance(owner, int) else places[id(owner)]) for owner, number in specialised.updates]
+
+
+def count_nodes(graph):
+    """The number of nodes of a graph and all below it (in clusters too)."""
+    return sum(len(g.nodes) for g in graph.reachable())
