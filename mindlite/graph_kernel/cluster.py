@@ -21,7 +21,7 @@ from .schedule import nominal, schedule, total_cost
 MAX_NODES, MAX_OPERANDS = 64, 32            # beyond, a kernel has more live values than registers
 TRAFFIC, LAUNCH = 16, 1000                  # operations that storing and loading an element costs, and a launch
 REPEAT = 1.25                               # how much dearer a fused kernel may be
-_ALONE = {"library", "effect", "control", "scalar", "random"}
+_ALONE = {"library", "effect", "control", "scalar"}
 
 
 def cluster(graph, level="O1"):
@@ -44,7 +44,7 @@ def _cluster(graph, level, done):
 
 
 class _Group:
-    """Nodes that become one node. Fields: members (in program order), fused (they are a kernel), before (Groups), cost."""
+    """Nodes that become one: members (in program order), fused (they are a kernel), before (Groups), cost."""
 
     def __init__(self, number, members, fused):
         self.number, self.members, self.fused, self.before = number, members, fused, set()

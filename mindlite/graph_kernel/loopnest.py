@@ -250,9 +250,15 @@ class _Offsets:
                 strides.append(stride)
             else:
                 offset = offset + part * stride
-            safe = safe and isinstance(index, IndexVar) and self.size(index.fields[1]) == self.size(size)
+            safe = safe and self.is_inside(index, size)
             stride = stride * self.size(size)
         return offset, tuple(exprs), tuple(strides), safe
+
+    def is_inside(self, index, size):
+        """True if `index` is known to lie in an axis of `size`."""
+        if isinstance(index, Const):
+            return isinstance(size, int) and 0 <= index.fields[0] < size
+        return isinstance(index, IndexVar) and self.size(index.fields[1]) == self.size(size)
 
 
 def _unravelled(axes):
