@@ -16,6 +16,7 @@ from ..mindir.scalar import as_expr, maximum as max_scalar, minimum as min_scala
 from .axes import normal_axis
 from .basic import batched, broadcast_to, cast, move_batch_axis, reshape
 from .define import as_operand, cast_to, dtype_of
+from .logic import not_equal
 from .sbp import letters, sbp_rule
 from .structure import concat, expand_dims, inside_slice, slice_, whole_axes, zeros_like_shape
 from .state import stop_gradient
@@ -765,7 +766,7 @@ def embedding(input, weight, padding_idx=None):
     if padding_idx is not None:
         rows, width = weight.shape
         row = padding_idx + rows if padding_idx < 0 else padding_idx
-        keep = cast_to(iota(rows) != row, dtype_of(weight))
+        keep = cast_to(not_equal(iota(rows), row), dtype_of(weight))
         kept = reshape(keep, shape=(rows, 1))
         from_there = stop_gradient(weight)
         weight = weight * kept + from_there * (1 - kept)

@@ -23,10 +23,22 @@ def _assign_prepare(args, attrs):
     variable, value = args
     if not is_array(variable):
         raise ArgumentError(f"assign: the variable is a Parameter or Tensor, not {type(variable).__name__}")
-    return (variable, cast_to(as_operand(value), dtype_of(variable))), attrs
+    value = cast_to(as_operand(value), dtype_of(variable))
+    if tuple(value.shape) != tuple(variable.shape):              # checked here: inference only notes what was assigned
+        _check_assign(variable, value)
+    return (variable, value), attrs
 
 
-@primitive(traits={"effect"}, prepare=_assign_prepare)
+def _check_assign(variable, value):
+    error = lambda: ShapeError("assign: the shapes differ", note=f"variable: {list(variable.shape)}, "  # noqa: E731
+                               f"value: {list(value.shape)}")
+    if len(variable.shape) != len(value.shape):
+        raise error()
+    for have, want in zip(value.shape, variable.shape):
+        require("==", have, want, error)
+
+
+@primitive(traits={"effect", "assign"}, prepare=_assign_prepare)
 def assign(variable, value):
     """Write `value` into the memory of `variable` (a Parameter or Tensor) and return the value.
 
@@ -37,11 +49,7 @@ def assign(variable, value):
 
 @infer_rule(assign)
 def assign_infer(variable, value):
-    error = lambda: ShapeError("assign: the shapes differ", note=f"variable: {variable}, value: {value}")  # noqa: E731
-    if variable.ndim != value.ndim:
-        raise error()
-    for have, want in zip(value.shape, variable.shape):
-        require("==", have, want, error)
+    _check_assign(variable, value)
     return variable
 
 

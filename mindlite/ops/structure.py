@@ -14,7 +14,7 @@ from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kern
 from ..mindir.scalar import where as where_scalar
 from .axes import as_shape, as_size, broadcast_shapes, fill_in, normal_axes, normal_axis
 from .basic import batched, broadcast_to, move_batch_axis, reshape, transpose
-from .define import as_operand, promote_operands
+from .define import as_operand, dtype_of, promote_operands
 from .sbp import letters, local_shape, sbp_rule
 
 
@@ -241,10 +241,17 @@ sbp_rule(concatenate, _concatenate_spec, linear=lambda *tensors, axis: [set(rang
 
 def zeros_like_shape(x, shape=None):
     """Zeros of x's dtype and shape (or `shape`), as a scalar that is broadcast: no memory where it is fused."""
-    return broadcast_to(np.zeros((), x.dtype.numpy), shape=tuple(x.shape if shape is None else shape))
+    return broadcast_to(np.zeros((), dtype_of(x).numpy), shape=tuple(x.shape if shape is None else shape))
 
 
 # ---------------------------------------------------------------- joining and cutting
+
+def real_axis(name, axis, ndim):
+    """`axis` counted from the front. raises : ValueRangeError outside [-ndim, ndim), and for a tensor without axes."""
+    if ndim == 0:
+        raise ValueRangeError(f"{name}: a tensor without axes has no axis {axis}")
+    return normal_axis(name, axis, ndim)
+
 
 def concat(tensors, axis=0):
     """The tensors one after another along `axis`, promoted to one dtype.
@@ -254,7 +261,7 @@ def concat(tensors, axis=0):
     if not isinstance(tensors, (tuple, list)) or not tensors:
         raise ArgumentError("concat: a non-empty tuple or list of tensors is wanted")
     args, _ = promote_operands(tuple(as_operand(x) for x in tensors), {})
-    axis = normal_axis("concat", axis, args[0].ndim)
+    axis = real_axis("concat", axis, args[0].ndim)
     return args[0] if len(args) == 1 else concatenate(*args, axis=axis)
 
 
@@ -268,7 +275,7 @@ def stack(tensors, axis=0):
     if not isinstance(tensors, (tuple, list)) or not tensors:
         raise ArgumentError("stack: a non-empty tuple or list of tensors is wanted")
     args, _ = promote_operands(tuple(as_operand(x) for x in tensors), {})
-    axis = normal_axis("stack", axis, args[0].ndim + 1)
+    axis = real_axis("stack", axis, args[0].ndim + 1)
     return concat([expand_dims(x, axis) for x in args], axis)
 
 
@@ -277,7 +284,7 @@ def split(tensor, split_size_or_sections, axis=0):
 
     raises : ShapeError if the given sizes do not add up to the axis
     """
-    axis = normal_axis("split", axis, tensor.ndim)
+    axis = real_axis("split", axis, tensor.ndim)
     total = tensor.shape[axis]
     if isinstance(split_size_or_sections, (tuple, list)):
         sizes = [as_size("split", s) for s in split_size_or_sections]
@@ -304,7 +311,7 @@ def _cut(x, axis, sizes):
 
 def chunk(input, chunks, axis=0):
     """At most `chunks` pieces of equal size along `axis`, the last one smaller where it does not divide."""
-    axis = normal_axis("chunk", axis, input.ndim)
+    axis = real_axis("chunk", axis, input.ndim)
     total = input.shape[axis]
     piece = (total + chunks - 1) // chunks
     if isinstance(total, int):
@@ -316,7 +323,7 @@ def chunk(input, chunks, axis=0):
 
 def unstack(input_x, axis=0):
     """The slices along `axis`, without it: a tuple. The axis' size must be known."""
-    axis = normal_axis("unstack", axis, input_x.ndim)
+    axis = real_axis("unstack", axis, input_x.ndim)
     if not isinstance(input_x.shape[axis], int):
         raise ArgumentError(f"unstack: the size {input_x.shape[axis]} of axis {axis} is known at run time only")
     return tuple(squeeze(x, axis) for x in _cut(input_x, axis, [1] * input_x.shape[axis]))
@@ -331,7 +338,7 @@ def unbind(input, dim=0):
 
 def expand_dims(input_x, axis):
     """An axis of size 1 inserted at `axis`."""
-    axis = normal_axis("expand_dims", axis, input_x.ndim + 1)
+    axis = real_axis("expand_dims", axis, input_x.ndim + 1)
     return reshape(input_x, shape=tuple(input_x.shape[:axis]) + (1,) + tuple(input_x.shape[axis:]))
 
 
@@ -363,7 +370,7 @@ def flatten(input, order="C", *, start_dim=1, end_dim=-1):
         input = transpose(input)
     if input.ndim < 2:
         return reshape(input, shape=(-1,)) if input.ndim == 0 else input
-    first, last = normal_axis("flatten", start_dim, input.ndim), normal_axis("flatten", end_dim, input.ndim)
+    first, last = real_axis("flatten", start_dim, input.ndim), real_axis("flatten", end_dim, input.ndim)
     if first > last:
         raise ValueRangeError(f"flatten: start_dim {start_dim} is behind end_dim {end_dim}")
     shape = tuple(input.shape)
@@ -377,7 +384,7 @@ def ravel(input):
 
 def unflatten(input, axis, sizes):
     """Axis `axis` taken apart into `sizes`, one of which may be -1."""
-    axis = normal_axis("unflatten", axis, input.ndim)
+    axis = real_axis("unflatten", axis, input.ndim)
     sizes = fill_in("unflatten", as_shape("unflatten", sizes), input.shape[axis])
     return reshape(input, shape=tuple(input.shape[:axis]) + sizes + tuple(input.shape[axis + 1:]))
 
@@ -389,7 +396,7 @@ def permute(input, axis):
 
 def swapaxes(input, axis0, axis1):
     """Two axes exchanged."""
-    a, b = normal_axis("swapaxes", axis0, input.ndim), normal_axis("swapaxes", axis1, input.ndim)
+    a, b = real_axis("swapaxes", axis0, input.ndim), real_axis("swapaxes", axis1, input.ndim)
     perm = list(range(input.ndim))
     perm[a], perm[b] = b, a
     return transpose(input, perm=tuple(perm)) if a != b else input
@@ -404,8 +411,8 @@ def movedim(x, source, destination):
     """Axes moved from `source` to `destination` (ints or tuples of them); the others keep their order."""
     source = source if isinstance(source, (tuple, list)) else (source,)
     destination = destination if isinstance(destination, (tuple, list)) else (destination,)
-    source = [normal_axis("movedim", a, x.ndim) for a in source]
-    destination = [normal_axis("movedim", a, x.ndim) for a in destination]
+    source = [real_axis("movedim", a, x.ndim) for a in source]
+    destination = [real_axis("movedim", a, x.ndim) for a in destination]
     if len(source) != len(destination) or len(set(source)) != len(source) or len(set(destination)) != len(destination):
         raise ArgumentError("movedim: source and destination name as many different axes", note=f"{source} {destination}")
     perm = [a for a in range(x.ndim) if a not in source]
@@ -436,7 +443,7 @@ def repeat_interleave(input, repeats, axis=None):
     """Each element repeated `repeats` (an int) times in place along `axis`; along the flattened tensor if None."""
     if axis is None:
         input, axis = ravel(input), 0
-    axis = normal_axis("repeat_interleave", axis, input.ndim)
+    axis = real_axis("repeat_interleave", axis, input.ndim)
     repeats = as_size("repeat_interleave", repeats)
     shape = tuple(input.shape)
     spread = broadcast_to(expand_dims(input, axis + 1), shape=shape[:axis + 1] + (repeats,) + shape[axis + 1:])
@@ -452,7 +459,7 @@ def roll(input, shifts, dims=None):
     if len(shifts) != len(dims):
         raise ArgumentError(f"roll: {len(shifts)} shifts for {len(dims)} axes")
     for shift, axis in zip(shifts, dims):
-        axis = normal_axis("roll", axis, input.ndim)
+        axis = real_axis("roll", axis, input.ndim)
         n = input.shape[axis]
         if isinstance(n, int) and n == 0:
             continue
@@ -559,7 +566,7 @@ def _pad_from_inside(x, axis, before, after, mode):
 
 def narrow(input, axis, start, length):
     """input[.., start:start + length, ..] along `axis`."""
-    axis = normal_axis("narrow", axis, input.ndim)
+    axis = real_axis("narrow", axis, input.ndim)
     start = as_size("narrow", start)
     start = start + input.shape[axis] if compare("<", start, 0) else start
     return take_range(input, axis, start, start + as_size("narrow", length))
