@@ -63,14 +63,7 @@ class Dense(Cell):
         self.activation_flag = self.activation is not None
 
     def construct(self, x):
-        lead = x.shape[:-1]
-        if len(lead) != 1:                                      # one matrix product, however many axes lead
-            x = ops.reshape(x, (-1, x.shape[-1]))
-        x = ops.batch_matmul(x, self.cast_param(self.weight), transpose_b=True)
-        if self.has_bias:
-            x = x + self.cast_param(self.bias)
-        if len(lead) != 1:
-            x = ops.reshape(x, (*lead, self.out_channels))
+        x = ops.dense(x, self.cast_param(self.weight), self.cast_param(self.bias) if self.has_bias else None)
         if self.activation_flag:
             x = self.activation(x)
         return x
