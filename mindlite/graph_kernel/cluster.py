@@ -18,8 +18,9 @@ from ..mindir.primitive import Primitive, kernel_rule
 from .loopnest import CannotFuse, build
 from .schedule import nominal, schedule, total_cost
 
-MAX_NODES, MAX_OPERANDS = 64, 32            # beyond, a kernel has more live values than registers
+MAX_NODES, POINTWISE, MAX_OPERANDS = 64, 32, 32     # beyond, a kernel has more live values than registers
 TRAFFIC, LAUNCH = 16, 1000                  # operations that storing and loading an element costs, and a launch
+REMEMBERED = 4096                           # verdicts on clusters that are kept
 REPEAT = 1.25                               # how much dearer a fused kernel may be
 _ALONE = {"library", "effect", "control", "scalar"}
 
@@ -44,11 +45,14 @@ def _cluster(graph, level, done):
 
 
 class _Group:
-    """Nodes that become one: members (in program order), fused (they are a kernel), before (Groups), cost."""
+    """Nodes that become one: members (in program order), fused (they are a kernel), before (Groups), cost.
+
+    shape: that of all members if each is elementwise and makes just this shape, else None
+    """
 
     def __init__(self, number, members, fused):
         self.number, self.members, self.fused, self.before = number, members, fused, set()
-        self.cost = 0
+        self.cost, self.shape = 0, None
 
 
 class _Clusterer:
@@ -91,7 +95,10 @@ class _Clusterer:
             if reason is not None and node.fn is not tuple_getitem:
                 self.refused.append((node, reason))
             group = _Group(len(groups), [node], reason is None)
-            group.cost = cost if reason is None else 0
+            if reason is None:
+                group.cost = cost
+                if "elementwise" in node.fn.traits and isinstance(node.abstract, AbstractTensor):
+                    group.shape = node.abstract.shape
             groups.append(group)
             self.group_of[id(node)] = group
         return groups
@@ -176,6 +183,12 @@ class _Clusterer:
             return f"more than {MAX_NODES} operators"
         if self.path_between(first, second):
             return "another node stands between them"
+        if first.shape is not None and first.shape == second.shape:
+            self.trial = first.cost + second.cost               # one element after the other: surely one loop
+            operands = {id(a) for m in members for a in m.args} - {id(m) for m in members}
+            if len(operands) > MAX_OPERANDS // 2:
+                return f"more than {MAX_OPERANDS // 2} operands"
+            return None if len(members) <= POINTWISE else f"more than {POINTWISE} operators"
         reason, cost = self.not_one_kernel(members)
         if reason is None:
             inside = {id(m) for m in first.members}
@@ -205,15 +218,16 @@ class _Clusterer:
         inner, operands, _ = self.fuse(members)
         if len(operands) + len(inner.outputs) > MAX_OPERANDS:
             return f"more than {MAX_OPERANDS} operands", 0
-        try:
-            nest = schedule(build(inner))
-        except CannotFuse as refusal:
-            return refusal.reason, 0
-        return None, total_cost(nest)
+        key = _signature(inner)
+        if key not in _verdicts:
+            if len(_verdicts) > REMEMBERED:
+                _verdicts.clear()
+            _verdicts[key] = _judge(inner)
+        return _verdicts[key]
 
     def merge(self, first, second):
         """`first` takes the members of `second`."""
-        first.cost = self.trial
+        first.cost, first.shape = self.trial, first.shape if first.shape == second.shape else None
         first.members = self.in_order(first.members + second.members)
         first.before = (first.before | second.before) - {first, second}
         for member in second.members:
@@ -306,6 +320,27 @@ class _Clusterer:
             for k, result in enumerate(results):
                 new[id(result)] = made.add(tuple_getitem, node, abstract=result.abstract, origin=result.origin, index=k)
         made.set_outputs([outer(o) for o in self.graph.outputs], make_tuple)
+
+
+def _judge(graph):
+    try:
+        return None, total_cost(schedule(build(graph)))
+    except CannotFuse as refusal:
+        return refusal.reason, 0
+
+
+_verdicts = {}                              # a network repeats its layers: equal clusters are judged once
+
+
+def _signature(graph):
+    """What tells clusters apart: operators, attributes, types, who reads whom."""
+    number = {id(n): k for k, n in enumerate([*graph.parameters, *graph.nodes])}
+
+    def source(arg):
+        return number[id(arg)] if id(arg) in number else (arg.abstract, type(arg.value), repr(arg.value))
+    return (tuple(p.abstract for p in graph.parameters),
+            tuple((n.fn, repr(sorted(n.attrs.items())), n.abstract, *map(source, n.args)) for n in graph.nodes),
+            tuple(map(source, graph.outputs)))
 
 
 def _is_number(node):

@@ -30,7 +30,7 @@ def elementwise(name, scalar, array, out_dtype=None):
     """A primitive test_<name> that works element by element."""
     def declaration(*xs):
         """An elementwise operator of the tests."""
-    prim = primitive(declaration, name=f"test_{name}")
+    prim = primitive(declaration, name=f"test_{name}", traits={"elementwise"})
 
     @infer_rule(prim)
     def infer(*xs):
