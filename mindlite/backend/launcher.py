@@ -1,14 +1,15 @@
-"""How a kernel with an extent is run: `launch`, called by address from every printer. Small work stays on the calling thread.
+"""How a kernel with an extent is run: `launch`, called by address from every printer. Small work stays on the calling
+thread.
 
     int64_t launch(kernel, int64_t *args, int64_t extent, int64_t cost)        the kernel's status
 
-Work is extent * cost; from WORTH_IT on, [0, extent) is cut into one chunk per thread, always at the same places for one number of
-threads. Workers are created at the first such launch and wait: they look at a counter for some microseconds, then sleep on
-a condition variable. A launch that finds another one under way (two Python threads) runs by itself, so nothing ever waits for
-a lock. If chunks fail, the first one's status is the result.
+Work is extent * cost; from WORTH_IT on, [0, extent) is cut into one chunk per thread, always at the same places for
+one number of threads. Workers are created at the first such launch and wait: they look at a counter for some
+microseconds, then sleep on a condition variable. A launch that finds another one under way (two Python threads) runs
+by itself, so nothing ever waits for a lock. If chunks fail, the first one's status is the result.
 
-After a fork the child has no workers and makes its own; at the interpreter's exit they are ended and joined. Where there is no
-pthread (Windows) every launch is sequential.
+After a fork the child has no workers and makes its own; at the interpreter's exit they are ended and joined. Where
+there is no pthread (Windows) every launch is sequential.
 """
 import atexit
 import ctypes
@@ -32,8 +33,8 @@ define i64 @launch(ptr %kernel, ptr %args, i64 %extent, i64 %cost) {
 }
 """
 
-# ready and sleepers are read and written in one total order (seq_cst): either the worker that goes to sleep sees the new
-# job, or the launcher sees the sleeper and, through the mutex, wakes it.
+# ready and sleepers are read and written in one total order (seq_cst): either the worker that goes to sleep sees
+# the new job, or the launcher sees the sleeper and, through the mutex, wakes it.
 _PARALLEL = """
 declare i32 @ml_pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @ml_pthread_join(i64, ptr)

@@ -2,8 +2,8 @@
 
     module = compile_ir("define i64 @f(i64 %x) { ret i64 %x }");   module.address("f")
 
-External names are given as {name: address}. With keep=True the object code goes to `config.cache_dir`, under a key of the
-text, LLVM's version and the CPU, so that a later process compiles nothing. A kept file that does not read is
+External names are given as {name: address}. With keep=True the object code goes to `config.cache_dir`, under a key of
+the text, LLVM's version and the CPU, so that a later process compiles nothing. A kept file that does not read is
 rebuilt, and a warning says so.
 """
 import ctypes

@@ -3,10 +3,10 @@
     executable = Executable(program)                      # printer: config.printer
     values, outputs = executable.run([x.ctypes.data, out.ctypes.data, 1024])
 
-A run works with a Context: one vector of i64 that holds the parameters, the results, and what `printers/runtime.py` needs. Each
-thread keeps its own contexts, and a run inside a run (from a PythonSegment) takes another one, so runs never share memory.
-A context has one arena, which grows to the largest instance seen; an *instance* is a tuple of entry sizes, and its table of
-addresses and handles is made once.
+A run works with a Context: one vector of i64 that holds the parameters, the results, and what `printers/runtime.py`
+needs. Each thread keeps its own contexts, and a run inside a run (from a PythonSegment) takes another one, so runs
+never share memory. A context has one arena, which grows to the largest instance seen; an *instance* is a tuple of
+entry sizes, and its table of addresses and handles is made once.
 """
 import ctypes
 import itertools
@@ -32,7 +32,8 @@ from .printers.vm import load_vm, print_vm
 from .printers.vm_file import read_vm, save_vm
 
 MAX_INSTANCES = 1024          # remembered per context; a context that has seen more forgets them all
-_SEGMENT = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(ctypes.c_int64))
+_NUMBERS = ctypes.POINTER(ctypes.c_int64)
+_SEGMENT = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, _NUMBERS, _NUMBERS)
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
 _contexts = weakref.WeakValueDictionary()               # address: Context, for the Python printer
 
@@ -90,7 +91,8 @@ class Executable:
         params : pointers and ints as int, floats as float, in the order of the entry's params
         out    : (the returned values, {index: array} of the Outputs: of the dtype and dims in the program's OutputSpec,
                  else the bytes as uint8)
-        raises : the error of the Check that failed; what a PythonSegment raised, unchanged; RecursionError; MemoryError;
+        raises : the error of the Check that failed; what a PythonSegment raised, unchanged; RecursionError;
+        MemoryError;
                  InternalError where a kernel reports a failure
         """
         try:
@@ -113,12 +115,12 @@ class Executable:
             free.append(context)
 
     def save(self, path):
-        """Write the program as a table to an .npz file, which `load` runs without a compiler. See printers/vm_file.py."""
+        """Write the program as a table to an .npz file that `load` runs without a compiler; see printers/vm_file.py."""
         save_vm(self.linked, path)
 
     @classmethod
     def load(cls, path, kernels):
-        """The Executable in a file that `save` wrote, run by the register machine. kernels: {name: Kernel} that it calls."""
+        """The Executable in a file that `save` wrote, run by the register machine. kernels: {name: Kernel} it calls."""
         self = cls.__new__(cls)
         linked, table = read_vm(path, kernels)
         self._start(linked, "vm", table)
@@ -127,10 +129,12 @@ class Executable:
     def _failure(self, context):
         """The exception for what the context says of the failed run."""
         place, status = int(context.array[R.FAIL_SITE]), int(context.array[R.FAIL_STATUS])
-        instruction = self.linked.places[place]
         if context.error is not None:
             error, context.error = context.error, None
             return error
+        if place < 0:
+            return MemoryError(f"{self.name}: no memory for the registers of a call")
+        instruction = self.linked.places[place]
         location = getattr(getattr(instruction, "origin", None), "location", None)
         if isinstance(instruction, F.Check):
             kinds = self.linked.kinds_of(place)[0][1:]
@@ -226,7 +230,7 @@ class Context:
         return self.executable._pack.unpack_from(self.array, 8 * R.PARAMS)
 
     def segment(self, place, args, results):
-        """Call the Python function of a place; its exception is kept for the end of the run. Gives 0, or 1 if it raised."""
+        """Call the Python function of a place: 0, or 1 if it raised; the exception is kept for the end of the run."""
         instruction = self.linked.places[place]
         reads, writes = self.linked.kinds_of(place)
         try:

@@ -10,8 +10,9 @@
 
 A register is assigned once and is "i64" (also pointers and bools) or "f64". If and While hold Blocks; a register is
 visible in the block that assigns it, after that place, and in blocks inside. The idea of one program with a native
-and an interpreted form is DISC's and Nimble's (Zhu et al. 2021; Shen et al. 2021, section 4); structured control flow keeps lifetimes static.
-`spine.md`, section 4, is the contract; `flow_builder.py` makes Flows, `memory.py` plans their storage.
+and an interpreted form is DISC's and Nimble's (Zhu et al. 2021; Shen et al. 2021, section 4); structured control flow
+keeps lifetimes static. `spine.md`, section 4, is the contract; `flow_builder.py` makes Flows, `memory.py` plans their
+storage.
 
 Meaning of arithmetic, the same in every printer: i64 wraps; floordiv and mod round to minus infinity, by zero they
 give 0 (NumPy's rule); a shift by 64 or more moves every bit out; f64 is IEEE 754; ffloordiv and fmod follow Python,
@@ -147,7 +148,7 @@ class Kill(Instruction):
 
 @dataclass(frozen=True)
 class CallKernel(Instruction):
-    """Run kernel over [0, extent) (a register; None: one piece, [0, 1)) with args; a handle goes first among the args."""
+    """Run kernel over [0, extent) (a register; None: one piece, [0, 1)) with args; a handle goes first among them."""
     kernel: object
     args: tuple
     extent: int = None
@@ -168,7 +169,7 @@ class CallKernel(Instruction):
 
 @dataclass(frozen=True)
 class Handle(_OneResult):
-    """dst = kernel.prepare(sizes); once per instance where all dims have entry symbols only, else once per new sizes."""
+    """dst = kernel.prepare(sizes): once per instance where all dims have entry symbols only, else each time."""
     dst: int
     kernel: object
     sizes: tuple
@@ -295,7 +296,7 @@ class TapePush(Instruction):
 
 @dataclass(frozen=True)
 class TapePop(_OneResult):
-    """dst = what was pushed last: a pointer valid until the next push on this tape, or (scalar) the register's value."""
+    """dst = what was pushed last: a pointer, valid until the next push on this tape, or (scalar) the value."""
     dst: int
     tape: int
     scalar: bool = False
@@ -308,7 +309,7 @@ class TapePop(_OneResult):
 
 @dataclass(frozen=True)
 class Output(Instruction):
-    """Result number `index`, of a size known only now: nbytes are copied out from ptr; dims are its sizes (registers)."""
+    """Result number `index`, of a size known only now: nbytes are copied out from ptr; dims are registers."""
     index: int
     ptr: int
     nbytes: int
@@ -369,7 +370,7 @@ class OutputSpec:
 
 @dataclass(frozen=True)
 class Flow:
-    """name, params, kinds ("i64" or "f64" by register number), body (a Block ending in Return), symbols {Symbol: register}."""
+    """name, params, kinds ("i64" or "f64" by register number), body (ends in Return), symbols {Symbol: register}."""
     name: str
     params: tuple
     kinds: tuple
@@ -593,7 +594,8 @@ def _head(i, flow):
     if isinstance(i, Kill):
         return f"kill %{i.ptr}"
     if isinstance(i, CallKernel):
-        return f"kernel {i.kernel.name}({_registers(i.kernel_args)})" + (f" over %{i.extent}" if i.extent is not None else "")
+        over = f" over %{i.extent}" if i.extent is not None else ""
+        return f"kernel {i.kernel.name}({_registers(i.kernel_args)}){over}"
     if isinstance(i, Handle):
         return f"{into}handle {i.kernel.name}({_registers(i.sizes)})"
     if isinstance(i, CallFlow):

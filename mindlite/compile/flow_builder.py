@@ -78,7 +78,7 @@ class FlowBuilder:
         return instruction
 
     def param(self, kind, name="", symbol=None):
-        """A parameter of kind "ptr", "i64" or "f64"; symbol: the Symbol (or the Dim that is one) that it is the value of."""
+        """A parameter of kind "ptr", "i64" or "f64"; symbol: the Symbol (or the Dim that is one) whose value it is."""
         register = self.fresh("f64" if kind == "f64" else "i64")
         self.params.append(F.Param(register, kind, name))
         if symbol is not None:

@@ -1,13 +1,15 @@
 """Numbers for everything a printed Flow refers to: places that may fail, kernels, handles.
 
-A *place* is an instruction that may stop the run or call Python; its number is what generated code stores when it fails,
-so all printers fail with the same error. Handles whose sizes are known on entry stand in the instance's table behind the storages.
+A *place* is an instruction that may stop the run or call Python; its number is what generated code stores when it
+fails, so all printers fail with the same error. Handles whose sizes are known on entry stand in the instance's table
+behind the storages.
 """
 from ..common.dim import symbols_of
 from ..common.dtype import ALL
 from . import flow as F
 
-_PLACES = (F.Check, F.CallKernel, F.PythonSegment, F.Handle, F.Alloc, F.TapeNew, F.TapePush, F.TapePop, F.Output, F.CallFlow)
+_PLACES = (F.Check, F.CallKernel, F.PythonSegment, F.Handle, F.Alloc, F.TapeNew, F.TapePush, F.TapePop, F.Output,
+           F.CallFlow)
 
 
 class Linked:
@@ -17,7 +19,8 @@ class Linked:
     verify        : poison and trace
     places        : the instructions that may fail, by number; `place(instruction)` is the number
     kernels       : the kernels, each once; `kernel_number(kernel)`
-    handles       : [Handle] made once per instance; `table_index(handle)` is its place in the table, None if made on the way
+    handles       : [Handle] made once per instance; `table_index(handle)` is its place in the table, None if made on
+    the way
     recursive     : True if any Flow calls one
     cleans_up     : True if a run leaves something that has to be freed
     """

@@ -6,12 +6,13 @@
 
 Lifetimes do not depend on sizes. One walk gives each register the set of Allocs it may point to, another the last
 use of each Alloc; positions count through If and While, and what a loop uses of its surroundings lives until the loop
-ends. Sizes come with the call: for each new tuple of entry sizes the offsets are packed (best fit by decreasing size, the
-offline form of Pisarchyk & Lee 2020, section 5) and remembered.
+ends. Sizes come with the call: for each new tuple of entry sizes the offsets are packed (best fit by decreasing size,
+the offline form of Pisarchyk & Lee 2020, section 5) and remembered.
 
-A storage that the body of a While hands to its next turn is *carried*: at the Alloc, up to k of the loop's parameters may
-point to storages of former turns, so k + 1 buffers always leave one free, and the Alloc takes the first to which no
-parameter points. `h = f(h)` becomes a double buffer, a conditional or a swapped update is right as well, nothing is copied.
+A storage that the body of a While hands to its next turn is *carried*: at the Alloc, up to k of the loop's parameters
+may point to storages of former turns, so k + 1 buffers always leave one free, and the Alloc takes the first to which no
+parameter points. `h = f(h)` becomes a double buffer, a conditional or a swapped update is right as well, nothing is
+copied.
 
 Storages whose size has other symbols, and all of Flows that are called, are *dynamic*: taken from a pool of blocks at
 run time and given back by their Kill, or at the latest when the run ends. What a PythonSegment gives never points into
@@ -28,7 +29,7 @@ ALIGNMENT = 64
 
 @dataclass(frozen=True)
 class Storage:
-    """A planned storage: number, flow and register of its Alloc, size (int or Dim), start and end (positions, inclusive)."""
+    """A planned storage: number, flow and register of its Alloc, size (int or Dim), start and end (inclusive)."""
     number: int
     flow: str
     register: int
@@ -65,7 +66,8 @@ class Layout:
 
 @dataclass(eq=False)
 class MemoryPlan:
-    """storages, sites {(flow name, register of the Alloc): Site}, slots {flow name: number of slots}, symbols of the entry.
+    """storages, sites {(flow name, register of the Alloc): Site}, slots {flow name: number of slots}, symbols of the
+    entry.
 
     The plan of a program without entry symbols is laid out at once, others when sizes are known.
     """
@@ -137,7 +139,8 @@ def _conflicts(storages):
 
 
 def pack(storages, nbytes, conflicts):
-    """A Layout for storages of those sizes: best fit by decreasing size; if that misses the bound, other orders are tried.
+    """A Layout for storages of those sizes: best fit by decreasing size; if that misses the bound, other orders are
+    tried.
 
     storages : numbered from 0; conflicts: as `_conflicts` gives them
     """
@@ -173,7 +176,8 @@ def _place(ordered, sizes, conflicts):
 
 
 def _lower_bound(storages, sizes):
-    events = sorted([(s.start, 0, sizes[s.number]) for s in storages] + [(s.end, 1, -sizes[s.number]) for s in storages])
+    events = sorted([(s.start, 0, sizes[s.number]) for s in storages]
+                    + [(s.end, 1, -sizes[s.number]) for s in storages])
     live = peak = 0
     for _, _, change in events:
         live += change

@@ -1,4 +1,4 @@
-"""The launcher: every item once, whatever the threads; one launch at a time has the workers; forks and exits are survived."""
+"""The launcher: every item once, whatever the threads; one launch at a time has the workers; forks, exits."""
 import ctypes
 import os
 import signal

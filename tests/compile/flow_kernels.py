@@ -1,4 +1,4 @@
-"""Small kernels in LLVM IR, and a reference interpreter of Flows that never reuses a storage, for the tests of this room."""
+"""Small kernels in LLVM IR, and a reference interpreter of Flows that never reuses a storage."""
 import ctypes
 import math
 
@@ -7,7 +7,7 @@ import numpy as np
 from mindlite.backend.kernel import Kernel
 from mindlite.backend.machine_code import compile_ir
 from mindlite.compile import flow as F
-from mindlite.compile.printers.python import from_bits, to_bits, wrap
+from mindlite.compile.printers.python import to_bits, wrap
 from mindlite.compile.printers.runtime import runtime
 
 TEXT = """
@@ -210,7 +210,7 @@ def scalar(op, a, b=None):
             "fmax": lambda: max(a, b), "fmin": lambda: min(a, b), "neg": lambda: wrap(-a), "not": lambda: int(not a),
             "abs": lambda: wrap(abs(a)), "itof": lambda: float(a), "fneg": lambda: -a, "fabs": lambda: abs(a),
             "fsqrt": lambda: float(np.sqrt(np.float64(a))),
-            "ftoi": lambda: 0 if math.isnan(a) else int(max(-2 ** 63, min(2 ** 63 - 1, a if math.isinf(a) else int(a)))),
+            "ftoi": lambda: 0 if a != a else int(max(-2 ** 63, min(2 ** 63 - 1, a if math.isinf(a) else int(a)))),
             "eq": lambda: int(a == b), "ne": lambda: int(a != b), "lt": lambda: int(a < b), "le": lambda: int(a <= b),
             "gt": lambda: int(a > b), "ge": lambda: int(a >= b)}
         return table[op]() if op in table else table[op[1:]]()

@@ -215,13 +215,14 @@ def test_handles_are_made_once_for_an_instance_and_on_the_way_where_sizes_are_no
     show = kernel("show_handle", prepare=prepare)
     N = Symbol("N")
     b = FlowBuilder("main")
-    out, n, m = b.param("ptr", "out"), b.param("i64", "n", symbol=N), b.param("i64", "m")
+    out, _, m = b.param("ptr", "out"), b.param("i64", "n", symbol=N), b.param("i64", "m")
     b.kernel(show, [out], handle=b.handle(show, [b.dim(2 * N.dim)], (2 * N.dim,)))
     first = b.load(out, D.int64)
     b.kernel(show, [out], handle=b.handle(show, [m]))
     executable = Executable(F.Program(b.finish((first, b.load(out, D.int64)))), printer)
     cell = np.zeros(1, np.int64)
-    assert [executable.run([cell.ctypes.data, n, 5])[0] for n in (3, 3, 4)] == [(1006, 1005), (1006, 1005), (1008, 1005)]
+    seen = [executable.run([cell.ctypes.data, n, 5])[0] for n in (3, 3, 4)]
+    assert seen == [(1006, 1005), (1006, 1005), (1008, 1005)]
     assert asked.count((6,)) == asked.count((8,)) == 1
 
 

@@ -112,7 +112,7 @@ def test_a_pointer_that_outlives_its_storage_is_refused(how):
 @pytest.mark.parametrize("printer", PRINTERS)
 def test_verify_fills_dead_storage_with_nan(printer, size):
     b = FlowBuilder("main")
-    x, address = b.param("ptr", "x"), b.param("ptr", "address")
+    x = b.param("ptr", "x")
     n, t = b.const(100), b.alloc(b.const(800), size)
     b.kernel(flip, [x, x, b.const(0.0), t, n], extent=n)
     seen = []
@@ -121,7 +121,7 @@ def test_verify_fills_dead_storage_with_nan(printer, size):
         (np.ctypeslib.ctypes.c_double * 100).from_address(seen[0])).copy()))
     executable = Executable(F.Program(b.finish()), printer, verify=True)
     x = np.ones(100)
-    executable.run([x.ctypes.data, 0])
+    executable.run([x.ctypes.data])
     assert np.isnan(seen[1]).all()
     assert [event[0] for event in executable.trace] == ["alloc", "kill"]
     assert {event[3] for event in executable.trace} == {800}

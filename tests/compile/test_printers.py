@@ -60,7 +60,8 @@ class Programs:
             if self.budget < 0:
                 return
             kind = self.draw(st.sampled_from(
-                ["int", "float", "unary", "tensor", "tensor", "load", "store", "copy", "const", "if", "while", "while", "while", "tape", "call"]
+                ["int", "float", "unary", "tensor", "tensor", "load", "store", "copy", "const", "if", "while", "while",
+                 "while", "tape", "call"]
                 if depth < 3 else ["int", "float", "tensor", "tensor", "load"]))
             b = self.b
             if kind == "const":
@@ -96,7 +97,8 @@ class Programs:
                 self.tapes(pools)
             elif kind == "call":
                 t = b.alloc(self.nbytes, 8 * N.dim)
-                floats.extend(b.call("down", [self.one(tensors), t, self.n, b.const(self.draw(st.integers(0, 4)))], ["f64"]))
+                depth_of_call = b.const(self.draw(st.integers(0, 4)))
+                floats.extend(b.call("down", [self.one(tensors), t, self.n, depth_of_call], ["f64"]))
                 tensors.append(t)
 
     def branch(self, pools, depth):

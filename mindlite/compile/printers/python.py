@@ -30,8 +30,9 @@ _INFIX = {"add": "wrap({a} + {b})", "sub": "wrap({a} - {b})", "mul": "wrap({a} *
           "fmax": "max({a}, {b})", "fmin": "min({a}, {b})"}
 _COMPARE = dict(zip(("eq", "ne", "lt", "le", "gt", "ge"), ("==", "!=", "<", "<=", ">", ">=")))
 _INFIX.update({prefix + op: "int({a} " + sign + " {b})" for op, sign in _COMPARE.items() for prefix in ("", "f")})
-_PREFIX = {"neg": "wrap(-{a})", "not": "int({a} == 0)", "abs": "wrap(abs({a}))", "itof": "float({a})", "ftoi": "rt.ftoi({a})",
-           "fneg": "-{a}", "fabs": "abs({a})", "fsqrt": "rt.fsqrt({a})", "fexp": "rt.exp({a})", "flog": "rt.log({a})",
+_PREFIX = {"neg": "wrap(-{a})", "not": "int({a} == 0)", "abs": "wrap(abs({a}))", "itof": "float({a})",
+           "ftoi": "rt.ftoi({a})", "fneg": "-{a}", "fabs": "abs({a})", "fsqrt": "rt.fsqrt({a})",
+           "fexp": "rt.exp({a})", "flog": "rt.log({a})",
            "fsin": "rt.sin({a})", "fcos": "rt.cos({a})", "ftanh": "rt.tanh({a})"}
 _HALF, _MASK = 1 << 63, (1 << 64) - 1
 
@@ -115,14 +116,17 @@ class PythonRuntime:
         self.ctx, self.launch = context.address, _LAUNCH(launch_address())
         self.depth = 0
         shared = self.shared
-        self.fdiv, self.fsqrt, self.ffloordiv, self.fmod = shared.rt_fdiv, shared.rt_fsqrt, shared.rt_ffloordiv, shared.rt_fmod
+        self.fdiv, self.fsqrt = shared.rt_fdiv, shared.rt_fsqrt
+        self.ffloordiv, self.fmod = shared.rt_ffloordiv, shared.rt_fmod
         self.pow, self.exp, self.log = shared.pow, shared.exp, shared.log
         self.sin, self.cos, self.tanh = shared.sin, shared.cos, shared.tanh
 
     def ftoi(self, value):
         if value != value:
             return 0
-        return min(max(int(value), -_HALF), _HALF - 1) if abs(value) < 2.0 ** 64 else (_HALF - 1 if value > 0 else -_HALF)
+        if abs(value) >= 2.0 ** 63:
+            return _HALF - 1 if value > 0 else -_HALF
+        return int(value)
 
     def load(self, ptr, dtype):
         raw = np.frombuffer(ctypes.string_at(ptr, dtype.itemsize), dtype.numpy)[0]
@@ -333,7 +337,8 @@ class _SourcePrinter:
             self.emit(f"rt.output({place}, {i.index}, r{i.ptr}, r{i.nbytes}{_more(i.dims)})")
         elif isinstance(i, F.PythonSegment):
             into = f"{_list(i.dsts)} = " if i.dsts else ""
-            self.emit(f"{into}rt.python({place}{_more(i.args)})", f"{getattr(i.function, '__name__', '')}  {comment}".strip())
+            name = getattr(i.function, "__name__", "")
+            self.emit(f"{into}rt.python({place}{_more(i.args)})", f"{name}  {comment}".strip())
         elif isinstance(i, F.Return):
             self.emit(f"return {_tuple(i.values)}")
 

@@ -1,20 +1,20 @@
 """What all three printers share at run time: the context, the pool of blocks, tapes, outputs, the trace.
 
 A *context* is a vector of i64 that one run works with; the constants below name its places. The functions here are
-written once, in LLVM IR, compiled once and kept on disk; native code and the register machine call them directly, Python through
-ctypes. So storages, tapes and traces cannot differ between printers.
+written once, in LLVM IR, compiled once and kept on disk; native code and the register machine call them directly,
+Python through ctypes. So storages, tapes and traces cannot differ between printers.
 
-    rt_static(context, first, count, nbytes, avoid*, navoid) -> pointer     a planned storage, 0 if nbytes is more than planned
-    rt_alloc(context, slots*, count, nbytes, avoid*, navoid, id) -> pointer a dynamic one, 0 if there is no memory
-    rt_kill_static(context, first, count)   rt_kill(context, slots*, count, id)
-    rt_tape_new(context) -> tape            rt_tape_push(tape, from*, nbytes) -> 0 or 1     rt_tape_pop(tape) -> pointer or 0
-    rt_output(context, index, from*, nbytes, dims*, ndims) -> 0 or 1
+    rt_static(context, first, count, nbytes, avoid*, navoid) -> pointer     a planned storage, 0 if nbytes is more
+    than planned rt_alloc(context, slots*, count, nbytes, avoid*, navoid, id) -> pointer a dynamic one, 0 if there is
+    no memory rt_kill_static(context, first, count)   rt_kill(context, slots*, count, id)
+    rt_tape_new(context) -> tape            rt_tape_push(tape, from*, nbytes) -> 0 or 1     rt_tape_pop(tape) ->
+    pointer or 0 rt_output(context, index, from*, nbytes, dims*, ndims) -> 0 or 1
     rt_end(context)                         ends a run: tapes freed, blocks free for the next run
     rt_clear(context)                       frees the pool
 
-A block of the pool is malloc'ed with a head of 64 bytes before its data: [nbytes, capacity, in use, next, malloc's pointer].
-A tape is [base, length, capacity, next]; a record is its bytes, padded to 16, and 16 bytes with their number. LIFO order;
-a push may move the whole tape, which is why what was popped is valid until the next push only.
+A block of the pool is malloc'ed with a head of 64 bytes before its data: [nbytes, capacity, in use, next, malloc's
+pointer]. A tape is [base, length, capacity, next]; a record is its bytes, padded to 16, and 16 bytes with their
+number. LIFO order; a push may move the whole tape, which is why what was popped is valid until the next push only.
 """
 import ctypes
 import functools
@@ -29,13 +29,13 @@ CALLBACK = 4          # address of the Python callback, (index, args*, results*)
 DEPTH, LIMIT = 5, 6   # calls of Flows that are open, and how many may be
 FAIL_SITE, FAIL_STATUS = 7, 8
 POOL_USED, POOL_PEAK, POOL_TOTAL = 9, 10, 11
-TRACE, TRACE_LENGTH, TRACE_CAPACITY = 12, 13, 14        # events of 4 numbers: 1 alloc or 0 kill, id, offset or -1, bytes
+TRACE, TRACE_LENGTH, TRACE_CAPACITY = 12, 13, 14        # events: 1 alloc or 0 kill, id, offset or -1, bytes
 VERIFY = 15
 OUTPUTS = 16          # -> records of OUTPUT_RECORD numbers: pointer, bytes, number of dims, dims
 KERNELS = 17          # -> addresses (register machine)
 ARENA = 18
 LAUNCHER = 19         # address of the launcher (register machine)
-CODE, FRAME, RESULTS = 20, 21, 22        # register machine: -> table, numbers of the entry's frame, place of the results
+CODE, FRAME, RESULTS = 20, 21, 22                       # register machine: -> table, size of a frame, results
 FAIL_VALUES = 24      # values of a failed Check
 MAX_VALUES = 16
 PARAMS = 40
@@ -658,7 +658,8 @@ _I, _D = ctypes.c_int64, ctypes.c_double
 SIGNATURES = {
     "rt_floordiv": (_I, [_I, _I]), "rt_mod": (_I, [_I, _I]), "rt_shl": (_I, [_I, _I]), "rt_shr": (_I, [_I, _I]),
     "rt_fdiv": (_D, [_D, _D]), "rt_fsqrt": (_D, [_D]),
-    "rt_static": (_I, [_I] * 6), "rt_alloc": (_I, [_I] * 7), "rt_kill_static": (None, [_I] * 3), "rt_kill": (None, [_I] * 4),
+    "rt_static": (_I, [_I] * 6), "rt_alloc": (_I, [_I] * 7),
+    "rt_kill_static": (None, [_I] * 3), "rt_kill": (None, [_I] * 4),
     "rt_end": (None, [_I]), "rt_clear": (None, [_I]), "rt_trace": (None, [_I] * 5),
     "rt_tape_new": (_I, [_I]), "rt_tape_push": (_I, [_I] * 3), "rt_tape_push_scalar": (_I, [_I] * 2),
     "rt_tape_pop": (_I, [_I]), "rt_output": (_I, [_I] * 6),

@@ -56,8 +56,9 @@ def load(dtype, dst, ptr):
     if dtype.name == "float64":
         return lines + [f"{dst} = load double, {source}"]
     if dtype.name == "bfloat16":
-        return lines + [f"{dst}.v = load i16, {source}", f"{dst}.w = zext i16 {dst}.v to i32", f"{dst}.s = shl i32 {dst}.w, 16",
-                        f"{dst}.f = bitcast i32 {dst}.s to float", f"{dst} = fpext float {dst}.f to double"]
+        return lines + [f"{dst}.v = load i16, {source}", f"{dst}.w = zext i16 {dst}.v to i32",
+                        f"{dst}.s = shl i32 {dst}.w, 16", f"{dst}.f = bitcast i32 {dst}.s to float",
+                        f"{dst} = fpext float {dst}.f to double"]
     if dtype.name == "float16":
         return lines + [f"{dst}.v = load half, {source}", f"{dst}.f = fpext half {dst}.v to float",
                         f"{dst} = fpext float {dst}.f to double"]

@@ -1,4 +1,5 @@
-"""A Flow as a table for the register machine (`vm_machine.py`): a vector of i64 that can be saved, and runs without a compiler.
+"""A Flow as a table for the register machine (`vm_machine.py`): a vector of i64 that can be saved, and runs without a
+compiler.
 
     0000  enter     args_at=12 results_at=20
     0003  param     dst=0 number=0
@@ -75,7 +76,7 @@ def _length(code, at):
 
 
 class _Writer:
-    """Writes one Flow into `code`. Beyond the Flow's registers the frame has slots, temporaries and two areas for lists."""
+    """Writes one Flow into `code`. After its registers the frame has slots, temporaries and two areas for lists."""
 
     def __init__(self, linked, flow, code, calls):
         self.linked, self.flow, self.code, self.calls = linked, flow, code, calls
@@ -209,10 +210,10 @@ class _Writer:
 
 
 def load_vm(linked, table=None):
-    """(run, objects to keep, numbers for a context: {place: value}) of a Linked program; table: where it is made already."""
+    """(run, objects to keep, numbers for a context: {place: value}) of a Linked program; table: if made already."""
     table = table or print_table(linked)
     address, launcher, keep = machine()
     kernels = np.array([k.address for k in linked.kernels] or [0], np.int64)
-    places = {R.CODE: table.code.ctypes.data, R.FRAME: table.frame, R.KERNELS: kernels.ctypes.data, R.LAUNCHER: launcher,
-              R.RESULTS: R.PARAMS + len(linked.program.entry.params)}
+    places = {R.CODE: table.code.ctypes.data, R.FRAME: table.frame, R.KERNELS: kernels.ctypes.data,
+              R.LAUNCHER: launcher, R.RESULTS: R.PARAMS + len(linked.program.entry.params)}
     return address, (table, kernels, keep, linked), places

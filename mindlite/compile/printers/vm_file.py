@@ -1,7 +1,9 @@
-"""Tables in files: an .npz of two vectors, `code` (i64) and `facts` (JSON as bytes): no pickle, nothing is executed on reading.
+"""Tables in files: an .npz of two vectors, `code` (i64) and `facts` (JSON as bytes): no pickle, nothing is executed
+on reading.
 
-facts names what the table refers to: kernels, texts of errors, the storages of the memory plan with their sizes as polynomials over
-the entry's symbols. A file is read with its numbers checked: every jump, register and kernel has to exist.
+facts names what the table refers to: kernels, texts of errors, the storages of the memory plan with their sizes as
+polynomials over the entry's symbols. A file is read with its numbers checked: every jump, register and kernel has to
+exist.
 """
 import io
 import json
@@ -55,7 +57,8 @@ def save_vm(linked, path):
 def _write_dim(size, numbers):
     if isinstance(size, int):
         return size
-    return [[c, [[_write_atom(atom, numbers), power] for atom, power in monomial]] for monomial, c in size.terms.items()]
+    return [[coefficient, [[_write_atom(atom, numbers), power] for atom, power in monomial]]
+            for monomial, coefficient in size.terms.items()]
 
 
 def _write_atom(atom, numbers):
@@ -88,7 +91,8 @@ def _read_atom(written, symbols):
 def _write_place(linked, i, number):
     kinds = linked.kinds_of(number)
     if isinstance(i, F.PythonSegment):
-        raise InternalError(f"a program that calls Python cannot be saved: {getattr(i.function, '__name__', i.function)}")
+        name = getattr(i.function, "__name__", i.function)
+        raise InternalError(f"a program that calls Python cannot be saved: {name}")
     if isinstance(i, F.Handle) and linked.table_index(i) is None:
         raise InternalError(f"the kernel {i.kernel.name} has sizes that are not known on entry, it cannot be saved")
     fact = {"kind": type(i).__name__, "reads": kinds[0], "writes": kinds[1]}
@@ -113,14 +117,16 @@ class LinkedFile(Linked):
     def __init__(self, facts, kernels):
         def find(name):
             if name not in kernels:
-                raise ArgumentError(f"the program needs the kernel {name!r}", hint=f"given: {', '.join(kernels) or 'none'}")
+                given = ", ".join(kernels) or "none"
+                raise ArgumentError(f"the program needs the kernel {name!r}", hint=f"given: {given}")
             return kernels[name]
 
         symbols = tuple(Symbol(name, lo=lo, hi=hi) for name, lo, hi, _ in facts["symbols"])
         self.verify, self.recursive, self.cleans_up = facts["verify"], facts["recursive"], facts["cleans_up"]
         self.has_python = False
         self.kernels = [find(name) for name in facts["kernels"]]
-        self.handles = [F.Handle(0, find(name), (), tuple(_read_dim(d, symbols) for d in dims)) for name, dims in facts["handles"]]
+        self.handles = [F.Handle(0, find(name), (), tuple(_read_dim(d, symbols) for d in dims))
+                        for name, dims in facts["handles"]]
         storages = tuple(Storage(n, facts["name"], register, _read_dim(size, symbols), start, end)
                          for n, (size, start, end, register) in enumerate(facts["storages"]))
         self.plan = MemoryPlan(storages, {}, {facts["name"]: 0}, symbols)
@@ -131,7 +137,8 @@ class LinkedFile(Linked):
         params = tuple(F.Param(n, kind, name) for n, (kind, name) in enumerate(facts["params"]))
         outputs = tuple(i for i in self.places if isinstance(i, F.Output))
         body = F.Block((*outputs, F.Return(tuple(range(count, len(kinds))))))
-        entry = F.Flow(facts["name"], params, tuple(kinds), body, {s: n for s, (_, _, _, n) in zip(symbols, facts["symbols"])})
+        registers = {symbol: fact[3] for symbol, fact in zip(symbols, facts["symbols"])}
+        entry = F.Flow(facts["name"], params, tuple(kinds), body, registers)
         specs = tuple(F.OutputSpec(index, dtype(name) if name else None) for index, name in facts["outputs"])
         self.program = F.Program(entry, {}, specs)
 
@@ -145,8 +152,8 @@ class LinkedFile(Linked):
             return F.CallFlow((), fact["flow"], ())
         if kind == "Output":
             return F.Output(fact["index"], 0, 0)
-        return {"Alloc": lambda: F.Alloc(fact["dst"], 0), "Handle": lambda: F.Handle(0, None, ()), "TapeNew": lambda: F.TapeNew(0),
-                "TapePush": lambda: F.TapePush(0, 0), "TapePop": lambda: F.TapePop(0, 0)}[kind]()
+        return {"Alloc": F.Alloc(fact.get("dst", 0), 0), "Handle": F.Handle(0, None, ()), "TapeNew": F.TapeNew(0),
+                "TapePush": F.TapePush(0, 0), "TapePop": F.TapePop(0, 0)}[kind]
 
 
 def read_vm(path, kernels):
@@ -175,8 +182,8 @@ def _examine(table, linked):
     starts, frame = {at for at, _, _ in read}, table.frame
     frames = [frame] + [operands[1] for _, name, operands in read if name == "call"]
     limits = {"target": starts, "number": range(max(len(linked.kernels), len(linked.program.entry.params))),
-              "place": range(len(linked.places)), "index": range(2 * len(linked.plan.storages) + len(linked.handles)
-                                                                   + len(linked.places))}
+              "place": range(len(linked.places)),
+              "index": range(2 * len(linked.plan.storages) + len(linked.handles) + len(linked.places))}
     plain = {"bits", "cost", "n", "ndsts", "frame", "first", "count"}
     registers = range(max(frames))
     for at, name, operands in read:

@@ -2,9 +2,10 @@
 
     i64 vm_run(context)        CODE -> table, FRAME numbers of registers, results from RESULTS on
 
-The table is a vector of i64: an opcode, then its operands, which are numbers of registers unless said otherwise. A frame is
-the registers of one call of a Flow, then its slots for dynamic storages, then two areas for lists of values. It is a plain
-switch in a loop; scalar instructions are the same IR as in native code (`scalar_ir.py`), storages the same functions.
+The table is a vector of i64: an opcode, then its operands, which are numbers of registers unless said otherwise. A
+frame is the registers of one call of a Flow, then its slots for dynamic storages, then two areas for lists of values.
+It is a plain switch in a loop; scalar instructions are the same IR as in native code (`scalar_ir.py`), storages the
+same functions.
 """
 import functools
 
@@ -22,7 +23,8 @@ OPERANDS = {
     "enter": "args_at results_at", "param": "dst number", "const": "dst bits", "move": "dst src", "jump": "target",
     "jump_if_zero": "cond target", "table": "dst index", "static": "dst first count nbytes place n avoid*",
     "alloc": "dst slot count nbytes first place n avoid*", "kill_static": "first count", "kill": "slot count first",
-    "kernel": "number place n args*", "launch": "number place n extent cost args*", "callback": "place n ndsts args* dsts*",
+    "kernel": "number place n args*", "launch": "number place n extent cost args*",
+    "callback": "place n ndsts args* dsts*",
     "call": "target frame place n ndsts args* params* dsts*", "check": "cond place n args*", "copy": "dst src nbytes",
     "tape_new": "dst place", "tape_push": "tape ptr nbytes place", "tape_push_scalar": "tape value place",
     "tape_pop": "dst tape place", "tape_pop_scalar": "dst tape place", "output": "index ptr nbytes place n dims*",
@@ -87,14 +89,22 @@ define i64 @vm_run(ptr %ctx) {
 }
 
 ; a frame of `size` numbers, values of `caller` named by args moved to the registers named by params
-define internal i64 @vm_call(ptr %ctx, ptr %code, i64 %pc, i64 %size, ptr %ret, ptr %caller, ptr %args, ptr %params, i64 %n) {
+define internal i64 @vm_call(ptr %ctx, ptr %code, i64 %pc, i64 %size, ptr %ret, ptr %caller, ptr %args, ptr %params,
+i64 %n) {
 entry:
   %bytes = mul i64 %size, 8
   %frame = call ptr @ml_malloc(i64 %bytes)
+  %failed = icmp eq ptr %frame, null
+  br i1 %failed, label %none, label %clear
+none:
+  %place_p = getelementptr i64, ptr %ctx, i64 {FAIL_SITE}
+  store i64 -1, ptr %place_p
+  ret i64 1
+clear:
   call void @llvm.memset.p0.i64(ptr %frame, i8 0, i64 %bytes, i1 false)
   br label %head
 head:
-  %i = phi i64 [0, %entry], [%next, %body]
+  %i = phi i64 [0, %clear], [%next, %body]
   %more = icmp ult i64 %i, %n
   br i1 %more, label %body, label %run
 body:
@@ -117,7 +127,7 @@ run:
 
 
 class _Case:
-    """Writes what one opcode does: `o(k)` its k-th operand, `r(k)` the register it names, `end(n)` goes n numbers on."""
+    """Writes what one opcode does: `o(k)` its k-th operand, `r(k)` the register it names, `end(n)` goes on."""
 
     def __init__(self, name):
         self.prefix, self.count = f"%{name.replace('.', '_')}", 0
@@ -345,8 +355,8 @@ def _special(c, name):
     elif name == "output":
         index, source, nbytes, place, n, dims = c.o(1), c.pointer(2), c.r(3), c.o(4), c.o(5), c.area("args")
         c.gather(6, n, dims)
-        c.fail_unless_zero(c.call("i64", f"@rt_output(ptr %ctx, i64 {index}, ptr {source}, i64 {nbytes}, ptr {dims}, i64 {n})"),
-                           place)
+        status = c.call("i64", f"@rt_output(ptr %ctx, i64 {index}, ptr {source}, i64 {nbytes}, ptr {dims}, i64 {n})")
+        c.fail_unless_zero(status, place)
         c.end(6, n)
     elif name == "return":
         c.gather(2, c.o(1), "%ret")
@@ -362,7 +372,8 @@ def _storage(c, name):
     else:
         slots, count, nbytes, first, place, n = c.slot(c.o(2)), c.o(3), c.r(4), c.o(5), c.o(6), c.o(7)
         c.gather(8, n, args)
-        data = c.call("ptr", f"@rt_alloc(ptr %ctx, ptr {slots}, i64 {count}, i64 {nbytes}, ptr {args}, i64 {n}, i64 {first})")
+        data = c.call("ptr", f"@rt_alloc(ptr %ctx, ptr {slots}, i64 {count}, i64 {nbytes}, ptr {args}, i64 {n}, "
+                      f"i64 {first})")
     c.fail_if_null(data, place)
     c.set(1, data, "ptr")
     c.end(7 if name == "static" else 8, n)
