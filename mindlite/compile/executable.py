@@ -5,8 +5,8 @@
 
 A run works with a Context: one vector of i64 that holds the parameters, the results, and what `printers/runtime.py`
 needs. Each thread keeps its own contexts, and a run inside a run (from a PythonSegment) takes another one, so runs
-never share memory. A context has one arena, which grows to the largest instance seen; an *instance* is a tuple of
-entry sizes, and its table of addresses and handles is made once.
+never share memory. A thread has one arena for each depth of runs, which grows to the largest instance seen; an
+*instance* is a tuple of entry sizes, and its table of addresses and handles is made once.
 """
 import ctypes
 import itertools
@@ -100,16 +100,19 @@ class Executable:
         except AttributeError:
             free = self._local.free = []
         context = free.pop() if free else Context(self)
+        arenas = _threads.arenas
+        arenas.depth += 1
         try:
             self._pack.pack_into(context.array, 8 * R.PARAMS, *params)
             sizes = self._sizes(params)
-            if sizes != context.sizes:
+            if sizes != context.sizes or context.buffer is not arenas.buffers[arenas.depth]:
                 context.enter(sizes)
             if self._entry(context.address):
                 raise self._failure(context)
             outputs = context.take_outputs() if self._outputs else {}
             return self._unpack.unpack_from(context.array, self._results_at), outputs
         finally:
+            arenas.depth -= 1
             if self._ends or context.traces:
                 context.end()
             free.append(context)
@@ -168,8 +171,32 @@ def _value(context, place, kind):
     return struct.unpack_from("=d" if kind == "f64" else "=q", context.array, 8 * place)[0]
 
 
+class _Arenas:
+    """The arenas of a thread, one for each depth of runs inside runs; every Executable uses them, each at its time."""
+
+    def __init__(self):
+        self.depth, self.buffers = -1, [None]
+
+    def at_least(self, nbytes):
+        """The arena of the current depth, grown to nbytes; a larger one is another array."""
+        buffer = self.buffers[self.depth]
+        if buffer is None or buffer.size < nbytes + ALIGNMENT:
+            buffer = self.buffers[self.depth] = np.empty(nbytes + ALIGNMENT, np.uint8)
+        if len(self.buffers) <= self.depth + 1:
+            self.buffers.append(None)
+        return buffer
+
+
+class _Threads(threading.local):
+    def __init__(self):
+        self.arenas = _Arenas()
+
+
+_threads = _Threads()
+
+
 class Context:
-    """The memory of one run at a time: the vector, the arena, the table of each instance."""
+    """The memory of one run at a time: the vector, the table of each instance, the arena that the tables point into."""
 
     def __init__(self, executable):
         linked, entry = executable.linked, executable.linked.program.entry
@@ -177,7 +204,7 @@ class Context:
         self.array = np.zeros(R.PARAMS + len(entry.params) + len(entry.returns) + 1, np.int64)
         self.address = self.array.ctypes.data
         self.sizes, self.instances, self.current = None, {}, None
-        self.arena, self.arena_bytes = None, 0
+        self.buffer, self.handles = None, {}
         self.error, self.traces = None, linked.verify
         self.runtime = R.runtime()
         self.limit = sys.getrecursionlimit()
@@ -195,11 +222,14 @@ class Context:
 
     def enter(self, sizes):
         """Make the instance of these entry sizes the current one."""
+        layout = self.linked.plan.layout(sizes)
+        buffer = _threads.arenas.at_least(layout.peak)
+        if buffer is not self.buffer:                   # other addresses: no table holds any longer
+            self.instances.clear()
+            self.buffer = buffer
+            self.array[R.ARENA] = -(-buffer.ctypes.data // ALIGNMENT) * ALIGNMENT
         table = self.instances.get(sizes)
         if table is None:
-            layout = self.linked.plan.layout(sizes)
-            if layout.peak > self.arena_bytes or self.arena is None:
-                self._grow(layout.peak)
             if len(self.instances) >= MAX_INSTANCES:
                 self.instances.clear()
             base, numbers = int(self.array[R.ARENA]), []
@@ -207,19 +237,18 @@ class Context:
                 numbers += [base + offset, size]
             env = dict(zip(self.linked.plan.symbols, sizes))
             for handle in self.linked.handles:
-                numbers.append(handle.kernel.prepare(tuple(evaluate(d, env) for d in handle.dims)))
+                numbers.append(self.handle(handle.kernel, tuple(evaluate(d, env) for d in handle.dims)))
             table = self.instances[sizes] = np.array(numbers or [0], np.int64)
             emit("instance", name=self.executable.name, sizes=sizes)
         self.current, self.sizes = table, sizes
         self.array[R.TABLE] = table.ctypes.data
 
-    def _grow(self, nbytes):
-        """A larger arena; what was known of the old one's addresses is forgotten."""
-        self.instances.clear()
-        self.sizes = None
-        self.arena = np.empty(nbytes + ALIGNMENT, np.uint8)
-        self.arena_bytes = nbytes
-        self.array[R.ARENA] = -(-self.arena.ctypes.data // ALIGNMENT) * ALIGNMENT
+    def handle(self, kernel, sizes):
+        """What kernel.prepare made for these sizes, for this context alone."""
+        key = (id(kernel), sizes)
+        if key not in self.handles:
+            self.handles[key] = kernel.prepare(sizes)
+        return self.handles[key]
 
     def table(self, index):
         """A number of the current instance's table."""
@@ -236,7 +265,7 @@ class Context:
         try:
             values = [_from_bits(args[n], kind) for n, kind in enumerate(reads)]
             if isinstance(instruction, F.Handle):
-                given = (instruction.kernel.prepare(tuple(values)),)
+                given = (self.handle(instruction.kernel, tuple(values)),)
             else:
                 given = instruction.function(*values)
                 given = () if not writes else (given,) if len(writes) == 1 and not isinstance(given, tuple) else given
