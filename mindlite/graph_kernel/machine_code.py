@@ -9,6 +9,8 @@ import threading
 import llvmlite
 import llvmlite.binding as llvm
 
+from ..common.errors import InternalError
+
 _lock = threading.RLock()
 _engines = []                                   # the owners of loaded code: addresses stay valid for the process
 
@@ -48,6 +50,10 @@ def optimise(text):
         module = llvm.parse_assembly(text)
         module.triple, module.data_layout = machine.triple, str(machine.target_data)
         module.verify()
+        for function in module.functions:               # LLVM would end the process where one is missing
+            if function.is_declaration and not function.name.startswith("llvm.") and \
+                    llvm.address_of_symbol(function.name) is None:
+                raise InternalError(f"the C library of this machine has no function {function.name}")
         options = llvm.create_pipeline_tuning_options(speed_level=3)
         options.loop_vectorization = options.slp_vectorization = True
         options.loop_interleaving = options.loop_unrolling = True

@@ -162,6 +162,12 @@ def test_dynamic_sizes_are_arguments():
         check(graph, env={ns: sizes[0], ms: sizes[1]})
 
 
+def test_a_dynamic_size_is_a_number_in_an_expression():
+    ns, ms = Symbol("N"), Symbol("M")
+    for sizes in [(3, 5), (1, 1), (17, 100)]:
+        check(c.layer_norm_graph(ns.dim, ms.dim), env={ns: sizes[0], ms: sizes[1]}, rtol=1e-4, atol=1e-5)
+
+
 def test_equal_kernels_of_different_static_shapes_are_one():
     texts = {emit(schedule(build(c.softmax_graph(*shape)))) for shape in [(30, 40), (50, 60), (99, 17)]}
     assert len(texts) == 1
