@@ -64,7 +64,7 @@ class _Lowering:
         self.env, self.sizes = ChainMap({}), ChainMap({})
         self.kernels, self.keep, self.flows, self.called = [], [], {}, {}
         self.targets = {}
-        self.objects = Objects()
+        self.objects, self.results = Objects(), None
 
     # -- the entry
 
@@ -75,6 +75,8 @@ class _Lowering:
         for p in graph.parameters:
             self.enter_parameter(p)
         self.choose_targets()
+        if any(n.fn is call for g in graph.reachable() for n in g.nodes):
+            self.results = b.tape()
         self.nodes(graph)
         outputs, specs, values = [], [], []
         for number, node in enumerate(graph.outputs):
@@ -458,8 +460,6 @@ def lower_while(lowering, node):
              for _, number, axis in open_sizes]
     loop = b.while_([*inits[:count], *first])
     values, sizes = list(loop.params[:count]) + inits[count:], loop.params[count:]
-    rename = dict(zip((p.abstract for p in test.parameters), (p.abstract for p in graph.parameters)))
-    del rename
 
     def inside(below):
         """Bind the sizes of the state for this graph, whose own symbols stand for them."""
@@ -499,14 +499,20 @@ def lower_call(lowering, node):
     graph = node.attrs["graph"]
     name, symbols, opened = lowering.function(graph)
     args = [lowering.value(a) for a in node.args] + [lowering.sizes_for(s, graph, node) for s in symbols]
-    returns = [kind_of(a) for a in node.abstract.elements] + ["i64"] * len(opened)
-    registers = lowering.b.call(name, args, returns)
-    count = len(node.abstract.elements)
-    for (number, axis), register in zip(opened, registers[count:]):
-        symbol = lone_symbol(node.abstract.elements[number].shape[axis])
+    abstracts = node.abstract.elements
+    numbers = [n for n, a in enumerate(abstracts) if not isinstance(a, AbstractTensor)]
+    registers = lowering.b.call(name, [*args, lowering.results], [kind_of(abstracts[n]) for n in numbers] + ["i64"] * len(opened))
+    for (number, axis), register in zip(opened, registers[len(numbers):]):
+        symbol = lone_symbol(abstracts[number].shape[axis])
         if symbol is not None and symbol not in lowering.sizes:
             lowering.sizes[symbol] = register
-    return tuple(registers[:count])
+    values = dict(zip(numbers, registers))
+    for number, abstract in reversed(list(enumerate(abstracts))):
+        if isinstance(abstract, AbstractTensor):             # what a called flow makes dies with it: it comes on a tape
+            pointer = lowering.b.pop(lowering.results)
+            values[number] = lowering.allocate(abstract)
+            lowering.b.copy(values[number], pointer, lowering.nbytes(abstract))
+    return tuple(values[n] for n in range(len(abstracts)))
 
 
 def kind_of(abstract):
@@ -531,19 +537,25 @@ def _function(self, graph):
     opened = [(n, axis) for n, out in enumerate(graph.outputs) if isinstance(out.abstract, AbstractTensor)
               for axis, size in enumerate(out.abstract.shape) if isinstance(size, Dim)]
     self.called[graph] = known = (inner.name, symbols, opened)
-    outer = self.b, self.env, self.sizes, self.targets
+    outer = self.b, self.env, self.sizes, self.targets, self.results
     self.b, self.env, self.sizes, self.targets = inner, ChainMap({}), ChainMap({}), {}
     try:
         for p in graph.parameters:
             self.env[p] = inner.param("ptr" if isinstance(p.abstract, AbstractTensor) else kind_of(p.abstract), p.name)
         for s in symbols:
             self.sizes[s] = inner.param("i64", s.name)
+        self.results = inner.param("i64", "results")
         self.nodes(graph)
-        values = [self.value(o) for o in graph.outputs]
+        values = []
+        for o in graph.outputs:
+            if isinstance(o.abstract, AbstractTensor):
+                inner.push(self.results, self.value(o), self.nbytes(o.abstract))
+            else:
+                values.append(self.value(o))
         values += [self.output_size(graph, n, axis) for n, axis in opened]
         self.flows[inner.name] = inner.finish(values)
     finally:
-        self.b, self.env, self.sizes, self.targets = outer
+        self.b, self.env, self.sizes, self.targets, self.results = outer
     return known
 
 

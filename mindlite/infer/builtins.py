@@ -25,9 +25,10 @@ from . import control
 from .fallback import call_unknown
 from .outcome import LazyException
 from .transforms import differentiate, map_over
-from .values import BoundMethod, Box, Closure, Range, has_nodes, leaves
+from .values import BoundMethod, Box, Closure, LeavingMethod, Range, has_nodes, leaves
 
 BUILTINS = {}
+ASK_PYTHON = set()
 FRAMEWORK = ("mindlite.ops", "mindlite.common", "mindlite.mindir")      # executed over nodes, not parsed
 
 
@@ -48,7 +49,7 @@ def call_value(ev, fn, args, kwargs):
         return _call_method(ev, fn, args, kwargs)
     if isinstance(fn, Primitive):
         return ev.trace(fn, args, kwargs)
-    if isinstance(fn, AnfNode):
+    if ev.is_object(fn):
         return call_unknown(ev, fn, args, kwargs, "a function that is known at run time only")
     if isinstance(fn, functools.partial):
         return call_value(ev, fn.func, (*fn.args, *args), {**fn.keywords, **kwargs})
@@ -59,7 +60,7 @@ def call_value(ev, fn, args, kwargs):
         handler = BUILTINS.get(fn)
     except TypeError:                                        # not hashable: no builtin
         handler = None
-    if handler is not None:
+    if handler is not None and not (handler in ASK_PYTHON and any(ev.is_object(a) for a in args)):
         return handler(ev, *args, **kwargs)
     if isinstance(fn, types.MethodType):
         return call_value(ev, fn.__func__, (fn.__self__, *args), kwargs)
@@ -111,6 +112,10 @@ def _call_protocol(ev, fn, what, args, kwargs):
 
 
 def _call_method(ev, method, args, kwargs):
+    if isinstance(method, LeavingMethod):
+        return call_unknown(ev, method.function, (method.self, *args), kwargs, f"{method.name}() leaves the Tensors")
+    if method.name == "item" and not args:
+        return _item(ev, method.self)
     if isinstance(method.self, (Box, tuple)):
         return method.function(ev, method.self, *args, **kwargs) if isinstance(method.self, Box) else \
             method.function(ev.unbox(method.self), *ev.unbox(args))
@@ -162,7 +167,7 @@ def _make_exception(ev, cls, args, kwargs):
 
 def _run_or_fall_back(ev, fn, args, kwargs):
     """A callable without source: on known values it is executed now, else at run time."""
-    if not leaves((args, kwargs, getattr(fn, "__self__", None)), ev.store):
+    if not ev.concrete and not leaves((args, kwargs, getattr(fn, "__self__", None)), ev.store):
         from .execute import wrap_container
         return wrap_container(ev, fn(*ev.unbox(args), **ev.unbox(kwargs)))
     name = getattr(fn, "__qualname__", None) or type(fn).__name__
@@ -173,6 +178,8 @@ def _run_or_fall_back(ev, fn, args, kwargs):
 
 def length(ev, value):
     """len(value)"""
+    if ev.is_object(value):
+        return call_unknown(ev, len, (value,), {}, "the length of an object that Python made")
     if isinstance(value, Box):
         return len(ev.store[value])
     if isinstance(value, AnfNode):
@@ -373,6 +380,8 @@ def _is_tensor(value):
 
 def _converter(cls, kind):
     def handler(ev, value=0, *rest):
+        if ev.is_object(value):
+            return call_unknown(ev, cls, (value,), {}, f"{cls.__name__} of an object that Python made")
         if _is_tensor(value):
             value = _item(ev, value)
         if isinstance(value, Dim):
@@ -514,6 +523,8 @@ def _print(ev, *values, sep=" ", end="\n", **kwargs):
 
 @builtin(Tensor)
 def _tensor(ev, input_data=None, dtype=None, shape=None, init=None):
+    if ev.is_object(input_data):
+        return call_unknown(ev, Tensor, (input_data,), {} if dtype is None else {"dtype": dtype}, "a Tensor made of an object")
     if isinstance(input_data, AnfNode) or has_nodes(input_data, ev.store):
         wanted = None if dtype is None else dt.dtype(dtype)
 
@@ -524,8 +535,6 @@ def _tensor(ev, input_data=None, dtype=None, shape=None, init=None):
                 data = stack([as_operand(x) for x in data])
             made = as_operand(data)
             return cast_to(made, wanted) if wanted is not None else made
-        if isinstance(input_data, AnfNode) and not isinstance(input_data.abstract, (AbstractTensor, AbstractScalar)):
-            return call_unknown(ev, Tensor, (input_data,), {} if wanted is None else {"dtype": wanted}, "Tensor of an object")
         return ev.trace(make, (input_data,), {})
     return Tensor(ev.unbox(input_data), dtype, shape, init)
 

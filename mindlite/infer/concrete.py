@@ -5,6 +5,7 @@ really made, once, in program order, and what they give is recorded under the sa
 """
 
 from ..common.tensor import Tensor
+from ..mindir.abstract import AbstractAny
 from ..mindir.primitive import eager
 from .builtins import call_value
 from .evaluator import Evaluator
@@ -37,14 +38,28 @@ class Recorder(Evaluator):
     def __init__(self, name, fallbacks):
         super().__init__(name, False, fallbacks)
         self.tracer = _Values(self.tracer.root)
+        self.objects = {}                            # by id: what segments gave that graph mode knows nothing of
+
+    def is_object(self, value):
+        """True for what a graph would hold as an object of unknown type."""
+        return id(value) in self.objects
 
     def call_unknown(self, fn, args, kwargs, returns):
         """Make the call that inference would leave to run time, and record what it gives."""
         key = place(self, getattr(fn, "__qualname__", type(fn).__name__)) if returns is None else None
         given = fn(*self.unbox(args), **self.unbox(kwargs))
         if key is not None:
-            self.fallbacks[key] = describe(given)
+            record = self.fallbacks.setdefault(key, describe(given))
+            self.keep(given, record)
         return given
+
+    def keep(self, value, record):
+        """Remember the objects of unknown type in what a segment gave."""
+        if isinstance(record, tuple):
+            for part, r in zip(value, record):
+                self.keep(part, r)
+        elif isinstance(record.abstract, AbstractAny):
+            self.objects[id(value)] = value
 
 
 def run_concretely(function, args, kwargs, fallbacks):

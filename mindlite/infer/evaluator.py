@@ -14,6 +14,7 @@ from collections import ChainMap
 
 from ..common.errors import ArgumentError, GraphSyntaxError, MindliteError, NameLookupError
 from ..mindir import syntax
+from ..mindir.abstract import AbstractAny
 from ..mindir.graph import AnfNode, ValueNode
 from ..mindir.primitive import interpreting
 from ..mindir.syntax import Undefined
@@ -235,6 +236,10 @@ class Evaluator:
         box = Box(kind, name)
         self.store[box] = content
         return box
+
+    def is_object(self, value):
+        """True for a Python object of which nothing is known until run time."""
+        return isinstance(value, AnfNode) and isinstance(value.abstract, AbstractAny)
 
     # -- guards
 

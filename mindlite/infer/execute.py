@@ -9,16 +9,17 @@ from ..common.dim import Dim
 from ..common.errors import ArgumentError, GraphSyntaxError, MissingAttributeError, NameLookupError
 from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..mindir import syntax
-from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor
-from ..mindir.graph import AnfNode, ValueNode
+from ..mindir.abstract import AbstractScalar, AbstractTensor
+from ..mindir.graph import AnfNode
 from ..mindir.primitive import PRIMITIVES, interpreting
 from ..mindir.syntax import Undefined
 from ..ops import methods
-from ..ops.scalar import BINARY, COMPARE, scalar_binary, scalar_unary
+from ..ops.scalar import BINARY, scalar_binary, scalar_unary
 from . import control
 from .builtins import call_value, iterate, length, method_of_box
 from .evaluator import EXECUTE
-from .values import BoundMethod, Box, Closure, Range, has_nodes
+from .fallback import call_unknown, interpret_statement
+from .values import BoundMethod, Box, Closure, LeavingMethod, Range, has_nodes
 
 OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
              "%": operator.mod, "**": operator.pow, "@": operator.matmul, "<<": operator.lshift, ">>": operator.rshift,
@@ -138,6 +139,8 @@ def load_attr(ev, frame, node, values):
 
 def attribute(ev, value, name):
     """value.name"""
+    if ev.is_object(value):
+        return call_unknown(ev, getattr, (value, name), {}, f"the attribute {name!r} of an object that Python made")
     if isinstance(value, Box):
         return method_of_box(ev, value, name)
     if isinstance(value, AnfNode):
@@ -148,13 +151,13 @@ def attribute(ev, value, name):
             if isinstance(found, property):
                 with interpreting(ev.tracer):
                     return found.fget(value)
-            if name in methods.METHODS or name in TENSOR_METHODS:
-                return BoundMethod(methods.METHODS.get(name) or TENSOR_METHODS[name], value, name)
+            if name in methods.METHODS:
+                return BoundMethod(methods.METHODS[name], value, name)
+            if name in LEAVES_TENSORS:
+                return LeavingMethod(getattr(Tensor, name), value, name)
             raise MissingAttributeError(f"'Tensor' object has no attribute {name!r}")
         if isinstance(value.abstract, AbstractScalar):
             return getattr(value.abstract.type, name)
-        from .fallback import attribute_of_object
-        return attribute_of_object(ev, value, name)
     if isinstance(value, Closure):
         return {"__name__": value.graph.name}[name]
     if isinstance(value, Tensor):
@@ -162,6 +165,8 @@ def attribute(ev, value, name):
             return getattr(value, name)
         if name in methods.METHODS:
             return BoundMethod(methods.METHODS[name], value, name)
+        if name in LEAVES_TENSORS:
+            return LeavingMethod(getattr(Tensor, name), value, name)
     if isinstance(value, tuple) and not hasattr(type(value), "_fields") and name in ("index", "count"):
         return BoundMethod(getattr(tuple, name), value, name)
     key = ("attr", id(value), name)
@@ -176,7 +181,8 @@ def attribute(ev, value, name):
     return found
 
 
-TENSOR_METHODS = {}
+# methods that give Python's or NumPy's data: they are called at run time
+LEAVES_TENSORS = ("asnumpy", "numpy", "tolist", "__array__")
 
 
 @executes(syntax.store_attr)
@@ -201,6 +207,8 @@ def load_item(ev, frame, node, values):
 
 def item(ev, value, index):
     """value[index]"""
+    if ev.is_object(value):
+        return call_unknown(ev, operator.getitem, (value, index), {}, "an item of an object that Python made")
     if isinstance(value, Box):
         content = ev.store[value]
         if value.kind == "dict":
@@ -302,6 +310,8 @@ def number(ev, op, a, b):
 
 def binary_value(ev, op, a, b):
     """a op b"""
+    if ev.is_object(a) or ev.is_object(b):
+        return call_unknown(ev, OPERATORS[op], (a, b), {}, f"{op} on an object that Python made")
     if isinstance(a, Box) or isinstance(b, Box):
         return _binary_of_boxes(ev, op, a, b)
     if is_tensor(a) or is_tensor(b):
@@ -357,6 +367,8 @@ def inplace(ev, frame, node, values):
 @executes(syntax.unary)
 def unary(ev, frame, node, values):
     op, value = node.attrs["op"], values[0]
+    if op != "not" and ev.is_object(value):
+        return call_unknown(ev, UNARY[op], (value,), {}, f"{op} on an object that Python made")
     if op == "not":
         known = control.truth(ev, value)
         if not isinstance(known, AnfNode):
@@ -380,6 +392,8 @@ def compare(ev, frame, node, values):
 
 def compare_values(ev, op, a, b):
     """a op b"""
+    if op in COMPARISONS and (ev.is_object(a) or ev.is_object(b)):
+        return call_unknown(ev, COMPARISONS[op], (a, b), {}, f"{op} on an object that Python made")
     if op in ("is", "is not"):
         if isinstance(a, AnfNode) or isinstance(b, AnfNode):
             same = a is b
@@ -629,9 +643,4 @@ def iter_step(ev, frame, node, values):
 
 # ---------------------------------------------------------------- JIT Fallback
 
-@executes(syntax.interpret)
-def interpret(ev, frame, node, values):
-    from .fallback import interpret_statement
-    return interpret_statement(ev, frame, node, values)
-
-
+EXECUTE[syntax.interpret] = interpret_statement

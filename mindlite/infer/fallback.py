@@ -53,11 +53,9 @@ def same_kind(a, b):
 
 
 def place(ev, name):
-    """What identifies a segment: where it stands, what it calls, and the how-manieth it is there."""
+    """What identifies a segment: where it stands, what it calls, and through which calls one gets there."""
     location = ev.tracer.origin.location
-    key = (location and (location.file, location.line, location.col), name, tuple(k for k, _ in ev.calls))
-    number = ev.places[key] = ev.places.get(key, 0) + 1
-    return key + (number,)
+    return location and (location.file, location.line, location.col), name, tuple(graph for (graph, _), _ in ev.calls)
 
 
 def call_unknown(ev, fn, args, kwargs, reason, returns=None):
@@ -151,15 +149,10 @@ def flatten(ev, value):
     return [ev.tracer.lift(leaf) for leaf in found], rebuild_value
 
 
-def attribute_of_object(ev, value, name):
-    """value.name for an object that is known at run time only."""
-    return call_unknown(ev, getattr, (value, name), {}, f"the attribute {name!r} of an object that Python made")
-
-
 def interpret_statement(ev, frame, node, values):
     """A statement that graph mode leaves to Python (`try`, `with`, ...): run now if all it reads is known, else a segment."""
     namespace = frame.globals
-    if not any(leaves(v, ev.store) for v in values) and not any(isinstance(v, Box) for v in values):
+    if not ev.concrete and not any(leaves(v, ev.store) for v in values) and not any(isinstance(v, Box) for v in values):
         given = run_segment(node, [ev.unbox(v) for v in values], namespace)
         return given
 

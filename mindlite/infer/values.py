@@ -41,6 +41,11 @@ class BoundMethod:
     name: str
 
 
+@dataclass(frozen=True, eq=False)
+class LeavingMethod(BoundMethod):
+    """A method that gives NumPy's or Python's data of a run-time value, such as asnumpy: it runs in Python."""
+
+
 @dataclass(frozen=True)
 class Range:
     """range(start, stop, step) with an end that is known at run time only."""
