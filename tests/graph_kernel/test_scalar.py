@@ -50,9 +50,12 @@ def test_a_condition_in_python_is_an_error_that_names_where():
         float(x)
 
 
-@pytest.mark.parametrize("a, b, out", [("float32", "int32", "float32"), ("int8", "int32", "int32"),
-                                       ("uint8", "int8", "int16"), ("float16", "float16", "float32"), ("bfloat16", "float16", "float32"),
-                                       ("float64", "float32", "float64"), ("bool", "int8", "int8")])
+PROMOTIONS = [("float32", "int32", "float32"), ("int8", "int32", "int32"), ("uint8", "int8", "int16"),
+              ("float16", "float16", "float32"), ("bfloat16", "float16", "float32"),
+              ("float64", "float32", "float64"), ("bool", "int8", "int8")]
+
+
+@pytest.mark.parametrize("a, b, out", PROMOTIONS)
 def test_arithmetic_promotes_and_halves_compute_in_float32(a, b, out):
     assert (element(a) + element(b)).dtype is dt.dtype(out)
 
