@@ -39,17 +39,43 @@ def copy_graph(graph, name=None, emit=None):
     return target
 
 
-def drop_dead_nodes(graph, keep=None):
-    """Remove, in place, the nodes of a typed graph that no output needs; nodes with an effect stay. Returns the graph.
-
-    keep: a function of a node that is true where it must stay, instead of "its primitive has the trait effect"
-    """
-    keep = keep or (lambda node: "effect" in node.fn.traits)
-    used = set(graph.outputs)
-    live = []
+def drop_dead_nodes(graph):
+    """Remove, in place, the nodes of a typed graph that no output needs; nodes with an effect stay. Returns the graph."""
+    used, live, known = set(graph.outputs), [], {}
     for node in reversed(graph.nodes):
-        if node in used or keep(node):
+        if node in used or has_effect(node, known):
             used.update(node.args)
             live.append(node)
     graph.nodes[:] = reversed(live)
     return graph
+
+
+def has_effect(node, known=None):
+    """True if the node, or one in the graphs that it holds, has an effect. known: a dict that remembers graphs."""
+    if "effect" in node.fn.traits:
+        return True
+    known = {} if known is None else known
+    for graph in node.attrs.values():
+        if isinstance(graph, FuncGraph):
+            if graph not in known:
+                known[graph] = any("effect" in n.fn.traits for g in graph.reachable() for n in g.nodes)
+            if known[graph]:
+                return True
+    return False
+
+
+def clone(graph):
+    """A copy of a typed graph and of all graphs below it, for passes that change graphs in place."""
+    made = {}
+    for old in graph.reachable():
+        new = made[old] = FuncGraph(old.name, old.origin)
+        for p in old.parameters:
+            new.add_parameter(p.name, p.abstract, p.origin, p.default)
+    for old, new in made.items():
+        env = dict(zip(old.parameters, new.parameters))
+        for node in old.nodes:
+            attrs = {name: made[v] if isinstance(v, FuncGraph) else v for name, v in node.attrs.items()}
+            env[node] = CNode(new, node.fn, [_read(env, a) for a in node.args], attrs, node.abstract, node.origin)
+            new.nodes.append(env[node])
+        new.set_outputs([_read(env, output) for output in old.outputs], make_tuple)
+    return made[graph]

@@ -15,6 +15,7 @@ from mindlite.mindir.control import call, cond, custom_vjp, make_tuple, tuple_ge
 from mindlite.mindir.evaluate import run
 from mindlite.mindir.graph import FuncGraph
 from mindlite.mindir.primitive import bprop_rule, infer_rule, primitive
+from mindlite.ops.linalg import batch_matmul
 
 X, Y = np.array([0.3, -0.8]), np.array([1.5, 0.4])
 
@@ -45,7 +46,7 @@ def test_broadcast_operands_get_gradients_of_their_own_shape():
 
 
 def test_matrix_products():
-    graph = typed(lambda a, b: ops.tanh(ops.batch_matmul(a, b)), f64(2, 3), f64(3, 2))
+    graph = typed(lambda a, b: ops.tanh(batch_matmul(a, b)), f64(2, 3), f64(3, 2))
     check_vjp(vjp_graph, graph, [np.arange(6).reshape(2, 3) / 7, np.arange(6).reshape(3, 2) / 5])
 
 
@@ -117,7 +118,7 @@ def test_gradients_of_gradients():
 
 def test_sizes_may_be_symbols():
     n, m = Symbol("N").dim, Symbol("M").dim
-    graph = typed(lambda a, b: ops.reduce_sum(ops.batch_matmul(a, b) * 2, axis=0), f64(n, m), f64(m, 3))
+    graph = typed(lambda a, b: ops.reduce_sum(batch_matmul(a, b) * 2, axis=0), f64(n, m), f64(m, 3))
     check_vjp(vjp_graph, graph, [np.ones((4, 2)), np.ones((2, 3))])
 
 

@@ -14,6 +14,7 @@ from mindlite.mindir.control import call, cond, custom_vjp, make_tuple, tuple_ge
 from mindlite.mindir.evaluate import run
 from mindlite.mindir.graph import FuncGraph
 from mindlite.mindir.primitive import eval_rule, infer_rule, primitive
+from mindlite.ops.linalg import batch_matmul
 from mindlite.ops.scalar import scalar_binary, scalar_compare, tensor_to_scalar
 from mindlite.vmap import vmap_graph
 
@@ -76,7 +77,7 @@ def test_out_axes_none_for_a_mapped_output_is_an_error():
 
 def test_the_size_may_be_a_symbol():
     n = Symbol("B").dim
-    check_vmap(typed(lambda x, w: ops.batch_matmul(x, w), f64(2, 4), f64(4, 2)), (0, None), [data(B, 2, 4), data(4, 2)], size=n)
+    check_vmap(typed(lambda x, w: batch_matmul(x, w), f64(2, 4), f64(4, 2)), (0, None), [data(B, 2, 4), data(4, 2)], size=n)
 
 
 @primitive

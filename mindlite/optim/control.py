@@ -1,0 +1,199 @@
+"""Passes over control flow: what a branch or a loop carries without need is taken out, and what need not turn stops turning.
+
+    s, t = while_loop(s, t, w; ..), t never read           s = while_loop(s, w; ..)
+    s, w = while_loop(s, w; c, (.., w))                     s = while_loop(s; w invariant)
+    a, b = cond(p, x, y; (x, y * 2), (x, y))                b = cond(p, y; ..), a = x
+"""
+from ..common.dim import Dim, symbols_of
+from ..mindir.abstract import AbstractTensor, AbstractTuple
+from ..mindir.builder import append
+from ..mindir.control import cond, make_tuple, tuple_getitem, while_loop
+from ..mindir.graph import CNode, FuncGraph, ValueNode
+from ..mindir.inline import drop_dead_nodes, has_effect, inline
+from ..mindir.primitive import current_interpreter
+from .rewrite import rebuild
+
+
+def prune_control(graph):
+    """Leaves no result of a cond or while_loop that is unused or known outside, and no operand that nothing in it reads."""
+    used = _used_results(drop_dead_nodes(graph))
+
+    def visit(node):
+        if node.fn is cond:
+            return _prune_cond(node, used.get(node, set()))
+        if node.fn is while_loop:
+            return _prune_while(node, used.get(node, set()))
+        return None
+    return rebuild(graph, visit)
+
+
+def _used_results(graph):
+    """{node: numbers of its results that something reads}"""
+    used = {}
+    for node in graph.nodes + [graph.output]:
+        for arg in node.args:
+            if isinstance(arg.abstract, AbstractTuple):
+                numbers = {node.attrs["index"]} if node.fn is tuple_getitem else range(len(arg.abstract.elements))
+                used.setdefault(arg, set()).update(numbers)
+    return used
+
+
+def _narrowed(graph, outputs, constants, order):
+    """A copy of `graph` with the outputs numbered in `outputs`, parameters in `constants` replaced, others in `order`."""
+    target = FuncGraph(graph.name, graph.origin)
+    values = dict(constants)
+    for i in order:
+        p = graph.parameters[i]
+        values[i] = target.add_parameter(p.name, p.abstract, p.origin, p.default)
+    made = inline(target, graph, [values.get(i, p) for i, p in enumerate(graph.parameters)])
+    target.set_outputs([made[i] for i in outputs], make_tuple)
+    return drop_dead_nodes(target)
+
+
+def _read_by(graph, outputs):
+    """The numbers of the parameters that these outputs, or effects, need."""
+    needed, known = {graph.outputs[i] for i in outputs}, {}
+    for node in reversed(graph.nodes):
+        if node in needed or has_effect(node, known):
+            needed.update(node.args)
+    return {i for i, p in enumerate(graph.parameters) if p in needed}
+
+
+def _constants(args):
+    return {i: a for i, a in enumerate(args) if isinstance(a, ValueNode)}
+
+
+def _filled(node, kept, made, known):
+    """The tuple that stands for the node's results: the new node's for those kept, what is known, and for the rest nothing."""
+    found = dict(zip(kept, made))
+    found.update(known)
+    return tuple([found.get(i, _UNUSED) for i in range(len(node.abstract.elements))])
+
+
+_UNUSED = ValueNode(0)
+
+
+def _prune_cond(node, used):
+    sides = [node.attrs["true"], node.attrs["false"]]
+    operands = node.args[1:]
+    known = {}
+    for i in used:
+        found = [_outside(side, side.outputs[i], operands) for side in sides]
+        if found[0] is not None and found[0] is found[1] and found[0].abstract == node.abstract.elements[i]:
+            known[i] = found[0]
+    kept = sorted(used - known.keys())
+    constants = _constants(operands)
+    order = sorted((_read_by(sides[0], kept) | _read_by(sides[1], kept)) - constants.keys())
+    if len(kept) == len(node.abstract.elements) and len(order) == len(operands):
+        return None
+    effects = has_effect(node)
+    if not kept and not effects:
+        return _filled(node, (), (), known)
+    true, false = [_narrowed(side, kept, constants, order) for side in sides]
+    made = append(cond, node.args[0], *[operands[i] for i in order], true=true, false=false,
+                  abstract=AbstractTuple(tuple(node.abstract.elements[i] for i in kept)))
+    return _filled(node, kept, made, known)
+
+
+def _outside(graph, output, operands):
+    """The operand that this output of a graph hands through, None if it is made inside."""
+    return operands[graph.parameters.index(output)] if output in graph.parameters else None
+
+
+def _prune_while(node, used):
+    test, body, k = node.attrs["cond"], node.attrs["body"], node.attrs["invariants"]
+    n = len(node.args) - k
+    fixed = {i for i in range(n) if body.outputs[i] is body.parameters[i] and node.args[i].abstract == node.abstract.elements[i]
+             and body.parameters[i].abstract == node.args[i].abstract}
+    live = set(used) - fixed | {i for i in _read_by(test, [0]) | _read_by(body, []) if i < n} - fixed
+    while True:
+        grown = live | {i for i in _read_by(body, sorted(live)) if i < n} - fixed
+        if grown == live:
+            break
+        live = grown
+    kept = sorted(live)
+    candidates = sorted(fixed) + list(range(n, len(node.args)))
+    constants = {i: node.args[i] for i in candidates if isinstance(node.args[i], ValueNode)}
+    read = _read_by(test, [0]) | _read_by(body, kept)
+    invariants = [i for i in candidates if i in read and i not in constants]
+    if len(kept) == n and len(invariants) == k:
+        return None
+    known = {i: node.args[i] for i in fixed}
+    order = kept + invariants
+    made = ()
+    if kept or has_effect(node):
+        made = append(while_loop, *[node.args[i] for i in order], cond=_narrowed(test, [0], constants, order),
+                      body=_narrowed(body, kept, constants, order), invariants=len(invariants),
+                      abstract=AbstractTuple(tuple(node.abstract.elements[i] for i in kept)))
+    return _filled(node, kept, made, known)
+
+
+# ---------------------------------------------------------------- loop-invariant code
+
+STAYS = {"effect", "random", "control", "tape", "dynamic", "view", "creation"}
+
+
+def hoist_invariants(graph):
+    """Leaves no operator in a loop's body that gives the same at every turn and makes nothing larger than what it reads."""
+    def visit(node):
+        return _hoist(node) if node.fn is while_loop else None
+    return rebuild(graph, visit)
+
+
+def _hoist(node):
+    body, test, k = node.attrs["body"], node.attrs["cond"], node.attrs["invariants"]
+    n = len(node.args) - k
+    outside = dict(zip(body.parameters[n:], node.args[n:]))
+    sizes = set().union(*[_symbols(p.abstract) for p in outside]) if outside else set()
+    builder, moved = current_interpreter(), {}
+    for inner in body.nodes:
+        if inner.fn.traits & STAYS or not inner.args or not isinstance(inner.abstract, AbstractTensor):
+            continue
+        if not all(a in outside or a in moved or isinstance(a, ValueNode) for a in inner.args) or not _symbols(
+                inner.abstract) | _symbols(tuple(inner.attrs.values())) <= sizes or not _keeps_size(inner):
+            continue
+        copy = CNode(builder.graph, inner.fn, [_first(a, outside, moved) for a in inner.args], inner.attrs,
+                     inner.abstract, inner.origin)
+        builder.graph.nodes.append(copy)
+        moved[inner] = copy
+    if not moved:
+        return None
+
+    def widened(source, skip):
+        target = FuncGraph(source.name, source.origin)
+        env = {p: target.add_parameter(p.name, p.abstract, p.origin, p.default) for p in source.parameters}
+        for inner in moved:
+            made = target.add_parameter(inner.fn.name, inner.abstract, inner.origin)
+            if skip:
+                env[inner] = made
+        for inner in source.nodes:
+            if inner not in env:
+                env[inner] = CNode(target, inner.fn, [_first(a, env) for a in inner.args], inner.attrs, inner.abstract,
+                                   inner.origin)
+                target.nodes.append(env[inner])
+        target.set_outputs([_first(o, env) for o in source.outputs], make_tuple)
+        return target
+    return append(while_loop, *node.args, *moved.values(), cond=widened(test, False), body=widened(body, True),
+                  invariants=k + len(moved), abstract=node.abstract)
+
+
+def _first(node, *tables):
+    for table in tables:
+        if node in table:
+            return table[node]
+    return node
+
+
+def _keeps_size(node):
+    """False for what would take more memory outside than it reads: it is cheap to do again inside a fused kernel."""
+    tensors = [a.abstract for a in node.args if isinstance(a.abstract, AbstractTensor)]
+    return any(t.size == node.size or (isinstance(t.size, int) and isinstance(node.size, int) and t.size >= node.size)
+               or "reduction" in node.fn.traits or "library" in node.fn.traits for t in tensors)
+
+
+def _symbols(value):
+    if isinstance(value, Dim):
+        return symbols_of(value)
+    if isinstance(value, AbstractTensor):
+        value = value.shape
+    return set().union(*map(_symbols, value)) if isinstance(value, tuple) else set()

@@ -1,0 +1,175 @@
+"""Rewriting a graph in place, and rewrites that read as equations.
+
+    Rewrite("mul_one", x * 1, x)                     every x * 1 becomes x
+    Rewrite("sub_neg", x - (-y), x + y)
+
+A pattern is a tree of operators over variables and constants; a constant matches a constant node, all of whose elements
+have that value. A rewrite is only done where the new node has exactly the type of the old one.
+"""
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import ops
+from ..mindir.abstract import AbstractTensor
+from ..mindir.builder import building
+from ..mindir.constraints import collecting
+from ..mindir.control import make_tuple, tuple_getitem
+from ..mindir.graph import CNode, ValueNode
+from ..ops.basic import broadcast_to, cast
+
+
+def rebuild(graph, visit):
+    """Go through a typed graph, in place: visit(node) gives None to keep the node, or what stands for it from now on.
+
+    visit runs under the builder, so operators called in it stand where the node stood. For a node with several results
+    it gives their tuple. Returns how many nodes were replaced.
+    """
+    old, graph.nodes = graph.nodes, []
+    env, changed = {}, 0
+    # What rewrites require of sizes follows from the nodes that they replace.
+    with building(graph, by="optim") as builder, collecting():
+        def read(arg, user=None):
+            arg = env.get(arg, arg)
+            if isinstance(arg, tuple):
+                return graph.add(make_tuple, *arg, abstract=user.abstract)
+            return arg
+        for node in old:
+            if node.fn is tuple_getitem:
+                source = env.get(node.args[0], node.args[0])
+                if isinstance(source, tuple):
+                    env[node], changed = source[node.attrs["index"]], changed + 1
+                    continue
+                if isinstance(source, CNode) and source.fn is make_tuple:
+                    env[node], changed = source.args[node.attrs["index"]], changed + 1
+                    continue
+            node.args = tuple([read(a, a) for a in node.args])
+            builder.origin = node.origin
+            made = visit(node)
+            if made is None:
+                graph.nodes.append(node)
+            else:
+                env[node] = tuple(map(builder.lift, made)) if isinstance(made, (tuple, list)) else builder.lift(made)
+                changed += 1
+        graph.set_outputs([read(output, output) for output in graph.outputs], make_tuple)
+    return changed
+
+
+# ---------------------------------------------------------------- patterns
+
+class Pattern:
+    """A variable, a constant, or an operator over patterns; Python's operators build the last."""
+
+    def __add__(self, other):
+        return Apply(ops.add, (self, pattern(other)))
+
+    def __radd__(self, other):
+        return Apply(ops.add, (pattern(other), self))
+
+    def __sub__(self, other):
+        return Apply(ops.sub, (self, pattern(other)))
+
+    def __rsub__(self, other):
+        return Apply(ops.sub, (pattern(other), self))
+
+    def __mul__(self, other):
+        return Apply(ops.mul, (self, pattern(other)))
+
+    def __rmul__(self, other):
+        return Apply(ops.mul, (pattern(other), self))
+
+    def __truediv__(self, other):
+        return Apply(ops.true_divide, (self, pattern(other)))
+
+    def __neg__(self):
+        return Apply(ops.neg, (self,))
+
+
+@dataclass(frozen=True)
+class Var(Pattern):
+    """Matches any node; the same node wherever it stands in one pattern."""
+    name: str
+
+    def match(self, node, found):
+        """True if the node is what `found` has for this variable; entered there if it has none."""
+        return found.setdefault(self, node) is node
+
+    def make(self, found, like):
+        """The node that was found."""
+        return found[self]
+
+
+@dataclass(frozen=True)
+class Const(Pattern):
+    """Matches a constant all of whose elements are `value`."""
+    value: object
+
+    def match(self, node, found):
+        """True if the node is that constant."""
+        return is_constant(node, self.value)
+
+    def make(self, found, like):
+        """The constant, of the dtype of the node that is replaced."""
+        value = np.asarray(self.value, like.dtype.numpy)
+        return broadcast_to(value, shape=like.shape) if like.shape else value
+
+
+@dataclass(frozen=True)
+class Apply(Pattern):
+    """Matches an application of `prim` to operands that match; attributes are not looked at."""
+    prim: object
+    args: tuple
+
+    def match(self, node, found):
+        """True if node and operands fit."""
+        return isinstance(node, CNode) and node.fn is self.prim and all(
+            part.match(arg, found) for part, arg in zip(self.args, node.args))
+
+    def make(self, found, like):
+        """The operator applied to what was found."""
+        return self.prim(*[part.make(found, like) for part in self.args])
+
+
+def pattern(value):
+    """The value as a pattern: numbers are constants."""
+    return value if isinstance(value, Pattern) else Const(value)
+
+
+def is_constant(node, value):
+    """True for a constant, broadcast or cast perhaps, all of whose elements are `value`."""
+    while isinstance(node, CNode) and node.fn in (broadcast_to, cast):
+        node = node.args[0]
+    return isinstance(node, ValueNode) and isinstance(node.abstract, AbstractTensor) and node.value.size > 0 \
+        and node.value.size <= 64 and bool((node.value == value).all())
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """An equation: name, pattern, into. kinds: kinds of dtype for which it holds exactly (NaN - NaN is not 0)."""
+    name: str
+    pattern: Pattern
+    into: Pattern
+    kinds: str = "buifc"
+
+    def __call__(self, node):
+        """What stands for the node, None where the pattern does not match."""
+        found = {}
+        if not isinstance(node.abstract, AbstractTensor) or node.dtype.kind not in self.kinds \
+                or not self.pattern.match(node, found):
+            return None
+        return same_type(node, pattern(self.into).make(found, node))
+
+
+def same_type(node, made):
+    """`made` as a node if it has exactly the type of `node`, else None."""
+    if not isinstance(made, (CNode, ValueNode)) and not hasattr(made, "abstract"):
+        abstract = AbstractTensor(node.dtype, ()) if np.shape(made) == () else None
+        return made if abstract == node.abstract else None
+    return made if made.abstract == node.abstract else None
+
+
+def by_operator(rewrites):
+    """{primitive: its rewrites}, so that a node is only tried against those that begin with its operator."""
+    return {prim: tuple(group) for prim, group in itertools.groupby(
+        sorted(rewrites, key=lambda r: r.pattern.prim.name), key=lambda r: r.pattern.prim)}
