@@ -54,7 +54,7 @@ def _is_mask(item):
 
 
 def _entries(x, index):
-    """The index as a list with one entry per axis of x, None for each new axis; masks as integer tensors."""
+    """The index as a list with one entry per axis of x, None for each new axis; masks as integer tensors; ... stays as a mark."""
     items = list(index) if isinstance(index, tuple) else [index]
     items = [as_operand(i) if isinstance(i, (list, range)) else i for i in items]
     items = [as_operand(np.asarray(i, np.int64)) if isinstance(i, np.ndarray) and i.size == 0 and i.dtype.kind == "f"
@@ -75,7 +75,7 @@ def _entries(x, index):
         raise IndexRangeError(f"{used} indices for a tensor of {x.ndim} axes" if used > x.ndim else "an index has one ... at most")
     place = next((k for k, i in enumerate(spread) if i is Ellipsis), None)
     whole = [slice(None)] * (x.ndim - used)
-    return spread + whole if place is None else spread[:place] + whole + spread[place + 1:]
+    return spread + whole if place is None else spread[:place + 1] + whole + spread[place + 1:]
 
 
 def _check_mask(x, mask, at):
@@ -117,8 +117,10 @@ def read_index(x, index):
     made = Selection([], [], [], set(), set(), {}, [], 0)
     axis, in_run = 0, False
     for item in _entries(x, index):
-        in_run, was = item is not None and not isinstance(item, slice), in_run
+        in_run, was = item is not None and item is not Ellipsis and not isinstance(item, slice), in_run
         made.runs += in_run and not was
+        if item is Ellipsis:                    # it stands for the slices after it, and parts ints from tensors even if none
+            continue
         if item is None:
             made.layout.append(None)
             continue
