@@ -31,6 +31,7 @@ from .printers.python import load_python, print_python, to_bits
 from .printers.vm import load_vm, print_vm
 from .printers.vm_file import read_vm, save_vm
 
+STACK = 4 << 20               # bytes that calls of Flows may take of the machine's stack
 MAX_INSTANCES = 1024          # remembered per context; a context that has seen more forgets them all
 _NUMBERS = ctypes.POINTER(ctypes.c_int64)
 _SEGMENT = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, _NUMBERS, _NUMBERS)
@@ -207,7 +208,7 @@ class Context:
         self.buffer, self.handles = None, {}
         self.error, self.traces = None, linked.verify
         self.runtime = R.runtime()
-        self.limit = sys.getrecursionlimit()
+        self.limit = min(sys.getrecursionlimit(), STACK // linked.frame_bytes)
         self.array[R.LIMIT], self.array[R.VERIFY] = self.limit, linked.verify
         if linked.has_python:
             self._callback = _SEGMENT(_Segment(weakref.ref(self)))

@@ -21,7 +21,7 @@ class Linked:
     kernels       : the kernels, each once; `kernel_number(kernel)`
     handles       : [Handle] made once per instance; `table_index(handle)` is its place in the table, None if made on
     the way
-    recursive     : True if any Flow calls one
+    recursive     : True if any Flow calls one;   frame_bytes: about what one call takes of the stack, at most
     cleans_up     : True if a run leaves something that has to be freed
     """
 
@@ -33,6 +33,7 @@ class Linked:
         self.handles, self._handle = [], {}
         self.recursive = self.cleans_up = self.has_python = False
         symbols = set(plan.symbols)
+        self.frame_bytes = max(512 + 16 * (len(f.kinds) + self.scratch(f)) for f in program.all_flows())
         for flow in program.all_flows():
             for i in F.walk(flow.body):
                 self._add(flow, i, symbols)

@@ -263,6 +263,28 @@ def test_recursion_that_never_ends_is_a_recursion_error(printer):
     assert sys.getrecursionlimit() == before
 
 
+@every_printer
+def test_recursion_is_bounded_by_the_stack_whatever_the_recursion_limit(printer):
+    b = FlowBuilder("endless")
+    values = [b.param("i64", "n")]
+    for _ in range(200):                                     # so many values that are needed after the call
+        values.append(b.arith("mul", values[-1], values[0]))
+    (total,) = b.call("endless", [b.arith("add", values[0], b.const(1))], ["i64"])
+    for value in values:
+        total = b.arith("xor", total, value)
+    endless = b.finish((total,))
+    b = FlowBuilder("main")
+    program = F.Program(b.finish(b.call("endless", [b.const(3)], ["i64"])), {"endless": endless})
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(10 ** 6)
+    try:
+        executable = Executable(program, printer)
+        with pytest.raises(RecursionError, match="endless"):
+            executable.run([])
+    finally:
+        sys.setrecursionlimit(before)
+
+
 def test_a_chain_of_kernels_runs_without_any_python_in_between():
     b = FlowBuilder("main")
     counter = b.param("ptr", "counter")
