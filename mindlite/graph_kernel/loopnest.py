@@ -304,18 +304,18 @@ def _largest(expr):
     return None
 
 
-def walk(exprs):
-    """Every expression in `exprs`, each once, children first."""
+def walk(exprs, known=()):
+    """Every expression in `exprs`, each once, children first; without those in `known` and what is only below them."""
     seen, out = set(), []
-
-    def visit(expr):
-        if expr not in seen:
-            seen.add(expr)
-            for child in expr.children():
-                visit(child)
+    todo = [(expr, False) for expr in reversed(list(exprs))]
+    while todo:                                               # a loop: expressions may be deeper than Python's stack
+        expr, ready = todo.pop()
+        if ready:
             out.append(expr)
-    for expr in exprs:
-        visit(expr)
+        elif expr not in seen and expr not in known:
+            seen.add(expr)
+            todo.append((expr, True))
+            todo.extend((child, False) for child in expr.children())
     return out
 
 
@@ -390,10 +390,10 @@ class _Rewriter:
         self.offsets, self.memo, self.old_notes, self.notes = offsets, {}, notes, {}
 
     def __call__(self, expr):
-        if expr not in self.memo:
-            made = self.memo[expr] = self.make(expr)
-            if expr in self.old_notes:
-                self.notes.setdefault(made, self.old_notes[expr])
+        for part in walk([expr], self.memo):
+            made = self.memo[part] = self.make(part)
+            if part in self.old_notes:
+                self.notes.setdefault(made, self.old_notes[part])
         return self.memo[expr]
 
     def make(self, expr):

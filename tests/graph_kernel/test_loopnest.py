@@ -302,6 +302,15 @@ def test_results_without_a_common_outer_axis_are_refused():
         lowering(w.graph(w(c.neg, w.x)))
 
 
+def test_an_expression_may_be_deeper_than_pythons_stack_allows_for_each_level_of_it():
+    deep = c.elementwise("deep", lambda x: sum(((x + k) * x for k in range(150)), x), lambda x: x)
+    w = Writer(x=tensor("float32", 40))
+    graph = w.graph(w(deep, w.x))
+    x = np.linspace(-1, 1, 40, dtype=np.float32)
+    want = x + 150 * x * x + sum(range(150)) * x
+    np.testing.assert_allclose(c.execute(lowering(graph), [x])[0], want, rtol=1e-4, atol=1e-2)
+
+
 def test_kernels_are_vectorised():
     w = Writer(x=tensor("float32", 500, 4), y=tensor("float32", 500, 4))
     code = assembly(emit(schedule(build(w.graph(w(c.tanh, w(c.exp, w(c.mul, w.x, w.y))))))))
