@@ -21,6 +21,7 @@ from .abstract import AbstractTuple
 class AnfNode:
     """A value in a graph. Fields: abstract (None before inference), origin."""
     __slots__ = ("abstract", "origin")
+    __array_ufunc__ = None                   # ndarray * node is node.__rmul__, not an array of objects
 
     def __init__(self, abstract=None, origin=NOWHERE):
         self.abstract, self.origin = abstract, origin

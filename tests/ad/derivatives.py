@@ -4,6 +4,7 @@ import numpy as np
 from mindlite.common import dtype as dt
 from mindlite.mindir.abstract import AbstractTensor
 from mindlite.mindir.evaluate import run
+from mindlite.optim import optimise
 
 
 def f64(*shape):
@@ -25,7 +26,7 @@ def numeric_jvp(graph, arrays, wrt, tangents, step=1e-6):
 
 
 def check_vjp(derive, graph, arrays, wrt=None, seeds=None, seed=0, tolerance=1e-6):
-    """The derived graph gives graph's outputs, and <gradient, t> is the slope of <cotangent, outputs> along t."""
+    """The derived graph, optimised or not, gives graph's outputs, and <gradient, t> is the slope of <cotangent, outputs> along t."""
     random = np.random.default_rng(seed)
     wrt = tuple(range(len(graph.parameters))) if wrt is None else wrt
     seeds = tuple(range(len(graph.outputs))) if seeds is None else seeds
@@ -35,6 +36,8 @@ def check_vjp(derive, graph, arrays, wrt=None, seeds=None, seed=0, tolerance=1e-
     results = run(derived, *arrays, *cotangents)
     for seen, wanted in zip(results, outs):
         np.testing.assert_allclose(seen, wanted)
+    for seen, wanted in zip(run(optimise(derived), *arrays, *cotangents), results):
+        np.testing.assert_allclose(seen, wanted, rtol=1e-12)
     gradients = results[len(outs):]
     assert len(gradients) == len(wrt)
     for i, gradient in zip(wrt, gradients):

@@ -12,6 +12,7 @@ from mindlite.mindir.control import J, cond, custom_vjp
 from mindlite.mindir.evaluate import run
 from mindlite.mindir.markers import expand
 from mindlite.mindir.primitive import bprop_rule, eval_rule, infer_rule, primitive
+from mindlite.optim import optimise
 
 
 def check_jvp(graph, arrays, wrt, tolerance=1e-6):
@@ -20,6 +21,8 @@ def check_jvp(graph, arrays, wrt, tolerance=1e-6):
     arrays = [np.asarray(a, p.abstract.dtype.numpy) for a, p in zip(arrays, graph.parameters)]
     tangents = [random.normal(size=arrays[i].shape) for i in wrt]
     results, outs = run(jvp_graph(graph, wrt), *arrays, *tangents), run(graph, *arrays)
+    for seen, wanted in zip(run(optimise(jvp_graph(graph, wrt)), *arrays, *tangents), results):
+        np.testing.assert_allclose(seen, wanted, rtol=1e-12)
     for seen, wanted in zip(results, (*outs, *numeric_jvp(graph, arrays, wrt, tangents))):
         np.testing.assert_allclose(seen, wanted, rtol=tolerance, atol=tolerance)
     return jvp_graph(graph, wrt)

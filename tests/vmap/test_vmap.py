@@ -16,6 +16,7 @@ from mindlite.mindir.graph import FuncGraph
 from mindlite.mindir.primitive import eval_rule, infer_rule, primitive
 from mindlite.ops.linalg import batch_matmul
 from mindlite.ops.scalar import scalar_binary, scalar_compare, tensor_to_scalar
+from mindlite.optim import optimise
 from mindlite.vmap import vmap_graph
 
 B = 3
@@ -38,6 +39,8 @@ def check_vmap(graph, in_axes, arrays, out_axes=None, fallbacks=0, size=B):
     each = [run(graph, *[a if axis is None else np.take(a, i, axis) for a, axis in zip(arrays, in_axes)]) for i in range(B)]
     for number, (seen, axis) in enumerate(zip(run(mapped, *arrays), out_axes)):
         np.testing.assert_allclose(seen, np.stack([outs[number] for outs in each], axis), rtol=1e-12)
+    for seen, wanted in zip(run(optimise(mapped), *arrays), run(mapped, *arrays)):
+        np.testing.assert_allclose(seen, wanted, rtol=1e-12)
     return mapped
 
 
