@@ -61,4 +61,5 @@ for _name, _function in {
     "dot": linalg.dot, "outer": linalg.outer, "addmm": linalg.addmm, "mv": linalg.mv,
 }.items():
     method(_name, _function)
+method("__array_priority__", 1000)                # ndarray + Tensor asks the Tensor, so that it gives a Tensor
 Tensor.__setitem__ = getitem.set_in_place           # a graph node is never written: infer rebinds the name instead

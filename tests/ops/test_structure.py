@@ -118,3 +118,11 @@ def test_products_under_other_names():
         ops.matmul(A, A)
     with pytest.raises(ShapeError):
         ops.matmul(A, Tensor(2.0))
+
+
+def test_an_ndarray_on_the_left_gives_a_tensor():
+    x = Tensor(np.ones((2, 2), np.float32))
+    for out in (np.ones((2, 2)) + x, np.float32(2) * x, np.ones((2, 2)) @ x, np.ones((2, 2)) < x):
+        assert isinstance(out, Tensor)
+    graph = typed(lambda x: np.ones((2, 2), np.float32) @ (np.ones((2, 2), np.float32) - x), AbstractTensor(dt.float32, (2, 2)))
+    np.testing.assert_array_equal(run(graph, x)[0], np.zeros((2, 2)))
