@@ -23,8 +23,10 @@ from ..common.dim import evaluate
 from ..common.errors import InternalError, MindliteError, ValueRangeError
 from ..common.events import emit
 from . import flow as F
+from .flow_verify import verify as verify_program
+from .hoist import hoist_checks
 from .link import Linked
-from .memory import ALIGNMENT, hoist_checks, plan
+from .memory import ALIGNMENT, plan
 from .printers import runtime as R
 from .printers.native import compile_native, print_native
 from .printers.python import load_python, print_python, to_bits
@@ -51,7 +53,7 @@ class Executable:
     """
 
     def __init__(self, program, printer=None, verify=None):
-        F.verify(program)
+        verify_program(program)
         planned, memory = plan(hoist_checks(program))
         self._start(Linked(planned, memory, config.verify if verify is None else verify), printer or config.printer)
 

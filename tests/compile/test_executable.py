@@ -357,6 +357,44 @@ def test_a_program_that_is_not_well_formed_is_refused(instruction, text):
         Executable(F.Program(flow))
 
 
+def test_a_flow_prints_as_text_and_each_printer_shows_its_form():
+    N = Symbol("N")
+    b = FlowBuilder("main")
+    x, n = b.param("ptr", "x"), b.param("i64", "n", symbol=N)
+    t = b.alloc(b.dim(4 * N.dim + 8), size=4 * N.dim + 8)
+    loop = b.while_([n])
+    with loop.cond:
+        loop.cond.results(b.arith("gt", loop.params[0], b.const(0)))
+    with loop.body:
+        b.kernel(count, [x, t], extent=n)
+        loop.body.results(b.arith("sub", loop.params[0], b.const(1)))
+    b.check(n, "no {}", [n])
+    program = F.Program(b.finish(loop.end()))
+    assert str(program.entry) == """\
+flow main(%0 x: ptr, %1 n: i64) {
+  %2 = const 4
+  %3 = mul %1, %2
+  %4 = const 8
+  %5 = add %3, %4
+  %6 = alloc %5                               # 4*N + 8 bytes
+  check %1 else 'no {}'(%1)
+  %12 = while (%7 = %1) {
+    %8 = const 0
+    %9 = gt %7, %8
+    test %9
+  } do {
+    kernel count(%0, %6) over %1
+    %10 = const 1
+    %11 = sub %7, %10
+    next %11
+  }
+  return %12
+}"""
+    assert "define i64 @run(ptr %ctx)" in Executable(program, "native").source()
+    assert "launch       number=0 place=" in Executable(program, "vm").source()
+    assert "r3 = wrap(r1 * r2)" in Executable(program, "python").source()
+
+
 def test_a_kernel_may_be_any_machine_code_with_the_signature():
     b = FlowBuilder("main")
     b.kernel(Kernel("count again", count.address), [b.param("ptr", "counter"), b.const(0)])
