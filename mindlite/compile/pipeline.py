@@ -11,6 +11,7 @@ from ..ad import derivative_graph
 from ..common.config import config
 from ..common.events import emit
 from ..graph_kernel.cluster import cluster
+from ..graph_kernel.expand import expand_composites
 from ..infer.specialise import specialise
 from ..mindir.control import J, Vmap
 from ..mindir.markers import expand
@@ -54,7 +55,7 @@ def compile_function(function, args, kwargs, *, name, fullgraph=False, fallbacks
     specialised = specialise(function, args, kwargs, name, fullgraph, fallbacks)
     stages["infer"], seconds["infer"] = specialised.graph, time.perf_counter() - start
     graph = timed("transform", lambda: derive_graph(specialised.graph))
-    graph = timed("optimise", lambda: optimise(graph))
+    graph = timed("optimise", lambda: optimise(expand_composites(optimise(graph))))
     graph = timed("fuse", lambda: cluster(graph, level=jit_level or config.jit_level))
     start = time.perf_counter()
     lowered = lower(graph, update_targets(specialised, graph))

@@ -1,0 +1,65 @@
+"""Composites in smaller operators, so that they fuse with what stands around them: softmax, gelu, layer_norm, adam.
+
+    %1 = log_softmax(%x; axis=1)     ->     %1 = reduce_max(%x); %2 = sub(%x, %1); %3 = exp(%2); ..
+"""
+from ..common.location import Origin
+from ..mindir.builder import building
+from ..mindir.control import make_tuple, tuple_getitem
+from ..mindir.graph import CNode, FuncGraph, ValueNode
+from ..mindir.primitive import expand_rule, kernel_rule
+
+
+def expand_composites(graph):
+    """`graph` without operators that have an expand rule and no kernel rule, here and in the graphs of its attributes."""
+    return _expand(graph, {})
+
+
+def _expand(graph, done):
+    if graph in done:
+        return done[graph]
+    if not any(_is_composite(node) for below in graph.reachable() for node in below.nodes):
+        done[graph] = graph
+        return graph
+    target = done[graph] = FuncGraph(graph.name, graph.origin)
+    env = {}
+    for p in graph.parameters:
+        env[p] = target.add_parameter(p.name, p.abstract, p.origin, p.default)
+    for node in graph.nodes:
+        args = [a if isinstance(a, ValueNode) else env[a] for a in node.args]
+        if node.fn is tuple_getitem and isinstance(args[0], tuple):
+            env[node] = args[0][node.attrs["index"]]
+        elif _is_composite(node):
+            env[node] = _write(target, node, args)
+        else:
+            attrs = {k: _expand(v, done) if isinstance(v, FuncGraph) else v for k, v in node.attrs.items()}
+            env[node] = CNode(target, node.fn, args, attrs, node.abstract, node.origin)
+            target.nodes.append(env[node])
+    target.set_outputs([o if isinstance(o, ValueNode) else env[o] for o in graph.outputs], make_tuple)
+    return target
+
+
+def _is_composite(node):
+    return node.fn in expand_rule and node.fn not in kernel_rule
+
+
+def _write(target, node, args):
+    """Append the expansion; a node, or a tuple of nodes. Composites made of composites are expanded too."""
+    start = len(target.nodes)
+    with building(target, Origin(node.origin.location, node, "expand")) as builder:
+        out = expand_rule[node.fn](*args, **node.attrs)
+        results = [builder.lift(x) for x in (out if isinstance(out, tuple) else (out,))]
+    inner = target.nodes[start:]
+    if any(_is_composite(n) for n in inner):
+        del target.nodes[start:]
+        env = {}
+        for n in inner:
+            operands = [env.get(a, a) for a in n.args]
+            if n.fn is tuple_getitem and isinstance(operands[0], tuple):
+                env[n] = operands[0][n.attrs["index"]]
+            elif _is_composite(n):
+                env[n] = _write(target, n, operands)
+            else:
+                env[n] = CNode(target, n.fn, operands, n.attrs, n.abstract, n.origin)
+                target.nodes.append(env[n])
+        results = [env.get(r, r) for r in results]
+    return tuple(results) if isinstance(out, tuple) else results[0]
