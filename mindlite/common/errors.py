@@ -6,11 +6,14 @@
           |             ^^^^^^^^^^^^^^^^^^^^^^^^^^ x: f32[32, 784], self.weight: f32[512, 784]; 784 != 512
       hint: ops.matmul(x, self.weight, transpose_b=True)
 
-An operator raises with a message, a note and a hint; whoever knows the place calls `at(location)`: the graph from
-its node's origin, eager mode from the innermost frame that is not mindlite's. The text is the same in both.
+An operator raises with a message, a note and a hint; the place is known to whoever runs the user's code: in eager
+mode it is the innermost frame that is not mindlite's, inference says what it is executing (`placing`). The text is the
+same in both.
 """
 import ast
+import contextlib
 import sys
+import threading
 
 from .location import Location, is_framework
 
@@ -20,7 +23,8 @@ class MindliteError(Exception):
 
     def __init__(self, message, *, note="", hint="", location=None):
         super().__init__(message)
-        self.message, self.note, self.hint, self.location = message, note, hint, location
+        self.message, self.note, self.hint = message, note, hint
+        self.location = location if location is not None else _places.where()
 
     def at(self, location):
         """The same error, placed at `location` unless it has a place already."""
@@ -81,6 +85,28 @@ class GradientError(MindliteError, TypeError):
 
 class InternalError(MindliteError, RuntimeError):
     """A fault of mindlite itself."""
+
+
+class _Places(threading.local):
+    def __init__(self):
+        self.stack = []
+
+    def where(self):
+        """Where the user's code is now."""
+        return self.stack[-1]() if self.stack else user_location()
+
+
+_places = _Places()
+
+
+@contextlib.contextmanager
+def placing(where):
+    """Errors made inside the block, in this thread, stand at `where()`, a Location or None."""
+    _places.stack.append(where)
+    try:
+        yield
+    finally:
+        _places.stack.pop()
 
 
 def user_location():

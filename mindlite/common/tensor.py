@@ -5,7 +5,7 @@ import numpy as np
 
 from . import dtype as dt
 from .dim import Symbol
-from .errors import ArgumentError, DTypeError, ShapeError
+from .errors import ArgumentError, DTypeError, MissingAttributeError, ShapeError
 
 
 class Tensor:
@@ -140,6 +140,9 @@ class Tensor:
         if not self.shape:
             raise ArgumentError("a Tensor without axes has no len()")
         return self.shape[0]
+
+    def __getattr__(self, name):
+        raise MissingAttributeError(f"'{type(self).__name__}' object has no attribute {name!r}")
 
     def __hash__(self):
         return id(self)

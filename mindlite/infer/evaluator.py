@@ -254,8 +254,8 @@ def bind_arguments(name, signature, defaults, args, kwargs):
     """The values of a function's parameters, by Python's rules. raises : ArgumentError with Python's own sentence."""
     try:
         bound = signature.bind(*args, **kwargs)
-    except TypeError as error:
-        raise ArgumentError(f"{name}() {error}", hint=f"{name}{_show(signature)}") from None
+    except TypeError:
+        raise ArgumentError(_complaint(name, signature, args, kwargs), hint=f"{name}{_show(signature)}") from None
     values = []
     for parameter in signature.parameters.values():
         if parameter.name in bound.arguments:
@@ -267,6 +267,21 @@ def bind_arguments(name, signature, defaults, args, kwargs):
         else:
             values.append(parameter.default if defaults is None else defaults[parameter.default])
     return values
+
+
+def _complaint(name, signature, args, kwargs):
+    """What Python says when a function of this signature is called with these arguments."""
+    parameters = [p.replace(annotation=p.empty, default=p.empty if p.default is p.empty else 0)
+                  for p in signature.parameters.values()]
+    namespace = {}
+    exec(f"def f{inspect.Signature(parameters)}: pass", namespace)
+    stand_in = namespace["f"]
+    stand_in.__qualname__ = name
+    try:
+        stand_in(*args, **kwargs)
+    except TypeError as error:
+        return str(error)
+    return f"{name}() cannot be called like this"
 
 
 def _show(signature):

@@ -4,7 +4,7 @@
 """
 from dataclasses import dataclass
 
-from ..common.errors import MindliteError
+from ..common.errors import MindliteError, placing
 from ..common.tensor import Tensor
 from ..mindir.abstract import Abstract
 from ..mindir.builder import constant
@@ -67,7 +67,7 @@ def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None
     inside = tuple(enter(v, f"x{i}" if len(args) > 1 else "x") for i, v in enumerate(args))
     named = {k: enter(v, k) for k, v in kwargs.items()}
     arguments = {p: i for i, p in enumerate(graph.parameters)}
-    with collecting() as constraints:
+    with collecting() as constraints, placing(lambda: ev.tracer.origin.location):
         value = call_value(ev, function, inside, named)
     outputs = []
 
