@@ -130,7 +130,7 @@ def pow(input, exponent):
     return power(input, exponent)
 
 
-@elementwise(scalar=lambda x: x * x, array=np.square, accepts="uifc", derivatives=[lambda x, out: 2 * x])
+@elementwise(scalar=lambda x: x * x, array=quiet(np.square), accepts="uifc", derivatives=[lambda x, out: 2 * x])
 def square(input):
     """input * input."""
 

@@ -11,6 +11,7 @@ from ..mindir.scalar import cast as cast_scalar, reduce
 from .axes import broadcast_index, broadcast_shapes, normal_axis
 from .basic import batched, reshape, sum_to, transpose
 from .define import as_operand, promote_operands
+from .sbp import elementwise_spec, sbp_rule
 
 
 def _prepare(args, attrs):
@@ -90,6 +91,16 @@ def matmul_jvp(primals, tangents, out, **attrs):
     parts = [batch_matmul(da, b, **attrs)] if da is not None else []
     parts += [batch_matmul(a, db, **attrs)] if db is not None else []
     return sum(parts[1:], parts[0])
+
+
+def _matmul_spec(a, b, *, transpose_a, transpose_b):
+    """MK, KN -> MN behind the batch axes, which are split as those of an elementwise operator."""
+    lead = elementwise_spec(*(AbstractTensor(x.dtype, x.shape[:-2]) for x in (a, b)))
+    (of_a, of_b), out = lead.split("->")[0].split(","), lead.split("->")[1]
+    return f"{of_a}{'KM' if transpose_a else 'MK'},{of_b}{'NK' if transpose_b else 'KN'}->{out}MN"
+
+
+sbp_rule(batch_matmul, _matmul_spec, linear=[{0}, {1}])
 
 
 @vmap_rule(batch_matmul)

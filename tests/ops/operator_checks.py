@@ -55,14 +55,14 @@ def results_of(abstract):
     return abstract.elements if isinstance(abstract, AbstractTuple) else (abstract,)
 
 
-def with_symbols(args):
-    """Abstracts with a Symbol for every size above 1, and the sizes: {Symbol: int}."""
+def with_symbols(args, known=()):
+    """Abstracts with a Symbol for every size above 1, and the sizes: {Symbol: int}; `known` holds (operand, axis) to leave."""
     env, made = {}, []
-    for abstract in abstracts_of(args):
+    for i, abstract in enumerate(abstracts_of(args)):
         if isinstance(abstract, AbstractTensor):
             shape = []
-            for size in abstract.shape:
-                if size > 1:
+            for axis, size in enumerate(abstract.shape):
+                if size > 1 and (i, axis) not in known:
                     symbol = Symbol()
                     env[symbol] = size
                     size = symbol.dim
@@ -83,8 +83,8 @@ def graph_of(prim, args, attrs):
 
 
 def is_float(array):
-    """True for arrays that have derivatives."""
-    return isinstance(array, np.ndarray) and array.dtype.kind in "fc"
+    """True for arrays that have derivatives which differences can show: double precision."""
+    return isinstance(array, np.ndarray) and array.dtype in (np.float64, np.complex128)
 
 
 def inner(a, b):

@@ -12,11 +12,11 @@ _rng = np.random.default_rng(11)
 
 
 def _f(*shape):
-    return _rng.standard_normal(shape) * 1.3
+    return np.asarray(_rng.standard_normal(shape) * 1.3)
 
 
 def _within(low, high, *shape):
-    return _rng.uniform(low, high, shape)
+    return np.asarray(_rng.uniform(low, high, shape))
 
 
 def _i(low, high, *shape):
@@ -24,7 +24,7 @@ def _i(low, high, *shape):
 
 
 def _bits(*shape):
-    return _rng.integers(0, 2, shape).astype(bool)
+    return np.asarray(_rng.integers(0, 2, shape)).astype(bool)
 
 
 def _c(*shape):
@@ -84,6 +84,10 @@ SAMPLES = {
     "neg": _unary(_f), "square": _unary(_f), "abs": _unary(_f), "sign": _unary(_f),
     "reciprocal": _unary(lambda *s: _within(0.5, 2, *s)), "hypot": _binary(_f),
     "floor": _unary(_f), "ceil": _unary(_f), "trunc": _unary(_f), "round": _unary(_f),
+    "batch_matmul": [((_f(4, 3), _f(3, 2)), dict(transpose_a=False, transpose_b=False)),
+                     ((_f(3, 4), _f(2, 3)), dict(transpose_a=True, transpose_b=True)),
+                     ((_f(2, 1, 4, 3), _f(5, 3, 2)), dict(transpose_a=False, transpose_b=False)),
+                     ((_i(-9, 9, 3, 4), _i(-9, 9, 2, 3, 2)), dict(transpose_a=True, transpose_b=False))],
     # elementary functions
     **{name: _unary(_f) for name in "exp exp2 expm1 sin cos sinh cosh tanh atan asinh erf erfc sigmoid".split()},
     **{name: _unary(lambda *s: _within(0.3, 3, *s)) for name in "log log1p log2 log10 sqrt rsqrt".split()},

@@ -28,7 +28,10 @@ OPERATORS = sorted(name for name, prim in PRIMITIVES.items()
                    if not prim.traits & {"control", "scalar"} and "tests" not in prim.origin[0])
 CASES = [(name, k) for name in OPERATORS for k in range(len(SAMPLES.get(name, ())))]
 COMPLEX_ONLY = {"real", "imag", "conj", "complex"}
-WRITES_OR_HIDES = {"assign", "stop_gradient"}                  # their gradient is not the derivative of what they compute
+NO_DERIVATIVE = {"assign": "it writes", "stop_gradient": "it hides", "unique": "it has no gradient by definition",
+                 "sgd_update": "it asks whether a float operand is 0"}
+KNOWN_SIZES = {"gather_nd": [(1, 1), (1, 2)], "scatter_nd_add": [(1, 1)], "scatter_nd_update": [(1, 1)],       # index depth
+               "random_advance": [(0, 0)], "random_integers": [(0, 0)], "random_uniform": [(0, 0)]}           # (seed, offset)
 
 
 def cases_of(chosen):
@@ -115,7 +118,7 @@ def test_infer_tells_the_types_that_eval_gives(name, k):
 @cases_of(lambda prim: prim.inputs and prim.name != "scalar_to_tensor")
 def test_inferred_dims_are_the_sizes_at_run_time(name, k):
     prim, args, attrs = case(name, k)
-    abstracts, env = with_symbols(args)
+    abstracts, env = with_symbols(args, KNOWN_SIZES.get(name, ()))
     with collecting() as constraints:
         told = results_of(infer_rule[prim](*abstracts, **attrs))
     for c in constraints:
@@ -132,7 +135,7 @@ def test_inferred_dims_are_the_sizes_at_run_time(name, k):
 # ---------------------------------------------------------------- derivatives
 
 def _differentiable(prim):
-    return prim.inputs and prim.name not in WRITES_OR_HIDES and "random" not in prim.traits
+    return prim.inputs and prim.name not in NO_DERIVATIVE and "random" not in prim.traits
 
 
 def _derivatives(prim, args, attrs, rng):
@@ -265,8 +268,8 @@ def _scatter(array, sbp, rng):
         return np.array_split(array, RANKS, sbp.axis)
     if isinstance(sbp, Broadcast):
         return [array] * RANKS
-    part = random_like(array, rng) if is_float(array) else (array // 2).astype(array.dtype)
-    return [part, (array - part).astype(array.dtype)]
+    part = random_like(array, rng) if array.dtype.kind in "fc" else np.asarray(array // 2, array.dtype)
+    return [part, np.asarray(array - part, array.dtype)]
 
 
 def _gather(parts, sbp):
@@ -298,7 +301,8 @@ def test_each_sbp_signature_gathers_to_the_whole(name, k):
             parts.append(meaning(prim, tuple(s[rank] for s in scattered), local))
         for i, want in enumerate(whole):
             got = _gather([np.asarray(p[i]) for p in parts], signature.outs[i])
-            close(got.astype(want.dtype), want, 1e-9, 1e-9, str(signature))
+            tolerance = 1e-9 if want.dtype.itemsize >= 8 else 1e-6
+            close(got.astype(want.dtype), want, tolerance, tolerance, str(signature))
 
 
 # ---------------------------------------------------------------- kernels
