@@ -15,6 +15,7 @@ from ..common.dim import bounds, substitute, symbols_of
 from ..mindir.scalar import Call, Const, IndexVar, Reduce, Select, Size
 from .loopnest import Access, CannotFuse, coefficient, walk
 
+INLINE = 10                    # expressions are written inside one another up to here, then one gets a name
 TILE = 256                     # lanes of a column fold: the accumulators stay in the first-level cache
 REPEATED_FOLD = 64             # a fold of at most so many items may be computed again in each iteration (windows)
 ROOT_FOLD = 1 << 16            # a fold over everything, with elementwise work after it, runs in one piece up to here
@@ -112,7 +113,8 @@ class _Scheduler:
         for expr in exprs:
             for child in expr.children():
                 uses[child] = uses.get(child, 0) + 1
-        self.shared = {e for e, n in uses.items() if n > 1}
+        self.named = {e for e, n in uses.items() if n > 1} | set(nest.notes)
+        self.depth = {}                                   # of the text of an expression without a name
         self.unsafe = {}
         for expr in exprs:
             self.unsafe[expr] = (isinstance(expr, Access) and not expr.fields[5]) or \
@@ -131,7 +133,7 @@ class _Scheduler:
         body = root.statements
         if nest.parallel is not None:
             body = next(s for s in body if isinstance(s, Loop)).body
-        nest.cost = nest.actual(_Cost(self.shared | set(nest.notes)).statements(body))
+        nest.cost = nest.actual(_Cost(self.named).statements(body))
         return nest
 
     def _is_fold_of_everything(self):
@@ -212,7 +214,11 @@ class _Scheduler:
         else:
             for child in expr.children():
                 self.place(child, home)
-            if expr in self.shared or expr in self.nest.notes:
+            inlined = [self.depth.get(c, 0) for c in expr.children() if c not in self.named]
+            self.depth[expr] = 1 + max(inlined, default=0)
+            if self.depth[expr] > INLINE:
+                self.named.add(expr)
+            if expr in self.named:
                 home.statements.append(Let(expr, self.nest.notes.get(expr)))
                 home.bound.add(expr)
 
