@@ -1,8 +1,8 @@
 """Networks: Cell, layers, losses, optimisers, learning-rate schedules."""
 from .cell import Cell  # noqa: F401
 from .dynamic_lr import (  # noqa: F401
-    cosine_decay_lr, exponential_decay_lr, inverse_decay_lr, natural_exp_decay_lr, piecewise_constant_lr, polynomial_decay_lr,
-    warmup_lr)
+    cosine_decay_lr, exponential_decay_lr, inverse_decay_lr, natural_exp_decay_lr, piecewise_constant_lr,
+    polynomial_decay_lr, warmup_lr)
 from .layer.activation import (  # noqa: F401
     CELU, ELU, GELU, GLU, HShrink, HSigmoid, HSwish, Hardtanh, LeakyReLU, LogSigmoid, LogSoftmax, Mish, PReLU, ReLU,
     ReLU6, SeLU, SiLU, Sigmoid, SoftShrink, Softmax, Softmin, Softsign, Tanh, Tanhshrink, Threshold, get_activation)
@@ -15,16 +15,19 @@ from .layer.normalization import (  # noqa: F401
 from .layer.padding import (  # noqa: F401
     ConstantPad1d, ConstantPad2d, ConstantPad3d, Pad, ReflectionPad1d, ReflectionPad2d, ReplicationPad1d,
     ReplicationPad2d, ZeroPad2d)
-from .layer.pooling import AdaptiveAvgPool1d, AdaptiveAvgPool2d, AvgPool1d, AvgPool2d, MaxPool1d, MaxPool2d  # noqa: F401
+from .layer.pooling import (  # noqa: F401
+    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AvgPool1d, AvgPool2d, MaxPool1d, MaxPool2d)
 from .layer.recurrent import GRU, GRUCell, LSTM, LSTMCell, RNN, RNNCell  # noqa: F401
 from .layer.transformer import (  # noqa: F401
     MultiheadAttention, Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder,
     TransformerEncoderLayer)
 from .learning_rate_schedule import (  # noqa: F401
-    CosineDecayLR, ExponentialDecayLR, InverseDecayLR, LearningRateSchedule, NaturalExpDecayLR, PolynomialDecayLR, WarmUpLR)
+    CosineDecayLR, ExponentialDecayLR, InverseDecayLR, LearningRateSchedule, NaturalExpDecayLR, PolynomialDecayLR,
+    WarmUpLR)
 from .loss.loss import (  # noqa: F401
     BCELoss, BCEWithLogitsLoss, CosineEmbeddingLoss, CrossEntropyLoss, DiceLoss, GaussianNLLLoss, HingeEmbeddingLoss,
     HuberLoss, KLDivLoss, L1Loss, LossBase, MAELoss, MSELoss, MarginRankingLoss, NLLLoss, RMSELoss, SmoothL1Loss,
     SoftMarginLoss, SoftmaxCrossEntropyWithLogits, TripletMarginLoss)
 from .optim import (  # noqa: F401
     ASGD, Adadelta, Adagrad, Adam, AdaMax, AdamW, AdamWeightDecay, Lamb, Momentum, Optimizer, RMSProp, Rprop, SGD)
+from .wrap import ForwardValueAndGrad, ParameterUpdate, TrainOneStepCell, WithEvalCell, WithLossCell  # noqa: F401

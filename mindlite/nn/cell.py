@@ -118,8 +118,8 @@ class Cell(Registry):
         return self
 
     def cast_param(self, param):
-        """`param`, cast to what `to_float` set, if it did; layers read their weights through this."""
-        if self._dst_type is None or param.dtype is self._dst_type or not param.dtype.is_float:
+        """`param`, cast to what `to_float` set, if it did; None for None. Layers read their weights through this."""
+        if param is None or self._dst_type is None or param.dtype is self._dst_type or not param.dtype.is_float:
             return param
         return cast(param, dtype=self._dst_type)
 

@@ -51,7 +51,8 @@ class ListLR(LearningRateSchedule):
             values = [float(_number("learning_rate", "a rate", value, 0, False)) for value in values]
         array = np.asarray(values, np.float32)
         if array.ndim != 1 or array.size == 0:
-            raise ShapeError(f"learning_rate: the rates are a list of at least one number, the shape is {list(array.shape)}")
+            raise ShapeError("learning_rate: the rates are a list of at least one number",
+                             note=f"their shape is {list(array.shape)}")
         self.rates = Parameter(Tensor(array), name=name, requires_grad=False)
         self.count = array.size
 
@@ -116,7 +117,7 @@ class CosineDecayLR(LearningRateSchedule):
 
 
 class PolynomialDecayLR(LearningRateSchedule):
-    """(learning_rate - end_learning_rate) * (1 - step / decay_steps) ** power + end_learning_rate; the end's rate after.
+    """(learning_rate - end) * (1 - step / decay_steps) ** power + end, with end = end_learning_rate, its value after.
 
     update_decay_steps : start over at decay_steps: they become the next multiple of themselves above the step
     """

@@ -86,6 +86,11 @@ class Registry:
                     param.name = f"{name}.{number}"
                 self._params[param.name] = param
 
+    def _keep(self, name, value):
+        """Set an attribute without registering what it holds: Parameters that belong to another Cell."""
+        self.__dict__[name] = value
+        self._touch()
+
     def _forget_tuple(self, params):
         gone = {id(param) for param in params}
         for key, param in list(self._params.items()):

@@ -109,7 +109,8 @@ ELEMENTWISE = [
     (nn.SoftmaxCrossEntropyWithLogits, {}, (A, Q), -(Q * np.log(softmax(A))).sum(1)),
     (nn.CosineEmbeddingLoss, {"margin": 0.1}, (A, B, SIGNS),
      np.where(SIGNS == 1, 1 - cosine(A, B), np.maximum(cosine(A, B) - 0.1, 0))),
-    (nn.MarginRankingLoss, {"margin": 0.1}, (A[:, 0], B[:, 0], SIGNS), np.maximum(0.1 - SIGNS * (A[:, 0] - B[:, 0]), 0)),
+    (nn.MarginRankingLoss, {"margin": 0.1}, (A[:, 0], B[:, 0], SIGNS),
+     np.maximum(0.1 - SIGNS * (A[:, 0] - B[:, 0]), 0)),
     (nn.HingeEmbeddingLoss, {}, (A[:, 0], SIGNS), np.where(SIGNS == 1, A[:, 0], np.maximum(1 - A[:, 0], 0))),
     (nn.SoftMarginLoss, {}, (A[:, 0], SIGNS.astype(np.float32)), np.log1p(np.exp(-SIGNS * A[:, 0]))),
     (nn.TripletMarginLoss, {}, (A, B, X[1:]),
@@ -119,7 +120,7 @@ ELEMENTWISE = [
 
 
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
-@pytest.mark.parametrize("loss, settings, args, elements", ELEMENTWISE, ids=lambda value: getattr(value, "__name__", None))
+@pytest.mark.parametrize("loss, settings, args, elements", ELEMENTWISE, ids=lambda x: getattr(x, "__name__", None))
 def test_a_loss_is_its_formula_under_each_reduction(loss, settings, args, elements, reduction):
     out = loss(**settings, reduction=reduction)(*(Tensor(arg) for arg in args)).asnumpy()
     expected = {"mean": np.mean, "sum": np.sum, "none": np.asarray}[reduction](elements)

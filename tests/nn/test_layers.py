@@ -82,8 +82,9 @@ def test_conv1d_transpose_has_the_sizes_of_its_rule():
 
 def test_a_convolution_prints_its_settings_and_refuses_bad_ones():
     text = repr(nn.Conv2d(1, 6, 5, has_bias=True, weight_init="normal"))
-    assert text.startswith("Conv2d<input_channels=1, output_channels=6, kernel_size=(5, 5), stride=(1, 1), pad_mode=same, "
-                           "padding=0, dilation=(1, 1), group=1, has_bias=True, weight_init=normal, bias_init=")
+    assert text.startswith("Conv2d<input_channels=1, output_channels=6, kernel_size=(5, 5), stride=(1, 1), "
+                           "pad_mode=same, padding=0, dilation=(1, 1), group=1, has_bias=True, "
+                           "weight_init=normal, bias_init=")
     for bad in ({"stride": 0}, {"pad_mode": "full"}, {"padding": 1}, {"group": 2}, {"data_format": "NHWC"},
                 {"has_bias": "no"}, {"kernel_size": (3, 3, 3)}, {"pad_mode": "pad", "padding": (1, 2)}):
         with pytest.raises((ValueRangeError, ArgumentError)):
@@ -110,8 +111,8 @@ def test_max_pool_takes_the_greatest_of_each_window():
     assert np.array_equal(out_of(nn.MaxPool2d(3, 2, "same"), x), padded)
     assert np.array_equal(out_of(nn.MaxPool2d(3, 2), x[0]), windows(x, 3, 2).max(axis=(4, 5))[0])
     values, places = nn.MaxPool2d(3, 2, return_indices=True)(Tensor(x))
-    flat = x.reshape(2, 3, -1)
-    assert np.array_equal(np.take_along_axis(flat, places.asnumpy().reshape(2, 3, -1), 2).reshape(values.shape), values.asnumpy())
+    found = np.take_along_axis(x.reshape(2, 3, -1), places.asnumpy().reshape(2, 3, -1), 2)
+    assert np.array_equal(found.reshape(values.shape), values.asnumpy())
 
 
 def test_average_pool_takes_the_mean_and_counts_padding_as_told():
@@ -122,7 +123,8 @@ def test_average_pool_takes_the_mean_and_counts_padding_as_told():
     counted = zeros.sum(axis=(4, 5)) / windows(np.ones_like(x), 3, 2, 0.0, 1).sum(axis=(4, 5))
     assert np.allclose(out_of(nn.AvgPool2d(3, 2, "pad", 1, count_include_pad=False), x), counted, atol=1e-6)
     assert np.allclose(out_of(nn.AvgPool2d(3, 2, "same"), x), counted, atol=1e-6)
-    assert np.allclose(out_of(nn.AvgPool2d(3, 2, divisor_override=2), x), windows(x, 3, 2).sum(axis=(4, 5)) / 2, atol=1e-6)
+    halves = windows(x, 3, 2).sum(axis=(4, 5)) / 2
+    assert np.allclose(out_of(nn.AvgPool2d(3, 2, divisor_override=2), x), halves, atol=1e-6)
 
 
 def test_one_axis_pools_run_over_lengths():
@@ -155,8 +157,9 @@ def standard(x, axes, eps):
     return (x - x.mean(axis=axes, keepdims=True)) / np.sqrt(x.var(axis=axes, keepdims=True) + eps)
 
 
-@pytest.mark.parametrize("layer, shape", [(nn.BatchNorm1d, (8, 3)), (nn.BatchNorm1d, (8, 3, 5)), (nn.BatchNorm2d, (4, 3, 5, 5)),
-                                          (nn.BatchNorm3d, (4, 3, 2, 3, 2))])
+@pytest.mark.parametrize("layer, shape", [
+    (nn.BatchNorm1d, (8, 3)), (nn.BatchNorm1d, (8, 3, 5)), (nn.BatchNorm2d, (4, 3, 5, 5)),
+    (nn.BatchNorm3d, (4, 3, 2, 3, 2))])
 def test_batch_norm_uses_the_batch_in_training_and_the_moving_moments_after(layer, shape):
     net, x = layer(3, momentum=0.8), normal(*shape) * 2 + 1
     assert [param.name for param in net.get_parameters()] == ["mean", "variance", "gamma", "beta"]

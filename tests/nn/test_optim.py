@@ -224,19 +224,30 @@ def test_a_16_bit_parameter_keeps_its_dtype():
 
 
 @pytest.mark.parametrize("bad, error", [
-    (lambda: nn.SGD([]), ValueRangeError), (lambda: nn.SGD(weight()), ArgumentError), (lambda: nn.SGD([3]), ArgumentError),
-    (lambda: nn.SGD([weight(), weight()]), ArgumentError), (lambda: nn.SGD([weight()], -0.1), ValueRangeError),
-    (lambda: nn.SGD([weight()], "0.1"), ArgumentError), (lambda: nn.SGD([weight()], [0.1, -0.1]), ValueRangeError),
-    (lambda: nn.SGD([weight()], weight_decay=-1), ValueRangeError), (lambda: nn.SGD([weight()], loss_scale=0), ValueRangeError),
-    (lambda: nn.SGD([{"params": [weight()], "rate": 1}]), ArgumentError), (lambda: nn.SGD([{"lr": 0.1}]), ArgumentError),
+    (lambda: nn.SGD([]), ValueRangeError),
+    (lambda: nn.SGD(weight()), ArgumentError),
+    (lambda: nn.SGD([3]), ArgumentError),
+    (lambda: nn.SGD([weight(), weight()]), ArgumentError),
+    (lambda: nn.SGD([weight()], -0.1), ValueRangeError),
+    (lambda: nn.SGD([weight()], "0.1"), ArgumentError),
+    (lambda: nn.SGD([weight()], [0.1, -0.1]), ValueRangeError),
+    (lambda: nn.SGD([weight()], weight_decay=-1), ValueRangeError),
+    (lambda: nn.SGD([weight()], loss_scale=0), ValueRangeError),
+    (lambda: nn.SGD([{"params": [weight()], "rate": 1}]), ArgumentError),
+    (lambda: nn.SGD([{"lr": 0.1}]), ArgumentError),
     (lambda: nn.SGD([{"params": []}]), ValueRangeError),
     (lambda: nn.SGD([{"params": [weight("a")]}, {"order_params": [weight("b")]}]), ArgumentError),
-    (lambda: nn.SGD([weight()], nesterov=True), ValueRangeError), (lambda: nn.Adam([weight()], beta1=1.0), ValueRangeError),
-    (lambda: nn.Adam([weight()], beta2="0.9"), ArgumentError), (lambda: nn.Adam([weight()], eps=0), ValueRangeError),
+    (lambda: nn.SGD([weight()], nesterov=True), ValueRangeError),
+    (lambda: nn.Adam([weight()], beta1=1.0), ValueRangeError),
+    (lambda: nn.Adam([weight()], beta2="0.9"), ArgumentError),
+    (lambda: nn.Adam([weight()], eps=0), ValueRangeError),
     (lambda: nn.Adam([weight()], use_nesterov=1), ArgumentError),
     (lambda: nn.Adam([weight()], use_lazy=True, use_amsgrad=True), ValueRangeError),
-    (lambda: nn.RMSProp([weight()], centered=1), ArgumentError), (lambda: nn.Momentum([weight()], 0.1, -1), ValueRangeError),
-    (lambda: nn.SGD([weight()])(()), ArgumentError), (lambda: nn.Rprop([weight()], etas=(1.0, 1.2)), ValueRangeError)])
+    (lambda: nn.RMSProp([weight()], centered=1), ArgumentError),
+    (lambda: nn.Momentum([weight()], 0.1, -1), ValueRangeError),
+    (lambda: nn.SGD([weight()])(()), ArgumentError),
+    (lambda: nn.Rprop([weight()], etas=(1.0, 1.2)), ValueRangeError),
+])
 def test_bad_arguments_are_refused(bad, error):
     with pytest.raises(error):
         bad()

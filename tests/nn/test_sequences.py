@@ -117,7 +117,8 @@ def test_batch_first_swaps_axes_and_the_state_starts_at_zero():
 
 def test_recurrent_layers_refuse_bad_arguments():
     for bad, error in ((lambda: nn.LSTM(0, 1), ValueRangeError), (lambda: nn.GRU(1, 1, dropout=1.0), ValueRangeError),
-                       (lambda: nn.RNN(1, 1, nonlinearity="sin"), ValueRangeError), (lambda: nn.GRU(1, 1, 1, 1), ArgumentError),
+                       (lambda: nn.RNN(1, 1, nonlinearity="sin"), ValueRangeError),
+                       (lambda: nn.GRU(1, 1, 1, 1), ArgumentError),
                        (lambda: nn.GRU(1, 1)(Tensor(normal(2, 1))), ShapeError)):
         with pytest.raises(error):
             bad()

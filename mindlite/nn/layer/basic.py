@@ -27,6 +27,27 @@ def flag(owner, name, value):
     return value
 
 
+def ints(owner, name, value, counts, low=1):
+    """An int or a tuple of them as a tuple of ints, each at least `low`; a single one stands max(counts) times.
+
+    counts : how many a tuple may hold; raises : ArgumentError, ValueRangeError
+    """
+    values = tuple(value) if isinstance(value, (tuple, list)) else (value,) * max(counts)
+    if len(values) not in counts or any(isinstance(v, bool) or not hasattr(v, "__index__") for v in values):
+        raise ArgumentError(f"{owner}: {name} is an int or {' or '.join(map(str, counts))} of them, not {value!r}")
+    if min(values) < low:
+        raise ValueRangeError(f"{owner}: {name} is at least {low}, not {value!r}")
+    return tuple(v.__index__() for v in values)
+
+
+def channels_first(owner, data_format):
+    """`data_format`, which must have the channels on axis 1. raises : ValueRangeError"""
+    if data_format not in ("NCHW", "NCW", "NCDHW"):
+        raise ValueRangeError(f"{owner}: data_format {data_format!r} is not supported",
+                              hint="transpose, so that the channels stand on axis 1")
+    return data_format
+
+
 def weight_and_bias(shape, channels, weight_init, bias_init, has_bias, dtype):
     """The Parameters of a linear layer: by default uniform in +-1 / sqrt(fan_in), He's rule with slope sqrt(5).
 
@@ -63,7 +84,7 @@ class Dense(Cell):
         self.activation_flag = self.activation is not None
 
     def construct(self, x):
-        x = ops.dense(x, self.cast_param(self.weight), self.cast_param(self.bias) if self.has_bias else None)
+        x = ops.dense(x, self.cast_param(self.weight), self.cast_param(self.bias))
         if self.activation_flag:
             x = self.activation(x)
         return x

@@ -6,23 +6,13 @@ pad_mode "same" makes the output ceil(size / stride), "valid" pads nothing, "pad
 """
 from ... import ops
 from ...common import dtype as dt
-from ...common.errors import ArgumentError, ShapeError, ValueRangeError
+from ...common.errors import ShapeError, ValueRangeError
 from ..cell import Cell
-from .basic import flag, positive_int, weight_and_bias
-
-
-def _ints(owner, name, value, counts, low=1):
-    """An int or a tuple of them as a tuple of max(counts) ints, each at least `low`. raises : ArgumentError, ValueRangeError"""
-    values = tuple(value) if isinstance(value, (tuple, list)) else (value,) * max(counts)
-    if len(values) not in counts or any(isinstance(v, bool) or not hasattr(v, "__index__") for v in values):
-        raise ArgumentError(f"{owner}: {name} is an int or {' or '.join(map(str, counts))} of them, not {value!r}")
-    if min(values) < low:
-        raise ValueRangeError(f"{owner}: {name} is at least {low}, not {value!r}")
-    return tuple(v.__index__() for v in values)
+from .basic import channels_first, flag, ints, positive_int, weight_and_bias
 
 
 class _Conv(Cell):
-    """The settings and Parameters that all convolutions share; `axes` is the number of window axes, `transposed` the kind."""
+    """What all convolutions share. `axes` is the number of window axes, `transposed` tells which way they go."""
     axes, transposed = 2, False
 
     def __init__(self, in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
@@ -31,24 +21,23 @@ class _Conv(Cell):
         owner, axes = type(self).__name__, self.axes
         self.in_channels = positive_int(owner, "in_channels", in_channels)
         self.out_channels = positive_int(owner, "out_channels", out_channels)
-        self.kernel_size = _ints(owner, "kernel_size", kernel_size, (axes,))
-        self.stride = _ints(owner, "stride", stride, (axes,))
-        self.dilation = _ints(owner, "dilation", dilation, (axes,))
+        self.kernel_size = ints(owner, "kernel_size", kernel_size, (axes,))
+        self.stride = ints(owner, "stride", stride, (axes,))
+        self.dilation = ints(owner, "dilation", dilation, (axes,))
         self.group = positive_int(owner, "group", group)
         self.has_bias = flag(owner, "has_bias", has_bias)
         if pad_mode not in ("same", "valid", "pad"):
             raise ValueRangeError(f"{owner}: pad_mode is same, valid or pad, not {pad_mode!r}")
         self.pad_mode, self.padding = pad_mode, padding
-        self._ends = _ints(owner, "padding", padding, (1, 2 * axes), 0)
+        self._ends = ints(owner, "padding", padding, (1, 2 * axes), 0)
         if pad_mode != "pad" and any(self._ends):
             raise ValueRangeError(f"{owner}: padding is used with pad_mode 'pad' only, here it is {pad_mode!r}")
-        if data_format != ("NCHW" if axes == 2 else "NCW"):
-            raise ValueRangeError(f"{owner}: data_format {data_format!r} is not supported", hint="put the channels on axis 1")
         if in_channels % group or out_channels % group:
-            raise ValueRangeError(f"{owner}: {in_channels} and {out_channels} channels do not split into {group} groups")
-        self.data_format, self.weight_init, self.bias_init = data_format, weight_init, bias_init
+            raise ValueRangeError(f"{owner}: {in_channels} and {out_channels} channels do not split in {group} groups")
+        self.data_format = channels_first(owner, data_format)
+        self.weight_init, self.bias_init = weight_init, bias_init
         outer, inner = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
-        window = (1,) * (2 - axes) + self.kernel_size           # a 1-D window is kept as one of height 1, as MindSpore does
+        window = (1,) * (2 - axes) + self.kernel_size      # a 1-D window is kept with height 1, as in MindSpore
         self.weight, self.bias = weight_and_bias((outer, inner // group) + window, out_channels, weight_init, bias_init,
                                                  has_bias, dtype)
 
@@ -57,11 +46,15 @@ class _Conv(Cell):
             raise ShapeError(f"{type(self).__name__}: an input of {self.axes + 2} axes is wanted, this has {x.ndim}",
                              hint="ops.expand_dims(x, 0) adds a batch of one")
 
+    def _room(self):
+        """By how much, along each axis, the stride is larger than the window: what "valid" adds in a transpose."""
+        return tuple([max(s - (k - 1) * d - 1, 0) for s, k, d in zip(self.stride, self.kernel_size, self.dilation)])
+
     def extend_repr(self):
-        return (f"input_channels={self.in_channels}, output_channels={self.out_channels}, kernel_size={self.kernel_size}, "
-                f"stride={self.stride}, pad_mode={self.pad_mode}, padding={self.padding}, dilation={self.dilation}, "
-                f"group={self.group}, has_bias={self.has_bias}, weight_init={self.weight_init}, "
-                f"bias_init={self.bias_init}, format={self.data_format}")
+        return (f"input_channels={self.in_channels}, output_channels={self.out_channels}, "
+                f"kernel_size={self.kernel_size}, stride={self.stride}, pad_mode={self.pad_mode}, "
+                f"padding={self.padding}, dilation={self.dilation}, group={self.group}, has_bias={self.has_bias}, "
+                f"weight_init={self.weight_init}, bias_init={self.bias_init}, format={self.data_format}")
 
 
 class Conv2d(_Conv):
@@ -75,40 +68,38 @@ class Conv2d(_Conv):
     raises      : ArgumentError, ValueRangeError for bad arguments, ShapeError for an x that does not fit
     """
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1,
-                 has_bias=False, weight_init=None, bias_init=None, data_format="NCHW", dtype=dt.float32):
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1,
+                 group=1, has_bias=False, weight_init=None, bias_init=None, data_format="NCHW", dtype=dt.float32):
         super().__init__(in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
                          weight_init, bias_init, data_format, dtype)
 
     def construct(self, x):
         self._check(x)
-        bias = self.cast_param(self.bias) if self.has_bias else None
-        return ops.conv2d(x, self.cast_param(self.weight), bias, self.stride, self.pad_mode, self._ends, self.dilation,
-                          self.group)
+        return ops.conv2d(x, self.cast_param(self.weight), self.cast_param(self.bias), self.stride, self.pad_mode,
+                          self._ends, self.dilation, self.group)
 
 
 class Conv1d(_Conv):
-    """1-D convolution; as Conv2d over pictures of height 1: weight is [out_channels, in_channels / group, 1, kernel_size].
+    """1-D convolution, as Conv2d over pictures of height 1; weight is [out_channels, in_channels / group, 1, size].
 
     x : [N, in_channels, L]; output : [N, out_channels, L']; padding : int, or (left, right)
     """
     axes = 1
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1,
-                 has_bias=False, weight_init=None, bias_init=None, dtype=dt.float32):
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1,
+                 group=1, has_bias=False, weight_init=None, bias_init=None, dtype=dt.float32):
         super().__init__(in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
                          weight_init, bias_init, "NCW", dtype)
 
     def construct(self, x):
         self._check(x)
-        bias = self.cast_param(self.bias) if self.has_bias else None
-        out = ops.conv2d(ops.expand_dims(x, 2), self.cast_param(self.weight), bias, (1, *self.stride), self.pad_mode,
-                         (0, 0, *self._ends), (1, *self.dilation), self.group)
+        out = ops.conv2d(ops.expand_dims(x, 2), self.cast_param(self.weight), self.cast_param(self.bias),
+                         (1, *self.stride), self.pad_mode, (0, 0, *self._ends), (1, *self.dilation), self.group)
         return ops.squeeze(out, 2)
 
 
 class Conv2dTranspose(_Conv):
-    """The transpose of Conv2d, also called deconvolution (Zeiler et al. 2010); weight is [in_channels, out_channels / group, ..].
+    """The transpose of Conv2d (Zeiler et al. 2010); weight is [in_channels, out_channels / group, *kernel_size].
 
     output size : (H - 1) * stride + (kernel - 1) * dilation + 1 - padding + output_padding with "pad"; H * stride with
                   "same"; with "valid" the first without padding, and at least H * stride
@@ -121,7 +112,7 @@ class Conv2dTranspose(_Conv):
                  dilation=1, group=1, has_bias=False, weight_init=None, bias_init=None, dtype=dt.float32):
         super().__init__(in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
                          weight_init, bias_init, "NCHW", dtype)
-        self.output_padding = _ints("Conv2dTranspose", "output_padding", output_padding, (2,), 0)
+        self.output_padding = ints("Conv2dTranspose", "output_padding", output_padding, (2,), 0)
         if pad_mode != "pad" and any(self.output_padding):
             raise ValueRangeError(f"Conv2dTranspose: output_padding is used with pad_mode 'pad' only, not {pad_mode!r}")
         if any(extra >= max(s, d) for extra, s, d in zip(self.output_padding, self.stride, self.dilation)):
@@ -129,12 +120,11 @@ class Conv2dTranspose(_Conv):
 
     def construct(self, x):
         self._check(x)
-        bias = self.cast_param(self.bias) if self.has_bias else None
         extra = self.output_padding
         if self.pad_mode == "valid":
-            extra = tuple([max(s - (k - 1) * d - 1, 0) for s, k, d in zip(self.stride, self.kernel_size, self.dilation)])
-        return ops.conv2d_transpose(x, self.cast_param(self.weight), bias, self.stride, self.pad_mode, self._ends, extra,
-                                    self.dilation, self.group)
+            extra = self._room()
+        return ops.conv2d_transpose(x, self.cast_param(self.weight), self.cast_param(self.bias), self.stride,
+                                    self.pad_mode, self._ends, extra, self.dilation, self.group)
 
 
 class Conv1dTranspose(_Conv):
@@ -144,17 +134,15 @@ class Conv1dTranspose(_Conv):
     """
     axes, transposed = 1, True
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1,
-                 has_bias=False, weight_init=None, bias_init=None, dtype=dt.float32):
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1,
+                 group=1, has_bias=False, weight_init=None, bias_init=None, dtype=dt.float32):
         super().__init__(in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
                          weight_init, bias_init, "NCW", dtype)
 
     def construct(self, x):
         self._check(x)
-        bias = self.cast_param(self.bias) if self.has_bias else None
-        extra = 0
-        if self.pad_mode == "valid":
-            extra = max(self.stride[0] - (self.kernel_size[0] - 1) * self.dilation[0] - 1, 0)
-        out = ops.conv2d_transpose(ops.expand_dims(x, 2), self.cast_param(self.weight), bias, (1, *self.stride),
-                                   self.pad_mode, (0, 0, *self._ends), (0, extra), (1, *self.dilation), self.group)
+        extra = (0, *self._room()) if self.pad_mode == "valid" else 0
+        out = ops.conv2d_transpose(ops.expand_dims(x, 2), self.cast_param(self.weight), self.cast_param(self.bias),
+                                   (1, *self.stride), self.pad_mode, (0, 0, *self._ends), extra, (1, *self.dilation),
+                                   self.group)
         return ops.squeeze(out, 2)

@@ -35,8 +35,8 @@ class Embedding(Cell):
     def construct(self, ids):
         table = self.cast_param(self.embedding_table)
         if self.use_one_hot:
-            flat = ops.one_hot(ops.reshape(ids, (-1,)), self.vocab_size, ops.ones((), table.dtype), ops.zeros((), table.dtype))
-            return ops.reshape(ops.matmul(flat, table), (*ids.shape, self.embedding_size))
+            one, zero = ops.ones((), table.dtype), ops.zeros((), table.dtype)
+            return ops.matmul(ops.one_hot(ids, self.vocab_size, one, zero), table)
         return ops.gather(table, ids, 0)
 
     def extend_repr(self):

@@ -11,7 +11,7 @@ from ...common.errors import ArgumentError, ShapeError, ValueRangeError
 from ...common.initializer import initializer
 from ...common.tensor import Parameter
 from ..cell import Cell
-from .basic import flag, positive_int
+from .basic import channels_first, flag, positive_int
 
 
 def _scale_and_shift(shape, gamma_init, beta_init, affine, dtype):
@@ -33,12 +33,12 @@ class _BatchNorm(Cell):
             raise ValueRangeError(f"{owner}: momentum is a number in [0, 1], not {momentum!r}")
         if use_batch_statistics not in (None, True, False):
             raise ArgumentError(f"{owner}: use_batch_statistics is None or a bool, not {use_batch_statistics!r}")
-        if data_format != "NCHW":
-            raise ValueRangeError(f"{owner}: data_format {data_format!r} is not supported", hint="put the channels on axis 1")
+        channels_first(owner, data_format)
         self.eps, self.momentum, self.use_batch_statistics = eps, momentum, use_batch_statistics
         shape = (num_features,)
-        self.moving_mean = Parameter(initializer(moving_mean_init, shape, dtype), name="mean", requires_grad=False)
-        self.moving_variance = Parameter(initializer(moving_var_init, shape, dtype), name="variance", requires_grad=False)
+        mean, variance = initializer(moving_mean_init, shape, dtype), initializer(moving_var_init, shape, dtype)
+        self.moving_mean = Parameter(mean, name="mean", requires_grad=False)
+        self.moving_variance = Parameter(variance, name="variance", requires_grad=False)
         self.gamma, self.beta = _scale_and_shift(shape, gamma_init, beta_init, flag(owner, "affine", affine), dtype)
 
     def construct(self, x):
@@ -50,7 +50,7 @@ class _BatchNorm(Cell):
             ops.assign(self.moving_mean, keep * self.moving_mean + (1 - keep) * mean)
             ops.assign(self.moving_variance, keep * self.moving_variance + (1 - keep) * variance)
             return y
-        return ops.batch_norm(x, self.moving_mean, self.moving_variance, self.gamma, self.beta, False, self.momentum, self.eps)
+        return ops.batch_norm(x, self.moving_mean, self.moving_variance, self.gamma, self.beta, eps=self.eps)
 
     def extend_repr(self):
         return (f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, gamma={self.gamma}, "
@@ -89,7 +89,7 @@ class LayerNorm(Cell):
                  epsilon=1e-7, dtype=dt.float32):
         super().__init__()
         if not isinstance(normalized_shape, (tuple, list)):
-            raise ArgumentError(f"LayerNorm: normalized_shape is a tuple or list, not {type(normalized_shape).__name__}")
+            raise ArgumentError(f"LayerNorm: normalized_shape is a tuple, not {type(normalized_shape).__name__}")
         if not normalized_shape:
             raise ValueRangeError("LayerNorm: normalized_shape is empty")
         self.normalized_shape = tuple(normalized_shape)
@@ -101,8 +101,8 @@ class LayerNorm(Cell):
         if after != len(self.normalized_shape):
             raise ShapeError(f"LayerNorm: gamma of shape {self.normalized_shape} does not fill the axes from "
                              f"begin_params_axis={self.begin_params_axis} of an input of {x.ndim} axes")
-        return ops.layer_norm_from_axis(x, self.cast_param(self.gamma), self.cast_param(self.beta), self.begin_norm_axis,
-                                        self.epsilon)[0]
+        return ops.layer_norm_from_axis(x, self.cast_param(self.gamma), self.cast_param(self.beta),
+                                        self.begin_norm_axis, self.epsilon)[0]
 
     def extend_repr(self):
         return (f"normalized_shape={self.normalized_shape}, begin_norm_axis={self.begin_norm_axis}, "
@@ -112,7 +112,7 @@ class LayerNorm(Cell):
 class GroupNorm(Cell):
     """Group normalisation of [N, C, ..] in num_groups groups of channels; gamma and beta are [C].
 
-    raises : ValueRangeError where num_channels is no multiple of num_groups, ShapeError where axis 1 is not num_channels
+    raises : ValueRangeError where num_channels is no multiple of num_groups
     """
 
     def __init__(self, num_groups, num_channels, eps=1e-05, affine=True, gamma_init="ones", beta_init="zeros",
@@ -123,8 +123,8 @@ class GroupNorm(Cell):
         if num_channels % num_groups:
             raise ValueRangeError(f"GroupNorm: {num_channels} channels do not split into {num_groups} groups")
         self.eps = eps
-        self.gamma, self.beta = _scale_and_shift((num_channels,), gamma_init, beta_init, flag("GroupNorm", "affine", affine),
-                                                 dtype)
+        flag("GroupNorm", "affine", affine)
+        self.gamma, self.beta = _scale_and_shift((num_channels,), gamma_init, beta_init, affine, dtype)
 
     def construct(self, x):
         return ops.group_norm(x, self.num_groups, self.cast_param(self.gamma), self.cast_param(self.beta), self.eps)
@@ -143,7 +143,8 @@ class _InstanceNorm(Cell):
         owner = type(self).__name__
         self.num_features = positive_int(owner, "num_features", num_features)
         self.eps, self.momentum = eps, momentum
-        self.gamma, self.beta = _scale_and_shift((num_features,), gamma_init, beta_init, flag(owner, "affine", affine), dtype)
+        flag(owner, "affine", affine)
+        self.gamma, self.beta = _scale_and_shift((num_features,), gamma_init, beta_init, affine, dtype)
 
     def construct(self, x):
         if x.ndim != self.rank:
@@ -156,15 +157,15 @@ class _InstanceNorm(Cell):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Instance normalisation of [N, C, L]; `momentum` is MindSpore's and has no effect, no moving moments are kept."""
+    """Instance normalisation of [N, C, L]; `momentum` is MindSpore's and has no effect: no moments are kept."""
     rank = 3
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Instance normalisation of [N, C, H, W]; `momentum` is MindSpore's and has no effect, no moving moments are kept."""
+    """Instance normalisation of [N, C, H, W]; `momentum` is MindSpore's and has no effect: no moments are kept."""
     rank = 4
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Instance normalisation of [N, C, D, H, W]; `momentum` is MindSpore's and has no effect, no moments are kept."""
+    """Instance normalisation of [N, C, D, H, W]; `momentum` is MindSpore's and has no effect: no moments are kept."""
     rank = 5

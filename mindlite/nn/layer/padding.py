@@ -49,7 +49,7 @@ class _LastAxesPad(Cell):
         super().__init__()
         ends = (padding,) * (2 * self.axes) if isinstance(padding, int) and not isinstance(padding, bool) else padding
         if not isinstance(ends, tuple) or len(ends) != 2 * self.axes:
-            raise ArgumentError(f"{type(self).__name__}: padding is an int or a tuple of {2 * self.axes}, not {padding!r}")
+            raise ArgumentError(f"{type(self).__name__}: padding is an int or {2 * self.axes} of them, not {padding!r}")
         self.padding, self.value = ends, value
 
     def construct(self, x):

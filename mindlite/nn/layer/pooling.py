@@ -2,7 +2,7 @@
 from ... import ops
 from ...common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..cell import Cell
-from .conv import _ints
+from .basic import channels_first, ints
 
 
 class _Pool(Cell):
@@ -12,21 +12,19 @@ class _Pool(Cell):
     def __init__(self, kernel_size, stride, pad_mode, padding, ceil_mode, data_format):
         super().__init__()
         owner, axes = type(self).__name__, self.axes
-        self.kernel_size = _ints(owner, "kernel_size", kernel_size, (axes,))
-        self.stride = _ints(owner, "stride", stride, (axes,))
+        self.kernel_size = ints(owner, "kernel_size", kernel_size, (axes,))
+        self.stride = ints(owner, "stride", stride, (axes,))
         if pad_mode.lower() not in ("same", "valid", "pad"):
             raise ValueRangeError(f"{owner}: pad_mode is same, valid or pad, not {pad_mode!r}")
         self.pad_mode, self.ceil_mode = pad_mode.upper(), ceil_mode
-        ends = _ints(owner, "padding", padding, (axes,), 0)
+        ends = ints(owner, "padding", padding, (axes,), 0)
         if self.pad_mode != "PAD" and any(ends):
             raise ValueRangeError(f"{owner}: padding is used with pad_mode 'pad' only, not {pad_mode!r}")
         if not isinstance(ceil_mode, bool):
             raise ArgumentError(f"{owner}: ceil_mode is a bool, not {type(ceil_mode).__name__}")
-        if data_format not in ("NCHW", "NCW"):
-            raise ValueRangeError(f"{owner}: data_format {data_format!r} is not supported", hint="put the channels on axis 1")
-        # One-axis windows run over pictures of height 1.
-        self._kernel, self._stride, self._ends = (1,) * (2 - axes) + self.kernel_size, (1,) * (2 - axes) + self.stride, \
-            (0,) * (2 - axes) + ends
+        channels_first(owner, data_format)
+        one = (1,) * (2 - axes)                                 # one-axis windows run over pictures of height 1
+        self._kernel, self._stride, self._ends = one + self.kernel_size, one + self.stride, (0,) * len(one) + ends
 
     def _picture(self, x):
         if x.ndim not in (self.axes + 1, self.axes + 2):
@@ -59,19 +57,19 @@ class MaxPool2d(_Pool):
     def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, dilation=1, return_indices=False,
                  ceil_mode=False, data_format="NCHW"):
         super().__init__(kernel_size, stride, pad_mode, padding, ceil_mode, data_format)
-        self._dilation = (1,) * (2 - self.axes) + _ints(type(self).__name__, "dilation", dilation, (self.axes,))
+        self._dilation = (1,) * (2 - self.axes) + ints(type(self).__name__, "dilation", dilation, (self.axes,))
         self.return_indices = return_indices
 
     def construct(self, x):
-        out = ops.max_pool2d(self._picture(x), self._kernel, self._stride, self._ends, self._dilation, self.return_indices,
-                             self.ceil_mode, pad_mode=self.pad_mode)
+        out = ops.max_pool2d(self._picture(x), self._kernel, self._stride, self._ends, self._dilation,
+                             self.return_indices, self.ceil_mode, pad_mode=self.pad_mode)
         if self.return_indices:
             return self._shaped(out[0], x), self._shaped(out[1], x)
         return self._shaped(out, x)
 
 
 class MaxPool1d(MaxPool2d):
-    """The maximum of each window; x : [N, C, L] or [C, L]; output : [N, C, L'] or [C, L']. Arguments as MaxPool2d's, ints."""
+    """The maximum of each window of x : [N, C, L] or [C, L]. Arguments as MaxPool2d's, but ints."""
     axes = 1
 
 
@@ -93,13 +91,13 @@ class AvgPool2d(_Pool):
         self.divisor_override = 0 if divisor_override is None else divisor_override
 
     def construct(self, x):
-        out = ops.avg_pool2d(self._picture(x), self._kernel, self._stride, self._ends, self.ceil_mode, self.count_include_pad,
-                             self.divisor_override, pad_mode=self.pad_mode)
+        out = ops.avg_pool2d(self._picture(x), self._kernel, self._stride, self._ends, self.ceil_mode,
+                             self.count_include_pad, self.divisor_override, pad_mode=self.pad_mode)
         return self._shaped(out, x)
 
 
 class AvgPool1d(AvgPool2d):
-    """The mean of each window; x : [N, C, L] or [C, L]; output : [N, C, L'] or [C, L']. Arguments as AvgPool2d's, ints."""
+    """The mean of each window of x : [N, C, L] or [C, L]. Arguments as AvgPool2d's, but ints."""
     axes = 1
 
     def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, ceil_mode=False, count_include_pad=True):

@@ -1,12 +1,12 @@
 """Recurrent networks: cells that take one step, and layers that run a cell over a sequence.
 
     RNN    h' = tanh(W x + b + U h + c)                        Elman 1990
-    LSTM   i, f, g, o = W x + b + U h + c                      Hochreiter & Schmidhuber 1997, with forget gate (Gers et al. 2000)
+    LSTM   i, f, g, o = W x + b + U h + c                      Hochreiter & Schmidhuber 1997; Gers et al. 2000
            c' = sigmoid(f) c + sigmoid(i) tanh(g);  h' = sigmoid(o) tanh(c')
     GRU    r, z = sigmoid(..);  n = tanh(W x + b + r (U h + c));  h' = (1 - z) n + z h          Cho et al. 2014
 
-A layer first multiplies the whole sequence by W, one product, and then steps along time with U alone. Gates stand in one
-matrix, in the order above. With seq_length, an item's state rests after its length and its outputs there are zero.
+A layer first multiplies the whole sequence by W, one product, and then steps along time with U alone. Gates stand in
+one matrix, in the order above. With seq_length, an item's state rests after its length and its outputs there are zero.
 """
 import math
 
@@ -45,11 +45,6 @@ def _gru_step(gates, hidden, state):
     return h, (h,)
 
 
-def _linear(x, weight, bias):
-    out = ops.matmul(x, ops.transpose(weight, (1, 0)))
-    return out if bias is None else out + bias
-
-
 def _parameters(gates, input_size, hidden_size, has_bias, dtype):
     """W [gates * hidden, input], U [gates * hidden, hidden], b, c [gates * hidden], uniform in +-1 / sqrt(hidden)."""
     init = Uniform(1 / math.sqrt(hidden_size))
@@ -74,14 +69,19 @@ class _StepCell(Cell):
 
     def next_state(self, x, state):
         """The state after x."""
-        return self.step(_linear(x, self.weight_ih, self.bias_ih), _linear(state[0], self.weight_hh, self.bias_hh), state)[1]
+        gates = ops.dense(x, self.cast_param(self.weight_ih), self.cast_param(self.bias_ih))
+        hidden = ops.dense(state[0], self.cast_param(self.weight_hh), self.cast_param(self.bias_hh))
+        return self.step(gates, hidden, state)[1]
 
     def extend_repr(self):
         return f"input_size={self.input_size}, hidden_size={self.hidden_size}, has_bias={self.has_bias}"
 
 
 class RNNCell(_StepCell):
-    """One step of an RNN. nonlinearity : "tanh" or "relu"; x : [N, input_size]; hx : [N, hidden_size]; output : the new hx."""
+    """One step of an RNN.
+
+    nonlinearity : "tanh" or "relu"; x : [N, input_size]; hx : [N, hidden_size]; output : the new hx
+    """
 
     def __init__(self, input_size, hidden_size, has_bias=True, nonlinearity="tanh", dtype=dt.float32):
         super().__init__(input_size, hidden_size, has_bias, dtype)
@@ -149,18 +149,18 @@ class _Recurrent(Cell):
     def _weights(self, number):
         weights = []
         for name in self.param_names[number]:
-            weights.append(getattr(self, name))
+            weights.append(self.cast_param(getattr(self, name)))
         return weights
 
     def _run(self, x, state, weights, backward, seq_length):
         """One direction of one layer: (outputs [T, N, H], last state)."""
         weight_ih, weight_hh, bias_ih, bias_hh = weights
-        gates = _linear(x, weight_ih, bias_ih)
+        gates = ops.dense(x, weight_ih, bias_ih)
         length = x.shape[0]
         outputs = []
         for i in range(length):
             t = length - 1 - i if backward else i
-            h, new = self.step(gates[t], _linear(state[0], weight_hh, bias_hh), state)
+            h, new = self.step(gates[t], ops.dense(state[0], weight_hh, bias_hh), state)
             if seq_length is not None:
                 live = ops.expand_dims(seq_length > t, 1)
                 new = tuple([ops.where(live, after, before) for after, before in zip(new, state)])

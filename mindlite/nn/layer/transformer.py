@@ -2,8 +2,8 @@
 
     attention(q, k, v) = softmax(q k^T / sqrt(d) + mask) v, in num_heads slices of the last axis side by side
 
-Sequences are [T, N, E], or [N, T, E] with batch_first. A bool mask is True where attention is *not* allowed; a float mask
-is added to the scores.
+Sequences are [T, N, E], or [N, T, E] with batch_first. A bool mask is True where attention is *not* allowed; a float
+mask is added to the scores.
 """
 import copy
 import math
@@ -21,7 +21,7 @@ from .normalization import LayerNorm
 
 
 class MultiheadAttention(Cell):
-    """Attention of num_heads heads over embed_dim = num_heads * d features, with projections of all three and of the result.
+    """Attention of num_heads heads over embed_dim features; queries, keys, values and the result are projected.
 
     dropout       : probability, on the attention weights, in training
     has_bias      : projections have biases
@@ -30,19 +30,21 @@ class MultiheadAttention(Cell):
     kdim, vdim    : features of key and value, embed_dim by default
     query         : [T, N, embed_dim]; key: [S, N, kdim]; value: [S, N, vdim]; without N for one sequence
     key_padding_mask : [N, S]; attn_mask : [T, S] or [N * num_heads, T, S]; bool or float
-    output        : ([T, N, embed_dim], the weights [N, T, S], or [N, num_heads, T, S] without average_attn_weights, or None)
+    output        : ([T, N, embed_dim], the weights [N, T, S]); without average_attn_weights they are
+                    [N, num_heads, T, S], without need_weights None
     """
 
-    def __init__(self, embed_dim, num_heads, dropout=0.0, has_bias=True, add_bias_kv=False, add_zero_attn=False, kdim=None,
-                 vdim=None, batch_first=False, dtype=dt.float32):
+    def __init__(self, embed_dim, num_heads, dropout=0.0, has_bias=True, add_bias_kv=False, add_zero_attn=False,
+                 kdim=None, vdim=None, batch_first=False, dtype=dt.float32):
         super().__init__()
         owner = "MultiheadAttention"
-        self.embed_dim, self.num_heads = positive_int(owner, "embed_dim", embed_dim), positive_int(owner, "num_heads", num_heads)
+        self.embed_dim = positive_int(owner, "embed_dim", embed_dim)
+        self.num_heads = positive_int(owner, "num_heads", num_heads)
         if embed_dim % num_heads:
             raise ValueRangeError(f"{owner}: embed_dim {embed_dim} is no multiple of num_heads {num_heads}")
         self.kdim, self.vdim = embed_dim if kdim is None else kdim, embed_dim if vdim is None else vdim
-        self.dropout, self.head_dim, self.batch_first = dropout, embed_dim // num_heads, flag(owner, "batch_first", batch_first)
-        self.add_zero_attn = add_zero_attn
+        self.dropout, self.head_dim = dropout, embed_dim // num_heads
+        self.batch_first, self.add_zero_attn = flag(owner, "batch_first", batch_first), add_zero_attn
         self.same_dims = self.kdim == self.vdim == embed_dim
         if self.same_dims:
             self.in_proj_weight = Parameter(initializer(XavierUniform(), (3 * embed_dim, embed_dim), dtype))
@@ -154,7 +156,8 @@ class TransformerEncoderLayer(Cell):
                  batch_first=False, norm_first=False, dtype=dt.float32):
         super().__init__()
         self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, dtype=dtype)
-        self.linear1, self.linear2 = Dense(d_model, dim_feedforward, dtype=dtype), Dense(dim_feedforward, d_model, dtype=dtype)
+        self.linear1 = Dense(d_model, dim_feedforward, dtype=dtype)
+        self.linear2 = Dense(dim_feedforward, d_model, dtype=dtype)
         self.norm1 = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
         self.norm2 = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
         self.dropout, self.dropout1, self.dropout2 = Dropout(p=dropout), Dropout(p=dropout), Dropout(p=dropout)
@@ -175,8 +178,9 @@ class TransformerEncoderLayer(Cell):
 
 
 class TransformerDecoderLayer(Cell):
-    """Self-attention, attention to the encoder's memory, and a two-layer network. Arguments as TransformerEncoderLayer's.
+    """Self-attention, attention to the encoder's memory, and a two-layer network.
 
+    Arguments as TransformerEncoderLayer's.
     tgt, output : [T, N, d_model]; memory : [S, N, d_model]
     """
 
@@ -185,7 +189,8 @@ class TransformerDecoderLayer(Cell):
         super().__init__()
         self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, dtype=dtype)
         self.multihead_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, dtype=dtype)
-        self.linear1, self.linear2 = Dense(d_model, dim_feedforward, dtype=dtype), Dense(dim_feedforward, d_model, dtype=dtype)
+        self.linear1 = Dense(d_model, dim_feedforward, dtype=dtype)
+        self.linear2 = Dense(dim_feedforward, d_model, dtype=dtype)
         self.norm1 = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
         self.norm2 = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
         self.norm3 = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
@@ -219,9 +224,8 @@ class TransformerEncoder(Cell):
 
     def __init__(self, encoder_layer, num_layers, norm=None):
         super().__init__()
-        self.layers = CellList([copy.deepcopy(encoder_layer) for _ in range(positive_int("TransformerEncoder", "num_layers",
-                                                                                         num_layers))])
-        self.num_layers, self.norm = num_layers, norm
+        self.num_layers, self.norm = positive_int("TransformerEncoder", "num_layers", num_layers), norm
+        self.layers = CellList([copy.deepcopy(encoder_layer) for _ in range(num_layers)])
 
     def construct(self, src, src_mask=None, src_key_padding_mask=None):
         for layer in self.layers.cell_list:
@@ -234,9 +238,8 @@ class TransformerDecoder(Cell):
 
     def __init__(self, decoder_layer, num_layers, norm=None):
         super().__init__()
-        self.layers = CellList([copy.deepcopy(decoder_layer) for _ in range(positive_int("TransformerDecoder", "num_layers",
-                                                                                         num_layers))])
-        self.num_layers, self.norm = num_layers, norm
+        self.num_layers, self.norm = positive_int("TransformerDecoder", "num_layers", num_layers), norm
+        self.layers = CellList([copy.deepcopy(decoder_layer) for _ in range(num_layers)])
 
     def construct(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None,
                   memory_key_padding_mask=None):
@@ -246,16 +249,17 @@ class TransformerDecoder(Cell):
 
 
 class Transformer(Cell):
-    """Encoder and decoder; num_encoder_layers and num_decoder_layers of them, or the Cells custom_encoder, custom_decoder.
+    """Encoder and decoder: of num_encoder_layers and num_decoder_layers, or the Cells custom_encoder, custom_decoder.
 
     src : [S, N, d_model]; tgt, output : [T, N, d_model]; other arguments as TransformerEncoderLayer's
     """
 
-    def __init__(self, d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, dim_feedforward=2048, dropout=0.1,
-                 activation="relu", custom_encoder=None, custom_decoder=None, layer_norm_eps=1e-5, batch_first=False,
-                 norm_first=False, dtype=dt.float32):
+    def __init__(self, d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, dim_feedforward=2048,
+                 dropout=0.1, activation="relu", custom_encoder=None, custom_decoder=None, layer_norm_eps=1e-5,
+                 batch_first=False, norm_first=False, dtype=dt.float32):
         super().__init__()
-        settings = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, dtype)
+        settings = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first,
+                    dtype)
         if custom_encoder is None:
             custom_encoder = TransformerEncoder(TransformerEncoderLayer(*settings), num_encoder_layers,
                                                 LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype))

@@ -26,8 +26,9 @@ class Adagrad(Optimizer):
 
 
 class RMSProp(Optimizer):
-    """s = decay * s + (1 - decay) * g * g;  d = momentum * d + lr * g / sqrt(s + epsilon);  p -= d (Tieleman & Hinton 2012).
+    """s = decay * s + (1 - decay) * g * g;  d = momentum * d + lr * g / sqrt(s + epsilon);  p -= d.
 
+    Source: Tieleman & Hinton 2012, lecture 6.5.
     centered : s minus the square of the gradient's running mean in place of s
     States: mean_square.<name>, moment.<name>, mean_grad.<name>. Arguments else as Optimizer's.
     """
@@ -46,8 +47,8 @@ class RMSProp(Optimizer):
 
     def update(self, gradients, rates):
         gradients = self.prepared(gradients)
-        for param, grad, square, moment, mean, lr in zip(self.parameters, gradients, self.squares, self.moments, self.means,
-                                                         rates):
+        states = zip(self.parameters, gradients, self.squares, self.moments, self.means, rates)
+        for param, grad, square, moment, mean, lr in states:
             spread = ops.assign(square, self.decay * square + (1 - self.decay) * grad * grad)
             if self.centered:
                 centre = ops.assign(mean, self.decay * mean + (1 - self.decay) * grad)

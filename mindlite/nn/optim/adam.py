@@ -1,6 +1,8 @@
 """Adam (Kingma & Ba 2015) and its kin: running means m of the gradient and v of its square, by element.
 
-    m = beta1 * m + (1 - beta1) * g        v = beta2 * v + (1 - beta2) * g * g        p -= lr * correction * m / (sqrt(v) + eps)
+    m = beta1 * m + (1 - beta1) * g
+    v = beta2 * v + (1 - beta2) * g * g
+    p -= lr * correction * m / (sqrt(v) + eps)
 """
 from ... import ops
 from ...common import dtype as dt
@@ -57,7 +59,8 @@ class Adam(_WithBetas):
         power1 = ops.assign(self.beta1_power, self.beta1_power * self.beta1)
         power2 = ops.assign(self.beta2_power, self.beta2_power * self.beta2)
         correction = ops.sqrt(1 - power2) / (1 - power1)
-        for param, grad, m, v, vhat, lr in zip(self.parameters, gradients, self.moments1, self.moments2, self.vhats, rates):
+        states = zip(self.parameters, gradients, self.moments1, self.moments2, self.vhats, rates)
+        for param, grad, m, v, vhat, lr in states:
             new_m, new_v = _moments(self.beta1, self.beta2, m, v, grad)
             if self.use_nesterov:
                 new_m = self.beta1 * new_m + (1 - self.beta1) * grad
@@ -67,7 +70,7 @@ class Adam(_WithBetas):
 
 
 class AdamWeightDecay(_WithBetas):
-    """p -= lr * (m / (sqrt(v) + eps) + weight_decay * p): decay apart from the gradient, no bias correction (as BERT trains).
+    """p -= lr * (m / (sqrt(v) + eps) + weight_decay * p): decay apart from the gradient, no bias correction (BERT's).
 
     States: adam_m.<name>, adam_v.<name>. Arguments else as Optimizer's.
     """
@@ -77,8 +80,8 @@ class AdamWeightDecay(_WithBetas):
 
     def update(self, gradients, rates):
         gradients = self.gradients_centralization(gradients)
-        decays = self.get_weight_decay()
-        for param, grad, m, v, lr, decay in zip(self.parameters, gradients, self.moments1, self.moments2, rates, decays):
+        states = zip(self.parameters, gradients, self.moments1, self.moments2, rates, self.get_weight_decay())
+        for param, grad, m, v, lr, decay in states:
             new_m, new_v = _moments(self.beta1, self.beta2, m, v, grad)
             ops.assign(param, param - lr * (new_m / (ops.sqrt(new_v) + self.eps) + decay * param))
 
@@ -98,8 +101,8 @@ class AdamW(_WithBetas):
         gradients = self.gradients_centralization(self.scale_grad(gradients))
         power1 = ops.assign(self.beta1_power, self.beta1_power * self.beta1)
         power2 = ops.assign(self.beta2_power, self.beta2_power * self.beta2)
-        decays = self.get_weight_decay()
-        for param, grad, m, v, lr, decay in zip(self.parameters, gradients, self.moments1, self.moments2, rates, decays):
+        states = zip(self.parameters, gradients, self.moments1, self.moments2, rates, self.get_weight_decay())
+        for param, grad, m, v, lr, decay in states:
             new_m, new_v = _moments(self.beta1, self.beta2, m, v, grad)
             step = (new_m / (1 - power1)) / (ops.sqrt(new_v / (1 - power2)) + self.eps)
             ops.assign(param, param - lr * (step + decay * param))
@@ -138,8 +141,8 @@ class Lamb(_WithBetas):
         gradients = self.gradients_centralization(gradients)
         power1 = ops.assign(self.beta1_power, self.beta1_power * self.beta1)
         power2 = ops.assign(self.beta2_power, self.beta2_power * self.beta2)
-        decays = self.get_weight_decay()
-        for param, grad, m, v, lr, decay in zip(self.parameters, gradients, self.moments1, self.moments2, rates, decays):
+        states = zip(self.parameters, gradients, self.moments1, self.moments2, rates, self.get_weight_decay())
+        for param, grad, m, v, lr, decay in states:
             new_m, new_v = _moments(self.beta1, self.beta2, m, v, grad)
             step = (new_m / (1 - power1)) / (ops.sqrt(new_v / (1 - power2)) + self.eps) + decay * param
             size, norm = ops.sqrt(ops.reduce_sum(param * param)), ops.sqrt(ops.reduce_sum(step * step))

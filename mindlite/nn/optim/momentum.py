@@ -27,9 +27,10 @@ class Momentum(Optimizer):
 
 
 class SGD(Optimizer):
-    """v = momentum * v + (1 - dampening) * g, v = g at the first step;  p -= lr * v,  or with Nesterov lr * (g + momentum * v).
+    """v = momentum * v + (1 - dampening) * g, at the first step v = g;  p -= lr * v.
 
-    States: accum.<name> where momentum is not zero. Arguments else as Optimizer's.
+    nesterov : p -= lr * (g + momentum * v)
+    States   : accum.<name> where momentum is not zero. Arguments else as Optimizer's.
     """
 
     def __init__(self, params, learning_rate=0.1, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False,
@@ -63,8 +64,9 @@ class SGD(Optimizer):
 class ASGD(Optimizer):
     """Gradient descent with the average of the parameters over the steps (Polyak & Juditsky 1992).
 
-    eta = lr / (1 + lambd * lr * step) ** alpha;  p = p * (1 - lambd * eta) - eta * g;  ax += (p - ax) / max(1, step - t0)
-    States: eta.<name>, mu.<name>, ax.<name> (the average). Arguments else as Optimizer's.
+    eta = lr / (1 + lambd * lr * step) ** alpha;  p = p * (1 - lambd * eta) - eta * g;
+    ax += (p - ax) / max(1, step - t0)
+    States: ax.<name> (the average). Arguments else as Optimizer's.
     """
 
     def __init__(self, params, learning_rate=0.1, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0.0):
@@ -83,7 +85,7 @@ class ASGD(Optimizer):
 
 
 class Rprop(Optimizer):
-    """Steps by the sign of the gradient, grown while the sign stays and shrunk where it turns (Riedmiller & Braun 1993).
+    """Steps by the gradient's sign, grown while it stays and shrunk where it turns (Riedmiller & Braun 1993).
 
     etas : factors (below 1, above 1); step_sizes : least and greatest step
     States: prev.<name> (last gradient), step_size.<name>. Arguments else as Optimizer's.

@@ -1,7 +1,8 @@
 """Optimizer: what all optimisers share. Parameters in groups, the learning rate and weight decay of each, and the step.
 
-    groups = [{"params": biases, "lr": 0.1}, {"params": others, "weight_decay": 0.01}, {"order_params": net.trainable_params()}]
-    optimizer = nn.Momentum(groups, learning_rate=0.05, momentum=0.9)          optimizer(gradients)
+    groups = [{"params": biases, "lr": 0.1}, {"params": others, "weight_decay": 0.01}, {"order_params": all_of_them}]
+    optimizer = nn.Momentum(groups, learning_rate=0.05, momentum=0.9)
+    optimizer(gradients)
 
 A subclass gives `update`, which runs over zipped tuples of Parameters and gradients and writes by `ops.assign`: plain
 Python that runs line by line or becomes one graph. Learning rates are Parameters or Cells of the step, so that a
@@ -33,7 +34,7 @@ class Group:
 class Optimizer(Cell):
     """Base of optimisers.
 
-    learning_rate : number, Tensor f32[], a list, iterable or Tensor f32[n] of one rate per step, or a LearningRateSchedule
+    learning_rate : number or Tensor f32[]; a list, iterable or Tensor f32[n], one rate per step; a LearningRateSchedule
     parameters    : iterable of Parameters, or of dicts with "params" and optionally "lr", "weight_decay",
                     "grad_centralization"; one dict may be {"order_params": Parameters}, the order of the gradients
     weight_decay  : number, or a Cell of the step; without groups it leaves out parameters named beta or gamma
@@ -52,8 +53,7 @@ class Optimizer(Cell):
         twice = {name for name in names if names.count(name) > 1}
         if twice:
             self._refuse(f"two parameters are named {sorted(twice)[0]!r}", hint="each stands in one group, once")
-        # Not by attribute assignment: that would register the network's weights here and rename them with this Cell.
-        self.__dict__["parameters"] = ParameterTuple(params)
+        self._keep("parameters", ParameterTuple(params))        # the network's: not registered, not renamed
         group_of = {id(param): number for number, group in enumerate(groups) for param in group.params}
         self._place = tuple(group_of[id(param)] for param in params)
         self.is_group_lr = any(group.lr is not None for group in groups)
@@ -122,7 +122,7 @@ class Optimizer(Cell):
             name = f"learning_rate_group_{number}"
             setattr(self, name, own if group.lr is None else self._rate(group.lr, name))
         self._rates = tuple(getattr(self, f"learning_rate_group_{number}") for number in range(len(groups)))
-        self.__dict__["learning_rate"] = self._rates
+        self._keep("learning_rate", self._rates)
 
     def _rate(self, rate, name):
         """The Parameter f32[] or the Cell of the step that gives a learning rate."""
