@@ -27,9 +27,10 @@ from . import array_methods  # noqa: F401
 from .structure import (broadcast_tensors, cat, chunk, concat, expand_dims, flatten, flip, fliplr, flipud,  # noqa: F401
                         meshgrid, moveaxis, movedim, narrow, pad, permute, ravel, repeat_interleave, roll, split, squeeze,
                         stack, swapaxes, swapdims, tile, unbind, unflatten, unsqueeze, unstack)
-from .indexing import (dynamic_slice, dynamic_update, embedding, gather, gather_d, gather_elements, gather_nd,  # noqa: F401
-                       index_add, index_select, scatter_nd, tensor_scatter_add, tensor_scatter_elements,
-                       tensor_scatter_update)
+from .dynamic_slicing import dynamic_slice, dynamic_update  # noqa: F401
+from .indexing import gather_nd  # noqa: F401
+from .lookup import (embedding, gather, gather_d, gather_elements, index_add, index_select, scatter_nd,  # noqa: F401
+                     tensor_scatter_add, tensor_scatter_elements, tensor_scatter_update)
 from .getitem import getitem, setitem  # noqa: F401
 from .linalg import (addmm, addmv, baddbmm, bias_add, bmm, dense, dot, linear, matmul, mm, mv, outer, tensor_dot)  # noqa: F401
 from .einsum import einsum  # noqa: F401

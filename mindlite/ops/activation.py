@@ -20,7 +20,7 @@ from .elementary import erf, exp, log, sigmoid, tanh
 from .logic import greater, less, less_equal, logical_and, where
 from .reduction import reduce_max
 from .sbp import elementwise_spec, letters, sbp_rule
-from .structure import slice_
+from .slicing import slice_
 
 
 def _bent(prim, slope):

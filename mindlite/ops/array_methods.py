@@ -1,6 +1,6 @@
 """Methods of Tensor and of graph nodes that move elements, multiply matrices or index: rows of methods.METHODS."""
 from ..common.tensor import Tensor
-from . import getitem, indexing, linalg, structure
+from . import getitem, indexing, linalg, lookup, structure
 from .basic import broadcast_to
 from .methods import method
 
@@ -54,10 +54,10 @@ for _name, _function in {
     "unbind": structure.unbind, "tile": _tile, "repeat_interleave": structure.repeat_interleave, "repeat": _repeat,
     "roll": structure.roll, "flip": structure.flip, "fliplr": structure.fliplr, "flipud": structure.flipud,
     "broadcast_to": _broadcast, "expand": _broadcast, "narrow": structure.narrow, "unflatten": structure.unflatten,
-    "gather": indexing.gather, "gather_elements": indexing.gather_elements, "gather_nd": lambda self, indices:
-        indexing.gather_nd(self, indices), "index_select": indexing.index_select, "index_add": indexing.index_add,
-    "take": indexing.gather, "scatter_add": indexing.tensor_scatter_add,
-    "tensor_scatter_update": indexing.tensor_scatter_update, "matmul": linalg.matmul, "bmm": linalg.bmm, "mm": linalg.mm,
+    "gather": lookup.gather, "gather_elements": lookup.gather_elements, "gather_nd": lambda self, indices:
+        indexing.gather_nd(self, indices), "index_select": lookup.index_select, "index_add": lookup.index_add,
+    "take": lookup.gather, "scatter_add": lookup.tensor_scatter_add,
+    "tensor_scatter_update": lookup.tensor_scatter_update, "matmul": linalg.matmul, "bmm": linalg.bmm, "mm": linalg.mm,
     "dot": linalg.dot, "outer": linalg.outer, "addmm": linalg.addmm, "mv": linalg.mv,
 }.items():
     method(_name, _function)

@@ -8,7 +8,7 @@ from ..mindir.constraints import require
 from .basic import broadcast_to, reduce_sum, reshape, transpose
 from .define import as_operand, promote_operands
 from .linalg import batch_matmul
-from .structure import slice_
+from .slicing import slice_
 
 
 def einsum(equation, *operands):

@@ -19,10 +19,12 @@ from ..mindir.graph import AnfNode, ValueNode
 from .axes import broadcast_shapes
 from .basic import broadcast_to, reshape, transpose
 from .define import as_operand, cast_to, dtype_of
-from .indexing import (dynamic_slice, dynamic_update, gather_axis, gather_nd, scatter_nd_update, slice_update)
+from .dynamic_slicing import dynamic_slice, dynamic_update
+from .indexing import gather_axis, gather_nd, scatter_nd_update
 from .logic import where
+from .slicing import slice_, slice_update
 from .sort import nonzero_indices
-from .structure import clip_index, concat, expand_dims, slice_
+from .structure import clip_index, concat, expand_dims
 
 
 @dataclass

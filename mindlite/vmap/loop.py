@@ -11,7 +11,7 @@ from ..mindir.builder import append, written
 from ..mindir.control import while_loop
 from ..mindir.inline import inline
 from ..ops.basic import broadcast_to, move_batch_axis, reshape, scalar_to_tensor
-from ..ops.indexing import dynamic_slice, dynamic_update
+from ..ops.dynamic_slicing import dynamic_slice, dynamic_update
 from ..ops.scalar import tensor_to_scalar
 
 _NUMBERS = {bool: dt.bool_, int: dt.int64, float: dt.float64}

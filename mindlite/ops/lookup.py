@@ -1,0 +1,95 @@
+"""Looking up and adding at positions, under MindSpore's names: gather, embedding, tensor_scatter_add and the like."""
+from ..common import dtype as dt
+from ..common.errors import ValueRangeError
+from .axes import normal_axis
+from .basic import broadcast_to, move_batch_axis, reshape
+from .define import as_operand, cast_to, dtype_of
+from .indexing import (gather_axis, gather_axis_vmap, gather_elements_axis, index_add_axis, iota, scatter_elements_add,
+                       scatter_nd_add, scatter_nd_update)
+from .logic import not_equal
+from .slicing import zeros_like_shape
+from .state import stop_gradient
+from .structure import concat, expand_dims
+
+
+def gather(input_params, input_indices, axis=0, batch_dims=0):
+    """Slices of `input_params` along `axis` at `input_indices`; the first `batch_dims` axes of both go together."""
+    x, indices = as_operand(input_params), as_operand(input_indices)
+    axis = normal_axis("gather", axis, x.ndim)
+    if not batch_dims:
+        return gather_axis(x, indices, axis=axis)
+    if not 0 < batch_dims <= min(axis, indices.ndim):
+        raise ValueRangeError(f"gather: batch_dims {batch_dims} with axis {axis}")
+    lead, size = tuple(x.shape[:batch_dims]), 1
+    for n in lead:
+        size = size * n
+    flat = reshape(x, shape=(size,) + tuple(x.shape[batch_dims:]))
+    flat_indices = reshape(indices, shape=(size,) + tuple(indices.shape[batch_dims:]))
+    out, dim = gather_axis_vmap((flat, flat_indices), (0, 0), size, axis=axis - batch_dims)
+    out = move_batch_axis(out, dim)
+    return reshape(out, shape=lead + tuple(out.shape[1:]))
+
+
+def index_select(input, axis, index):
+    """Slices of `input` along `axis` at the one-axis `index`."""
+    return gather(input, index, axis)
+
+
+def gather_elements(input, dim, index):
+    """out[.., i, ..] = input[.., index[.., i, ..], ..] along `dim` (torch's gather)."""
+    return gather_elements_axis(input, as_operand(index), axis=dim)
+
+
+def gather_d(x, dim, index):
+    """The same as `gather_elements`."""
+    return gather_elements(x, dim, index)
+
+
+def index_add(x, indices, y, axis=0):
+    """x with y added at `indices` along `axis`; an index that comes twice is added twice."""
+    x = as_operand(x)
+    return index_add_axis(x, as_operand(indices), cast_to(as_operand(y), dtype_of(x)), axis=axis)
+
+
+def tensor_scatter_add(input_x, indices, updates):
+    """input_x with updates added at indices[.., k]."""
+    return scatter_nd_add(input_x, as_operand(indices), cast_to(as_operand(updates), dtype_of(input_x)))
+
+
+def tensor_scatter_elements(input_x, indices, updates, axis=0, reduction="none"):
+    """input_x with updates written ("none") or added ("add") at indices along `axis`, element by element."""
+    indices, updates = cast_to(as_operand(indices), dt.int64), cast_to(as_operand(updates), dtype_of(input_x))
+    if reduction == "add":
+        return scatter_elements_add(input_x, indices, updates, axis=axis)
+    if reduction != "none":
+        raise ValueRangeError(f"tensor_scatter_elements: reduction is 'none' or 'add', not {reduction!r}")
+    axis, rank, shape = normal_axis("tensor_scatter_elements", axis, input_x.ndim), input_x.ndim, tuple(indices.shape)
+    columns = [indices if a == axis else broadcast_to(reshape(iota(n), shape=tuple(n if b == a else 1 for b in range(rank))),
+                                                      shape=shape) for a, n in enumerate(shape)]
+    return scatter_nd_update(input_x, concat([expand_dims(c, rank) for c in columns], rank), updates)
+
+
+def tensor_scatter_update(input_x, indices, updates):
+    """input_x with updates written at indices[.., k]."""
+    return scatter_nd_update(input_x, as_operand(indices), cast_to(as_operand(updates), dtype_of(input_x)))
+
+
+def scatter_nd(indices, updates, shape):
+    """Zeros of `shape` with updates added at indices[.., k]."""
+    updates = as_operand(updates)
+    return scatter_nd_add(zeros_like_shape(updates, shape), as_operand(indices), updates)
+
+
+def embedding(input, weight, padding_idx=None):
+    """Rows of `weight` at the integers `input`: out[i.., :] = weight[input[i..], :].
+
+    padding_idx : a row that gets no gradient
+    """
+    if padding_idx is not None:
+        rows, width = weight.shape
+        row = padding_idx + rows if padding_idx < 0 else padding_idx
+        keep = cast_to(not_equal(iota(rows), row), dtype_of(weight))
+        kept = reshape(keep, shape=(rows, 1))
+        from_there = stop_gradient(weight)
+        weight = weight * kept + from_there * (1 - kept)
+    return gather_axis(weight, as_operand(input), axis=0)
