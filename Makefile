@@ -1,0 +1,49 @@
+# make demo    train LeNet-5 on handwritten digits in both modes, and write report.html
+# make test    style, types and all tests
+# make lint    style and types alone
+# make clean   remove what these made: the environment, the kernel cache, the report
+#
+# Each does its own set-up: it looks for a Python from 3.10 to 3.13 (PYTHON=... to choose one), makes .venv and installs
+# mindlite there, editable. Done once; again only when setup.cfg changes.
+
+SHELL := /bin/bash
+READY := .venv/.ready
+BIN   := .venv/bin
+export MINDLITE_CACHE_DIR := $(CURDIR)/.cache/kernels
+
+CHECK := import sys, venv, ensurepip; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))
+PYTHON ?= $(shell for p in python3.12 python3.13 python3.11 python3.10 python3 python; do \
+                      if $$p -c '$(CHECK)' >/dev/null 2>&1; then echo $$p; break; fi; done)
+
+.PHONY: demo test lint setup clean
+.DEFAULT_GOAL := demo
+
+setup: $(READY)
+
+$(READY): setup.cfg pyproject.toml
+	@if [ -z "$(PYTHON)" ]; then \
+	    echo "No Python from 3.10 to 3.13 with venv was found. Install one (Debian: apt install python3 python3-venv)"; \
+	    echo "or name it: make PYTHON=/path/to/python3"; exit 1; fi
+	@echo "Setting up .venv with $$($(PYTHON) --version): once, one to three minutes."
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,demo]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[onednn]' \
+	    || echo "oneDNN has no package for this machine: convolutions will run as matrix products, which is slower."
+	@touch $@
+
+demo: $(READY)
+	@$(BIN)/python examples/lenet_digits.py --report report.html
+
+lint: $(READY)
+	@echo "Style (flake8) and types (mypy)."
+	@$(BIN)/python -m flake8 mindlite tests examples
+	@$(BIN)/python -m mypy
+
+# Two processes; compiled kernels are kept in .cache between runs. ARGS="-k softmax" chooses tests.
+test: lint
+	@echo "Tests, in two processes."
+	@$(BIN)/python -m pytest -n 2 $(ARGS)
+
+clean:
+	rm -rf .venv .cache build dist mindlite.egg-info .pytest_cache .mypy_cache report.html
