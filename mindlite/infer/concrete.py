@@ -7,7 +7,7 @@ really made, once, in program order, and what they give is recorded under the sa
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractAny
 from ..mindir.primitive import eager
-from .builtins import call_value
+from .calls import call_value
 from .evaluator import Evaluator
 from .fallback import describe, place
 from .region import Tracer
@@ -66,5 +66,3 @@ def run_concretely(function, args, kwargs, fallbacks):
     """function(*args, **kwargs), recording what its segments give."""
     ev = Recorder("concrete", fallbacks)
     return ev.unbox(call_value(ev, function, args, kwargs))
-
-

@@ -19,8 +19,12 @@ from ..mindir.graph import AnfNode, ValueNode
 from ..mindir.primitive import interpreting
 from ..mindir.syntax import Undefined
 from ..parse.parse import parse_function
-from . import control
-from .outcome import Outcome, RETURN, Recursion
+from .branches import continue_exits, run_raise, run_switch
+from .calls import call_value
+from .jumps import arrive, leave_to
+from .loops import run_loop
+from .outcome import RETURN, Outcome, Recursion
+from .recursion import call_recursive
 from .region import Region, Tracer
 from .values import Box, Conflict, has_nodes, rebuild
 
@@ -105,7 +109,7 @@ class Evaluator:
     def run_block(self, frame, block, payload, stops):
         """Execute a block and those that it jumps to, until a return or a jump to one of `stops`."""
         if block in stops:
-            return Outcome({block: control.leave_to(frame, block, payload[0])})
+            return Outcome({block: leave_to(frame, block, payload[0])})
         return self.go_on(frame, Outcome({block: payload}), stops)
 
     def go_on(self, frame, outcome, stops):
@@ -114,13 +118,13 @@ class Evaluator:
             block = outcome.single
             if block == RETURN or block in stops:
                 return outcome
-            control.arrive(frame, block, outcome.exits[block])
+            arrive(frame, block, outcome.exits[block])
             args = [frame.env[p] for p in block.parameters]
             if getattr(block, "loop", None):
-                outcome = control.run_loop(self, frame, block, args, stops)
+                outcome = run_loop(self, frame, block, args, stops)
             else:
                 outcome = self.run_straight(frame, block, args, stops)
-        return control.continue_exits(self, frame, outcome, stops)
+        return continue_exits(self, frame, outcome, stops)
 
     def run_once(self, frame, header, args, stops):
         """Execute one round of a loop: from its header until it comes back there (it is in `stops`) or leaves."""
@@ -140,11 +144,11 @@ class Evaluator:
         if end.fn is syntax.return_:
             return Outcome({RETURN: self.defined(self.read(frame, end.args[0]), end.origin)})
         if end.fn is syntax.switch:
-            return control.run_switch(self, frame, end, stops)
+            return run_switch(self, frame, end, stops)
         if end.fn is syntax.raise_:
-            return control.run_raise(self, [self.read(frame, a) for a in end.args], end.origin)
+            return run_raise(self, [self.read(frame, a) for a in end.args], end.origin)
         args = [self.read(frame, a) for a in end.args]
-        return Outcome({end.fn: control.leave_to(frame, end.fn, args) if end.fn in stops else (tuple(args), {})})
+        return Outcome({end.fn: leave_to(frame, end.fn, args) if end.fn in stops else (tuple(args), {})})
 
     def execute(self, frame, node):
         """The value of one syntax node; errors get its place."""
@@ -156,12 +160,16 @@ class Evaluator:
 
     # -- calls
 
+    def call(self, fn, args, kwargs):
+        """fn(*args, **kwargs), whatever fn is."""
+        return call_value(self, fn, args, kwargs)
+
     def call_graph(self, graph, signature, defaults, args, kwargs, function=None, outer=None, outer_env=None, scope=""):
         """Call a function given as a syntax graph."""
         bound = bind_arguments(graph.name, signature, defaults, args, kwargs)
         key = (graph, outer_env and id(outer_env))
         if key in self.recursive or any(k == key and region is not self.tracer.region for k, region in self.calls):
-            return control.call_recursive(self, key, lambda values: self.enter_call(
+            return call_recursive(self, key, lambda values: self.enter_call(
                 key, graph, values, function, outer, outer_env, scope), bound)
         if len(self.calls) >= MAX_DEPTH:
             raise GraphSyntaxError(f"{graph.name}: calls are nested more than {MAX_DEPTH} deep",
@@ -171,7 +179,7 @@ class Evaluator:
         except Recursion as found:
             if found.key != key or any(k == key for k, _ in self.calls):
                 raise
-            return control.call_recursive(self, key, lambda values: self.enter_call(
+            return call_recursive(self, key, lambda values: self.enter_call(
                 key, graph, values, function, outer, outer_env, scope), bound)
 
     def enter_call(self, key, graph, values, function, outer, outer_env, scope):

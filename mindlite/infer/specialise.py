@@ -11,9 +11,9 @@ from ..mindir.builder import constant
 from ..mindir.constraints import collecting
 from ..mindir.control import make_tuple
 from ..mindir.graph import AnfNode
-from .builtins import call_value
-from .control import fill, Merge
+from .calls import call_value
 from .evaluator import Evaluator
+from .access import Formatted
 from .values import Box
 from . import execute  # noqa: F401  (fills the table of constructs)
 
@@ -85,7 +85,7 @@ def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None
                 [leave(v) for v in content] if value.kind == "list" else set(content)
         if type(value) is dict:
             return {k: leave(v) for k, v in value.items()}
-        if isinstance(value, execute.Formatted):
+        if isinstance(value, Formatted):
             raise MindliteError("a string made of run-time values cannot leave a graph")
         if hasattr(value, "terms"):                          # a Dim
             outputs.append(constant(value))
@@ -102,6 +102,3 @@ def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None
             updates.append((owner, len(outputs) - 1))
     graph.set_outputs(outputs, make_tuple)
     return Specialised(graph, output, updates, list(ev.guards.values()), constraints, ev.reasons)
-
-
-__all__ = ["Merge", "Result", "Specialised", "fill", "specialise"]

@@ -2,6 +2,11 @@
 
 The marker's type is known (a gradient is like its input), so inference goes on; `ad` and `vmap` replace it afterwards.
 """
+from collections import ChainMap
+
+import numpy as np
+
+from ..common import dtype as dt
 from ..common.dim import Dim
 from ..common.errors import ArgumentError, GradientError, ShapeError
 from ..common.tensor import Parameter as TensorParameter, Tensor
@@ -10,9 +15,9 @@ from ..mindir.control import J, Vmap, make_tuple
 from ..mindir.derivative import arrange, check_loss, positions_of, weights_of
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import interpreting
-from ..ops.basic import scalar_to_tensor
-from ..common import dtype as dt
-from .control import fill, in_region, Merge
+from ..ops.basic import broadcast_to, scalar_to_tensor
+from .branches import in_region
+from .merging import Merge, Slot, convert, fill, writing
 from .outcome import Outcome, Raises
 from .region import align
 from .values import Box, rebuild
@@ -22,13 +27,11 @@ class _Frame:
     """in_region wants a frame to put a layer of values on; a marker has none."""
 
     def __init__(self):
-        from collections import ChainMap
         self.env = ChainMap({})
 
 
 def as_tensor(ev, value):
     """A tensor node of a number, array or Tensor that is differentiated or mapped."""
-    import numpy as np
     if isinstance(value, np.ndarray):
         value = Tensor(value)
     if isinstance(value, (bool, int, float, Dim)):
@@ -86,7 +89,6 @@ class Subgraph:
                 continue
             if value is not self.begin.get(key):
                 self.changed[key] = self.merge.only(value, 0)
-        from .control import convert, writing
         with writing(ev, self.region, self.after):
             outputs = [self.region.capture(convert(ev, slot[0], slot[2])) for slot in self.merge.slots]
             self.region.graph.set_outputs(outputs, make_tuple)
@@ -104,7 +106,6 @@ class Subgraph:
 
     def outputs_of(self, value):
         """The numbers of the outputs inside a part of `pattern`."""
-        from .control import Slot
         if isinstance(value, Slot):
             return [value.number]
         if isinstance(value, tuple):
@@ -132,7 +133,6 @@ def differentiate(ev, what, args, kwargs):
 
 def _gradient(kind):
     def run(ev, function, options, args, kwargs):
-        from .builtins import call_value
         sens = ()
         if options.get("sens_param"):
             args, sens = args[:-1], (args[-1],)
@@ -146,7 +146,7 @@ def _gradient(kind):
                 first = len(sub.inputs)
                 inside[position] = replace_leaves(ev, args[position], lambda x: sub.parameter(x))
                 chosen[position] = range(first, len(sub.inputs))
-            return call_value(ev, function, tuple(inside), kwargs)
+            return ev.call(function, tuple(inside), kwargs)
         sub = Subgraph(ev, f"{getattr(function, '__name__', type(function).__name__)}", call, weights)
         value = sub.pattern
         loss = value[0] if options.get("has_aux") and isinstance(value, tuple) else value
@@ -186,21 +186,18 @@ def _cotangent(ev, sub, number, sens, k):
 
 
 def _ones(abstract):
-    from ..ops.basic import broadcast_to
-    import numpy as np
     one = np.ones((), abstract.dtype.numpy)
     return broadcast_to(one, shape=abstract.shape) if abstract.shape else one
 
 
 def _jvp(ev, function, options, args, kwargs):
-    from .builtins import call_value
     primals, tangents = args[:2]
     single = not isinstance(primals, (tuple, Box))
     primals = (primals,) if single else tuple(ev.unbox(primals))
     tangents = (tangents,) if not isinstance(tangents, (tuple, Box)) else tuple(ev.unbox(tangents))
 
     def call(sub):
-        return call_value(ev, function, tuple(replace_leaves(ev, p, lambda x: sub.parameter(x)) for p in primals), kwargs)
+        return ev.call(function, tuple(replace_leaves(ev, p, lambda x: sub.parameter(x)) for p in primals), kwargs)
     sub = Subgraph(ev, "jvp", call)
     seeds = []
     for t in tangents:
@@ -220,7 +217,6 @@ KINDS = {"grad": _gradient("grad"), "value_and_grad": _gradient("value_and_grad"
 
 def map_over(ev, what, args, kwargs):
     """vmap(f, in_axes, out_axes)(*args)"""
-    from .builtins import call_value
     in_axes = what.in_axes
     axes = (in_axes,) * len(args) if in_axes is None or isinstance(in_axes, int) else tuple(in_axes)
     if len(axes) != len(args):
@@ -231,7 +227,7 @@ def map_over(ev, what, args, kwargs):
         inside = []
         for value, axis in zip(args, axes):
             inside.append(_enter(ev, sub, value, axis, used, sizes))
-        return call_value(ev, what.function, tuple(inside), kwargs)
+        return ev.call(what.function, tuple(inside), kwargs)
     sub = Subgraph(ev, "vmap", call)
     if not sizes:
         raise ArgumentError("vmap: no argument is mapped", hint="at least one of in_axes is an int")

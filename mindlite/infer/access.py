@@ -1,0 +1,313 @@
+"""Attributes, items, operators and iteration on the values of inference: by Python where all is known, else by operators."""
+import operator
+import types
+
+from ..common.dim import Dim
+from ..common.errors import ArgumentError, GraphSyntaxError, MissingAttributeError
+from ..common.tensor import Tensor
+from ..mindir.abstract import AbstractScalar, AbstractTensor
+from ..mindir.graph import AnfNode
+from ..mindir.primitive import PRIMITIVES, interpreting
+from ..ops import methods
+from ..ops.scalar import BINARY, scalar_binary, scalar_unary
+from .branches import compare_numbers, truth
+from .containers import method_of_box
+from .fallback import call_unknown
+from .values import BoundMethod, Box, Closure, LeavingMethod, Range, has_nodes
+
+OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
+             "%": operator.mod, "**": operator.pow, "@": operator.matmul, "<<": operator.lshift, ">>": operator.rshift,
+             "&": operator.and_, "|": operator.or_, "^": operator.xor}
+COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq,
+               "!=": operator.ne}
+TENSOR_COMPARISONS = {"<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal", "==": "equal",
+                      "!=": "not_equal"}
+# methods that give Python's or NumPy's data: they are called at run time
+LEAVES_TENSORS = ("asnumpy", "numpy", "tolist", "__array__")
+
+
+def is_scalar_node(value):
+    """True for a number that is known at run time only (a node or a Dim)."""
+    return isinstance(value, Dim) or (isinstance(value, AnfNode) and isinstance(value.abstract, AbstractScalar))
+
+
+def is_tensor(value):
+    """True for a Tensor or a node of tensor type."""
+    return isinstance(value, Tensor) or (isinstance(value, AnfNode) and isinstance(value.abstract, AbstractTensor))
+
+
+def attribute(ev, value, name):
+    """value.name"""
+    if ev.is_object(value):
+        return call_unknown(ev, getattr, (value, name), {}, f"the attribute {name!r} of an object that Python made")
+    if isinstance(value, Box):
+        return method_of_box(ev, value, name)
+    if isinstance(value, AnfNode):
+        if isinstance(value.abstract, AbstractTensor):
+            if name in ("shape", "dtype", "ndim", "size"):
+                return getattr(value, name)
+            found = getattr(type(value), name, None)
+            if isinstance(found, property):
+                with interpreting(ev.tracer):
+                    return found.fget(value)
+            if name in methods.METHODS:
+                return BoundMethod(methods.METHODS[name], value, name)
+            if name in LEAVES_TENSORS:
+                return LeavingMethod(getattr(Tensor, name), value, name)
+            raise MissingAttributeError(f"'Tensor' object has no attribute {name!r}")
+        if isinstance(value.abstract, AbstractScalar):
+            return getattr(value.abstract.type, name)
+    if isinstance(value, Closure):
+        return {"__name__": value.graph.name}[name]
+    if isinstance(value, Tensor):
+        if name in ("shape", "dtype", "ndim", "size", "name", "requires_grad"):
+            return getattr(value, name)
+        if name in methods.METHODS:
+            return BoundMethod(methods.METHODS[name], value, name)
+        if name in LEAVES_TENSORS:
+            return LeavingMethod(getattr(Tensor, name), value, name)
+    if isinstance(value, tuple) and not hasattr(type(value), "_fields") and name in ("index", "count"):
+        return BoundMethod(getattr(tuple, name), value, name)
+    key = ("attr", id(value), name)
+    if key in ev.store:
+        return ev.store[key]
+    try:
+        found = getattr(value, name)
+    except AttributeError as error:
+        raise MissingAttributeError(str(error)) from None
+    if isinstance(getattr(value, "__dict__", None), dict) and not isinstance(value, types.ModuleType):
+        ev.guard("attr", value, name, found)
+    return found
+
+
+def item(ev, value, index):
+    """value[index]"""
+    if ev.is_object(value):
+        return call_unknown(ev, operator.getitem, (value, index), {}, "an item of an object that Python made")
+    if isinstance(value, Box):
+        content = ev.store[value]
+        if value.kind == "dict":
+            for key, found in content:
+                if key == index:
+                    return found
+            raise KeyError(index)
+        return _from_sequence(ev, content, index, value)
+    if is_tensor(value):
+        return ev.trace(methods.METHODS["__getitem__"], (value, index), {})
+    if isinstance(value, tuple) and not has_nodes(index, ev.store):
+        return value[ev.unbox(index)]
+    if isinstance(value, (tuple, range, list)) and is_scalar_node(index):
+        return _from_sequence(ev, tuple(value) if not isinstance(value, range) else value, index, value)
+    if isinstance(value, Range):
+        with interpreting(ev.tracer):
+            return add_numbers(ev, value.start, multiply_numbers(ev, index, value.step))
+    getitem = getattr(type(value), "__getitem__", None)
+    if getitem is not None and hasattr(value, "__mindir__"):
+        return ev.call(getitem, (value, index), {})
+    return value[ev.unbox(index)]
+
+
+def _from_sequence(ev, content, index, whole):
+    if isinstance(index, slice):
+        part = content[ev.unbox(index)]
+        return ev.new_box("list", tuple(part)) if isinstance(whole, Box) else part
+    if not is_scalar_node(index):
+        if is_tensor(index):
+            index = ev.trace(PRIMITIVES["tensor_to_scalar"], (index,), {})
+        else:
+            return content[index]
+    if isinstance(content, range):
+        return add_numbers(ev, content.start, multiply_numbers(ev, index, content.step))
+    raise GraphSyntaxError("the index of a list or tuple is known at run time only", hint="stack the elements into a Tensor")
+
+
+def add_numbers(ev, a, b):
+    """a + b for numbers."""
+    return a + b if not (isinstance(a, AnfNode) or isinstance(b, AnfNode)) else number(ev, "+", a, b)
+
+
+def multiply_numbers(ev, a, b):
+    """a * b for numbers."""
+    if isinstance(b, int) and b == 1:
+        return a
+    return a * b if not (isinstance(a, AnfNode) or isinstance(b, AnfNode)) else number(ev, "*", a, b)
+
+
+def number(ev, op, a, b):
+    """a op b for numbers of which one is known at run time only."""
+    if op not in BINARY:
+        raise ArgumentError(f"unsupported operand type(s) for {op}: numbers")
+    dims = [x.abstract.dim if isinstance(x, AnfNode) else x for x in (a, b)]
+    if op in "+-*" or op in ("//", "%"):
+        if all(isinstance(x, Dim) or type(x) is int for x in dims) and not (op in ("//", "%") and dims[1] == 0):
+            return BINARY[op](*dims)
+    with interpreting(ev.tracer):
+        return scalar_binary(a, b, op=op)
+
+
+def binary_value(ev, op, a, b):
+    """a op b"""
+    if ev.is_object(a) or ev.is_object(b):
+        return call_unknown(ev, OPERATORS[op], (a, b), {}, f"{op} on an object that Python made")
+    if isinstance(a, Box) or isinstance(b, Box):
+        return _binary_of_boxes(ev, op, a, b)
+    if is_tensor(a) or is_tensor(b):
+        return ev.trace(OPERATORS[op], (ev.tracer.lift(a) if is_tensor(a) else a, ev.tracer.lift(b) if is_tensor(b) else b), {})
+    if is_scalar_node(a) or is_scalar_node(b):
+        if isinstance(a, (str, tuple)) or isinstance(b, (str, tuple)):
+            return OPERATORS[op](a, b)
+        return number(ev, op, a, b)
+    return OPERATORS[op](a, b)
+
+
+def _binary_of_boxes(ev, op, a, b):
+    if op == "+" and isinstance(a, Box) and isinstance(b, Box) and a.kind == b.kind == "list":
+        return ev.new_box("list", ev.store[a] + ev.store[b])
+    if op == "*" and "list" in (getattr(a, "kind", ""), getattr(b, "kind", "")):
+        box, times = (a, b) if isinstance(a, Box) else (b, a)
+        return ev.new_box("list", ev.store[box] * times)
+    if op == "|" and isinstance(a, Box) and isinstance(b, Box) and a.kind == "dict":
+        return ev.new_box("dict", tuple({**dict(ev.store[a]), **dict(ev.store[b])}.items()))
+    made = OPERATORS[op](ev.unbox(a), ev.unbox(b))
+    return wrap_container(ev, made)
+
+
+def wrap_container(ev, value):
+    """A list, dict or set made by Python as a Box."""
+    if type(value) is list:
+        return ev.new_box("list", tuple(wrap_container(ev, v) for v in value))
+    if type(value) is dict:
+        return ev.new_box("dict", tuple((k, wrap_container(ev, v)) for k, v in value.items()))
+    if type(value) is set:
+        return ev.new_box("set", tuple(value))
+    return value
+
+
+def compare_values(ev, op, a, b):
+    """a op b"""
+    if op in COMPARISONS and (ev.is_object(a) or ev.is_object(b)):
+        return call_unknown(ev, COMPARISONS[op], (a, b), {}, f"{op} on an object that Python made")
+    if op in ("is", "is not"):
+        if isinstance(a, AnfNode) or isinstance(b, AnfNode):
+            same = a is b
+        else:
+            same = a is b or (isinstance(a, (bool, int, type(None))) and type(a) is type(b) and a == b)
+        return same if op == "is" else not same
+    if op in ("in", "not in"):
+        found = _contains(ev, a, b)
+        if isinstance(found, AnfNode):
+            return found if op == "in" else negate(ev, found)
+        return found if op == "in" else not found
+    if (is_tensor(a) or is_tensor(b)) and not (a is None or b is None or isinstance(a, str) or isinstance(b, str)):
+        return ev.trace(PRIMITIVES[TENSOR_COMPARISONS[op]], (a, b), {})
+    if (is_scalar_node(a) or is_scalar_node(b)) and not (a is None or b is None or isinstance(a, str) or isinstance(b, str)):
+        return compare_numbers(ev, op, a, b)
+    if isinstance(a, (Box, tuple)) and isinstance(b, (Box, tuple)) and op in ("==", "!=") \
+            and (has_nodes(a, ev.store) or has_nodes(b, ev.store)):
+        return _equal_sequences(ev, a, b, op)
+    if isinstance(a, AnfNode) or isinstance(b, AnfNode):
+        return op == "!="
+    return COMPARISONS[op](ev.unbox(a), ev.unbox(b))
+
+
+def _equal_sequences(ev, a, b, op):
+    x, y = (ev.store[v] if isinstance(v, Box) else v for v in (a, b))
+    if type(a) is not type(b) or len(x) != len(y):
+        return op == "!="
+    result = True
+    for p, q in zip(x, y):
+        same = truth(ev, compare_values(ev, "==", p, q))
+        if same is False:
+            return op == "!="
+        if same is not True:
+            result = same if result is True else ev.trace(PRIMITIVES["logical_and"], (result, same), {})
+    if isinstance(result, AnfNode):
+        return result if op == "==" else negate(ev, result)
+    return result if op == "==" else not result
+
+
+def _contains(ev, a, b):
+    if isinstance(b, Box) and b.kind == "dict":
+        return any(k == a for k, _ in ev.store[b])
+    if isinstance(b, (Box, tuple)):
+        result = False
+        for element in (ev.store[b] if isinstance(b, Box) else b):
+            same = True if element is a else compare_values(ev, "==", a, element)
+            if not isinstance(same, AnfNode):
+                if same:
+                    return True
+                continue
+            result = same if result is False else ev.trace(PRIMITIVES["logical_or"], (result, same), {})
+        return result
+    if is_tensor(b):
+        return ev.trace(lambda x, y: (PRIMITIVES["equal"](x, y)).any(), (b, a), {})
+    if hasattr(b, "__mindir__") and hasattr(type(b), "__contains__"):
+        return ev.call(type(b).__contains__, (b, a), {})
+    return a in b
+
+
+class Formatted:
+    """A string with run-time values in it: parts are strings and (value, spec, conversion)."""
+
+    def __init__(self, parts):
+        self.parts = parts
+
+    @property
+    def values(self):
+        """The run-time values, in order."""
+        return [p[0] for p in self.parts if not isinstance(p, str)]
+
+    def make(self, values):
+        """The string for the given values."""
+        values = iter(values)
+        return "".join(p if isinstance(p, str) else format(
+            {"": lambda v: v, "s": str, "r": repr, "a": ascii}[p[2]](next(values)), p[1]) for p in self.parts)
+
+
+def length(ev, value):
+    """len(value)"""
+    if ev.is_object(value):
+        return call_unknown(ev, len, (value,), {}, "the length of an object that Python made")
+    if isinstance(value, Box):
+        return len(ev.store[value])
+    if isinstance(value, AnfNode):
+        if isinstance(value.abstract, AbstractTensor):
+            if not value.shape:
+                raise ArgumentError("a Tensor without axes has no len()")
+            return value.shape[0]
+        raise ArgumentError(f"object of type {value.abstract} has no len()")
+    if isinstance(value, Range):
+        raise GraphSyntaxError("len() of a range whose end is known at run time only")
+    if hasattr(value, "__mindir__") and hasattr(type(value), "__len__"):
+        return ev.call(type(value).__len__, (value,), {})
+    return len(value)
+
+
+def iterate(ev, value):
+    """The items of something iterable, as a list."""
+    if isinstance(value, Box):
+        content = ev.store[value]
+        return [k for k, _ in content] if value.kind == "dict" else list(content)
+    if isinstance(value, AnfNode) and isinstance(value.abstract, AbstractTensor) or isinstance(value, Tensor):
+        size = value.shape[0] if value.shape else None
+        if size is None:
+            raise ArgumentError("iteration over a Tensor without axes")
+        if isinstance(size, Dim):
+            raise GraphSyntaxError("the number of items is known at run time only")
+        return [item(ev, value, i) for i in range(size)]
+    if isinstance(value, Range):
+        raise GraphSyntaxError("the number of items is known at run time only")
+    if isinstance(value, AnfNode):
+        raise ArgumentError(f"{value.abstract} is not iterable")
+    return list(value)
+
+
+def negate(ev, value):
+    """not value"""
+    known = truth(ev, value)
+    if not isinstance(known, AnfNode):
+        return not known
+    if isinstance(known.abstract, AbstractTensor):
+        return ev.trace(PRIMITIVES["logical_not"], (known,), {})
+    with interpreting(ev.tracer):
+        return scalar_unary(known, op="not")

@@ -1,0 +1,141 @@
+"""Methods of lists, dicts and sets whose content stands in the store."""
+from ..common.errors import ArgumentError, MissingAttributeError
+from .values import BoundMethod, Box
+
+
+def items_of(ev, value):
+    """The items of a container, as a list."""
+    if isinstance(value, Box):
+        content = ev.store[value]
+        return [k for k, _ in content] if value.kind == "dict" else list(content)
+    return list(value)
+
+
+def pairs_of(ev, args, kwargs):
+    """{key: value} from what dict() or dict.update() is given."""
+    pairs = {}
+    for arg in args:
+        if isinstance(arg, Box) and arg.kind == "dict":
+            pairs.update(ev.store[arg])
+        elif isinstance(arg, dict):
+            pairs.update(arg)
+        else:
+            for pair in items_of(ev, arg):
+                pair = items_of(ev, pair)
+                if len(pair) != 2:
+                    raise ArgumentError("dict() takes pairs of key and value")
+                pairs[pair[0]] = pair[1]
+    return {**pairs, **kwargs}
+
+
+def _content(ev, box):
+    return list(ev.store[box])
+
+
+def _list_append(ev, box, value):
+    ev.store[box] = ev.store[box] + (value,)
+
+
+def _list_extend(ev, box, values):
+    ev.store[box] = ev.store[box] + tuple(items_of(ev, values))
+
+
+def _list_insert(ev, box, index, value):
+    items = _content(ev, box)
+    items.insert(index, value)
+    ev.store[box] = tuple(items)
+
+
+def _list_pop(ev, box, index=-1):
+    items = _content(ev, box)
+    value = items.pop(index)
+    ev.store[box] = tuple(items)
+    return value
+
+
+def _list_clear(ev, box):
+    ev.store[box] = ()
+
+
+def _list_reverse(ev, box):
+    ev.store[box] = ev.store[box][::-1]
+
+
+def _list_copy(ev, box):
+    return ev.new_box(box.kind, ev.store[box])
+
+
+def _list_count(ev, box, value):
+    return sum(1 for x in ev.unbox(ev.store[box]) if x is value or x == value)
+
+
+def _list_index(ev, box, value):
+    return ev.unbox(ev.store[box]).index(value)
+
+
+def _list_remove(ev, box, value):
+    _list_pop(ev, box, _list_index(ev, box, value))
+
+
+def _dict_items(ev, box):
+    return tuple((k, v) for k, v in ev.store[box])
+
+
+def _dict_keys(ev, box):
+    return tuple(k for k, _ in ev.store[box])
+
+
+def _dict_values(ev, box):
+    return tuple(v for _, v in ev.store[box])
+
+
+def _dict_get(ev, box, key, default=None):
+    return dict(ev.store[box]).get(key, default)
+
+
+def _dict_update(ev, box, *args, **kwargs):
+    ev.store[box] = tuple({**dict(ev.store[box]), **pairs_of(ev, args, kwargs)}.items())
+
+
+def _dict_pop(ev, box, key, *default):
+    pairs = dict(ev.store[box])
+    value = pairs.pop(key, *default)
+    ev.store[box] = tuple(pairs.items())
+    return value
+
+
+def _dict_setdefault(ev, box, key, default=None):
+    pairs = dict(ev.store[box])
+    value = pairs.setdefault(key, default)
+    ev.store[box] = tuple(pairs.items())
+    return value
+
+
+def _dict_has_key(ev, box, key):
+    return key in dict(ev.store[box])
+
+
+def _set_add(ev, box, value):
+    ev.store[box] = tuple(dict.fromkeys([*ev.store[box], value]))
+
+
+def _list_sort(ev, box, *, key=None, reverse=False):
+    ev.store[box] = ev.store[ev.call(sorted, (box,), {"key": key, "reverse": reverse})]
+
+
+METHODS_OF = {
+    "list": {"append": _list_append, "extend": _list_extend, "insert": _list_insert, "pop": _list_pop, "clear": _list_clear,
+             "reverse": _list_reverse, "copy": _list_copy, "count": _list_count, "index": _list_index, "remove": _list_remove,
+             "sort": _list_sort},
+    "dict": {"items": _dict_items, "keys": _dict_keys, "values": _dict_values, "get": _dict_get, "update": _dict_update,
+             "pop": _dict_pop, "setdefault": _dict_setdefault, "has_key": _dict_has_key, "clear": _list_clear, "copy": _list_copy},
+    "set": {"add": _set_add, "clear": _list_clear, "copy": _list_copy},
+}
+
+
+def method_of_box(ev, box, name):
+    """The method `name` of a list, dict or set."""
+    try:
+        return BoundMethod(METHODS_OF[box.kind][name], box, name)
+    except KeyError:
+        raise MissingAttributeError(f"{box.kind!r} object has no attribute {name!r}") from None

@@ -1,0 +1,71 @@
+"""Jumps between blocks: which blocks a loop has, and which values go along when a region is left.
+
+    payload of a jump = (the values of the block's parameters, {syntax node: value} of what the block uses freely)
+"""
+from ..mindir import syntax
+from ..mindir.graph import FuncGraph, ValueNode
+from ..mindir.syntax import Undefined
+
+
+def successors(block):
+    """The blocks to which a block may go next."""
+    end = block.output
+    if end.fn is syntax.switch:
+        return [end.attrs["true"], end.attrs["false"]]
+    return [end.fn] if isinstance(end.fn, FuncGraph) else []
+
+
+def loop_exits(header):
+    """The blocks outside the natural loop of `header` to which its blocks go (Aho et al., section 9.6). Cached."""
+    known = header.transforms.get("loop_exits")
+    if known is not None:
+        return known
+    order, predecessors, todo = [], {header: []}, [header]
+    while todo:
+        block = todo.pop()
+        order.append(block)
+        for after in successors(block):
+            if after not in predecessors:
+                predecessors[after] = []
+                todo.append(after)
+            predecessors[after].append(block)
+    inside, todo = {header}, list(predecessors[header])
+    while todo:
+        block = todo.pop()
+        if block not in inside:
+            inside.add(block)
+            todo.extend(predecessors[block])
+    known = header.transforms["loop_exits"] = frozenset(b for block in inside for b in successors(block) if b not in inside)
+    return known
+
+
+def live_into(block):
+    """The syntax nodes that a block, or one after it, uses without defining them: what must outlive a region. Cached."""
+    known = block.transforms.get("live_into")
+    if known is not None:
+        return known
+    used, defined, seen, todo = {}, set(), {block}, [block]
+    while todo:
+        here = todo.pop()
+        defined.update(here.parameters, here.nodes)
+        for node in [*here.nodes, here.output]:
+            used.update(dict.fromkeys(a for a in node.args if not isinstance(a, ValueNode)))
+        for after in here.subgraphs():
+            if after not in seen:
+                seen.add(after)
+                todo.append(after)
+    known = block.transforms["live_into"] = tuple(n for n in used if n not in defined)
+    return known
+
+
+def leave_to(frame, block, args):
+    """The payload of a jump that may end a region: the block's arguments, and the values that it uses freely."""
+    lives = {} if getattr(block, "loop", None) else {n: frame.env.get(n, Undefined("a variable")) for n in live_into(block)}
+    return tuple(args), lives
+
+
+def arrive(frame, block, payload):
+    """Bind the payload of `leave_to`."""
+    args, lives = payload
+    frame.env.update(zip(block.parameters, args))
+    frame.env.update((node, value) for node, value in lives.items() if not isinstance(value, Undefined))

@@ -1,0 +1,399 @@
+"""Loops of inference: one `while_loop` node for all iterations, or the iterations written out.
+
+The body is executed on what the loop carries at its start; what differs at its end is widened (a number becomes a
+run-time number, a size a Symbol) and the body is executed again, until nothing changes: a fixpoint over types. Where
+the types change from turn to turn, or where a short constant range makes it cheaper, the loop is unrolled.
+"""
+from ..common.dim import Dim, Symbol
+from ..common.errors import GraphSyntaxError, MindliteError
+from ..common.tensor import Tensor
+from ..mindir import syntax
+from ..mindir.abstract import Abstract, AbstractScalar, AbstractTensor
+from ..mindir.control import make_tuple, while_loop as while_prim
+from ..mindir.graph import AnfNode, ValueNode
+from ..mindir.primitive import interpreting
+from ..mindir.syntax import Undefined
+from ..ops.scalar import tensor_to_scalar
+from .branches import (compare_numbers, control_node, go_round_or_leave, has_effects, in_region, truth, without)
+from .jumps import loop_exits
+from .merging import Merge, abstract_of, conflict, convert, fill, is_data, join_abstracts, undefined_value, writing
+from .outcome import Outcome, Raises
+from .region import Region, align
+from .values import Box, Range, rebuild
+
+UNROLL_AT_MOST = 4           # iterations of a constant range that are cheaper written out than as a loop with a tape
+UNROLL_LIMIT = 10_000
+
+
+class CannotLoop(Exception):
+    """The body cannot be written once for all iterations; the reason is an error to show if unrolling is impossible too."""
+
+    def __init__(self, error):
+        super().__init__(str(error))
+        self.error = error
+
+
+def run_loop(ev, frame, header, args, stops):
+    """A loop of the syntax graph: written once as a `while_loop`, or unrolled where that is impossible or does not pay."""
+    stops = stops | {header} | loop_exits(header)
+    saved = _save(ev, frame)
+    trips = static_trips(ev, frame, header, args)
+    if trips is not None:
+        return unroll(ev, frame, header, args, stops)
+    try:
+        return write_loop(ev, frame, header, args, stops)
+    except CannotLoop as reason:
+        _restore(ev, frame, saved)
+        ev.reasons.append((header.origin.location, f"the loop is unrolled: {reason.error.args[0]}"))
+        return unroll(ev, frame, header, args, stops, reason.error)
+
+
+def _save(ev, frame):
+    graph = ev.tracer.graph
+    return dict(ev.tracer.store), len(graph.nodes), dict(ev.tracer.region.captures), list(graph.parameters), dict(frame.env.maps[0])
+
+
+def _restore(ev, frame, saved):
+    store, nodes, captures, parameters, env = saved
+    ev.tracer.store = store
+    graph = ev.tracer.graph
+    del graph.nodes[nodes:]
+    kept = [p for p in graph.parameters if p not in parameters and p.default is not None]
+    ev.tracer.region.captures, graph.parameters = captures, parameters + kept
+    frame.env.maps[0] = env
+
+
+def static_trips(ev, frame, header, args):
+    """How often a `for` runs, where that is known and it must or should be unrolled; None for a loop to write once."""
+    if header.loop != "for":
+        return None
+    more = header.nodes[0]
+    iterator = ev.read(frame, more.args[0]) if header.nodes else None
+    if isinstance(iterator, range):
+        return len(iterator) if len(iterator) <= UNROLL_AT_MOST else None
+    if isinstance(iterator, tuple):
+        return 0
+    return None
+
+
+def unroll(ev, frame, header, args, stops, because=None):
+    """Execute the loop iteration by iteration; whether there is a next one must be known, unless `because` is None."""
+    for _ in range(UNROLL_LIMIT):
+        outcome = ev.run_once(frame, header, args, stops)
+        if header not in outcome.exits:
+            return outcome
+        args = outcome.exits[header][0]
+        if outcome.single is None:
+            if because is not None:
+                raise because
+            return go_round_or_leave(ev, frame, header, outcome, lambda args=args: unroll(ev, frame, header, args, stops))
+    raise because or GraphSyntaxError(f"a loop of more than {UNROLL_LIMIT} iterations cannot be unrolled",
+                                      location=header.origin.location)
+
+
+def write_loop(ev, frame, header, args, stops):
+    """The loop as one while_loop node: widen what it carries until one more iteration changes no type."""
+    state, carried = list(args), {}
+    if header.loop == "for":
+        state[0] = Varying(args[0], AbstractScalar(int))     # the iteration's number is never a constant
+    state = tuple(state)
+    for _ in range(12):
+        plan = Plan(ev, state, carried)
+        body, outcome, after = plan.attempt(frame, header, stops)
+        if isinstance(outcome, Raises) or header not in outcome.exits:       # it always leaves: no loop at all
+            return ev.run_once(frame, header, args, stops)
+        wider, wider_carried = plan.widen(outcome.exits[header][0], after)
+        if wider is None:
+            return plan.emit(frame, header, stops, body, outcome, after)
+        state, carried = wider, wider_carried
+    raise CannotLoop(GraphSyntaxError("the types of what a loop carries keep changing", location=header.origin.location))
+
+
+class Plan:
+    """One attempt at a loop: `state` (values of the header's parameters) and `carried` (store entries that the body changes).
+
+    Leaves that are nodes or `Varying` numbers become parameters of the body; the rest is constant in the loop.
+    """
+
+    def __init__(self, ev, state, carried):
+        self.ev, self.state, self.carried = ev, state, carried
+        self.inits = []                                       # (initial value, abstract) per loop variable
+
+    def enter(self, region):
+        """The state and the carried store entries as values inside `region`."""
+        self.inits, self.parameters, seen = [], [], {}
+
+        def inside(value):
+            if isinstance(value, Varying):
+                key = id(value)
+                initial, abstract = value.initial, value.abstract
+            elif isinstance(value, (AnfNode, Tensor)) and not isinstance(value, ValueNode):
+                key, initial, abstract = id(value), value, abstract_of(value)
+            elif isinstance(value, tuple):
+                return rebuild(value, [inside(v) for v in value])
+            elif isinstance(value, dict):
+                return {k: inside(v) for k, v in value.items()}
+            elif isinstance(value, Range):
+                return Range(*[inside(v) for v in (value.start, value.stop, value.step)])
+            else:
+                return value
+            if key not in seen or isinstance(value, Varying):
+                parameter = region.graph.add_parameter(f"s{len(self.parameters)}", abstract, self.ev.tracer.origin)
+                self.inits.append(initial)
+                self.parameters.append(parameter)
+                seen[key] = parameter
+                return parameter
+            # the same value twice at the start need not be the same later: a variable of its own
+            parameter = region.graph.add_parameter(f"s{len(self.parameters)}", abstract, self.ev.tracer.origin)
+            self.inits.append(initial)
+            self.parameters.append(parameter)
+            return parameter
+        return tuple(inside(v) for v in self.state), {key: inside(value) for key, value in self.carried.items()}
+
+    def attempt(self, frame, header, stops):
+        """Execute one iteration in a new region. `plain` is True for a loop that is left from its header only."""
+        ev, end = self.ev, header.output
+        self.plain = end.fn is syntax.switch and end.attrs["false"] in loop_exits(header)
+
+        def body():
+            try:
+                if not self.plain:
+                    self.begin(frame)
+                    return ev.run_once(frame, header, self.inside, stops)
+                condition = self.test(frame, header)
+                self.plain = not has_effects(ev.tracer.graph)
+                if condition is False:
+                    return Outcome({})
+                return ev.run_block(frame, end.attrs["true"], ((), {}), stops)
+            except MindliteError as error:
+                if self.has_varying():
+                    raise CannotLoop(error.at(ev.tracer.origin.location)) from error
+                raise
+        made = in_region(ev, frame, header.name, body)
+        if self.plain and made[1].exits and list(made[1].exits) != [header]:
+            self.plain = False
+        if not self.plain:
+            made = in_region(ev, frame, header.name, body)
+        return made
+
+    def begin(self, frame):
+        """Make the parameters of an iteration, in the present region."""
+        self.inside, self.inside_carried = self.enter(self.ev.tracer.region)
+        self.ev.store.update(self.inside_carried)
+
+    def test(self, frame, header):
+        """Execute the header's nodes on fresh parameters; the truth of its condition."""
+        self.begin(frame)
+        self.ev.run_nodes(frame, header, self.inside)
+        return truth(self.ev, self.ev.read(frame, header.output.args[0]))
+
+    def has_varying(self):
+        """True if a number was made a run-time value: then an error may be due to that."""
+        return any(isinstance(v, Varying) and not isinstance(v.initial, AnfNode) for v in _flat((self.state, self.carried)))
+
+    def widen(self, back, after):
+        """The state that also covers the values at the end of the body, or None if it covers them already."""
+        changed = False
+
+        def join(outer, inner, new):
+            nonlocal changed
+            if isinstance(inner, Box) and inner is new:
+                return outer
+            if isinstance(outer, (Varying, AnfNode, Tensor)) or is_data(outer):
+                initial = outer.initial if isinstance(outer, Varying) else outer
+                have = outer.abstract if isinstance(outer, Varying) else None
+                if not is_data(new):
+                    raise CannotLoop(conflict(outer if not isinstance(outer, Varying) else initial, new, self.ev))
+                if new is inner:
+                    return outer
+                if have is None and not isinstance(outer, (AnfNode, Tensor)):
+                    if type(new) is type(outer) and new == outer:
+                        return outer
+                    changed = True
+                    return Varying(initial, widen(abstract_of(initial), abstract_of(new)))
+                have = have or abstract_of(outer)
+                wide = widen(have, abstract_of(new))
+                if wide == have:
+                    return outer
+                changed = True
+                return Varying(initial, wide)
+            if isinstance(outer, tuple) and isinstance(new, tuple) and len(outer) == len(new):
+                return rebuild(outer, [join(*items) for items in zip(outer, inner, new)])
+            if isinstance(outer, dict) and isinstance(new, dict) and outer.keys() == new.keys():
+                return {k: join(outer[k], inner[k], new[k]) for k in outer}
+            if isinstance(outer, Range) and isinstance(new, Range):
+                return Range(*[join(getattr(outer, f), getattr(inner, f), getattr(new, f)) for f in ("start", "stop", "step")])
+            if isinstance(outer, Undefined) and is_data(new):        # first assigned inside: no value before
+                changed = True
+                return Varying(outer, abstract_of(new))
+            if isinstance(outer, Undefined) or isinstance(new, Undefined):
+                return outer if isinstance(outer, Undefined) else new
+            if outer is new or (type(outer) is type(new) and not isinstance(outer, (Box, tuple, dict)) and outer == new):
+                return outer
+            raise CannotLoop(conflict(outer, new, self.ev))
+
+        try:
+            state = tuple(join(*items) for items in zip(self.state, self.inside, back))
+            carried = {}
+            for key, value in after.items():
+                if isinstance(key, Box) and key not in self.ev.store:
+                    continue                                  # made inside the body
+                old = self.ev.store.get(key, key if not isinstance(key, Box) else None)
+                if key in self.carried:
+                    carried[key] = join(self.carried[key], self.inside_carried[key], value)
+                elif value is not old:
+                    carried[key] = old
+                    changed = True
+        except MindliteError as error:
+            raise CannotLoop(error.at(self.ev.tracer.origin.location)) from error
+        return (state, carried) if changed else (None, None)
+
+    def emit(self, frame, header, stops, body, outcome, after):
+        """Write the while_loop for a state that no longer changes, then go on behind it."""
+        values = self.next_values(outcome, header, after)
+        write = self.emit_plain if self.plain else self.emit_general
+        return write(frame, header, stops, body, outcome, after, values)
+
+    def next_values(self, outcome, header, after):
+        """The values of the loop's parameters for the next iteration, in order."""
+        return flat_like(self.inside, outcome.exits[header][0]) + flat_like(
+            tuple(self.inside_carried.values()), tuple(after[k] for k in self.inside_carried))
+
+    def emit_plain(self, frame, header, stops, body, outcome, after, values):
+        """while test: body. Behind it the header's nodes are executed once more, for what uses them."""
+        ev, parameters, inside, inits = self.ev, self.parameters, self.inside, self.inits
+        carried = self.inside_carried
+        with writing(ev, body, after):
+            body.graph.set_outputs([body.capture(convert(ev, v, p.abstract)) for v, p in zip(values, parameters)], make_tuple)
+
+        def test():
+            condition = self.test(frame, header)
+            with interpreting(ev.tracer):
+                condition = ev.tracer.lift(condition)
+                if isinstance(condition.abstract, AbstractTensor):
+                    condition = tensor_to_scalar(condition)
+                ev.tracer.graph.set_outputs([ev.tracer.region.capture(condition)], make_tuple)
+            return Outcome({})
+        region, _, _ = in_region(ev, frame, f"{header.name}.test", test)
+        results = self.write(header, body, region, inits, parameters, [])
+        self.inside, self.inside_carried, self.parameters = inside, carried, parameters
+        values = self.outside(results)
+        ev.run_nodes(frame, header, values)
+        return ev.run_block(frame, header.output.attrs["false"], ((), {}), stops)
+
+    def emit_general(self, frame, header, stops, body, outcome, after, values):
+        """A loop that is left in several ways: it also carries whether to go on, which way it is left, and what then leaves."""
+        ev = self.ev
+        targets = list(outcome.exits)
+        number = targets.index(header)
+        exits = {t: p for t, p in outcome.exits.items() if t is not header}
+        merge = Merge(ev)
+        ev.after = (after, after)
+        left = {t: merge.only(p, 0) for t, p in exits.items()}
+        if not exits:
+            raise GraphSyntaxError("the loop never ends", location=header.origin.location)
+        with writing(ev, body, after):
+            outputs = [convert(ev, v, p.abstract) for v, p in zip(values, self.parameters)]
+            outputs += [convert(ev, value, abstract) for value, _, abstract in merge.slots]
+            go_on = compare_numbers(ev, "==", outcome.code, number)
+            flags = [convert(ev, go_on, AbstractScalar(bool)), ev.tracer.lift(outcome.code)]
+            abstracts = [a for _, _, a in merge.slots] + [AbstractScalar(bool), AbstractScalar(int)]
+            extra = [body.graph.add_parameter(f"r{i}", a) for i, a in enumerate(abstracts)]
+            body.graph.set_outputs([body.capture(x) for x in (*outputs, *flags)], make_tuple)
+        region = Region(f"{header.name}.test", ev.tracer.region)
+        tests = [region.graph.add_parameter(p.name, p.abstract) for p in (*self.parameters, *extra)]
+        region.graph.set_outputs([tests[-2]], make_tuple)
+        own = [*self.parameters, *extra]
+        body.graph.parameters = own + [p for p in body.graph.parameters if p not in set(own)]
+        results = self.write(header, body, region, self.inits, own, [*(a for _, _, a in merge.slots), True, 0])
+        slots = results[len(self.parameters):]
+        self.outside(results)
+        for box, content in merge.boxes:
+            ev.store[box] = fill(content, slots)
+        exits = {t: fill(p, slots) for t, p in left.items()}
+        return Outcome(exits, without(ev, results[-1], number) if len(exits) > 1 else 0)
+
+    def write(self, header, body, test, inits, parameters, extra):
+        """Append the while_loop; its results."""
+        ev = self.ev
+        captured = align([body, test])
+        with interpreting(ev.tracer), ev.tracer.at(header.origin):
+            operands = [undefined_value(ev, p.abstract) if isinstance(v, Undefined) else convert(ev, v, p.abstract)
+                        for v, p in zip(inits, parameters)]
+            operands += [undefined_value(ev, x) if isinstance(x, Abstract) else x for x in extra]
+            return control_node(ev, while_prim, [*operands, *captured], [p.abstract for p in parameters],
+                                 cond=test.graph, body=body.graph, invariants=len(captured))
+
+    def outside(self, results):
+        """The state behind the loop; the carried store entries are set."""
+        replace = dict(zip(self.parameters, results))
+
+        def value_of(value):
+            if isinstance(value, AnfNode):
+                return replace.get(value, value)
+            if isinstance(value, tuple):
+                return rebuild(value, [value_of(v) for v in value])
+            if isinstance(value, dict):
+                return {k: value_of(v) for k, v in value.items()}
+            if isinstance(value, Range):
+                return Range(*[value_of(v) for v in (value.start, value.stop, value.step)])
+            return value
+        for key, value in self.inside_carried.items():
+            self.ev.store[key] = value_of(value)
+        return tuple(value_of(v) for v in self.inside)
+
+
+class Varying:
+    """A leaf of a loop's state that is a run-time value of `abstract` inside, and `initial` before."""
+    __slots__ = ("initial", "abstract")
+
+    def __init__(self, initial, abstract):
+        self.initial, self.abstract = initial, abstract
+
+
+def _flat(value, found=None):
+    found = [] if found is None else found
+    if isinstance(value, (tuple, list)):
+        for v in value:
+            _flat(v, found)
+    elif isinstance(value, dict):
+        for v in value.values():
+            _flat(v, found)
+    else:
+        found.append(value)
+    return found
+
+
+def flat_like(inside, value, found=None):
+    """The parts of `value` that stand where `inside` has loop parameters, in order."""
+    found = [] if found is None else found
+    if isinstance(inside, AnfNode) and not isinstance(inside, ValueNode):
+        found.append(value)
+    elif isinstance(inside, tuple):
+        for a, b in zip(inside, value):
+            flat_like(a, b, found)
+    elif isinstance(inside, dict):
+        for k in inside:
+            flat_like(inside[k], value[k], found)
+    elif isinstance(inside, Range):
+        for f in ("start", "stop", "step"):
+            flat_like(getattr(inside, f), getattr(value, f), found)
+    return found
+
+
+def widen(have, new):
+    """join_abstracts for loops: a size that already is a Symbol of its own stays one."""
+    if isinstance(have, AbstractScalar) and isinstance(new, AbstractScalar):
+        kind = max(have.type, new.type, key=[bool, int, float].index)
+        return AbstractScalar(kind) if have != AbstractScalar(kind) else have
+    if isinstance(have, AbstractTensor) and isinstance(new, AbstractTensor) and have.dtype is new.dtype \
+            and len(have.shape) == len(new.shape):
+        shape = tuple(h if h == n or _is_free(h) else Symbol(lo=0).dim for h, n in zip(have.shape, new.shape))
+        return have if shape == have.shape else AbstractTensor(have.dtype, shape)
+    return join_abstracts(have, new)
+
+
+def _is_free(size):
+    """True for a size that is one Symbol made by widening."""
+    return isinstance(size, Dim) and len(size.terms) == 1 and any(
+        isinstance(atom, Symbol) and atom.name.startswith("s") and atom.lo == 0 for monomial in size.terms for atom, _ in monomial)

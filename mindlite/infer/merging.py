@@ -1,0 +1,202 @@
+"""Where two paths meet: what each left behind becomes one value.
+
+Equal constants stay constants; tensors and numbers that differ become results of the `cond` (Slots until it exists);
+tuples, dicts and the contents of lists are merged part by part; what does not fit together is a Conflict, an error that
+is raised when the variable is used.
+"""
+import contextlib
+
+from ..common import dtype as dt
+from ..common.dim import Dim, Symbol
+from ..common.errors import DTypeError, GraphSyntaxError, MindliteError, ShapeError
+from ..common.tensor import Tensor
+from ..mindir.abstract import AbstractScalar, AbstractTensor
+from ..mindir.builder import constant
+from ..mindir.control import undefined as undefined_prim
+from ..mindir.graph import AnfNode
+from ..mindir.primitive import interpreting
+from ..mindir.syntax import Undefined
+from ..ops.basic import cast, scalar_to_tensor
+from ..ops.scalar import scalar_cast
+from .values import Box, Conflict, Range, rebuild
+
+
+class Merge:
+    """Collects the results of a branch: `slot(a, b)` promises a value that is `a` on one side and `b` on the other."""
+
+    def __init__(self, ev):
+        self.ev, self.slots, self.seen, self.boxes = ev, [], {}, []
+
+    def value(self, a, b):
+        """The merged value; run-time parts become placeholders `Slot`."""
+        ev = self.ev
+        if a is b:
+            return a
+        if isinstance(a, Conflict) or isinstance(b, Conflict):
+            return a if isinstance(a, Conflict) else b
+        if isinstance(a, Undefined) or isinstance(b, Undefined):
+            return a if isinstance(a, Undefined) else b
+        if is_data(a) and is_data(b):
+            return self.data(a, b)
+        if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
+            return rebuild(a, [self.value(x, y) for x, y in zip(a, b)])
+        if isinstance(a, dict) and isinstance(b, dict) and a.keys() == b.keys():
+            return {k: self.value(a[k], b[k]) for k in a}
+        if isinstance(a, Box) and isinstance(b, Box) and a.kind == b.kind:
+            left, right = ev.after[0].get(a), ev.after[1].get(b)
+            if left is not None and right is not None and len(left) == len(right):
+                box = Box(a.kind)
+                self.boxes.append((box, self.value(tuple(left), tuple(right))))
+                return box
+        if isinstance(a, Range) and isinstance(b, Range):
+            return Range(*[self.value(x, y) for x, y in zip((a.start, a.stop, a.step), (b.start, b.stop, b.step))])
+        if type(a) is type(b) and not isinstance(a, (Box, tuple, dict)):
+            try:
+                if a == b:
+                    return a
+            except Exception as error:               # a user's own __eq__ may raise anything: then they are not known to be equal
+                return Conflict(conflict(a, b, ev, error))
+        return Conflict(conflict(a, b, ev))
+
+    def data(self, a, b):
+        """Two tensors or numbers."""
+        if not isinstance(a, (AnfNode, Tensor, Dim)) and not isinstance(b, (AnfNode, Tensor, Dim)) \
+                and type(a) is type(b) and (a == b and repr(a) == repr(b)):
+            return a
+        if isinstance(a, Dim) and a == b:
+            return a
+        try:
+            abstract = join_abstracts(abstract_of(a), abstract_of(b))
+        except MindliteError as error:
+            return Conflict(error.at(self.ev.tracer.origin.location))
+        return self.slot(a, b, abstract)
+
+    def slot(self, a, b, abstract):
+        """A result of the branch, `a` or `b` being None where that side has no value."""
+        key = (_key(a), _key(b))
+        if key not in self.seen:
+            self.seen[key] = Slot(len(self.slots), abstract)
+            self.slots.append((a, b, abstract))
+        return self.seen[key]
+
+    def only(self, value, side):
+        """A value that only one side has (it is used only if that side was taken): its run-time parts become slots."""
+        if isinstance(value, AnfNode) or isinstance(value, Tensor):
+            if isinstance(value, Tensor) or self.ev.tracer.region.can_see(value):
+                return value
+            return self.slot(*((value, None) if side == 0 else (None, value)), abstract_of(value))
+        if isinstance(value, tuple):
+            return rebuild(value, [self.only(v, side) for v in value])
+        if isinstance(value, dict):
+            return {k: self.only(v, side) for k, v in value.items()}
+        if isinstance(value, Range):
+            return Range(*[self.only(v, side) for v in (value.start, value.stop, value.step)])
+        if isinstance(value, Box) and value not in self.ev.store and value in self.ev.after[side]:
+            box = Box(value.kind)
+            self.boxes.append((box, self.only(self.ev.after[side][value], side)))
+            return box
+        return value
+
+
+class Slot:
+    """Stands for result `number` of a branch until the node exists."""
+    __slots__ = ("number", "abstract")
+
+    def __init__(self, number, abstract):
+        self.number, self.abstract = number, abstract
+
+
+def fill(value, results):
+    """`value` with Slots replaced by the nodes of the results."""
+    if isinstance(value, Slot):
+        return results[value.number]
+    if isinstance(value, tuple):
+        return rebuild(value, [fill(v, results) for v in value])
+    if isinstance(value, dict):
+        return {k: fill(v, results) for k, v in value.items()}
+    if isinstance(value, Range):
+        return Range(*[fill(v, results) for v in (value.start, value.stop, value.step)])
+    return value
+
+
+def is_data(value):
+    return isinstance(value, (AnfNode, Tensor, bool, int, float, Dim))
+
+
+def _key(value):
+    return ("const", type(value), repr(value)) if isinstance(value, (bool, int, float, Dim)) else id(value)
+
+
+def abstract_of(value):
+    if isinstance(value, AnfNode):
+        return value.abstract
+    return AbstractScalar(type(value)) if isinstance(value, (bool, float)) else constant(value).abstract
+
+
+def conflict(a, b, ev, cause=None):
+    def name(v):
+        return "None" if v is None else str(v.abstract) if isinstance(v, AnfNode) else type(v).__name__
+    error = GraphSyntaxError(f"a variable is {name(a)} on one path and {name(b)} on another, depending on a value that is "
+                             "known at run time only", location=ev.tracer.origin.location,
+                             hint="give it the same type and structure on both paths")
+    error.__cause__ = cause
+    return error
+
+
+def join_abstracts(a, b, fresh=True):
+    """The abstract that covers both: equal parts stay, differing sizes become a new Symbol.
+
+    raises : DTypeError or ShapeError where they do not fit together
+    """
+    if a == b:
+        return a
+    if isinstance(a, AbstractScalar) and isinstance(b, AbstractScalar):
+        order = [bool, int, float]
+        kind = max(a.type, b.type, key=order.index)
+        return AbstractScalar(kind, a.dim if kind is int and a.dim == b.dim else None)
+    if isinstance(a, AbstractScalar) and isinstance(b, AbstractTensor):
+        a, b = b, a
+    if isinstance(a, AbstractTensor) and isinstance(b, AbstractScalar):
+        b = AbstractTensor(dt.promote_scalar(a.dtype, b.type()), ())
+    if not (isinstance(a, AbstractTensor) and isinstance(b, AbstractTensor)):
+        raise DTypeError(f"{a} on one path and {b} on another do not fit together")
+    if a.dtype is not b.dtype:
+        raise DTypeError(f"a tensor is {a} on one path and {b} on another", hint="cast one to the other's dtype")
+    if len(a.shape) != len(b.shape):
+        raise ShapeError(f"a tensor is {a} on one path and {b} on another", hint="give both the same number of axes")
+    return AbstractTensor(a.dtype, tuple(x if x == y else Symbol(lo=0).dim for x, y in zip(a.shape, b.shape)))
+
+
+def convert(ev, value, abstract):
+    """`value` as a node of the given abstract, in the present region."""
+    node = ev.tracer.lift(value)
+    have = node.abstract
+    with interpreting(ev.tracer):
+        if isinstance(abstract, AbstractScalar):
+            if isinstance(have, AbstractScalar) and have.type is not abstract.type:
+                return ev.tracer.lift(scalar_cast(node, type=abstract.type))
+            return node
+        if isinstance(have, AbstractScalar):
+            return scalar_to_tensor(node, dtype=abstract.dtype)
+        if isinstance(have, AbstractTensor) and have.dtype is not abstract.dtype:
+            return cast(node, dtype=abstract.dtype)
+    return node
+
+
+def undefined_value(ev, abstract):
+    """A node of that abstract whose value is never used."""
+    with interpreting(ev.tracer):
+        return undefined_prim(abstract=abstract)
+
+
+@contextlib.contextmanager
+def writing(ev, region, store):
+    """Write into `region`, under the store that held at its end."""
+    before, outside = ev.tracer.enter(region), ev.tracer.store
+    ev.tracer.store = store
+    try:
+        with interpreting(ev.tracer):
+            yield
+    finally:
+        ev.tracer.store = outside
+        ev.tracer.enter(before)

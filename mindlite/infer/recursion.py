@@ -1,0 +1,120 @@
+"""Recursion of inference: a function that calls itself under a run-time condition becomes a graph that is called.
+
+The types of its arguments are widened like a loop's; the type of its result is that of the paths that do not recurse,
+then of all, until it no longer changes.
+"""
+from ..common.errors import GraphSyntaxError
+from ..mindir.control import call as call_prim, make_tuple
+from ..mindir.primitive import interpreting
+from .branches import control_node
+from .loops import CannotLoop, Plan, flat_like, widen
+from .merging import abstract_of, convert, is_data, undefined_value
+from .outcome import BOTTOM, NoResultYet, Recursion
+from .region import Region
+from .values import Box
+
+
+class RecursiveCall:
+    """A function that is being written as a graph of its own: state of its arguments, its graph, its result so far."""
+
+    def __init__(self, state, region):
+        self.state, self.region, self.result, self.calls, self.captured = state, region, BOTTOM, 0, []
+
+
+def call_recursive(ev, key, enter, values):
+    """A call that cannot be inlined: to a graph of its own, which may call itself."""
+    active = ev.recursive.get(key)
+    if active is not None:
+        return _call_again(ev, active, values)
+    if any(k == key for k, _ in ev.calls):
+        raise Recursion(key)
+    state, result, captured = tuple(values), BOTTOM, []
+    for _ in range(12):
+        region = Region(key[0].name, ev.tracer.region)
+        plan = Plan(ev, state, {})
+        active = RecursiveCall(plan, region)
+        active.result, active.captured = result, captured
+        ev.recursive[key] = active
+        before, store = ev.tracer.enter(region), ev.tracer.store
+        ev.tracer.store = dict(store)
+        try:
+            plan.inside, _ = plan.enter(region)
+            for node in captured:
+                region.capture(node)
+            returned = enter(list(plan.inside))
+            changed = {k: v for k, v in ev.tracer.store.items() if not isinstance(k, Box) and store.get(k, k) is not v}
+            if changed:
+                raise GraphSyntaxError(f"{key[0].name}: a recursive function that assigns to Tensors cannot be a graph")
+            wider, _ = active.wider if getattr(active, "wider", None) else (None, None)
+            if wider is None:
+                flat = [convert(ev, v, abstract_of(v)) for v in _data_leaves(returned)]
+                shape = _pattern(returned)
+                abstracts = [n.abstract for n in flat]
+                if result is not BOTTOM:
+                    if shape != result[0]:
+                        raise GraphSyntaxError(f"{key[0].name}: the recursion's results have different structures")
+                    abstracts = [widen(a, b) for a, b in zip(result[1], abstracts)]
+                new = (shape, abstracts)
+                region.graph.set_outputs([region.capture(convert(ev, n, a)) for n, a in zip(flat, abstracts)], make_tuple)
+        finally:
+            ev.tracer.store = store
+            ev.tracer.enter(before)
+            del ev.recursive[key]
+        if wider is not None:
+            state = wider
+            continue
+        outer = list(region.captures)
+        if result is not BOTTOM and new[1] == result[1] and outer == captured:
+            operands = [*plan.inits, *outer]
+            inits = [convert(ev, v, p.abstract) for v, p in zip(plan.inits, plan.parameters)]
+            operands = [*inits, *outer]
+            with interpreting(ev.tracer):
+                results = control_node(ev, call_prim, operands, new[1], graph=region.graph)
+            return _unpattern(new[0], results)
+        result, captured = new, outer
+    raise GraphSyntaxError(f"{key[0].name}: the types of the recursion keep changing", location=ev.tracer.origin.location)
+
+
+def _call_again(ev, active, values):
+    plan = active.state
+    try:
+        wider, _ = plan.widen(tuple(values), {})
+    except CannotLoop as reason:
+        raise reason.error from None
+    if wider is not None:
+        active.wider = (wider, None)
+        return BOTTOM if active.result is BOTTOM else _unpattern(active.result[0], [
+            undefined_value(ev, a) for a in active.result[1]])
+    if active.result is BOTTOM:
+        raise NoResultYet()
+    operands = [convert(ev, v, p.abstract) for v, p in zip(flat_like(plan.inside, tuple(values)), plan.parameters)]
+    operands += [active.region.captures[node] for node in active.captured]
+    with interpreting(ev.tracer):
+        results = control_node(ev, call_prim, operands, active.result[1], graph=active.region.graph)
+    return _unpattern(active.result[0], results)
+
+
+def _data_leaves(value, found=None):
+    found = [] if found is None else found
+    if is_data(value):
+        found.append(value)
+    elif isinstance(value, tuple):
+        for v in value:
+            _data_leaves(v, found)
+    return found
+
+
+def _pattern(value):
+    return tuple(_pattern(v) for v in value) if isinstance(value, tuple) else "*" if is_data(value) else ("const", value)
+
+
+def _unpattern(pattern, results):
+    results = iter(results)
+
+    def build(p):
+        if p == "*":
+            return next(results)
+        if isinstance(p, tuple) and len(p) == 2 and p[0] == "const":
+            return p[1]
+        return tuple(build(x) for x in p)
+    return build(pattern)
