@@ -1,0 +1,4 @@
+"""Eager mode: the interpreter, the tape, backward graphs. Importing this room makes it the one that runs operators."""
+from .differentiate import Recorded, differentiate  # noqa: F401
+from .interpreter import PyNative, interpreter  # noqa: F401
+from .tape import Tape, is_recording, paused, recording  # noqa: F401

@@ -1,0 +1,147 @@
+"""Eager mode: every operator runs at once on Tensors, and is recorded while a gradient is being made.
+
+    bind(add, (x, y), {})  ->  look up the signature  ->  compute  ->  wrap  ->  record
+
+The infer rule is asked once per signature (operator, dtypes, shapes, attributes); what it refuses is an error at the
+user's line. Operators that NumPy does slowly (convolution, pooling) run the library's kernel, compiled once per signature.
+"""
+import numpy as np
+
+from ..common.errors import MindliteError, user_location
+from ..common.tensor import Tensor
+from ..mindir.builder import constant
+from ..mindir.primitive import eval_rule, infer_rule, set_base_interpreter
+from ..ops.state import assign
+from .kernels import compute_of
+from .operation import Operation
+from .tape import paused, state
+
+MAX_SIGNATURES = 1 << 14
+_signatures = {}
+
+
+class PyNative:
+    """The interpreter of eager mode."""
+
+    @property
+    def records(self):
+        """True while a gradient is being made in this thread."""
+        return bool(state.tapes)
+
+    def bind(self, prim, args, attrs):
+        """prim(*args, **attrs) on Tensors, arrays and numbers; gives a Tensor or a tuple of them."""
+        key, arrays = [prim], []
+        for a in args:
+            if isinstance(a, Tensor):
+                a = a.array
+            elif isinstance(a, np.generic):
+                a = np.asarray(a)
+            arrays.append(a)
+            if type(a) is np.ndarray:
+                key += (a.dtype, a.shape)
+            else:
+                key += (type(a), None if type(a) is float else a)
+        if attrs:
+            for pair in attrs.items():
+                key += pair
+                key.append(type(pair[1]))
+        try:
+            operation = _signatures.get(tuple(key))
+            if operation is None:
+                operation = new_operation(prim, arrays, attrs, tuple(key))
+        except TypeError as error:
+            if "unhashable" not in str(error):
+                raise
+            operation = new_operation(prim, arrays, attrs, None)
+        if state.tapes:
+            return record(operation, args, arrays, attrs) if prim is not assign else record_assign(args, arrays)
+        out = operation.compute(*arrays, **attrs)
+        if type(out) is np.ndarray:
+            return Tensor.wrap(out)
+        return wrap(out)
+
+
+def new_operation(prim, arrays, attrs, key):
+    """The Operation of a new signature, checked by the infer rule."""
+    try:
+        abstracts = tuple([constant(a).abstract for a in arrays])
+        result = infer_rule[prim](*abstracts, **attrs)
+    except MindliteError as error:
+        raise error.at(user_location())
+    operation = Operation(prim, abstracts, attrs, result)
+    operation.compute = compute_of(operation)
+    if key is not None:
+        if len(_signatures) >= MAX_SIGNATURES:
+            _signatures.clear()
+        _signatures[key] = operation
+    return operation
+
+
+def wrap(out):
+    """Tensors of what an eval rule gave; Python numbers stay numbers."""
+    if isinstance(out, tuple):
+        return tuple([wrap(x) for x in out])
+    if isinstance(out, (np.ndarray, np.generic)):
+        return Tensor.wrap(np.asarray(out))
+    return out
+
+
+def record(operation, args, arrays, attrs):
+    """Compute, and append an entry to every tape that knows one of the arguments."""
+    if "composite" in operation.prim.traits:
+        with paused():
+            out = wrap(operation.compute(*arrays, **attrs))
+    else:
+        out = wrap(operation.compute(*arrays, **attrs))
+    if operation.differentiable:
+        enter(operation, args, out if operation.several else (out,))
+    return out
+
+
+def enter(operation, args, outs):
+    """Append the operation, which gave `outs` for `args`, to the tapes that record."""
+    for tape in state.tapes:
+        numbers = [tape.number(a) if isinstance(a, Tensor) else None for a in args]
+        wrt = tuple([i for i, n in enumerate(numbers) if n is not None])
+        if not wrt:
+            continue
+        wrt = tuple([i for i in wrt if args[i].array.dtype.kind in "fcV"])
+        try:
+            backward = operation.backward(wrt) if wrt else None
+        except MindliteError as error:
+            raise error.at(user_location())
+        if backward is None or not backward.wrt:
+            continue
+        saved = []
+        for kind, i in backward.saved:
+            value = args[i] if kind == "in" else outs[i]
+            saved.append(Tensor.wrap(np.asarray(value)) if isinstance(value, (np.ndarray, np.generic)) else value)
+        tape.append(backward, [numbers[i] for i in backward.wrt], outs, saved)
+
+
+def record_assign(args, arrays):
+    """assign while recording: what was saved of the old value is kept, and the variable is the new value from here on."""
+    variable, value = args
+    if isinstance(variable, Tensor):
+        for tape in state.tapes:
+            tape.protect(variable.array, state.tapes)
+    out = Tensor.wrap(eval_rule[assign](*arrays))
+    for tape in state.tapes:
+        number = tape.number(value) if isinstance(value, Tensor) else None
+        if isinstance(variable, Tensor):
+            tape.set_number(variable, number)
+        tape.set_number(out, number)
+    return out
+
+
+def apply(operation, tensors):
+    """Run a GraphOperation on Tensors and numbers, recording it; gives a list of Tensors and numbers."""
+    values = operation.run([t.array if isinstance(t, Tensor) else t for t in tensors])
+    outs = [Tensor.wrap(v) if isinstance(v, np.ndarray) else wrap(v) for v in values]
+    if state.tapes and operation.differentiable:
+        enter(operation, tensors, outs)
+    return outs
+
+
+interpreter = PyNative()
+set_base_interpreter(interpreter)

@@ -1,0 +1,165 @@
+"""How eager mode computes: one operator by NumPy or by a library's kernel, a typed graph node by node or compiled.
+
+    compute_of(operation)(*arrays, **attrs)         Walk(graph).run(arrays)         Compiled(graph).run(arrays)
+
+A Walk starts at once; a Compiled graph is fused, planned and loaded first, and runs as one call.
+"""
+import numpy as np
+
+from ..common.config import config
+from ..common.errors import InternalError
+from ..compile.executable import Executable
+from ..compile.library import LIBRARY
+from ..compile.lower import lower
+from ..graph_kernel.cluster import cluster
+from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
+from ..mindir.control import make_tuple, tuple_getitem
+from ..mindir.graph import FuncGraph, ValueNode
+from ..mindir.primitive import eval_rule
+from ..ops.linalg import batch_matmul
+
+_SLOW = frozenset(LIBRARY) - {batch_matmul}        # NumPy's matmul is BLAS itself; its convolutions are not
+
+
+def compute_of(operation):
+    """The function (*arrays, **attrs) -> array or tuple that computes an operator for one signature."""
+    prim = operation.prim
+    if prim in _SLOW or (prim is batch_matmul and operation.abstracts[0].dtype.bits == 16):
+        return LibraryKernel(operation)
+    if prim not in eval_rule:
+        raise InternalError(f"{prim.name} has no eval rule")
+    return eval_rule[prim]
+
+
+class LibraryKernel:
+    """One operator, compiled at its first call: the kernel that `compile` chooses for it."""
+
+    def __init__(self, operation):
+        self.operation, self.compiled = operation, None
+
+    def __call__(self, *arrays, **attrs):
+        if self.compiled is None:
+            self.compiled = Compiled(single_node(self.operation))
+        values = self.compiled.run(arrays)
+        return tuple(values) if self.operation.several else values[0]
+
+
+def single_node(operation):
+    """The typed graph of one operator."""
+    graph = FuncGraph(operation.prim.name)
+    args = [graph.add_parameter(f"x{i}", a) for i, a in enumerate(operation.abstracts)]
+    outs = operation.outs
+    abstract = AbstractTuple(outs) if operation.several else outs[0]
+    node = graph.add(operation.prim, *args, abstract=abstract, **operation.attrs)
+    if operation.several:
+        node = [graph.add(tuple_getitem, node, index=i, abstract=a) for i, a in enumerate(outs)]
+    graph.set_outputs(node if operation.several else [node], make_tuple)
+    return graph
+
+
+class Compiled:
+    """A typed graph of known sizes as an Executable."""
+
+    def __init__(self, graph, level=None):
+        self.graph = graph
+        fused = cluster(graph, level=level or config.jit_level)
+        self.lowered = lower(fused)
+        self.executable = Executable(self.lowered.program)
+        places = {p: i for i, p in enumerate(fused.parameters)}
+        self.steps = []
+        for step in self.lowered.parameters:
+            if step[0] == "out":
+                abstract = fused.outputs[step[1]].abstract
+                self.steps.append(("out", step[1], abstract.shape, abstract.dtype.numpy))
+            else:
+                self.steps.append((step[0], places[step[1]], step[2] if step[0] == "size" else None, None))
+        self.abstracts = [node.abstract for node in fused.outputs]
+
+    def run(self, arrays):
+        """The outputs, a list of ndarrays and numbers, for ndarrays and numbers."""
+        arrays = [np.ascontiguousarray(a) if isinstance(a, np.ndarray) and not a.flags.c_contiguous else a for a in arrays]
+        params, made = [], {}
+        for kind, place, more, dtype in self.steps:
+            if kind == "tensor":
+                params.append(arrays[place].__array_interface__["data"][0])
+            elif kind == "out":
+                array = made[place] = np.empty(more, dtype)
+                params.append(array.__array_interface__["data"][0])
+            elif kind == "size":
+                params.append(arrays[place].shape[more])
+            else:
+                params.append(arrays[place])
+        objects = self.lowered.keep[1]
+        try:
+            values, outputs = self.executable.run(params)
+            return [self._result(result, abstract, values, outputs, made, objects)
+                    for result, abstract in zip(self.lowered.outputs, self.abstracts)]
+        finally:
+            objects.items.clear()
+
+    @staticmethod
+    def _result(result, abstract, values, outputs, made, objects):
+        kind, number = result
+        if kind == "param":
+            return made[number]
+        if kind == "output":
+            return outputs[number]
+        return abstract.type(values[number]) if isinstance(abstract, AbstractScalar) else objects.items[values[number]]
+
+
+class Walk:
+    """A typed graph of known sizes and without control flow, computed node by node."""
+
+    def __init__(self, graph, operation_class):
+        self.slots = {p: i for i, p in enumerate(graph.parameters)}
+        self.constants, self.steps, self.count = [], [], len(graph.parameters)
+        for node in graph.nodes:
+            if node.fn is tuple_getitem:
+                self.steps.append((None, (self._slot(node.args[0]),), node.attrs, self._new(node)))
+                continue
+            args = tuple([self._slot(a) for a in node.args])
+            if node.fn is make_tuple:
+                self.steps.append((_tuple, args, {}, self._new(node)))
+                continue
+            operation = operation_class(node.fn, tuple([a.abstract for a in node.args]), node.attrs, node.abstract)
+            self.steps.append((compute_of(operation), args, node.attrs, self._new(node)))
+        self.outputs = [self._slot(o) for o in graph.outputs]
+
+    def _new(self, node):
+        self.slots[node] = self.count
+        self.count += 1
+        return self.count - 1
+
+    def _slot(self, node):
+        if isinstance(node, ValueNode) and node not in self.slots:
+            self.constants.append((self._new(node), node.value))
+        return self.slots[node]
+
+    def run(self, arrays):
+        """The outputs, a list of ndarrays and numbers."""
+        values = [None] * self.count
+        values[:len(arrays)] = arrays
+        for slot, value in self.constants:
+            values[slot] = value
+        for compute, args, attrs, out in self.steps:
+            if compute is None:
+                values[out] = values[args[0]][attrs["index"]]
+            else:
+                values[out] = compute(*[values[a] for a in args], **attrs)
+        return [np.asarray(values[o]) if isinstance(values[o], np.generic) else values[o] for o in self.outputs]
+
+
+def _tuple(*values):
+    return values
+
+
+def can_walk(graph):
+    """True if every node is an operator with an eval rule and known sizes."""
+    return all((node.fn in eval_rule or node.fn in (tuple_getitem, make_tuple)) and _is_known(node.abstract)
+               and not any(isinstance(v, FuncGraph) for v in node.attrs.values()) for node in graph.nodes)
+
+
+def _is_known(abstract):
+    if isinstance(abstract, AbstractTensor):
+        return all(isinstance(s, int) for s in abstract.shape)
+    return all(map(_is_known, abstract.elements)) if isinstance(abstract, AbstractTuple) else True

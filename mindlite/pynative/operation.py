@@ -1,0 +1,138 @@
+"""Operations: what eager mode knows of one operator for one signature, or of one typed graph.
+
+    Operation(add, f32[2], f32[2])      compute(a, b) -> array          backward((0, 1)) -> Backward: dout -> da, db
+
+Both kinds give a `Backward` for the inputs that are differentiated: a typed graph from saved values and cotangents to
+gradients. A Backward is a graph, so it is an operation too, and has a Backward itself: order is unbounded.
+"""
+import itertools
+import threading
+
+from ..ad import vjp_graph
+from ..ad.activity import is_differentiable
+from ..common.errors import GradientError
+from ..common.events import emit
+from ..mindir.abstract import AbstractTuple
+from ..mindir.builder import building, typed
+from ..mindir.constraints import collecting
+from ..mindir.control import make_tuple
+from ..mindir.graph import FuncGraph
+from ..mindir.inline import drop_dead_nodes
+from ..mindir.primitive import bprop_rule, expand_rule
+from ..optim import optimise
+from .kernels import Compiled, Walk, can_walk
+
+_numbers = itertools.count()
+_lock = threading.RLock()
+
+
+class Backward:
+    """The derivative of an operation.
+
+    wrt   : numbers of the inputs that get a gradient
+    seeds : numbers of the results whose cotangents it reads
+    saved : what else it reads: ("in", number of the input) or ("out", number of the result)
+    douts : the abstracts of those cotangents
+    graph : (*saved, *cotangents) -> gradients, typed and optimised
+    number: unique, for the structure of tapes
+    """
+
+    def __init__(self, wrt, seeds, sources, graph):
+        self.wrt, self.seeds, self.number = wrt, seeds, next(_numbers)
+        used = set(graph.outputs).union(*(node.args for node in graph.nodes))
+        n = len(sources)
+        self.saved = tuple([source for source, p in zip(sources, graph.parameters) if p in used])
+        graph.parameters = [p for p in graph.parameters[:n] if p in used] + graph.parameters[n:]
+        self.douts = tuple([p.abstract for p in graph.parameters[len(self.saved):]])
+        self.graph = graph
+        self.operation = GraphOperation(graph)
+
+
+class Operation:
+    """An operator for operands of these abstracts. outs: the abstracts of its results; several: it gives a tuple."""
+
+    def __init__(self, prim, abstracts, attrs, result):
+        self.prim, self.abstracts, self.attrs = prim, abstracts, attrs
+        self.several = isinstance(result, AbstractTuple)
+        self.outs = result.elements if self.several else (result,)
+        self.seeds = tuple([i for i, out in enumerate(self.outs) if is_differentiable(out)])
+        self.differentiable = bool(self.seeds) and "stop_gradient" not in prim.traits
+        self.backwards = {}
+
+    def backward(self, wrt):
+        """The Backward for the inputs numbered in `wrt`, built once. raises : GradientError if the operator has none"""
+        found = self.backwards.get(wrt)
+        if found is not None:
+            emit("backward_graph_reuse", name=self.prim.name)
+            return found
+        with _lock:
+            if wrt not in self.backwards:
+                self.backwards[wrt] = self._build(wrt)
+                emit("backward_graph_build", name=self.prim.name)
+        return self.backwards[wrt]
+
+    def _build(self, wrt):
+        if self.prim not in bprop_rule:
+            if self.prim not in expand_rule:
+                raise GradientError(f"{self.prim.name} has no gradient")
+            graph = typed(lambda *args: self.prim(*args, **self.attrs), *self.abstracts, name=self.prim.name)
+            return _of_graph(graph, wrt, self.seeds)
+        graph = FuncGraph(f"grad {self.prim.name}")
+        args = [graph.add_parameter(f"x{i}", a) for i, a in enumerate(self.abstracts)]
+        outs = [graph.add_parameter("out" if not self.several else f"out{i}", a) for i, a in enumerate(self.outs)]
+        douts = {i: graph.add_parameter("dout" if not self.several else f"dout{i}", self.outs[i]) for i in self.seeds}
+        with building(graph, by="grad") as builder, collecting():
+            found = bprop_rule[self.prim](*args, out=tuple(outs) if self.several else outs[0], **self.attrs,
+                                          dout=tuple([douts.get(i) for i in range(len(outs))]) if self.several else douts[0])
+            found = found if isinstance(found, (tuple, list)) else (found,)
+            wrt = tuple([i for i in wrt if found[i] is not None])
+            graph.set_outputs([builder.lift(found[i]) for i in wrt], make_tuple)
+        sources = [("in", i) for i in range(len(args))] + [("out", i) for i in range(len(outs))]
+        return Backward(wrt, self.seeds, sources, optimise(drop_dead_nodes(graph)))
+
+
+class GraphOperation:
+    """A typed graph as one operation: node by node, or compiled."""
+
+    several = True
+
+    def __init__(self, graph):
+        self.graph, self.name = graph, graph.name
+        self.abstracts = tuple([p.abstract for p in graph.parameters])
+        self.outs = tuple([node.abstract for node in graph.outputs])
+        self.seeds = tuple([i for i, out in enumerate(self.outs) if is_differentiable(out)])
+        self.differentiable = bool(self.seeds)
+        self.backwards, self.runner = {}, None
+
+    def run(self, arrays):
+        """The outputs, a list of ndarrays and numbers, for ndarrays and numbers."""
+        if self.runner is None:
+            self.runner = Walk(self.graph, Operation) if can_walk(self.graph) else Compiled(self.graph)
+        return self.runner.run(arrays)
+
+    def compile(self):
+        """From now on run as one compiled Flow."""
+        self.runner = Compiled(self.graph)
+        return self
+
+    def backward(self, wrt):
+        """The Backward for the parameters numbered in `wrt`, built once; it computes again what it needs of the graph."""
+        found = self.backwards.get(wrt)
+        if found is not None:
+            emit("backward_graph_reuse", name=self.name)
+            return found
+        with _lock:
+            if wrt not in self.backwards:
+                self.backwards[wrt] = _of_graph(self.graph, wrt, self.seeds)
+                emit("backward_graph_build", name=self.name)
+        return self.backwards[wrt]
+
+
+def _of_graph(graph, wrt, seeds):
+    """The Backward of a graph by ad: the gradients alone, from the parameters and the cotangents."""
+    joint = vjp_graph(graph, wrt, seeds)
+    only = FuncGraph(joint.name, joint.origin)
+    only.parameters, only.nodes = list(joint.parameters), list(joint.nodes)
+    only.set_outputs(joint.outputs[len(graph.outputs):], make_tuple)
+    sources = [("in", i) for i in range(len(graph.parameters))]
+    return Backward(wrt, seeds, sources, optimise(only))
