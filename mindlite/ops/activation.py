@@ -1,8 +1,8 @@
 """Activations: elementwise functions of neural networks, softmax and its logarithm.
 
-Those with a bend (relu, elu, ..) choose in the gradient by `where`, so that an infinite gradient on the dead side does no
-harm; at the bend the slope is the one of the flat side, as in torch. Smooth ones are composites: written in smaller operators,
-fused again by graph kernels.
+Those with a bend (relu, elu, ..) choose in the gradient by `where`, so that an infinite gradient on the dead side does
+no harm; at the bend the slope is the one of the flat side, as in torch. Smooth ones are composites: written in smaller
+operators, fused again by graph kernels.
 """
 import math
 
@@ -15,7 +15,7 @@ from ..mindir.scalar import call as call_scalar, where as where_scalar
 from .arithmetic import abs, clamp
 from .axes import normal_axis
 from .basic import cast, move_batch_axis, reduce_sum, reshape
-from .define import as_operand, composite, elementwise, quiet, to_float
+from .define import as_operand, composite, elementwise, to_float
 from .elementary import erf, exp, log, sigmoid, tanh
 from .logic import greater, less, less_equal, logical_and, where
 from .reduction import reduce_max
@@ -36,7 +36,8 @@ def _bent(prim, slope):
 
 # ---------------------------------------------------------------- with a bend
 
-@elementwise(scalar=lambda x: call_scalar("maximum", x, 0), array=lambda x: np.maximum(x, np.zeros((), x.dtype)), accepts="uif")
+@elementwise(scalar=lambda x: call_scalar("maximum", x, 0), accepts="uif",
+             array=lambda x: np.maximum(x, np.zeros((), x.dtype)))
 def relu(input):
     """max(input, 0); slope 0 at 0. NaN stays NaN."""
 
@@ -65,9 +66,9 @@ def leaky_relu(input, *, alpha=0.2):
 _bent(leaky_relu, lambda t, x, out, *, alpha: where(greater(x, 0), t, t * alpha))
 
 
-@elementwise(scalar=lambda x, *, alpha: where_scalar(x > 0, x, alpha * call_scalar("expm1", where_scalar(x > 0, 0 * x, x))),
-             array=quiet(lambda x, *, alpha: np.where(x > 0, x, np.asarray(alpha, x.dtype) * np.expm1(np.minimum(x, 0)))),
-             accepts="f", prepare=to_float)
+@elementwise(scalar=lambda x, *, alpha: where_scalar(x > 0, x, alpha * call_scalar("expm1", x)), accepts="f",
+             array=lambda x, *, alpha: np.where(x > 0, x, np.asarray(alpha, x.dtype) * np.expm1(np.minimum(x, 0))),
+             prepare=to_float)
 def elu(input_x, *, alpha=1.0):
     """input_x where it is positive, else alpha * (exp(input_x) - 1). source : Clevert et al. 2016"""
 
@@ -94,8 +95,8 @@ def hardtanh(input, min_val=-1.0, max_val=1.0):
     return clamp(input, min_val, max_val)
 
 
-@elementwise(scalar=lambda x, *, lambd: where_scalar(call_scalar("abs", x) <= lambd, 0 * x, x), accepts="f", prepare=to_float,
-             array=lambda x, *, lambd: np.where(np.abs(x) <= lambd, np.zeros((), x.dtype), x))
+@elementwise(scalar=lambda x, *, lambd: where_scalar(call_scalar("abs", x) <= lambd, 0, x), accepts="f",
+             array=lambda x, *, lambd: np.where(np.abs(x) <= lambd, np.zeros((), x.dtype), x), prepare=to_float)
 def hardshrink(input, *, lambd=0.5):
     """input, with 0 for elements in [-lambd, lambd]."""
 
@@ -124,7 +125,8 @@ def prelu(input, weight):
     channels = input.shape[1] if input.ndim > 1 else 1
     if not (isinstance(weight.shape[0], int) and weight.shape[0] == 1):
         require("==", weight.shape[0], channels, lambda: ShapeError(
-            "prelu: weight needs one element for each channel", note=f"input: {list(input.shape)}, weight: {list(weight.shape)}"))
+            "prelu: weight needs one element for each channel",
+            note=f"input: {list(input.shape)}, weight: {list(weight.shape)}"))
     slope = reshape(weight, shape=(1, -1) + (1,) * (input.ndim - 2)) if input.ndim > 1 else weight
     return where(greater(input, 0), input, input * slope)
 
@@ -162,8 +164,9 @@ def _softplus_of_ndarray(x, *, beta, threshold):
     return np.where(scaled > threshold, x, smooth / np.asarray(beta, x.dtype))
 
 
-@elementwise(scalar=_softplus, array=quiet(_softplus_of_ndarray), accepts="f", prepare=to_float,
-             derivatives=[lambda x, out, *, beta, threshold: where(greater(x * beta, threshold), 1.0, sigmoid(x * beta))])
+@elementwise(scalar=_softplus, array=_softplus_of_ndarray, accepts="f", prepare=to_float,
+             derivatives=[lambda x, out, *, beta, threshold:
+                          where(greater(x * beta, threshold), 1.0, sigmoid(x * beta))])
 def softplus(input, *, beta=1, threshold=20):
     """log(1 + exp(beta * input)) / beta without overflow; input itself where beta * input > threshold."""
 
@@ -188,7 +191,10 @@ def gelu_erf(input):
 
 @_smooth
 def gelu_tanh(input):
-    """The approximation 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x ** 3))) of gelu. source : Hendrycks and Gimpel 2016"""
+    """The approximation 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x ** 3))) of gelu.
+
+    source : Hendrycks and Gimpel 2016
+    """
     return input * (tanh((input + input * input * input * 0.044715) * math.sqrt(2 / math.pi)) + 1) * 0.5
 
 
@@ -319,10 +325,9 @@ def glu(x, axis=-1):
     """The first half of x along `axis` times the sigmoid of the second. raises : ShapeError for an odd size"""
     axis = normal_axis("glu", axis, x.ndim)
     half = x.shape[axis] // 2
-    require("==", half * 2, x.shape[axis], lambda: ShapeError("glu: the axis has an odd size", note=f"{list(x.shape)}, axis {axis}"))
+    require("==", half * 2, x.shape[axis], lambda: ShapeError("glu: the axis has an odd size",
+                                                              note=f"x: {list(x.shape)}, axis {axis}"))
     first = tuple(half if i == axis else s for i, s in enumerate(x.shape))
     start, step = tuple(half if i == axis else 0 for i in range(x.ndim)), (1,) * x.ndim
     front = slice_(x, start=(0,) * x.ndim, sizes=first, step=step)
     return front * sigmoid(slice_(x, start=start, sizes=first, step=step))
-
-

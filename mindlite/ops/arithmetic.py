@@ -7,12 +7,11 @@ import operator
 
 import numpy as np
 
-from ..common import dtype as dt
 from ..common.errors import ArgumentError
 from ..mindir.scalar import call as call_scalar, where as where_scalar
 from .basic import cast
 from .complex_numbers import imag, real
-from .define import as_operand, cast_to, dtype_of, elementwise, is_array, promote_operands, quiet, to_float
+from .define import as_operand, cast_to, dtype_of, elementwise, is_array, promote_operands, to_float
 from .elementary import log, sqrt
 from .logic import equal, greater, greater_equal, less, logical_and, where
 
@@ -38,7 +37,7 @@ def neg(input):
     """-input. raises : DTypeError for bool."""
 
 
-@elementwise(scalar=operator.truediv, array=quiet(np.divide), accepts="fc", prepare=to_float, name="div",
+@elementwise(scalar=operator.truediv, array=np.divide, accepts="fc", prepare=to_float, name="div",
              derivatives=[lambda x, y, out: 1 / y, lambda x, y, out: -out / y], sbp_linear=[{0}])
 def true_divide(input, other):
     """input / other; integers are divided as float32. x / 0 is inf or nan, without a warning."""
@@ -60,12 +59,12 @@ def div(input, other, *, rounding_mode=None):
     return floor_divide(input - rest, other) if dtype_of(input).kind in "ui" else trunc(true_divide(input, other))
 
 
-@elementwise(scalar=operator.floordiv, array=quiet(np.floor_divide), accepts="uif", derivatives=[None, None])
+@elementwise(scalar=operator.floordiv, array=np.floor_divide, accepts="uif", derivatives=[None, None])
 def floor_divide(input, other):
     """input // other, rounded down as in Python. No gradient: it is zero wherever it exists. An integer // 0 is 0."""
 
 
-@elementwise(scalar=operator.mod, array=quiet(np.remainder), accepts="uif",
+@elementwise(scalar=operator.mod, array=np.remainder, accepts="uif",
              derivatives=[1, lambda x, y, out: -floor_divide(x, y)])
 def remainder(input, other):
     """input % other with the sign of `other`, as in Python: input - (input // other) * other."""
@@ -78,7 +77,7 @@ def _truncated_remainder(x, y):
     return where_scalar((rest != 0) & ((rest < 0) ^ (x < 0)), rest - y, rest)
 
 
-@elementwise(scalar=_truncated_remainder, array=quiet(np.fmod), accepts="uif",
+@elementwise(scalar=_truncated_remainder, array=np.fmod, accepts="uif",
              derivatives=[1, lambda x, y, out: -trunc((x - out) / y)])
 def fmod(input, other):
     """The remainder with the sign of `input`, as C's fmod: input - trunc(input / other) * other."""
@@ -96,7 +95,9 @@ def _power_by_base(x, y, out):
 
 
 def _power_by_exponent(x, y, out):
-    return where(logical_and(equal(x, 0), greater_equal(y, 0)), 0, out * log(x)) if dtype_of(x).kind == "f" else out * log(x)
+    if dtype_of(x).kind == "c":
+        return out * log(x)
+    return where(logical_and(equal(x, 0), greater_equal(y, 0)), 0, out * log(x))
 
 
 def _integer_power(x, y):
@@ -107,7 +108,7 @@ def _integer_power(x, y):
     return where_scalar(y >= 0, call_scalar("pow", x, where_scalar(y >= 0, y, 0)), inverse)
 
 
-@elementwise(scalar=_integer_power, array=quiet(_power), accepts="uifc", name="pow",
+@elementwise(scalar=_integer_power, array=_power, accepts="uifc", name="pow",
              derivatives=[_power_by_base, _power_by_exponent])
 def power(input, exponent):
     """input ** exponent, element by element.
@@ -118,7 +119,7 @@ def power(input, exponent):
 
 
 def pow(input, exponent):
-    """input ** exponent; the exponents 1, 2, 3, and 0.5 of a float tensor, written as numbers, become cheaper operators."""
+    """input ** exponent; the exponents 2 and 3, and 0.5 of floats, written as numbers, become cheaper operators."""
     if is_array(input) and isinstance(exponent, (int, float)) and not isinstance(exponent, bool):
         floats = dtype_of(input).is_differentiable
         if exponent == 2 and (floats or isinstance(exponent, int)):
@@ -130,12 +131,12 @@ def pow(input, exponent):
     return power(input, exponent)
 
 
-@elementwise(scalar=lambda x: x * x, array=quiet(np.square), accepts="uifc", derivatives=[lambda x, out: 2 * x])
+@elementwise(scalar=lambda x: x * x, array=np.square, accepts="uifc", derivatives=[lambda x, out: 2 * x])
 def square(input):
     """input * input."""
 
 
-@elementwise(scalar=lambda x: 1 / x, array=quiet(np.reciprocal), accepts="fc", prepare=to_float,
+@elementwise(scalar=lambda x: 1 / x, array=np.reciprocal, accepts="fc", prepare=to_float,
              derivatives=[lambda x, out: -out * out])
 def reciprocal(input):
     """1 / input; integers as float32."""

@@ -5,6 +5,7 @@ from ..mindir.abstract import AbstractScalar
 from ..mindir.constraints import require
 from ..mindir.graph import AnfNode, ValueNode
 
+
 def broadcast_shapes(name, *shapes):
     """The shape that NumPy's broadcasting gives; sizes that may differ are required to be equal.
 
@@ -51,7 +52,7 @@ def normal_axes(name, axis, ndim):
 
 
 def as_size(name, value):
-    """A size, index or count given by the user as int or Dim: ints, Dims, NumPy integers, Tensors and nodes that are known.
+    """A size, index or count given by the user, as int or Dim: an int, Dim, NumPy integer, known Tensor or node.
 
     raises : ArgumentError for anything else
     """

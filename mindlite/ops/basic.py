@@ -1,4 +1,4 @@
-"""The operators that all other declarations lean on: cast, reshape, transpose, broadcast_to, reduce_sum, scalar_to_tensor.
+"""The operators that all others lean on: cast, reshape, transpose, broadcast_to, reduce_sum, scalar_to_tensor.
 
 They are linear and move or add elements, so that each one's gradient is another of them.
 """
@@ -355,9 +355,8 @@ def reduce_sum_infer(x, *, axis, keepdims):
 @eval_rule(reduce_sum)
 def reduce_sum_eval(x, *, axis, keepdims):
     small = x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
-    return np.asarray(np.sum(x, axis=axis, keepdims=keepdims, dtype=np.float32 if small else
-                             np.int64 if x.dtype == bool else x.dtype)).astype(np.int64 if x.dtype == bool else x.dtype,
-                                                                              copy=False)
+    wanted = np.dtype(np.int64) if x.dtype == bool else x.dtype
+    return np.asarray(np.sum(x, axis=axis, keepdims=keepdims, dtype=np.float32 if small else wanted), wanted)
 
 
 @kernel_rule(reduce_sum)
@@ -400,7 +399,8 @@ vmap_reduction(reduce_sum)
 def reduction_spec(x, *, axis, keepdims, **attrs):
     """The index string of a reduction: the letters of `axis` vanish."""
     names = letters(len(x.shape))
-    return names + "->" + "".join("_" if i in axis else letter for i, letter in enumerate(names) if keepdims or i not in axis)
+    kept = ("_" if i in axis else letter for i, letter in enumerate(names) if keepdims or i not in axis)
+    return names + "->" + "".join(kept)
 
 
 sbp_rule(reduce_sum, reduction_spec, linear=[{0}])
@@ -412,8 +412,9 @@ def sum_to(x, shape):
     if x.shape == shape:
         return x
     lead = x.ndim - len(shape)
-    axes = tuple(range(lead)) + tuple(i + lead for i, size in enumerate(shape)
-                                      if isinstance(size, int) and size == 1 and compare("==", x.shape[i + lead], 1) is not True)
+    axes = tuple(range(lead)) + tuple(
+        i + lead for i, size in enumerate(shape)
+        if isinstance(size, int) and size == 1 and compare("==", x.shape[i + lead], 1) is not True)
     if axes:
         x = reduce_sum(x, axis=axes, keepdims=False)
     return x if x.shape == shape else reshape(x, shape=shape)

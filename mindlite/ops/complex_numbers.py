@@ -1,7 +1,8 @@
 """Complex numbers: their parts, conjugate and angle.
 
 The gradient of a real L by z = x + iy is dL/dx + i dL/dy (the convention of torch and TensorFlow: conjugate Wirtinger,
-Kreutz-Delgado 2009), so that gradient descent is z - lr * grad. Kernels do not compute complex numbers yet: these run by NumPy.
+Kreutz-Delgado 2009), so that gradient descent is z - lr * grad. Kernels do not compute complex numbers yet: these run
+by NumPy.
 """
 import numpy as np
 

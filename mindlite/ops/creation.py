@@ -1,7 +1,7 @@
 """Tensors out of nothing: constants, ranges, one-hot vectors, triangles.
 
-Two primitives have no operand: `full` and `count_up` (0, 1, 2, ..). All else is arithmetic on them, so that sizes may be
-Dims and a kernel computes the elements where they are needed.
+Two primitives have no operand: `full` and `count_up` (0, 1, 2, ..). All else is arithmetic on them, so that sizes may
+be Dims and a kernel computes the elements where they are needed.
 """
 import math
 
@@ -61,7 +61,8 @@ def full(size, fill_value, *, dtype=None):
     if is_array(fill_value) or not isinstance(fill_value, (bool, int, float, complex)):
         value = as_operand(fill_value, dtype and dt.dtype(dtype))
         return broadcast_to(cast_to(value, dt.dtype(dtype) if dtype else dtype_of(value)), shape=shape)
-    return constant_tensor(shape=shape, value=fill_value, dtype=dt.dtype(dtype if dtype is not None else type(fill_value)))
+    wanted = dt.dtype(dtype if dtype is not None else type(fill_value))
+    return constant_tensor(shape=shape, value=fill_value, dtype=wanted)
 
 
 def zeros(size, dtype=None):
@@ -143,8 +144,8 @@ def linspace(start, end, steps, *, dtype=None):
     index = cast(iota(steps), dtype=dt.float64)
     if isinstance(steps, int) and steps == 1:
         return cast_to(index + start, made)
-    from_start = index * ((end - start) / (steps - 1) if not isinstance(steps, Dim) else as_operand(end - start, dt.float64)
-                          / (steps - 1)) + start
+    length = as_operand(end - start, dt.float64) if isinstance(steps, Dim) else end - start
+    from_start = index * (length / (steps - 1)) + start
     return cast_to(where(greater_equal(index, steps - 1), end, from_start), made)
 
 
@@ -175,17 +176,17 @@ def _triangle(name, input, diagonal, keep):
 
 
 def tril(input, diagonal=0):
-    """The lower triangle of the last two axes, up to `diagonal`; zeros above. raises : ShapeError for less than two axes"""
+    """The lower triangle of the last two axes, up to `diagonal`; zeros above. raises : ShapeError for under two axes"""
     return _triangle("tril", as_operand(input), diagonal, less_equal)
 
 
 def triu(input, diagonal=0):
-    """The upper triangle of the last two axes, from `diagonal`; zeros below. raises : ShapeError for less than two axes"""
+    """The upper triangle of the last two axes, from `diagonal`; zeros below. raises : ShapeError for under two axes"""
     return _triangle("triu", as_operand(input), diagonal, greater_equal)
 
 
 def one_hot(indices, depth, on_value=1, off_value=0, axis=-1):
-    """`depth` classes along a new axis: on_value at the index, else off_value. An index outside gives off_value everywhere.
+    """`depth` classes along a new axis: on_value at the index, else off_value; an index outside gives off_value only.
 
     dtype : that of on_value: a tensor's own; int64 for ints, float32 for floats
     """

@@ -1,4 +1,4 @@
-"""How operators are declared: `@elementwise`, `@composite`, and what all families share (promotion, axes, broadcasting).
+"""How operators are declared: `@elementwise`, `@composite`, and what all families share (promotion, broadcasting).
 
     @elementwise(scalar=math.tanh, array=np.tanh, derivatives=[lambda x, out: 1 - out * out])
     def tanh(x): ...
@@ -6,7 +6,6 @@
 One declaration fills a row of every table: infer (broadcast), eval (array), bprop and jvp (derivatives), vmap (align
 the axes), kernel (scalar), sbp (each axis split alike).
 """
-import functools
 import inspect
 
 import numpy as np
@@ -110,15 +109,6 @@ def to_float(args, attrs):
 
 # ---------------------------------------------------------------- elementwise operators
 
-def quiet(function):
-    """`function` of ndarrays, without NumPy's warnings: inf and nan are results."""
-    @functools.wraps(function, assigned=("__name__", "__doc__"), updated=())
-    def calm(*args, **attrs):
-        with np.errstate(all="ignore"):
-            return function(*args, **attrs)
-    return calm
-
-
 def elementwise(*, scalar, array, derivatives=None, accepts="buifc", out_dtype=None, prepare=promote_operands,
                 kernel=True, traits=(), name=None, sbp_linear=None):
     """Declare an operator that works element by element, with NumPy's broadcasting.
@@ -131,7 +121,8 @@ def elementwise(*, scalar, array, derivatives=None, accepts="buifc", out_dtype=N
     prepare    : brings the operands to one dtype; None leaves them
     kernel     : False for what kernels cannot compute
     name       : the primitive's name where it is not the function's
-    sbp_linear : sets of operands in which the operator is jointly linear (see sbp.py); known where derivatives are numbers
+    sbp_linear : sets of operands in which the operator is jointly linear (see sbp.py); found where derivatives are
+                 numbers
     """
     operator_name = name
 
@@ -152,11 +143,12 @@ def elementwise(*, scalar, array, derivatives=None, accepts="buifc", out_dtype=N
 
         @eval_rule(prim)
         def evaluate(*args, **attrs):
-            out = array(*args, **attrs)
+            with np.errstate(all="ignore"):                     # inf and NaN are results
+                out = array(*args, **attrs)
             made = out_dtype if isinstance(out_dtype, dt.DType) else \
                 out_dtype(dt.dtype(args[-1].dtype)) if out_dtype else None
             wanted = made.numpy if made else args[-1].dtype
-            return out if getattr(out, "dtype", None) == wanted and isinstance(out, np.ndarray) else np.asarray(out, wanted)
+            return out if isinstance(out, np.ndarray) and out.dtype == wanted else np.asarray(out, wanted)
 
         if kernel:
             @kernel_rule(prim)

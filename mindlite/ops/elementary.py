@@ -1,19 +1,19 @@
-"""Elementary functions: exponentials, logarithms, roots, circular and hyperbolic functions, the error function, sigmoid.
+"""Elementary functions: exponentials, logarithms, roots, circular and hyperbolic functions, error function, sigmoid.
 
 Integers and bools are taken as float32. Outside a function's domain the result is NaN or inf, without a warning.
-Derivatives: Abramowitz and Stegun, chapters 3, 4 and 7. Where the result says more than the argument (exp, tanh, sqrt, ..) the
-derivative is written in it, so that only the result is kept for the gradient.
+Derivatives: Abramowitz and Stegun, chapters 3, 4 and 7. Where the result says more than the argument (exp, tanh, ..)
+the derivative is written in it, so that only the result is kept for the gradient.
 """
 import math
 
 import numpy as np
 
 from ..mindir.scalar import call as call_scalar
-from .define import elementwise, quiet, to_float
+from .define import elementwise, to_float
 
 
 def _function(scalar, array, derivative, accepts="fc"):
-    return elementwise(scalar=scalar, array=quiet(array), derivatives=[derivative], accepts=accepts, prepare=to_float)
+    return elementwise(scalar=scalar, array=array, derivatives=[derivative], accepts=accepts, prepare=to_float)
 
 
 # ---------------------------------------------------------------- exponentials and logarithms
@@ -59,7 +59,7 @@ def _logaddexp(x, y):
     return large + call_scalar("log1p", call_scalar("exp", small - large))
 
 
-@elementwise(scalar=_logaddexp, array=quiet(np.logaddexp), accepts="f", prepare=to_float,
+@elementwise(scalar=_logaddexp, array=np.logaddexp, accepts="f", prepare=to_float,
              derivatives=[lambda x, y, out: exp(x - out), lambda x, y, out: exp(y - out)])
 def logaddexp(input, other):
     """log(exp(input) + exp(other)) without overflow, for finite operands."""
@@ -72,7 +72,8 @@ def sqrt(x):
     """The square root; NaN below 0, slope inf at 0."""
 
 
-@_function(lambda x: call_scalar("rsqrt", x), lambda x: (1 / np.sqrt(x)).astype(x.dtype), lambda x, out: -0.5 * out / x, "f")
+@_function(lambda x: call_scalar("rsqrt", x), lambda x: (1 / np.sqrt(x)).astype(x.dtype),
+           lambda x, out: -0.5 * out / x, "f")
 def rsqrt(input):
     """1 / sqrt(input); inf at 0."""
 

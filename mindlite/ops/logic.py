@@ -154,7 +154,8 @@ def where_jvp(primals, tangents, out):
     condition, (_, on_true, on_false) = primals[0], tangents
     if on_true is None and on_false is None:
         return None
-    return same_shape_tangent(where(condition, 0 if on_true is None else on_true, 0 if on_false is None else on_false), out)
+    tangent = where(condition, 0 if on_true is None else on_true, 0 if on_false is None else on_false)
+    return same_shape_tangent(tangent, out)
 
 
 select = where

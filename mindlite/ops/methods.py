@@ -32,7 +32,8 @@ for _name, _operator in [("add", arithmetic.add), ("sub", arithmetic.sub), ("mul
                          ("or", logic.bitwise_or), ("xor", logic.bitwise_xor),
                          ("lshift", logic.bitwise_left_shift), ("rshift", logic.bitwise_right_shift)]:
     _binary(_name, _operator)
-for _name, _operator in [("lt", logic.less), ("le", logic.less_equal), ("gt", logic.greater), ("ge", logic.greater_equal)]:
+for _name, _operator in [("lt", logic.less), ("le", logic.less_equal), ("gt", logic.greater),
+                         ("ge", logic.greater_equal)]:
     _binary(_name, _operator, reflected=False)
 method("__neg__", lambda self: arithmetic.neg(self))
 method("__pos__", lambda self: self)

@@ -48,7 +48,8 @@ def reduce_min(x, *, axis=None, keepdims=False):
 
 def _nonempty(name, x, axis):
     for a in axis:
-        require(">=", x.shape[a], 1, lambda: ShapeError(f"{name}: an empty axis has no extremum", note=f"x: {x}, axis {a}"))
+        require(">=", x.shape[a], 1, lambda: ShapeError(f"{name}: an empty axis has no extremum",
+                                                        note=f"x: {x}, axis {a}"))
 
 
 def _extremum(prim, kind, fold):
@@ -151,7 +152,8 @@ def reduce_prod_eval(x, *, axis, keepdims):
     small = x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
     wanted = np.dtype(np.int64) if x.dtype == bool else x.dtype
     with np.errstate(all="ignore"):
-        return np.asarray(np.prod(x, axis=axis, keepdims=keepdims, dtype=np.float32 if small else wanted)).astype(wanted)
+        out = np.prod(x, axis=axis, keepdims=keepdims, dtype=np.float32 if small else wanted)
+    return np.asarray(out, wanted)
 
 
 @kernel_rule(reduce_prod)
@@ -167,8 +169,8 @@ def _product_of_others(x, axis):
     moved = transpose(x, perm=perm)
     rows = reshape(moved, shape=moved.shape[:ndim - len(axis)] + (product(x.shape[a] for a in axis),))
     last = len(rows.shape) - 1
-    others = cumulative_product(rows, axis=last, exclusive=True) * cumulative_product(rows, axis=last, exclusive=True,
-                                                                                   reverse=True)
+    before = cumulative_product(rows, axis=last, exclusive=True)
+    others = before * cumulative_product(rows, axis=last, exclusive=True, reverse=True)
     return transpose(reshape(others, shape=moved.shape), perm=tuple(perm.index(i) for i in range(ndim)))
 
 
@@ -496,5 +498,3 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
     if ord == 1:
         return reduce_sum(size, axis=dim, keepdims=keepdim)
     return power(reduce_sum(power(size, ord), axis=dim, keepdims=keepdim), 1 / ord)
-
-

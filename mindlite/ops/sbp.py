@@ -8,9 +8,10 @@
     linear in a            P,  B  -> P            a set of operands in which the operator is jointly linear
     always                 B,  B  -> B
 
-The string is Einstein's notation as einsum writes it; "_" is an axis that cannot be split, and several outputs are separated by
-commas. It is a function of the operands where it depends on ranks or attributes. Signatures hold for one axis of the device mesh.
-Source: OneFlow (Yuan et al. 2021, section 3.2) lists signatures by hand; GSPMD (Xu et al. 2021) propagates along such letters.
+The string is Einstein's notation as einsum writes it; "_" is an axis that cannot be split, and several outputs are
+separated by commas. It is a function of the operands where it depends on ranks or attributes. Signatures hold for one
+axis of the device mesh. Source: OneFlow (Yuan et al. 2021, section 3.2) lists signatures by hand; GSPMD (Xu et al. 2021)
+propagates along such letters.
 """
 from dataclasses import dataclass
 
@@ -30,7 +31,7 @@ class SbpRule:
 
 @dataclass(frozen=True)
 class Signature:
-    """One way to place an operator: an SBP per operand and per result; letter names the index that is split, if one is."""
+    """One way to place an operator: an SBP per operand and per result; `letter` is the index that is split, if any."""
     ins: tuple
     outs: tuple
     letter: str = ""
@@ -46,8 +47,8 @@ def sbp_rule(prim, spec, *, linear=(), reduction="sum", local=None):
     linear   : sets of operand numbers; the operator is linear in each set jointly, the others held fixed; or a function
                (*abstracts, **attrs) of them
     reduction: what folds the parts of a contracted letter (sum, prod, max, min, any, all); None forbids to split it
-    local    : a function (attrs, out_shapes) -> attrs for the shapes of one device's results, for operators whose attributes say
-               their result's shape
+    local    : a function (attrs, out_shapes) -> attrs for the shapes of one device's results, for operators whose
+               attributes say their result's shape
     """
     if reduction is not None and reduction not in REDUCTIONS:
         raise InternalError(f"{prim.name}: no reduction {reduction!r}")
@@ -84,8 +85,8 @@ def signatures(prim, abstracts, attrs):
         if any(partial) and rule.reduction is None:
             continue
         found.append(Signature(tuple(Split(s.index(letter)) if letter in s else whole for s in ins),
-                               tuple(Partial(rule.reduction) if p else Split(s.index(letter)) for p, s in zip(partial, outs)),
-                               letter))
+                               tuple(Partial(rule.reduction) if p else Split(s.index(letter))
+                                     for p, s in zip(partial, outs)), letter))
     for group in rule.linear(*abstracts, **attrs) if callable(rule.linear) else rule.linear:
         found.append(Signature(tuple(Partial() if i in group else whole for i in range(len(ins))),
                                (Partial(),) * len(outs)))

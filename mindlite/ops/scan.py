@@ -26,14 +26,17 @@ def _prepare(args, attrs):
 
 @primitive(prepare=_prepare, traits={"library"})
 def cumulative_sum(x, *, axis, exclusive=False, reverse=False):
-    """out[i] = sum of x[j] for j <= i along `axis`; j < i if exclusive; from the other end if reverse. bool counts as int64."""
+    """out[i] = sum of x[j] for j <= i along `axis`; j < i if exclusive; from the other end if reverse.
+
+    bool counts as int64
+    """
 
 
 @primitive(prepare=_prepare, traits={"library"})
 def cumulative_product(x, *, axis, exclusive=False, reverse=False):
     """out[i] = product of x[j] for j <= i along `axis`; j < i if exclusive; from the other end if reverse.
 
-    gradient: right where elements are 0. The mixed second derivative with respect to such a 0 and an element behind it counts as 0.
+    gradient: right where elements are 0; the mixed second derivative by such a 0 and an element behind it counts as 0
     """
 
 
@@ -67,7 +70,9 @@ def cumulative_product_eval(x, *, axis, exclusive, reverse):
 
 @bprop_rule(cumulative_sum)
 def cumulative_sum_bprop(x, out, dout, *, axis, exclusive, reverse):
-    return cumulative_sum(dout, axis=axis, exclusive=exclusive, reverse=not reverse) if x.dtype.is_differentiable else None
+    if not x.dtype.is_differentiable:
+        return None
+    return cumulative_sum(dout, axis=axis, exclusive=exclusive, reverse=not reverse)
 
 
 @jvp_rule(cumulative_sum)

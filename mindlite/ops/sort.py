@@ -114,7 +114,7 @@ def msort(input):
 
 @primitive(traits={"library"}, prepare=_axis_prepare, name="topk")
 def topk_along(x, *, k, axis=-1, largest=True):
-    """(values, indices int64) of the k largest (or smallest) elements along `axis`, in order; the first of equals first."""
+    """(values, indices int64) of the k largest (or smallest) elements along `axis`, in order; equals keep theirs."""
 
 
 @infer_rule(topk_along)
@@ -252,7 +252,7 @@ jvp_rule(masked_put)(lambda primals, tangents, out:
 
 @primitive(traits={"dynamic"}, name="unique")
 def unique_sorted(x):
-    """(values, inverse): the different elements in ascending order, and for each element of x the index of its value (int32)."""
+    """(values, inverse int32): the different elements in ascending order, and where each element of x is among them."""
 
 
 @infer_rule(unique_sorted)
