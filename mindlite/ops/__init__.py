@@ -1,50 +1,57 @@
 """Every operator. One family per file; one block per operator: signature, docstring, rules."""
-from . import evaluate, methods  # noqa: F401
-from .activation import (celu, elu, gelu, gelu_erf, gelu_tanh, glu, hardshrink, hardsigmoid, hardswish,  # noqa: F401
+# flake8: noqa: F401
+from . import evaluate, methods
+from .activation import (celu, elu, gelu, gelu_erf, gelu_tanh, glu, hardshrink, hardsigmoid, hardswish,
                          hardtanh, leaky_relu, log_softmax, logsigmoid, mish, prelu, relu, relu6, selu, silu,
                          softmax, softmin, softplus, softshrink, softsign, swish, tanhshrink, threshold)
-from .arithmetic import (abs, absolute, add, addcdiv, addcmul, ceil, clamp, clip, clip_by_value, div, divide,  # noqa: F401
-                         floor, floor_div, floor_divide, floor_mod, fmod, frac, hypot, lerp, maximum, minimum,
-                         mod, mul, multiply, neg, negative, pow, power, reciprocal, remainder, round, sign,
-                         square, sub, subtract, true_divide, trunc)
-from .complex_numbers import (angle, conj, imag, make_complex as complex, real)  # noqa: F401
-from .creation import (arange, empty, eye, full, full_like, linspace, logspace, one_hot, ones, ones_like, tril,  # noqa: F401
-                       triu, zeros, zeros_like)
-from .elementary import (acos, acosh, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin, asinh,  # noqa: F401
-                         atan, atan2, atanh, cos, cosh, erf, erfc, exp, exp2, expm1, log, log10, log1p, log2,
-                         logaddexp, rsqrt, sigmoid, sin, sinh, sqrt, tan, tanh)
-from .logic import (bitwise_and, bitwise_left_shift, bitwise_not, bitwise_or, bitwise_right_shift, bitwise_xor,  # noqa: F401
-                    eq, equal, ge, greater, greater_equal, gt, isclose, isfinite, isinf, isnan, le, less,
-                    less_equal, logical_and, logical_not, logical_or, logical_xor, lt, masked_fill, nan_to_num,
-                    ne, not_equal, select, where)
-from .reduction import (all, amax, amin, any, argmax, argmin, count_nonzero, logsumexp, max, mean, min, norm,  # noqa: F401
-                        prod, reduce_all, reduce_any, reduce_logsumexp, reduce_max, reduce_mean, reduce_min,
-                        reduce_norm, reduce_prod, std, std_mean, sum, var, var_mean)
-from .scan import (cummax, cummin, cumprod, cumsum)  # noqa: F401
-from .sort import (argsort, argwhere, masked_select, msort, nonzero, sort, topk, unique)  # noqa: F401
-from .basic import broadcast_to, cast, reduce_sum, reshape, transpose  # noqa: F401
-from . import array_methods  # noqa: F401
-from .structure import (broadcast_tensors, cat, chunk, concat, expand_dims, flatten, flip, fliplr, flipud,  # noqa: F401
-                        meshgrid, moveaxis, movedim, narrow, pad, permute, ravel, repeat_interleave, roll, split, squeeze,
-                        stack, swapaxes, swapdims, tile, unbind, unflatten, unsqueeze, unstack)
-from .dynamic_slicing import dynamic_slice, dynamic_update  # noqa: F401
-from .indexing import gather_nd  # noqa: F401
-from .lookup import (embedding, gather, gather_d, gather_elements, index_add, index_select, scatter_nd,  # noqa: F401
+from .arithmetic import (abs, absolute, add, addcdiv, addcmul, ceil, clamp, clip, clip_by_value, div,
+                         divide, floor, floor_div, floor_divide, floor_mod, fmod, frac, hypot, lerp,
+                         maximum, minimum, mod, mul, multiply, neg, negative, pow, power, reciprocal,
+                         remainder, round, sign, square, sub, subtract, true_divide, trunc)
+from .complex_numbers import (angle, conj, imag, make_complex as complex, real)
+from .creation import (arange, empty, eye, full, full_like, linspace, logspace, one_hot, ones,
+                       ones_like, tril, triu, zeros, zeros_like)
+from .elementary import (acos, acosh, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin,
+                         asinh, atan, atan2, atanh, cos, cosh, erf, erfc, exp, exp2, expm1, log, log10,
+                         log1p, log2, logaddexp, rsqrt, sigmoid, sin, sinh, sqrt, tan, tanh)
+from .logic import (bitwise_and, bitwise_left_shift, bitwise_not, bitwise_or, bitwise_right_shift,
+                    bitwise_xor, eq, equal, ge, greater, greater_equal, gt, isclose, isfinite, isinf,
+                    isnan, le, less, less_equal, logical_and, logical_not, logical_or, logical_xor, lt,
+                    masked_fill, nan_to_num, ne, not_equal, select, where)
+from .moments import (logsumexp, mean, norm, reduce_logsumexp, reduce_mean, reduce_norm, std, std_mean,
+                      var, var_mean)
+from .reduction import (all, amax, amin, any, argmax, argmin, count_nonzero, max, min, prod, reduce_all,
+                        reduce_any, reduce_max, reduce_min, reduce_prod, sum)
+from .scan import (cummax, cummin, cumprod, cumsum)
+from .sort import (argsort, argwhere, masked_select, msort, nonzero, sort, topk, unique)
+from .basic import broadcast_to, cast, reduce_sum, reshape, transpose
+from . import array_methods
+from .structure import (broadcast_tensors, cat, chunk, concat, expand_dims, flatten, flip, fliplr,
+                        flipud, meshgrid, moveaxis, movedim, narrow, pad, permute, ravel,
+                        repeat_interleave, roll, split, squeeze, stack, swapaxes, swapdims, tile,
+                        unbind, unflatten, unsqueeze, unstack)
+from .dynamic_slicing import dynamic_slice, dynamic_update
+from .indexing import gather_nd
+from .lookup import (embedding, gather, gather_d, gather_elements, index_add, index_select, scatter_nd,
                      tensor_scatter_add, tensor_scatter_elements, tensor_scatter_update)
-from .getitem import getitem, setitem  # noqa: F401
-from .linalg import (addmm, addmv, baddbmm, bias_add, bmm, dense, dot, linear, matmul, mm, mv, outer, tensor_dot)  # noqa: F401
-from .einsum import einsum  # noqa: F401
-from .nn_conv import conv1d, conv2d, conv2d_transpose  # noqa: F401
-from .nn_pool import adaptive_avg_pool2d, avg_pool1d, avg_pool2d, max_pool1d, max_pool2d  # noqa: F401
-from .nn_norm import (batch_norm, batch_norm_train, group_norm, instance_norm, l2_normalize, layer_norm,  # noqa: F401
+from .getitem import getitem, setitem
+from .linalg import (addmm, addmv, baddbmm, bias_add, bmm, dense, dot, linear, matmul, mm, mv, outer,
+                     tensor_dot)
+from .einsum import einsum
+from .nn_conv import conv1d, conv2d, conv2d_transpose
+from .nn_pool import adaptive_avg_pool2d, avg_pool1d, avg_pool2d, max_pool1d, max_pool2d
+from .nn_norm import (batch_norm, batch_norm_train, group_norm, instance_norm, l2_normalize, layer_norm,
                       layer_norm_from_axis, rms_norm)
-from .random import (bernoulli, dropout, normal, rand, rand_like, randint, randn, randn_like, standard_normal,  # noqa: F401
-                     uniform)
-from .state import (assign, assign_add, assign_sub, depend, identity, print_, rank, shape, size, stop_gradient)  # noqa: F401
-from .nn_loss import (binary_cross_entropy, binary_cross_entropy_with_logits, cosine_embedding_loss,  # noqa: F401
-                      cosine_similarity, cross_entropy, gaussian_nll_loss, hinge_embedding_loss, huber_loss, kl_div, l1_loss,
-                      margin_ranking_loss, mse_loss, nll_loss, pairwise_distance, smooth_l1_loss, soft_margin_loss,
-                      softmax_cross_entropy_with_logits, sparse_softmax_cross_entropy_with_logits, triplet_margin_loss)
-from .attention import scaled_dot_product_attention  # noqa: F401
-from .optim_update import (adagrad_update, adam_update, adam_weight_decay_update, adamw_update,  # noqa: F401
+from .random import (bernoulli, dropout, normal, rand, rand_like, randint, randn, randn_like,
+                     standard_normal, uniform)
+from .state import (assign, assign_add, assign_sub, depend, identity, print_, rank, shape, size,
+                    stop_gradient)
+from .nn_loss import (binary_cross_entropy, binary_cross_entropy_with_logits, cosine_embedding_loss,
+                      cosine_similarity, cross_entropy, gaussian_nll_loss, hinge_embedding_loss,
+                      huber_loss, kl_div, l1_loss, margin_ranking_loss, mse_loss, nll_loss,
+                      pairwise_distance, smooth_l1_loss, soft_margin_loss,
+                      softmax_cross_entropy_with_logits, sparse_softmax_cross_entropy_with_logits,
+                      triplet_margin_loss)
+from .attention import scaled_dot_product_attention
+from .optim_update import (adagrad_update, adam_update, adam_weight_decay_update, adamw_update,
                            centered_rmsprop_update, lamb_update, momentum_update, rmsprop_update, sgd_update)

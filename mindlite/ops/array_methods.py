@@ -47,7 +47,8 @@ def _rmatmul(self, other):
 
 
 for _name, _function in {
-    "__matmul__": _matmul, "__rmatmul__": _rmatmul, "__getitem__": getitem.getitem, "__iter__": _iterate, "transpose": _transpose, "permute": _permute,
+    "__matmul__": _matmul, "__rmatmul__": _rmatmul, "__getitem__": getitem.getitem, "__iter__": _iterate,
+    "transpose": _transpose, "permute": _permute,
     "expand_dims": structure.expand_dims, "unsqueeze": structure.unsqueeze, "squeeze": structure.squeeze,
     "flatten": _flatten, "ravel": structure.ravel, "swapaxes": structure.swapaxes, "swapdims": structure.swapdims,
     "movedim": structure.movedim, "moveaxis": structure.moveaxis, "split": structure.split, "chunk": structure.chunk,

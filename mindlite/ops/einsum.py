@@ -84,7 +84,8 @@ def _take_diagonals(x, term):
         a = term.index(letter)
         b = term.index(letter, a + 1)
         n = x.shape[a]
-        require("==", n, x.shape[b], lambda: ShapeError(f"einsum: the axes of {letter!r} have sizes {n} and {x.shape[b]}"))
+        require("==", n, x.shape[b],
+                lambda: ShapeError(f"einsum: the axes of {letter!r} have sizes {n} and {x.shape[b]}"))
         rest = [k for k in range(x.ndim) if k not in (a, b)]
         kept = tuple(x.shape[k] for k in rest)
         if not isinstance(n, int):

@@ -3,8 +3,8 @@
     x[2, ::-1, None, i]   ->   slice, then reshape (ints drop an axis, None adds one), then gather along i's axis
 
 Ints, slices, Ellipsis, None, integer tensors (and lists), bool masks and numbers known at run time may be mixed; the
-result is NumPy's (advanced indexing, "Combining advanced and basic indexing"). `setitem` gives a new tensor; a Tensor in
-eager mode is then given its data. Both are executed, not parsed, so that sizes may be Dims.
+result is NumPy's (advanced indexing, "Combining advanced and basic indexing"). `setitem` gives a new tensor; in
+eager mode a Tensor is then given its data. Both are executed, not parsed, so that sizes may be Dims.
 """
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.graph import AnfNode, ValueNode
 from .axes import broadcast_shapes
 from .basic import broadcast_to, reshape, transpose
-from .define import as_operand, cast_to, dtype_of
+from .define import as_operand, cast_to, dtype_of, is_array
 from .dynamic_slicing import dynamic_slice, dynamic_update
 from .indexing import gather_axis, gather_nd, scatter_nd_update
 from .logic import where
@@ -51,12 +51,14 @@ class Selection:
 # ---------------------------------------------------------------- reading an index
 
 def _is_mask(item):
-    return (isinstance(item, (bool, np.bool_)) or (isinstance(item, (Tensor, np.ndarray)) and item.dtype in (dt.bool_, bool))
+    return (isinstance(item, (bool, np.bool_))
+            or (isinstance(item, (Tensor, np.ndarray)) and item.dtype in (dt.bool_, bool))
             or (isinstance(item, AnfNode) and isinstance(item.abstract, AbstractTensor) and item.dtype is dt.bool_))
 
 
 def _entries(x, index):
-    """The index as a list with one entry per axis of x, None for each new axis; masks as integer tensors; ... stays as a mark."""
+    """The index as a list with one entry per axis of x, None for each new axis; masks as integer tensors; ... stays as
+    a mark."""
     items = list(index) if isinstance(index, tuple) else [index]
     items = [as_operand(i) if isinstance(i, (list, range)) else i for i in items]
     items = [as_operand(np.asarray(i, np.int64)) if isinstance(i, np.ndarray) and i.size == 0 and i.dtype.kind == "f"
@@ -74,7 +76,8 @@ def _entries(x, index):
     used = sum(i is not None and i is not Ellipsis for i in spread)
     dots = sum(i is Ellipsis for i in spread)
     if used > x.ndim or dots > 1:
-        raise IndexRangeError(f"{used} indices for a tensor of {x.ndim} axes" if used > x.ndim else "an index has one ... at most")
+        raise IndexRangeError("an index has one ... at most" if dots > 1 else
+                              f"{used} indices for a tensor of {x.ndim} axes")
     place = next((k for k, i in enumerate(spread) if i is Ellipsis), None)
     whole = [slice(None)] * (x.ndim - used)
     return spread + whole if place is None else spread[:place + 1] + whole + spread[place + 1:]
@@ -90,7 +93,7 @@ def _check_mask(x, mask, at):
 
 
 def mask_indices(mask):
-    """A bool mask as integer tensors, one for each of its axes: the positions of True. Their size depends on the data."""
+    """A bool mask as integer tensors, one for each axis: the positions of True. Their size depends on the data."""
     positions = nonzero_indices(as_operand(mask))
     return [reshape(slice_(positions, start=(0, a), sizes=(positions.shape[0], 1), step=(1, 1)),
                     shape=(positions.shape[0],)) for a in range(mask.ndim)]
@@ -121,7 +124,7 @@ def read_index(x, index):
     for item in _entries(x, index):
         in_run, was = item is not None and item is not Ellipsis and not isinstance(item, slice), in_run
         made.runs += in_run and not was
-        if item is Ellipsis:                    # it stands for the slices after it, and parts ints from tensors even if none
+        if item is Ellipsis:                    # stands for the slices after it; parts ints from tensors even if none
             continue
         if item is None:
             made.layout.append(None)
@@ -131,7 +134,7 @@ def read_index(x, index):
         if isinstance(item, slice):
             start, size, step = _read_slice(item, n)
             made.layout.append(axis)
-        elif isinstance(item, (Tensor, np.ndarray)) or (isinstance(item, AnfNode) and isinstance(item.abstract, AbstractTensor)):
+        elif is_array(item):
             _read_tensor(made, axis, as_operand(item))
         elif (known := _known_int(item)) is not None and _sign_known(known):
             start, size = _read_int(known, axis, n), 1
@@ -141,7 +144,8 @@ def read_index(x, index):
             made.dynamic.add(axis)
             made.dropped.add(axis)
         else:
-            raise ArgumentError(f"an index is an int, a slice, ..., None or an integer or bool tensor, not {type(item).__name__}",
+            raise ArgumentError(f"an index is an int, a slice, ..., None or an integer or bool tensor, "
+                                f"not {type(item).__name__}",
                                 note=repr(item)[:80])
         made.start.append(start)
         made.size.append(size)
@@ -319,7 +323,8 @@ def _set_advanced(whole, s, value):
     value = _fit(value, tuple(kept[:front]) + lead + tuple(kept[front:]))
     if front:
         k = len(lead)
-        value = transpose(value, perm=tuple(range(front, front + k)) + tuple(range(front)) + tuple(range(front + k, value.ndim)))
+        perm = (*range(front, front + k), *range(front), *range(front + k, value.ndim))
+        value = transpose(value, perm=perm)
     perm = tuple(axes + rest)
     out = scatter_nd_update(transpose(view, perm=perm), indices, value)
     out = transpose(out, perm=tuple(perm.index(a) for a in range(len(perm))))
@@ -327,8 +332,8 @@ def _set_advanced(whole, s, value):
 
 
 def set_in_place(x, index, value):
-    """Tensor.__setitem__: the new elements stand in the Tensor's own memory; with a gradient in the making (x or value on a
-    tape) the Tensor is given new memory instead, so that what was saved for the gradient stays as it was."""
+    """Tensor.__setitem__: the new elements stand in the Tensor's own memory; with a gradient in the making (x or value
+    on a tape) the Tensor is given new memory instead, so that what was saved for the gradient stays as it was."""
     if x.tape is not None or (isinstance(value, Tensor) and value.tape is not None):
         made = setitem(x, index, value)
         x.array, x.tape = made.array, made.tape

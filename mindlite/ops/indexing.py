@@ -1,8 +1,9 @@
 """Reading and writing by position: the primitives of gather and scatter.
 
 `gather_axis` and its transpose `index_add_axis` along one axis, `gather_nd` and `scatter_nd_add` over several,
-`gather_elements` and `scatter_elements_add` element by element: each one's gradient is its partner. Integer indices are like Python's: negative ones count from the end;
-an index outside the axis raises IndexRangeError eagerly, and inside a kernel is clamped to the edge (no stray read).
+`gather_elements` and `scatter_elements_add` element by element: each one's gradient is its partner. Integer indices
+are like Python's: negative ones count from the end; an index outside the axis raises IndexRangeError
+eagerly, and inside a kernel is clamped to the edge (no stray read).
 """
 import numpy as np
 
@@ -279,7 +280,8 @@ def gather_nd_vmap(args, dims, size):
 
 @primitive(traits={"library"})
 def scatter_nd_add(x, indices, updates):
-    """x with updates[i.., b..] added at [indices[i.., 0], .., indices[i.., k - 1], b..]; an index may come several times."""
+    """x with updates[i.., b..] added at [indices[i.., 0], .., indices[i.., k - 1], b..]; an index may come several
+    times."""
 
 
 @primitive(traits={"library"})

@@ -126,7 +126,8 @@ def _flags(name, *operands):
 
 
 def matmul(input, other):
-    """The matrix product as NumPy's @: one-axis operands are a row on the left, a column on the right, leading axes broadcast.
+    """The matrix product as NumPy's @: one-axis operands are a row on the left, a column on the right, leading axes
+    broadcast.
 
     raises : ShapeError if the contracted sizes differ or an operand has no axes
     """
@@ -216,7 +217,8 @@ def tensor_dot(x1, x2, axes):
     left, right = [a.shape[s] for s in rows], [b.shape[s] for s in columns]
     inner = product(a.shape[s] for s in first)
     flat_a = reshape(transpose(a, perm=tuple(rows) + first), shape=(product(left), inner))
-    flat_b = reshape(transpose(b, perm=second + tuple(columns)), shape=(product(b.shape[s] for s in second), product(right)))
+    flat_b = reshape(transpose(b, perm=second + tuple(columns)),
+                     shape=(product(b.shape[s] for s in second), product(right)))
     return reshape(batch_matmul(flat_a, flat_b), shape=tuple(left + right))
 
 

@@ -64,8 +64,8 @@ def tensor_scatter_elements(input_x, indices, updates, axis=0, reduction="none")
     if reduction != "none":
         raise ValueRangeError(f"tensor_scatter_elements: reduction is 'none' or 'add', not {reduction!r}")
     axis, rank, shape = normal_axis("tensor_scatter_elements", axis, input_x.ndim), input_x.ndim, tuple(indices.shape)
-    columns = [indices if a == axis else broadcast_to(reshape(iota(n), shape=tuple(n if b == a else 1 for b in range(rank))),
-                                                      shape=shape) for a, n in enumerate(shape)]
+    lines = [reshape(iota(n), shape=tuple(n if b == a else 1 for b in range(rank))) for a, n in enumerate(shape)]
+    columns = [indices if a == axis else broadcast_to(line, shape=shape) for a, line in enumerate(lines)]
     return scatter_nd_update(input_x, concat([expand_dims(c, rank) for c in columns], rank), updates)
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from ..common.errors import ArgumentError, DTypeError, ShapeError
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
-from ..mindir.primitive import (bprop_rule, cost_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule)
+from ..mindir.primitive import (bprop_rule, cost_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive,
+                                vmap_rule)
 from ..mindir.scalar import cast as cast_scalar, reduce, where as where_scalar
 from .axes import as_size
 from .basic import batched, reshape, transpose
@@ -20,7 +21,8 @@ from .windows import out_size, pad_spatial, padding_of, pair, windows_of
 
 @primitive(traits={"library"})
 def convolution(x, weight, *, stride, padding, dilation, groups):
-    """2-D convolution (cross-correlation): out[n, o, y, z] = sum_{c,i,j} x[n, c, y*s + i*d - p, z*s + j*d - p] weight[o, c, i, j].
+    """2-D convolution (cross-correlation): out[n, o, y, z] = sum_{c,i,j} x[n, c, y*s + i*d - p, z*s + j*d - p]
+    weight[o, c, i, j].
 
     x         : float[N, C, H, W]; weight: float[O, C/groups, KH, KW]; out: [N, O, OH, OW]
     stride, dilation : two ints; padding: (top, bottom, left, right) ints or Dims; groups: int
@@ -170,7 +172,8 @@ def convolution_backward_data_kernel(dout, weight, out, *, input_size, stride, p
             y, z = h + padding[0] - i * dilation[0], w + padding[2] - j * dilation[1]
             hit = (y % stride[0] == 0) & (z % stride[1] == 0)
             y, z = y // stride[0], z // stride[1]
-            read = _number(dout[n, group * outputs + o, y, z], out) * _number(weight[group * outputs + o, channel, i, j], out)
+            o = group * outputs + o
+            read = _number(dout[n, o, y, z], out) * _number(weight[o, channel, i, j], out)
             return where_scalar(hit & _inside(y, z, sizes), read, 0)
         return reduce("sum", [outputs, kh, kw], term)
     return element
@@ -304,7 +307,8 @@ def _with_bias(out, bias):
 def conv2d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dilation=1, groups=1):
     """2-D convolution of input[N, C, H, W] with weight[O, C/groups, KH, KW], plus bias[O].
 
-    pad_mode : "valid", "same" or "pad"; padding (an int, (vertical, horizontal) or (top, bottom, left, right)) goes with "pad"
+    pad_mode : "valid", "same" or "pad"; padding (an int, (vertical, horizontal) or (top, bottom, left, right)) goes
+               with "pad"
     raises   : ShapeError for operands that do not fit, ValueRangeError for an unknown mode
     """
     x, w = _operands("conv2d", input, weight, 4)
@@ -315,7 +319,7 @@ def conv2d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dila
 
 
 def conv1d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dilation=1, groups=1):
-    """1-D convolution of input[N, C, L] with weight[O, C/groups, K], plus bias[O]; as conv2d on a picture of height 1."""
+    """1-D convolution of input[N, C, L] with weight[O, C/groups, K], plus bias[O]: conv2d on a picture of height 1."""
     x, w = _operands("conv1d", input, weight, 3)
     number = {"stride": stride, "dilation": dilation}
     stride, dilation = ((1, pair("conv1d", what, value)[1]) for what, value in number.items())
@@ -329,7 +333,8 @@ def conv1d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dila
     return _with_bias(reshape(out, shape=tuple(out.shape[:2]) + (out.shape[3],)), bias)
 
 
-def conv2d_transpose(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, output_padding=0, dilation=1, groups=1):
+def conv2d_transpose(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, output_padding=0, dilation=1,
+                     groups=1):
     """The transpose of conv2d: input[N, C, H, W], weight[C, O/groups, KH, KW], plus bias[O].
 
     out size : (H - 1) * stride + (KH - 1) * dilation + 1 - padding + output_padding; "same": H * stride
@@ -344,5 +349,5 @@ def conv2d_transpose(input, weight, bias=None, stride=1, pad_mode="valid", paddi
         padding = padding_of("conv2d_transpose", pad_mode, padding, x.shape[2:], w.shape[2:], stride, dilation)
         size = tuple((n - 1) * s + (k - 1) * d + 1 - padding[2 * a] - padding[2 * a + 1] + e for a, (n, s, k, d, e) in
                      enumerate(zip(x.shape[2:], stride, w.shape[2:], dilation, extra)))
-    return _with_bias(convolution_backward_data(x, w, input_size=size, stride=stride, padding=padding, dilation=dilation,
-                                                groups=as_size("conv2d_transpose", groups)), bias)
+    return _with_bias(convolution_backward_data(x, w, input_size=size, stride=stride, padding=padding,
+                                                dilation=dilation, groups=as_size("conv2d_transpose", groups)), bias)

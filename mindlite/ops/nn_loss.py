@@ -1,7 +1,7 @@
 """Losses: ordinary functions over smaller operators, so that they fuse, batch and differentiate like those.
 
-The label of a class is met by comparing it with 0 .. C - 1 instead of by reading at its place: the comparison, its product
-with the logarithms and the gradient are elementwise and join the kernel of the softmax.
+The label of a class is met by comparing it with 0 .. C - 1 instead of by reading at its place: the comparison, its
+product with the logarithms and the gradient are elementwise and join the kernel of the softmax.
 """
 from ..common.dim import product
 from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
@@ -18,7 +18,7 @@ from .structure import expand_dims
 
 
 def reduced(name, loss, reduction, total=None):
-    """The loss as `reduction` says: "none" as it is, "sum", or "mean" (over `total` in place of the number of elements).
+    """The loss as `reduction` says: "none" as it is, "sum", or "mean" (by `total`, or the number of elements).
 
     raises : ValueRangeError for another word
     """
@@ -114,7 +114,7 @@ def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean
 
 
 def softmax_cross_entropy_with_logits(logits, labels):
-    """The cross entropy of each row: -sum(labels * log_softmax(logits)) over the last axis; labels are probabilities."""
+    """-sum(labels * log_softmax(logits)) over the last axis; labels are probabilities."""
     logits, labels = _operands("softmax_cross_entropy_with_logits", logits, labels)
     return -reduce_sum(labels * log_softmax(logits, axis=-1), axis=-1)
 

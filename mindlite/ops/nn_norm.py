@@ -1,8 +1,8 @@
 """Normalisations: layer, batch, instance, group, root mean square. One composite does the work.
 
 standardize(x)[0] = (x - mean) / sqrt(var + eps) over some axes, with the short gradient
-dx = (dy - mean(dy) - y mean(dy y)) / sqrt(var + eps)  (Ioffe and Szegedy 2015, section 3, simplified). Scale and shift are
-ordinary products and sums after it.
+dx = (dy - mean(dy) - y mean(dy y)) / sqrt(var + eps)  (Ioffe and Szegedy 2015, section 3, simplified). Scale and shift
+are ordinary products and sums after it.
 """
 from ..common import dtype as dt
 from ..common.dim import product
@@ -37,7 +37,7 @@ def _standardize_infer(x, *, axis, epsilon):
 
 @composite(infer=_standardize_infer)
 def standardize(x, *, axis, epsilon):
-    """((x - mean) / sqrt(var + epsilon), mean, var) over `axis`, a tuple from the front; the moments keep axes of size 1.
+    """((x - mean) / sqrt(var + epsilon), mean, var) over `axis`, a tuple from the front; the moments keep their axes.
 
     x : float; var is the mean of squares (not corrected); moments of 16-bit floats are float32
     """
@@ -96,7 +96,8 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
 
 
 def layer_norm_from_axis(input, weight, bias, begin_norm_axis=1, epsilon=1e-07):
-    """Layer normalisation over all axes from `begin_norm_axis` on: (y, mean, variance), as MindSpore's operator LayerNorm."""
+    """Layer normalisation over all axes from `begin_norm_axis` on: (y, mean, variance), as MindSpore's operator
+    LayerNorm."""
     x = as_operand(input)
     begin = normal_axis("layer_norm", begin_norm_axis, x.ndim)
     y, mean, var = standardize(x, axis=tuple(range(begin, x.ndim)), epsilon=epsilon)
@@ -143,8 +144,9 @@ def instance_norm(input, weight=None, bias=None, eps=1e-05):
 
 
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
-    """Channels in `num_groups` groups, each brought to mean 0 and variance 1; weight, bias: [C]. source : Wu and He 2018
+    """Channels in `num_groups` groups, each brought to mean 0 and variance 1; weight, bias: [C].
 
+    source : Wu and He 2018
     raises : ArgumentError if the channels are no multiple of num_groups
     """
     x = as_operand(input)
@@ -155,7 +157,10 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
 
 
 def rms_norm(x, gamma, epsilon=1e-06):
-    """(x * r * gamma, r) with r = 1 / sqrt(mean(x * x) + epsilon) over gamma's axes. source : Zhang and Sennrich 2019"""
+    """(x * r * gamma, r) with r = 1 / sqrt(mean(x * x) + epsilon) over gamma's axes.
+
+    source : Zhang and Sennrich 2019
+    """
     x = as_operand(x)
     wide = cast_to(x, _wide(dtype_of(x)))
     scale = rsqrt(mean_over(wide * wide, tuple(range(x.ndim - gamma.ndim, x.ndim))) + epsilon)

@@ -1,7 +1,7 @@
 """Pooling over windows: max, average, and average to a given size.
 
-Averaging is linear: `avg_pooling` and `avg_pooling_backward` are each other's transpose. The gradient of max goes to the
-first maximum of each window, as in torch; `max_pooling_index` names it, so that any order of derivative works.
+Averaging is linear: `avg_pooling` and `avg_pooling_backward` are each other's transpose. The gradient of max goes to
+the first maximum of each window, as in torch; `max_pooling_index` names it, so that any order of derivative works.
 All primitives take the same attributes: kernel_size, stride, padding (top, bottom, left, right), dilation, ceil_mode.
 """
 import numpy as np
@@ -11,7 +11,8 @@ from ..common.errors import ArgumentError, DTypeError, ShapeError
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
-from ..mindir.scalar import cast as cast_scalar, maximum as max_scalar, minimum as min_scalar, reduce, where as where_scalar
+from ..mindir.scalar import (cast as cast_scalar, maximum as max_scalar, minimum as min_scalar, reduce,
+                             where as where_scalar)
 from .axes import as_size
 from .basic import batched, reduce_sum, reshape
 from .define import as_operand
@@ -146,7 +147,8 @@ def _first_maximum(x, kernel_size, **attrs):
 def max_pooling_index_eval(x, *, kernel_size, stride, padding, dilation, ceil_mode):
     best = _first_maximum(x, kernel_size, stride=stride, padding=padding, dilation=dilation, ceil_mode=ceil_mode)
     oh, ow = best.shape[2:]
-    h, w = _place(np.arange(oh)[:, None], np.arange(ow), best // kernel_size[1], best % kernel_size[1], stride, padding, dilation)
+    h, w = _place(np.arange(oh)[:, None], np.arange(ow), best // kernel_size[1], best % kernel_size[1], stride,
+                  padding, dilation)
     return np.clip(h, 0, x.shape[2] - 1) * x.shape[3] + np.clip(w, 0, x.shape[3] - 1)
 
 
@@ -198,7 +200,8 @@ def _pick(values, x, attrs):
     """The elements of `values`, shaped like x, at the maxima of x's windows."""
     index = max_pooling_index(x, **attrs)
     flat = reshape(values, shape=tuple(x.shape[:2]) + (x.shape[2] * x.shape[3],))
-    picked = gather_elements_axis(flat, reshape(index, shape=tuple(index.shape[:2]) + (index.shape[2] * index.shape[3],)), axis=2)
+    places = reshape(index, shape=tuple(index.shape[:2]) + (index.shape[2] * index.shape[3],))
+    picked = gather_elements_axis(flat, places, axis=2)
     return reshape(picked, shape=tuple(index.shape))
 
 
@@ -244,7 +247,8 @@ def avg_pooling(x, *, kernel_size, stride, padding, dilation, ceil_mode, count_i
 
 
 @primitive(traits={"library"})
-def avg_pooling_backward(dout, *, input_size, kernel_size, stride, padding, dilation, ceil_mode, count_include_pad, divisor):
+def avg_pooling_backward(dout, *, input_size, kernel_size, stride, padding, dilation, ceil_mode, count_include_pad,
+                         divisor):
     """The transpose of avg_pooling: each dout, over its window's number, added at all taps; input_size: (H, W)."""
 
 
@@ -281,7 +285,8 @@ def avg_pooling_eval(x, *, kernel_size, stride, padding, dilation, ceil_mode, co
 
 
 @eval_rule(avg_pooling_backward)
-def avg_pooling_backward_eval(dout, *, input_size, kernel_size, stride, padding, dilation, ceil_mode, count_include_pad, divisor):
+def avg_pooling_backward_eval(dout, *, input_size, kernel_size, stride, padding, dilation, ceil_mode,
+                              count_include_pad, divisor):
     wide = dout.astype(np.float32) if dout.dtype.itemsize == 2 else dout
     counts = _counts(dout.shape[2:], input_size, kernel_size, stride, padding, dilation, count_include_pad, divisor)
     share = (wide / counts.astype(wide.dtype))[:, :, None, None]
@@ -370,10 +375,12 @@ def _attributes(name, x, kernel_size, stride, pad_mode, padding, dilation, ceil_
                 padding=padding_of(name, pad_mode, padding, x.shape[2:], kernel, stride, dilation))
 
 
-def max_pool2d(x, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False, *, pad_mode="pad"):
+def max_pool2d(x, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False, *,
+               pad_mode="pad"):
     """The maximum of each window of x[N, C, H, W]; stride is kernel_size by default.
 
-    padding        : of -inf: an int, (vertical, horizontal) or (top, bottom, left, right); pad_mode "same" or "valid": computed
+    padding        : of -inf: an int, (vertical, horizontal) or (top, bottom, left, right); pad_mode "same" or "valid":
+                     computed
     return_indices : (maxima, their places h * W + w in the plane)
     """
     x = as_operand(x)
@@ -382,8 +389,8 @@ def max_pool2d(x, kernel_size, stride=None, padding=0, dilation=1, return_indice
     return (out, max_pooling_index(x, **attrs)) if return_indices else out
 
 
-def avg_pool2d(input_x, kernel_size=1, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=0,
-               *, pad_mode="pad"):
+def avg_pool2d(input_x, kernel_size=1, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
+               divisor_override=0, *, pad_mode="pad"):
     """The mean of each window of input_x[N, C, H, W]; stride is kernel_size by default.
 
     count_include_pad : zeros of the padding count; divisor_override : divide by this number instead of by the count
@@ -407,12 +414,13 @@ def max_pool1d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=Fal
     """The maximum of each window of x[N, C, L]."""
     kernel, step = _one_axis(kernel_size), _one_axis(kernel_size if stride is None else stride)
     padding = (0, _one_axis(padding)) if pad_mode == "pad" else 0
-    out = max_pool2d(_as_picture("max_pool1d", x), (1, kernel), (1, step), padding, (1, _one_axis(dilation)), False, ceil_mode,
-                     pad_mode=pad_mode)
+    out = max_pool2d(_as_picture("max_pool1d", x), (1, kernel), (1, step), padding, (1, _one_axis(dilation)), False,
+                     ceil_mode, pad_mode=pad_mode)
     return reshape(out, shape=tuple(out.shape[:2]) + (out.shape[3],))
 
 
-def avg_pool1d(input_x, kernel_size=1, stride=None, padding=0, ceil_mode=False, count_include_pad=True, *, pad_mode="pad"):
+def avg_pool1d(input_x, kernel_size=1, stride=None, padding=0, ceil_mode=False, count_include_pad=True, *,
+               pad_mode="pad"):
     """The mean of each window of input_x[N, C, L]."""
     kernel, step = _one_axis(kernel_size), _one_axis(kernel_size if stride is None else stride)
     padding = (0, _one_axis(padding)) if pad_mode == "pad" else 0
@@ -433,10 +441,12 @@ def _averaging_matrix(name, n, count, dtype):
 
 
 def adaptive_avg_pool2d(input, output_size):
-    """The plane of input[.., H, W] cut into output_size parts (an int or two, None keeps a size), each replaced by its mean."""
+    """The plane of input[.., H, W] cut into output_size parts (an int or two, None keeps a size), each replaced by its
+    mean."""
     x = as_operand(input)
     if x.ndim not in (3, 4):
-        raise ShapeError("adaptive_avg_pool2d: a tensor of three or four axes is wanted", note=f"input: {list(x.shape)}")
+        raise ShapeError("adaptive_avg_pool2d: a tensor of three or four axes is wanted",
+                         note=f"input: {list(x.shape)}")
     wanted = output_size if isinstance(output_size, (tuple, list)) else (output_size, output_size)
     wanted = tuple(n if w is None else as_size("adaptive_avg_pool2d", w) for w, n in zip(wanted, x.shape[-2:]))
     shape = tuple(x.shape)

@@ -16,7 +16,8 @@ from .sbp import letters, sbp_rule
 
 
 def _declare(name, states, local=True):
-    """Decorate the body of an update with `states` arrays before the gradient: its infer rule, what prepares operands, its SBP.
+    """Decorate the body of an update with `states` arrays before the gradient: its infer rule, what prepares operands,
+    its SBP.
 
     local : each element depends on the same elements of the operands alone
     """
@@ -55,7 +56,8 @@ def _like(values, originals):
 
 
 @_declare("adam_update", 3)
-def adam_update(param, m, v, grad, lr, beta1_power, beta2_power, *, beta1=0.9, beta2=0.999, epsilon=1e-8, use_nesterov=False):
+def adam_update(param, m, v, grad, lr, beta1_power, beta2_power, *, beta1=0.9, beta2=0.999, epsilon=1e-8,
+                use_nesterov=False):
     """Adam: beta1_power and beta2_power are beta1 and beta2 to the power of the step's number, counted from 1.
 
     source : Kingma and Ba 2015, section 2, with its efficient order of operations
@@ -69,7 +71,8 @@ def adam_update(param, m, v, grad, lr, beta1_power, beta2_power, *, beta1=0.9, b
 
 
 @_declare("adamw_update", 3)
-def adamw_update(param, m, v, grad, lr, beta1_power, beta2_power, *, beta1=0.9, beta2=0.999, epsilon=1e-8, weight_decay=0.01):
+def adamw_update(param, m, v, grad, lr, beta1_power, beta2_power, *, beta1=0.9, beta2=0.999, epsilon=1e-8,
+                 weight_decay=0.01):
     """Adam with the parameter itself shrunk by lr * weight_decay. source : Loshchilov and Hutter 2019, algorithm 2"""
     wide = cast_to(param, dtype_of(m))
     new_m = m * beta1 + grad * (1 - beta1)
@@ -80,7 +83,8 @@ def adamw_update(param, m, v, grad, lr, beta1_power, beta2_power, *, beta1=0.9, 
 
 @_declare("adam_weight_decay_update", 3)
 def adam_weight_decay_update(param, m, v, grad, lr, *, beta1=0.9, beta2=0.999, epsilon=1e-6, weight_decay=0.0):
-    """Adam without correction of the moments' start, the parameter decayed: BERT's optimiser, MindSpore's AdamWeightDecay."""
+    """Adam without correction of the moments' start, the parameter decayed: BERT's optimiser, MindSpore's
+    AdamWeightDecay."""
     wide = cast_to(param, dtype_of(m))
     new_m = m * beta1 + grad * (1 - beta1)
     new_v = v * beta2 + grad * grad * (1 - beta2)
@@ -88,7 +92,8 @@ def adam_weight_decay_update(param, m, v, grad, lr, *, beta1=0.9, beta2=0.999, e
 
 
 @_declare("lamb_update", 3, local=False)
-def lamb_update(param, m, v, grad, lr, beta1_power, beta2_power, *, beta1=0.9, beta2=0.999, epsilon=1e-6, weight_decay=0.0):
+def lamb_update(param, m, v, grad, lr, beta1_power, beta2_power, *, beta1=0.9, beta2=0.999, epsilon=1e-6,
+                weight_decay=0.0):
     """AdamW whose step is scaled by |param| / |step| (1 where one of them is 0). source : You et al. 2020"""
     wide = cast_to(param, dtype_of(m))
     new_m = m * beta1 + grad * (1 - beta1)
@@ -121,7 +126,10 @@ def sgd_update(param, accum, grad, lr, momentum, first, *, dampening=0.0, nester
 
 @_declare("adagrad_update", 2)
 def adagrad_update(param, accum, grad, lr, *, epsilon=0.0):
-    """accum' = accum + grad^2; param' = param - lr * grad / (sqrt(accum') + epsilon). source : Duchi, Hazan, Singer 2011"""
+    """accum' = accum + grad^2; param' = param - lr * grad / (sqrt(accum') + epsilon).
+
+    source : Duchi, Hazan, Singer 2011
+    """
     wide = cast_to(param, dtype_of(accum))
     new = accum + grad * grad
     return _like((wide - lr * grad / (sqrt(new) + epsilon), new), (param, accum))
@@ -138,7 +146,10 @@ def rmsprop_update(param, mean_square, moment, grad, lr, *, decay=0.9, momentum=
 
 @_declare("centered_rmsprop_update", 4)
 def centered_rmsprop_update(param, mean_grad, mean_square, moment, grad, lr, *, decay=0.9, momentum=0.0, epsilon=1e-10):
-    """rmsprop_update with the running variance of grad in place of its mean square. source : Graves 2013, equation 40"""
+    """rmsprop_update with the running variance of grad in place of its mean square.
+
+    source : Graves 2013, equation 40
+    """
     wide = cast_to(param, dtype_of(mean_square))
     mean = mean_grad * decay + grad * (1 - decay)
     square = mean_square * decay + grad * grad * (1 - decay)

@@ -1,9 +1,9 @@
-"""Random numbers that are a function of (seed, position): the same in eager and graph mode, fused or not, on any device.
+"""Random numbers that are a function of (seed, position): the same in eager and graph mode, fused or not.
 
-Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3"): ten rounds of two products
-turn a 128-bit counter under a 64-bit key into four independent 32-bit words. The key is the seed, the counter is
-`offset` + element // 4. A draw reads the state, int64[2] = (seed, offset), and is elementwise in its place; after it
-the state is advanced by `assign`, an effect in program order. See docs/design/random.md.
+Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3"): ten rounds of two
+products turn a 128-bit counter under a 64-bit key into four independent 32-bit words. The key is the seed, the counter
+is `offset` + element // 4. A draw reads the state, int64[2] = (seed, offset), and is elementwise in its place; after
+it the state is advanced by `assign`, an effect in program order. See docs/design/random.md.
 """
 import math
 
@@ -61,7 +61,8 @@ def _scalar_words(state, first, count):
     lane = first % 4
     if count == 2:
         return tuple(where_scalar(lane == 0, words[k], words[k + 2]) for k in range(2))
-    return (where_scalar(lane == 0, words[0], where_scalar(lane == 1, words[1], where_scalar(lane == 2, words[2], words[3]))),)
+    return (where_scalar(lane == 0, words[0],
+                         where_scalar(lane == 1, words[1], where_scalar(lane == 2, words[2], words[3]))),)
 
 
 def _check_state(name, state):
@@ -78,7 +79,8 @@ def random_uniform(state, *, shape, dtype):
 
 @primitive(traits={"random"})
 def random_integers(state, *, shape, low, high, dtype):
-    """Integers in [low, high), each with the chance floor or ceil(2**32 / (high - low)) / 2**32 (Lemire 2019, no rejection)."""
+    """Integers in [low, high), each with the chance floor or ceil(2**32 / (high - low)) / 2**32 (Lemire 2019, no
+    rejection)."""
 
 
 @primitive(traits={"random"})
@@ -208,7 +210,8 @@ def seed_generator(seed):
 
 
 def _draw(prim, shape, words, seed, **attrs):
-    """prim's numbers from the global state, which is then advanced; with a seed of one's own, always the same numbers."""
+    """prim's numbers from the global state, which is then advanced; with a seed of one's own, always the same
+    numbers."""
     if seed is not None:
         return prim(np.array([as_size(prim.name, seed), 0], np.int64), shape=shape, **attrs)
     out = prim(generator_state, shape=shape, **attrs)
@@ -264,8 +267,8 @@ def randint(low, high, size=None, seed=None, *, dtype=dt.int64):
     """Integers in [low, high), of shape `size`. raises : ValueRangeError if the range is empty or wider than 2**32"""
     if size is None:
         raise ArgumentError("randint: a size is wanted", hint="ops.randint(low, high, (2, 3))")
-    return _draw(random_integers, as_shape("randint", size), 1, seed, low=as_size("randint", low), high=as_size("randint", high),
-                 dtype=dt.dtype(dtype))
+    return _draw(random_integers, as_shape("randint", size), 1, seed, low=as_size("randint", low),
+                 high=as_size("randint", high), dtype=dt.dtype(dtype))
 
 
 def rand(*size, dtype=dt.float32, seed=None):
@@ -289,7 +292,8 @@ def randn_like(input, seed=None, *, dtype=None):
 
 
 def bernoulli(input, p=0.5, seed=None):
-    """1 with probability p (a number, or a tensor that broadcasts to input's shape), else 0, in input's dtype and shape."""
+    """1 with probability p (a number, or a tensor that broadcasts to input's shape), else 0, in input's dtype and
+    shape."""
     drawn = _uniform(tuple(input.shape), dt.float32, seed)
     p = cast_to(as_operand(p, dt.float32), dt.float32)
     return cast_to(drawn < (p if p.ndim == 0 else broadcast_to(p, shape=tuple(input.shape))), dtype_of(input))

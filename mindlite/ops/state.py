@@ -146,7 +146,8 @@ def stop_gradient(x):
 
 
 def depend(value, expression):
-    """`value`, after `expression` has run. Effects run in the order in which they are written, so nothing is to be done."""
+    """`value`, after `expression` has run. Effects run in the order in which they are written, so nothing is to be
+    done."""
     return value
 
 

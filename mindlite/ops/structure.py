@@ -22,7 +22,8 @@ from .slicing import pad_slice, slice_, take_range, zeros_like_shape
 
 @primitive
 def concatenate(*tensors, axis):
-    """The tensors one after another along `axis`, counted from the front; they agree in dtype and in all other sizes."""
+    """The tensors one after another along `axis`, counted from the front; they agree in dtype and in all other
+    sizes."""
 
 
 @infer_rule(concatenate)
@@ -138,8 +139,8 @@ def split(tensor, split_size_or_sections, axis=0):
         if compare("<=", piece, 0):
             raise ValueRangeError(f"split: a piece of size {piece}")
         if not isinstance(total, int):
-            raise ArgumentError(f"split: the number of pieces of size {piece} of an axis of size {total} is known at run "
-                                "time only", hint="give the sizes of the pieces, or use ops.chunk")
+            raise ArgumentError(f"split: the number of pieces of size {piece} of an axis of size {total} is known "
+                                "at run time only", hint="give the sizes of the pieces, or use ops.chunk")
         sizes = [min(piece, total - begin) for begin in range(0, total, piece)] or [0]
     return _cut(tensor, axis, sizes)
 
@@ -257,7 +258,8 @@ def movedim(x, source, destination):
     source = [real_axis("movedim", a, x.ndim) for a in source]
     destination = [real_axis("movedim", a, x.ndim) for a in destination]
     if len(source) != len(destination) or len(set(source)) != len(source) or len(set(destination)) != len(destination):
-        raise ArgumentError("movedim: source and destination name as many different axes", note=f"{source} {destination}")
+        raise ArgumentError("movedim: source and destination name as many different axes",
+                            note=f"{source} {destination}")
     perm = [a for a in range(x.ndim) if a not in source]
     for to, a in sorted(zip(destination, source)):
         perm.insert(to, a)
@@ -395,9 +397,11 @@ def _pad_from_inside(x, axis, before, after, mode):
             raise ValueRangeError(f"pad: a negative size in mode {mode}")
         if mode != "replicate":
             most = n - 1 if mode == "reflect" else n
-            require("<=", count, most, lambda count=count: ShapeError(f"pad: {mode} of {count} elements of an axis of size {n}"))
+            require("<=", count, most,
+                    lambda count=count: ShapeError(f"pad: {mode} of {count} elements of an axis of size {n}"))
     if mode == "reflect":
-        left, right = flip(take_range(x, axis, 1, before + 1), axis), flip(take_range(x, axis, n - 1 - after, n - 1), axis)
+        left = flip(take_range(x, axis, 1, before + 1), axis)
+        right = flip(take_range(x, axis, n - 1 - after, n - 1), axis)
     elif mode == "circular":
         left, right = take_range(x, axis, n - before, n), take_range(x, axis, 0, after)
     else:
@@ -416,7 +420,7 @@ def narrow(input, axis, start, length):
 
 
 def clip_index(index, size):
-    """An end of a Python slice, brought into [0, size]: negative counts from the end. Dims of unknown sign count as >= 0."""
+    """An end of a Python slice, brought into [0, size]: negative counts from the end; Dims of unknown sign do not."""
     if compare("<", index, 0):
         index = index + size
     return index if isinstance(index, Dim) and compare("<=", index, size) else dim_min(dim_max(index, 0), size)

@@ -28,11 +28,13 @@ def pair(name, what, value):
 
 
 def padding_of(name, pad_mode, padding, sizes, kernel, stride, dilation):
-    """(top, bottom, left, right) for the spatial `sizes`: "valid" none, "same" so that out = ceil(n / stride), "pad" as given.
+    """(top, bottom, left, right) for the spatial `sizes`: "valid" none, "same" so that out = ceil(n / stride), "pad"
+    as given.
 
     padding : an int, (vertical, horizontal) or all four
     """
-    given = tuple(as_size(name, p) for p in padding) if isinstance(padding, (tuple, list)) else (as_size(name, padding),) * 4
+    given = tuple(padding) if isinstance(padding, (tuple, list)) else (padding,) * 4
+    given = tuple(as_size(name, p) for p in given)
     given = (given[0], given[0], given[1], given[1]) if len(given) == 2 else given * 4 if len(given) == 1 else given
     if len(given) != 4:
         raise ArgumentError(f"{name}: padding is an int, two or four of them", note=repr(padding))
@@ -78,7 +80,8 @@ def windows_of(padded, kernel, stride, dilation, sizes):
     """A view [N, C, KH, KW, OH, OW] of the ndarray `padded`: element (kh, kw) of window (oh, ow)."""
     (kh, kw), (sh, sw), (dh, dw), (oh, ow) = kernel, stride, dilation, sizes
     n, c, h, w = padded.strides
-    return np.lib.stride_tricks.as_strided(padded, padded.shape[:2] + (kh, kw, oh, ow), (n, c, h * dh, w * dw, h * sh, w * sw),
+    return np.lib.stride_tricks.as_strided(padded, padded.shape[:2] + (kh, kw, oh, ow),
+                                           (n, c, h * dh, w * dw, h * sh, w * sw),
                                            writeable=False)
 
 

@@ -1,4 +1,4 @@
-"""Samples for test_every_op: primitive name -> list of (args, attrs), small NumPy arrays. Second half of the operators."""
+"""Samples for test_every_op: primitive name -> list of (args, attrs), small NumPy arrays. Second half."""
 import numpy as np
 
 from mindlite.common import dtype as dt
@@ -44,10 +44,12 @@ SAMPLES = {
     "scatter_nd_update": [((_f(3, 4), np.array([[0, 1], [2, -1]]), _f(2)), {})],
     "gather_elements": [((_f(3, 4), _i(3, 2, 4)), dict(axis=0)), ((_f(2, 3), _i(3, 2, 5)), dict(axis=1))],
     "scatter_elements_add": [((_f(3, 4), _i(3, 2, 4), _f(2, 4)), dict(axis=0))],
-    "slice_update": [((_f(4, 5), _f(4, 2)), dict(start=(0, 4), step=(1, -3))), ((_f(4, 5), _f(2, 3)), dict(start=(2, 1), step=(1, 1)))],
+    "slice_update": [((_f(4, 5), _f(4, 2)), dict(start=(0, 4), step=(1, -3))),
+                     ((_f(4, 5), _f(2, 3)), dict(start=(2, 1), step=(1, 1)))],
     "dynamic_slice": [((_f(4, 5), np.array(2), np.array(0)), dict(sizes=(1, 5))),
                       ((_f(4, 5), np.array(-3), np.array(1)), dict(sizes=(2, 3)))],
-    "dynamic_update": [((_f(4, 5), _f(1, 5), np.array(2), np.array(0)), {}), ((_f(4, 5), _f(2, 3), np.array(-3), np.array(1)), {})],
+    "dynamic_update": [((_f(4, 5), _f(1, 5), np.array(2), np.array(0)), {}),
+                       ((_f(4, 5), _f(2, 3), np.array(-3), np.array(1)), {})],
     # nets
     "convolution": [((_f(2, 3, 5, 4), _f(2, 3, 3, 2)), _CONV), ((_f(2, 4, 6, 7), _f(4, 2, 3, 2)), _CONV2)],
     "convolution_backward_data": [((_f(2, 2, 3, 3), _f(2, 3, 3, 2)), dict(input_size=(5, 4), **_CONV)),
@@ -67,7 +69,8 @@ SAMPLES = {
     "print_values": [((_f(2),), dict(pieces=("x", None)))],
     "identity": [((_f(2, 3),), {})],
     "stop_gradient": [((_f(2, 3),), {})],
-    "random_uniform": [((_STATE,), dict(shape=(3, 5), dtype=dt.float32)), ((_STATE,), dict(shape=(7,), dtype=dt.float64)),
+    "random_uniform": [((_STATE,), dict(shape=(3, 5), dtype=dt.float32)),
+                       ((_STATE,), dict(shape=(7,), dtype=dt.float64)),
                        ((_STATE,), dict(shape=(2, 3), dtype=dt.float16))],
     "random_integers": [((_STATE,), dict(shape=(3, 5), low=-3, high=9, dtype=dt.int64)),
                         ((_STATE,), dict(shape=(6,), low=0, high=2 ** 32, dtype=dt.int64))],
@@ -83,10 +86,12 @@ SAMPLES = {
                      dict(beta1=0.9, beta2=0.99, epsilon=1e-3, weight_decay=0.1))],
     "momentum_update": [((_f(3), _f(3), _f(3), np.array(0.1), np.array(0.9)), dict(use_nesterov=nesterov))
                         for nesterov in (False, True)],
-    "sgd_update": [((_f(3), _f(3), _f(3), np.array(0.1), np.array(0.9), np.array(first)), dict(dampening=0.2, nesterov=True))
+    "sgd_update": [((_f(3), _f(3), _f(3), np.array(0.1), np.array(0.9), np.array(first)),
+                    dict(dampening=0.2, nesterov=True))
                    for first in (0.0, 1.0)],
     "adagrad_update": [((_f(3), _positive(3), _f(3), np.array(0.1)), dict(epsilon=1e-3))],
-    "rmsprop_update": [((_f(3), _positive(3), _f(3), _f(3), np.array(0.1)), dict(decay=0.9, momentum=0.5, epsilon=1e-3))],
+    "rmsprop_update": [((_f(3), _positive(3), _f(3), _f(3), np.array(0.1)),
+                        dict(decay=0.9, momentum=0.5, epsilon=1e-3))],
     "centered_rmsprop_update": [((_f(3), np.zeros(3) + 0.1, _positive(3), _f(3), _f(3), np.array(0.1)),
                                  dict(decay=0.9, momentum=0.5, epsilon=1e-3))],
 }

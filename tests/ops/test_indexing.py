@@ -20,8 +20,10 @@ INDICES = [
     (None, 0, None, slice(1, 3)), I([0, 2]), [0, 2, 1], (I([0, 1]), I([1, 3])), (slice(None), I([0, 1]), I([1, 3])),
     (I([0, 1]), slice(None), I([1, 3])), (0, slice(None), I([1, 3])), (I([[0], [1]]), I([1, 3])),
     (slice(1, 3), I([[0, -1]]), slice(None, None, 2)), (None, I([0]), I([1])), (slice(5, 7),), (0, I([1, 2])),
-    (I([1, 2]), 0), (0, I([1, 2]), slice(None)), np.int64(1), (Ellipsis, I([1, 2])), (slice(None), None, I([1, 2]), I([1, 2])),
-    (0, None, I([1, 2])), (I([1, 2]), None, 0), (), Ellipsis, (I(2),), (I(1), slice(None), I([0, 1])), X > 0, X[:, :, 0] > 0,
+    (I([1, 2]), 0), (0, I([1, 2]), slice(None)), np.int64(1), (Ellipsis, I([1, 2])),
+    (slice(None), None, I([1, 2]), I([1, 2])),
+    (0, None, I([1, 2])), (I([1, 2]), None, 0), (), Ellipsis, (I(2),), (I(1), slice(None), I([0, 1])), X > 0,
+    X[:, :, 0] > 0,
     (slice(None), X[0, :, 0] > 0), (X[:, 0, 0] > -9, 0),
 ]
 
@@ -87,7 +89,8 @@ def test_a_tensor_without_axes_is_no_sequence():
 
 
 @pytest.mark.parametrize("index, error", [(3, IndexRangeError), ((0, 0, 0, 0), IndexRangeError), (1.5, ArgumentError),
-                                          ("a", ArgumentError), (I([0, 5]), IndexRangeError), ((Ellipsis, Ellipsis), IndexRangeError),
+                                          ("a", ArgumentError), (I([0, 5]), IndexRangeError),
+                                          ((Ellipsis, Ellipsis), IndexRangeError),
                                           (np.ones((2, 4), bool), IndexRangeError)], ids=str)
 def test_wrong_indices_are_errors(index, error):
     with pytest.raises(error):
@@ -118,7 +121,8 @@ def test_an_embedding_row_that_is_padding_gets_no_gradient():
 
 def test_scattered_elements_of_a_repeated_index_are_added_or_the_last_is_kept():
     x, i, u = np.zeros((3, 2)), np.array([[0, 1], [0, 2]]), np.array([[1.0, 2], [3, 4]])
-    np.testing.assert_array_equal(ops.tensor_scatter_elements(Tensor(x), i, u, 0, "add").asnumpy(), [[4, 0], [0, 2], [0, 4]])
+    np.testing.assert_array_equal(ops.tensor_scatter_elements(Tensor(x), i, u, 0, "add").asnumpy(),
+                                  [[4, 0], [0, 2], [0, 4]])
     np.testing.assert_array_equal(ops.tensor_scatter_elements(Tensor(x), i, u, 0).asnumpy(), [[3, 0], [0, 2], [0, 4]])
     np.testing.assert_array_equal(ops.tensor_scatter_add(Tensor(x), [[0], [0]], u).asnumpy(), [[4, 6], [0, 0], [0, 0]])
     np.testing.assert_array_equal(ops.scatter_nd([[2]], [5.0], (4,)).asnumpy(), [0, 0, 5, 0])

@@ -1,4 +1,4 @@
-"""Joining, cutting, repeating and padding give NumPy's results, with sizes that are ints and with sizes that are Dims."""
+"""Joining, cutting, repeating and padding give NumPy's results, with sizes that are ints and that are Dims."""
 import numpy as np
 import pytest
 
@@ -64,7 +64,8 @@ def test_joining_promotes_to_one_dtype():
     (lambda x: ops.concat([]), ArgumentError), (lambda x: ops.concat([x, x[:, :2]], 0), ShapeError),
     (lambda x: ops.split(x, (1, 1), 0), ShapeError), (lambda x: ops.squeeze(x, 0), ShapeError),
     (lambda x: ops.pad(x, (1,)), ArgumentError), (lambda x: ops.pad(x, (5, 0), mode="reflect"), ShapeError),
-    (lambda x: ops.pad(x, (1, 1), mode="mirror"), ValueRangeError), (lambda x: ops.meshgrid(x[0], indexing="x"), ValueRangeError),
+    (lambda x: ops.pad(x, (1, 1), mode="mirror"), ValueRangeError),
+    (lambda x: ops.meshgrid(x[0], indexing="x"), ValueRangeError),
     (lambda x: ops.flip(x, 2), ValueRangeError), (lambda x: ops.split(x, 0), ValueRangeError),
 ])
 def test_what_does_not_fit_is_an_error(call, error):
@@ -80,14 +81,18 @@ def test_a_chunk_that_a_symbolic_size_may_leave_without_elements_is_a_residual_c
 
 
 @pytest.mark.parametrize("equation, shapes", [
-    ("bij,bjk->bik", [(2, 3, 4), (2, 4, 5)]), ("bij,bjk->b", [(2, 3, 4), (2, 4, 5)]), ("bij,bjk,ki->b", [(2, 3, 4), (2, 4, 5), (5, 3)]),
-    ("...j,...jk->...k", [(2, 3, 4), (2, 1, 4, 5)]), ("bij->jb", [(2, 3, 4)]), ("ba", [(2, 3)]), ("ij,ij", [(2, 3), (2, 3)]),
-    ("ii->i", [(4, 4)]), ("iij->j", [(4, 4, 2)]), ("i,j->ij", [(3,), (4,)]), ("ij,kl->ijkl", [(2, 3), (4, 5)]), ("i,i->", [(3,), (3,)]),
+    ("bij,bjk->bik", [(2, 3, 4), (2, 4, 5)]), ("bij,bjk->b", [(2, 3, 4), (2, 4, 5)]),
+    ("bij,bjk,ki->b", [(2, 3, 4), (2, 4, 5), (5, 3)]),
+    ("...j,...jk->...k", [(2, 3, 4), (2, 1, 4, 5)]), ("bij->jb", [(2, 3, 4)]), ("ba", [(2, 3)]),
+    ("ij,ij", [(2, 3), (2, 3)]),
+    ("ii->i", [(4, 4)]), ("iij->j", [(4, 4, 2)]), ("i,j->ij", [(3,), (4,)]), ("ij,kl->ijkl", [(2, 3), (4, 5)]),
+    ("i,i->", [(3,), (3,)]),
 ])
 def test_einsum_is_numpys(equation, shapes):
     rng = np.random.default_rng(0)
     arrays = [rng.standard_normal(shape) for shape in shapes]
-    np.testing.assert_allclose(ops.einsum(equation, *map(Tensor, arrays)).asnumpy(), np.einsum(equation, *arrays), atol=1e-12)
+    np.testing.assert_allclose(ops.einsum(equation, *map(Tensor, arrays)).asnumpy(), np.einsum(equation, *arrays),
+                               atol=1e-12)
 
 
 @pytest.mark.parametrize("equation", ["ij,jk", "i->j", "ij->ii", "i1->i"])
@@ -96,8 +101,9 @@ def test_an_equation_that_does_not_fit_is_an_error(equation):
         ops.einsum(equation, Tensor(np.ones((2, 3))))
 
 
-@pytest.mark.parametrize("left, right", [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((5, 2, 3), (3, 4)), ((5, 2, 3), (5, 3, 4)),
-                                         ((2, 1, 2, 3), (5, 3, 4)), ((5, 2, 3), (3,)), ((0, 3), (3, 2))])
+@pytest.mark.parametrize("left, right", [
+    ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((5, 2, 3), (3, 4)), ((5, 2, 3), (5, 3, 4)),
+    ((2, 1, 2, 3), (5, 3, 4)), ((5, 2, 3), (3,)), ((0, 3), (3, 2))])
 def test_matmul_is_numpys(left, right):
     rng = np.random.default_rng(0)
     a, b = rng.standard_normal(left), rng.standard_normal(right)
@@ -110,7 +116,8 @@ def test_products_under_other_names():
     a, b, v = rng.standard_normal((2, 3)), rng.standard_normal((3, 4)), rng.standard_normal(3)
     A, B, V = Tensor(a), Tensor(b), Tensor(v)
     for got, want in [(ops.dense(A, Tensor(b.T), Tensor(np.ones(4))), a @ b + 1), (ops.outer(V, V), np.outer(v, v)),
-                      (ops.addmm(Tensor(1.0), A, B, beta=2, alpha=3), 2 + 3 * a @ b), (ops.mv(A, V), a @ v), (ops.dot(V, V), v @ v),
+                      (ops.addmm(Tensor(1.0), A, B, beta=2, alpha=3), 2 + 3 * a @ b), (ops.mv(A, V), a @ v),
+                      (ops.dot(V, V), v @ v),
                       (ops.tensor_dot(A, B, 1), a @ b), (ops.tensor_dot(A, B, ((1,), (0,))), a @ b),
                       (ops.bias_add(A, V), a + v)]:
         np.testing.assert_allclose(got.asnumpy(), want, atol=1e-6)
@@ -124,5 +131,6 @@ def test_an_ndarray_on_the_left_gives_a_tensor():
     x = Tensor(np.ones((2, 2), np.float32))
     for out in (np.ones((2, 2)) + x, np.float32(2) * x, np.ones((2, 2)) @ x, np.ones((2, 2)) < x):
         assert isinstance(out, Tensor)
-    graph = typed(lambda x: np.ones((2, 2), np.float32) @ (np.ones((2, 2), np.float32) - x), AbstractTensor(dt.float32, (2, 2)))
+    graph = typed(lambda x: np.ones((2, 2), np.float32) @ (np.ones((2, 2), np.float32) - x),
+                  AbstractTensor(dt.float32, (2, 2)))
     np.testing.assert_array_equal(run(graph, x)[0], np.zeros((2, 2)))
