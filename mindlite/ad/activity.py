@@ -75,6 +75,26 @@ def active_state(node, positions):
         state = grown
 
 
+def reached_parameters(graph, wrt, outputs):
+    """Which parameters numbered in `wrt` a cotangent of the outputs numbered in `outputs` can reach."""
+    active = active_nodes(graph, wrt)
+    needed = {graph.outputs[i] for i in outputs}
+    for node in reversed(graph.nodes):
+        if node in needed and node in active:
+            needed.update(node.args)
+    return frozenset(i for i in wrt if graph.parameters[i] in needed)
+
+
+def reached_state(node, wrt, seeds):
+    """Which operands of a while_loop, of those numbered in `wrt`, get a cotangent from its results numbered in `seeds`."""
+    n, reached = len(node.args) - node.attrs["invariants"], frozenset(seeds)
+    while True:
+        grown = reached | reached_parameters(node.attrs["body"], wrt, [i for i in reached if i < n])
+        if grown == reached:
+            return reached
+        reached = grown
+
+
 def expand_composites(graph, wrt, rules):
     """`graph` with every active operator that has an expand rule and is in none of `rules` written in smaller operators."""
     while True:

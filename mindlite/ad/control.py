@@ -22,7 +22,7 @@ from ..mindir.builder import append, written
 from ..mindir.control import call, cond, custom_vjp, tape_new, tape_pop, tape_push, while_loop
 from ..mindir.inline import inline
 from .. import ops
-from .activity import is_differentiable
+from .activity import is_differentiable, reached_parameters, reached_state
 
 TAPE, COUNT = AbstractTape(), AbstractTensor(dt.int64, ())
 
@@ -55,6 +55,7 @@ def reverse_cond(sweep, node):
     if not seeds:
         return
     wrt = [i for i, x in enumerate(operands) if x in sweep.active]
+    wrt = sorted(frozenset().union(*(reached_parameters(node.attrs[side], wrt, seeds) for side in ("true", "false"))))
     branches = [sweep.below(node.attrs[side], wrt, seeds) for side in ("true", "false")]
     given = sorted({i for branch in branches for i in branch.given()})
     for branch in branches:
@@ -90,10 +91,12 @@ def forward_while(node, args, tape, body):
 def reverse_while(sweep, node):
     """(tape, n, ds, dw) = while_loop(tape, n, ds, 0, w; n > 0, (◀b, n - 1, dw + ..))"""
     n = len(node.args) - node.attrs["invariants"]
-    if not seeds_of(sweep, node)[0]:
+    seeds, _ = seeds_of(sweep, node)
+    if not seeds:
         return
-    state = sorted(sweep.active[node])
-    invariants = [i for i in range(n, len(node.args)) if node.args[i] in sweep.active]
+    wrt = [*sorted(sweep.active[node]), *[i for i in range(n, len(node.args)) if node.args[i] in sweep.active]]
+    reached = sorted(reached_state(node, wrt, seeds))
+    state, invariants = [i for i in reached if i < n], [i for i in reached if i >= n]
     body = sweep.below(node.attrs["body"], state + invariants, state)
     given = [i for i in body.given() if i >= n]
     body.finish_backward(given)

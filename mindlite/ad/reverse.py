@@ -208,7 +208,7 @@ class Reverse:
     def finish_backward(self, given):
         """Fill `backward`; the values of the parameters numbered in `given` are handed to it, others come from the tape."""
         target = self.backward
-        handed = [(self.graph.parameters[i], None) for i in given]
+        handed = {(self.graph.parameters[i], None): None for i in given}
         self.saved = [key for key in self.holes if key not in handed]
         tape = target.add_parameter("tape", AbstractTape())
         holes = [self.holes[key] if key in self.holes else

@@ -5,7 +5,7 @@
 The reverse graph therefore renames such a symbol, and pops its value before the values whose shapes use it.
 """
 from ..common.dim import Dim, Symbol, substitute, symbols_of
-from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
+from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple, symbols_of_abstract
 
 
 class Sizes:
@@ -56,14 +56,3 @@ class Sizes:
         own = set(self.fresh.values())
         return AbstractTensor(abstract.dtype, tuple(
             Symbol(lo=0).dim if isinstance(s, Dim) and symbols_of(s) & own else s for s in abstract.shape))
-
-
-def symbols_of_abstract(abstract):
-    """The Symbols in the sizes of an abstract."""
-    if isinstance(abstract, AbstractTensor):
-        return set().union(*map(symbols_of, abstract.shape))
-    if isinstance(abstract, AbstractScalar):
-        return symbols_of(abstract.dim) if isinstance(abstract.dim, Dim) else set()
-    if isinstance(abstract, AbstractTuple):
-        return set().union(*map(symbols_of_abstract, abstract.elements))
-    return set()

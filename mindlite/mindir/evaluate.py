@@ -11,8 +11,8 @@ from ..common.dim import Dim, evaluate, product, symbols_of
 from ..common.errors import ArgumentError, InternalError, MindliteError
 from ..common.tensor import Tensor
 from .abstract import AbstractScalar, AbstractTensor, AbstractTuple
-from .control import (J, Vmap, call, cond, custom_vjp, make_tuple, tape_new, tape_pop, tape_push, tuple_getitem, undefined,
-                      while_loop)
+from .control import (J, Vmap, call, check, cond, custom_vjp, make_tuple, segment, tape_new, tape_pop, tape_push,
+                      tuple_getitem, undefined, while_loop)
 from .graph import ValueNode
 from .primitive import eval_rule
 
@@ -109,6 +109,17 @@ def _run_pop(args, attrs, symbols):
     return (below, *values)
 
 
+def _run_segment(args, attrs, symbols):
+    made = attrs["function"](*[Tensor.wrap(a) if isinstance(a, np.ndarray) else a for a in args])
+    return tuple([_plain(value, abstract) for value, abstract in zip(made, attrs["abstracts"], strict=True)])
+
+
+def _run_check(args, attrs, symbols):
+    if not bool(args[0]):
+        raise attrs["error"](*args[1:])
+    return ()
+
+
 def _undefined(args, attrs, symbols):
     abstract = attrs["abstract"]
     if isinstance(abstract, AbstractTensor):
@@ -128,6 +139,8 @@ _CONTROL = {
     tape_push: lambda args, attrs, symbols: (args[0], tuple(args[1:])),
     tape_pop: _run_pop,
     undefined: _undefined,
+    segment: _run_segment,
+    check: _run_check,
 }
 
 

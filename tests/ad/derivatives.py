@@ -1,9 +1,12 @@
 """What the tests of derivatives share: typed graphs over float64, and derivatives by central differences."""
+import inspect
+
 import numpy as np
 
 from mindlite.common import dtype as dt
 from mindlite.mindir.abstract import AbstractTensor
 from mindlite.mindir.evaluate import run
+from mindlite.mindir.primitive import Primitive
 from mindlite.optim import optimise
 
 
@@ -13,6 +16,12 @@ def f64(*shape):
 
 def i64(*shape):
     return AbstractTensor(dt.int64, shape)
+
+
+def private(name, *inputs, traits=()):
+    """A primitive that stands in no table of operators."""
+    parameters = [inspect.Parameter(i, inspect.Parameter.POSITIONAL_OR_KEYWORD) for i in inputs]
+    return Primitive(name, inspect.Signature(parameters), traits=traits)
 
 
 def numeric_jvp(graph, arrays, wrt, tangents, step=1e-6):

@@ -1,8 +1,8 @@
 """Forward mode: against central differences, over and under reverse mode."""
 import numpy as np
 import pytest
-from derivatives import check_vjp, f64, numeric_jvp
-from test_vjp import X, Y, branch, growing, halves, power, recursive, smooth
+from derivable_graphs import X, Y, branch, growing, halves, power, recursive, smooth
+from derivatives import check_vjp, f64, numeric_jvp, private
 
 from mindlite import ops
 from mindlite.ad import derivative_graph, jvp_graph, vjp_graph
@@ -11,7 +11,7 @@ from mindlite.mindir.builder import typed
 from mindlite.mindir.control import J, cond, custom_vjp
 from mindlite.mindir.evaluate import run
 from mindlite.mindir.markers import expand
-from mindlite.mindir.primitive import bprop_rule, eval_rule, infer_rule, primitive
+from mindlite.mindir.primitive import bprop_rule, eval_rule, infer_rule
 from mindlite.optim import optimise
 
 
@@ -69,15 +69,10 @@ def test_reverse_over_forward():
     check_vjp(vjp_graph, jvp_graph(power(smooth), (1, 2)), [3, X, Y, X, Y], wrt=(1, 2, 3, 4), tolerance=1e-5)
 
 
-@primitive
-def thrice(x):
-    """3 * x, for these tests, with a bprop rule alone."""
-
-
+thrice = private("thrice", "x")                  # 3 * x, with a bprop rule alone
 infer_rule(thrice)(lambda x: x)
 eval_rule(thrice)(lambda x: 3 * x)
 bprop_rule(thrice)(lambda x, out, dout: dout * 3)
-eval_rule(halves)(lambda x: (x / 2, x / 4))
 
 
 def test_a_bprop_rule_is_transposed_where_there_is_no_jvp_rule():

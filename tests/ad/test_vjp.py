@@ -1,7 +1,8 @@
 """Reverse mode: every construct against central differences, to the third order where it matters."""
 import numpy as np
 import pytest
-from derivatives import check_vjp, f64, i64
+from derivable_graphs import X, Y, branch, growing, halves, power, recursive, smooth
+from derivatives import check_vjp, f64, i64, private
 
 from mindlite import ops
 from mindlite.ad.vjp import vjp_graph
@@ -16,9 +17,6 @@ from mindlite.mindir.evaluate import run
 from mindlite.mindir.graph import FuncGraph
 from mindlite.mindir.primitive import bprop_rule, infer_rule, primitive
 from mindlite.ops.linalg import batch_matmul
-
-X, Y = np.array([0.3, -0.8]), np.array([1.5, 0.4])
-
 
 def names(graph):
     return [node.fn.name for node in graph.nodes]
@@ -77,15 +75,9 @@ def test_seeding_an_integer_output_is_an_error():
         vjp_graph(typed(lambda x: ops.cast(x, dtype=dt.int32), f64(2)), (0,), (0,))
 
 
-@primitive
-def without_gradient(x):
-    """An operator for these tests that has no bprop rule."""
-
-
-infer_rule(without_gradient)(lambda x: x)
-
-
 def test_an_operator_without_gradient_is_an_error_at_the_users_line():
+    without_gradient = private("without_gradient", "x")
+    infer_rule(without_gradient)(lambda x: x)
     graph = FuncGraph("f")
     x = graph.add_parameter("x", f64(2))
     with building(graph, Origin(Location("model.py", 3))):
@@ -94,15 +86,6 @@ def test_an_operator_without_gradient_is_an_error_at_the_users_line():
     with pytest.raises(GradientError, match="without_gradient has no gradient") as error:
         vjp_graph(graph, (0,), (0,))
     assert error.value.location.line == 3
-
-
-@primitive
-def halves(x):
-    """x / 2 and x / 4: an operator for these tests that has two results."""
-
-
-infer_rule(halves)(lambda x: AbstractTuple((x, x)))
-bprop_rule(halves)(lambda x, out, dout: dout[0] / 2 + dout[1] / 4)
 
 
 def test_an_operator_with_two_results_gets_a_zero_for_the_one_that_is_not_used():
@@ -134,12 +117,6 @@ def test_every_new_node_points_at_the_users_line():
 
 # ---------------------------------------------------------------- cond
 
-def branch(x_type=f64(2)):
-    true = typed(lambda x, y: (ops.tanh(x) * y, y), x_type, f64(2))
-    false = typed(lambda x, y: (x * 3, x * x), x_type, f64(2))
-    return typed(lambda p, x, y: cond(p, x * 2, y, true=true, false=false), f64(), x_type, f64(2), name="branch")
-
-
 @pytest.mark.parametrize("p", [0, 1])
 def test_both_sides_of_a_branch(p):
     check_vjp(vjp_graph, branch(), [p, X, Y], wrt=(1, 2))
@@ -160,18 +137,6 @@ def test_a_branch_that_no_gradient_passes_stays_as_it_is():
 
 
 # ---------------------------------------------------------------- while_loop
-
-def power(body, state=f64(2)):
-    """x, i -> the state after i turns of body(count, x, w)"""
-    test = typed(lambda i, x, n, w: i < n, i64(), state, i64(), f64(2), name="test")
-    turn = typed(lambda i, x, n, w: (i + 1, body(i, x, w)), i64(), state, i64(), f64(2), name="turn")
-    return typed(lambda n, x, w: while_loop(np.int64(0), ops.tanh(x), n, w, cond=test, body=turn, invariants=2)[1],
-                 i64(), state, f64(2), name="power")
-
-
-def smooth(i, x, w):
-    return ops.tanh(x * w) + ops.cast(i, dtype=dt.float64) * x
-
 
 @pytest.mark.parametrize("n", [0, 1, 4])
 def test_a_loop_whose_number_of_turns_is_data(n):
@@ -222,27 +187,6 @@ def test_values_of_the_loop_that_only_shapes_need_are_not_saved():
     assert not any(n.fn.name == "tape_push" for n in loops[0].attrs["body"].nodes)
 
 
-def growing():
-    """x -> x doubled in length n times, each time through tanh: a state whose shape changes."""
-    s = Symbol("S", lo=0)
-    n = Symbol("N", lo=1).dim
-
-    def twice(i, x, m, w):
-        return i + 1, ops.reshape(ops.broadcast_to(ops.reshape(ops.tanh(x) * w, shape=(1, s.dim)), shape=(2, s.dim)),
-                                  shape=(2 * s.dim,)), m, w
-    test = typed(lambda i, x, m, w: i < m, i64(), f64(s.dim), i64(), f64())
-    turn = typed(lambda i, x, m, w: twice(i, x, m, w)[:2], i64(), f64(s.dim), i64(), f64())
-    graph = FuncGraph("growing")
-    m, x, w = graph.add_parameter("m", i64()), graph.add_parameter("x", f64(n)), graph.add_parameter("w", f64())
-    r = Symbol("R", lo=0).dim
-    with building(graph) as builder:
-        loop = graph.add(while_loop, builder.lift(np.int64(0)), x, m, w, cond=test, body=turn, invariants=2,
-                         abstract=AbstractTuple((i64(), f64(r))))
-        out = graph.add(tuple_getitem, loop, index=1, abstract=f64(r))
-        graph.set_outputs([ops.exp(out)], make_tuple)
-    return graph
-
-
 @pytest.mark.parametrize("n", [0, 1, 3])
 def test_a_loop_that_changes_the_shape_of_its_state(n):
     check_vjp(vjp_graph, growing(), [n, X, 1.5], wrt=(1, 2))
@@ -254,27 +198,6 @@ def test_the_gradient_of_the_gradient_of_such_a_loop():
 
 
 # ---------------------------------------------------------------- call
-
-def recursive():
-    """f(n, x, w) = tanh(x) if n == 0 else f(n - 1, sin-like x * w, w) * x + f(n - 1, x, w)"""
-    graph = FuncGraph("f")
-    n, x, w = graph.add_parameter("n", i64()), graph.add_parameter("x", f64(2)), graph.add_parameter("w", f64(2))
-    result = AbstractTuple((f64(2),))
-
-    def recurse(target, *args):
-        node = target.add(call, *args, graph=graph, abstract=result)
-        return target.add(tuple_getitem, node, index=0, abstract=f64(2))
-    deeper = FuncGraph("f/false")
-    params = [deeper.add_parameter(p.name, p.abstract) for p in graph.parameters]
-    with building(deeper):
-        m = params[0] - 1
-        deeper.set_outputs([recurse(deeper, m, ops.tanh(params[1] * params[2]), params[2]) * params[1]
-                            + recurse(deeper, m, params[1], params[2])], make_tuple)
-    base = typed(lambda n, x, w: ops.tanh(x), i64(), f64(2), f64(2), name="f/true")
-    with building(graph):
-        graph.set_outputs(cond(n < 1, n, x, w, true=base, false=deeper), make_tuple)
-    return graph
-
 
 @pytest.mark.parametrize("n", [0, 1, 3])
 def test_recursion(n):
@@ -311,3 +234,12 @@ def test_mixed_dtypes_keep_their_own():
     graph = typed(lambda x, y: ops.cast(x, dtype=dt.float64) * y, AbstractTensor(dt.float32, (2,)), f64(2))
     gradients = run(vjp_graph(graph, (0, 1), (0,)), X, Y, X)[1:]
     assert [g.dtype for g in gradients] == [np.float32, np.float64]
+
+
+def test_state_that_reaches_no_seed_is_not_differentiated():
+    test = typed(lambda i, a, b: i < 3, i64(), f64(2), f64(2))
+    turn = typed(lambda i, a, b: (i + 1, ops.tanh(a), b * a), i64(), f64(2), f64(2))
+    graph = typed(lambda x: while_loop(np.int64(0), x, x, cond=test, body=turn, invariants=0)[1:], f64(2))
+    derived = check_vjp(vjp_graph, graph, [X], seeds=(0,))
+    reverse = [node for node in derived.nodes if node.fn is while_loop][1]
+    assert len(reverse.args) == len(("tape", "count", "da"))

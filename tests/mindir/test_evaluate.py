@@ -8,7 +8,7 @@ from mindlite.common.dim import Symbol
 from mindlite.common.errors import ArgumentError, InternalError
 from mindlite.mindir.abstract import AbstractScalar, AbstractTensor
 from mindlite.mindir.builder import typed
-from mindlite.mindir.control import cond, tape_new, tape_pop, tape_push, while_loop
+from mindlite.mindir.control import check, cond, segment, tape_new, tape_pop, tape_push, while_loop
 from mindlite.mindir.evaluate import run
 
 
@@ -60,3 +60,15 @@ def test_popping_an_empty_tape_is_an_error():
 def test_a_missing_array_is_an_error():
     with pytest.raises(ArgumentError, match="takes 1 arrays, 0 were given"):
         run(typed(lambda x: x, f32()))
+
+
+def test_a_check_that_fails_raises_its_error():
+    graph = typed(lambda x: (check(x > 0, x, error=lambda value: ArgumentError(f"{value} is too small")), x)[1], f32())
+    assert run(graph, 1)[0] == 1
+    with pytest.raises(ArgumentError, match="-1.0 is too small"):
+        run(graph, -1)
+
+
+def test_a_segment_calls_python_with_tensors():
+    graph = typed(lambda x: segment(x, function=lambda t: (t.asnumpy() + 1,), abstracts=(f32(2),), reason="a test"), f32(2))
+    np.testing.assert_array_equal(run(graph, [1, 2])[0], [2, 3])

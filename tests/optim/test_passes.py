@@ -1,4 +1,6 @@
 """Every pass: a program before, and the program after."""
+import inspect
+
 import numpy as np
 import pytest
 from passes import apply, check_pass, f32, i64, text
@@ -11,18 +13,14 @@ from mindlite.mindir.builder import building, typed
 from mindlite.mindir.control import call, cond, make_tuple, tape_new, tape_push, tuple_getitem, while_loop
 from mindlite.mindir.evaluate import run
 from mindlite.mindir.graph import FuncGraph
-from mindlite.mindir.primitive import eval_rule, infer_rule, primitive
+from mindlite.mindir.primitive import eval_rule, infer_rule, Primitive
 from mindlite.ops.basic import broadcast_to, cast, reduce_sum, reshape, transpose
 from mindlite.ops.linalg import batch_matmul
 from mindlite.optim import (count_nodes, drop_dead, fold_constants, hoist_invariants, inline_calls, merge_equal_nodes,
                             optimise, prune_control, simplify_arithmetic, simplify_shapes)
 
 
-@primitive(traits={"effect"})
-def shout(x):
-    """An effect for these tests: the value, which `heard` records."""
-
-
+shout = Primitive("shout", inspect.signature(lambda x: x), traits={"effect"})     # gives x, which `heard` records
 heard = []
 infer_rule(shout)(lambda x: x)
 eval_rule(shout)(lambda x: heard.append(x) or x)
