@@ -313,6 +313,15 @@ def symbols_of(value):
     return set().union(*(atom.symbols() for monomial in value.terms for atom, _ in monomial))
 
 
+def lone_symbol(size):
+    """The Symbol that a Dim is, or None for other Dims, ints and None."""
+    if isinstance(size, Dim) and len(size.terms) == 1:
+        (monomial, coefficient), = size.terms.items()
+        if coefficient == 1 and len(monomial) == 1 and monomial[0][1] == 1 and isinstance(monomial[0][0], Symbol):
+            return monomial[0][0]
+    return None
+
+
 def _fold(value, of_atom):
     total = 0
     for monomial, c in _terms(value).items():

@@ -8,36 +8,43 @@ value of a Parameter is written into its memory, in place where nothing reads th
 """
 import ctypes
 from collections import ChainMap
+from dataclasses import dataclass
 
 import numpy as np
 
-from ..common.dim import Dim, Symbol, product, symbols_of
+from ..common.dim import Dim, lone_symbol, product, symbols_of
 from ..common.errors import InternalError
 from ..common.tensor import Tensor
 from ..graph_kernel import CannotFuse, lowering as lower_kernel
-from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
-from ..mindir.control import (call, check, cond, make_tuple, segment, tape_new, tape_pop, tape_push, tuple_getitem, undefined,
-                              while_loop)
+from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor, AbstractTuple, symbols_of_abstract
+from ..mindir.control import call, check, make_tuple, segment, tuple_getitem
 from ..mindir.graph import CNode, FuncGraph, ValueNode
 from ..mindir.primitive import eval_rule, kernel_rule
-from ..ops.basic import reshape, scalar_to_tensor
-from ..ops.scalar import scalar_binary, scalar_cast, scalar_compare, scalar_unary, tensor_to_scalar
+from ..ops.basic import reshape
 from .flow import OutputSpec, Program
 from .flow_builder import FlowBuilder
 from .library import LIBRARY
+from .lower_control import CONTROL, kind_of
+from .lower_numbers import NUMBERS
+
+LOWER = {**CONTROL, **NUMBERS}
 
 
+@dataclass
 class Lowered:
     """A Program and how its results are found.
 
-    outputs : per output of the graph: ("param", number of the pointer parameter), ("output", index), ("value", index of the
-              returned register) or ("update", number of the parameter it was written to)
-    kernels : the graph_kernel.Lowered and library Kernels used, in order, with the node
-    keep    : objects whose memory the program uses
+    outputs   : per output of the graph: ("param", number of the output), ("output", index), ("value", index of the returned
+                register) or ("update", number of the parameter it was written to)
+    kernels   : (node, graph_kernel.Lowered, library Kernel, or the reason why it runs in Python), in order
+    keep      : (constant arrays, Objects) whose memory the program uses
+    parameters: what each parameter of the entry Flow is: ("tensor", p), ("size", p, axis), ("scalar", p), ("out", number)
     """
-
-    def __init__(self, program, outputs, kernels, keep, parameters):
-        self.program, self.outputs, self.kernels, self.keep, self.parameters = program, outputs, kernels, keep, parameters
+    program: object
+    outputs: list
+    kernels: list
+    keep: tuple
+    parameters: list
 
 
 def lower(graph, updates=()):
@@ -122,7 +129,7 @@ class _Lowering:
                 parameter = graph.parameters[self.updates[number]]
                 if self.in_place(node, parameter, order, used, last_check):
                     self.targets.setdefault(node, self.env[parameter])
-            elif not (symbols_of_shape(node.abstract) - known):
+            elif not (symbols_of_abstract(node.abstract) - known):
                 self.out_params[number] = self.b.param("ptr", f"out{number}")
                 self.parameters.append(("out", number))
                 if self.writes_itself(node):
@@ -281,14 +288,14 @@ class _Lowering:
         """An operator without a kernel: its eval rule, called in Python between native code."""
         abstracts = node.abstract.elements if isinstance(node.abstract, AbstractTuple) else (node.abstract,)
         rule, attrs = eval_rule[node.fn], node.attrs
-        return self.python(node, lambda *values: rule(*values, **self.known_attrs(attrs)), node.args, abstracts, arrays=True)
+        sizes = list(dict.fromkeys(d for value in attrs.values() for d in _dims_in(value)))
+        operands = [*node.args, *[ValueNode(d, AbstractScalar(int, d)) for d in sizes]]
+        count = len(node.args)
 
-    @staticmethod
-    def known_attrs(attrs):
-        """Attributes for an eval rule; a Dim among them cannot be evaluated there."""
-        if any(isinstance(v, Dim) or (isinstance(v, tuple) and any(isinstance(x, Dim) for x in v)) for v in attrs.values()):
-            raise InternalError(f"an operator without a kernel has a symbolic attribute: {attrs}")
-        return attrs
+        def run(*values):
+            known = dict(zip(sizes, values[count:]))
+            return rule(*values[:count], **{name: _with_known(value, known) for name, value in attrs.items()})
+        return self.python(node, run, operands, abstracts, arrays=True)
 
     def python(self, node, function, operands, abstracts, arrays=False):
         """Call function(*values) in Python: values are Tensors (or arrays), numbers and objects; it gives such a tuple.
@@ -372,370 +379,61 @@ class _Lowering:
                         found.append((symbol, number, axis))
         return found
 
+    def output_size(self, graph, number, axis):
+        """The register of a size of a graph's output; 0 for an undefined value, whose sizes do not matter."""
+        size = graph.outputs[number].abstract.shape[axis]
+        if symbols_of(size) - set(self.sizes):
+            return self.b.const(0)
+        return self.size(size)
 
-LOWER = {}
-
-
-def lowers(*primitives):
-    """Register how a primitive is lowered: (lowering, node) -> register or tuple."""
-    def register(function):
-        for prim in primitives:
-            LOWER[prim] = function
-        return function
-    return register
-
-
-@lowers(tuple_getitem)
-def lower_getitem(lowering, node):
-    return lowering.value(node.args[0])[node.attrs["index"]]
-
-
-@lowers(make_tuple)
-def lower_make_tuple(lowering, node):
-    return tuple(lowering.value(a) for a in node.args)
-
-
-@lowers(reshape)
-def lower_reshape(lowering, node):
-    return lowering.value(node.args[0])
-
-
-@lowers(undefined)
-def lower_undefined(lowering, node):
-    abstract = node.abstract
-    if isinstance(abstract, AbstractScalar):
-        return lowering.b.const(0.0 if abstract.type is float else 0)
-    if isinstance(abstract, AbstractTape):
-        return lowering.b.tape()
-    if isinstance(abstract, AbstractTensor) and not (symbols_of_shape(abstract) - set(lowering.sizes)):
-        return lowering.allocate(abstract)
-    return lowering.b.const(0)
-
-
-@lowers(cond)
-def lower_cond(lowering, node):
-    b = lowering.b
-    pred = lowering.value(node.args[0])
-    if isinstance(node.args[0].abstract, AbstractTensor):
-        pred = b.load(pred, node.args[0].abstract.dtype)
-    operands = [lowering.value(a) for a in node.args[1:]]
-    open_sizes = lowering.open_sizes(node.abstract.elements)
-    blocks = []
-    for graph in (node.attrs["true"], node.attrs["false"]):
-        block = b.block()
-        with block:
-            results, sizes = lowering.subgraph(graph, operands)
-            outer, lowering.sizes = lowering.sizes, sizes
-            results += [lowering.output_size(graph, number, axis) for _, number, axis in open_sizes]
-            lowering.sizes = outer
-            block.results(*results)
-        blocks.append(block)
-    registers = b.if_(pred, *blocks)
-    count = len(node.abstract.elements)
-    for (symbol, _, _), register in zip(open_sizes, registers[count:]):
-        lowering.sizes[symbol] = register
-    return tuple(registers[:count])
-
-
-def _output_size(self, graph, number, axis):
-    size = graph.outputs[number].abstract.shape[axis]
-    if symbols_of(size) - set(self.sizes):                   # an undefined value: its size does not matter
-        return self.b.const(0)
-    return self.size(size)
-
-
-_Lowering.output_size = _output_size
-
-
-@lowers(while_loop)
-def lower_while(lowering, node):
-    b, graph, test = lowering.b, node.attrs["body"], node.attrs["cond"]
-    invariants = node.attrs["invariants"]
-    count = len(node.args) - invariants
-    inits = [lowering.value(a) for a in node.args]
-    states = [p.abstract for p in graph.parameters[:count]]
-    open_sizes = lowering.open_sizes(states)
-    first = [lowering.size(node.args[number].abstract.shape[axis])
-             if not (symbols_of(node.args[number].abstract.shape[axis]) - set(lowering.sizes)) else b.const(0)
-             for _, number, axis in open_sizes]
-    loop = b.while_([*inits[:count], *first])
-    values, sizes = list(loop.params[:count]) + inits[count:], loop.params[count:]
-
-    def inside(below):
-        """Bind the sizes of the state for this graph, whose own symbols stand for them."""
-        outer = lowering.sizes
-        lowering.sizes = outer.new_child()
-        for (symbol, number, axis), register in zip(open_sizes, sizes):
-            own = lone_symbol(below.parameters[number].abstract.shape[axis])
-            lowering.sizes[symbol] = register
-            if own is not None:
-                lowering.sizes[own] = register
-        return outer
-    with loop.cond:
-        outer = inside(test)
-        results, _ = lowering.subgraph(test, values)
-        result = results[0]
-        if isinstance(test.outputs[0].abstract, AbstractTensor):
-            result = b.load(result, test.outputs[0].abstract.dtype)
-        lowering.sizes = outer
-        loop.cond.results(result)
-    with loop.body:
-        outer = inside(graph)
-        results, below = lowering.subgraph(graph, values)
-        lowering.sizes = below
-        following = [lowering.output_size(graph, number, axis) for _, number, axis in open_sizes]
-        lowering.sizes = outer
-        loop.body.results(*results, *following)
-    registers = loop.end()
-    for (_, number, axis), register in zip(open_sizes, registers[count:]):
-        symbol = lone_symbol(node.abstract.elements[number].shape[axis])
-        if symbol is not None:
-            lowering.sizes[symbol] = register
-    return tuple(registers[:count])
-
-
-@lowers(call)
-def lower_call(lowering, node):
-    graph = node.attrs["graph"]
-    name, symbols, opened = lowering.function(graph)
-    args = [lowering.value(a) for a in node.args] + [lowering.sizes_for(s, graph, node) for s in symbols]
-    abstracts = node.abstract.elements
-    numbers = [n for n, a in enumerate(abstracts) if not isinstance(a, AbstractTensor)]
-    registers = lowering.b.call(name, [*args, lowering.results], [kind_of(abstracts[n]) for n in numbers] + ["i64"] * len(opened))
-    for (number, axis), register in zip(opened, registers[len(numbers):]):
-        symbol = lone_symbol(abstracts[number].shape[axis])
-        if symbol is not None and symbol not in lowering.sizes:
-            lowering.sizes[symbol] = register
-    values = dict(zip(numbers, registers))
-    for number, abstract in reversed(list(enumerate(abstracts))):
-        if isinstance(abstract, AbstractTensor):             # what a called flow makes dies with it: it comes on a tape
-            pointer = lowering.b.pop(lowering.results)
-            values[number] = lowering.allocate(abstract)
-            lowering.b.copy(values[number], pointer, lowering.nbytes(abstract))
-    return tuple(values[n] for n in range(len(abstracts)))
-
-
-def kind_of(abstract):
-    """The kind of the register that holds a value."""
-    return "f64" if isinstance(abstract, AbstractScalar) and abstract.type is float else "i64"
-
-
-def _function(self, graph):
-    """The Flow of a graph that is called: (name, the Symbols it takes as more arguments, (output, axis) it returns as well)."""
-    known = self.called.get(graph)
-    if known is not None:
+    def function(self, graph):
+        """The Flow of a graph that is called: (name, Symbols it takes as more arguments, (output, axis) it returns too)."""
+        known = self.called.get(graph)
+        if known is not None:
+            return known
+        inner = FlowBuilder(f"{graph.name}.{len(self.called)}")
+        used = {}
+        for below in graph.reachable():
+            for node in [*below.parameters, *below.nodes]:
+                for size in _sizes_in(node.abstract):
+                    used.update(dict.fromkeys(sorted(symbols_of(size), key=lambda s: s.number)))
+        own = {lone_symbol(s) for below in graph.reachable() for n in below.nodes for s in _sizes_in(n.abstract)} - {None}
+        from_params = {lone_symbol(s) for p in graph.parameters for s in _sizes_in(p.abstract)} - {None}
+        symbols = [s for s in used if s in from_params or s not in own or s in self.sizes]
+        opened = [(n, axis) for n, out in enumerate(graph.outputs) if isinstance(out.abstract, AbstractTensor)
+                  for axis, size in enumerate(out.abstract.shape) if isinstance(size, Dim)]
+        self.called[graph] = known = (inner.name, symbols, opened)
+        outer = self.b, self.env, self.sizes, self.targets, self.results
+        self.b, self.env, self.sizes, self.targets = inner, ChainMap({}), ChainMap({}), {}
+        try:
+            for p in graph.parameters:
+                self.env[p] = inner.param("ptr" if isinstance(p.abstract, AbstractTensor) else kind_of(p.abstract), p.name)
+            for s in symbols:
+                self.sizes[s] = inner.param("i64", s.name)
+            self.results = inner.param("i64", "results")
+            self.nodes(graph)
+            values = []
+            for o in graph.outputs:
+                if isinstance(o.abstract, AbstractTensor):
+                    inner.push(self.results, self.value(o), self.nbytes(o.abstract))
+                else:
+                    values.append(self.value(o))
+            values += [self.output_size(graph, n, axis) for n, axis in opened]
+            self.flows[inner.name] = inner.finish(values)
+        finally:
+            self.b, self.env, self.sizes, self.targets, self.results = outer
         return known
-    inner = FlowBuilder(f"{graph.name}.{len(self.called)}")
-    used = {}
-    for below in graph.reachable():
-        for node in [*below.parameters, *below.nodes]:
-            for size in _sizes_in(node.abstract):
-                used.update(dict.fromkeys(sorted(symbols_of(size), key=lambda s: s.number)))
-    own = {lone_symbol(s) for below in graph.reachable() for n in below.nodes for s in _sizes_in(n.abstract)} - {None}
-    from_params = {lone_symbol(s) for p in graph.parameters for s in _sizes_in(p.abstract)} - {None}
-    symbols = [s for s in used if s in from_params or s not in own or s in self.sizes]
-    opened = [(n, axis) for n, out in enumerate(graph.outputs) if isinstance(out.abstract, AbstractTensor)
-              for axis, size in enumerate(out.abstract.shape) if isinstance(size, Dim)]
-    self.called[graph] = known = (inner.name, symbols, opened)
-    outer = self.b, self.env, self.sizes, self.targets, self.results
-    self.b, self.env, self.sizes, self.targets = inner, ChainMap({}), ChainMap({}), {}
-    try:
-        for p in graph.parameters:
-            self.env[p] = inner.param("ptr" if isinstance(p.abstract, AbstractTensor) else kind_of(p.abstract), p.name)
-        for s in symbols:
-            self.sizes[s] = inner.param("i64", s.name)
-        self.results = inner.param("i64", "results")
-        self.nodes(graph)
-        values = []
-        for o in graph.outputs:
-            if isinstance(o.abstract, AbstractTensor):
-                inner.push(self.results, self.value(o), self.nbytes(o.abstract))
-            else:
-                values.append(self.value(o))
-        values += [self.output_size(graph, n, axis) for n, axis in opened]
-        self.flows[inner.name] = inner.finish(values)
-    finally:
-        self.b, self.env, self.sizes, self.targets, self.results = outer
-    return known
 
-
-def _sizes_for(self, symbol, graph, node):
-    """The register of a Symbol of a called graph, from the argument in whose type it stands."""
-    if symbol in self.sizes:
-        return self.sizes[symbol]
-    for p, a in zip(graph.parameters, node.args):
-        if isinstance(p.abstract, AbstractTensor):
-            for size, actual in zip(p.abstract.shape, a.abstract.shape):
-                if lone_symbol(size) is symbol:
-                    return self.size(actual)
-    raise InternalError(f"{graph.name}: no argument has the size {symbol}")
-
-
-_Lowering.function, _Lowering.sizes_for = _function, _sizes_for
-
-
-def _sizes_in(abstract):
-    if isinstance(abstract, AbstractTensor):
-        yield from abstract.shape
-    elif isinstance(abstract, AbstractTuple):
-        for element in abstract.elements:
-            yield from _sizes_in(element)
-    elif isinstance(abstract, AbstractScalar) and abstract.dim is not None:
-        yield abstract.dim
-
-
-# ---------------------------------------------------------------- tapes
-
-@lowers(tape_new)
-def lower_tape_new(lowering, node):
-    return lowering.b.tape()
-
-
-@lowers(tape_push)
-def lower_tape_push(lowering, node):
-    tape = lowering.value(node.args[0])
-    for operand in node.args[1:]:
-        nbytes = lowering.nbytes(operand.abstract) if isinstance(operand.abstract, AbstractTensor) else None
-        lowering.b.push(tape, lowering.value(operand), nbytes)
-    return tape
-
-
-@lowers(tape_pop)
-def lower_tape_pop(lowering, node):
-    tape = lowering.value(node.args[0])
-    values = [None] * len(node.attrs["abstracts"])
-    for number, abstract in reversed(list(enumerate(node.attrs["abstracts"]))):
-        if isinstance(abstract, AbstractTensor):
-            pointer = lowering.b.pop(tape)
-            values[number] = lowering.allocate(abstract)
-            lowering.b.copy(values[number], pointer, lowering.nbytes(abstract))
-        else:
-            values[number] = lowering.b.pop(tape, "f64" if abstract.type is float else "i64")
-            symbol = lone_symbol(abstract.dim)
-            if symbol is not None and symbol not in lowering.sizes:
-                lowering.sizes[symbol] = values[number]
-    return (tape, *values)
-
-
-# ---------------------------------------------------------------- numbers
-
-_INT = {"+": "add", "-": "sub", "*": "mul", "//": "floordiv", "%": "mod", "&": "and", "|": "or", "^": "xor", "<<": "shl",
-        ">>": "shr", "max": "max", "min": "min"}
-_FLOAT = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv", "//": "ffloordiv", "%": "fmod", "**": "fpow", "max": "fmax",
-          "min": "fmin"}
-_COMPARE = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
-
-
-def _as_float(lowering, node):
-    register = lowering.value(node)
-    return register if node.abstract.type is float else lowering.b.unary("itof", register)
-
-
-@lowers(scalar_binary)
-def lower_scalar_binary(lowering, node):
-    b, op = lowering.b, node.attrs["op"]
-    x, y = node.args
-    if node.abstract.type is float or op in ("/", "**"):
-        result = b.arith(_FLOAT[op], _as_float(lowering, x), _as_float(lowering, y))
-        return result if node.abstract.type is float else b.unary("ftoi", result)
-    return b.arith(_INT[op], lowering.value(x), lowering.value(y))
-
-
-@lowers(scalar_compare)
-def lower_scalar_compare(lowering, node):
-    x, y = node.args
-    word = _COMPARE[node.attrs["op"]]
-    if float in (x.abstract.type, y.abstract.type):
-        return lowering.b.arith("f" + word, _as_float(lowering, x), _as_float(lowering, y))
-    return lowering.b.arith(word, lowering.value(x), lowering.value(y))
-
-
-@lowers(scalar_unary)
-def lower_scalar_unary(lowering, node):
-    b, op, x = lowering.b, node.attrs["op"], node.args[0]
-    value, floating = lowering.value(x), x.abstract.type is float
-    if op == "+":
-        return value
-    if op == "not":
-        return b.arith("feq", value, b.const(0.0)) if floating else b.unary("not", value)
-    if op == "~":
-        return b.arith("sub", b.unary("neg", value), b.const(1))
-    return b.unary({"-": "neg", "abs": "abs"}[op] if not floating else {"-": "fneg", "abs": "fabs"}[op], value)
-
-
-@lowers(scalar_cast)
-def lower_scalar_cast(lowering, node):
-    b, x, kind = lowering.b, node.args[0], node.attrs["type"]
-    value, have = lowering.value(x), x.abstract.type
-    if kind is float:
-        return _as_float(lowering, x)
-    if kind is bool:
-        return b.arith("fne", value, b.const(0.0)) if have is float else b.arith("ne", value, b.const(0))
-    return b.unary("ftoi", value) if have is float else value
-
-
-@lowers(tensor_to_scalar)
-def lower_tensor_to_scalar(lowering, node):
-    return lowering.b.load(lowering.value(node.args[0]), node.args[0].abstract.dtype)
-
-
-@lowers(scalar_to_tensor)
-def lower_scalar_to_tensor(lowering, node):
-    b, x, dtype = lowering.b, node.args[0], node.attrs["dtype"]
-    value = lowering.value(x)
-    if dtype.is_float:
-        value = _as_float(lowering, x)
-    elif x.abstract.type is float:
-        value = b.unary("ftoi", value)
-    if dtype.kind == "b":
-        value = b.arith("ne", value, b.const(0))
-    out = lowering.allocate(node.abstract, node)
-    b.store(out, value, dtype)
-    return out
-
-
-# ---------------------------------------------------------------- Python, checks
-
-@lowers(segment)
-def lower_segment(lowering, node):
-    lowering.kernels.append((node, node.attrs["reason"]))
-    return lowering.python(node, node.attrs["function"], node.args, node.attrs["abstracts"])
-
-
-@lowers(check)
-def lower_check(lowering, node):
-    b, error = lowering.b, node.attrs["error"]
-    condition, operands = node.args[0], node.args[1:]
-    if all(isinstance(o.abstract, AbstractScalar) for o in operands):
-        b.check(lowering.value(condition), error, [lowering.value(o) for o in operands], node.origin)
-        return ()
-
-    def stop(*values):
-        raise error(*values)
-    fine, failed = b.block(), b.block()
-    with fine:
-        fine.results()
-    with failed:
-        lowering.python(node, stop, operands, ())
-        failed.results()
-    b.if_(lowering.value(condition), fine, failed)
-    return ()
-
-
-# ---------------------------------------------------------------- questions about graphs
-
-def lone_symbol(size):
-    """The Symbol that a Dim is, or None."""
-    if isinstance(size, Dim) and len(size.terms) == 1:
-        (monomial, coefficient), = size.terms.items()
-        if coefficient == 1 and len(monomial) == 1 and monomial[0][1] == 1 and isinstance(monomial[0][0], Symbol):
-            return monomial[0][0]
-    return None
-
-
-def symbols_of_shape(abstract):
-    """The Symbols in a tensor's sizes."""
-    return set().union(*(symbols_of(s) for s in abstract.shape))
+    def sizes_for(self, symbol, graph, node):
+        """The register of a Symbol of a called graph, from the argument in whose type it stands."""
+        if symbol in self.sizes:
+            return self.sizes[symbol]
+        for p, a in zip(graph.parameters, node.args):
+            if isinstance(p.abstract, AbstractTensor):
+                for size, actual in zip(p.abstract.shape, a.abstract.shape):
+                    if lone_symbol(size) is symbol:
+                        return self.size(actual)
+        raise InternalError(f"{graph.name}: no argument has the size {symbol}")
 
 
 def single_node_graph(node):
@@ -769,6 +467,20 @@ def reads_elementwise(producer, parameter, output):
         o.abstract.shape == output.abstract.shape for o in graph.outputs)
 
 
+def _dims_in(value):
+    """The Dims inside an attribute."""
+    if isinstance(value, Dim):
+        return [value]
+    return [d for v in value for d in _dims_in(v)] if isinstance(value, tuple) else []
+
+
+def _with_known(value, known):
+    """An attribute with its Dims replaced by ints."""
+    if isinstance(value, Dim):
+        return known[value]
+    return tuple(_with_known(v, known) for v in value) if type(value) is tuple else value
+
+
 def _may_fail(node):
     """True for control flow that holds a check or a Python call."""
     return any(n.fn in (check, segment) for v in node.attrs.values() if isinstance(v, FuncGraph)
@@ -781,3 +493,13 @@ def array_at(pointer, dtype, shape):
     if not nbytes:
         return np.empty(shape, dtype.numpy)
     return np.frombuffer((ctypes.c_char * nbytes).from_address(pointer), dtype.numpy).reshape(shape)
+
+
+def _sizes_in(abstract):
+    if isinstance(abstract, AbstractTensor):
+        yield from abstract.shape
+    elif isinstance(abstract, AbstractTuple):
+        for element in abstract.elements:
+            yield from _sizes_in(element)
+    elif isinstance(abstract, AbstractScalar) and abstract.dim is not None:
+        yield abstract.dim

@@ -4,7 +4,7 @@ Printed as in docs and errors: `f32[N, C]`, `i32[]`, `int`, `(f32[2], int=3)`.
 """
 from dataclasses import dataclass
 
-from ..common.dim import product
+from ..common.dim import Dim, product, symbols_of
 
 
 class Abstract:
@@ -65,3 +65,14 @@ class AbstractAny(Abstract):
 
     def __str__(self):
         return "any"
+
+
+def symbols_of_abstract(abstract):
+    """The Symbols in the sizes of an abstract."""
+    if isinstance(abstract, AbstractTensor):
+        return set().union(*map(symbols_of, abstract.shape))
+    if isinstance(abstract, AbstractScalar):
+        return symbols_of(abstract.dim) if isinstance(abstract.dim, Dim) else set()
+    if isinstance(abstract, AbstractTuple):
+        return set().union(*map(symbols_of_abstract, abstract.elements))
+    return set()

@@ -1,0 +1,199 @@
+"""Lowering of tuples, branches, loops, calls, tapes and Python segments: the control nodes of the typed dialect."""
+from ..common.dim import lone_symbol, symbols_of
+from ..mindir.abstract import AbstractScalar, AbstractTape, AbstractTensor, symbols_of_abstract
+from ..mindir.control import (call, check, cond, make_tuple, segment, tape_new, tape_pop, tape_push, tuple_getitem,
+                              undefined, while_loop)
+from ..ops.basic import reshape
+
+CONTROL = {}                                 # {Primitive: (lowering, node) -> register, or tuple of them}
+
+
+def control(*primitives):
+    """Register how a primitive is lowered."""
+    def register(function):
+        for prim in primitives:
+            CONTROL[prim] = function
+        return function
+    return register
+
+
+@control(tuple_getitem)
+def lower_getitem(lowering, node):
+    return lowering.value(node.args[0])[node.attrs["index"]]
+
+
+@control(make_tuple)
+def lower_make_tuple(lowering, node):
+    return tuple(lowering.value(a) for a in node.args)
+
+
+@control(reshape)
+def lower_reshape(lowering, node):
+    return lowering.value(node.args[0])
+
+
+@control(undefined)
+def lower_undefined(lowering, node):
+    abstract = node.abstract
+    if isinstance(abstract, AbstractScalar):
+        return lowering.b.const(0.0 if abstract.type is float else 0)
+    if isinstance(abstract, AbstractTape):
+        return lowering.b.tape()
+    if isinstance(abstract, AbstractTensor) and not (symbols_of_abstract(abstract) - set(lowering.sizes)):
+        return lowering.allocate(abstract)
+    return lowering.b.const(0)
+
+
+@control(cond)
+def lower_cond(lowering, node):
+    b = lowering.b
+    pred = lowering.value(node.args[0])
+    if isinstance(node.args[0].abstract, AbstractTensor):
+        pred = b.load(pred, node.args[0].abstract.dtype)
+    operands = [lowering.value(a) for a in node.args[1:]]
+    open_sizes = lowering.open_sizes(node.abstract.elements)
+    blocks = []
+    for graph in (node.attrs["true"], node.attrs["false"]):
+        block = b.block()
+        with block:
+            results, sizes = lowering.subgraph(graph, operands)
+            outer, lowering.sizes = lowering.sizes, sizes
+            results += [lowering.output_size(graph, number, axis) for _, number, axis in open_sizes]
+            lowering.sizes = outer
+            block.results(*results)
+        blocks.append(block)
+    registers = b.if_(pred, *blocks)
+    count = len(node.abstract.elements)
+    for (symbol, _, _), register in zip(open_sizes, registers[count:]):
+        lowering.sizes[symbol] = register
+    return tuple(registers[:count])
+
+
+@control(while_loop)
+def lower_while(lowering, node):
+    b, graph, test = lowering.b, node.attrs["body"], node.attrs["cond"]
+    invariants = node.attrs["invariants"]
+    count = len(node.args) - invariants
+    inits = [lowering.value(a) for a in node.args]
+    states = [p.abstract for p in graph.parameters[:count]]
+    open_sizes = lowering.open_sizes(states)
+    first = [lowering.size(node.args[number].abstract.shape[axis])
+             if not (symbols_of(node.args[number].abstract.shape[axis]) - set(lowering.sizes)) else b.const(0)
+             for _, number, axis in open_sizes]
+    loop = b.while_([*inits[:count], *first])
+    values, sizes = list(loop.params[:count]) + inits[count:], loop.params[count:]
+
+    def inside(below):
+        """Bind the sizes of the state for this graph, whose own symbols stand for them."""
+        outer = lowering.sizes
+        lowering.sizes = outer.new_child()
+        for (symbol, number, axis), register in zip(open_sizes, sizes):
+            own = lone_symbol(below.parameters[number].abstract.shape[axis])
+            lowering.sizes[symbol] = register
+            if own is not None:
+                lowering.sizes[own] = register
+        return outer
+    with loop.cond:
+        outer = inside(test)
+        results, _ = lowering.subgraph(test, values)
+        result = results[0]
+        if isinstance(test.outputs[0].abstract, AbstractTensor):
+            result = b.load(result, test.outputs[0].abstract.dtype)
+        lowering.sizes = outer
+        loop.cond.results(result)
+    with loop.body:
+        outer = inside(graph)
+        results, below = lowering.subgraph(graph, values)
+        lowering.sizes = below
+        following = [lowering.output_size(graph, number, axis) for _, number, axis in open_sizes]
+        lowering.sizes = outer
+        loop.body.results(*results, *following)
+    registers = loop.end()
+    for (_, number, axis), register in zip(open_sizes, registers[count:]):
+        symbol = lone_symbol(node.abstract.elements[number].shape[axis])
+        if symbol is not None:
+            lowering.sizes[symbol] = register
+    return tuple(registers[:count])
+
+
+@control(call)
+def lower_call(lowering, node):
+    graph = node.attrs["graph"]
+    name, symbols, opened = lowering.function(graph)
+    args = [lowering.value(a) for a in node.args] + [lowering.sizes_for(s, graph, node) for s in symbols]
+    abstracts = node.abstract.elements
+    numbers = [n for n, a in enumerate(abstracts) if not isinstance(a, AbstractTensor)]
+    registers = lowering.b.call(name, [*args, lowering.results], [kind_of(abstracts[n]) for n in numbers] + ["i64"] * len(opened))
+    for (number, axis), register in zip(opened, registers[len(numbers):]):
+        symbol = lone_symbol(abstracts[number].shape[axis])
+        if symbol is not None and symbol not in lowering.sizes:
+            lowering.sizes[symbol] = register
+    values = dict(zip(numbers, registers))
+    for number, abstract in reversed(list(enumerate(abstracts))):
+        if isinstance(abstract, AbstractTensor):             # what a called flow makes dies with it: it comes on a tape
+            pointer = lowering.b.pop(lowering.results)
+            values[number] = lowering.allocate(abstract)
+            lowering.b.copy(values[number], pointer, lowering.nbytes(abstract))
+    return tuple(values[n] for n in range(len(abstracts)))
+
+
+def kind_of(abstract):
+    """The kind of the register that holds a value."""
+    return "f64" if isinstance(abstract, AbstractScalar) and abstract.type is float else "i64"
+
+
+@control(tape_new)
+def lower_tape_new(lowering, node):
+    return lowering.b.tape()
+
+
+@control(tape_push)
+def lower_tape_push(lowering, node):
+    tape = lowering.value(node.args[0])
+    for operand in node.args[1:]:
+        nbytes = lowering.nbytes(operand.abstract) if isinstance(operand.abstract, AbstractTensor) else None
+        lowering.b.push(tape, lowering.value(operand), nbytes)
+    return tape
+
+
+@control(tape_pop)
+def lower_tape_pop(lowering, node):
+    tape = lowering.value(node.args[0])
+    values = [None] * len(node.attrs["abstracts"])
+    for number, abstract in reversed(list(enumerate(node.attrs["abstracts"]))):
+        if isinstance(abstract, AbstractTensor):
+            pointer = lowering.b.pop(tape)
+            values[number] = lowering.allocate(abstract)
+            lowering.b.copy(values[number], pointer, lowering.nbytes(abstract))
+        else:
+            values[number] = lowering.b.pop(tape, "f64" if abstract.type is float else "i64")
+            symbol = lone_symbol(abstract.dim)
+            if symbol is not None and symbol not in lowering.sizes:
+                lowering.sizes[symbol] = values[number]
+    return (tape, *values)
+
+
+@control(segment)
+def lower_segment(lowering, node):
+    lowering.kernels.append((node, node.attrs["reason"]))
+    return lowering.python(node, node.attrs["function"], node.args, node.attrs["abstracts"])
+
+
+@control(check)
+def lower_check(lowering, node):
+    b, error = lowering.b, node.attrs["error"]
+    condition, operands = node.args[0], node.args[1:]
+    if all(isinstance(o.abstract, AbstractScalar) for o in operands):
+        b.check(lowering.value(condition), error, [lowering.value(o) for o in operands], node.origin)
+        return ()
+
+    def stop(*values):
+        raise error(*values)
+    fine, failed = b.block(), b.block()
+    with fine:
+        fine.results()
+    with failed:
+        lowering.python(node, stop, operands, ())
+        failed.results()
+    b.if_(lowering.value(condition), fine, failed)
+    return ()

@@ -1,0 +1,128 @@
+"""A function compiled for one signature: where each parameter of its Flow comes from, and what its results become."""
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..common.dim import Symbol, compare, evaluate, symbols_of
+from ..common.errors import ArgumentError
+from ..common.tensor import Tensor
+from ..infer.specialise import Result
+from ..mindir.abstract import AbstractScalar
+from .signature import flat_specs, matches
+
+
+@dataclass
+class Variant:
+    """One compiled form. signature: with Symbols for open sizes; reason: why it was made; calls: how often it ran."""
+    signature: object
+    compiled: object
+    reason: str
+    seconds: float
+    guards: list = field(default_factory=list)
+    calls: int = 0
+
+
+class Runner(Variant):
+    """A Variant that runs: it knows where each register of the Flow's entry comes from and what each result becomes."""
+
+    def __init__(self, signature, compiled, reason, seconds, guards):
+        super().__init__(signature, compiled, reason, seconds, guards)
+        specs = []
+        flat_specs(signature, specs)
+        self.specs = specs
+        graph, lowered = compiled.stages["fuse"], compiled.lowered
+        self.executable = compiled.executable
+        argument = {p: i for i, p in enumerate(q for q in graph.parameters if q.default is None)}
+        self.inputs = [p.default for p in graph.parameters if p.default is not None]
+        self.input_shapes = [(t.array.dtype, t.array.shape) for t in self.inputs]
+        where = {p: (i, None) for p, i in argument.items()}
+        where.update({p: (None, k) for k, p in enumerate(q for q in graph.parameters if q.default is not None)})
+        self.steps, self.outs = [], {}
+        for step in lowered.parameters:
+            kind = step[0]
+            if kind == "out":
+                self.outs[step[1]] = len(self.steps)
+                abstract = graph.outputs[step[1]].abstract
+                self.steps.append(("out", step[1], abstract.dtype.numpy, abstract.shape))
+            else:
+                self.steps.append((kind, *where[step[1]], *step[2:]))
+        self.symbols = {}                                    # Symbol: (argument, axis) or (argument, None)
+        for number, spec in enumerate(specs):
+            for axis, size in enumerate(getattr(spec, "shape", ())):
+                if isinstance(size, Symbol):
+                    self.symbols.setdefault(size, (number, axis))
+        self.results = lowered.outputs
+        self.output = compiled.specialised.output
+        self.constraints = compiled.specialised.constraints
+        self.abstracts = [node.abstract for node in graph.outputs]
+        self.static = all(isinstance(s, int) for step in self.steps if step[0] == "out" for s in step[3])
+
+    def fits(self, signature):
+        """True if a call with this signature may use the variant."""
+        env = {}
+        return matches(self.signature, signature, env) and all(
+            compare(c.op, evaluate(c.left, env), evaluate(c.right, env)) for c in self.constraints
+            if not unknown(c, env)) and all((t.array.dtype, t.array.shape) == s for t, s in zip(self.inputs, self.input_shapes))
+
+    def run(self, leaves):
+        """Run on the leaves (Tensors and numbers) of a call."""
+        arrays = [leaf.array if isinstance(leaf, Tensor) else leaf for leaf in leaves]
+        arrays = [a if not isinstance(a, np.ndarray) or a.flags.c_contiguous else np.ascontiguousarray(a) for a in arrays]
+        env = None
+        params, made, keep = [], {}, []
+        for step in self.steps:
+            kind = step[0]
+            if kind == "tensor":
+                array = arrays[step[1]] if step[1] is not None else self.inputs[step[2]].array
+                if not array.flags.c_contiguous:
+                    array = np.ascontiguousarray(array)
+                    keep.append(array)
+                params.append(array.__array_interface__["data"][0])
+            elif kind == "size":
+                array = arrays[step[1]] if step[1] is not None else self.inputs[step[2]].array
+                params.append(array.shape[step[3]])
+            elif kind == "scalar":
+                params.append(arrays[step[1]])
+            else:
+                shape = step[3]
+                if not self.static:
+                    if env is None:
+                        env = {s: arrays[n].shape[axis] for s, (n, axis) in self.symbols.items()}
+                    shape = tuple(evaluate(s, env) for s in shape)
+                made[step[1]] = array = np.empty(shape, step[2])
+                params.append(array.__array_interface__["data"][0])
+        objects = self.compiled.lowered.keep[1]
+        try:
+            values, outputs = self.executable.run(params)
+            return self.build(self.output, values, outputs, made, leaves, objects)
+        finally:
+            if objects.items:
+                objects.items.clear()
+
+    def build(self, value, values, outputs, made, leaves, objects):
+        """The function's value, with results in place of Results."""
+        if isinstance(value, Result):
+            if value.argument is not None:
+                return leaves[value.argument]
+            kind, number = self.results[value.number]
+            if kind == "param":
+                return Tensor.wrap(made[number])
+            if kind == "output":
+                return Tensor.wrap(outputs[number])
+            if kind == "value":
+                abstract = self.abstracts[value.number]
+                return abstract.type(values[number]) if isinstance(abstract, AbstractScalar) else objects.items[values[number]]
+            raise ArgumentError("a new value of a Parameter cannot be a result too")
+        if isinstance(value, tuple):
+            items = [self.build(v, values, outputs, made, leaves, objects) for v in value]
+            return value._make(items) if hasattr(value, "_make") else tuple(items)
+        if type(value) is list:
+            return [self.build(v, values, outputs, made, leaves, objects) for v in value]
+        if type(value) is dict:
+            return {k: self.build(v, values, outputs, made, leaves, objects) for k, v in value.items()}
+        return value
+
+
+def unknown(constraint, env):
+    """True if a constraint uses Symbols that the signature does not bind (it is checked in the Flow)."""
+    return bool((symbols_of(constraint.left) | symbols_of(constraint.right)) - set(env))
