@@ -5,11 +5,12 @@ really made, once, in program order, and what they give is recorded under the sa
 """
 
 from ..common.tensor import Tensor
+from ..fallback.record import describe
 from ..mindir.abstract import AbstractAny
 from ..mindir.primitive import eager
 from .calls import call_value
 from .evaluator import Evaluator
-from .fallback import describe, place
+from .fallback import place
 from .region import Tracer
 
 

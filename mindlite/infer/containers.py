@@ -128,7 +128,8 @@ METHODS_OF = {
              "reverse": _list_reverse, "copy": _list_copy, "count": _list_count, "index": _list_index, "remove": _list_remove,
              "sort": _list_sort},
     "dict": {"items": _dict_items, "keys": _dict_keys, "values": _dict_values, "get": _dict_get, "update": _dict_update,
-             "pop": _dict_pop, "setdefault": _dict_setdefault, "has_key": _dict_has_key, "clear": _list_clear, "copy": _list_copy},
+             "pop": _dict_pop, "setdefault": _dict_setdefault, "has_key": _dict_has_key, "clear": _list_clear,
+             "copy": _list_copy},
     "set": {"add": _set_add, "clear": _list_clear, "copy": _list_copy},
 }
 

@@ -4,52 +4,18 @@ What such a call gives is not known before it has run once. So the first call of
 statement by statement (`concrete.py`), for real, and what each segment gave is recorded; from then on the function is
 compiled with those types, sizes staying open.
 """
-from ..common.dim import Symbol
 from ..common.errors import GraphSyntaxError
 from ..common.tensor import Tensor
-from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor
-from ..mindir.builder import constant
+from ..fallback.record import describe, opened, same_kind, show, values_in
+from ..fallback.segment import run_segment
 from ..mindir.control import segment
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import interpreting
-from ..mindir.syntax import Undefined
-from ..parse.segment import run_segment
 from .values import Box, leaves, rebuild
 
 
 class NeedsRecord(Exception):
     """A segment was met whose result is not known yet: the function must run once."""
-
-
-class Given:
-    """What a segment gave, recorded: a constant, or the abstract of a run-time value."""
-    __slots__ = ("value", "abstract")
-
-    def __init__(self, value=None, abstract=None):
-        self.value, self.abstract = value, abstract
-
-
-def describe(value):
-    """The record of what a segment gave: tensors and numbers by type, tuples by their items, the rest as objects."""
-    if isinstance(value, Tensor):
-        return Given(abstract=constant(value).abstract)
-    if type(value) in (bool, int, float):
-        return Given(abstract=AbstractScalar(type(value)))
-    if value is None or isinstance(value, Undefined):
-        return Given(value)
-    if type(value) is tuple:
-        return tuple(describe(v) for v in value)
-    return Given(abstract=AbstractAny())
-
-
-def same_kind(a, b):
-    """True if two records differ in sizes at most."""
-    if isinstance(a, tuple) or isinstance(b, tuple):
-        return isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b) and all(map(same_kind, a, b))
-    x, y = a.abstract, b.abstract
-    if isinstance(x, AbstractTensor) and isinstance(y, AbstractTensor):
-        return x.dtype is y.dtype and x.ndim == y.ndim
-    return x == y and a.value == b.value
 
 
 def place(ev, name):
@@ -73,7 +39,7 @@ def call_unknown(ev, fn, args, kwargs, reason, returns=None):
             raise NeedsRecord(reason)
         record = ev.fallbacks[key]
     operands, rebuild_args = flatten(ev, (fn, args, kwargs))
-    abstracts, pattern = [], _open(record)
+    abstracts, pattern = [], opened(record)
     values = []
 
     def collect(p):
@@ -92,8 +58,8 @@ def call_unknown(ev, fn, args, kwargs, reason, returns=None):
         seen = describe(given)
         if not same_kind(seen, record):
             raise GraphSyntaxError("a call that runs in Python gave another type of result than before", location=location,
-                                   note=f"{_show(record)} before, {_show(seen)} now")
-        return tuple(_flat_values(given, record))
+                                   note=f"{show(record)} before, {show(seen)} now")
+        return tuple(values_in(given, record))
     ev.reasons.append((location, reason))
     with interpreting(ev.tracer):
         values = segment(*operands, function=run, abstracts=tuple(abstracts), reason=reason)
@@ -104,27 +70,6 @@ def call_unknown(ev, fn, args, kwargs, reason, returns=None):
             return tuple(fill(q) for q in p)
         return p.value if p.abstract is None else next(values)
     return fill(pattern) if returns is None else None
-
-
-def _open(record):
-    """A record with every size replaced by a Symbol of its own."""
-    if isinstance(record, tuple):
-        return tuple(_open(r) for r in record)
-    if isinstance(record.abstract, AbstractTensor):
-        return Given(abstract=AbstractTensor(record.abstract.dtype, tuple(Symbol(lo=0).dim for _ in record.abstract.shape)))
-    return record
-
-
-def _flat_values(value, record):
-    if isinstance(record, tuple):
-        return [x for v, r in zip(value, record) for x in _flat_values(v, r)]
-    return [] if record.abstract is None else [value]
-
-
-def _show(record):
-    if isinstance(record, tuple):
-        return "(" + ", ".join(map(_show, record)) + ")"
-    return str(record.abstract) if record.abstract is not None else repr(record.value)
 
 
 def flatten(ev, value):

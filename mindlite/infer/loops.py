@@ -4,7 +4,7 @@ The body is executed on what the loop carries at its start; what differs at its 
 run-time number, a size a Symbol) and the body is executed again, until nothing changes: a fixpoint over types. Where
 the types change from turn to turn, or where a short constant range makes it cheaper, the loop is unrolled.
 """
-from ..common.dim import Dim, Symbol
+from ..common.dim import Symbol, lone_symbol
 from ..common.errors import GraphSyntaxError, MindliteError
 from ..common.tensor import Tensor
 from ..mindir import syntax
@@ -50,7 +50,8 @@ def run_loop(ev, frame, header, args, stops):
 
 def _save(ev, frame):
     graph = ev.tracer.graph
-    return dict(ev.tracer.store), len(graph.nodes), dict(ev.tracer.region.captures), list(graph.parameters), dict(frame.env.maps[0])
+    return (dict(ev.tracer.store), len(graph.nodes), dict(ev.tracer.region.captures), list(graph.parameters),
+            dict(frame.env.maps[0]))
 
 
 def _restore(ev, frame, saved):
@@ -395,5 +396,5 @@ def widen(have, new):
 
 def _is_free(size):
     """True for a size that is one Symbol made by widening."""
-    return isinstance(size, Dim) and len(size.terms) == 1 and any(
-        isinstance(atom, Symbol) and atom.name.startswith("s") and atom.lo == 0 for monomial in size.terms for atom, _ in monomial)
+    symbol = lone_symbol(size)
+    return symbol is not None and symbol.name.startswith("s") and symbol.lo == 0

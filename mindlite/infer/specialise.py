@@ -40,7 +40,7 @@ class Specialised:
 
 @dataclass(frozen=True)
 class Result:
-    """Stands for output `number` of the graph in a Specialised's output; argument: the number of the argument it is, if it is one."""
+    """Stands for output `number` of the graph in a Specialised's output; argument: which argument it is, if it is one."""
     number: int
     argument: object = None
 

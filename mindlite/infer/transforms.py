@@ -206,7 +206,8 @@ def _jvp(ev, function, options, args, kwargs):
         if node.shape != t.shape:
             raise ShapeError("jvp: a tangent has another shape than its input", note=f"{node.abstract}, {t.abstract}")
     with interpreting(ev.tracer):
-        results = J(*sub.inputs, *sub.captured, *seeds, graph=sub.region.graph, wrt=tuple(range(len(sub.inputs))), seeds=(), mode="jvp")
+        results = J(*sub.inputs, *sub.captured, *seeds, graph=sub.region.graph, wrt=tuple(range(len(sub.inputs))), seeds=(),
+                    mode="jvp")
     count = len(sub.region.graph.outputs)
     value = sub.finish(results[:count])
     return value, fill(sub.pattern, results[count:])

@@ -95,6 +95,6 @@ iter_step = Syntax("iter_step", "(i) i + 1")
 # JIT Fallback
 interpret = Syntax("interpret", "(*reads; source, reads, cells, writes, leaves, code, reason) run the statement in Python; the"
                    " values of `writes` as a tuple, after (how it left, value) if `leaves`; with writes=None it is"
-                   " an expression and the result its value. Run by parse/segment.py")
+                   " an expression and the result its value. Run by fallback/segment.py")
 
 DICT_STAR = object()

@@ -10,7 +10,7 @@ import gast
 from ..mindir import syntax
 from ..mindir.syntax import Undefined
 from .loops import break_, continue_
-from .segment import compile_segment
+from ..fallback.segment import compile_segment
 from .targets import item
 
 REASONS = {gast.Try: "try", gast.With: "with", gast.AsyncWith: "with", gast.ClassDef: "class",

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from mindlite.mindir import syntax
 from mindlite.mindir.graph import FuncGraph, ValueNode
 from mindlite.mindir.syntax import Undefined
-from mindlite.parse.segment import run_segment
+from mindlite.fallback.segment import run_segment
 
 BINARY = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
           "%": operator.mod, "**": operator.pow, "@": operator.matmul, "<<": operator.lshift, ">>": operator.rshift,
