@@ -42,8 +42,8 @@ from .nn_conv import conv1d, conv2d, conv2d_transpose
 from .nn_pool import adaptive_avg_pool2d, avg_pool1d, avg_pool2d, max_pool1d, max_pool2d
 from .nn_norm import (batch_norm, batch_norm_train, group_norm, instance_norm, l2_normalize, layer_norm,
                       layer_norm_from_axis, rms_norm)
-from .random import (bernoulli, dropout, normal, rand, rand_like, randint, randn, randn_like,
-                     standard_normal, uniform)
+from .random import (bernoulli, dropout, gumbel, multinomial, normal, rand, rand_like, randint, randn, randn_like,
+                     randperm, shuffle, standard_normal, uniform)
 from .state import (assign, assign_add, assign_sub, depend, identity, print_, rank, shape, size,
                     stop_gradient)
 from .nn_loss import (binary_cross_entropy, binary_cross_entropy_with_logits, cosine_embedding_loss,

@@ -3,7 +3,8 @@ from ..common import dtype as dt
 from ..common.errors import ArgumentError
 from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
-from . import activation, arithmetic, basic, complex_numbers, creation, elementary, logic, reduction, scan, sort
+from . import (activation, arithmetic, basic, complex_numbers, creation, elementary, logic, moments, reduction, scan,
+               sort)
 
 METHODS = {}
 
@@ -62,8 +63,8 @@ UNARY = {
     complex_numbers: "real imag conj angle",
 }
 BINARY = {
-    arithmetic: "add sub mul div floor_divide floor_div remainder fmod pow hypot maximum minimum clamp clip lerp addcmul "
-                "addcdiv true_divide subtract multiply divide",
+    arithmetic: "add sub mul div floor_divide floor_div remainder fmod pow hypot maximum minimum clamp clip lerp "
+                "addcmul addcdiv true_divide subtract multiply divide",
     elementary: "logaddexp atan2 arctan2",
     logic: "equal not_equal less less_equal greater greater_equal eq ne lt le gt ge logical_and logical_or logical_xor "
            "bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift isclose masked_fill",
@@ -115,9 +116,9 @@ def _extremum(x, axis, keepdims, initial, where, return_indices, with_index, val
 
 
 for _name, _function in {
-    "sum": _sum, "prod": _prod, "max": _max, "min": _min, "mean": reduction.mean, "amax": reduction.amax,
-    "amin": reduction.amin, "any": reduction.any, "all": reduction.all, "norm": reduction.norm, "var": reduction.var,
-    "std": reduction.std, "logsumexp": reduction.logsumexp, "count_nonzero": reduction.count_nonzero,
+    "sum": _sum, "prod": _prod, "max": _max, "min": _min, "mean": moments.mean, "amax": reduction.amax,
+    "amin": reduction.amin, "any": reduction.any, "all": reduction.all, "norm": moments.norm, "var": moments.var,
+    "std": moments.std, "logsumexp": moments.logsumexp, "count_nonzero": reduction.count_nonzero,
     "argmax": lambda self, axis=None, keepdims=False: reduction.argmax(self, axis, keepdims),
     "argmin": lambda self, axis=None, keepdims=False: reduction.argmin(self, axis, keepdims),
     "cumsum": lambda self, axis=None, dtype=None: scan.cumsum(

@@ -1,6 +1,6 @@
-"""Folds over axes: products, extrema, any and all, positions of extrema, moments, norms.
+"""Folds over axes: sums, products, extrema, any and all, positions of extrema.
 
-    mean(f32[N, C], axis=1)  ->  f32[N]               axis: an int, several, or None for all
+    amax(f32[N, C], axis=1)  ->  f32[N]               axis: an int, several, or None for all
 
 Where several elements are the largest, `amax` shares the gradient among them evenly (torch.amax); the form that gives
 values with indices sends it to the element of the index (torch.max with dim).
@@ -9,26 +9,19 @@ import numpy as np
 
 from ..common import dtype as dt
 from ..common.dim import product
-from ..common.errors import ArgumentError, DTypeError, ShapeError
+from ..common.errors import DTypeError, ShapeError
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
 from ..mindir.scalar import reduce
-from .arithmetic import abs, power, square
-from .axes import normal_axes, normal_axis
+from .axes import normal_axis
 from .basic import (cast, expand_reduced, merge_indices, move_batch_axis, reduce_prepare, reduce_sum, reduced_shape,
                     reduction_spec, reshape, transpose, vmap_reduction)
-from .define import as_operand, composite, dtype_of
-from .elementary import exp, log, sqrt
+from .define import as_operand
 from .indexing import iota
 from .logic import equal, not_equal, where
 from .sbp import letters, sbp_rule
 from .scan import cumulative_product
-
-
-def _float_dtype(name, x):
-    if x.dtype.kind not in "fc":
-        raise DTypeError(f"{name}: does not take {x.dtype.name}", note=f"x: {x}", hint="cast x to a float type")
 
 
 # ---------------------------------------------------------------- extrema
@@ -46,7 +39,8 @@ def reduce_min(x, *, axis=None, keepdims=False):
     """The smallest element along `axis`; a NaN wins. raises : as reduce_max"""
 
 
-def _nonempty(name, x, axis):
+def require_elements(name, x, axis):
+    """Demand that no axis of `axis` is empty."""
     for a in axis:
         require(">=", x.shape[a], 1, lambda: ShapeError(f"{name}: an empty axis has no extremum",
                                                         note=f"x: {x}, axis {a}"))
@@ -57,7 +51,7 @@ def _extremum(prim, kind, fold):
     def infer(x, *, axis, keepdims):
         if x.dtype.kind == "c":
             raise DTypeError(f"{prim.name}: complex numbers have no order", note=f"x: {x}")
-        _nonempty(prim.name, x, axis)
+        require_elements(prim.name, x, axis)
         return AbstractTensor(x.dtype, reduced_shape(x.shape, axis, keepdims))
 
     @eval_rule(prim)
@@ -216,7 +210,7 @@ def _position(prim, fold):
             raise DTypeError(f"{prim.name}: complex numbers have no order", note=f"x: {x}")
         if not x.shape:
             return AbstractTensor(dt.int64, ())
-        _nonempty(prim.name, x, (axis,))
+        require_elements(prim.name, x, (axis,))
         return AbstractTensor(dt.int64, reduced_shape(x.shape, (axis,), keepdims))
 
     @eval_rule(prim)
@@ -333,168 +327,3 @@ def all(input, axis=None, keep_dims=False):
 def count_nonzero(x, axis=(), keep_dims=False, dtype=dt.int32):
     """How many elements along `axis` are not zero."""
     return reduce_sum(cast(not_equal(x, 0), dtype=dtype), axis=axis, keepdims=keep_dims)
-
-
-# ---------------------------------------------------------------- moments
-
-def _mean_infer(x, *, axis, keepdims):
-    _float_dtype("mean", x)
-    return AbstractTensor(x.dtype, reduced_shape(x.shape, axis, keepdims))
-
-
-def _mean_prepare(args, attrs):
-    x = as_operand(args[0])
-    if dtype_of(x).kind in "bui":
-        x = cast(x, dtype=dt.float32)
-    return reduce_prepare((x,), attrs)
-
-
-@composite(infer=_mean_infer, prepare=_mean_prepare, traits={"reduction"})
-def reduce_mean(x, *, axis=None, keepdims=False):
-    """The mean along `axis`; integers as float32, 16-bit floats are added in float32. NaN for no elements."""
-    wide = cast(x, dtype=dt.float32) if x.dtype.bits == 16 else x
-    total = reduce_sum(wide, axis=axis, keepdims=keepdims) if axis else wide
-    return cast(total / product(x.shape[a] for a in axis), dtype=x.dtype) if wide is not x else \
-        total / product(x.shape[a] for a in axis)
-
-
-@bprop_rule(reduce_mean)
-def reduce_mean_bprop(x, out, dout, *, axis, keepdims):
-    return expand_reduced(dout / product(x.shape[a] for a in axis), x.shape, axis, keepdims) if axis else dout
-
-
-@jvp_rule(reduce_mean)
-def reduce_mean_jvp(primals, tangents, out, *, axis, keepdims):
-    return reduce_mean(tangents[0], axis=axis, keepdims=keepdims)
-
-
-def _keep_reduced_whole(x, *, axis, keepdims, **attrs):
-    names = "".join("_" if i in axis else c for i, c in enumerate(letters(len(x.shape))))
-    return names + "->" + "".join(c for i, c in enumerate(names) if keepdims or i not in axis)
-
-
-vmap_reduction(reduce_mean)
-sbp_rule(reduce_mean, _keep_reduced_whole, linear=[{0}])
-
-
-def mean(x, axis=None, keep_dims=False):
-    """The mean along `axis`; integers as float32."""
-    return reduce_mean(x, axis=axis, keepdims=keep_dims)
-
-
-def var_mean(input, axis=None, ddof=0, keepdims=False):
-    """(variance, mean) along `axis`: the sum of squared deviations over (number of elements - ddof)."""
-    input = as_operand(input)
-    if dtype_of(input).kind in "bui":
-        input = cast(input, dtype=dt.float32)
-    axes = normal_axes("var", axis, input.ndim)
-    center = reduce_mean(input, axis=axes, keepdims=True)
-    total = reduce_sum(square(input - center), axis=axes, keepdims=keepdims)
-    count = product(input.shape[a] for a in axes) - int(ddof)
-    return total / count, reshape(center, shape=reduced_shape(input.shape, axes, keepdims))
-
-
-def var(input, axis=None, ddof=0, keepdims=False):
-    """The variance along `axis`; ddof=1 for the unbiased one."""
-    return var_mean(input, axis, ddof, keepdims)[0]
-
-
-def std_mean(input, axis=None, ddof=0, keepdims=False):
-    """(standard deviation, mean) along `axis`."""
-    variance, center = var_mean(input, axis, ddof, keepdims)
-    return sqrt(variance), center
-
-
-def std(input, axis=None, ddof=0, keepdims=False):
-    """The standard deviation along `axis`; ddof=1 for the unbiased one."""
-    return sqrt(var(input, axis, ddof, keepdims))
-
-
-# ---------------------------------------------------------------- logsumexp, norms
-
-def _float_reduction_infer(name):
-    def infer(x, *, axis, keepdims):
-        if x.dtype.kind != "f":
-            raise DTypeError(f"{name}: takes floats, not {x.dtype.name}", note=f"x: {x}")
-        if name == "logsumexp":
-            _nonempty(name, x, axis)
-        return AbstractTensor(x.dtype, reduced_shape(x.shape, axis, keepdims))
-    return infer
-
-
-@composite(infer=_float_reduction_infer("logsumexp"), prepare=reduce_prepare, traits={"reduction"}, name="logsumexp")
-def reduce_logsumexp(x, *, axis=None, keepdims=False):
-    """log(sum(exp(x))) along `axis` without overflow. An infinite maximum is the result."""
-    top = reduce_max(x, axis=axis, keepdims=True)
-    top = where(equal(abs(top), float("inf")), 0, top)
-    total = log(reduce_sum(exp(x - top), axis=axis, keepdims=True)) + top
-    return total if keepdims else reshape(total, shape=reduced_shape(x.shape, axis, False))
-
-
-@bprop_rule(reduce_logsumexp)
-def logsumexp_bprop(x, out, dout, *, axis, keepdims):
-    return expand_reduced(dout, x.shape, axis, keepdims) * exp(x - expand_reduced(out, x.shape, axis, keepdims))
-
-
-@jvp_rule(reduce_logsumexp)
-def logsumexp_jvp(primals, tangents, out, *, axis, keepdims):
-    x = primals[0]
-    weights = exp(x - expand_reduced(out, x.shape, axis, keepdims))
-    return reduce_sum(tangents[0] * weights, axis=axis, keepdims=keepdims) if axis else tangents[0] * weights
-
-
-vmap_reduction(reduce_logsumexp)
-sbp_rule(reduce_logsumexp, _keep_reduced_whole)
-
-
-def logsumexp(input, axis=None, keep_dims=False):
-    """log(sum(exp(input))) along `axis` without overflow."""
-    return reduce_logsumexp(as_operand(input), axis=axis, keepdims=keep_dims)
-
-
-@composite(infer=_float_reduction_infer("reduce_norm"), prepare=reduce_prepare, traits={"reduction"})
-def reduce_norm(x, *, axis=None, keepdims=False):
-    """The Euclidean norm along `axis`; its gradient at 0 is 0."""
-    return sqrt(reduce_sum(x * x, axis=axis, keepdims=keepdims))
-
-
-def _direction(x, out, axis, keepdims):
-    length = expand_reduced(out, x.shape, axis, keepdims)
-    return where(equal(length, 0), 0, x / where(equal(length, 0), 1, length))
-
-
-@bprop_rule(reduce_norm)
-def reduce_norm_bprop(x, out, dout, *, axis, keepdims):
-    return expand_reduced(dout, x.shape, axis, keepdims) * _direction(x, out, axis, keepdims)
-
-
-@jvp_rule(reduce_norm)
-def reduce_norm_jvp(primals, tangents, out, *, axis, keepdims):
-    part = tangents[0] * _direction(primals[0], out, axis, keepdims)
-    return reduce_sum(part, axis=axis, keepdims=keepdims) if axis else part
-
-
-vmap_reduction(reduce_norm)
-sbp_rule(reduce_norm, _keep_reduced_whole)
-
-
-def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
-    """The vector norm along `dim` (None: all axes): of order 2 (None, "fro"), 1, 0, inf, -inf or any number.
-
-    raises : ArgumentError for another name; matrix norms other than "fro" are not made here
-    """
-    A = as_operand(A)
-    if dtype is not None or dtype_of(A).kind in "bui":
-        A = cast(A, dtype=dtype or dt.float32)
-    if ord in (None, "fro", 2):
-        return reduce_norm(abs(A) if dtype_of(A).kind == "c" else A, axis=dim, keepdims=keepdim)
-    if isinstance(ord, str) or isinstance(ord, bool):
-        raise ArgumentError(f"norm: no order {ord!r}", hint="a number, inf, -inf or 'fro'")
-    size = abs(A)
-    if ord in (float("inf"), float("-inf")):
-        return (reduce_max if ord > 0 else reduce_min)(size, axis=dim, keepdims=keepdim)
-    if ord == 0:
-        return reduce_sum(cast(not_equal(A, 0), dtype=size.dtype), axis=dim, keepdims=keepdim)
-    if ord == 1:
-        return reduce_sum(size, axis=dim, keepdims=keepdim)
-    return power(reduce_sum(power(size, ord), axis=dim, keepdims=keepdim), 1 / ord)

@@ -10,8 +10,8 @@
 
 The string is Einstein's notation as einsum writes it; "_" is an axis that cannot be split, and several outputs are
 separated by commas. It is a function of the operands where it depends on ranks or attributes. Signatures hold for one
-axis of the device mesh. Source: OneFlow (Yuan et al. 2021, section 3.2) lists signatures by hand; GSPMD (Xu et al. 2021)
-propagates along such letters.
+axis of the device mesh. Source: OneFlow (Yuan et al. 2021, section 3.2) lists signatures by hand; GSPMD (Xu et al.
+2021) propagates along such letters.
 """
 from dataclasses import dataclass
 
@@ -105,7 +105,7 @@ def letters(n, skip=0):
 
 
 def elementwise_spec(*abstracts, **attrs):
-    """The index string of operators that work element by element: trailing axes align, an axis of size 1 is repeated."""
+    """The index string of operators that work element by element: trailing axes align, axes of size 1 are repeated."""
     rank = max((len(a.shape) for a in abstracts), default=0)
     out = letters(rank)
     sizes = [[a.shape[i - rank + len(a.shape)] for a in abstracts if i - rank + len(a.shape) >= 0] for i in range(rank)]

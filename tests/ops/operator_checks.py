@@ -1,4 +1,4 @@
-"""What test_every_op asks of an operator: its normal form, its meaning, derivatives by differences, a run of its kernel."""
+"""What test_every_op asks of an operator: normal form, meaning, derivatives by differences, a run of its kernel."""
 import ctypes
 import itertools
 
@@ -14,7 +14,7 @@ from mindlite.ops.evaluate import NumpyInterpreter
 
 
 class Recorder(NumpyInterpreter):
-    """Computes, and remembers the last operator that was bound: the one that was called, its operands' preparation done."""
+    """Computes, and remembers the last operator that was bound: the one that was called, its operands prepared."""
     last = None
 
     def bind(self, prim, args, attrs):
@@ -56,7 +56,7 @@ def results_of(abstract):
 
 
 def with_symbols(args, known=()):
-    """Abstracts with a Symbol for every size above 1, and the sizes: {Symbol: int}; `known` holds (operand, axis) to leave."""
+    """Abstracts with a Symbol for every size above 1 but the (operand, axis) in `known`; the sizes: {Symbol: int}."""
     env, made = {}, []
     for i, abstract in enumerate(abstracts_of(args)):
         if isinstance(abstract, AbstractTensor):
@@ -99,10 +99,10 @@ def random_like(array, rng):
 
 
 def difference(function, arrays, tangents, step=1e-6):
-    """The directional derivative of function(*arrays) -> arrays along `tangents` (None for none), by central differences."""
+    """The derivative of function(*arrays) -> arrays along `tangents` (None for none), by central differences."""
     def at(h):
         return function(*(a if t is None else a + h * t for a, t in zip(arrays, tangents)))
-    return [(np.asarray(p, dtype=p.dtype) - m) / (2 * step) if is_float(p) else None for p, m in zip(at(step), at(-step))]
+    return [(p - m) / (2 * step) if is_float(p) else None for p, m in zip(at(step), at(-step))]
 
 
 def variants(array, size):

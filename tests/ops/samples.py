@@ -64,10 +64,12 @@ _SCANS = [dict(axis=axis, exclusive=exclusive, reverse=reverse)
 
 SAMPLES = {
     # basic
-    "cast": [((_f(3, 2),), dict(dtype="float64")), ((_f(3, 2) * 9,), dict(dtype="int32")), ((_i(0, 9, 4),), dict(dtype="bool")),
+    "cast": [((_f(3, 2),), dict(dtype="float64")), ((_f(3, 2) * 9,), dict(dtype="int32")),
+             ((_i(0, 9, 4),), dict(dtype="bool")),
              ((_bits(4),), dict(dtype="float64"))],
     "scalar_to_tensor": [((2.5,), dict(dtype=dt.float64)), ((3,), dict(dtype=dt.int64))],
-    "reshape": [((_f(4, 6),), dict(shape=(4, 3, 2))), ((_f(4, 6),), dict(shape=(-1,))), ((_f(2, 3, 4),), dict(shape=(6, 4)))],
+    "reshape": [((_f(4, 6),), dict(shape=(4, 3, 2))), ((_f(4, 6),), dict(shape=(-1,))),
+                ((_f(2, 3, 4),), dict(shape=(6, 4)))],
     "transpose": [((_f(2, 3, 4),), dict(perm=(2, 0, 1))), ((_f(4, 2),), dict(perm=None))],
     "broadcast_to": [((_f(3, 1),), dict(shape=(2, 3, 4))), ((_f(),), dict(shape=(4,))), ((_f(1),), dict(shape=(1,)))],
     "reduce_sum": _reduced(_f) + [((_bits(4, 3),), _REDUCED[0]), ((_i(-9, 9, 4, 3),), dict(axis=0, keepdims=False))],
@@ -75,7 +77,8 @@ SAMPLES = {
     "add": _NUMBERS, "sub": _NUMBERS, "mul": _NUMBERS + [((_c(3), _c(3)), {})], "maximum": _ORDERED[:3] + _NUMBERS[3:],
     "minimum": _ORDERED[:3] + _NUMBERS[3:],
     "div": _binary(_f, lambda *s: _within(0.5, 2, *s)) + [((_i(-9, 9, 4), _i(1, 9, 4)), {}), ((_c(3), _c(3) + 2), {})],
-    "floor_divide": [((_within(1.1, 1.9, 4) * 7, _within(2.1, 2.2, 4)), {}), ((_i(-9, 9, 6), np.array([2, -3, 4, -5, 7, 1])), {})],
+    "floor_divide": [((_within(1.1, 1.9, 4) * 7, _within(2.1, 2.2, 4)), {}),
+                     ((_i(-9, 9, 6), np.array([2, -3, 4, -5, 7, 1])), {})],
     "remainder": [((np.array([5.3, -5.3, 7.7, -7.7]), np.array([2.0, 2.0, -3.0, -3.0])), {}),
                   ((_i(-9, 9, 6), np.array([2, -3, 4, -5, 7, 1])), {})],
     "fmod": [((np.array([5.3, -5.3, 7.7, -7.7]), np.array([2.0, 2.0, -3.0, -3.0])), {}),
@@ -100,8 +103,10 @@ SAMPLES = {
     "bitwise_not": [((_i(-99, 99, 4),), {}), ((_bits(4),), {})],
     "bitwise_left_shift": [((_i(-99, 99, 4, 3), _i(0, 9, 3)), {})],
     "bitwise_right_shift": [((_i(-999, 999, 4, 3), _i(0, 9, 3)), {})],
-    **{name: [((np.array([1.0, np.nan, np.inf, -np.inf]),), {}), ((_i(0, 9, 3),), {})] for name in ("isnan", "isinf", "isfinite")},
-    "where": [((_bits(4, 3), _f(4, 3), _f(3)), {}), ((_bits(4, 1), _f(3), _f()), {}), ((_bits(4), _i(0, 9, 4), _i(0, 9, 4)), {})],
+    **{name: [((np.array([1.0, np.nan, np.inf, -np.inf]),), {}), ((_i(0, 9, 3),), {})]
+       for name in ("isnan", "isinf", "isfinite")},
+    "where": [((_bits(4, 3), _f(4, 3), _f(3)), {}), ((_bits(4, 1), _f(3), _f()), {}),
+              ((_bits(4), _i(0, 9, 4), _i(0, 9, 4)), {})],
     # complex numbers
     "real": [((_c(4, 3),), {})], "imag": [((_c(4, 3),), {})], "conj": [((_c(4, 3),), {}), ((_f(4),), {})],
     "complex": [((_f(4, 3), _f(3)), {})],
@@ -117,15 +122,16 @@ SAMPLES = {
     "reduce_any": _reduced(_bits), "reduce_all": _reduced(_bits),
     "logsumexp": _reduced(_f), "reduce_norm": _reduced(_f),
     "reduce_prod": _reduced(_f) + [((_ZEROS,), dict(axis=1, keepdims=False)), ((_i(1, 4, 4, 2),), _REDUCED[0])],
-    "argmax": [((_apart(4, 3),), dict(axis=a, keepdims=k)) for a, k in ((0, True), (1, False))] + [((_apart(),), dict(axis=0))],
-    "argmin": [((_apart(4, 3),), dict(axis=a, keepdims=k)) for a, k in ((0, True), (1, False))] + [((_apart(),), dict(axis=0))],
+    **{name: [((_apart(4, 3),), dict(axis=0, keepdims=True)), ((_apart(4, 3),), dict(axis=1, keepdims=False)),
+              ((_apart(),), dict(axis=0, keepdims=False))] for name in ("argmax", "argmin")},
     # scans
     "cumulative_sum": [((_f(4, 3),), attrs) for attrs in _SCANS] + [((_bits(4),), _SCANS[0]), ((_f(),), _SCANS[3])],
     "cumulative_product": [((_f(4, 3),), attrs) for attrs in _SCANS] + [((_ZEROS,), attrs) for attrs in _SCANS],
     "cummax": _PART_OF_ONE, "cummin": _PART_OF_ONE,
     # order
     "sort": [((_apart(4, 3),), dict(axis=0, descending=False)), ((_apart(2, 5),), dict(axis=1, descending=True)),
-             ((np.array([3, 1, 3, 2, 1]),), dict(axis=0, descending=True)), ((_apart(),), dict(axis=0, descending=False))],
+             ((np.array([3, 1, 3, 2, 1]),), dict(axis=0, descending=True)),
+             ((_apart(),), dict(axis=0, descending=False))],
     "topk": [((_apart(4, 3),), dict(k=2, axis=1, largest=True)), ((_apart(5),), dict(k=3, axis=0, largest=False))],
     "nonzero": [((_i(0, 2, 4, 3),), {}), ((_bits(5),), {})],
     "masked_select": [((_f(4, 3), _bits(4, 3)), {}), ((_f(4, 3), _bits(3)), {})],

@@ -5,8 +5,9 @@
 """
 import numpy as np
 import pytest
-from operator_checks import (abstracts_of, batch_axes, difference, fresh, graph_of, in_float32, inner, is_float, lower_attrs,
-                             meaning, normal_form, random_like, results_of, run_kernel, variants, with_symbols)
+from operator_checks import (abstracts_of, batch_axes, difference, fresh, graph_of, in_float32, inner, is_float,
+                             lower_attrs, meaning, normal_form, random_like, results_of, run_kernel, variants,
+                             with_symbols)
 from samples import SAMPLES, TWICE
 
 import mindlite.ops  # noqa: F401
@@ -21,8 +22,8 @@ from mindlite.mindir.abstract import AbstractTensor
 from mindlite.mindir.builder import typed
 from mindlite.mindir.constraints import collecting
 from mindlite.mindir.evaluate import run
-from mindlite.mindir.primitive import (PRIMITIVES, TABLES, bprop_rule, expand_rule, infer_rule, interpreting, kernel_rule,
-                                       sbp_rule_table, vmap_rule)
+from mindlite.mindir.primitive import (PRIMITIVES, TABLES, bprop_rule, expand_rule, infer_rule, interpreting,
+                                       kernel_rule, sbp_rule_table, vmap_rule)
 from mindlite.ops.evaluate import NumpyInterpreter
 from mindlite.ops.sbp import index_string, signatures
 
@@ -32,8 +33,8 @@ CASES = [(name, k) for name in OPERATORS for k in range(len(SAMPLES.get(name, ()
 COMPLEX_ONLY = {"real", "imag", "conj", "complex"}
 NO_DERIVATIVE = {"assign": "it writes", "stop_gradient": "it hides", "unique": "it has no gradient by definition",
                  "sgd_update": "it asks whether a float operand is 0"}
-KNOWN_SIZES = {"gather_nd": [(1, 1), (1, 2)], "scatter_nd_add": [(1, 1)], "scatter_nd_update": [(1, 1)],       # index depth
-               "random_advance": [(0, 0)], "random_integers": [(0, 0)], "random_uniform": [(0, 0)]}           # (seed, offset)
+KNOWN_SIZES = {"gather_nd": [(1, 1), (1, 2)], "scatter_nd_add": [(1, 1)], "scatter_nd_update": [(1, 1)],   # depth
+               "random_advance": [(0, 0)], "random_integers": [(0, 0)], "random_uniform": [(0, 0)]}   # seed, offset
 
 
 def cases_of(chosen, samples=None):
@@ -141,14 +142,15 @@ def _differentiable(prim):
 
 
 def _derivatives(prim, args, attrs, rng):
-    """The graph, its float parameters and outputs, random tangents and cotangents; None where nothing is differentiable."""
+    """The graph, its float parameters and outputs, random tangents and cotangents; None where there are no floats."""
     graph, arrays = graph_of(prim, args, attrs)
     wrt = tuple(i for i, a in enumerate(arrays) if is_float(a))
     seeds = tuple(i for i, o in enumerate(graph.outputs) if o.abstract.dtype.is_differentiable)
     if not wrt or not seeds:
         return None
     outs = run(graph, *arrays)
-    return graph, arrays, wrt, seeds, [random_like(arrays[i], rng) for i in wrt], [random_like(outs[i], rng) for i in seeds]
+    tangents, cotangents = ([random_like(xs[i], rng) for i in chosen] for xs, chosen in ((arrays, wrt), (outs, seeds)))
+    return graph, arrays, wrt, seeds, tangents, cotangents
 
 
 def _along(function, arrays, wrt, tangents):
@@ -193,8 +195,9 @@ def test_bprop_gives_the_same_eagerly_as_in_a_graph(name, k):
         for i, v in zip(seeds, cotangents):
             douts[i] = Tensor.wrap(v)
         single = isinstance(infer_rule[prim](*abstracts_of(args), **attrs), AbstractTensor)
+        out, dout = (outs[0], douts[0]) if single else (tuple(outs), tuple(douts))
         got = bprop_rule[prim](*(Tensor.wrap(a) if isinstance(a, np.ndarray) else a for a in fresh(args)),
-                               out=outs[0] if single else tuple(outs), dout=douts[0] if single else tuple(douts), **attrs)
+                               out=out, dout=dout, **attrs)
     got = got if isinstance(got, tuple) else (got,)
     got = [g for g, a in zip(got, args) if isinstance(a, np.ndarray)]
     for i, expected in zip(wrt, want):
@@ -206,8 +209,10 @@ def test_bprop_gives_the_same_eagerly_as_in_a_graph(name, k):
 def test_second_derivatives_are_differences_of_first_ones(name, k):
     prim, args, attrs = case(name, k)
     found = _derivatives(prim, args, attrs, np.random.default_rng(k))
-    if found is None or (name in ("reduce_prod", "cumulative_product") and np.any(args[0] == 0)):    # see their docstrings
+    if found is None:
         return
+    if name in ("reduce_prod", "cumulative_product") and np.any(args[0] == 0):
+        pytest.skip("second derivatives of products at zeros are not complete, as their docstrings say")
     graph, arrays, wrt, seeds, tangents, cotangents = found
     first = vjp_graph(graph, wrt, seeds)
     n = len(graph.outputs)
@@ -237,7 +242,8 @@ def test_vmap_is_the_stacked_loop(name, k):
     for dims in batch_axes(args):
         rows = [[item[b] if d is not None else a for item, a, d in zip(items, args, dims)] for b in range(BATCH)]
         looped = zip(*(meaning(prim, row, attrs) for row in rows))
-        stacked = [np.ascontiguousarray(np.stack(item, d)) if d is not None else a for item, a, d in zip(items, args, dims)]
+        stacked = [np.ascontiguousarray(np.stack(item, d)) if d is not None else a
+                   for item, a, d in zip(items, args, dims)]
         with interpreting(NumpyInterpreter()):
             outs, out_dims = vmap_rule[prim](tuple(Tensor.wrap(a) for a in stacked), dims, BATCH, **attrs)
         outs, out_dims = (outs, out_dims) if isinstance(outs, tuple) else ((outs,), (out_dims,))
@@ -262,7 +268,8 @@ def test_the_expansion_computes_what_eval_computes(name, k):
 # ---------------------------------------------------------------- SBP
 
 RANKS = 2
-FOLDS = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum, "any": np.logical_or, "all": np.logical_and}
+FOLDS = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum, "any": np.logical_or,
+         "all": np.logical_and}
 
 
 def _scatter(array, sbp, rng):
@@ -292,9 +299,10 @@ def test_each_sbp_signature_gathers_to_the_whole(name, k):
     whole = meaning(prim, args, attrs)
     assert len(outs) == len(whole) and all(len(o) == w.ndim for o, w in zip(outs, whole))
     for signature in signatures(prim, abstracts, attrs):
-        if any(isinstance(s, Partial) and a.dtype.kind == "b" for s, a in zip(signature.ins, args) if isinstance(a, np.ndarray)):
+        if any(isinstance(s, Partial) and np.asarray(a).dtype.kind == "b" for s, a in zip(signature.ins, args)):
             continue                                                        # a bool has no addends
-        scattered = [_scatter(a, s, rng) if isinstance(a, np.ndarray) else [a] * RANKS for a, s in zip(args, signature.ins)]
+        scattered = [_scatter(a, s, rng) if isinstance(a, np.ndarray) else [a] * RANKS
+                     for a, s in zip(args, signature.ins)]
         shapes = [[w.shape if not isinstance(s, Split) else p.shape for p in _scatter(w, s, rng)]
                   for w, s in zip(whole, signature.outs)] if rule.local else None
         parts = []
@@ -320,8 +328,8 @@ def test_kernels_compute_what_eval_computes(name, k):
         close(got, want, 1e-5, 1e-5)
 
 
-SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 2.5, 88.0, -88.0, 104.0, -104.0, 1e-30, -1e-30, 1e30, -1e30,
-                    np.inf, -np.inf, np.nan], np.float32)
+SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 2.5, 88.0, -88.0, 104.0, -104.0, 1e-30, -1e-30, 1e30,
+                    -1e30, np.inf, -np.inf, np.nan], np.float32)
 
 
 @cases_of(lambda prim: "elementwise" in prim.traits and prim in kernel_rule and len(prim.inputs) == 1
@@ -337,8 +345,7 @@ def test_kernels_treat_special_numbers_as_eval_does(name, k):
 
 # ---------------------------------------------------------------- dtypes
 
-@cases_of(lambda prim: "elementwise" in prim.traits and prim.name not in ("cast", "identity") or "reduction" in prim.traits,
-          samples=1)
+@cases_of(lambda prim: prim.traits & {"elementwise", "reduction"} and prim.name not in ("cast", "identity"), samples=1)
 def test_every_dtype_is_taken_and_kept_as_infer_says_or_refused(name, k):
     prim, args, attrs = case(name, k)
     args = tuple(np.nan_to_num(a, posinf=2, neginf=2) if a.dtype.kind == "f" else a for a in args)

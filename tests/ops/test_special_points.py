@@ -137,7 +137,8 @@ def test_erf_is_right_to_the_last_digits_over_its_whole_range():
     (lambda: ops.arange(5, 0), ValueRangeError, "leads nowhere"),
     (lambda: ops.clamp(Tensor([1.0])), ArgumentError, "min or max must be given"),
     (lambda: ops.zeros((2, -1)), ShapeError, "a size is negative"),
-    (lambda: ops.prelu(Tensor(np.ones((2, 3), np.float32)), Tensor([1.0, 2.0])), ShapeError, "one element for each channel"),
+    (lambda: ops.prelu(Tensor(np.ones((2, 3), np.float32)), Tensor([1.0, 2.0])), ShapeError,
+     "one element for each channel"),
 ])
 def test_what_is_wrong_is_said_in_one_line(call, error, text):
     with pytest.raises(error) as caught:
@@ -154,8 +155,10 @@ def test_public_functions_are_numpys():
              (ops.norm(t, 3, 1), (np.abs(x) ** 3).sum(1) ** (1 / 3)), (ops.argsort(t, 1), np.argsort(x, 1)),
              (ops.round(t * 1.234, decimals=1), np.round(x * 1.234, 1)), (t.T, x.T), (t.max(0), x.max(0)),
              (ops.eye(2, 3, dt.float64), np.eye(2, 3)), (ops.linspace(0, 1, 7, dtype=dt.float64), np.linspace(0, 1, 7)),
-             (ops.arange(5, -2, -2), np.arange(5, -2, -2)), (ops.arange(0.0, 1.0, 0.3, dtype=dt.float64), np.arange(0, 1, 0.3)),
-             (ops.count_nonzero(t), np.int32(6)), (ops.lerp(t, t * 3, 0.5), x * 2), (ops.addcmul(t, t, t, 2), x + 2 * x * x),
+             (ops.arange(5, -2, -2), np.arange(5, -2, -2)),
+             (ops.arange(0.0, 1.0, 0.3, dtype=dt.float64), np.arange(0, 1, 0.3)),
+             (ops.count_nonzero(t), np.int32(6)), (ops.lerp(t, t * 3, 0.5), x * 2),
+             (ops.addcmul(t, t, t, 2), x + 2 * x * x),
              (ops.isclose(t, t + 1e-9), np.isclose(x, x + 1e-9)), (t.max(where=t < 3, initial=-9.0), np.float64(2.0)),
              (ops.one_hot(Tensor([1, 0]), 3, axis=0), np.array([[0, 1], [1, 0], [0, 0]])),
              (ops.nan_to_num(Tensor(np.array([np.nan, -np.inf])), 1.0, neginf=-5.0), np.array([1.0, -5.0]))]
@@ -179,7 +182,7 @@ def test_creation_and_reductions_take_sizes_that_are_symbols():
         env = {symbol: size}
         for node, out in zip(graph.outputs, outs):
             assert tuple(evaluate(s, env) for s in node.abstract.shape) == out.shape
-        want = x.mean(0), np.exp(x) / np.exp(x).sum(0), np.tril(x), x * 2, np.arange(size) + 1, x.var(0), np.zeros((size, 2)), \
-            x.argmax(0)
+        want = (x.mean(0), np.exp(x) / np.exp(x).sum(0), np.tril(x), x * 2, np.arange(size) + 1, x.var(0),
+                np.zeros((size, 2)), x.argmax(0))
         for got, expected in zip(outs, want):
             np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
