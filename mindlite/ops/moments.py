@@ -1,0 +1,189 @@
+"""Moments, logsumexp and norms: folds that are written in other folds.
+
+    var(f32[N, C], axis=0)  ->  f32[C]               two passes: the mean first, then the squared deviations from it
+
+Each is a composite with a derivative of its own, where the one of its body would be worse (a norm at 0) or larger.
+"""
+from ..common import dtype as dt
+from ..common.dim import product
+from ..common.errors import ArgumentError, DTypeError
+from ..mindir.abstract import AbstractTensor
+from ..mindir.primitive import bprop_rule, jvp_rule
+from .arithmetic import abs, power, square
+from .axes import normal_axes
+from .basic import cast, expand_reduced, reduce_prepare, reduce_sum, reduced_shape, reshape, vmap_reduction
+from .define import as_operand, composite, dtype_of
+from .elementary import exp, log, sqrt
+from .logic import equal, not_equal, where
+from .reduction import reduce_max, reduce_min, require_elements
+from .sbp import letters, sbp_rule
+
+
+def _float_dtype(name, x):
+    if x.dtype.kind not in "fc":
+        raise DTypeError(f"{name}: does not take {x.dtype.name}", note=f"x: {x}", hint="cast x to a float type")
+
+
+# ---------------------------------------------------------------- moments
+
+def _mean_infer(x, *, axis, keepdims):
+    _float_dtype("mean", x)
+    return AbstractTensor(x.dtype, reduced_shape(x.shape, axis, keepdims))
+
+
+def _mean_prepare(args, attrs):
+    x = as_operand(args[0])
+    if dtype_of(x).kind in "bui":
+        x = cast(x, dtype=dt.float32)
+    return reduce_prepare((x,), attrs)
+
+
+@composite(infer=_mean_infer, prepare=_mean_prepare, traits={"reduction"})
+def reduce_mean(x, *, axis=None, keepdims=False):
+    """The mean along `axis`; integers as float32, 16-bit floats are added in float32. NaN for no elements."""
+    wide = cast(x, dtype=dt.float32) if x.dtype.bits == 16 else x
+    total = reduce_sum(wide, axis=axis, keepdims=keepdims) if axis else wide
+    return cast(total / product(x.shape[a] for a in axis), dtype=x.dtype) if wide is not x else \
+        total / product(x.shape[a] for a in axis)
+
+
+@bprop_rule(reduce_mean)
+def reduce_mean_bprop(x, out, dout, *, axis, keepdims):
+    return expand_reduced(dout / product(x.shape[a] for a in axis), x.shape, axis, keepdims) if axis else dout
+
+
+@jvp_rule(reduce_mean)
+def reduce_mean_jvp(primals, tangents, out, *, axis, keepdims):
+    return reduce_mean(tangents[0], axis=axis, keepdims=keepdims)
+
+
+def _keep_reduced_whole(x, *, axis, keepdims, **attrs):
+    names = "".join("_" if i in axis else c for i, c in enumerate(letters(len(x.shape))))
+    return names + "->" + "".join(c for i, c in enumerate(names) if keepdims or i not in axis)
+
+
+vmap_reduction(reduce_mean)
+sbp_rule(reduce_mean, _keep_reduced_whole, linear=[{0}])
+
+
+def mean(x, axis=None, keep_dims=False):
+    """The mean along `axis`; integers as float32."""
+    return reduce_mean(x, axis=axis, keepdims=keep_dims)
+
+
+def var_mean(input, axis=None, ddof=0, keepdims=False):
+    """(variance, mean) along `axis`: the sum of squared deviations over (number of elements - ddof)."""
+    input = as_operand(input)
+    if dtype_of(input).kind in "bui":
+        input = cast(input, dtype=dt.float32)
+    axes = normal_axes("var", axis, input.ndim)
+    center = reduce_mean(input, axis=axes, keepdims=True)
+    total = reduce_sum(square(input - center), axis=axes, keepdims=keepdims)
+    count = product(input.shape[a] for a in axes) - int(ddof)
+    return total / count, reshape(center, shape=reduced_shape(input.shape, axes, keepdims))
+
+
+def var(input, axis=None, ddof=0, keepdims=False):
+    """The variance along `axis`; ddof=1 for the unbiased one."""
+    return var_mean(input, axis, ddof, keepdims)[0]
+
+
+def std_mean(input, axis=None, ddof=0, keepdims=False):
+    """(standard deviation, mean) along `axis`."""
+    variance, center = var_mean(input, axis, ddof, keepdims)
+    return sqrt(variance), center
+
+
+def std(input, axis=None, ddof=0, keepdims=False):
+    """The standard deviation along `axis`; ddof=1 for the unbiased one."""
+    return sqrt(var(input, axis, ddof, keepdims))
+
+
+# ---------------------------------------------------------------- logsumexp, norms
+
+def _float_reduction_infer(name):
+    def infer(x, *, axis, keepdims):
+        if x.dtype.kind != "f":
+            raise DTypeError(f"{name}: takes floats, not {x.dtype.name}", note=f"x: {x}")
+        if name == "logsumexp":
+            require_elements(name, x, axis)
+        return AbstractTensor(x.dtype, reduced_shape(x.shape, axis, keepdims))
+    return infer
+
+
+@composite(infer=_float_reduction_infer("logsumexp"), prepare=reduce_prepare, traits={"reduction"}, name="logsumexp")
+def reduce_logsumexp(x, *, axis=None, keepdims=False):
+    """log(sum(exp(x))) along `axis` without overflow. An infinite maximum is the result."""
+    top = reduce_max(x, axis=axis, keepdims=True)
+    top = where(equal(abs(top), float("inf")), 0, top)
+    total = log(reduce_sum(exp(x - top), axis=axis, keepdims=True)) + top
+    return total if keepdims else reshape(total, shape=reduced_shape(x.shape, axis, False))
+
+
+@bprop_rule(reduce_logsumexp)
+def logsumexp_bprop(x, out, dout, *, axis, keepdims):
+    return expand_reduced(dout, x.shape, axis, keepdims) * exp(x - expand_reduced(out, x.shape, axis, keepdims))
+
+
+@jvp_rule(reduce_logsumexp)
+def logsumexp_jvp(primals, tangents, out, *, axis, keepdims):
+    x = primals[0]
+    weights = exp(x - expand_reduced(out, x.shape, axis, keepdims))
+    return reduce_sum(tangents[0] * weights, axis=axis, keepdims=keepdims) if axis else tangents[0] * weights
+
+
+vmap_reduction(reduce_logsumexp)
+sbp_rule(reduce_logsumexp, _keep_reduced_whole)
+
+
+def logsumexp(input, axis=None, keep_dims=False):
+    """log(sum(exp(input))) along `axis` without overflow."""
+    return reduce_logsumexp(as_operand(input), axis=axis, keepdims=keep_dims)
+
+
+@composite(infer=_float_reduction_infer("reduce_norm"), prepare=reduce_prepare, traits={"reduction"})
+def reduce_norm(x, *, axis=None, keepdims=False):
+    """The Euclidean norm along `axis`; its gradient at 0 is 0."""
+    return sqrt(reduce_sum(x * x, axis=axis, keepdims=keepdims))
+
+
+def _direction(x, out, axis, keepdims):
+    length = expand_reduced(out, x.shape, axis, keepdims)
+    return where(equal(length, 0), 0, x / where(equal(length, 0), 1, length))
+
+
+@bprop_rule(reduce_norm)
+def reduce_norm_bprop(x, out, dout, *, axis, keepdims):
+    return expand_reduced(dout, x.shape, axis, keepdims) * _direction(x, out, axis, keepdims)
+
+
+@jvp_rule(reduce_norm)
+def reduce_norm_jvp(primals, tangents, out, *, axis, keepdims):
+    part = tangents[0] * _direction(primals[0], out, axis, keepdims)
+    return reduce_sum(part, axis=axis, keepdims=keepdims) if axis else part
+
+
+vmap_reduction(reduce_norm)
+sbp_rule(reduce_norm, _keep_reduced_whole)
+
+
+def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
+    """The vector norm along `dim` (None: all axes): of order 2 (None, "fro"), 1, 0, inf, -inf or any number.
+
+    raises : ArgumentError for another name; matrix norms other than "fro" are not made here
+    """
+    A = as_operand(A)
+    if dtype is not None or dtype_of(A).kind in "bui":
+        A = cast(A, dtype=dtype or dt.float32)
+    if ord in (None, "fro", 2):
+        return reduce_norm(abs(A) if dtype_of(A).kind == "c" else A, axis=dim, keepdims=keepdim)
+    if isinstance(ord, str) or isinstance(ord, bool):
+        raise ArgumentError(f"norm: no order {ord!r}", hint="a number, inf, -inf or 'fro'")
+    size = abs(A)
+    if ord in (float("inf"), float("-inf")):
+        return (reduce_max if ord > 0 else reduce_min)(size, axis=dim, keepdims=keepdim)
+    if ord == 0:
+        return reduce_sum(cast(not_equal(A, 0), dtype=size.dtype), axis=dim, keepdims=keepdim)
+    if ord == 1:
+        return reduce_sum(size, axis=dim, keepdims=keepdim)
+    return power(reduce_sum(power(size, ord), axis=dim, keepdims=keepdim), 1 / ord)
