@@ -18,10 +18,13 @@ from ..mindir.abstract import AbstractTensor
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
 from ..mindir.scalar import cast as cast_scalar, where as where_scalar
 from .axes import as_shape, as_size, flatten_index
-from .basic import broadcast_to
+from .basic import broadcast_to, reshape
 from .define import as_operand, cast_to, dtype_of
 from .elementary import cos, log, sqrt
+from .indexing import gather_axis
 from .logic import where
+from .reduction import argmax
+from .sort import argsort, topk
 from .state import assign, stop_gradient
 from .sbp import sbp_rule
 
@@ -310,3 +313,42 @@ def dropout(input, p=0.5, training=True, seed=None):
         return input
     keep = _uniform(tuple(input.shape), dt.float32, seed) >= p
     return where(keep, input * (1 / (1 - p) if p < 1 else 0.0), 0)
+
+
+# ---------------------------------------------------------------- orders and choices
+
+def randperm(n, seed=None, *, dtype=dt.int64):
+    """The numbers 0 .. n - 1 in random order: the order that sorts n uniform ones (53 bits, so that ties do not
+    happen)."""
+    n = as_size("randperm", n)
+    return cast_to(argsort(_uniform((n,), dt.float64, seed)), dt.dtype(dtype))
+
+
+def shuffle(x, seed=None):
+    """The slices of x along axis 0 in random order."""
+    x = as_operand(x)
+    if x.ndim == 0:
+        raise ShapeError("shuffle: a tensor without axes has no order")
+    return gather_axis(x, randperm(x.shape[0], seed), axis=0)
+
+
+def gumbel(shape, seed=None, *, dtype=dt.float32):
+    """-log(-log(u)) of uniform u: argmax(log(p) + gumbel) is i with probability p[i] (Gumbel 1954)."""
+    dtype = dt.dtype(dtype)
+    u = _uniform(as_shape("gumbel", shape), dtype, seed)
+    return stop_gradient(-log(-log(u + (1 - u) * float(np.finfo(dtype.numpy).tiny))))
+
+
+def multinomial(input, num_samples, replacement=True, seed=None):
+    """`num_samples` places along the last axis of `input`, each drawn with a chance in proportion to input's number
+    there.
+
+    input       : float[.., C], not negative; out: int64[.., num_samples]
+    replacement : if not, a place is drawn at most once, by the largest of log(input) + gumbel (Vieira 2014)
+    """
+    logs = log(as_operand(input))
+    shape = tuple(logs.shape)
+    if replacement:
+        noise = gumbel(shape[:-1] + (num_samples, shape[-1]), seed, dtype=dtype_of(logs))
+        return argmax(reshape(logs, shape=shape[:-1] + (1, shape[-1])) + noise, -1)
+    return topk(logs + gumbel(shape, seed, dtype=dtype_of(logs)), num_samples)[1]

@@ -115,6 +115,24 @@ def test_bernoulli_takes_a_probability_for_each_element():
     np.testing.assert_allclose(x[:, 2].mean(), 0.5, atol=0.06)
 
 
+def test_a_permutation_has_every_number_once():
+    set_seed(4)
+    x = ops.randperm(100).asnumpy()
+    assert sorted(x) == list(range(100)) and list(x) != sorted(x)
+    rows = ops.shuffle(Tensor(np.arange(10.0).reshape(5, 2))).asnumpy()
+    assert sorted(rows[:, 0]) == [0, 2, 4, 6, 8] and (rows[:, 1] - rows[:, 0] == 1).all()
+
+
+def test_places_are_drawn_in_proportion_to_their_weights():
+    set_seed(5)
+    weights = np.array([[1.0, 3.0, 0.0], [0.0, 0.0, 2.0]], np.float32)
+    drawn = ops.multinomial(Tensor(weights), 4000).asnumpy()
+    assert drawn.shape == (2, 4000) and (drawn[1] == 2).all()
+    np.testing.assert_allclose(np.bincount(drawn[0], minlength=3) / 4000, [0.25, 0.75, 0], atol=0.03)
+    once = ops.multinomial(Tensor(np.ones((50, 3), np.float32)), 3, replacement=False).asnumpy()
+    np.testing.assert_array_equal(np.sort(once, -1), np.broadcast_to([0, 1, 2], (50, 3)))
+
+
 def test_a_typed_graph_draws_the_eager_numbers():
     graph = typed(lambda state: random_uniform(state, shape=(3, 4), dtype=dt.float64), AbstractTensor(dt.int64, (2,)))
     state = np.array([9, 2])
