@@ -42,6 +42,13 @@ class JitFunction:
     # -- calling
 
     def __call__(self, *args, **kwargs):
+        variant, leaves, _ = self.select(args, kwargs)
+        if variant is None:
+            return run_concretely(self.function, args, kwargs, self.fallbacks)
+        return variant.run(leaves)
+
+    def select(self, args, kwargs):
+        """(the variant for a call, its Tensors and numbers, its signature); no variant where it must run in Python once."""
         leaves = []
         signature = signature_of((args, kwargs), leaves)
         variant = self.exact.get(signature)
@@ -54,10 +61,10 @@ class JitFunction:
                     except NeedsRecord as reason:
                         self.runs_in_python += 1
                         emit("concrete_run", name=self.name, reason=str(reason))
-                        return run_concretely(self.function, args, kwargs, self.fallbacks)
+                        return None, leaves, signature
                 self.exact[signature] = variant
         variant.calls += 1
-        return variant.run(leaves)
+        return variant, leaves, signature
 
     def find(self, signature):
         """A variant that fits the signature and whose guards hold; stale ones are dropped."""

@@ -6,7 +6,9 @@ A tensor is a pointer (its sizes are Dims, computed where they are wanted from t
 number a register. A reshape is the same pointer. Results of known size are written where the caller wants them; a new
 value of a Parameter is written into its memory, in place where nothing reads the old value later.
 """
+import contextlib
 import ctypes
+import threading
 from collections import ChainMap
 from dataclasses import dataclass
 
@@ -52,16 +54,33 @@ def lower(graph, updates=()):
     return _Lowering(graph, dict(updates)).run()
 
 
-class Objects:
-    """Python objects of one run, by number: what registers of AbstractAny values hold. Arrays that segments gave live here."""
+class Objects(threading.local):
+    """Python objects of the runs that are going on in this thread, by number: what registers of AbstractAny values hold.
+
+    Arrays that segments gave live here until the run ends; a run inside a run has its own numbers.
+    """
 
     def __init__(self):
-        self.items = []
+        self.runs = [[]]
+
+    @contextlib.contextmanager
+    def running(self):
+        """A run: its list of objects, which ends with it."""
+        self.runs.append([])
+        try:
+            yield self.runs[-1]
+        finally:
+            self.runs.pop()
+
+    @property
+    def items(self):
+        """The objects of the innermost run."""
+        return self.runs[-1]
 
     def add(self, value):
         """Keep `value`; its number."""
-        self.items.append(value)
-        return len(self.items) - 1
+        self.runs[-1].append(value)
+        return len(self.runs[-1]) - 1
 
 
 class _Lowering:

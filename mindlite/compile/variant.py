@@ -55,6 +55,7 @@ class Runner(Variant):
         self.output = compiled.specialised.output
         self.constraints = compiled.specialised.constraints
         self.abstracts = [node.abstract for node in graph.outputs]
+        self.calls_python = self.executable.linked.has_python
         self.static = all(isinstance(s, int) for step in self.steps if step[0] == "out" for s in step[3])
 
     def fits(self, signature):
@@ -91,13 +92,12 @@ class Runner(Variant):
                     shape = tuple(evaluate(s, env) for s in shape)
                 made[step[1]] = array = np.empty(shape, step[2])
                 params.append(array.__array_interface__["data"][0])
-        objects = self.compiled.lowered.keep[1]
-        try:
+        if not self.calls_python:
+            values, outputs = self.executable.run(params)
+            return self.build(self.output, values, outputs, made, leaves, ())
+        with self.compiled.lowered.keep[1].running() as objects:
             values, outputs = self.executable.run(params)
             return self.build(self.output, values, outputs, made, leaves, objects)
-        finally:
-            if objects.items:
-                objects.items.clear()
 
     def build(self, value, values, outputs, made, leaves, objects):
         """The function's value, with results in place of Results."""
@@ -111,7 +111,7 @@ class Runner(Variant):
                 return Tensor.wrap(outputs[number])
             if kind == "value":
                 abstract = self.abstracts[value.number]
-                return abstract.type(values[number]) if isinstance(abstract, AbstractScalar) else objects.items[values[number]]
+                return abstract.type(values[number]) if isinstance(abstract, AbstractScalar) else objects[values[number]]
             raise ArgumentError("a new value of a Parameter cannot be a result too")
         if isinstance(value, tuple):
             items = [self.build(v, values, outputs, made, leaves, objects) for v in value]
