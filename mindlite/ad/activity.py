@@ -2,8 +2,8 @@
 
     f(x, i):  a = x * 2;  b = cast(x, int32);  c = b + i        active for x: x, a
 
-The forward half of activity analysis (Hascoet, Naumann & Pascual 2005, "To be recorded" analysis in reverse-mode AD). The
-backward half, what reaches a seed, is left to the sweep itself: a node without a cotangent is passed over.
+The forward half of activity analysis (Hascoet, Naumann & Pascual 2005, "To be recorded" analysis in reverse-mode AD).
+The backward half, what reaches a seed, is left to the sweep itself: a node without a cotangent is passed over.
 """
 from ..common.location import Origin
 from ..mindir.abstract import AbstractTape, AbstractTensor, AbstractTuple
@@ -86,7 +86,7 @@ def reached_parameters(graph, wrt, outputs):
 
 
 def reached_state(node, wrt, seeds):
-    """Which operands of a while_loop, of those numbered in `wrt`, get a cotangent from its results numbered in `seeds`."""
+    """Which operands of a while_loop, of those numbered in `wrt`, a cotangent of its results in `seeds` can reach."""
     n, reached = len(node.args) - node.attrs["invariants"], frozenset(seeds)
     while True:
         grown = reached | reached_parameters(node.attrs["body"], wrt, [i for i in reached if i < n])
@@ -96,14 +96,15 @@ def reached_state(node, wrt, seeds):
 
 
 def expand_composites(graph, wrt, rules):
-    """`graph` with every active operator that has an expand rule and is in none of `rules` written in smaller operators."""
+    """`graph` with every active operator that has an expand rule, and stands in none of `rules`, written in smaller ones."""
     while True:
         active = active_nodes(graph, wrt)
         wanted = {node for node in graph.nodes if node in active and node.fn not in CONTROL and node.fn in expand_rule
                   and not any(node.fn in table for table in rules)}
         if not wanted:
             return graph
-        graph = copy_graph(graph, emit=lambda target, node, args: _expand(target, node, args) if node in wanted else None)
+        graph = copy_graph(graph, emit=lambda target, node, args, chosen=wanted:
+                           _expand(target, node, args) if node in chosen else None)
 
 
 def _expand(target, node, args):

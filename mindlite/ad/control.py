@@ -8,8 +8,8 @@
 
 A branch reads its operands where they are, and a loop its invariants, so only what is made inside goes onto the tape.
 The derivative of a push is a pop from a tape of cotangents and the other way round, so the derivative of a derivative
-needs nothing new. A tape is used once, from tape_new to the last pop; that is why a tape that nothing differentiates any
-more still has a cotangent, the empty tape: what was popped last is pushed first.
+needs nothing new. A tape is used once, from tape_new to the last pop; that is why a tape that nothing differentiates
+any more still has a cotangent, the empty tape: what was popped last is pushed first.
 
 FORWARD[primitive](node, args, tape, part) -> (tape, [count], *results)       part: what REVERSE left in sweep.parts
 REVERSE[primitive](sweep, node)                                              adds to the cotangents of node's arguments
@@ -83,7 +83,8 @@ def forward_while(node, args, tape, body):
 
     kinds = [TAPE, COUNT, *[p.abstract for p in body.forward.parameters[1:]]]
     names = ["tape", "count", *[p.name for p in body.forward.parameters[1:]]]
-    return append(while_loop, tape, np.int64(0), *args, cond=written(node.attrs["cond"].name, names, kinds, test, by="grad"),
+    return append(while_loop, tape, np.int64(0), *args,
+                  cond=written(node.attrs["cond"].name, names, kinds, test, by="grad"),
                 body=written(body.forward.name, names, kinds, turn, by="grad"), invariants=node.attrs["invariants"],
                 abstract=AbstractTuple((TAPE, COUNT, *node.abstract.elements)))
 
@@ -104,7 +105,7 @@ def reverse_while(sweep, node):
     sweep.parts[node] = body
 
     def turn(target, tape, count, *rest):
-        dstate, sums, values = rest[:len(state)], rest[len(state):len(state + invariants)], rest[len(state + invariants):]
+        dstate, sums, values = rest[:len(state)], rest[len(state):len(reached)], rest[len(reached):]
         tape, *gradients = inline(target, body.backward, [tape, *values, *dstate])
         return [tape, ops.sub(count, 1), *gradients[:len(state)],
                 *[ops.add(total, part) for total, part in zip(sums, gradients[len(state):])]]
@@ -118,10 +119,12 @@ def reverse_while(sweep, node):
     names = ["tape", "count", *[d.name for d in dstate], *[f"sum{i}" for i in invariants], *[v.name for v in values]]
     results = [sweep.sizes.abstract(node.args[i].abstract) for i in state] + sums
     made = append(while_loop, sweep.tape_after(node), sweep.value(node, "count"),
-                *[sweep.cotangent_or_zeros(node, i) for i in state], *[sweep.zeros(node.args[i].abstract) for i in invariants],
+                *[sweep.cotangent_or_zeros(node, i) for i in state],
+                *[sweep.zeros(node.args[i].abstract) for i in invariants],
                 *[sweep.value(node.args[i]) for i in given], invariants=len(given),
                 cond=written(f"{body.backward.name}/more", names, kinds, test, by="grad"),
-                body=written(body.backward.name, names, kinds, turn, by="grad"), abstract=AbstractTuple((TAPE, COUNT, *results)))
+                body=written(body.backward.name, names, kinds, turn, by="grad"),
+                abstract=AbstractTuple((TAPE, COUNT, *results)))
     sweep.tape = made[0]
     for i, gradient in zip(state + invariants, made[2:]):
         sweep.add(node.args[i], gradient)

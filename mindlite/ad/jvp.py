@@ -147,13 +147,13 @@ def _bprop_as_graph(node):
         found = bprop_rule[node.fn](*args, out=tuple(outs) if several else outs[0],
                                     dout=tuple(douts) if several else douts[0], **node.attrs)
         found = found if isinstance(found, (tuple, list)) else (found,)
-        graph.set_outputs([builder.lift(zeros_like_abstract(a.abstract) if g is None else g) for g, a in zip(found, args)],
-                          make_tuple)
+        found = [zeros_like_abstract(a.abstract) if g is None else g for g, a in zip(found, args)]
+        graph.set_outputs([builder.lift(g) for g in found], make_tuple)
     return graph
 
 
 def transposed(forward, bprop, primals, tangents, outs):
-    """The tangents of the outputs, from `bprop`, a graph (*primals, *outs, *douts) -> gradients that is linear in douts."""
+    """The tangents of the outputs, from `bprop`: a graph (*primals, *outs, *douts) -> gradients, linear in douts."""
     first = len(primals) + len(outs)
     numbers = [i for i, out in enumerate(outs) if is_differentiable(out.abstract)]
     given = [i for i, t in enumerate(tangents) if t is not None]
@@ -179,7 +179,8 @@ def _cond(forward, node):
     results = tuple(sorted(_tapes(elements).union(*(active_outputs(side, wrt) for side in sides))))
     true, false = [Forward(side, wrt, results, forward.calls).write(FuncGraph(f"jvp {side.name}", side.origin))
                    for side in sides]
-    made = append(cond, forward.value(pred), *map(forward.value, operands), *[forward.tangent(operands[i]) for i in wrt],
+    made = append(cond, forward.value(pred), *map(forward.value, operands),
+                  *[forward.tangent(operands[i]) for i in wrt],
                 true=true, false=false, abstract=AbstractTuple(elements + tuple(elements[i] for i in results)))
     forward.set_results(node, made[:len(elements)], results, made[len(elements):])
 
@@ -190,7 +191,7 @@ def _while(forward, node):
     positions = frozenset(i for i, x in enumerate(node.args) if forward.tangent(x) is not None)
     state = tuple(sorted(active_state(node, positions) | _tapes(elements)))
     invariants = tuple(sorted(i for i in positions if i >= n))
-    body = node.attrs["body"]
+    test, body = node.attrs["cond"], node.attrs["body"]
     derived = Forward(body, state + invariants, state, forward.calls).write(FuncGraph(f"jvp {body.name}", body.origin))
     kinds, names = [p.abstract for p in body.parameters], [p.name for p in body.parameters]
 
@@ -202,9 +203,10 @@ def _while(forward, node):
         s, ds, w, dw = add(range(n)), add(state, "d"), add(range(n, len(kinds))), add(invariants, "d")
         target.set_outputs(run(target, [*s, *w], [*ds, *dw]), make_tuple)
         return target
-    made = append(while_loop, *map(forward.value, node.args[:n]), *[forward.tangent_or_zeros(node.args[i]) for i in state],
+    made = append(while_loop, *map(forward.value, node.args[:n]),
+                  *[forward.tangent_or_zeros(node.args[i]) for i in state],
                 *map(forward.value, node.args[n:]), *[forward.tangent(node.args[i]) for i in invariants],
-                cond=graph(node.attrs["cond"].name, lambda target, values, _: inline(target, node.attrs["cond"], values)),
+                cond=graph(test.name, lambda target, values, _: inline(target, test, values)),
                 body=graph(derived.name, lambda target, values, tangents: inline(target, derived, values + tangents)),
                 invariants=len(node.args) - n + len(invariants),
                 abstract=AbstractTuple(elements + tuple(elements[i] for i in state)))

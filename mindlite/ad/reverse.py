@@ -3,7 +3,8 @@
     g(x, y):  a = tanh(x);  b = a * y;  return b
 
     ▶g(tape, x, y):  a = tanh(x);  b = a * y;  tape = tape_push(tape, a, y);  return tape, b
-    ◀g(tape, db):    tape, a, y = tape_pop(tape);  da = db * y;  dy = db * a;  dx = da * (1 - a*a);  return tape, dx, dy
+    ◀g(tape, db):    tape, a, y = tape_pop(tape);  da = db * y;  dy = db * a;  dx = da * (1 - a*a)
+                     return tape, dx, dy
 
 This is the J transform (Pearlmutter & Siskind 2008, "Reverse-mode AD in a functional framework") with the closure of a
 backpropagator written as data: ▶g leaves the values on an explicit stack, in the manner of Tapenade's adjoint code
@@ -45,7 +46,8 @@ class Reverse:
 
     def __init__(self, graph, wrt, seeds, calls, parent=None, top=False):
         self.wrt, self.seeds, self.calls, self.top = tuple(wrt), tuple(seeds), calls, top
-        self.forward, self.backward = FuncGraph(f"▶{graph.name}", graph.origin), FuncGraph(f"◀{graph.name}", graph.origin)
+        self.forward = FuncGraph(f"▶{graph.name}", graph.origin)
+        self.backward = FuncGraph(f"◀{graph.name}", graph.origin)
         if not top and parent is None:
             calls[graph, self.wrt, self.seeds] = self
         self.graph = expand_composites(graph, self.wrt, (bprop_rule,))
@@ -87,7 +89,8 @@ class Reverse:
         if (node, part) not in self.holes:
             abstract = _PARTS[part] if isinstance(part, str) else \
                 node.abstract if part is None else node.abstract.elements[part]
-            self.holes[node, part] = Parameter(self.back, name_of(node, part), self.sizes.abstract(abstract), node.origin)
+            abstract = self.sizes.abstract(abstract)
+            self.holes[node, part] = Parameter(self.back, name_of(node, part), abstract, node.origin)
         return self.holes[node, part]
 
     def add(self, node, cotangent):
@@ -109,14 +112,16 @@ class Reverse:
     def cotangent_or_zeros(self, node, index=None):
         """The cotangent, zeros where nothing has flowed."""
         found = self.cotangent(node, index)
-        return found if found is not None else self.zeros(node.abstract if index is None else node.abstract.elements[index])
+        if found is not None:
+            return found
+        return self.zeros(node.abstract if index is None else node.abstract.elements[index])
 
     def below(self, graph, wrt, seeds):
         """The Reverse of a graph that a control node of this one holds."""
         return Reverse(graph, wrt, seeds, self.calls, parent=self)
 
     def called(self, graph, wrt, seeds):
-        """The Reverse of a graph that is called, recursively perhaps: made once, its forward and backward still empty then."""
+        """The Reverse of a graph that is called: made once. In a recursion its forward and backward are empty still."""
         found = self.calls.get((graph, tuple(wrt), tuple(seeds)))
         if found is None:
             found = Reverse(graph, wrt, seeds, self.calls)
@@ -125,7 +130,7 @@ class Reverse:
         return found
 
     def tape_after(self, node):
-        """The tape as the forward part of control node `node` left it: threaded below control flow, one for each node at the top."""
+        """The tape as the forward part of `node` left it: threaded below control flow, one for each node at the top."""
         return self.value(node, "tape") if self.top else self.tape
 
     # ------------------------------------------------------------ the sweep
@@ -137,20 +142,21 @@ class Reverse:
             REVERSE[node.fn](self, node)
             return
         several = isinstance(node.abstract, AbstractTuple)
-        douts = [self.cotangent(node, i) for i in range(len(node.abstract.elements))] if several else [self.cotangent(node)]
+        elements = node.abstract.elements if several else (node.abstract,)
+        douts = [self.cotangent(node, i if several else None) for i in range(len(elements))]
         if all(d is None for d in douts):
             return
         if node.fn not in bprop_rule:
             raise GradientError(f"{node.fn.name} has no gradient", location=node.origin.location)
         if several:
-            douts = [self.zeros(e) if d is None and is_differentiable(e) else d for d, e in zip(douts, node.abstract.elements)]
+            douts = [self.zeros(e) if d is None and is_differentiable(e) else d for d, e in zip(douts, elements)]
         gradients = bprop_rule[node.fn](*[self.value(a) for a in node.args], out=self.value(node),
                                         dout=tuple(douts) if several else douts[0],
                                         **{name: self.sizes.dims(v) for name, v in node.attrs.items()})
         gradients = gradients if isinstance(gradients, (tuple, list)) else (gradients,)
         if len(gradients) != len(node.args):
-            raise InternalError(f"the bprop rule of {node.fn.name} gives {len(gradients)} gradients for {len(node.args)} operands",
-                                location=node.origin.location)
+            raise InternalError(f"the bprop rule of {node.fn.name} gives {len(gradients)} gradients for "
+                                f"{len(node.args)} operands", location=node.origin.location)
         for arg, gradient in zip(node.args, gradients):
             if gradient is not None and arg in self.active:
                 self.add(arg, self._checked(node, arg, self.builder.lift(gradient)))
@@ -206,7 +212,7 @@ class Reverse:
         return [i for i, p in enumerate(self.graph.parameters) if (p, None) in self.holes]
 
     def finish_backward(self, given):
-        """Fill `backward`; the values of the parameters numbered in `given` are handed to it, others come from the tape."""
+        """Fill `backward`; the parameters numbered in `given` are handed to it, other values come from the tape."""
         target = self.backward
         handed = {(self.graph.parameters[i], None): None for i in given}
         self.saved = [key for key in self.holes if key not in handed]
@@ -248,7 +254,7 @@ _PARTS = {"tape": AbstractTape(), "count": AbstractTensor(dt.int64, ())}
 
 
 def result_of(node):
-    """(node, number of the result) behind tuple_getitem and make_tuple; the number is None for a node with one result."""
+    """(node, number of the result) behind tuple_getitem and make_tuple; None for a node with one result."""
     while isinstance(node, CNode) and node.fn is tuple_getitem:
         source, index = node.args[0], node.attrs["index"]
         if not (isinstance(source, CNode) and source.fn is make_tuple):

@@ -50,7 +50,7 @@ class Sizes:
         return abstract
 
     def opened(self, abstract):
-        """A (renamed) abstract whose sizes that use own symbols are new symbols: a parameter, before anything is popped."""
+        """A (renamed) abstract with new symbols for sizes that use own ones: a parameter, before anything is popped."""
         if not isinstance(abstract, AbstractTensor):
             return abstract
         own = set(self.fresh.values())

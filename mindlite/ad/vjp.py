@@ -18,9 +18,11 @@ from .reverse import Reverse
 def vjp_graph(graph, wrt, seeds):
     """The graph (*parameters, *cotangents) -> (*outputs, *gradients).
 
-    wrt    : numbers of the parameters that are differentiated; a gradient has its parameter's type, zeros where nothing flows
+    wrt    : numbers of the parameters that are differentiated; a gradient has its parameter's type, and is zero where
+             nothing flows
     seeds  : numbers of the outputs that have a cotangent; the others count as zero
-    raises : GradientError at the user's line, where a gradient must pass an operator that has none, or a seed is no float
+    raises : GradientError at the user's line, where a gradient must pass an operator that has none, or a seed is no
+             float
     """
     wrt, seeds = tuple(wrt), tuple(seeds)
     key = "vjp", wrt, seeds

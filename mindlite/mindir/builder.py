@@ -92,7 +92,7 @@ def typed(function, *abstracts, name=None, origin=NOWHERE, by=""):
 
 
 def append(prim, *args, abstract, **attrs):
-    """Under the builder: append a control node of a known type (its graphs may be empty still); the nodes of its results."""
+    """Under the builder: append a control node of a known type (its graphs may be empty still); its results' nodes."""
     builder = current_interpreter()
     node = builder.graph.add(prim, *map(builder.lift, args), origin=builder.origin, abstract=abstract, **attrs)
     return tuple([builder.graph.add(tuple_getitem, node, index=i, origin=builder.origin, abstract=element)

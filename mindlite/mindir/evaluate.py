@@ -2,8 +2,8 @@
 
     run(graph, x, y)  ->  (out, ...)                slow and plain; compilers and transformations are tested against it
 
-Symbols get their values where they first appear: from the shapes of parameters, from sizes that are passed as numbers, and
-from the results of operators whose size depends on data. A tape is a linked list, so that it is a value like any other.
+Symbols get their values where they first appear: from the shapes of parameters, from sizes that are passed as numbers,
+and from the results of operators whose size depends on data. A tape is a linked list, so that it is a value like any other.
 """
 import numpy as np
 
@@ -22,7 +22,7 @@ def run(graph, *arrays, symbols=None):
 
     arrays : one per parameter; those that are left out at the end are taken from the parameters' defaults
     symbols: {Symbol: int} for sizes that no parameter shows
-    raises : ArgumentError for a wrong number of arrays, InternalError for a node that has no meaning by itself (J, Vmap)
+    raises : ArgumentError for a wrong number of arrays, InternalError for a node without a meaning of its own (J, Vmap)
     """
     rest = graph.parameters[len(arrays):]
     if len(arrays) > len(graph.parameters) or any(p.default is None for p in rest):

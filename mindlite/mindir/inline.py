@@ -1,4 +1,4 @@
-"""Copying typed graphs: into another graph (inlining), or node by node through a function (the frame of most passes)."""
+"""Copying typed graphs: into another graph (inlining), or node by node through a function; dropping dead nodes."""
 from ..common.location import Origin
 from .control import make_tuple
 from .graph import FuncGraph, CNode, ValueNode
@@ -40,7 +40,7 @@ def copy_graph(graph, name=None, emit=None):
 
 
 def drop_dead_nodes(graph):
-    """Remove, in place, the nodes of a typed graph that no output needs; nodes with an effect stay. Returns the graph."""
+    """Remove, in place, the nodes that no output needs; nodes with an effect stay. Returns the graph."""
     used, live, known = set(graph.outputs), [], {}
     for node in reversed(graph.nodes):
         if node in used or has_effect(node, known):

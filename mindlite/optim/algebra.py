@@ -97,8 +97,11 @@ def cast_twice(node):
 
 def _holds(wide, narrow):
     """True if `wide` has every value of the dtype `narrow`."""
-    return wide.kind == narrow.kind and wide.bits > narrow.bits or (
-        narrow is dt.bool_ and wide.kind in "uifc") or (wide is dt.float64 and narrow.kind in "ui" and narrow.bits <= 32)
+    if narrow is dt.bool_:
+        return wide.kind in "uifc"
+    if wide is dt.float64 and narrow.kind in "ui":
+        return narrow.bits <= 32
+    return wide.kind == narrow.kind and wide.bits > narrow.bits
 
 
 @rewrite(broadcast_to)

@@ -1,4 +1,4 @@
-"""Passes over control flow: what a branch or a loop carries without need is taken out, and what need not turn stops turning.
+"""Passes over control flow: what a branch or loop carries without need is taken out, what need not turn stops turning.
 
     s, t = while_loop(s, t, w; ..), t never read           s = while_loop(s, w; ..)
     s, w = while_loop(s, w; c, (.., w))                     s = while_loop(s; w invariant)
@@ -15,7 +15,7 @@ from .rewrite import rebuild
 
 
 def prune_control(graph):
-    """Leaves no result of a cond or while_loop that is unused or known outside, and no operand that nothing in it reads."""
+    """Leaves no result of a cond or while_loop that is unused or known outside, no operand that nothing in it reads."""
     used = _used_results(drop_dead_nodes(graph))
 
     def visit(node):
@@ -39,7 +39,7 @@ def _used_results(graph):
 
 
 def _narrowed(graph, outputs, constants, order):
-    """A copy of `graph` with the outputs numbered in `outputs`, parameters in `constants` replaced, others in `order`."""
+    """A copy of `graph` with the outputs numbered in `outputs`, parameters in `constants` replaced, others as `order`."""
     target = FuncGraph(graph.name, graph.origin)
     values = dict(constants)
     for i in order:
@@ -64,7 +64,7 @@ def _constants(args):
 
 
 def _filled(node, kept, made, known):
-    """The tuple that stands for the node's results: the new node's for those kept, what is known, and for the rest nothing."""
+    """What stands for the node's results: the new node's for those kept, what is known, and for the rest nothing."""
     found = dict(zip(kept, made))
     found.update(known)
     return tuple([found.get(i, _UNUSED) for i in range(len(node.abstract.elements))])
@@ -103,8 +103,8 @@ def _outside(graph, output, operands):
 def _prune_while(node, used):
     test, body, k = node.attrs["cond"], node.attrs["body"], node.attrs["invariants"]
     n = len(node.args) - k
-    fixed = {i for i in range(n) if body.outputs[i] is body.parameters[i] and node.args[i].abstract == node.abstract.elements[i]
-             and body.parameters[i].abstract == node.args[i].abstract}
+    fixed = {i for i in range(n) if body.outputs[i] is body.parameters[i]
+             and body.parameters[i].abstract == node.args[i].abstract == node.abstract.elements[i]}
     live = set(used) - fixed | {i for i in _read_by(test, [0]) | _read_by(body, []) if i < n} - fixed
     while True:
         grown = live | {i for i in _read_by(body, sorted(live)) if i < n} - fixed
@@ -134,7 +134,7 @@ STAYS = {"effect", "random", "control", "tape", "dynamic", "view", "creation"}
 
 
 def hoist_invariants(graph):
-    """Leaves no operator in a loop's body that gives the same at every turn and makes nothing larger than what it reads."""
+    """Leaves no operator in a loop's body that gives the same at every turn and nothing larger than what it reads."""
     def visit(node):
         return _hoist(node) if node.fn is while_loop else None
     return rebuild(graph, visit)

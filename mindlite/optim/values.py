@@ -31,7 +31,7 @@ def _calls_itself(graph):
 
 
 def fold_constants(graph):
-    """Leaves no operator all of whose operands are constants, unless its result is larger than they are; no cond on a constant.
+    """Leaves no operator of constants alone, unless its result is larger than they are, and no cond on a constant.
 
     What is random, has an effect or would raise is left for the run.
     """
@@ -39,8 +39,9 @@ def fold_constants(graph):
         if node.fn is cond and isinstance(node.args[0], ValueNode) and not isinstance(node.args[0].value, Dim):
             side = node.attrs["true" if bool(node.args[0].value) else "false"]
             return inline(current_interpreter().graph, side, node.args[1:])
-        if not node.args or node.fn not in eval_rule or node.fn.traits & UNFOLDED or not all(map(_is_known, node.args)) \
-                or _has_dims(tuple(node.attrs.values())) or not _is_small(node):
+        if not node.args or node.fn not in eval_rule or node.fn.traits & UNFOLDED:
+            return None
+        if not all(map(_is_known, node.args)) or _has_dims(tuple(node.attrs.values())) or not _is_small(node):
             return None
         try:
             value = eval_rule[node.fn](*[a.value for a in node.args], **node.attrs)
@@ -98,5 +99,3 @@ def drop_dead(graph):
     """Leaves no node that neither an output nor an effect needs."""
     before = len(graph.nodes)
     return before - len(drop_dead_nodes(graph).nodes)
-
-

@@ -1,6 +1,5 @@
 """One graph, batched: node by node, with the place of the batch axis in every value (None where it has none)."""
 from ..common.dim import symbols_of
-from ..common import dtype as dt
 from ..common.errors import ShapeError
 from ..common.events import emit as announce
 from ..common.location import Origin
@@ -8,12 +7,10 @@ from ..mindir.abstract import AbstractScalar, AbstractTape, AbstractTensor, Abst
 from ..mindir.builder import building, typed
 from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.graph import CNode, FuncGraph, ValueNode
-from ..mindir.primitive import current_interpreter, expand_rule, vmap_rule
+from ..mindir.primitive import bind, current_interpreter, expand_rule, vmap_rule
 from ..ops.basic import batched as with_batch_axis, scalar_to_tensor
 from .loop import loop_over_elements
-from .numbers import NUMBERS
-
-NUMBER_DTYPES = {bool: dt.bool_, int: dt.int64, float: dt.float64}
+from .numbers import NUMBER_DTYPES, NUMBERS
 
 
 class CannotMask(Exception):
@@ -37,7 +34,7 @@ def as_batch(x, dim, size):
 
 
 class Batch:
-    """The batched form of `graph`. control: rules of control flow; calls: {(graph, dims): graph} so that recursion ends."""
+    """The batched form of `graph`. control: rules of control flow; calls: {(graph, dims): graph}, so recursion ends."""
 
     def __init__(self, graph, size, control, calls):
         self.graph, self.size, self.control, self.calls = graph, size, control, calls
@@ -54,7 +51,7 @@ class Batch:
         return [self._read(output) for output in self.graph.outputs]
 
     def below(self, graph, dims, want=None):
-        """(`graph` batched, the dims of its outputs): batch axes in front; want: per output True where there must be one."""
+        """(`graph` batched, its outputs' dims), batch axes in front; want: per output True where there must be one."""
         target = FuncGraph(f"vmap {graph.name}", graph.origin)
         return self.fill(target, graph, dims, want)
 
@@ -103,7 +100,7 @@ class Batch:
         return self._operator(node, args, dims)
 
     def _operator(self, node, args, dims):
-        prim, attrs = node.fn, node.attrs
+        prim, attrs, kinds = node.fn, node.attrs, [a.abstract for a in node.args]
         if "effect" in prim.traits and prim not in vmap_rule:
             raise CannotMask(f"{prim.name} has an effect for each element")
         if prim in NUMBERS:
@@ -119,11 +116,11 @@ class Batch:
             places = dim if isinstance(dim, (tuple, list)) else [dim] * len(out)
             return [(self.builder.lift(x), d) for x, d in zip(out, places)]
         if prim in expand_rule:
-            element = typed(lambda *xs: expand_rule[prim](*xs, **attrs), *[a.abstract for a in node.args], name=prim.name)
+            element = typed(lambda *xs: expand_rule[prim](*xs, **attrs), *kinds, name=prim.name)
             made = Batch(element, self.size, self.control, self.calls).emit(args, dims)
         else:
             announce("vmap_fallback", of=prim.name, reason="there is no vmap rule")
-            element = typed(lambda *xs: prim(*xs, **attrs), *[a.abstract for a in node.args], name=prim.name)
+            element = typed(lambda *xs: bind(prim, xs, attrs), *kinds, name=prim.name)
             self._check_sizes(node)
             made = loop_over_elements(element, args, dims, self.size)
         return made if isinstance(node.abstract, AbstractTuple) else made[0]
@@ -136,5 +133,3 @@ class Batch:
         if not symbols(node.abstract) <= set().union(*(symbols(a.abstract) for a in node.args)):
             raise ShapeError(f"vmap: the result of {node.fn.name} has another size for each element",
                              location=node.origin.location, note=str(node.abstract))
-
-

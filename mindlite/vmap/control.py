@@ -52,7 +52,8 @@ def batch_cond(batch, node, args, dims):
         found = [batch.below(side, dims[1:])[1] for side in sides]
         want = [any(dim is not None for dim in pair) for pair in zip(*found)]
         (true, out), (false, _) = [batch.below(side, dims[1:], want) for side in sides]
-        return list(zip(append(cond, pred, *operands, true=true, false=false, abstract=_abstract(batch, node, out)), out))
+        made = append(cond, pred, *operands, true=true, false=false, abstract=_abstract(batch, node, out))
+        return list(zip(made, out))
     _check_maskable(node, *sides)
     pairs = zip(*[Batch(side, batch.size, batch.control, batch.calls).emit(operands, dims[1:]) for side in sides])
     mask, lift = ops.not_equal(pred, 0) if pred.dtype is not dt.bool_ else pred, batch.builder.lift
@@ -69,7 +70,8 @@ def batch_while(batch, node, args, dims):
         if not masked and batch.below(test, state + dims[n:])[1][0] is not None:
             _check_maskable(node, test, body)
             masked = True
-        grown = [0] * n if masked else [0 if 0 in pair else None for pair in zip(state, batch.below(body, state + dims[n:])[1])]
+        after = batch.below(body, state + dims[n:])[1]
+        grown = [0 if masked or 0 in pair else None for pair in zip(state, after)]
         if grown == state:
             break
         state = grown
@@ -92,7 +94,8 @@ def batch_while(batch, node, args, dims):
     names = ["active", *[p.name for p in body.parameters]]
     kinds = [mask, *[p.abstract for p in turns.parameters]]
     first = inline(batch.builder.graph, tests, [lift(x) for x in args])[0]
-    made = append(while_loop, first, *args, invariants=k, cond=written(f"{tests.name}/any", names, kinds, any_active, by="vmap"),
+    made = append(while_loop, first, *args, invariants=k,
+                  cond=written(f"{tests.name}/any", names, kinds, any_active, by="vmap"),
                   body=written(turns.name, names, kinds, masked_turn, by="vmap"),
                   abstract=AbstractTuple((mask, *_abstract(batch, node, state).elements)))
     return list(zip(made[1:], state))
@@ -116,12 +119,13 @@ def batch_custom(batch, node, args, dims):
     n = len(node.abstract.elements)
     graph, out = batch.below(node.attrs["graph"], dims, [True] * n)
     given = dims + out + out
-    bprop, _ = batch.below(node.attrs["bprop"], given, [True] * len(dims))
+    inner, _ = batch.below(node.attrs["bprop"], given, [True] * len(dims))
 
     def summed(target, *values):
         return [reduce_sum(g, axis=0) if dim is None and isinstance(p.abstract, AbstractTensor) else g
-                for g, dim, p in zip(inline(target, bprop, values), dims, node.args)]
-    bprop = written(bprop.name, [p.name for p in bprop.parameters], [p.abstract for p in bprop.parameters], summed, by="vmap")
+                for g, dim, p in zip(inline(target, inner, values), dims, node.args)]
+    names, kinds = zip(*[(p.name, p.abstract) for p in inner.parameters])
+    bprop = written(inner.name, names, kinds, summed, by="vmap")
     made = append(custom_vjp, *args, graph=graph, bprop=bprop, abstract=_abstract(batch, node, out))
     return list(zip(made, out))
 

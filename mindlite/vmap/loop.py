@@ -13,8 +13,7 @@ from ..mindir.inline import inline
 from ..ops.basic import broadcast_to, move_batch_axis, reshape, scalar_to_tensor
 from ..ops.dynamic_slicing import dynamic_slice, dynamic_update
 from ..ops.scalar import tensor_to_scalar
-
-_NUMBERS = {bool: dt.bool_, int: dt.int64, float: dt.float64}
+from .numbers import NUMBER_DTYPES
 
 
 def loop_over_elements(graph, args, dims, size):
@@ -43,7 +42,7 @@ def loop_over_elements(graph, args, dims, size):
 
 
 def _tensor_type(abstract):
-    return AbstractTensor(_NUMBERS[abstract.type], ()) if isinstance(abstract, AbstractScalar) else abstract
+    return AbstractTensor(NUMBER_DTYPES[abstract.type], ()) if isinstance(abstract, AbstractScalar) else abstract
 
 
 def _zeros(abstract):

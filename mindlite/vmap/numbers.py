@@ -8,7 +8,7 @@ from ..ops.basic import cast, reshape, scalar_to_tensor
 from ..ops.scalar import scalar_binary, scalar_cast, scalar_compare, scalar_unary, tensor_to_scalar
 
 NUMBERS = {}
-_DTYPES = {bool: dt.bool_, int: dt.int64, float: dt.float64}
+NUMBER_DTYPES = {bool: dt.bool_, int: dt.int64, float: dt.float64}
 _BINARY = {"+": ops.add, "-": ops.sub, "*": ops.mul, "max": ops.maximum}
 _COMPARE = {"<": ops.less, "<=": ops.less_equal, ">": ops.greater, ">=": ops.greater_equal, "==": ops.equal,
             "!=": ops.not_equal}
@@ -48,7 +48,7 @@ def unary(a, *, op):
 
 @_rule(scalar_cast)
 def cast_number(a, *, type):
-    return cast(a, dtype=_DTYPES[type])
+    return cast(a, dtype=NUMBER_DTYPES[type])
 
 
 @_rule(tensor_to_scalar)

@@ -40,7 +40,7 @@ def vmap_graph(graph, in_axes, out_axes, size):
 
 def _mapped(graph, in_axes, out_axes, size):
     try:
-        return _written(graph, in_axes, out_axes, size, lambda args, dims: Batch(graph, size, CONTROL, {}).emit(args, dims))
+        return _written(graph, in_axes, out_axes, size, Batch(graph, size, CONTROL, {}).emit)
     except CannotMask as reason:
         announce("vmap_fallback", of=graph.name, reason=str(reason))
         return _written(graph, in_axes, out_axes, size, lambda args, dims: loop_over_elements(graph, args, dims, size))
@@ -60,8 +60,8 @@ def _written(graph, in_axes, out_axes, size, write):
             location = graph.outputs[number].origin.location
             builder.origin, out = Origin(location, None, "vmap"), builder.lift(out)
             if axis is None and dim is not None:
-                raise ArgumentError(f"output {number} of {graph.name} depends on the mapped axis, but its out_axes is None",
-                                    location=location)
+                raise ArgumentError(f"output {number} of {graph.name} depends on the mapped axis, but its out_axes is "
+                                    "None", location=location)
             if axis is not None:
                 out = as_batch(out, dim, size)
                 out = move_batch_axis(out, 0, axis % out.ndim)

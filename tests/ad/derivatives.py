@@ -35,7 +35,7 @@ def numeric_jvp(graph, arrays, wrt, tangents, step=1e-6):
 
 
 def check_vjp(derive, graph, arrays, wrt=None, seeds=None, seed=0, tolerance=1e-6):
-    """The derived graph, optimised or not, gives graph's outputs, and <gradient, t> is the slope of <cotangent, outputs> along t."""
+    """The derived graph, optimised or not, gives graph's outputs; <gradient, t> is the slope of <cotangent, outputs>."""
     random = np.random.default_rng(seed)
     wrt = tuple(range(len(graph.parameters))) if wrt is None else wrt
     seeds = tuple(range(len(graph.outputs))) if seeds is None else seeds

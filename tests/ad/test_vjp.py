@@ -10,13 +10,14 @@ from mindlite.common import dtype as dt
 from mindlite.common.dim import Symbol
 from mindlite.common.errors import GradientError
 from mindlite.common.location import Location, Origin
-from mindlite.mindir.abstract import AbstractTensor, AbstractTuple
+from mindlite.mindir.abstract import AbstractTensor
 from mindlite.mindir.builder import building, typed
-from mindlite.mindir.control import call, cond, custom_vjp, make_tuple, tuple_getitem, while_loop
+from mindlite.mindir.control import cond, custom_vjp, make_tuple, while_loop
 from mindlite.mindir.evaluate import run
 from mindlite.mindir.graph import FuncGraph
-from mindlite.mindir.primitive import bprop_rule, infer_rule, primitive
+from mindlite.mindir.primitive import infer_rule
 from mindlite.ops.linalg import batch_matmul
+
 
 def names(graph):
     return [node.fn.name for node in graph.nodes]

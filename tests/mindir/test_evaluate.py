@@ -70,5 +70,6 @@ def test_a_check_that_fails_raises_its_error():
 
 
 def test_a_segment_calls_python_with_tensors():
-    graph = typed(lambda x: segment(x, function=lambda t: (t.asnumpy() + 1,), abstracts=(f32(2),), reason="a test"), f32(2))
+    graph = typed(lambda x: segment(x, function=lambda t: (t.asnumpy() + 1,), abstracts=(f32(2),), reason="a test"),
+                  f32(2))
     np.testing.assert_array_equal(run(graph, [1, 2])[0], [2, 3])

@@ -71,6 +71,7 @@ def test_integers_minus_themselves_are_zero():
 def test_transposes_compose():
     def before(x): return transpose(transpose(x, perm=(1, 2, 0)), perm=(2, 0, 1)), \
         transpose(transpose(x, perm=(1, 2, 0)), perm=(1, 2, 0))
+
     def after(x): return x, transpose(x, perm=(2, 0, 1))
     check_pass(simplify_shapes, before, after, f32(2, 3, 4))
 
@@ -82,13 +83,16 @@ def test_reshapes_compose():
 
 
 def test_a_cast_there_and_back_vanishes_where_nothing_is_lost():
-    def before(x): return cast(cast(x, dtype=dt.float64), dtype=dt.float32), cast(cast(x, dtype=dt.float16), dtype=dt.float32)
-    def after(x): return x, cast(cast(x, dtype=dt.float16), dtype=dt.float32)
+    def through(x, dtype): return cast(cast(x, dtype=dtype), dtype=dt.float32)
+    def before(x): return through(x, dt.float64), through(x, dt.float16)
+    def after(x): return x, through(x, dt.float16)
     check_pass(simplify_shapes, before, after)
 
 
 def test_broadcasts_compose_and_vanish_in_elementwise_operators():
-    def before(x, y): return broadcast_to(broadcast_to(x, shape=(1, 2)), shape=(3, 2)), broadcast_to(x, shape=(3, 2)) * y
+    def before(x, y):
+        return broadcast_to(broadcast_to(x, shape=(1, 2)), shape=(3, 2)), broadcast_to(x, shape=(3, 2)) * y
+
     def after(x, y): return broadcast_to(x, shape=(3, 2)), x * y
     check_pass(simplify_shapes, before, after, f32(2), f32(3, 2))
 
@@ -131,6 +135,7 @@ def test_a_branch_on_a_constant_is_inlined():
 
 def test_equal_nodes_are_merged():
     def before(x): return ops.tanh(x) * 2 + ops.tanh(x) * 2
+
     def after(x):
         a = ops.tanh(x) * 2
         return a + a
@@ -152,6 +157,7 @@ def test_dead_nodes_are_dropped_but_not_effects():
         ops.tanh(x)
         shout(x)
         return x
+
     def after(x):
         shout(x)
         return x
@@ -192,6 +198,10 @@ def test_what_both_sides_hand_through_is_read_outside():
     check_pass(prune_control, before, after)
 
 
+def positive(s, *others):
+    return reduce_sum(s) > 0
+
+
 def looping(state, test, body, *inits, invariants=0):
     kinds = [f32(2)] * state
     return while_loop(*inits, cond=typed(test, *kinds), body=typed(body, *kinds), invariants=invariants)
@@ -216,21 +226,23 @@ def test_state_that_does_not_change_becomes_an_invariant():
 
 def test_a_constant_invariant_moves_into_the_loop():
     three = np.full(2, 3, np.float32)
+
     def before(x): return looping(2, lambda s, t: reduce_sum(s) > 0, lambda s, t: (s - t,), x, three, invariants=1)
     def after(x): return looping(1, lambda s: reduce_sum(s) > 0, lambda s: (s - three,), x)
     check_pass(prune_control, before, after)
 
 
 def test_what_a_loop_computes_alike_at_every_turn_moves_out():
-    def before(x, y): return looping(2, lambda s, t: reduce_sum(s) > 0, lambda s, t: (s - ops.exp(t),), x, y, invariants=1)
+    def before(x, y): return looping(2, positive, lambda s, t: (s - ops.exp(t),), x, y, invariants=1)
+
     def after(x, y):
-        test, body = typed(lambda s, t, e: reduce_sum(s) > 0, *[f32(2)] * 3), typed(lambda s, t, e: (s - e,), *[f32(2)] * 3)
+        test, body = typed(positive, *[f32(2)] * 3), typed(lambda s, t, e: (s - e,), *[f32(2)] * 3)
         return while_loop(x, y, ops.exp(y), cond=test, body=body, invariants=2)
     check_pass(hoist_invariants, before, after)
 
 
 def test_what_depends_on_the_state_stays_in_the_loop():
-    def before(x, y): return looping(2, lambda s, t: reduce_sum(s) > 0, lambda s, t: (s - ops.exp(s * t),), x, y, invariants=1)
+    def before(x, y): return looping(2, positive, lambda s, t: (s - ops.exp(s * t),), x, y, invariants=1)
     check_pass(hoist_invariants, before, before)
 
 
@@ -263,7 +275,8 @@ def test_effects_keep_their_order_and_number():
 
 def test_graphs_with_symbolic_sizes_are_optimised():
     n = Symbol("N").dim
-    graph = typed(lambda x: reshape(reshape(x, shape=(n * 2,)), shape=(2, n)) * broadcast_to(np.float32(1), shape=(2, n)), f32(n, 2))
+    graph = typed(lambda x: reshape(reshape(x, shape=(n * 2,)), shape=(2, n)) * broadcast_to(np.float32(1), shape=(2, n)),
+                  f32(n, 2))
     assert count_nodes(optimise(graph)) == 1
 
 

@@ -38,7 +38,8 @@ def check_vmap(graph, in_axes, arrays, out_axes=None, fallbacks=0, size=B):
     with counting() as counted:
         mapped = vmap_graph(graph, in_axes, out_axes, size)
     assert counted["vmap_fallback"] == fallbacks
-    each = [run(graph, *[a if axis is None else np.take(a, i, axis) for a, axis in zip(arrays, in_axes)]) for i in range(B)]
+    each = [run(graph, *[a if axis is None else np.take(a, i, axis) for a, axis in zip(arrays, in_axes)])
+            for i in range(B)]
     for number, (seen, axis) in enumerate(zip(run(mapped, *arrays), out_axes)):
         np.testing.assert_allclose(seen, np.stack([outs[number] for outs in each], axis), rtol=1e-12)
     for seen, wanted in zip(run(optimise(mapped), *arrays), run(mapped, *arrays)):
@@ -82,7 +83,8 @@ def test_out_axes_none_for_a_mapped_output_is_an_error():
 
 def test_the_size_may_be_a_symbol():
     n = Symbol("B").dim
-    check_vmap(typed(lambda x, w: batch_matmul(x, w), f64(2, 4), f64(4, 2)), (0, None), [data(B, 2, 4), data(4, 2)], size=n)
+    graph = typed(lambda x, w: batch_matmul(x, w), f64(2, 4), f64(4, 2))
+    check_vmap(graph, (0, None), [data(B, 2, 4), data(4, 2)], size=n)
 
 
 halve = Primitive("halve", inspect.signature(lambda x: x))      # x / 2, without a vmap rule, in no table of operators
@@ -98,7 +100,8 @@ def test_an_operator_without_rule_runs_in_a_loop_and_says_so():
 # ---------------------------------------------------------------- branches
 
 def sides():
-    return dict(true=typed(lambda x, w: (x * w, w), f64(2), f64(2)), false=typed(lambda x, w: (ops.tanh(w), x), f64(2), f64(2)))
+    return dict(true=typed(lambda x, w: (x * w, w), f64(2), f64(2)),
+                false=typed(lambda x, w: (ops.tanh(w), x), f64(2), f64(2)))
 
 
 @pytest.mark.parametrize("p", [0., 1.])
@@ -190,7 +193,8 @@ def test_recursion_whose_depth_each_element_decides_runs_element_by_element():
 def test_a_gradient_written_by_the_user_is_mapped_too():
     graph = typed(lambda x, w: x * w, f64(2), f64(2))
     bprop = typed(lambda x, w, out, dout: (dout * 10, dout * x), *[f64(2)] * 4)
-    mapped = vmap_graph(typed(lambda x, w: custom_vjp(x, w, graph=graph, bprop=bprop), f64(2), f64(2)), (0, None), (0,), B)
+    outer = typed(lambda x, w: custom_vjp(x, w, graph=graph, bprop=bprop), f64(2), f64(2))
+    mapped = vmap_graph(outer, (0, None), (0,), B)
     x, w, dout = data(B, 2), data(2), data(B, 2)
     _, dx, dw = run(vjp_graph(mapped, (0, 1), (0,)), x, w, dout)
     np.testing.assert_allclose(dx, dout * 10)
