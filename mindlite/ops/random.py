@@ -318,8 +318,7 @@ def dropout(input, p=0.5, training=True, seed=None):
 # ---------------------------------------------------------------- orders and choices
 
 def randperm(n, seed=None, *, dtype=dt.int64):
-    """The numbers 0 .. n - 1 in random order: the order that sorts n uniform ones (53 bits, so that ties do not
-    happen)."""
+    """The numbers 0 .. n - 1 in random order: the order that sorts n uniform ones of 53 bits."""
     n = as_size("randperm", n)
     return cast_to(argsort(_uniform((n,), dt.float64, seed)), dt.dtype(dtype))
 
@@ -340,8 +339,7 @@ def gumbel(shape, seed=None, *, dtype=dt.float32):
 
 
 def multinomial(input, num_samples, replacement=True, seed=None):
-    """`num_samples` places along the last axis of `input`, each drawn with a chance in proportion to input's number
-    there.
+    """`num_samples` places along the last axis of `input`, each drawn with a chance in proportion to its number.
 
     input       : float[.., C], not negative; out: int64[.., num_samples]
     replacement : if not, a place is drawn at most once, by the largest of log(input) + gumbel (Vieira 2014)
