@@ -17,7 +17,7 @@ from ..infer.fallback import NeedsRecord
 from ..parse.parse import parse_function
 from .guards import changed_guard, guards_hold
 from .pipeline import compile_function
-from .signature import (abstract_values, declared_spec, first_difference, open_sizes, show_signature, signature_of, sizes_in,
+from .signature import (arguments_of, declared_spec, first_difference, open_sizes, show_signature, signature_of, sizes_in,
                         sizes_that_differ)
 from .variant import Runner
 
@@ -45,12 +45,12 @@ class JitFunction:
         variant, leaves, _ = self.select(args, kwargs)
         if variant is None:
             return run_concretely(self.function, args, kwargs, self.fallbacks)
-        return variant.run(leaves)
+        return variant.run(leaves, containers)
 
     def select(self, args, kwargs):
         """(the variant for a call, its Tensors and numbers, its signature); no variant where it must run in Python once."""
-        leaves = []
-        signature = signature_of((args, kwargs), leaves)
+        leaves, containers = [], []
+        signature = signature_of((args, tuple(kwargs.items())), leaves, containers)
         variant = self.exact.get(signature)
         if variant is None or not guards_hold(variant.guards):
             with self.lock:
@@ -82,12 +82,12 @@ class JitFunction:
         """Compile a variant for the signature, with open sizes where the history of calls says so."""
         wanted, reason = self.generalise(signature)
         start = time.perf_counter()
-        inside_args, inside_kwargs = abstract_values(wanted, (args, kwargs))
+        inside_args, inside_kwargs = arguments_of(wanted, args, kwargs)
         compiled = compile_function(self.function, inside_args, inside_kwargs, name=self.name, fullgraph=self.fullgraph,
                                     fallbacks=self.fallbacks, jit_level=self.jit_level, printer=self.printer)
         variant = Runner(wanted, compiled, reason, time.perf_counter() - start, compiled.specialised.guards)
         if not variant.fits(signature):                      # a size was assumed that these sizes do not have
-            inside_args, inside_kwargs = abstract_values(signature, (args, kwargs))
+            inside_args, inside_kwargs = arguments_of(signature, args, kwargs)
             compiled = compile_function(self.function, inside_args, inside_kwargs, name=self.name, fullgraph=self.fullgraph,
                                         fallbacks=self.fallbacks, jit_level=self.jit_level, printer=self.printer)
             variant = Runner(signature, compiled, f"{reason}; these sizes are special", time.perf_counter() - start,
