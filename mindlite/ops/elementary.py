@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from ..mindir.scalar import call as call_scalar
+from ..mindir.scalar import call as call_scalar, where as where_scalar
 from .define import elementwise, to_float
 
 
@@ -56,13 +56,14 @@ def log10(input):
 def _logaddexp(x, y):
     large = call_scalar("maximum", x, y)
     small = call_scalar("minimum", x, y)
-    return large + call_scalar("log1p", call_scalar("exp", small - large))
+    apart = large + call_scalar("log1p", call_scalar("exp", small - large))
+    return where_scalar(large == small, large + math.log(2.0), apart)           # also where both are infinite
 
 
 @elementwise(scalar=_logaddexp, array=np.logaddexp, accepts="f", prepare=to_float,
              derivatives=[lambda x, y, out: exp(x - out), lambda x, y, out: exp(y - out)])
 def logaddexp(input, other):
-    """log(exp(input) + exp(other)) without overflow, for finite operands."""
+    """log(exp(input) + exp(other)) without overflow; the gradient is NaN where the result is infinite."""
 
 
 # ---------------------------------------------------------------- roots

@@ -343,6 +343,39 @@ def test_kernels_treat_special_numbers_as_eval_does(name, k):
     close(got[tame], want[tame], 1e-5, 1e-37)
 
 
+@cases_of(lambda prim: "elementwise" in prim.traits and prim in kernel_rule and len(prim.inputs) == 2, samples=1)
+def test_kernels_of_two_operands_treat_special_numbers_as_eval_does(name, k):
+    prim, args, attrs = case(name, k)
+    if args[0].dtype.kind == "f":
+        values = np.array([0.0, 1.0, -1.0, 2.5, -2.5, np.inf, -np.inf, np.nan], np.float32)
+    else:
+        values = np.array([0, 1, 2, 7], np.int64)                # zero divisors among them
+    grid = tuple(np.ascontiguousarray(a.ravel()) for a in np.meshgrid(values, values))
+    graph, arrays = graph_of(prim, grid, attrs)
+    got, = run_kernel(lowering(graph), arrays)
+    close(got, meaning(prim, grid, attrs)[0], 1e-6, 1e-6)
+
+
+@pytest.mark.parametrize("dtype", [dt.float16, dt.bfloat16], ids=lambda d: d.name)
+@cases_of(lambda prim: prim.traits & {"elementwise", "reduction"} and prim in kernel_rule and prim.name != "cast"
+          and SAMPLES[prim.name][0][0][-1].dtype.kind == "f", samples=1)
+def test_kernels_store_and_load_16_bit_floats(name, k, dtype):
+    prim, args, attrs = case(name, k)
+    args = tuple(a.astype(dtype.numpy) if a.dtype.kind == "f" else a for a in args)
+    graph, arrays = graph_of(prim, args, attrs)
+    got, = run_kernel(lowering(graph), arrays)
+    want, = meaning(prim, args, attrs)
+    assert got.dtype == want.dtype
+    np.testing.assert_allclose(got.astype(np.float64), want.astype(np.float64), rtol=2e-2, atol=2e-2)
+
+
+def test_every_integer_division_by_zero_is_zero_in_kernels_too():
+    by_zero = np.array([5, -5, 0]), np.array([0, 0, 0])
+    for name in ("floor_divide", "remainder", "fmod"):
+        graph, arrays = graph_of(PRIMITIVES[name], by_zero, {})
+        assert run_kernel(lowering(graph), arrays)[0].tolist() == [0, 0, 0]
+
+
 # ---------------------------------------------------------------- dtypes
 
 @cases_of(lambda prim: prim.traits & {"elementwise", "reduction"} and prim.name not in ("cast", "identity"), samples=1)
