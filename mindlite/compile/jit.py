@@ -17,7 +17,7 @@ from ..infer.fallback import NeedsRecord
 from ..parse.parse import parse_function
 from .guards import changed_guard, guards_hold
 from .pipeline import compile_function
-from .signature import (arguments_of, declared_spec, first_difference, open_sizes, show_signature, signature_of, sizes_in,
+from .signature import (Leaves, arguments_of, declared_spec, first_difference, open_sizes, show_signature, signature_of, sizes_in,
                         sizes_that_differ)
 from .variant import Runner
 
@@ -45,12 +45,12 @@ class JitFunction:
         variant, leaves, _ = self.select(args, kwargs)
         if variant is None:
             return run_concretely(self.function, args, kwargs, self.fallbacks)
-        return variant.run(leaves, containers)
+        return variant.run(leaves)
 
     def select(self, args, kwargs):
         """(the variant for a call, its Tensors and numbers, its signature); no variant where it must run in Python once."""
-        leaves, containers = [], []
-        signature = signature_of((args, tuple(kwargs.items())), leaves, containers)
+        leaves = Leaves()
+        signature = signature_of((args, tuple(kwargs.items())), leaves)
         variant = self.exact.get(signature)
         if variant is None or not guards_hold(variant.guards):
             with self.lock:

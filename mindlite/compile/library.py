@@ -43,7 +43,7 @@ def lower_matmul(lowering, node, args, out):
     kernel = library_kernel("matmul", dtype=a.dtype, transpose_a=transpose_a, transpose_b=transpose_b, batched=batched)
     if kernel is None:
         return False
-    lowering.call_kernel(kernel, [*args, out], [batch, m, n, k], node)
+    lowering.call_kernel(kernel, [*args, out], [batch, m, n, k], node, extent=None if batched == "none" else batch)
     return True
 
 

@@ -29,15 +29,31 @@ class TensorSpec:
         return f"{self.dtype.short}[{', '.join(map(str, self.shape))}]"
 
 
+class Leaves(list):
+    """The Tensors of a call, in order; `containers` are the lists and dicts among its arguments."""
+    __slots__ = ("containers",)
+
+    def __init__(self):
+        super().__init__()
+        self.containers = []
+
+
 def signature_of(value, leaves):
-    """The signature of a pytree of arguments, hashable; Tensors, arrays and variable numbers are appended to `leaves`."""
+    """The signature of a pytree of arguments, hashable.
+
+    Tensors and arrays are appended to `leaves`, lists and dicts (which the function may change) to its `containers`.
+    """
     cls = type(value)
     if cls is Tensor or cls is Parameter:
         leaves.append(value)
         return TensorSpec(value.dtype, value.array.shape)
-    if cls is tuple or cls is list:
-        return (cls.__name__, *[signature_of(v, leaves) for v in value])
+    if cls is tuple:
+        return ("tuple", *[signature_of(v, leaves) for v in value])
+    if cls is list:
+        leaves.containers.append(value)
+        return ("list", *[signature_of(v, leaves) for v in value])
     if cls is dict:
+        leaves.containers.append(value)
         return ("dict", *[(k, signature_of(v, leaves)) for k, v in value.items()])
     if cls in (int, float, bool, str, type(None), complex, bytes):
         return (cls.__name__ + "=", value, repr(value)) if cls is float else (cls.__name__ + "=", value)
@@ -71,6 +87,12 @@ def abstract_values(signature, value):
     if type(value) is dict:
         return {k: abstract_values(s[1], v) for s, (k, v) in zip(signature[1:], value.items())}
     return value
+
+
+def arguments_of(signature, args, kwargs):
+    """(args, kwargs) of a call with an AbstractTensor in place of each Tensor."""
+    inside, named = abstract_values(signature, (args, tuple(kwargs.items())))
+    return inside, dict(named)
 
 
 def matches(pattern, signature, env):

@@ -6,7 +6,7 @@ import numpy as np
 from ..common.dim import Symbol, compare, evaluate, symbols_of
 from ..common.errors import ArgumentError
 from ..common.tensor import Tensor
-from ..infer.specialise import Result
+from ..infer.specialise import Container, Result
 from ..mindir.abstract import AbstractScalar
 from .signature import flat_specs, matches
 
@@ -66,7 +66,7 @@ class Runner(Variant):
             if not unknown(c, env)) and all((t.array.dtype, t.array.shape) == s for t, s in zip(self.inputs, self.input_shapes))
 
     def run(self, leaves):
-        """Run on the leaves (Tensors and numbers) of a call."""
+        """Run on the leaves (Tensors) of a call; what the function did to the lists and dicts among its arguments is done."""
         arrays = [leaf.array if isinstance(leaf, Tensor) else leaf for leaf in leaves]
         arrays = [a if not isinstance(a, np.ndarray) or a.flags.c_contiguous else np.ascontiguousarray(a) for a in arrays]
         env = None
@@ -94,10 +94,22 @@ class Runner(Variant):
                 params.append(array.__array_interface__["data"][0])
         if not self.calls_python:
             values, outputs = self.executable.run(params)
-            return self.build(self.output, values, outputs, made, leaves, ())
+            return self.finish(values, outputs, made, leaves, ())
         with self.compiled.lowered.keep[1].running() as objects:
             values, outputs = self.executable.run(params)
-            return self.build(self.output, values, outputs, made, leaves, objects)
+            return self.finish(values, outputs, made, leaves, objects)
+
+    def finish(self, values, outputs, made, leaves, objects):
+        """The function's value; the containers of the caller get their new content first."""
+        for number, content in self.compiled.specialised.changes:
+            content = self.build(content, values, outputs, made, leaves, objects)
+            container = leaves.containers[number]
+            if type(container) is dict:
+                container.clear()
+                container.update(content)
+            else:
+                container[:] = content
+        return self.build(self.output, values, outputs, made, leaves, objects)
 
     def build(self, value, values, outputs, made, leaves, objects):
         """The function's value, with results in place of Results."""
@@ -120,6 +132,8 @@ class Runner(Variant):
             return [self.build(v, values, outputs, made, leaves, objects) for v in value]
         if type(value) is dict:
             return {k: self.build(v, values, outputs, made, leaves, objects) for k, v in value.items()}
+        if isinstance(value, Container):
+            return leaves.containers[value.number]
         return value
 
 

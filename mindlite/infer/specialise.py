@@ -25,6 +25,7 @@ class Specialised:
     graph      : the typed graph; its first parameters are the run-time arguments in order, then implicit inputs (their
                  Tensor is the parameter's `default`)
     output     : the function's value with Results in place of run-time parts
+    changes    : (number of a list or dict among the arguments, its new content): what the function did to it
     updates    : (Tensor, number of the output that it is assigned)
     guards     : what was read at compile time: (kind, owner, name, value)
     constraints: facts about sizes that must hold
@@ -32,6 +33,7 @@ class Specialised:
     """
     graph: object
     output: object
+    changes: list
     updates: list
     guards: list
     constraints: list
@@ -45,6 +47,12 @@ class Result:
     argument: object = None
 
 
+@dataclass(frozen=True)
+class Container:
+    """Stands for list or dict `number` of the arguments, itself."""
+    number: int
+
+
 def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None):
     """Infer `function` for arguments in which Abstracts stand for run-time values; everything else is constant.
 
@@ -52,6 +60,7 @@ def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None
     """
     ev = Evaluator(name, fullgraph, fallbacks)
     graph = ev.tracer.root.graph
+    containers, entered = {}, {}                             # the Boxes of the arguments: their numbers, their first content
 
     def enter(value, label):
         if isinstance(value, Abstract):
@@ -59,10 +68,14 @@ def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None
         if isinstance(value, tuple):
             made = [enter(v, f"{label}_{i}") for i, v in enumerate(value)]
             return value._make(made) if hasattr(value, "_make") else tuple(made)
-        if type(value) is list:
-            return ev.new_box("list", tuple(enter(v, f"{label}_{i}") for i, v in enumerate(value)))
-        if type(value) is dict:
-            return ev.new_box("dict", tuple((k, enter(v, f"{label}_{k}")) for k, v in value.items()))
+        if type(value) in (list, dict):
+            kind = type(value).__name__
+            box = ev.new_box(kind, ())
+            containers[box] = len(containers)
+            ev.store[box] = tuple(enter(v, f"{label}_{i}") for i, v in enumerate(value)) if kind == "list" else \
+                tuple((k, enter(v, f"{label}_{k}")) for k, v in value.items())
+            entered[box] = ev.store[box]
+            return box
         return value
     inside = tuple(enter(v, f"x{i}" if len(args) > 1 else "x") for i, v in enumerate(args))
     named = {k: enter(v, k) for k, v in kwargs.items()}
@@ -80,9 +93,7 @@ def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None
             made = [leave(v) for v in value]
             return value._make(made) if hasattr(value, "_make") else tuple(made)
         if isinstance(value, Box):
-            content = ev.store[value]
-            return {k: leave(v) for k, v in content} if value.kind == "dict" else \
-                [leave(v) for v in content] if value.kind == "list" else set(content)
+            return Container(containers[value]) if value in containers else content_of(value)
         if type(value) is dict:
             return {k: leave(v) for k, v in value.items()}
         if isinstance(value, Formatted):
@@ -91,7 +102,13 @@ def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None
             outputs.append(constant(value))
             return Result(len(outputs) - 1)
         return value
+
+    def content_of(value):
+        content = ev.store[value]
+        return {k: leave(v) for k, v in content} if value.kind == "dict" else \
+            [leave(v) for v in content] if value.kind == "list" else set(content)
     output = leave(value)
+    changes = [(number, content_of(box)) for box, number in containers.items() if ev.store[box] is not entered[box]]
     updates = []
     for target, newest in ev.store.items():
         owner = target if isinstance(target, Tensor) else None
@@ -101,4 +118,4 @@ def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None
             outputs.append(ev.tracer.current(newest))
             updates.append((owner, len(outputs) - 1))
     graph.set_outputs(outputs, make_tuple)
-    return Specialised(graph, output, updates, list(ev.guards.values()), constraints, ev.reasons)
+    return Specialised(graph, output, changes, updates, list(ev.guards.values()), constraints, ev.reasons)
