@@ -1,1 +1,52 @@
-"""mindlite: a deep-learning framework that you can read, with MindSpore 2.x's programming model."""
+"""mindlite: a deep-learning framework that you can read, with MindSpore 2.x's programming model.
+
+    import mindlite as ms
+    from mindlite import nn, ops, Tensor
+
+Names are looked up when they are first used, so that importing the package costs little.
+"""
+import importlib
+
+__version__ = "0.1.0"
+
+_ROOMS = ("backend", "cli", "common", "compile", "dataset", "debug", "functional", "mindir", "nn", "ops", "profiler", "pynative",
+          "train")
+_DTYPES = ("bool_", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32",
+           "float64", "complex64", "complex128")
+_HOME = {
+    **dict.fromkeys(_DTYPES, "common.dtype"),
+    **dict.fromkeys(("GRAPH_MODE", "PYNATIVE_MODE"), "common.config"),
+    **dict.fromkeys(("set_seed", "get_seed"), "common.seed"),
+    **dict.fromkeys(("MindliteError", "ShapeError", "DTypeError", "ArgumentError", "GradientError", "GraphSyntaxError"),
+                    "common.errors"),
+    "Symbol": "common.dim",
+    **dict.fromkeys(("Tensor", "Parameter", "ParameterTuple"), "common.tensor"),
+    **dict.fromkeys(("jit", "jit_class", "ms_function", "JitConfig", "grad", "value_and_grad", "get_grad", "GradOperation", "jvp",
+                     "vjp", "vmap", "set_context", "get_context", "set_device", "set_deterministic", "mutable"), "functional"),
+}
+_OTHER_NAMES = {"tensor": ("common.tensor", "Tensor"), "dtype": ("common.dtype", None), "context": ("functional.context", None),
+                "float_": ("common.dtype", "float32"), "int_": ("common.dtype", "int64"), "no_grad": ("pynative", "paused")}
+_EAGER = ("common.tensor", "ops")                # who uses these computes: eager mode comes with them
+__all__ = ["__version__", *_ROOMS, *_HOME, *_OTHER_NAMES]
+
+
+def __getattr__(name):
+    if name in _ROOMS:
+        home, what = name, None
+    elif name in _OTHER_NAMES:
+        home, what = _OTHER_NAMES[name]
+    elif name in _HOME:
+        home, what = _HOME[name], name
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if home in _EAGER:
+        importlib.import_module(".pynative", __name__)
+    found = importlib.import_module("." + home, __name__)
+    if what is not None:
+        found = getattr(found, what)
+    globals()[name] = found
+    return found
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

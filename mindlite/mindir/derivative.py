@@ -11,6 +11,8 @@ def positions_of(grad_position, count):
     """The argument positions as a tuple. raises : ArgumentError for a position that the call does not have."""
     if grad_position is None:
         return ()
+    if grad_position == "all":                       # GradOperation(get_all=True): known when it is called
+        return tuple(range(count))
     positions = (grad_position,) if isinstance(grad_position, int) else tuple(grad_position)
     for position in positions:
         if not isinstance(position, int) or isinstance(position, bool) or position < 0:

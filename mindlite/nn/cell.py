@@ -19,13 +19,11 @@ from collections import OrderedDict
 from ..common import dtype as dt
 from ..common.config import GRAPH_MODE, config
 from ..common.errors import ArgumentError, MissingAttributeError, user_location
+from ..functional.cell import run_as_graph
 from ..mindir.primitive import is_interpreting
 from ..mindir.protocol import CallOf
 from ..ops import cast
 from .registry import Registry
-
-# The function (cell, args, kwargs) -> outputs that runs a Cell as one graph, installed from outside; None: none is.
-graph_call = None
 
 _FLAG_TYPES = {"fp16": dt.float16, "fp32": dt.float32, "bf16": dt.bfloat16}
 _hook_numbers = itertools.count()
@@ -180,8 +178,8 @@ class Cell(Registry):
 
     def __call__(self, *args, **kwargs):
         _check_arguments(self, args, kwargs)
-        if graph_call is not None and config.mode == GRAPH_MODE and not is_interpreting():
-            return graph_call(self, args, kwargs)
+        if config.mode == GRAPH_MODE and not is_interpreting():
+            return run_as_graph(self, args, kwargs)
         return self._entry()(*args, **kwargs)
 
     def __mindir__(self):

@@ -12,11 +12,13 @@ from ..compile.executable import Executable
 from ..compile.library import LIBRARY
 from ..compile.lower import lower
 from ..graph_kernel.cluster import cluster
+from ..graph_kernel.expand import expand_composites
 from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
 from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.graph import FuncGraph, ValueNode
 from ..mindir.primitive import eval_rule
 from ..ops.linalg import batch_matmul
+from ..optim import optimise
 
 _SLOW = frozenset(LIBRARY) - {batch_matmul}        # NumPy's matmul is BLAS itself; its convolutions are not
 
@@ -62,7 +64,7 @@ class Compiled:
 
     def __init__(self, graph, level=None):
         self.graph = graph
-        fused = cluster(graph, level=level or config.jit_level)
+        fused = cluster(optimise(expand_composites(graph)), level=level or config.jit_level)
         self.lowered = lower(fused)
         self.executable = Executable(self.lowered.program)
         places = {p: i for i, p in enumerate(fused.parameters)}
@@ -89,13 +91,10 @@ class Compiled:
                 params.append(arrays[place].shape[more])
             else:
                 params.append(arrays[place])
-        objects = self.lowered.keep[1]
-        try:
+        with self.lowered.keep[1].running() as objects:
             values, outputs = self.executable.run(params)
             return [self._result(result, abstract, values, outputs, made, objects)
                     for result, abstract in zip(self.lowered.outputs, self.abstracts)]
-        finally:
-            objects.items.clear()
 
     @staticmethod
     def _result(result, abstract, values, outputs, made, objects):
@@ -104,7 +103,7 @@ class Compiled:
             return made[number]
         if kind == "output":
             return outputs[number]
-        return abstract.type(values[number]) if isinstance(abstract, AbstractScalar) else objects.items[values[number]]
+        return abstract.type(values[number]) if isinstance(abstract, AbstractScalar) else objects[values[number]]
 
 
 class Walk:

@@ -76,7 +76,7 @@ class Operation:
             if self.prim not in expand_rule:
                 raise GradientError(f"{self.prim.name} has no gradient")
             graph = typed(lambda *args: self.prim(*args, **self.attrs), *self.abstracts, name=self.prim.name)
-            return _of_graph(graph, wrt, self.seeds)
+            return backward_of_graph(graph, wrt, self.seeds)
         graph = FuncGraph(f"grad {self.prim.name}")
         args = [graph.add_parameter(f"x{i}", a) for i, a in enumerate(self.abstracts)]
         outs = [graph.add_parameter("out" if not self.several else f"out{i}", a) for i, a in enumerate(self.outs)]
@@ -123,16 +123,17 @@ class GraphOperation:
             return found
         with _lock:
             if wrt not in self.backwards:
-                self.backwards[wrt] = _of_graph(self.graph, wrt, self.seeds)
+                self.backwards[wrt] = backward_of_graph(self.graph, wrt, self.seeds)
                 emit("backward_graph_build", name=self.name)
         return self.backwards[wrt]
 
 
-def _of_graph(graph, wrt, seeds):
-    """The Backward of a graph by ad: the gradients alone, from the parameters and the cotangents."""
+def backward_of_graph(graph, wrt, seeds):
+    """The Backward of a graph by ad: the gradients alone, from the parameters and the cotangents; effects are not repeated."""
     joint = vjp_graph(graph, wrt, seeds)
     only = FuncGraph(joint.name, joint.origin)
     only.parameters, only.nodes = list(joint.parameters), list(joint.nodes)
     only.set_outputs(joint.outputs[len(graph.outputs):], make_tuple)
+    drop_dead_nodes(only, keep=lambda node: False)
     sources = [("in", i) for i in range(len(graph.parameters))]
     return Backward(wrt, seeds, sources, optimise(only))

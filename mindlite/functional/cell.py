@@ -1,0 +1,41 @@
+"""A Cell in GRAPH_MODE: its construct, with hooks and casts, as one compiled graph kept with the Cell.
+
+    set_context(mode=GRAPH_MODE);  net(x)    ->    run_as_graph(net, (x,), {})
+"""
+from ..compile.jit import JitFunction
+from ..pynative import is_recording
+from ..pynative.jitted import call_recorded
+
+_PLACE = "_compiled_graph"
+
+
+class _Kept:
+    """The JitFunction of a Cell for its declared inputs. Copies of the Cell and files of it do not get it."""
+
+    def __init__(self, cell):
+        self.inputs = cell.get_inputs()
+        self.compiled = JitFunction(cell, inputs=self.inputs)
+
+    def __deepcopy__(self, memo):
+        return None
+
+    def __copy__(self):
+        return None
+
+    def __reduce__(self):
+        return type(None), ()
+
+
+def compiled_cell(cell):
+    """The JitFunction of a Cell; a new one where set_inputs has changed."""
+    kept = cell.__dict__.get(_PLACE)
+    if kept is None or kept.compiled.function is not cell or kept.inputs is not cell.get_inputs():
+        kept = cell.__dict__[_PLACE] = _Kept(cell)
+    return kept.compiled
+
+
+def run_as_graph(cell, args, kwargs):
+    """cell(*args, **kwargs), compiled."""
+    if is_recording():
+        return call_recorded(compiled_cell(cell), args, kwargs)
+    return compiled_cell(cell)(*args, **kwargs)

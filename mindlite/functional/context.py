@@ -1,0 +1,123 @@
+"""set_context and what it sets: the mode, the device, the level of compilation.
+
+    set_context(mode=GRAPH_MODE, device_target="CPU", jit_level="O1")
+"""
+from ..common.config import GRAPH_MODE, PYNATIVE_MODE, config
+from ..common.errors import ArgumentError, ValueRangeError
+from ..common.seed import get_seed, set_seed
+from ..common.tensor import Tensor
+
+DEVICES = ("CPU", "GPU", "CUDA")
+_MODES = {GRAPH_MODE: GRAPH_MODE, PYNATIVE_MODE: PYNATIVE_MODE, "GRAPH_MODE": GRAPH_MODE, "PYNATIVE_MODE": PYNATIVE_MODE}
+# MindSpore's settings that say how its own runtime works; nothing here answers to them.
+WITHOUT_EFFECT = ("save_graphs", "save_graphs_path", "enable_compile_cache", "compile_cache_path", "max_call_depth",
+                  "enable_graph_kernel", "graph_kernel_flags", "memory_optimize_level", "max_device_memory", "pynative_synchronize",
+                  "ascend_config", "gpu_config", "jit_syntax_level", "reserve_class_name_in_scope", "mempool_block_size",
+                  "print_file_path", "env_config_path", "check_bprop", "grad_for_scalar", "support_binary", "inter_op_parallel_num",
+                  "runtime_num_threads", "variable_memory_max_size", "precompile_only", "aoe_tune_mode", "aoe_config",
+                  "auto_tune_mode", "debug_level", "jit_enable_inplace_ops", "enable_reduce_precision", "save_dump_path")
+
+
+def _mode(value):
+    try:
+        return _MODES[value]
+    except (KeyError, TypeError):
+        raise ValueRangeError(f"set_context: mode is GRAPH_MODE or PYNATIVE_MODE, not {value!r}") from None
+
+
+def _device(value):
+    if value not in DEVICES:
+        raise ValueRangeError(f"set_context: there is no device {value!r}", hint=f"one of {', '.join(DEVICES)}")
+    return "CUDA" if value == "GPU" else value
+
+
+def _level(value):
+    if value not in ("", "O0", "O1", "O2"):
+        raise ValueRangeError(f"set_context: there is no jit_level {value!r}", hint="one of O0, O1, O2")
+    return {"": "O1", "O2": "O1"}.get(value, value)
+
+
+def _count(value):
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueRangeError(f"set_context: a count that is not negative is wanted, not {value!r}")
+    return value
+
+
+def _deterministic(value):
+    if value not in ("ON", "OFF", True, False):
+        raise ValueRangeError(f"set_context: deterministic is ON or OFF, not {value!r}")
+    return value                                             # every kernel gives the same numbers each time, in either case
+
+
+_SETTINGS = {"mode": ("mode", _mode), "device_target": ("device_target", _device), "device_id": ("device_id", _count),
+             "jit_level": ("jit_level", _level), "runtime_threads": ("threads", _count)}
+
+
+def set_context(**settings):
+    """Change settings of the process.
+
+    mode          : GRAPH_MODE or PYNATIVE_MODE (the default)     device_target: "CPU", "GPU"    device_id: int
+    jit_level     : "O0", "O1", "O2"                               jit_config: {"jit_level": ..}
+    deterministic : "ON" or "OFF"; results are repeatable in either case
+    raises        : ArgumentError for an unknown setting and for one of MindSpore's that has no meaning here; ValueRangeError
+    """
+    changes = {}
+    for name, value in settings.items():
+        if name == "jit_config":
+            level = value.get("jit_level", "")
+            changes["jit_level"] = _level(level)
+        elif name == "deterministic":
+            _deterministic(value)
+        elif name in _SETTINGS:
+            switch, read = _SETTINGS[name]
+            changes[switch] = read(value)
+        elif name in WITHOUT_EFFECT:
+            raise ArgumentError(f"set_context: {name} has no meaning in mindlite", hint="leave it out")
+        else:
+            raise ArgumentError(f"set_context: there is no setting {name!r}", hint=f"one of {', '.join(_SETTINGS)}")
+    config.set(**changes)
+
+
+def get_context(name):
+    """The value of a setting. raises : ArgumentError for one that does not exist"""
+    if name not in _SETTINGS:
+        raise ArgumentError(f"get_context: there is no setting {name!r}", hint=f"one of {', '.join(_SETTINGS)}")
+    value = getattr(config, _SETTINGS[name][0])
+    return "GPU" if value == "CUDA" else value
+
+
+def set_device(device_target, device_id=0):
+    """Choose the device that kernels are made for. raises : ValueRangeError for one that does not exist"""
+    set_context(device_target=device_target, device_id=device_id)
+
+
+def set_deterministic(deterministic):
+    """Accepted for MindSpore's sake: results are repeatable in either case. raises : ArgumentError for what is no bool"""
+    if not isinstance(deterministic, bool):
+        raise ArgumentError(f"set_deterministic: takes a bool, not {type(deterministic).__name__}")
+
+
+def mutable(input_data, dynamic_len=False):
+    """`input_data` itself. Tensors inside tuples, lists and dicts are run-time values of a graph in any case.
+
+    raises : ArgumentError for what holds anything but Tensors and numbers, and for dynamic_len, which graphs do not have
+    """
+    if dynamic_len:
+        raise ArgumentError("mutable: a tuple whose length is known at run time only cannot enter a graph",
+                            hint="stack its items into one Tensor")
+    _only_values(input_data)
+    return input_data
+
+
+def _only_values(value):
+    if isinstance(value, (tuple, list)):
+        for item in value:
+            _only_values(item)
+    elif isinstance(value, dict):
+        _only_values(tuple(value.values()))
+    elif not isinstance(value, (Tensor, bool, int, float)):
+        raise ArgumentError(f"mutable: takes Tensors, numbers, tuples, lists and dicts of them, not {type(value).__name__}")
+
+
+__all__ = ["GRAPH_MODE", "PYNATIVE_MODE", "get_context", "get_seed", "mutable", "set_context", "set_deterministic", "set_device",
+           "set_seed"]

@@ -1,0 +1,224 @@
+"""grad, value_and_grad, vjp, jvp: functions of functions, with the signatures of MindSpore 2.x.
+
+    grad_fn = value_and_grad(forward, None, optimizer.parameters)          loss, grads = grad_fn(x, y)
+
+In eager mode the function runs with a tape (pynative); inside jit, and in GRAPH_MODE, it becomes a graph and ad derives
+its gradient. What the objects here answer to `__mindir__` is how inference knows them.
+"""
+from ..common.config import GRAPH_MODE, config
+from ..common.errors import ArgumentError
+from ..common.tensor import Parameter, Tensor
+from ..compile.jit import JitFunction
+from ..mindir.derivative import weights_of
+from ..mindir.primitive import is_interpreting
+from ..mindir.protocol import CallOf, Derivative
+from ..pynative import Recorded, differentiate, is_recording
+from ..pynative.jitted import call_recorded
+
+
+class Derived:
+    """A function made by differentiating another one. kind, options: as protocol.Derivative has them."""
+
+    def __init__(self, function, kind, options):
+        self.function, self.kind, self.options = function, kind, options
+        self._compiled = None
+
+    def __mindir__(self):
+        return Derivative(self.function, self.kind, self.options)
+
+    def __call__(self, *args, **kwargs):
+        if self.kind == "jvp" or (config.mode == GRAPH_MODE and not is_interpreting()):
+            return self.compiled(*args, **kwargs) if not is_recording() else call_recorded(self.compiled, args, kwargs)
+        return differentiate(self.function, self.kind, self.options, args, kwargs)
+
+    @property
+    def compiled(self):
+        """The JitFunction that runs the whole derivative as one graph."""
+        if self._compiled is None:
+            self._compiled = JitFunction(self, name=f"{self.kind} {_name(self.function)}")
+        return self._compiled
+
+    def __repr__(self):
+        return f"<{self.kind} of {_name(self.function)}>"
+
+
+def _name(function):
+    return getattr(function, "__qualname__", type(function).__name__).replace("<locals>.", "")
+
+
+def _checked(what, fn):
+    if not callable(fn) and not hasattr(fn, "signature"):           # a function inside a graph has a signature
+        raise ArgumentError(f"{what}: takes a function or a Cell, not {type(fn).__name__}")
+    return fn
+
+
+def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
+    """A function that gives the gradient of `fn`.
+
+    grad_position : int: the gradient of that argument; tuple of int: a tuple of gradients; None: none
+    weights       : Parameter or sequence of them, whose gradients are given too; None: none
+    has_aux       : only the first output is differentiated; the others are given after the gradients
+    return_ids    : gradients come with the position or name of what they belong to: (id, gradient)
+    result        : gradients of inputs, of weights, or (inputs, weights) where both are wanted
+    raises        : when called: GradientError where the output is no float Tensor; ArgumentError for a bad position
+    """
+    if grad_position is None and weights is None:
+        raise ArgumentError("grad: grad_position and weights are both None", hint="say what to differentiate by")
+    options = {"grad_position": grad_position, "weights": weights, "has_aux": has_aux}
+    made = Derived(_checked("grad", fn), "grad", options)
+    return WithIds(made, options) if return_ids else made
+
+
+def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
+    """A function that gives (fn's value, its gradient). Arguments as `grad`; with has_aux the value is the whole tuple."""
+    if grad_position is None and weights is None:
+        raise ArgumentError("value_and_grad: grad_position and weights are both None", hint="say what to differentiate by")
+    options = {"grad_position": grad_position, "weights": weights, "has_aux": has_aux}
+    made = Derived(_checked("value_and_grad", fn), "value_and_grad", options)
+    return WithIds(made, options) if return_ids else made
+
+
+class WithIds:
+    """A Derived whose gradients come as (position or name, gradient), for `get_grad`."""
+
+    def __init__(self, derived, options):
+        self.derived, self.options = derived, options
+
+    def __mindir__(self):
+        return CallOf(self.call)
+
+    def __call__(self, *args, **kwargs):
+        return self.call(*args, **kwargs)
+
+    def call(self, *args, **kwargs):
+        """The gradients with their ids."""
+        out = self.derived(*args, **kwargs)
+        if self.derived.kind == "value_and_grad":
+            return out[0], _with_ids(out[1], self.options)
+        if self.options["has_aux"]:
+            return _with_ids(out[0], self.options), out[1]
+        return _with_ids(out, self.options)
+
+
+def _with_ids(grads, options):
+    position, weights = options["grad_position"], options["weights"]
+    if position is not None and weights is not None:
+        return _pairs(grads[0], position), _pairs(grads[1], _names(weights))
+    return _pairs(grads, position if weights is None else _names(weights))
+
+
+def _names(weights):
+    return tuple([w.name for w in weights]) if isinstance(weights, (tuple, list)) else weights.name
+
+
+def _pairs(grads, ids):
+    if isinstance(ids, tuple):
+        return tuple([(i, g) for i, g in zip(ids, grads)])
+    return ids, grads
+
+
+def get_grad(gradients, identifier):
+    """The gradient of one input or weight, out of what grad(..., return_ids=True) gave.
+
+    identifier : a position (int) or a Parameter      raises : ArgumentError where there is no gradient of it
+    """
+    wanted = identifier.name if isinstance(identifier, Parameter) else identifier
+
+    def search(value):
+        if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], (int, str)) and isinstance(value[1], Tensor):
+            return value[1] if type(value[0]) is type(wanted) and value[0] == wanted else None
+        if isinstance(value, tuple):
+            return next((found for found in map(search, value) if found is not None), None)
+        return None
+    found = search(gradients)
+    if found is None:
+        raise ArgumentError(f"get_grad: there is no gradient of {wanted!r}", hint="was it made with return_ids=True?")
+    return found
+
+
+class GradOperation:
+    """MindSpore's older way: GradOperation(get_all, get_by_list, sens_param)(fn, weights) is a function of fn's arguments.
+
+    get_all     : gradients of all inputs, else of the first      get_by_list: gradients of the weights
+    sens_param  : the last argument is the cotangent of fn's output, else ones
+    result      : one gradient, a tuple of them, or with both (inputs, weights)
+    """
+
+    def __init__(self, get_all=False, get_by_list=False, sens_param=False):
+        for name, value in (("get_all", get_all), ("get_by_list", get_by_list), ("sens_param", sens_param)):
+            if not isinstance(value, bool):
+                raise ArgumentError(f"GradOperation: {name} is a bool, not {type(value).__name__}")
+        self.get_all, self.get_by_list, self.sens_param = get_all, get_by_list, sens_param
+
+    def __call__(self, fn, weights=None, grad_position=0):
+        """The gradient function of `fn`. raises : ArgumentError where get_by_list has no weights to give"""
+        if self.get_by_list and weights is None:
+            if not hasattr(fn, "trainable_params"):
+                raise ArgumentError("GradOperation: get_by_list wants weights", hint="GradOperation(...)(net, weights)")
+            weights = tuple(fn.trainable_params())
+        weights = weights_of(weights, Parameter) if self.get_by_list else None
+        position = "all" if self.get_all else None if self.get_by_list else grad_position
+        return Derived(_checked("GradOperation", fn), "grad",
+                       {"grad_position": position, "weights": weights, "sens_param": self.sens_param})
+
+
+# ---------------------------------------------------------------- vjp and jvp
+
+class _Vjp:
+    """The function `vjp`: with a tape in eager mode, as a gradient with a cotangent inside graphs."""
+
+    __name__ = __qualname__ = "vjp"
+
+    def __mindir__(self):
+        return CallOf(_vjp_in_graph)
+
+    def __call__(self, fn, *inputs, weights=None, has_aux=False):
+        """fn(*inputs), and the function that takes cotangents of the result to gradients of the inputs.
+
+        weights : Parameter or sequence of them: the function gives (gradients of inputs, gradients of weights)
+        has_aux : only the first result is differentiated; the others are the third value
+        result  : (value, function), or with has_aux (first value, function, the others)
+        raises  : GradientError where the value is no float Tensor
+        """
+        if config.mode == GRAPH_MODE and not is_interpreting():
+            return _vjp_in_graph(fn, *inputs, weights=weights, has_aux=has_aux)
+        run = Recorded(_checked("vjp", fn), inputs, {}, tuple(range(len(inputs))), weights_of(weights, Parameter), "vjp")
+        loss = run.value[0] if has_aux and isinstance(run.value, tuple) else run.value
+
+        def vjp_function(*cotangents):
+            grads, weight_grads = run.gradients(run.seeds(loss, cotangents))
+            made = grads[0] if len(grads) == 1 else tuple(grads)
+            if weights is None:
+                return made
+            return made, weight_grads[0] if isinstance(weights, Parameter) else weight_grads
+        return (loss, vjp_function, run.value[1:]) if has_aux else (run.value, vjp_function)
+
+
+vjp = _Vjp()
+
+
+def _vjp_in_graph(fn, *inputs, weights=None, has_aux=False):
+    count = len(inputs)
+    position = 0 if count == 1 else tuple(range(count))
+    gradient = Derived(fn, "grad", {"grad_position": position, "weights": weights, "has_aux": has_aux, "sens_param": True})
+    value = fn(*inputs)
+
+    def vjp_function(*cotangents):
+        return gradient(*inputs, cotangents)
+    if has_aux:
+        return value[0], vjp_function, value[1:]
+    return value, vjp_function
+
+
+def jvp(fn, inputs, v, has_aux=False):
+    """(fn(*inputs), its directional derivative along `v`), by forward mode.
+
+    inputs, v : a Tensor or a tuple of them, alike in shape
+    has_aux   : only the first result is differentiated; the others are the third value
+    raises    : ShapeError where a tangent is not like its input
+    """
+    value, tangent = Derived(fn, "jvp", {})(inputs, v)
+    if has_aux:
+        return value[0], tangent[0], value[1:]
+    return value, tangent
+

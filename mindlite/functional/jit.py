@@ -1,0 +1,174 @@
+"""jit: run a function, a method or a Cell as compiled graphs.
+
+    @jit                                    @jit(fullgraph=True, dynamic=1)                 net = jit(net)
+    def step(x): ...                        def construct(self, x): ...
+
+What it gives is called like the function. It compiles once per kind of arguments (compile/jit.py) and can be looked into:
+`graph(stage)`, `kernels()`, `explain()`, `source()`. While a gradient is being made, a call is one entry on the tape.
+"""
+import copy
+import functools
+import types
+from dataclasses import dataclass
+
+from ..common.errors import ArgumentError, ValueRangeError
+from ..compile.jit import JitFunction
+from ..mindir.primitive import is_interpreting
+from ..mindir.protocol import CallOf
+from ..pynative import is_recording
+from ..pynative.jitted import call_recorded
+
+LEVELS = ("O0", "O1", "O2")
+
+
+@dataclass(frozen=True)
+class JitConfig:
+    """How `jit` compiles, as MindSpore's class of that name.
+
+    jit_level       : "O0" one kernel per operator, "O1" fused, "O2" as O1; "" for config.jit_level
+    jit_syntax_level: "STRICT": no statement runs in Python (fullgraph); "LAX" or "": where a graph cannot say it, it does
+    exc_mode        : accepted for MindSpore's sake: there is one way of executing
+    """
+    jit_level: str = ""
+    exc_mode: str = "auto"
+    jit_syntax_level: str = ""
+
+    def __post_init__(self):
+        if self.jit_level not in ("", *LEVELS):
+            raise ValueRangeError(f"JitConfig: there is no jit_level {self.jit_level!r}", hint=f"one of {', '.join(LEVELS)}")
+        if self.jit_syntax_level not in ("", "STRICT", "LAX"):
+            raise ValueRangeError(f"JitConfig: there is no jit_syntax_level {self.jit_syntax_level!r}", hint="STRICT or LAX")
+
+
+class Jitted:
+    """A function that runs as compiled graphs: what `jit` gives.
+
+    function : the Python function or bound method;   options : the keyword arguments of JitFunction
+    """
+
+    def __init__(self, function, options):
+        self.options, self.compiled = options, JitFunction(function, **options)
+        if hasattr(function, "__name__"):
+            functools.update_wrapper(self, function, updated=())
+        self.__wrapped__ = function
+
+    def __call__(self, *args, **kwargs):
+        if is_interpreting():
+            return self.__wrapped__(*args, **kwargs)
+        if is_recording():
+            return call_recorded(self.compiled, args, kwargs)
+        return self.compiled(*args, **kwargs)
+
+    def __get__(self, owner, cls=None):
+        """The method of `owner`: one Jitted for each instance, which lives with it."""
+        if owner is None:
+            return self
+        method = types.MethodType(self.__wrapped__, owner)
+        kept = getattr(owner, "__dict__", None)
+        if kept is None:
+            return Jitted(method, self.options)
+        name = f"_jit_{getattr(self.__wrapped__, '__name__', id(self))}"
+        bound = kept.get(name)
+        if bound is None or bound.__wrapped__.__func__ is not self.__wrapped__:
+            bound = kept[name] = Jitted(method, self.options)
+        return bound
+
+    def __deepcopy__(self, memo):
+        if isinstance(self.__wrapped__, types.MethodType):
+            return Jitted(copy.deepcopy(self.__wrapped__, memo), self.options)
+        return self
+
+    def __reduce__(self):
+        if isinstance(self.__wrapped__, types.MethodType):
+            return getattr, (self.__wrapped__.__self__, self.__wrapped__.__name__)
+        return self.__qualname__
+
+    def __mindir__(self):
+        """Inside a graph the call is inlined."""
+        return CallOf(self.__wrapped__)
+
+    def __repr__(self):
+        return f"<jit {self.compiled.name}>"
+
+    # ---------------------------------------------------------------- looking inside
+
+    @property
+    def variants(self):
+        """What was compiled: one for each kind of arguments."""
+        return self.compiled.variants
+
+    def graph(self, stage="optimise"):
+        """The FuncGraph after a stage of the latest variant; "plan" gives its Program. raises : ArgumentError"""
+        return self.compiled.graph(stage)
+
+    def kernels(self):
+        """The kernels of the latest variant."""
+        return self.compiled.kernels()
+
+    def explain(self):
+        """What was compiled and why, what runs in Python and why, as text."""
+        return self.compiled.explain()
+
+    def source(self):
+        """The Flow of the latest variant as its printer writes it. raises : ArgumentError before the first call"""
+        return self.compiled.latest().compiled.executable.source()
+
+
+def jit(fn=None, *, fullgraph=False, dynamic=0, jit_level=None, jit_config=None, input_signature=None, printer=None,
+        mode="PSJit", capture_mode="ast", backend="", hash_args=None, compile_once=False):
+    """Compile `fn`, a function, method, Cell or Cell class; a decorator with or without arguments.
+
+    fullgraph      : a statement that would run in Python is an error          dynamic: 1: all sizes are open from the start
+    jit_level      : "O0" one kernel per operator, "O1" (and "O2") fused; None for config.jit_level
+    jit_config     : a JitConfig, for what is not given here
+    input_signature: Tensors whose shapes may hold None: the arguments' declared sizes
+    printer        : how the Flow runs: "native", "vm", "python"; None for config.printer
+    mode, capture_mode, backend, hash_args, compile_once: MindSpore's; there is one way of capture, and a function is compiled
+                     once for each kind of arguments
+    result         : a Jitted; a Cell or class comes back itself, its construct compiled
+    raises         : ArgumentError, ValueRangeError for what is none of these
+    """
+    if mode not in ("PSJit", "PIJit") or capture_mode not in ("ast", "bytecode", "trace"):
+        raise ValueRangeError(f"jit: there is no mode {mode!r}" if mode not in ("PSJit", "PIJit") else
+                              f"jit: there is no capture_mode {capture_mode!r}", hint="leave it out")
+    if jit_config is not None:
+        jit_level = jit_level or jit_config.jit_level or None
+        fullgraph = fullgraph or jit_config.jit_syntax_level == "STRICT"
+    if jit_level not in (None, *LEVELS):
+        raise ValueRangeError(f"jit: there is no jit_level {jit_level!r}", hint=f"one of {', '.join(LEVELS)}")
+    if dynamic not in (0, 1):
+        raise ValueRangeError(f"jit: dynamic is 0 or 1, not {dynamic!r}")
+    if input_signature is not None and not isinstance(input_signature, (tuple, list)):
+        input_signature = (input_signature,)
+    options = {"fullgraph": fullgraph, "dynamic": dynamic, "jit_level": "O1" if jit_level == "O2" else jit_level,
+               "printer": printer, "inputs": input_signature}
+    if fn is None:
+        return functools.partial(_jitted, options=options)
+    return _jitted(fn, options)
+
+
+def _jitted(fn, options):
+    if isinstance(fn, Jitted):
+        return Jitted(fn.__wrapped__, options)
+    if hasattr(fn, "construct") and hasattr(fn, "__mindir__"):          # a Cell, or a class of Cells
+        construct = fn.construct
+        fn.construct = Jitted(construct.__wrapped__ if isinstance(construct, Jitted) else construct, options)
+        return fn
+    if not callable(fn):
+        raise ArgumentError(f"jit: takes a function, a method or a Cell, not {type(fn).__name__}")
+    return Jitted(fn, options)
+
+
+def jit_class(cls):
+    """Mark a class whose objects are used inside graphs. Graph mode reads any object's attributes and inlines its methods,
+    so nothing needs to be done; the mark is for MindSpore's sake.
+
+    raises : ArgumentError for what is no class
+    """
+    if not isinstance(cls, type):
+        raise ArgumentError(f"jit_class: takes a class, not {type(cls).__name__}")
+    cls.__ms_class__ = True
+    return cls
+
+
+ms_function = jit

@@ -1,0 +1,66 @@
+"""vmap: a function of single items becomes a function of batches.
+
+    vmap(f, in_axes=(0, None))(xs, w)   ==   ops.stack([f(x, w) for x in xs])
+
+The mapped function becomes a graph, and the transformation `vmap` batches its operators; in eager mode as well, so what
+the function does besides computing (print, say) happens as in a graph.
+"""
+from ..common.errors import ArgumentError
+from ..compile.jit import JitFunction
+from ..mindir.primitive import is_interpreting
+from ..mindir.protocol import Mapped
+from ..pynative import is_recording
+from ..pynative.jitted import call_recorded
+
+
+class Vmapped:
+    """A mapped function; see `vmap`."""
+
+    def __init__(self, function, in_axes, out_axes):
+        self.function, self.in_axes, self.out_axes = function, in_axes, out_axes
+        self._compiled = None
+
+    def __mindir__(self):
+        return Mapped(self.function, self.in_axes, self.out_axes)
+
+    @property
+    def compiled(self):
+        """The JitFunction that runs the mapped function."""
+        if self._compiled is None:
+            name = getattr(self.function, "__qualname__", type(self.function).__name__).replace("<locals>.", "")
+            self._compiled = JitFunction(self, name=f"vmap {name}")
+        return self._compiled
+
+    def __call__(self, *args, **kwargs):
+        if is_recording() and not is_interpreting():
+            return call_recorded(self.compiled, args, kwargs)
+        return self.compiled(*args, **kwargs)
+
+    def __repr__(self):
+        return f"<vmap of {self.function!r}>"
+
+
+def vmap(fn, in_axes=0, out_axes=0):
+    """Map `fn` over an axis of its arguments.
+
+    in_axes  : int for all arguments, or a tuple with an int or None (not mapped) for each; nested as the arguments are
+    out_axes : where the mapped axis stands in each result, an int or a tuple
+    raises   : ArgumentError for other axes; when called: ShapeError where mapped axes differ in size
+    """
+    if not callable(fn) and not hasattr(fn, "signature"):
+        raise ArgumentError(f"vmap: takes a function or a Cell, not {type(fn).__name__}")
+    _check_axes("in_axes", in_axes)
+    _check_axes("out_axes", out_axes)
+    return Vmapped(fn, _as_tuple(in_axes), _as_tuple(out_axes))
+
+
+def _as_tuple(axes):
+    return tuple([_as_tuple(a) for a in axes]) if isinstance(axes, (tuple, list)) else axes
+
+
+def _check_axes(name, axes):
+    if isinstance(axes, (tuple, list)):
+        for axis in axes:
+            _check_axes(name, axis)
+    elif axes is not None and (isinstance(axes, bool) or not isinstance(axes, int)):
+        raise ArgumentError(f"vmap: {name} holds ints and None, not {axes!r}")

@@ -1,0 +1,235 @@
+"""A compiled function called while a gradient is being made: one entry on the tape.
+
+    f compiled:  x -> a = tanh(x); out = a * y          recorded:   x, y -> out, a        backward:  y, a, dout -> dx, dy
+
+The joint graph of value and gradient (ad) is parted where the cotangents come in: what the gradient reads of the first
+part becomes a further result of it. Where that is no array (the tape of a loop), or gradients of gradients are being
+made, the backward computes the values again from the inputs (Griewank & Walther 2008, chapter 12).
+"""
+import dataclasses
+import threading
+import time
+
+import numpy as np
+
+from ..ad import vjp_graph
+from ..ad.activity import is_differentiable
+from ..common.config import config
+from ..common.events import emit
+from ..common.tensor import Tensor
+from ..compile.executable import Executable
+from ..compile.lower import lower
+from ..compile.pipeline import derive_graph, update_targets
+from ..compile.signature import arguments_of
+from ..compile.variant import Runner
+from ..graph_kernel.cluster import cluster
+from ..graph_kernel.expand import expand_composites
+from ..infer.concrete import run_concretely
+from ..infer.specialise import Result, specialise
+from ..mindir.abstract import AbstractScalar, AbstractTensor
+from ..mindir.control import make_tuple, segment
+from ..mindir.graph import FuncGraph, ValueNode
+from ..mindir.inline import drop_dead_nodes, inline
+from ..mindir.primitive import eager
+from ..optim import optimise
+from .operation import Backward, backward_of_graph
+from .tape import state
+
+_lock = threading.RLock()
+
+
+def call_recorded(jit_function, args, kwargs):
+    """jit_function(*args, **kwargs) under a tape: compiled, with its own backward."""
+    variant, leaves, signature = jit_function.select(args, kwargs)
+    if variant is None:
+        return run_concretely(jit_function.function, args, kwargs, jit_function.fallbacks)
+    plan = plan_of(variant, jit_function, signature, args, kwargs)
+    if plan.has_segments:                                   # Python between native code: its operators go on the tape themselves
+        emit("jit_recorded_in_python", name=jit_function.name)
+        with eager():
+            return jit_function.function(*args, **kwargs)
+    return plan.run(leaves)
+
+
+def plan_of(variant, jit_function, signature, args, kwargs):
+    """The Plan of a variant for these sizes, made once."""
+    plans = variant.__dict__.setdefault("recorded", {})
+    if signature not in plans:
+        with _lock:
+            if signature not in plans:
+                plans[signature] = Plan(variant, jit_function, signature, args, kwargs)
+    return plans[signature]
+
+
+class Plan:
+    """How a variant is recorded: its graph with known sizes, and the Backward for each choice of watched inputs."""
+
+    def __init__(self, variant, jit_function, signature, args, kwargs):
+        self.variant, self.signature, self.name = variant, signature, jit_function.name
+        compiled = variant.compiled
+        self.specialised, self.graph = compiled.specialised, compiled.stages["transform"]
+        if variant.signature != signature:                  # open sizes: infer again for these
+            inside = arguments_of(signature, args, kwargs)
+            self.specialised = specialise(jit_function.function, *inside, jit_function.name, jit_function.fullgraph,
+                                          jit_function.fallbacks)
+            self.graph = derive_graph(self.specialised.graph)
+        self.has_segments = any(node.fn is segment for g in self.graph.reachable() for node in g.nodes)
+        self.updates = dict((number, owner) for owner, number in self.specialised.updates)
+        results = results_in([self.specialised.output, *[content for _, content in self.specialised.changes]])
+        self.seeds = tuple([i for i, node in enumerate(self.graph.outputs) if is_differentiable(node.abstract)
+                            and (i in self.updates or results.get(i) is None and i in results)])
+        self.made = {}
+
+    def run(self, leaves):
+        """Run and record; gives the function's value."""
+        arguments = iter(leaves)
+        inputs = [p.default if p.default is not None else next(arguments) for p in self.graph.parameters]
+        targets = {n: leaves[owner] if isinstance(owner, int) else owner for n, owner in self.updates.items()}
+        before = list(inputs)
+        for target in targets.values():
+            for tape in state.tapes:
+                tape.protect(target.array, state.tapes)
+            for i, value in enumerate(inputs):              # the backward reads the value before the update
+                if value is target or (isinstance(value, Tensor) and np.may_share_memory(value.array, target.array)):
+                    before[i] = Tensor.wrap(value.array.copy())
+                    for tape in state.tapes:
+                        tape.set_number(before[i], tape.number(value))
+        watching = []
+        for tape in state.tapes:
+            numbers = [tape.number(value) if isinstance(value, Tensor) else None for value in before]
+            wrt = tuple([i for i, n in enumerate(numbers) if n is not None and is_differentiable(self.graph.parameters[i].abstract)])
+            watching.append((tape, numbers, wrt))
+        active = [wrt for _, _, wrt in watching if wrt and self.seeds]
+        if not active:
+            value, extra = self.variant.run(leaves), ()
+        elif len(active) == 1:
+            runner, backward = self.parted(active[0])
+            value, extra = runner.run(leaves) if runner is not None else (self.variant.run(leaves), ())
+        else:
+            value, extra = self.variant.run(leaves), ()
+        outs = [None] * len(self.graph.outputs)
+        collect(self.specialised.output, value, outs)
+        for number, content in self.specialised.changes:
+            collect(content, leaves.containers[number], outs)
+        for number, target in targets.items():
+            outs[number] = target
+            for tape in state.tapes:
+                tape.set_number(target, None)
+        for tape, numbers, wrt in watching:
+            if not wrt or not self.seeds:
+                continue
+            if len(active) > 1:
+                backward = self.again(wrt)
+            saved = [{"in": before, "out": outs, "extra": extra}[kind][i] for kind, i in backward.saved]
+            tape.append(backward, [numbers[i] for i in backward.wrt], outs, saved)
+        return value
+
+    def again(self, wrt):
+        """The Backward that computes values again."""
+        key = "again", wrt
+        if key not in self.made:
+            self.made[key] = backward_of_graph(self.graph, wrt, self.seeds)
+            emit("backward_graph_build", name=self.name)
+        else:
+            emit("backward_graph_reuse", name=self.name)
+        return self.made[key]
+
+    def parted(self, wrt):
+        """(a Runner that gives the value and what the gradient reads, the Backward); (None, Backward) where that cannot be."""
+        if wrt not in self.made:
+            with _lock:
+                found = part(vjp_graph(self.graph, wrt, self.seeds), self.graph, wrt, self.seeds, self.updates)
+                if found is None:
+                    self.made[wrt] = None, self.again(wrt)
+                else:
+                    forward, count, sources, back = found
+                    backward = Backward(wrt, self.seeds, sources, back)
+                    backward.operation.compile()
+                    self.made[wrt] = self._runner(forward, count), backward
+                    emit("backward_graph_build", name=self.name)
+        else:
+            emit("backward_graph_reuse", name=self.name)
+        return self.made[wrt]
+
+    def _runner(self, forward, count):
+        start = time.perf_counter()
+        first = len(self.graph.outputs)
+        output = (self.specialised.output, tuple(Result(first + i) for i in range(count)))
+        specialised = dataclasses.replace(self.specialised, graph=forward, output=output)
+        fused = cluster(optimise(expand_composites(optimise(forward))), level=config.jit_level)
+        lowered = lower(fused, update_targets(specialised, fused))
+        compiled = dataclasses.replace(self.variant.compiled, specialised=specialised, lowered=lowered, stages={"fuse": fused},
+                                       executable=Executable(lowered.program))
+        return Runner(self.signature, compiled, "recorded", time.perf_counter() - start, [])
+
+
+def part(joint, graph, wrt, seeds, updates):
+    """Part the graph (*parameters, *cotangents) -> (*outputs, *gradients) where the cotangents come in.
+
+    result: (the graph of the outputs and what is saved, how many values are saved so, the sources as Backward wants them, the
+            graph (*sources, *cotangents) -> gradients), or None if a tape would have to be saved
+    """
+    n, outputs = len(graph.parameters), len(graph.outputs)
+    late = set(joint.parameters[n:])
+    for node in joint.nodes:
+        if any(a in late for a in node.args):
+            late.add(node)
+    ends = joint.outputs[outputs:]
+    needed, reads = set(ends), {}
+    for node in reversed(joint.nodes):
+        if node in late and node in needed:
+            needed.update(node.args)
+    for node in [*joint.parameters[:n], *joint.nodes]:
+        if node in needed and node not in late:
+            reads[node] = None
+    # a node with several results is read through tuple_getitem, which depends on no cotangent either
+    if any(not isinstance(node.abstract, (AbstractTensor, AbstractScalar)) for node in reads):
+        return None
+    places = {p: ("in", i) for i, p in enumerate(joint.parameters[:n])}
+    for i, node in enumerate(joint.outputs[:outputs]):
+        if i in seeds and i not in updates and not isinstance(node, ValueNode):
+            places.setdefault(node, ("out", i))
+    extra = [node for node in reads if node not in places]
+    places.update({node: ("extra", k) for k, node in enumerate(extra)})
+    forward = FuncGraph(graph.name, graph.origin)
+    env = [forward.add_parameter(p.name, p.abstract, p.origin, p.default) for p in joint.parameters[:n]]
+    early = FuncGraph(graph.name)
+    early.parameters, early.nodes = joint.parameters[:n], [node for node in joint.nodes if node not in late]
+    early.set_outputs([*joint.outputs[:outputs], *extra], make_tuple)
+    forward.set_outputs(inline(forward, early, env), make_tuple)
+    back = FuncGraph(joint.name, graph.origin)
+    made = [back.add_parameter(f"saved{i}", node.abstract) for i, node in enumerate(reads)]
+    douts = [back.add_parameter(p.name, p.abstract) for p in joint.parameters[n:]]
+    rest = FuncGraph(joint.name)
+    rest.parameters = [*reads, *joint.parameters[n:]]
+    rest.nodes = [node for node in joint.nodes if node in late and node in needed]
+    rest.set_outputs(ends, make_tuple)
+    back.set_outputs(inline(back, rest, [*made, *douts]), make_tuple)
+    return drop_dead_nodes(forward), len(extra), [places[node] for node in reads], optimise(back)
+
+
+def results_in(pattern, found=None):
+    """{number: the argument that it is, or None} of the Results in a Specialised's output."""
+    found = {} if found is None else found
+    if isinstance(pattern, Result):
+        found[pattern.number] = pattern.argument
+    elif isinstance(pattern, (tuple, list)):
+        for p in pattern:
+            results_in(p, found)
+    elif isinstance(pattern, dict):
+        for p in pattern.values():
+            results_in(p, found)
+    return found
+
+
+def collect(pattern, value, outs):
+    """Put the parts of the function's value at their numbers in `outs`; arguments that are handed through are left out."""
+    if isinstance(pattern, Result):
+        if pattern.argument is None:
+            outs[pattern.number] = value
+    elif isinstance(pattern, (tuple, list)):
+        for p, v in zip(pattern, value):
+            collect(p, v, outs)
+    elif isinstance(pattern, dict):
+        for name, p in pattern.items():
+            collect(p, value[name], outs)
