@@ -301,7 +301,7 @@ def test_in_graph_mode_only_the_outermost_call_is_handed_over(monkeypatch):
         calls.append(cell)
         with eager():
             return cell(*args, **kwargs)
-    monkeypatch.setattr(cell_module, "graph_call", graph_call)
+    monkeypatch.setattr(cell_module, "run_as_graph", graph_call)
     net(x)
     assert not calls
     before = config.set(mode=GRAPH_MODE)
