@@ -15,6 +15,7 @@ import numpy as np
 
 from ..common import dtype as dt
 from ..common.dim import Dim, Symbol, compare, substitute, symbols_of
+from ..common.errors import InternalError
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.control import tuple_getitem
 from ..mindir.graph import CNode, Parameter, ValueNode
@@ -57,6 +58,7 @@ class LoopNest:
     symbols         : {IndexVar: Symbol that stands for it in offsets}
     extents         : {IndexVar: int or Dim over the symbols of `sizes`}
     notes           : {ScalarExpr: CNode whose result it is}
+    in_place        : {number of an argument: number of the argument in whose memory it lies}
     body            : the statements (made by `schedule`)
     extent          : number of items of the parallel axis, an int or Dim of the caller
     """
@@ -68,20 +70,27 @@ class LoopNest:
     extents: dict
     notes: dict
     size_of: object = None              # the caller's int or Dim -> its polynomial over n0, n1, ..
+    in_place: dict = field(default_factory=dict)
     body: list = field(default_factory=list)
     extent: object = 1
     parallel: object = None
     cost: object = 1
+
+    def place(self, number):
+        """The number of the argument in whose memory argument `number` (inputs, then outputs) lies."""
+        return self.in_place.get(number, number)
 
     def actual(self, size):
         """A polynomial over n0, n1, .. as the caller's int or Dim."""
         return substitute(size, self.sizes)
 
 
-def build(graph):
+def build(graph, in_place=()):
     """The LoopNest of a closed typed FuncGraph whose nodes have kernel rules, with its loops collapsed, not scheduled.
 
-    raises : CannotFuse if an operator has no rule, a dtype is complex, or the outputs do not share their outer axis
+    in_place : (number of an output, number of a parameter) pairs that share their memory
+    raises   : CannotFuse if an operator has no rule, a dtype is complex, or the outputs do not share their outer axis;
+               InternalError if an output may not be written over its parameter
     """
     composer = _Composer(graph)
     shared, loops = {}, []
@@ -98,7 +107,27 @@ def build(graph):
     for number, (node, (indices, kept), value) in enumerate(zip(graph.outputs, loops, values)):
         operand = Operand(f"out{number}" if len(values) > 1 else "out", node.abstract)
         outputs.append(Output(operand, kept, offsets.linear(operand, indices), value))
-    return _collapse(graph.name, composer, offsets, outputs)
+    nest = _collapse(graph.name, composer, offsets, outputs)
+    _share_memory(nest, in_place)
+    return nest
+
+
+def _share_memory(nest, in_place):
+    """Note which arguments share memory; each may be read at the index that is written only, in the same loops."""
+    for number, parameter in sorted(in_place):
+        output, operand = nest.outputs[number], nest.inputs[parameter]
+        first = nest.in_place.setdefault(len(nest.inputs) + number, parameter)
+        if first != parameter:
+            nest.in_place[parameter] = first
+        for other in nest.outputs:
+            reads = [e for e in walk([other.value]) if isinstance(e, Access) and e.fields[0] is operand]
+            if any(e.fields[1] != output.offset or e.fields[2] for e in reads) or (reads and other.loops != output.loops):
+                raise InternalError(f"{output.operand.name} cannot be written over {operand.name}: it is read elsewhere")
+        if operand.dtype is not output.operand.dtype:
+            raise InternalError(f"{output.operand.name} cannot be written over {operand.name}: their dtypes differ")
+    written = [nest.place(k) for k in range(len(nest.inputs), len(nest.inputs) + len(nest.outputs))]
+    if len(set(written)) < len(written):
+        raise InternalError("two results cannot be written over one parameter")
 
 
 def _output_loops(abstract, shared):

@@ -30,12 +30,14 @@ class Lowered:
     nest: LoopNest
 
 
-def lowering(graph):
+def lowering(graph, in_place=()):
     """The Lowered of a closed typed FuncGraph whose nodes all have kernel rules; compiles, or finds it compiled.
 
-    raises : CannotFuse(reason) if the graph is no single kernel
+    in_place : (number of an output, number of a parameter) pairs: the launch gives both the same memory. The graph may
+               read such a parameter elementwise only, at the index that is written
+    raises   : CannotFuse(reason) if the graph is no single kernel; InternalError if in_place is not possible
     """
-    nest = schedule(build(graph))
+    nest = schedule(build(graph, in_place))
     text = emit(nest)
     return _lowered(graph, nest, cache.address_of(text, graph.name))
 

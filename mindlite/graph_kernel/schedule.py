@@ -17,6 +17,7 @@ from .loopnest import Access, CannotFuse, coefficient, walk
 
 INLINE = 10                    # expressions are written inside one another up to here, then one gets a name
 TILE = 256                     # lanes of a column fold: the accumulators stay in the first-level cache
+BLOCK = 1024                   # elements of a sum that add up in float32 before they go into the double total
 REPEATED_FOLD = 64             # a fold of at most so many items may be computed again in each iteration (windows)
 ROOT_FOLD = 1 << 16            # a fold over everything, with elementwise work after it, runs in one piece up to here
 
@@ -114,6 +115,9 @@ class _Scheduler:
             for child in expr.children():
                 uses[child] = uses.get(child, 0) + 1
         self.named = {e for e, n in uses.items() if n > 1} | set(nest.notes)
+        over = {id(nest.inputs[k]) for k in nest.in_place.values()}       # loaded before anything is written over it
+        over |= {id(nest.inputs[k]) for k in nest.in_place if k < len(nest.inputs)}
+        self.named |= {e for e in exprs if isinstance(e, Access) and id(e.fields[0]) in over}
         self.depth = {}                                   # of the text of an expression without a name
         self.unsafe = {}
         for expr in exprs:
@@ -152,10 +156,10 @@ class _Scheduler:
 
     def outputs(self, numbered, depth, scope):
         """The statements of the outputs whose first `depth` loops are open in `scope`."""
-        for number, output in numbered:
-            if len(output.loops) == depth:
-                self.place(output.value, scope)
-                scope.statements.append(Store(number, output, output.value))
+        here = [(number, output) for number, output in numbered if len(output.loops) == depth]
+        for _, output in here:
+            self.place(output.value, scope)
+        scope.statements += [Store(number, output, output.value) for number, output in here]
         deeper = {}
         for number, output in numbered:
             if len(output.loops) > depth:

@@ -1,0 +1,269 @@
+"""Numbers in registers as LLVM IR: conversion, integer and float arithmetic as in NumPy. Both lowerings use it.
+
+    arithmetic = Arithmetic(builder)
+    arithmetic.binary("floordiv", a, b, int32)        arithmetic.convert(x, float64, bfloat16)
+
+float16 and bfloat16 are memory formats: in a register they are floats that were rounded. A bool is one bit.
+"""
+import math
+
+from llvmlite import ir
+
+from ..common import dtype as dt
+from ..common.errors import InternalError
+from . import math_functions
+from .math_functions import DOUBLE, FLOAT, Value, call
+
+I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
+REGISTER = {"bool": I1, "uint8": I8, "int8": I8, "uint16": I16, "int16": I16, "uint32": I32, "int32": I32,
+            "uint64": I64, "int64": I64, "float16": FLOAT, "bfloat16": FLOAT, "float32": FLOAT, "float64": DOUBLE}
+MEMORY = {**REGISTER, "bool": I8, "float16": ir.HalfType(), "bfloat16": I16}
+_COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+
+def alias_scopes(module, count):
+    """[(metadata of the scope, metadata of all others or None)] for `count` arguments that do not overlap."""
+    domain = module.add_metadata(["mindlite"])
+    scopes = [module.add_metadata([f"argument {k}", domain]) for k in range(count)]
+    return [(module.add_metadata([scopes[k]]),
+             module.add_metadata(scopes[:k] + scopes[k + 1:]) if count > 1 else None) for k in range(count)]
+
+
+def mark(instruction, scope):
+    """Give a load or store its alias scope (of `alias_scopes`); returns it."""
+    own, others = scope
+    instruction.set_metadata("alias.scope", own)
+    if others is not None:
+        instruction.set_metadata("noalias", others)
+    return instruction
+
+
+class Arithmetic:
+    """Emits operations on registers where `builder` stands."""
+
+    def __init__(self, builder):
+        self.builder = builder
+
+    def slot(self, type_, count=None):
+        """A stack slot (or `count` of them) in the entry block."""
+        with self.builder.goto_entry_block():
+            return self.builder.alloca(type_, size=None if count is None else I64(count))
+
+    # ------------------------------------------------------------ memory
+
+    def load(self, pointer, dtype, scope):
+        """The element at `pointer` as a register."""
+        b = self.builder
+        raw = mark(b.load(pointer, typ=MEMORY[dtype.name]), scope)
+        if dtype is dt.bool_:
+            return b.icmp_unsigned("!=", raw, I8(0))
+        if dtype is dt.float16:
+            return b.fpext(raw, FLOAT)
+        if dtype is dt.bfloat16:
+            return b.bitcast(b.shl(b.zext(raw, I32), I32(16)), FLOAT)
+        return raw
+
+    def store(self, value, pointer, dtype, scope):
+        """Write a register of `dtype` to memory."""
+        mark(self.builder.store(self.to_memory(value, dtype), pointer), scope)
+
+    def to_memory(self, value, dtype):
+        b = self.builder
+        if dtype is dt.bool_:
+            return b.zext(value, I8)
+        if dtype is dt.float16:
+            return b.fptrunc(value, ir.HalfType())
+        if dtype is dt.bfloat16:
+            return b.trunc(b.lshr(b.bitcast(value, I32), I32(16)), I16)
+        return value
+
+    # ------------------------------------------------------------ conversion
+
+    def convert(self, value, have, want):
+        """NumPy's astype, on a register."""
+        b, to = self.builder, REGISTER[want.name]
+        if have is want:
+            return value
+        if want is dt.bool_:
+            return b.fcmp_unordered("!=", value, value.type(0)) if have.is_float else \
+                b.icmp_unsigned("!=", value, value.type(0))
+        if not have.is_float and not want.is_float:
+            if want.bits <= have.bits and have is not dt.bool_:
+                return b.trunc(value, to) if want.bits < have.bits else value
+            return b.sext(value, to) if have.kind == "i" else b.zext(value, to)
+        if not have.is_float:
+            wide = DOUBLE if want is dt.float64 else FLOAT
+            made = b.sitofp(value, wide) if have.kind == "i" else b.uitofp(value, wide)
+            return self.round(made, want)
+        if want.is_float:
+            return self.round(value, want)
+        if want is dt.uint64:
+            signed = b.fptosi(value, I64)                     # negative numbers wrap, as in C on x86
+            return b.select(b.fcmp_ordered("<", value, value.type(2.0 ** 63)), signed, b.fptoui(value, I64))
+        made = b.fptosi(value, I64 if want.bits == 64 or want is dt.uint32 else I32)
+        return made if made.type is to else b.trunc(made, to)
+
+    def round(self, value, want):
+        """A float or double as a register of the floating type `want`, rounded to nearest even."""
+        b = self.builder
+        if want is dt.float64:
+            return value if value.type is DOUBLE else b.fpext(value, DOUBLE)
+        if value.type is DOUBLE:
+            value = b.fptrunc(value, FLOAT) if want is dt.float32 else self.round_to_odd(value)
+        if want is dt.float16:
+            return b.fpext(b.fptrunc(value, ir.HalfType()), FLOAT)
+        if want is dt.bfloat16:
+            x = Value(b, value)
+            bits = x.bits()
+            lowest = Value(b, b.lshr(bits.ir, I32(16))) & 1
+            rounded = (bits + (lowest + 0x7fff)) & 0xffff0000
+            return math_functions.is_nan(x).where((bits | 0x400000) & 0xffff0000, rounded).floats().ir
+        return value
+
+    def round_to_odd(self, value):
+        """A double as a float whose last bit says that something was cut off: rounding it again is then right."""
+        b = self.builder
+        x = Value(b, value)
+        near = x.truncate()
+        back, bits = near.extend(), near.bits()
+        inexact = back.differs(x) & math_functions.fabs(x).__lt__(math.inf) & (bits & 1).equals(0)
+        too_large = math_functions.fabs(back) > math_functions.fabs(x)
+        return inexact.where(too_large.where(bits - 1, bits + 1), bits).floats().ir
+
+    # ------------------------------------------------------------ operators
+
+    def binary(self, op, a, b, dtype, positive=False):
+        """`a op b` of two registers of `dtype`. positive: b is known to be, as a divisor."""
+        builder, signed = self.builder, dtype.kind == "i"
+        if op in _COMPARE:
+            if dtype.is_float:
+                compare = builder.fcmp_unordered if op == "ne" else builder.fcmp_ordered
+            else:
+                compare = builder.icmp_signed if signed else builder.icmp_unsigned
+            return compare(_COMPARE[op], a, b)
+        if dtype.is_float:
+            if op in ("floordiv", "mod"):
+                return self.float_divmod(op, a, b)
+            return {"add": builder.fadd, "sub": builder.fsub, "mul": builder.fmul, "div": builder.fdiv}[op](a, b)
+        if op in ("floordiv", "mod"):
+            return self.integer_divmod(op, a, b, dtype, positive)
+        if op in ("shl", "shr"):
+            inside = builder.icmp_unsigned("<", b, b.type(dtype.bits))
+            if op == "shr" and signed:
+                return builder.ashr(a, builder.select(inside, b, b.type(dtype.bits - 1)))
+            made = (builder.shl if op == "shl" else builder.lshr)(a, builder.select(inside, b, b.type(0)))
+            return builder.select(inside, made, a.type(0))
+        return {"add": builder.add, "sub": builder.sub, "mul": builder.mul, "and": builder.and_, "or": builder.or_,
+                "xor": builder.xor}[op](a, b)
+
+    def integer_divmod(self, op, a, b, dtype, known):
+        """Floor division and its remainder; 0 where the divisor is 0, as NumPy has it; the least // -1 wraps."""
+        builder, zero = self.builder, a.type(0)
+        if dtype.kind == "u":
+            none = builder.icmp_unsigned("==", b, zero)
+            safe = b if known else builder.select(none, b.type(1), b)
+            made = (builder.udiv if op == "floordiv" else builder.urem)(a, safe)
+            return made if known else builder.select(none, zero, made)
+        none, minus = builder.icmp_signed("==", b, zero), builder.icmp_signed("==", b, b.type(-1))
+        safe = b if known else builder.select(builder.or_(none, minus), b.type(1), b)
+        rest = builder.srem(a, safe)
+        differ = builder.and_(builder.icmp_signed("!=", rest, zero),
+                              builder.icmp_signed("<", builder.xor(rest, safe), zero))
+        if op == "mod":
+            return builder.select(differ, builder.add(rest, safe), rest)
+        made = builder.sub(builder.sdiv(a, safe), builder.zext(differ, a.type))
+        if known:
+            return made
+        return builder.select(none, zero, builder.select(minus, builder.sub(zero, a), made))
+
+    def float_divmod(self, op, a, b):
+        """NumPy's npy_divmod: the remainder has the divisor's sign, the quotient is snapped to an integer."""
+        builder = self.builder
+        symbol = "fmod" if a.type is DOUBLE else "fmodf"
+        x, y = Value(builder, a), Value(builder, b)
+        rest = Value(builder, call(builder, symbol, a.type, [a, b]))
+        wrong = rest.differs(0.0) & ((y < 0.0) ^ (rest < 0.0))
+        if op == "mod":
+            signed = rest.equals(0.0).where(x.of(0.0).intrinsic("copysign", y), wrong.where(rest + y, rest))
+            return y.equals(0.0).where(rest, signed).ir
+        quotient = (x - rest) / y
+        quotient = wrong.where(quotient - 1.0, quotient)
+        floor = quotient.intrinsic("floor")
+        floor = ((quotient - floor) > 0.5).where(floor + 1.0, floor)
+        snapped = quotient.equals(0.0).where(x.of(0.0).intrinsic("copysign", x / y), floor)
+        return y.equals(0.0).where(x / y, snapped).ir
+
+    def accumulate(self, kind, acc, value, dtype):
+        """One step of a fold. A floating-point sum or product may be formed in any order."""
+        b = self.builder
+        if kind in ("sum", "prod"):
+            if dtype.is_float:
+                return (b.fadd if kind == "sum" else b.fmul)(acc, value, flags=("reassoc",))
+            return (b.add if kind == "sum" else b.mul)(acc, value)
+        if kind in ("any", "all"):
+            return (b.or_ if kind == "any" else b.and_)(acc, value)
+        return self.extreme("maximum" if kind == "max" else "minimum", acc, value, dtype)
+
+    def wins(self, kind, value, held, dtype):
+        """Does `value` replace `held` in argmax or argmin? The first of equals stays, the first NaN wins."""
+        b, op = self.builder, ">" if kind == "argmax" else "<"
+        if not dtype.is_float:
+            return (b.icmp_signed if dtype.kind == "i" else b.icmp_unsigned)(op, value, held)
+        better = b.or_(b.fcmp_ordered(op, value, held), b.fcmp_unordered("!=", value, value))
+        return b.and_(better, b.fcmp_ordered("==", held, held))
+
+    # ------------------------------------------------------------ functions
+
+    def call(self, name, values, dtype):
+        """A function of mindir.scalar of registers of `dtype`."""
+        if dtype.is_float:
+            return math_functions.apply(name, *(Value(self.builder, v) for v in values)).ir
+        return self.integer_call(name, values, dtype)
+
+    def extreme(self, name, a, b, dtype):
+        """The larger or smaller of two numbers; a NaN wins."""
+        if dtype.is_float:
+            return Value(self.builder, a).intrinsic(name, Value(self.builder, b)).ir
+        signed = self.builder.icmp_signed if dtype.kind == "i" else self.builder.icmp_unsigned
+        return self.builder.select(signed(">" if name == "maximum" else "<", a, b), a, b)
+
+    def integer_call(self, name, values, dtype):
+        b = self.builder
+        a = values[0]
+        if name in ("maximum", "minimum"):
+            return self.extreme(name, *values, dtype)
+        if name == "abs":
+            return b.select(b.icmp_signed("<", a, a.type(0)), b.sub(a.type(0), a), a)
+        if name == "sign":
+            positive = b.icmp_unsigned("!=", a, a.type(0)) if dtype.kind == "u" else b.icmp_signed(">", a, a.type(0))
+            negative = I1(0) if dtype.kind == "u" else b.icmp_signed("<", a, a.type(0))
+            return b.sub(b.zext(positive, a.type), b.zext(negative, a.type))
+        if name in ("isnan", "isinf"):
+            return I1(0)
+        if name == "isfinite":
+            return I1(1)
+        if name == "pow":
+            return self.integer_pow(*values)
+        raise InternalError(f"{name} of integers has no code")
+
+    def integer_pow(self, a, exponent):
+        """a ** exponent by squaring, wrapping; a negative exponent gives 0 (NumPy refuses it)."""
+        b = self.builder
+        base, power, out = (self.slot(a.type) for _ in range(3))
+        negative = b.icmp_signed("<", exponent, exponent.type(0))
+        b.store(a, base)
+        b.store(b.select(negative, exponent.type(0), exponent), power)
+        b.store(b.select(negative, a.type(0), a.type(1)), out)
+        head, body, after = (b.append_basic_block(n) for n in ("power", "square", "raised"))
+        b.branch(head)
+        b.position_at_end(head)
+        left = b.load(power, typ=a.type)
+        b.cbranch(b.icmp_unsigned("!=", left, a.type(0)), body, after)
+        b.position_at_end(body)
+        x, y = b.load(base, typ=a.type), b.load(out, typ=a.type)
+        b.store(b.select(b.trunc(left, I1), b.mul(y, x), y), out)
+        b.store(b.mul(x, x), base)
+        b.store(b.lshr(left, a.type(1)), power)
+        b.branch(head)
+        b.position_at_end(after)
+        return b.load(out, typ=a.type)
