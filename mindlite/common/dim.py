@@ -62,8 +62,8 @@ class Operation:
     def __repr__(self):
         if self.op in ("max", "min"):
             return f"{self.op}({self.a}, {self.b})"
-        a, b = (f"({x})" if isinstance(x, Dim) and " " in repr(x) or not isinstance(x, Dim) and x < 0 else x
-                for x in (self.a, self.b))
+        a = f"({self.a})" if " " in repr(self.a) or isinstance(self.a, int) and self.a < 0 else self.a
+        b = f"({self.b})" if set(" *-") & set(repr(self.b)) else self.b
         return f"({a} {'//' if self.op == 'floordiv' else '%'} {b})"
 
     def bounds(self):

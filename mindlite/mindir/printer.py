@@ -1,0 +1,376 @@
+"""MindIR as text: what people read, and what `reader` reads back.
+
+    def f(x):                          graph @f(%x: f32[N, 3]) {
+        h = ops.tanh(x)                  %1 = tanh(%x) : f32[N, 3]                # model.py:2  h = ops.tanh(x)
+        return h * 2.0                   %2 = mul(%1, f32(2.0)) : f32[N, 3]       # model.py:3  return h * 2.0
+                                         return %2
+                                       }
+
+Arrays stand in parentheses, attributes by keyword, then the type; nested graphs (of cond, while_loop, call, clusters)
+follow, each once. `show` is for people: large constants are named `#0` and described. `write` leaves nothing out: sizes'
+bounds, every constant (base64), every place in the user's files. Both are the same language; MLIR's textual form is
+the model. The syntax dialect prints alike, with its blocks as graphs and its terminators as last lines.
+"""
+import base64
+import json
+import math
+import re
+import textwrap
+
+import numpy as np
+
+from ..common import dtype as dt
+from ..common.dim import Dim, Symbol, substitute, symbols_of
+from ..common.dtype import DType
+from ..common.tensor import Parameter, Tensor
+from .abstract import Abstract, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
+from .graph import CNode, FuncGraph, ValueNode
+from .syntax import DICT_STAR, Syntax, Undefined, raise_, return_, switch
+
+INLINE = 8                                   # constants of more elements get a line of their own at the end
+COMMENT_COLUMN = 60
+MAX_COMMENT = 60
+RESERVED = frozenset({"True", "False", "None", "inf", "nan", "max", "min", "slice", "int", "float", "bool", "tape", "any",
+                      "bool_", "complex", "bytes", "Tensor", "Parameter", "in", "at", "by", "return", "graph",
+                      *(d.short for d in dt.ALL)})
+_PLAIN = re.compile(r"[A-Za-z_][\w.]*\Z", re.ASCII)
+_GRAPH_NAME = re.compile(r"[A-Za-z_][\w./]*\Z", re.ASCII)
+
+
+def show(graph, source=True):
+    """The text of a graph of either dialect, and of all graphs below it, for people.
+
+    source : put the user's line beside what came from it
+    """
+    return _Printer(graph, full=False, source=source).text()
+
+
+def write(graph):
+    """The text of a typed graph from which `reader.read` makes the same graph: all constants, sizes and places."""
+    return _Printer(graph, full=True, source=False).text()
+
+
+def opaque(value):
+    """The text of an object that cannot be written: the reader refuses it."""
+    name = getattr(value, "__qualname__", None) or getattr(value, "name", None) or type(value).__name__
+    return f"?{json.dumps(str(name))}"
+
+
+class _Printer:
+    """Names for everything that a text speaks of, and the text.
+
+    graphs : {FuncGraph: "@f"}     values : {node: "%1"}     blobs : arrays of the table, by number
+    """
+
+    def __init__(self, graph, full, source):
+        self.full, self.source = full, source
+        self.all = graph.reachable()
+        self.is_syntax = any(isinstance(g.output, CNode) and (isinstance(g.output.fn, Syntax) or g.kind == "block")
+                             for g in self.all)
+        self.blobs, self.locations, self.values = [], {}, {}
+        self.graphs = _distinct(self.all, lambda g: "@" + _quote(g.name, _GRAPH_NAME))
+        self.symbols = self._name_symbols()
+        number = 0
+        for g in self.all:
+            self.values.update(_distinct(g.parameters, lambda p: "%" + _quote(p.name, _PLAIN)))
+            number = number if self.is_syntax else 0         # blocks see their ancestors' values: one numbering
+            for node in g.nodes:
+                number += 1
+                self.values[node] = f"%{number}"
+
+    def _name_symbols(self):
+        """{Symbol: Symbol whose name is a distinct word}, in the order in which they were made."""
+        named, taken = {}, set()
+        for symbol in symbols_in(self.all):
+            stem = re.sub(r"\W", "_", symbol.name, flags=re.ASCII)
+            stem = name = stem if stem not in RESERVED and not stem[:1].isdigit() and stem else f"_{stem}"
+            count = 1
+            while name in taken:
+                count += 1
+                name = f"{stem}_{count}"
+            taken.add(name)
+            named[symbol] = symbol if symbol.name == name else Symbol(name, symbol.lo, symbol.hi)
+        return named
+
+    # ------------------------------------------------------------------------------------------------------- text
+
+    def text(self):
+        """Everything."""
+        parts = [self.graph(g) for g in self.all]
+        if self.symbols:
+            parts.insert(0, "symbols " + ", ".join(map(self.symbol, self.symbols)))
+        if self.blobs:
+            parts.append("\n".join(["constants {", *map(self.blob, range(len(self.blobs))), "}"]))
+        if self.locations:
+            parts.append("\n".join(["locations {", *(f"  l{n} = {self.location(place)}"
+                                                     for place, n in self.locations.items()), "}"]))
+        return "\n\n".join(parts) + "\n"
+
+    def symbol(self, symbol):
+        """`N in 1..`, and its own name where that is no word."""
+        named = self.symbols[symbol].name
+        text = f"{named} in {symbol.lo}..{'' if symbol.hi is None else symbol.hi}"
+        return text if named == symbol.name else f"{text} = {json.dumps(symbol.name)}"
+
+    def location(self, place):
+        """`"model.py" 3:8-3:20 "Net.construct"`"""
+        return (f"{json.dumps(place.file)} {place.line}:{place.col}-{place.end_line}:{place.end_col}"
+                f" {json.dumps(place.scope)}")
+
+    def graph(self, g):
+        """One graph: header, a line per node, the last line."""
+        parameters = ", ".join(map(self.parameter, g.parameters))
+        word = "block" if g.kind == "block" else "graph"
+        loop = f" loop {g.loop}" if g.loop else ""
+        header = f"{word} {self.graphs[g]}({parameters}){loop}{self.place(g)} {{"
+        if self.source and g.origin.location is not None and g is self.all[0]:
+            header = self.with_comment(header, g, None)
+        lines, before = [header], None
+        for node in g.nodes:
+            before = self.line(lines, node, f"  {self.values[node]} = {self.application(node)}", before)
+        if g.output is not None:
+            self.line(lines, g.output, "  " + self.last_line(g), before)
+        return "\n".join([*lines, "}"])
+
+    def line(self, lines, node, text, before):
+        """Append a node's line; returns its location, whose source is not shown again by the next."""
+        text += self.place(node)
+        lines.append(self.with_comment(text, node, before) if self.source else text)
+        return node.origin.location
+
+    def with_comment(self, text, node, before):
+        """The line with the user's line beside it, unless it came from the same place as the one before."""
+        place, by = node.origin.location, f"  ({node.origin.by})" if node.origin.by else ""
+        if place is None or (before is not None and (place.file, place.line) == (before.file, before.line)):
+            return text
+        code = " ".join(place.source().split())
+        code = code if len(code) <= MAX_COMMENT else code[:MAX_COMMENT - 3] + "..."
+        name = place.file.replace("\\", "/").rpartition("/")[2]
+        return f"{text:<{COMMENT_COLUMN}}  # {name}:{place.line}  {code}{by}".rstrip()
+
+    def place(self, node):
+        """` at l3 by "vjp"` in full texts."""
+        if not self.full:
+            return ""
+        text = ""
+        if node.origin.location is not None:
+            text = f" at l{self.locations.setdefault(node.origin.location, len(self.locations))}"
+        return text + (f" by {json.dumps(node.origin.by)}" if node.origin.by else "")
+
+    def parameter(self, p):
+        """`%x: f32[N]`, with `= Tensor(..)` for an implicit input."""
+        text = self.values[p]
+        if p.abstract is not None:
+            text += f": {self.type(p.abstract)}"
+        if p.default is not None:
+            text += f" = {self.value(p.default)}"
+        return text + self.place(p)
+
+    def application(self, node):
+        """`cond(%p, %1, true=@f/true, false=@f/false) : (f32[N],)`"""
+        fn = node.fn
+        name = self.graphs[fn] if isinstance(fn, FuncGraph) else self.operand(fn) if hasattr(fn, "origin") and \
+            not hasattr(fn, "traits") else fn.name
+        parts = [self.operand(a) for a in node.args] + [f"{k}={self.value(v)}" for k, v in node.attrs.items()]
+        return f"{name}({', '.join(parts)})" + (f" : {self.type(node.abstract)}" if node.abstract is not None else "")
+
+    def last_line(self, g):
+        """The results of a typed graph, or the terminator of a block."""
+        out = g.output
+        if isinstance(out, CNode) and isinstance(out.fn, FuncGraph):
+            return f"jump {self.application(out)}"
+        if isinstance(out, CNode) and out.fn in (switch, raise_):
+            return self.application(out)
+        results = out.args if isinstance(out, CNode) and (out.fn is return_ or out not in self.values) else (out,)
+        return " ".join(["return", ", ".join(map(self.operand, results))]).rstrip()
+
+    def operand(self, node):
+        """A value by its name, a constant by itself."""
+        if not isinstance(node, ValueNode):
+            return self.values.get(node) or opaque(node)
+        if node.abstract is None or node.abstract == natural_abstract(node.value):
+            return self.value(node.value)
+        return f"({self.value(node.value)} : {self.type(node.abstract)})"
+
+    # ------------------------------------------------------------------------------------------------------ values
+
+    def type(self, abstract):
+        """`f32[N, C]`, `int=N`, `(f32[2], bool)`, `tape`"""
+        if isinstance(abstract, AbstractTensor):
+            return f"{abstract.dtype.short}[{', '.join(map(self.size, abstract.shape))}]"
+        if isinstance(abstract, AbstractScalar):
+            return abstract.type.__name__ + (f"={self.size(abstract.dim)}" if abstract.dim is not None else "")
+        if isinstance(abstract, AbstractTuple):
+            return f"({', '.join(map(self.type, abstract.elements))}{',' if len(abstract.elements) == 1 else ''})"
+        return "tape" if isinstance(abstract, AbstractTape) else "any"
+
+    def size(self, size):
+        """An int or a Dim over named symbols."""
+        if not isinstance(size, Dim):
+            return str(size)
+        return repr(substitute(size, {s: n.dim for s, n in self.symbols.items()}))
+
+    def value(self, value):
+        """A constant or a static value."""
+        cls = type(value)
+        if value is None or cls in (bool, int):
+            return str(value)
+        if cls is float:
+            return repr(value)
+        if cls is str:
+            return json.dumps(value)
+        if cls in (tuple, list):
+            inside = ", ".join(map(self.value, value))
+            return f"[{inside}]" if cls is list else f"({inside}{',' if len(value) == 1 else ''})"
+        if cls is dict:
+            return "{" + ", ".join(f"{self.value(k)}: {self.value(v)}" for k, v in value.items()) + "}"
+        if cls is slice:
+            return f"slice({', '.join(map(self.value, (value.start, value.stop, value.step)))})"
+        if cls is complex:
+            return f"complex({value.real!r}, {value.imag!r})"
+        if cls is bytes:
+            return f'bytes("{value.hex()}")'
+        if isinstance(value, Dim):
+            return self.size(value)
+        if isinstance(value, FuncGraph):
+            return self.graphs.get(value) or opaque(value)
+        if isinstance(value, DType):
+            return "bool_" if value is dt.bool_ else value.short
+        if isinstance(value, Abstract):
+            return f"<{self.type(value)}>"
+        if isinstance(value, (np.ndarray, np.generic)):
+            return self.array(np.asarray(value))
+        if isinstance(value, Tensor):
+            return self.tensor(value)
+        if isinstance(value, Undefined) or value is DICT_STAR:
+            return repr(value) if value is not DICT_STAR else "**"
+        return opaque(value)
+
+    def tensor(self, value):
+        """A Tensor, or a Parameter by name with what is not as usual."""
+        if not isinstance(value, Parameter):
+            return f"Tensor({self.array(value.array)})"
+        words = [f"{name}={getattr(value, name)}" for name, usual in PARAMETER_FIELDS.items()
+                 if getattr(value, name) != usual]
+        return f"Parameter({', '.join([json.dumps(value.name), self.array(value.array), *words])})"
+
+    def array(self, array):
+        """`f32[2](1.0, 2.0)`, or `f32[64](#0)` with a line in the table."""
+        kind = dt.dtype(array.dtype)
+        shape = f"[{', '.join(map(str, array.shape))}]" if array.ndim else ""
+        if array.size <= INLINE:
+            text = ", ".join(map(element_text, array.ravel()))
+            if kind.kind != "c" and from_elements(text, kind, array.shape).tobytes() == array.tobytes():
+                return f"{kind.short}{shape}({text})"
+        number = next((n for n, known in enumerate(self.blobs) if known is array), len(self.blobs))
+        if number == len(self.blobs):
+            self.blobs.append(array)
+        return f"{kind.short}{shape}(#{number})"
+
+    def blob(self, number):
+        """The line of a large constant in the table."""
+        array = self.blobs[number]
+        head = f"  #{number} = {array.nbytes} bytes"
+        if not self.full:
+            return head + self.summary(array)
+        coded = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")
+        return "\n".join([head, *(f'    "{line}"' for line in textwrap.wrap(coded, 108))])
+
+    @staticmethod
+    def summary(array):
+        """What people want to know of a large constant."""
+        if array.dtype.kind not in "fiu" or not array.size:
+            return ""
+        return f"  # from {array.min():.6g} to {array.max():.6g}, mean {array.astype(np.float64).mean():.6g}"
+
+
+PARAMETER_FIELDS = {"requires_grad": True, "layerwise_parallel": False, "parallel_optimizer": True}
+
+
+def natural_abstract(value):
+    """The abstract that a constant has if nothing else is said; None for objects."""
+    if isinstance(value, Tensor):
+        value = value.array
+    if isinstance(value, (np.ndarray, np.generic)):
+        return AbstractTensor(dt.dtype(value.dtype), value.shape)
+    if type(value) in (bool, int, float):
+        return AbstractScalar(type(value), value if type(value) is int else None)
+    return AbstractScalar(int, value) if isinstance(value, Dim) else None
+
+
+def element_text(element):
+    """The shortest text that stands for an array's element."""
+    if element.dtype.kind == "b":
+        return str(bool(element))
+    if element.dtype.kind in "iu":
+        return str(int(element))
+    if not np.isfinite(element):
+        return str(float(element)) if element.dtype.kind != "c" else "nan"
+    text = str(element)
+    return text if any(c in text for c in ".en(") else text + ".0"
+
+
+def from_elements(text, kind, shape):
+    """The array of such texts, separated by commas; what cannot be told exactly is caught by comparing bytes."""
+    items = [_number(part) for part in text.split(",")] if text.strip() else []
+    return np.array(items, kind.numpy).reshape(shape)
+
+
+def _number(text):
+    text = text.strip()
+    if text in ("True", "False"):
+        return text == "True"
+    try:
+        return int(text)
+    except ValueError:
+        try:
+            return float(text)
+        except ValueError:
+            return math.nan
+
+
+def _quote(name, plain):
+    return name if plain.match(name) and not name.isdigit() else json.dumps(name)
+
+
+def _distinct(things, name_of):
+    """{thing: name}; the second of a name gets `:2`."""
+    count, made = {}, {}
+    for thing in things:
+        name = name_of(thing)
+        count[name] = count.get(name, 0) + 1
+        made[thing] = name if count[name] == 1 else f"{name}:{count[name]}"
+    return made
+
+
+def symbols_in(graphs):
+    """The Symbols in types, attributes and constants of the graphs, in the order in which they were made."""
+    found = set()
+    for g in graphs:
+        results = g.output.args if isinstance(g.output, CNode) else ()
+        for node in (*g.parameters, *g.nodes, *(a for n in g.nodes for a in n.args), *results):
+            _symbols(node.abstract, found)
+            if isinstance(node, ValueNode):
+                _symbols(node.value, found)
+            if isinstance(node, CNode):
+                _symbols(tuple(node.attrs.values()), found)
+    return sorted(found, key=lambda s: s.number)
+
+
+def _symbols(value, found):
+    """Add the Symbols in an abstract, a static value or a constant to `found`."""
+    if isinstance(value, Dim):
+        found |= symbols_of(value)
+    elif isinstance(value, AbstractTensor):
+        _symbols(value.shape, found)
+    elif isinstance(value, AbstractScalar):
+        _symbols(value.dim, found)
+    elif isinstance(value, AbstractTuple):
+        _symbols(value.elements, found)
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            _symbols(item, found)
+    elif isinstance(value, dict):
+        _symbols((*value.keys(), *value.values()), found)
+    elif isinstance(value, slice):
+        _symbols((value.start, value.stop, value.step), found)
