@@ -6,6 +6,8 @@
 Names are looked up when they are first used, so that importing the package costs little.
 """
 import importlib
+import sys
+import types
 
 __version__ = "0.1.0"
 
@@ -50,3 +52,19 @@ def __getattr__(name):
 
 def __dir__():
     return sorted({*globals(), *__all__})
+
+
+class _Package(types.ModuleType):
+    """This package, in which `vmap` is the function although a room has that name: importing the room does not hide it."""
+
+    @property
+    def vmap(self):
+        """mindlite.functional.vmap"""
+        return importlib.import_module(".functional", __name__).vmap
+
+    @vmap.setter
+    def vmap(self, room):
+        pass                                     # what the import system does after loading the room
+
+
+sys.modules[__name__].__class__ = _Package

@@ -3,8 +3,7 @@
     set_context(mode=GRAPH_MODE);  net(x)    ->    run_as_graph(net, (x,), {})
 """
 from ..compile.jit import JitFunction
-from ..pynative import is_recording
-from ..pynative.jitted import call_recorded
+from ..pynative.jitted import call_compiled
 
 _PLACE = "_compiled_graph"
 
@@ -36,6 +35,4 @@ def compiled_cell(cell):
 
 def run_as_graph(cell, args, kwargs):
     """cell(*args, **kwargs), compiled."""
-    if is_recording():
-        return call_recorded(compiled_cell(cell), args, kwargs)
-    return compiled_cell(cell)(*args, **kwargs)
+    return call_compiled(compiled_cell(cell), args, kwargs)

@@ -10,12 +10,13 @@ from ..common.tensor import Tensor
 DEVICES = ("CPU", "GPU", "CUDA")
 _MODES = {GRAPH_MODE: GRAPH_MODE, PYNATIVE_MODE: PYNATIVE_MODE, "GRAPH_MODE": GRAPH_MODE, "PYNATIVE_MODE": PYNATIVE_MODE}
 # MindSpore's settings that say how its own runtime works; nothing here answers to them.
-WITHOUT_EFFECT = ("save_graphs", "save_graphs_path", "enable_compile_cache", "compile_cache_path", "max_call_depth",
-                  "enable_graph_kernel", "graph_kernel_flags", "memory_optimize_level", "max_device_memory", "pynative_synchronize",
-                  "ascend_config", "gpu_config", "jit_syntax_level", "reserve_class_name_in_scope", "mempool_block_size",
-                  "print_file_path", "env_config_path", "check_bprop", "grad_for_scalar", "support_binary", "inter_op_parallel_num",
-                  "runtime_num_threads", "variable_memory_max_size", "precompile_only", "aoe_tune_mode", "aoe_config",
-                  "auto_tune_mode", "debug_level", "jit_enable_inplace_ops", "enable_reduce_precision", "save_dump_path")
+WITHOUT_EFFECT = (
+    "save_graphs", "save_graphs_path", "enable_compile_cache", "compile_cache_path", "max_call_depth",
+    "enable_graph_kernel", "graph_kernel_flags", "memory_optimize_level", "max_device_memory", "pynative_synchronize",
+    "ascend_config", "gpu_config", "jit_syntax_level", "reserve_class_name_in_scope", "mempool_block_size",
+    "print_file_path", "env_config_path", "check_bprop", "grad_for_scalar", "support_binary", "inter_op_parallel_num",
+    "runtime_num_threads", "variable_memory_max_size", "precompile_only", "aoe_tune_mode", "aoe_config",
+    "auto_tune_mode", "debug_level", "jit_enable_inplace_ops", "enable_reduce_precision", "save_dump_path")
 
 
 def _mode(value):

@@ -12,8 +12,8 @@ from ..compile.jit import JitFunction
 from ..mindir.derivative import weights_of
 from ..mindir.primitive import is_interpreting
 from ..mindir.protocol import CallOf, Derivative
-from ..pynative import Recorded, differentiate, is_recording
-from ..pynative.jitted import call_recorded
+from ..pynative import Recorded, differentiate
+from ..pynative.jitted import call_compiled
 
 
 class Derived:
@@ -28,7 +28,7 @@ class Derived:
 
     def __call__(self, *args, **kwargs):
         if self.kind == "jvp" or (config.mode == GRAPH_MODE and not is_interpreting()):
-            return self.compiled(*args, **kwargs) if not is_recording() else call_recorded(self.compiled, args, kwargs)
+            return call_compiled(self.compiled, args, kwargs)
         return differentiate(self.function, self.kind, self.options, args, kwargs)
 
     @property
@@ -221,4 +221,3 @@ def jvp(fn, inputs, v, has_aux=False):
     if has_aux:
         return value[0], tangent[0], value[1:]
     return value, tangent
-

@@ -15,8 +15,7 @@ from ..common.errors import ArgumentError, ValueRangeError
 from ..compile.jit import JitFunction
 from ..mindir.primitive import is_interpreting
 from ..mindir.protocol import CallOf
-from ..pynative import is_recording
-from ..pynative.jitted import call_recorded
+from ..pynative.jitted import call_compiled
 
 LEVELS = ("O0", "O1", "O2")
 
@@ -55,9 +54,7 @@ class Jitted:
     def __call__(self, *args, **kwargs):
         if is_interpreting():
             return self.__wrapped__(*args, **kwargs)
-        if is_recording():
-            return call_recorded(self.compiled, args, kwargs)
-        return self.compiled(*args, **kwargs)
+        return call_compiled(self.compiled, args, kwargs)
 
     def __get__(self, owner, cls=None):
         """The method of `owner`: one Jitted for each instance, which lives with it."""

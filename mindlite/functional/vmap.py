@@ -7,10 +7,8 @@ the function does besides computing (print, say) happens as in a graph.
 """
 from ..common.errors import ArgumentError
 from ..compile.jit import JitFunction
-from ..mindir.primitive import is_interpreting
 from ..mindir.protocol import Mapped
-from ..pynative import is_recording
-from ..pynative.jitted import call_recorded
+from ..pynative.jitted import call_compiled
 
 
 class Vmapped:
@@ -32,9 +30,7 @@ class Vmapped:
         return self._compiled
 
     def __call__(self, *args, **kwargs):
-        if is_recording() and not is_interpreting():
-            return call_recorded(self.compiled, args, kwargs)
-        return self.compiled(*args, **kwargs)
+        return call_compiled(self.compiled, args, kwargs)
 
     def __repr__(self):
         return f"<vmap of {self.function!r}>"

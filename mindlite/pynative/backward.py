@@ -22,6 +22,7 @@ from ..mindir.graph import FuncGraph
 from ..mindir.inline import inline
 from ..optim import optimise
 from .interpreter import apply
+from .kernels import Compiled
 from .operation import GraphOperation
 
 MAX_STRUCTURES = 512
@@ -38,7 +39,8 @@ def gradients(tape, seeds, wrt):
     if not live:
         return [_sum_of([c for n, c in seeds if n == number]) for number in wrt]
     flow, saved = None, None
-    if all(entry.backward.graph is not None for entry in live):
+    alone = len(live) == 1 and isinstance(live[0].backward.operation.runner, Compiled)
+    if not alone and all(entry.backward.graph is not None for entry in live):
         key, saved = structure(live, seeds, wrt)
         flow = flow_of(key, live, seeds, wrt, saved)
     if flow is None:
@@ -149,4 +151,3 @@ def _sum_of(cotangents):
     for cotangent in cotangents:
         total = cotangent if total is None else ops.add(total, cotangent)
     return total
-

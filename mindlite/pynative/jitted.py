@@ -15,6 +15,7 @@ import numpy as np
 from ..ad import vjp_graph
 from ..ad.activity import is_differentiable
 from ..common.config import config
+from ..common.errors import MindliteError, user_location
 from ..common.events import emit
 from ..common.tensor import Tensor
 from ..compile.executable import Executable
@@ -36,6 +37,16 @@ from .operation import Backward, backward_of_graph
 from .tape import state
 
 _lock = threading.RLock()
+
+
+def call_compiled(jit_function, args, kwargs):
+    """jit_function(*args, **kwargs), recorded where a gradient is being made; errors without a place get the caller's."""
+    try:
+        if state.tapes:
+            return call_recorded(jit_function, args, kwargs)
+        return jit_function(*args, **kwargs)
+    except MindliteError as error:
+        raise error.at(user_location())
 
 
 def call_recorded(jit_function, args, kwargs):
@@ -175,14 +186,11 @@ def part(joint, graph, wrt, seeds, updates):
         if any(a in late for a in node.args):
             late.add(node)
     ends = joint.outputs[outputs:]
-    needed, reads = set(ends), {}
+    needed = set(ends)
     for node in reversed(joint.nodes):
         if node in late and node in needed:
             needed.update(node.args)
-    for node in [*joint.parameters[:n], *joint.nodes]:
-        if node in needed and node not in late:
-            reads[node] = None
-    # a node with several results is read through tuple_getitem, which depends on no cotangent either
+    reads = [node for node in [*joint.parameters[:n], *joint.nodes] if node in needed and node not in late]
     if any(not isinstance(node.abstract, (AbstractTensor, AbstractScalar)) for node in reads):
         return None
     places = {p: ("in", i) for i, p in enumerate(joint.parameters[:n])}

@@ -131,9 +131,19 @@ class GraphOperation:
 def backward_of_graph(graph, wrt, seeds):
     """The Backward of a graph by ad: the gradients alone, from the parameters and the cotangents; effects are not repeated."""
     joint = vjp_graph(graph, wrt, seeds)
+    ends = joint.outputs[len(graph.outputs):]
     only = FuncGraph(joint.name, joint.origin)
-    only.parameters, only.nodes = list(joint.parameters), list(joint.nodes)
-    only.set_outputs(joint.outputs[len(graph.outputs):], make_tuple)
-    drop_dead_nodes(only, keep=lambda node: False)
+    only.parameters, only.nodes = list(joint.parameters), nodes_below(joint, ends)
+    only.set_outputs(ends, make_tuple)
     sources = [("in", i) for i in range(len(graph.parameters))]
     return Backward(wrt, seeds, sources, optimise(only))
+
+
+def nodes_below(graph, ends):
+    """The nodes of `graph` that the values `ends` are made of, in order; effects that are not among them are left out."""
+    needed, kept = set(ends), []
+    for node in reversed(graph.nodes):
+        if node in needed:
+            needed.update(node.args)
+            kept.append(node)
+    return kept[::-1]
