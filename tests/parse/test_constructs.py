@@ -80,6 +80,9 @@ class Box:
     def __eq__(self, other):
         return vars(self) == vars(other)
 
+    def __repr__(self):
+        return f"Box({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
+
 
 @case((Box(n=1),), (Box(),))
 def attribute_targets(log, box):
