@@ -1,0 +1,214 @@
+"""The house: which room may know which, read from the source with ast.
+
+A module imports from lower floors or from its own room; rooms on one floor do not know each other. Imports stand at the
+top of a module, except those of optional vendors. No import cycle, no file that is too long to read.
+
+The tables called KNOWN_.. list what is not yet so. They may only shrink: an entry that is not needed any more fails too.
+"""
+import ast
+import functools
+import pathlib
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent / "mindlite"
+MAX_LINES = 700
+
+FLOORS = [                                       # from the ground up; rooms of one line do not know each other
+    {"common"},
+    {"mindir", "dataset", "profiler"},
+    {"ops"},
+    {"fallback", "backend"},
+    {"parse"},
+    {"infer"},
+    {"ad", "vmap", "parallel", "optim", "graph_kernel"},
+    {"compile"},
+    {"pynative"},
+    {"functional"},                              # the eager side of grad and jit is pynative's tape
+    {"nn"},
+    {"train", "lite", "federated"},
+    {"debug"},
+    {"mindspore"},
+    {"cli"},
+]
+FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+DOORS = {"mindlite", "mindlite.__main__"}        # the public names, and `python -m mindlite`: above all floors
+
+VENDORS = {                                      # optional packages, and heavy ones that wait for their first use
+    "scipy_openblas64", "scipy_openblas32", "numba", "llvmlite", "safetensors", "cupy", "mpi4py", "nccl", "nvidia",
+}
+
+KNOWN_UPWARD = {
+}
+KNOWN_INNER_IMPORTS = {
+}
+KNOWN_CYCLES = {
+}
+KNOWN_LONG = {
+}
+
+
+@functools.lru_cache(maxsize=None)
+def modules():
+    """{dotted name: path} of every module."""
+    found = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        parts = ("mindlite", *path.relative_to(ROOT).with_suffix("").parts)
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+@functools.lru_cache(maxsize=None)
+def tree_of(name):
+    return ast.parse(modules()[name].read_text(encoding="utf-8"))
+
+
+def room_of(name):
+    """The room of a module; "" for mindlite itself."""
+    parts = name.split(".")
+    return parts[1] if len(parts) > 1 else ""
+
+
+def targets(name, node):
+    """The modules that an import statement in module `name` reads; a vendor's by its first word."""
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            yield alias.name if alias.name.split(".")[0] == "mindlite" else alias.name.split(".")[0]
+        return
+    base = node.module or ""
+    if node.level:
+        package = name.split(".") if modules()[name].name == "__init__.py" else name.split(".")[:-1]
+        package = package[:len(package) - node.level + 1]
+        base = ".".join(package + ([base] if base else []))
+    if base.split(".")[0] != "mindlite":
+        yield base.split(".")[0]
+        return
+    for alias in node.names:
+        inner = f"{base}.{alias.name}"
+        yield inner if inner in modules() else base
+
+
+def imports(name):
+    """(statement, target, stands in a function) for every import of a module."""
+    found = []
+
+    def visit(node, inside):
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, (ast.Import, ast.ImportFrom)):
+                found.extend((child, target, inside) for target in targets(name, child))
+            visit(child, inside or isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)))
+    visit(tree_of(name), False)
+    return found
+
+
+def settle(found, known, what):
+    """Fail for what is not in the table, and for what stands in the table in vain."""
+    new, gone = sorted(set(found) - set(known)), sorted(set(known) - set(found))
+    assert not new, f"{what}:\n  " + "\n  ".join(f"{key}: {found[key]}" for key in new)
+    assert not gone, f"mended, so take these out of the table: {gone}"
+
+
+def upward():
+    found = {}
+    for name in modules():
+        if name in DOORS:
+            continue
+        room = room_of(name)
+        for node, target, _ in imports(name):
+            other = room_of(target)
+            if target.split(".")[0] != "mindlite" or other == room:
+                continue
+            if target in DOORS or FLOOR[other] >= FLOOR[room]:
+                found[f"{name} -> {target}"] = f"line {node.lineno}: {room} is on floor {FLOOR[room]}, " \
+                                               f"{other or 'mindlite itself'} on {FLOOR.get(other, 'the roof')}"
+    return found
+
+
+def inner_imports():
+    return {f"{name} -> {target}": f"line {node.lineno}" for name in modules() if name not in DOORS
+            for node, target, inside in imports(name) if inside and target not in VENDORS}
+
+
+def cycles():
+    """{modules of a cycle, joined: what to do}: the strongly connected components (Tarjan 1972)."""
+    edges = {name: {t for _, t, inside in imports(name) if t in modules() and not inside and t != name}
+             for name in modules() if name not in DOORS}
+    number, low, stack, found = {}, {}, [], {}
+
+    def visit(name):
+        number[name] = low[name] = len(number)
+        stack.append(name)
+        for other in sorted(edges[name]):
+            if other not in edges:
+                continue
+            if other not in number:
+                visit(other)
+                low[name] = min(low[name], low[other])
+            elif other in stack:
+                low[name] = min(low[name], number[other])
+        if low[name] == number[name]:
+            cut = stack.index(name)
+            if len(stack) - cut > 1:
+                found[" - ".join(sorted(stack[cut:]))] = "they import each other"
+            del stack[cut:]
+    for name in edges:
+        if name not in number:
+            visit(name)
+    return found
+
+
+def long_files():
+    counts = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in modules().items()}
+    return {name: f"{count} lines" for name, count in counts.items() if count > MAX_LINES}
+
+
+def test_every_room_has_a_floor():
+    rooms = {room_of(name) for name in modules()} - {"", "__main__"}
+    assert rooms <= FLOOR.keys(), f"no floor for {sorted(rooms - FLOOR.keys())}"
+
+
+def test_imports_go_down():
+    settle(upward(), KNOWN_UPWARD, "a module imports from its own room and lower floors only")
+
+
+def test_imports_stand_at_the_top():
+    settle(inner_imports(), KNOWN_INNER_IMPORTS, "an import inside a function is for optional vendors")
+
+
+def test_no_modules_import_each_other():
+    settle(cycles(), KNOWN_CYCLES, "import cycles")
+
+
+def test_no_file_is_too_long_to_read():
+    settle(long_files(), KNOWN_LONG, f"more than {MAX_LINES} lines: split it")
+
+
+def test_no_module_is_called_utils():
+    words = {"utils", "util", "helpers", "misc", "common2", "tools"}
+    assert not [name for name in modules() if name.rpartition(".")[2] in words]
+
+
+@pytest.mark.parametrize("room", sorted({room_of(n) for n in modules()} - {"", "__main__"}))
+def test_every_module_says_what_it_is(room):
+    silent = [name for name in modules() if room_of(name) == room and tree_of(name).body
+              and ast.get_docstring(tree_of(name)) is None]
+    assert not silent
+
+
+def test_these_checks_see_a_house_that_is_out_of_order(tmp_path, monkeypatch):
+    house = {"common/a.py": "import mindlite.ops.b\nfrom . import c\n", "common/c.py": "from .a import x\n",
+             "ops/b.py": "def f():\n    from ..common.a import y\n    import scipy\n    import numba\n",
+             "ops/utils.py": "x = 0\n" * 701, "__init__.py": ""}
+    for name, text in house.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    modules.cache_clear(), tree_of.cache_clear()
+    try:
+        with monkeypatch.context() as patch:
+            patch.setitem(globals(), "ROOT", tmp_path)
+            assert list(upward()) == ["mindlite.common.a -> mindlite.ops.b"]
+            assert list(inner_imports()) == ["mindlite.ops.b -> mindlite.common.a", "mindlite.ops.b -> scipy"]
+            assert list(cycles()) == ["mindlite.common.a - mindlite.common.c"]
+            assert list(long_files()) == ["mindlite.ops.utils"]
+    finally:
+        modules.cache_clear(), tree_of.cache_clear()
