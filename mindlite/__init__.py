@@ -28,7 +28,7 @@ _HOME = {
 }
 _OTHER_NAMES = {"tensor": ("common.tensor", "Tensor"), "dtype": ("common.dtype", None), "context": ("functional.context", None),
                 "float_": ("common.dtype", "float32"), "int_": ("common.dtype", "int64"), "no_grad": ("pynative", "paused")}
-_EAGER = ("common.tensor", "ops")                # who uses these computes: eager mode comes with them
+_EAGER = ("common.tensor",)                       # who makes Tensors computes with them: eager mode comes along
 __all__ = ["__version__", *_ROOMS, *_HOME, *_OTHER_NAMES]
 
 
