@@ -23,6 +23,7 @@ from ..functional.cell import run_as_graph
 from ..mindir.primitive import is_interpreting
 from ..mindir.protocol import CallOf
 from ..ops import cast
+from ..pynative import custom, gate, is_recording
 from .registry import Registry
 
 _FLAG_TYPES = {"fp16": dt.float16, "fp32": dt.float32, "bf16": dt.bfloat16}
@@ -180,7 +181,34 @@ class Cell(Registry):
         _check_arguments(self, args, kwargs)
         if config.mode == GRAPH_MODE and not is_interpreting():
             return run_as_graph(self, args, kwargs)
+        if is_recording() and (self._backward_hooks or self._backward_pre_hooks or hasattr(self, "bprop")):
+            return self._recorded(args, kwargs)
         return self._entry()(*args, **kwargs)
+
+    def _recorded(self, args, kwargs):
+        """The call while a gradient is being made, with the `bprop` of the class and between the backward hooks."""
+        run = self._entry()
+        if not (self._backward_hooks or self._backward_pre_hooks):
+            return custom(run, self.bprop, args, kwargs)
+        outgoing = [()]
+
+        def before(grads):
+            for hook, _ in tuple(self._backward_pre_hooks.values()):
+                changed = hook(self, grads)
+                if changed is not None:
+                    grads = changed if isinstance(changed, tuple) else (changed,)
+            outgoing[0] = grads
+            return grads
+
+        def after(grads):
+            for hook, _ in tuple(self._backward_hooks.values()):
+                changed = hook(self, grads, outgoing[0])
+                if changed is not None:
+                    grads = changed if isinstance(changed, tuple) else (changed,)
+            return grads
+        args = gate(args, after)
+        output = custom(run, self.bprop, args, kwargs) if hasattr(self, "bprop") else run(*args, **kwargs)
+        return gate(output, before) if isinstance(output, tuple) else gate((output,), before)[0]
 
     def __mindir__(self):
         """Calling the Cell in a graph is calling its construct, between its hooks and casts where it has any."""

@@ -16,6 +16,7 @@ from ..common.errors import ArgumentError, IndexRangeError, ShapeError
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.graph import AnfNode, ValueNode
+from ..mindir.primitive import current_interpreter
 from .axes import broadcast_shapes
 from .basic import broadcast_to, reshape, transpose
 from .define import as_operand, cast_to, dtype_of, is_array
@@ -24,6 +25,7 @@ from .indexing import gather_axis, gather_nd, scatter_nd_update
 from .logic import where
 from .slicing import slice_, slice_update
 from .sort import nonzero_indices
+from .state import assign
 from .structure import clip_index, concat, expand_dims
 
 
@@ -332,11 +334,10 @@ def _set_advanced(whole, s, value):
 
 
 def set_in_place(x, index, value):
-    """Tensor.__setitem__: the new elements stand in the Tensor's own memory; with a gradient in the making (x or value
-    on a tape) the Tensor is given new memory instead, so that what was saved for the gradient stays as it was."""
-    if x.tape is not None or (isinstance(value, Tensor) and value.tape is not None):
-        made = setitem(x, index, value)
-        x.array, x.tape = made.array, made.tape
+    """Tensor.__setitem__: the new elements stand in the Tensor's own memory. With a gradient in the making it is an
+    assign, which keeps what was saved of the old elements and lets the gradient flow to `value`."""
+    if getattr(current_interpreter(), "records", False):
+        assign(x, setitem(x, index, value))
         return
     try:
         x.array[_plain_index(index)] = value.array if isinstance(value, Tensor) else value

@@ -1,0 +1,182 @@
+"""Gradients that the user writes or looks at: `bprop` methods, hooks on gradients, recomputation.
+
+    custom(f, bprop, (x,))      f runs unrecorded; backwards bprop(x, out, dout) gives the gradient
+    gate((x, y), hook)          x, y again; backwards the gradients pass through hook
+    recompute(f, x)             f runs unrecorded; backwards it runs a second time, recorded (Chen et al. 2016)
+
+Each is one entry whose backward is Python. A tape with such an entry is walked entry by entry, never compiled as one.
+"""
+import numpy as np
+
+from ..common.errors import ArgumentError, GradientError
+from ..common.tensor import Parameter, Tensor
+from ..mindir.builder import constant
+from ..ops.random import generator_state
+from .differentiate import Recorded, map_leaves, tensors_in
+from .tape import paused, state
+
+
+class PythonBackward:
+    """A Backward that is a Python function: run(saved, cotangents) -> gradients of the inputs, None for none."""
+
+    graph = None
+
+    def __init__(self, wrt, seeds, douts, run):
+        self.wrt, self.seeds, self.douts, self.run = wrt, seeds, douts, run
+
+
+def is_float(tensor):
+    """True for Tensors that can have a gradient."""
+    return tensor.dtype.is_differentiable
+
+
+def enter_python(inputs, outs, saved, run):
+    """Record on every tape that watches one of `inputs`: outs (Tensors) came from inputs by a function whose backward is
+    run(saved, cotangents of the float outs) -> a gradient, or None, for each input."""
+    seeds = tuple([i for i, out in enumerate(outs) if is_float(out)])
+    douts = tuple([constant(outs[i]).abstract for i in seeds])
+    if not seeds:
+        return
+    for tape in state.tapes:
+        numbers = [tape.number(x) for x in inputs]
+        wrt = tuple([i for i, n in enumerate(numbers) if n is not None and is_float(inputs[i])])
+        if wrt:
+            def only(saved, douts, wrt=wrt):
+                gradients = run(saved, douts)
+                return [gradients[i] for i in wrt]
+            tape.append(PythonBackward(wrt, seeds, douts, only), [numbers[i] for i in wrt], outs, list(saved))
+
+
+def custom(function, bprop, args, kwargs=None):
+    """function(*args), whose gradient is bprop(*args, out, dout): one gradient per argument, None (or 0) for none.
+
+    out, dout : as the function's result: a Tensor, or a tuple of them
+    raises    : when gradients are made: GradientError where bprop gives another number of gradients, or of another shape
+    """
+    if not state.tapes:
+        return function(*args, **(kwargs or {}))
+    with paused():
+        out = function(*args, **(kwargs or {}))
+    inputs = tensors_in(args)
+    known = {id(x) for x in inputs}
+    out = map_leaves(out, lambda x: Tensor.wrap(x.array) if isinstance(x, Tensor) and (id(x) in known or isinstance(x, Parameter))
+                     else x)
+    outs = tensors_in(out)
+    name = getattr(bprop, "__qualname__", "bprop").replace("<locals>.", "")
+
+    def run(saved, douts):
+        each, floats = iter(saved), iter(douts)
+        again = map_leaves(tuple(args), lambda x: next(each) if isinstance(x, Tensor) else x)
+        result = map_leaves(out, lambda x: next(each) if isinstance(x, Tensor) else x)
+        cotangent = map_leaves(out, lambda x: (next(floats) if is_float(x) else Tensor.wrap(np.zeros_like(x.array)))
+                               if isinstance(x, Tensor) else x)
+        given = bprop(*again, result, cotangent)
+        given = given if isinstance(given, (tuple, list)) else (given,)
+        if len(given) != len(args):
+            raise GradientError(f"{name} gives {len(given)} gradients for {len(args)} arguments",
+                                hint="return one gradient for each argument of construct")
+        return [g for arg, gradient in zip(args, given) for g in _gradients_of(name, arg, gradient)]
+    enter_python(inputs, outs, [*inputs, *outs], run)
+    return out
+
+
+def _gradients_of(name, arg, gradient):
+    """The gradients of the Tensors in one argument."""
+    if isinstance(arg, Tensor):
+        if gradient is None or (isinstance(gradient, (int, float)) and gradient == 0):
+            return [None]
+        gradient = gradient if isinstance(gradient, Tensor) else Tensor(gradient, arg.dtype)
+        if gradient.shape != arg.shape or (is_float(arg) and gradient.dtype is not arg.dtype):
+            raise GradientError(f"{name} gives {constant(gradient).abstract} as the gradient of {constant(arg).abstract}")
+        return [gradient]
+    if isinstance(arg, (tuple, list)):
+        gradient = gradient if isinstance(gradient, (tuple, list)) else [gradient] * len(arg)
+        return [g for a, d in zip(arg, gradient) for g in _gradients_of(name, a, d)]
+    if isinstance(arg, dict):
+        return [g for key, a in arg.items()
+                for g in _gradients_of(name, a, gradient.get(key) if isinstance(gradient, dict) else gradient)]
+    return []
+
+
+def gate(tensors, hook):
+    """The same Tensors, new objects; backwards hook(gradients) -> gradients sees them all at once. Others pass as they are."""
+    if not state.tapes:
+        return tuple(tensors)
+    inside = [x for x in tensors if isinstance(x, Tensor) and is_float(x)]
+    outs = [Tensor.wrap(x.array) for x in inside]
+    for x, out in zip(inside, outs):
+        for tape in state.tapes:
+            tape.set_number(out, tape.number(x))
+
+    def run(saved, douts):
+        given = hook(tuple(douts))
+        given = tuple(douts) if given is None else given if isinstance(given, (tuple, list)) else (given,)
+        if len(given) != len(douts):
+            raise GradientError(f"a hook gives {len(given)} gradients for {len(douts)}")
+        return list(given)
+    if inside:
+        enter_python(inside, outs, [], run)
+    each = iter(outs)
+    return tuple([next(each) if isinstance(x, Tensor) and is_float(x) else x for x in tensors])
+
+
+def register_hook(tensor, hook):
+    """Let hook(gradient) see the gradient of a Tensor that is made from here on; what it returns, unless None, replaces it.
+
+    raises : ArgumentError outside of a function that is being differentiated, where a Tensor has no gradient
+    """
+    if not callable(hook):
+        raise ArgumentError(f"register_hook: takes a function, not {type(hook).__name__}")
+    if not any(tape.number(tensor) is not None for tape in state.tapes):
+        raise ArgumentError("register_hook: no gradient of this Tensor is being made",
+                            hint="call it inside the function that grad differentiates")
+
+    def one(gradients):
+        given = hook(gradients[0])
+        return gradients if given is None else (given,)
+    out, = gate((tensor,), one)
+    for tape in state.tapes:
+        tape.set_number(tensor, tape.number(out))
+
+
+def recompute(function, *args, **kwargs):
+    """function(*args, **kwargs), of which nothing is kept for the gradient: it is run a second time when that is made.
+
+    Gradients flow to Tensors among the arguments and to weights. Random numbers are the same in both runs.
+    """
+    if not state.tapes:
+        return function(*args, **kwargs)
+    seeded = generator_state.array.copy()
+    with paused():
+        out = function(*args, **kwargs)
+    inputs = tensors_in(args)
+    known = {id(x) for x in inputs}
+    out = map_leaves(out, lambda x: Tensor.wrap(x.array) if isinstance(x, Tensor) and (id(x) in known or isinstance(x, Parameter))
+                     else x)
+    weights = tuple({id(t): t for tape in state.tapes for t, number in tape.named.values()
+                     if number is not None and isinstance(t, Parameter)}.values())
+    floats = tuple([i for i, x in enumerate(inputs) if is_float(x)])
+
+    def run(saved, douts):
+        each = iter(saved)
+        again = map_leaves(tuple(args), lambda x: next(each) if isinstance(x, Tensor) else x)
+        leaves = tensors_in(again)
+        now = generator_state.array.copy()
+        generator_state.array[:] = seeded
+
+        def flat(*values):
+            place = dict(zip(floats, values))
+            every = iter([place.get(i, x) for i, x in enumerate(leaves)])
+            return function(*map_leaves(again, lambda x: next(every) if isinstance(x, Tensor) else x), **kwargs)
+        try:
+            made = Recorded(flat, [leaves[i] for i in floats], {}, tuple(range(len(floats))), weights, "recompute")
+        finally:
+            generator_state.array[:] = now
+        seeds = made.seeds(made.value, douts)
+        found, of_weights = made.gradients(seeds)
+        gradients = [None] * len(inputs)
+        for i, gradient in zip(floats, found):
+            gradients[i] = gradient
+        return [*gradients, *of_weights]
+    enter_python([*inputs, *weights], tensors_in(out), inputs, run)
+    return out
