@@ -6,8 +6,10 @@ A *variant* fits all calls with the same structure, constants, dtypes and (where
 become Symbols where they are declared (dynamic=1, set_inputs), and from the second call that differs only in them. What
 was read at compile time (globals, closure cells, attributes) is guarded; each new variant keeps the reason for it.
 """
+import itertools
 import threading
 import time
+import weakref
 
 from ..common.dim import Symbol
 from ..common.errors import ArgumentError
@@ -22,6 +24,8 @@ from .signature import (Leaves, arguments_of, declared_spec, first_difference, o
 from .variant import Runner
 
 MAX_SHAPE_VARIANTS = 4
+alive = weakref.WeakValueDictionary()        # every JitFunction by number, for those who look inside a program
+_numbers = itertools.count()
 
 
 class JitFunction:
@@ -38,6 +42,7 @@ class JitFunction:
         self.variants, self.exact, self.fallbacks, self.history = [], {}, {}, []
         self.lock = threading.RLock()
         self.runs_in_python = 0
+        alive[next(_numbers)] = self
 
     # -- calling
 

@@ -37,12 +37,13 @@ _PLAIN = re.compile(r"[A-Za-z_][\w.]*\Z", re.ASCII)
 _GRAPH_NAME = re.compile(r"[A-Za-z_][\w./]*\Z", re.ASCII)
 
 
-def show(graph, source=True):
+def show(graph, source=True, names="numbers"):
     """The text of a graph of either dialect, and of all graphs below it, for people.
 
     source : put the user's line beside what came from it
+    names  : what nodes are called: "numbers" (%3), or "operators" (%mul, %mul:2): names that last when nodes come and go
     """
-    return _Printer(graph, full=False, source=source).text()
+    return _Printer(graph, full=False, source=source, names=names).text()
 
 
 def write(graph):
@@ -62,7 +63,7 @@ class _Printer:
     graphs : {FuncGraph: "@f"}     values : {node: "%1"}     blobs : arrays of the table, by number
     """
 
-    def __init__(self, graph, full, source):
+    def __init__(self, graph, full, source, names="numbers"):
         self.full, self.source = full, source
         self.all = graph.reachable()
         self.is_syntax = any(isinstance(g.output, CNode) and (isinstance(g.output.fn, Syntax) or g.kind == "block")
@@ -73,6 +74,9 @@ class _Printer:
         number = 0
         for g in self.all:
             self.values.update(_distinct(g.parameters, lambda p: "%" + _quote(p.name, _PLAIN)))
+            if names == "operators" and not self.is_syntax:
+                self.values = _distinct([*g.parameters, *g.nodes], self.word) | self.values
+                continue
             number = number if self.is_syntax else 0         # blocks see their ancestors' values: one numbering
             for node in g.nodes:
                 number += 1
@@ -91,6 +95,13 @@ class _Printer:
             taken.add(name)
             named[symbol] = symbol if symbol.name == name else Symbol(name, symbol.lo, symbol.hi)
         return named
+
+    def word(self, node):
+        """What a node is called by its operator, a parameter by its name."""
+        if isinstance(node, CNode):
+            name = getattr(node.fn, "name", "value")
+            return "%" + (f"{name}.{node.attrs['index']}" if name == "tuple_getitem" else _quote(name, _PLAIN))
+        return "%" + _quote(node.name, _PLAIN)
 
     # ------------------------------------------------------------------------------------------------------- text
 
@@ -133,15 +144,16 @@ class _Printer:
         return "\n".join([*lines, "}"])
 
     def line(self, lines, node, text, before):
-        """Append a node's line; returns its location, whose source is not shown again by the next."""
+        """Append a node's line; returns its origin, whose source is not shown again by the next."""
         text += self.place(node)
         lines.append(self.with_comment(text, node, before) if self.source else text)
-        return node.origin.location
+        return node.origin
 
     def with_comment(self, text, node, before):
         """The line with the user's line beside it, unless it came from the same place as the one before."""
         place, by = node.origin.location, f"  ({node.origin.by})" if node.origin.by else ""
-        if place is None or (before is not None and (place.file, place.line) == (before.file, before.line)):
+        if place is None or (before is not None and before.location is not None and before.by == node.origin.by
+                             and (place.file, place.line) == (before.location.file, before.location.line)):
             return text
         code = " ".join(place.source().split())
         code = code if len(code) <= MAX_COMMENT else code[:MAX_COMMENT - 3] + "..."

@@ -325,3 +325,9 @@ def test_a_change_anywhere_is_another_graph():
         changed = text.replace(old, new)
         changed = changed.replace("(%x", "(%y").replace(", %x", ", %y") if new == "%y: " else changed
         assert changed != text and not same_graph(graph, read(changed)), (old, new)
+
+
+def test_nodes_can_be_named_by_their_operators():
+    text = show(typed(lambda x: (x * x) * ops.tanh(x), f32(2), name="f"), names="operators")
+    assert text.splitlines()[1:4] == ["  %mul = mul(%x, %x) : f32[2]", "  %tanh = tanh(%x) : f32[2]",
+                                      "  %mul:2 = mul(%mul, %tanh) : f32[2]"]
