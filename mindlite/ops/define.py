@@ -74,6 +74,8 @@ def promote_operands(args, attrs):
                 break
         else:
             return args, attrs
+        if len(args) == 2 and (type(b) is float and array.kind == "f" or type(b) is int and array.kind in "fi"):
+            return (a, np.asarray(b, array)), attrs          # x * 2.0: the number takes the tensor's dtype
     args = tuple(as_array(x) if isinstance(x, (list, tuple)) else x for x in args)
     arrays = [x for x in args if is_array(x)]
     if not arrays:

@@ -30,25 +30,19 @@ class PyNative:
 
     def bind(self, prim, args, attrs):
         """prim(*args, **attrs) on Tensors, arrays and numbers; gives a Tensor or a tuple of them."""
-        key, arrays = [prim], []
-        for a in args:
-            if isinstance(a, Tensor):
-                a = a.array
-            elif isinstance(a, np.generic):
-                a = np.asarray(a)
-            arrays.append(a)
-            if type(a) is np.ndarray:
-                key += (a.dtype, a.shape)
-            else:
-                key += (type(a), None if type(a) is float else a)
-        if attrs:
-            for pair in attrs.items():
-                key += pair
-                key.append(type(pair[1]))
+        count = len(args)
+        if not attrs and count == 2 and type(args[0]) is Tensor and type(args[1]) is Tensor:       # the common cases, kept short
+            a, b = arrays = [args[0].array, args[1].array]
+            key = (prim, a.dtype, a.shape, b.dtype, b.shape)
+        elif not attrs and count == 1 and type(args[0]) is Tensor:
+            a, = arrays = [args[0].array]
+            key = (prim, a.dtype, a.shape)
+        else:
+            arrays, key = _key_of(prim, args, attrs)
         try:
-            operation = _signatures.get(tuple(key))
+            operation = _signatures.get(key)
             if operation is None:
-                operation = new_operation(prim, arrays, attrs, tuple(key))
+                operation = new_operation(prim, arrays, attrs, key)
         except TypeError as error:
             if "unhashable" not in str(error):
                 raise
@@ -59,6 +53,25 @@ class PyNative:
         if type(out) is np.ndarray:
             return Tensor.wrap(out)
         return wrap(out)
+
+
+def _key_of(prim, args, attrs):
+    """(the arrays and numbers of the arguments, the key of their signature)."""
+    key, arrays = [prim], []
+    for a in args:
+        if isinstance(a, Tensor):
+            a = a.array
+        elif isinstance(a, np.generic):
+            a = np.asarray(a)
+        arrays.append(a)
+        if type(a) is np.ndarray:
+            key += (a.dtype, a.shape)
+        else:
+            key += (type(a), None if type(a) is float else a)
+    for pair in attrs.items():
+        key += pair
+        key.append(type(pair[1]))
+    return arrays, tuple(key)
 
 
 def new_operation(prim, arrays, attrs, key):
