@@ -1,0 +1,120 @@
+"""Look inside a program from the command line: run it, then print what was compiled.
+
+    python -m mindlite ir model.py step --stage fuse        python -m mindlite doctor
+    python -m mindlite kernel model.py                      python -m mindlite view model.py step -o step.html
+
+The program runs as `__main__`; what it prints goes to stderr, so that stdout holds the answer alone. Arguments after `--`
+are the program's.
+"""
+import argparse
+import contextlib
+import os
+import runpy
+import sys
+import traceback
+
+from ..common.errors import ArgumentError
+from ..common.events import listen
+from ..debug import diff, doctor, explain, ir, kernel, memory, steps, view
+from ..debug.target import compiled_functions
+
+STAGES = ("parse", "infer", "transform", "optimise", "fuse", "plan")
+LOOK = {
+    "ir": ("the graph after a stage", lambda f, a: ir(f, a.stage)),
+    "steps": ("all stages: nodes, seconds, what changed", lambda f, a: steps(f)),
+    "diff": ("what a stage changed", lambda f, a: diff(f, *a.stages)),
+    "kernel": ("the source of the fused kernels", lambda f, a: kernel(f, library=a.library)),
+    "explain": ("why it was compiled, what runs in Python and why", lambda f, a: explain(f)),
+    "memory": ("which storage lives when, and where", lambda f, a: memory(f)),
+    "view": ("all of that as one HTML page", lambda f, a: f"wrote {view(f, a.output)}\n"),
+}
+
+
+def parser():
+    """The argparse parser of all commands."""
+    top = argparse.ArgumentParser(prog="mindlite", description="Look inside what mindlite compiles.")
+    commands = top.add_subparsers(dest="command", required=True, metavar="command")
+    commands.add_parser("doctor", help="what this machine offers, and what would help")
+    for name, (text, _) in LOOK.items():
+        command = commands.add_parser(name, help=text, description=f"Run FILE, then print {text}.")
+        command.add_argument("file", help="a Python program that calls compiled functions")
+        command.add_argument("function", nargs="?", help="its name; all functions by default")
+        if name == "ir":
+            command.add_argument("--stage", choices=STAGES, default="optimise")
+        if name == "diff":
+            command.add_argument("--stages", nargs=2, choices=STAGES[:-1], default=("transform", "optimise"),
+                                 metavar=("BEFORE", "AFTER"))
+        if name == "kernel":
+            command.add_argument("--library", action="store_true", help="print the code that writes library kernels too")
+        if name == "view":
+            command.add_argument("-o", "--output", help="the file to write")
+    return top
+
+
+def main(argv=None):
+    """Run a command; gives the exit status: 0, 1 if the program fails, 2 if there is nothing to show."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    own, rest = (argv[:argv.index("--")], argv[argv.index("--") + 1:]) if "--" in argv else (argv, [])
+    arguments = parser().parse_args(own)
+    if arguments.command == "doctor":
+        sys.stdout.write(doctor())
+        return 0
+    if not os.path.isfile(arguments.file):
+        return _complain(f"there is no file {arguments.file}")
+    try:
+        found = run_program(arguments.file, rest)
+    except KeyboardInterrupt:
+        return _complain("interrupted", 130)
+    except Exception:
+        traceback.print_exc()
+        return 1
+    wanted = matching(found, arguments.function)
+    if not wanted:
+        names = ", ".join(dict.fromkeys(f.name for f in found))
+        return _complain(f"{arguments.file} compiled no function named {arguments.function!r}; there are: {names}"
+                         if found else f"{arguments.file} compiled nothing", hint="decorate a function with @jit and call it")
+    if len(wanted) > 1 and getattr(arguments, "output", None):
+        return _complain(f"{len(wanted)} functions were compiled, and one file is to be written",
+                         hint="name one of " + ", ".join(f.name for f in wanted))
+    for f in wanted:
+        if len(wanted) > 1:
+            print(f"==== {f.name}")
+        try:
+            sys.stdout.write(LOOK[arguments.command][1](f, arguments))
+        except ArgumentError as error:
+            return _complain(str(error))
+    return 0
+
+
+def run_program(file, arguments):
+    """Run a program as __main__; gives the JitFunctions that it compiled. raises : what the program raises"""
+    kept = {}
+
+    def keep(event, fields):
+        if event == "variant":                   # hold them: locals of the program are gone when it ends
+            kept.update((id(f), f) for f in compiled_functions())
+    before, sys.argv = sys.argv, [file, *arguments]
+    sys.path.insert(0, os.path.dirname(os.path.abspath(file)))
+    try:
+        with listen(keep), contextlib.redirect_stdout(sys.stderr):
+            try:
+                runpy.run_path(file, run_name="__main__")
+            except SystemExit as end:
+                if end.code not in (None, 0):
+                    print(f"{file} ended with status {end.code}", file=sys.stderr)
+    finally:
+        sys.argv = before
+        sys.path.pop(0)
+    return list(kept.values())
+
+
+def matching(functions, name):
+    """Those of that name: the whole of it, or its last words (`construct` for `Net.construct`)."""
+    if name is None:
+        return functions
+    return [f for f in functions if f.name == name or f.name.endswith("." + name)]
+
+
+def _complain(text, status=2, hint=""):
+    print(f"mindlite: {text}" + (f"\n  hint: {hint}" if hint else ""), file=sys.stderr)
+    return status

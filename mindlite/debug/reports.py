@@ -1,0 +1,54 @@
+"""What was compiled and why; the kernels; what the machine offers."""
+from ..backend.doctor import report
+from .target import compiled_of
+
+
+def explain(f):
+    """Why each variant of a function was compiled, what it cost, and what runs in Python and why. A text."""
+    return compiled_of(f).explain() + "\n"
+
+
+def kernel(f, name=None, library=False):
+    """The source of the kernels of a function, with the user's lines beside what came from them.
+
+    name   : only this one                    library: those of libraries too, as the code that writes them
+    """
+    parts = []
+    for number, (node, made) in enumerate(launches(f), 1):
+        place = node.origin.location
+        where = f"   from {place}" if place is not None else ""
+        if isinstance(made, str):
+            if name is None:
+                parts.append(f"# {number}. {node.fn.name} runs in Python: {made}{where}")
+            continue
+        code = getattr(made, "kernel", made)
+        if name is not None and code.name != name:
+            continue
+        generated = hasattr(made, "nest")
+        head = f"# {number}. {code.name}{'' if generated else ': a library kernel'}{where}"
+        parts.append(f"{head}\n{code.source.rstrip()}\n" if generated or library or name is not None else head)
+    return "\n".join(parts) + "\n" if parts else "no kernels\n"
+
+
+def launches(f):
+    """[(node, graph_kernel.Lowered, library Kernel or the reason why it runs in Python)] of the latest variant; a kernel that
+    is launched several times stands there once."""
+    seen, found = set(), []
+    for node, made in compiled_of(f).latest().compiled.lowered.kernels:
+        key = made if isinstance(made, str) else id(getattr(made, "kernel", made))
+        if key not in seen or isinstance(made, str):
+            seen.add(key)
+            found.append((node, made))
+    return found
+
+
+def doctor():
+    """What this machine offers, and what would help: a table."""
+    rows = report()
+    width = max(len(name) for name, _, _ in rows) + 2
+    lines = []
+    for name, state, advice in rows:
+        lines.append(f"{name:<{width}}{state}")
+        if advice:
+            lines.append(f"{'':<{width}}-> {advice}")
+    return "\n".join(lines) + "\n"
