@@ -58,7 +58,9 @@ def attribute(ev, value, name):
         if isinstance(value.abstract, AbstractScalar):
             return getattr(value.abstract.type, name)
     if isinstance(value, Closure):
-        return {"__name__": value.graph.name}[name]
+        if name in ("__name__", "__qualname__"):
+            return value.graph.name
+        raise MissingAttributeError(f"'function' object has no attribute {name!r}")
     if isinstance(value, Tensor):
         if name in ("shape", "dtype", "ndim", "size", "name", "requires_grad"):
             return getattr(value, name)
