@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 GRAPH_MODE = 0
 PYNATIVE_MODE = 1
+STRICT, LAX = 0, 2                          # MindSpore's levels of jit_syntax
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ SWITCHES = (
     Switch("threads", 0, "MINDLITE_THREADS", int, "threads of a kernel; 0 for the number of cores"),
     Switch("onednn", True, "MINDLITE_ONEDNN", _flag, "use oneDNN where it is installed"),
     Switch("jit_level", "O1", "MINDLITE_JIT_LEVEL", str, "O0: one kernel per operator; O1: operators are fused"),
+    Switch("lowering", "llvm", "MINDLITE_LOWERING", str,
+           "how fused kernels become machine code: llvm (LLVM IR, compiles faster) or numba (Python text, same results)"),
     Switch("show_framework_frames", False, "MINDLITE_FRAMES", _flag, "keep mindlite's own frames in tracebacks"),
 )
 

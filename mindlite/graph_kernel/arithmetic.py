@@ -51,6 +51,12 @@ class Arithmetic:
 
     # ------------------------------------------------------------ memory
 
+    def scalar_argument(self, raw, dtype):
+        """A bool, int64 or float64 that is an argument, from its 64 bits."""
+        if dtype is dt.bool_:
+            return self.builder.icmp_signed("!=", raw, I64(0))
+        return raw if dtype is dt.int64 else self.builder.bitcast(raw, DOUBLE)
+
     def load(self, pointer, dtype, scope):
         """The element at `pointer` as a register."""
         b = self.builder

@@ -1,7 +1,9 @@
 """Object code that is made once: in the process by hash, on disk across processes.
 
-The key is the SHA-256 of the LLVM IR text and of everything else that object code depends on (processor and features,
-LLVM, llvmlite, how it is optimised): a new version of mindlite that emits other IR cannot meet an old file.
+A text is LLVM IR, or Python for Numba (`lower_numba`); `compile_text` knows them apart. The key is the SHA-256 of the text
+and of everything else that object code depends on (processor and features, LLVM, llvmlite, how it is optimised). A new
+version of mindlite that emits other IR cannot meet an old file; a Python text says in its first line which Numba and which
+emitters give it its meaning.
 
     <cache_dir>/kernels-1/3f/3f9c...o      =  magic, SHA-256 of the code, the code
 
@@ -9,6 +11,7 @@ A file is written under another name and renamed, so readers never see half of o
 told of (`warnings`) and made again. Events: kernel_compile, kernel_load (from disk), each with name and seconds.
 """
 import hashlib
+import importlib
 import os
 import pathlib
 import struct
@@ -27,24 +30,32 @@ from . import machine_code
 VERSION = 1
 _MAGIC = b"mindlite kernel 1\n"
 WORKER_PAYS = 16                                # kernels from which on worker processes are worth their start
+NUMBA = "# numba "                              # how a text for Numba begins
 _addresses = {}
 _lock = threading.RLock()
 
 
+def compile_text(text):
+    """Object code (bytes) of a text. Numba is imported only when something is compiled with it."""
+    if text.startswith(NUMBA):
+        return importlib.import_module(".lower_numba", __package__).compile_object(text)
+    return machine_code.compile_object(text)
+
+
 def key_of(text):
-    """The name under which the object code of an IR text is kept."""
+    """The name under which the object code of a text is kept."""
     return hashlib.sha256(f"{VERSION}\n{machine_code.machine_name()}\n{text}".encode()).hexdigest()
 
 
 def address_of(text, name, symbol="kernel"):
-    """The address of function `symbol` of an IR text: known, loaded from disk, or compiled. name: for events."""
+    """The address of function `symbol` of a text: known, loaded from disk, or compiled. name: for events."""
     key = key_of(text)
     with _lock:
         if key not in _addresses:
             start = time.perf_counter()
             code, event = _read(key), "kernel_load"
             if code is None:
-                code, event = machine_code.compile_object(text), "kernel_compile"
+                code, event = compile_text(text), "kernel_compile"
                 _write(key, code)
             _addresses[key] = machine_code.load_object(code, symbol)
             events.emit(event, name=name, key=key, seconds=time.perf_counter() - start)
@@ -99,7 +110,7 @@ def _write(key, code):
 
 
 def compile_many(texts, name="kernel", symbol="kernel", workers=None):
-    """The addresses of many IR texts; those that are in no cache are compiled in worker processes where that pays.
+    """The addresses of many texts; those that are in no cache are compiled in worker processes where that pays.
 
     workers: number of processes; None for as many as there are cores, and none below WORKER_PAYS new kernels.
     A worker is `python -m mindlite.graph_kernel.compile_worker`, which reads texts and writes object code: it never

@@ -1,11 +1,17 @@
 """The door of the room: a cluster (FuncGraph) becomes a Kernel with the order of its arguments."""
+import functools
+import hashlib
+import importlib.metadata
+import pathlib
 from dataclasses import dataclass
 
 from ..backend.kernel import Kernel
+from ..common.config import config
+from ..common.errors import ValueRangeError
 from . import cache
 from .loopnest import CannotFuse, LoopNest, build
 from .lower_llvm import emit
-from .python_source import python_source
+from .python_source import numba_source, python_source
 from .schedule import nominal, schedule
 
 
@@ -38,15 +44,31 @@ def lowering(graph, in_place=()):
     raises   : CannotFuse(reason) if the graph is no single kernel; InternalError if in_place is not possible
     """
     nest = schedule(build(graph, in_place))
-    text = emit(nest)
-    return _lowered(graph, nest, cache.address_of(text, graph.name))
+    return _lowered(graph, nest, cache.address_of(text_of(nest), graph.name))
 
 
 def lowering_many(graphs):
     """`lowering` of several graphs; what is new is compiled in worker processes where that pays."""
     nests = [schedule(build(graph)) for graph in graphs]
-    addresses = cache.compile_many([emit(nest) for nest in nests])
+    addresses = cache.compile_many([text_of(nest) for nest in nests])
     return [_lowered(*parts) for parts in zip(graphs, nests, addresses)]
+
+
+def text_of(nest):
+    """What is compiled, of a scheduled LoopNest: LLVM IR or Python, as config.lowering says."""
+    if config.lowering == "llvm":
+        return emit(nest)
+    if config.lowering == "numba":
+        return f"{cache.NUMBA}{_numba_version()}: {numba_source(nest)}"
+    raise ValueRangeError(f"config.lowering is {config.lowering!r}; it can be 'llvm' or 'numba'")
+
+
+@functools.lru_cache(maxsize=None)
+def _numba_version():
+    """Numba's version, and a hash of our modules that say what the names in a text mean; Numba is not imported."""
+    here = pathlib.Path(__file__).parent
+    meaning = b"".join((here / f"{name}.py").read_bytes() for name in ("arithmetic", "math_functions", "lower_numba"))
+    return f"{importlib.metadata.version('numba')} {hashlib.sha256(meaning).hexdigest()[:16]}"
 
 
 def fusable(graph):

@@ -53,7 +53,7 @@ class _Emitter:
         for k, operand in enumerate(self.operands):
             raw = b.load(b.gep(args, [I64(nest.place(k))]), typ=I64)
             if isinstance(operand.abstract, AbstractScalar):
-                self.pointers[id(operand)] = self.number(raw, operand.dtype)
+                self.pointers[id(operand)] = self.arithmetic.scalar_argument(raw, operand.dtype)
             else:
                 self.pointers[id(operand)] = b.inttoptr(raw, MEMORY[operand.dtype.name].as_pointer())
         for k, symbol in enumerate(nest.sizes):
@@ -66,12 +66,6 @@ class _Emitter:
         b.ret(I64(0))
         b.position_at_end(self.entry)
         b.cbranch(self.start, body, done)
-
-    def number(self, raw, dtype):
-        """A scalar argument from its 64 bits."""
-        if dtype is dt.bool_:
-            return self.builder.icmp_signed("!=", raw, I64(0))
-        return raw if dtype is dt.int64 else self.builder.bitcast(raw, DOUBLE)
 
     @contextlib.contextmanager
     def loop(self, start, stop, step=1):

@@ -6,10 +6,12 @@
                 tanh = math.tanh(x[i0*n1 + i1])            # model.py:3: h = ops.tanh(x)
                 out[i0*n1 + i1] = tanh * w[i1]             # model.py:4: return h * self.w
 
-It is the same statements that `lower_llvm` prints as machine code, and it runs: `run_source` executes it on flat NumPy
-arrays, element by element, which is the reference that the machine code is tested against. The text leaves out how
-a sum is added up (in blocks).
+The text is real. `lower_numba` compiles it to machine code, with every name in it (`float32`, `tanh`, `where`, ..) and
+every operator meaning what `lower_llvm` emits for it; `run_source` executes it on flat NumPy arrays, element by element,
+which is the reference that machine code is tested against. Both lowerings print the same statements.
+`x += y` in a fold may be added up in any order; `full(n, x)` is a local array, one number for each lane of a tile.
 """
+import keyword
 import math
 
 import numpy as np
@@ -18,9 +20,10 @@ from ..common import dtype as dt
 from ..common.dim import Dim, evaluate, product
 from ..common.errors import InternalError
 from ..mindir.abstract import AbstractScalar
-from ..mindir.scalar import BinOp, Call, Cast, Const, IndexVar, Neg, Select, Size, compute_dtype
+from ..mindir.scalar import (BINARY_FUNCTIONS, UNARY_FUNCTIONS, BinOp, Call, Cast, Const, IndexVar, Neg, Select, Size,
+                             compute_dtype)
 from .loopnest import Access
-from .schedule import TILE
+from .schedule import BLOCK, TILE
 
 _OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "mod": "%", "and": "&", "or": "|",
               "xor": "^", "shl": "<<", "shr": ">>", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">",
@@ -28,14 +31,18 @@ _OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", 
 COMMENT_COLUMN = 60
 
 
-def python_source(nest):
-    """The text of a scheduled LoopNest: a function of flat arrays, sizes, begin and end."""
-    return "\n".join(_Printer(nest).function()) + "\n"
+def python_source(nest, plain=False):
+    """The text of a scheduled LoopNest: a function of flat arrays, sizes, begin and end.
+
+    plain: no names and lines of the user, so that equal kernels have equal texts
+    """
+    return "\n".join(_Printer(nest, plain).function()) + "\n"
 
 
 class _Printer:
-    def __init__(self, nest):
-        self.nest, self.names, self.taken, self.lines, self.variables = nest, {}, set(), [], {}
+    def __init__(self, nest, plain=False):
+        self.nest, self.plain = nest, plain
+        self.names, self.taken, self.lines, self.variables = {}, set(), [], {}
         self.operands = {}
         for operand in [*nest.inputs, *(o.operand for o in nest.outputs)]:
             self.operands[id(operand)] = self.fresh(operand.name)
@@ -44,6 +51,8 @@ class _Printer:
 
     def fresh(self, wish):
         """A name that is not taken: wish, wish_1, .."""
+        if self.plain:
+            wish = f"v{len(self.taken)}"
         wish = "".join(c if c.isalnum() else "_" for c in str(wish)) or "t"
         wish = "_" + wish if wish[0].isdigit() else wish
         name, number = wish, 0
@@ -56,10 +65,10 @@ class _Printer:
     def function(self):
         nest = self.nest
         parameters = [*self.operands.values(), *(self.variables[s] for s in nest.sizes), "begin", "end"]
-        name = "".join(c if c.isalnum() else "_" for c in nest.name)
-        types = (", ".join(str(o.abstract) for o in nest.inputs),
-                 ", ".join(str(o.operand.abstract) for o in nest.outputs))
-        self.lines = [f"def {name}({', '.join(parameters)}):", f'    """{types[0]} -> {types[1]}"""']
+        self.lines = [f"def {function_name(nest, self.plain)}({', '.join(parameters)}):"]
+        if not self.plain:
+            self.lines.append(f'    """{", ".join(str(o.abstract) for o in nest.inputs)} -> '
+                              f'{", ".join(str(o.operand.abstract) for o in nest.outputs)}"""')
         if nest.parallel is None:
             self.line(1, "if begin >= end:")
             self.line(2, "return")
@@ -69,7 +78,7 @@ class _Printer:
     def line(self, depth, text, note=None):
         text = "    " * depth + text
         location = note.origin.location if note is not None else None
-        if location is not None:
+        if location is not None and not self.plain:
             file = location.file.replace("\\", "/").rsplit("/", 1)[-1]
             text = f"{text:<{COMMENT_COLUMN}}  # {file}:{location.line}: {location.source().strip()}".rstrip(": ")
         self.lines.append(text)
@@ -102,7 +111,7 @@ class _Printer:
             first, size = self.fresh("first"), self.fresh("lanes")
             self.tile = first, size
             self.line(depth, f"for {first} in range({start}, {stop}, {TILE}):")
-            self.line(depth + 1, f"{size} = min({TILE}, {stop} - {first})")
+            self.line(depth + 1, f"{size} = minimum({TILE}, {stop} - {first})")
         else:
             self.line(depth, f"for {self.bind(s.variable)} in range({'' if start == '0' else start + ', '}{stop}):")
         self.statements(s.body, depth + 1)
@@ -127,13 +136,16 @@ class _Printer:
 
     def fold(self, s, depth):
         kind = s.expr.fields[0]
+        if s.lanes is None and kind in ("sum", "prod") and s.expr.dtype.is_float:
+            self.fold_blocks(s, depth)
+            return
         lane = "[t]" if s.lanes is not None else ""
         name = self.fresh(s.note.fn.name if s.note is not None else kind)
         best = self.fresh("best") if kind in ("argmax", "argmin") else name
         start = self.initial(s.expr)
         if best is not name:
-            self.line(depth, f"{name} = {self.full('0', 'int64') if lane else '0'}", s.note)
-        self.line(depth, f"{best} = {self.full(start, compute_dtype(s.value.dtype).name) if lane else start}",
+            self.line(depth, f"{name} = {self.full('0') if lane else '0'}", s.note)
+        self.line(depth, f"{best} = {self.full(start) if lane else start}",
                   s.note if best is name else None)
         for variable, extent, statements in s.loops:
             if variable is None:
@@ -144,21 +156,50 @@ class _Printer:
             self.statements(statements, depth)
         value, held = self.value(s.value), best + lane
         if best is not name:
-            op = ">" if kind == "argmax" else "<"
             number = "0"
             for variable in s.expr.fields[1]:
                 i = self.variables[self.nest.symbols[variable]]
                 number = i if number == "0" else f"({number})*{self.dim(self.nest.extents[variable])} + {i}"
-            self.line(depth, f"if {value} {op} {held} or ({value} != {value} and {held} == {held}):")
-            self.line(depth + 1, f"{held}, {name}{lane} = {value}, {number}")
+            if s.value not in self.names:
+                element = self.fresh("element")
+                self.line(depth, f"{element} = {self.strip(value)}")
+                value = element
+            self.line(depth, f"if {_WINS[kind]}({value}, {held}):")
+            self.line(depth + 1, f"{held} = {value}")
+            self.line(depth + 1, f"{name}{lane} = {number}")
         elif kind in ("max", "min"):
             self.line(depth, f"{held} = {kind}imum({held}, {value})")
         else:
             self.line(depth, f"{held} {_FOLD[kind]}= {value}")
         self.names[s.expr] = name + lane
 
-    def full(self, value, dtype):
-        return f"full({self.tile[1]}, {value}, {dtype})"
+    def fold_blocks(self, s, depth):
+        """A floating-point sum or product: blocks in the elements' type, their totals in double."""
+        kind, dtype = s.expr.fields[0], s.expr.dtype.name
+        name, total, part = self.fresh(s.note.fn.name if s.note is not None else kind), self.fresh("total"), self.fresh("part")
+        neutral = {"sum": 0, "prod": 1}[kind]
+        self.line(depth, f"{total} = float64({neutral})", s.note)
+        outside = depth
+        *outer, (variable, extent, statements) = s.loops
+        for v, e, before in outer:
+            self.line(depth, f"for {self.bind(v)} in range({self.dim(e)}):")
+            depth += 1
+            self.statements(before, depth)
+        start, stop = "", self.dim(extent)
+        if not isinstance(extent, int):
+            first = self.fresh("first")
+            self.line(depth, f"for {first} in range(0, {stop}, {BLOCK}):")
+            start, stop, depth = f"{first}, ", f"minimum({first} + {BLOCK}, {stop})", depth + 1
+        self.line(depth, f"{part} = {dtype}({neutral})")
+        self.line(depth, f"for {self.bind(variable)} in range({start}{stop}):")
+        self.statements(statements, depth + 1)
+        self.line(depth + 1, f"{part} {_FOLD[kind]}= {self.value(s.value)}")
+        self.line(depth, f"{total} = {total} {_FOLD[kind]} float64({part})")
+        self.line(outside, f"{name} = {dtype}({total})")
+        self.names[s.expr] = name
+
+    def full(self, value):
+        return f"full({self.tile[1]}, {value})"
 
     def initial(self, expr):
         kind, dtype = expr.fields[0], compute_dtype(expr.fields[2].dtype)
@@ -192,7 +233,7 @@ class _Printer:
         if expr in self.names:
             return self.names[expr]
         text = self.compute(expr)
-        return f"({text})" if isinstance(expr, (BinOp, Neg, Select)) else text
+        return f"({text})" if isinstance(expr, (BinOp, Neg)) else text
 
     def compute(self, expr):
         fields = expr.fields
@@ -207,14 +248,16 @@ class _Printer:
             if isinstance(operand.abstract, AbstractScalar):
                 return self.operands[id(operand)]
             terms = [self.dim(offset)] if offset != 0 or not exprs else []
-            terms += [self.value(e) + (f"*({self.dim(s)})" if s != 1 else "") for e, s in zip(exprs, strides)]
+            for index, stride in zip(exprs, strides):
+                text = self.value(index) if index.dtype is dt.int64 else f"int64({self.strip(self.value(index))})"
+                terms.append(text + (f"*({self.dim(stride)})" if stride != 1 else ""))
             return f"{self.operands[id(operand)]}[{' + '.join(terms)}]"
         if isinstance(expr, Neg):
             return "-" + self.value(fields[0])
         if isinstance(expr, Cast):
             return f"{expr.dtype.name}({self.strip(self.value(fields[0]))})"
         if isinstance(expr, Select):
-            return f"{self.value(fields[1])} if {self.value(fields[0])} else {self.value(fields[2])}"
+            return f"where({', '.join(self.strip(self.value(f)) for f in fields)})"
         if isinstance(expr, BinOp):
             op, a, b = fields
             return f"{self.value(a)} {_OPERATORS[op]} {self.value(b)}"
@@ -242,8 +285,24 @@ class _Printer:
 
 
 _FOLD = {"sum": "+", "prod": "*", "any": "|", "all": "&"}
-_RESERVED = {"begin", "end", "t", "full", "inf", "nan", "min", "range", "maximum", "minimum", "if", "else", "for", "in",
-             "or", "and", "not", "return", "def", "lambda", "is"} | {d.name for d in dt.ALL}
+_WINS = {"argmax": "exceeds", "argmin": "undercuts"}
+FUNCTIONS = UNARY_FUNCTIONS + BINARY_FUNCTIONS + ("where", "exceeds", "undercuts", "full")
+_RESERVED = {"begin", "end", "t", "inf", "nan", "range", *keyword.kwlist, *FUNCTIONS, *(d.name for d in dt.ALL)}
+
+
+def numba_source(nest):
+    """The plain text of a scheduled LoopNest, after the rest of a line that says what its arguments are."""
+    words = []
+    for number, operand in enumerate([*nest.inputs, *(o.operand for o in nest.outputs)]):
+        scalar = isinstance(operand.abstract, AbstractScalar)
+        words.append(operand.dtype.name if scalar else f"{operand.dtype.name}*[{nest.place(number)}]")
+    words += ["size"] * len(nest.sizes)
+    return f"{', '.join(words)}\n{python_source(nest, plain=True)}"
+
+
+def function_name(nest, plain=False):
+    """The name of the function in the text."""
+    return "kernel" if plain else "".join(c if c.isalnum() else "_" for c in nest.name)
 
 
 # ---------------------------------------------------------------- running it
@@ -266,7 +325,9 @@ def _namespace():
               "rsqrt": lambda x: 1 / np.sqrt(x), "sigmoid": lambda x: type(x)(1) / (type(x)(1) + np.exp(-x)),
               "erf": lambda x: type(x)(math.erf(x)), "erfc": lambda x: type(x)(math.erfc(x)),
               "lgamma": lambda x: type(x)(math.lgamma(x)), "gamma": lambda x: type(x)(math.gamma(x)),
-              "inf": math.inf, "nan": math.nan, "full": lambda n, value, like: np.full(n, value)}
+              "inf": math.inf, "nan": math.nan, "where": lambda condition, a, b: a if condition else b, "full": np.full,
+              "exceeds": lambda x, held: (x > held or x != x) and held == held,
+              "undercuts": lambda x, held: (x < held or x != x) and held == held}
     return names
 
 
@@ -282,7 +343,7 @@ def run_source(nest, *inputs, sizes=None):
     shapes = [tuple(evaluate(s, env) for s in o.operand.shape) for o in nest.outputs]
     outs = [np.empty(product(shape), o.operand.dtype.numpy) for shape, o in zip(shapes, nest.outputs)]
     flat = [x.reshape(-1) if isinstance(x, np.ndarray) else x for x in inputs]
-    function = namespace["".join(c if c.isalnum() else "_" for c in nest.name)]
+    function = namespace[function_name(nest)]
     with np.errstate(all="ignore"):
         function(*flat, *outs, *(evaluate(v, env) for v in nest.sizes.values()), 0, evaluate(nest.extent, env))
     return tuple(out.reshape(shape) for out, shape in zip(outs, shapes))
