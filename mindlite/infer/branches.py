@@ -88,7 +88,7 @@ def run_switch(ev, frame, end, stops):
 def branch(ev, frame, condition, origin, true, false, names):
     """cond: execute both sides and merge how they end, what they return and what they changed."""
     sides = [in_region(ev, frame, name, body) for name, body in zip(names, (true, false))]
-    ev.tracer.origin = origin
+    ev.tracer.move_to(origin)
     outcomes = [side[1] for side in sides]
     raising = [isinstance(outcome, Raises) for outcome in outcomes]
     if any(raising):                                         # a check, then the other side in line (it may raise as well)

@@ -4,6 +4,7 @@ A branch or a loop body becomes a closed graph. While it is written, a value of 
 a parameter, and the node outside an operand (lambda lifting on the fly).
 """
 from ..common.errors import InternalError
+from ..common.location import is_framework
 from ..common.tensor import Tensor
 from ..mindir.builder import Builder, constant
 from ..mindir.graph import AnfNode, FuncGraph, ValueNode
@@ -65,6 +66,12 @@ class Tracer(Builder):
         super().__init__(root.graph)
         self.region = self.root = root
         self.store, self.inputs, self.symbols = {}, {}, {}
+
+    def move_to(self, origin):
+        """What is written next comes from `origin`. Layers are Python too: inside mindlite's files it is the user's line."""
+        here, there = self.origin.location, origin.location
+        if here is None or there is None or is_framework(here.file) or not is_framework(there.file):
+            self.origin = origin
 
     def enter(self, region):
         """Write into `region` from now on; returns the region before."""
