@@ -27,7 +27,7 @@ _HOME = {
                      "vjp", "vmap", "set_context", "get_context", "set_device", "set_deterministic", "mutable"), "functional"),
 }
 _OTHER_NAMES = {"tensor": ("common.tensor", "Tensor"), "dtype": ("common.dtype", None), "context": ("functional.context", None),
-                "float_": ("common.dtype", "float32"), "int_": ("common.dtype", "int64"), "no_grad": ("pynative", "paused")}
+                "float_": ("common.dtype", "float32"), "int_": ("common.dtype", "int64"), "no_grad": ("pynative", "paused"), "recompute": ("pynative", "recompute")}
 _EAGER = ("common.tensor",)                       # who makes Tensors computes with them: eager mode comes along
 __all__ = ["__version__", *_ROOMS, *_HOME, *_OTHER_NAMES]
 

@@ -39,8 +39,7 @@ def gradients(tape, seeds, wrt):
     if not live:
         return [_sum_of([c for n, c in seeds if n == number]) for number in wrt]
     flow, saved = None, None
-    alone = len(live) == 1 and isinstance(live[0].backward.operation.runner, Compiled)
-    if not alone and all(entry.backward.graph is not None for entry in live):
+    if all(entry.backward.graph is not None for entry in live) and not _is_compiled_alone(live):
         key, saved = structure(live, seeds, wrt)
         flow = flow_of(key, live, seeds, wrt, saved)
     if flow is None:
@@ -48,6 +47,11 @@ def gradients(tape, seeds, wrt):
     found, flows_to = flow
     results = iter(apply(found, [*saved, *[c for _, c in seeds]]))
     return [next(results) if flows else None for flows in flows_to]
+
+
+def _is_compiled_alone(live):
+    """True for one entry whose backward is a Flow already: a call of a jitted function."""
+    return len(live) == 1 and isinstance(live[0].backward.operation.runner, Compiled)
 
 
 def live_entries(tape, numbers):
