@@ -138,6 +138,11 @@ class _Lowering:
         for position, node in enumerate(graph.nodes):
             for a in node.args:
                 used.setdefault(a, []).append(position)
+                if memory_of(a) is not a:                     # read at another index: not by the kernel that writes
+                    used.setdefault(memory_of(a), []).append(position + 0.5)
+        for node in graph.outputs:
+            if memory_of(node) is not node:
+                used.setdefault(memory_of(node), []).append(len(graph.nodes))
         order = {node: i for i, node in enumerate(graph.nodes)}
         last_check = max((i for i, n in enumerate(graph.nodes) if n.fn in (check, segment) or _may_fail(n)), default=-1)
         self.out_params = {}
@@ -274,14 +279,14 @@ class _Lowering:
 
     def kernel(self, node, graph, operands):
         """Call the kernel of a closed graph."""
-        lowered = lower_kernel(graph)
-        self.kernels.append((node, lowered))
-        outputs, where = [], {}
         many = isinstance(node.abstract, AbstractTuple)
-        for number, out in enumerate(graph.outputs):
-            wanted = self.readers.get((node, number)) if many else node
-            outputs.append(self.allocate(out.abstract, wanted))
-            where[out] = outputs[-1]
+        wanted = [self.readers.get((node, number)) if many else node for number in range(len(graph.outputs))]
+        shared = tuple((number, k) for number, w in enumerate(wanted) for k, a in enumerate(operands)
+                       if w in self.targets and self.env.get(a) == self.targets[w])
+        lowered = lower_kernel(graph, in_place=shared)
+        self.kernels.append((node, lowered))
+        outputs = [self.allocate(out.abstract, w) for out, w in zip(graph.outputs, wanted)]
+        where = dict(zip(graph.outputs, outputs))
         inputs = dict(zip(graph.parameters, operands))
         args = [self.value(inputs[p]) for p in lowered.inputs] + [where[o] for o in lowered.outputs]
         self.call_kernel(lowered.kernel, args, lowered.sizes, node, extent=lowered.extent)
@@ -484,6 +489,13 @@ def reads_elementwise(producer, parameter, output):
     return all("elementwise" in getattr(n.fn, "traits", ()) or n.fn is tuple_getitem for n in graph.nodes) and all(
         p.abstract.shape == output.abstract.shape for p in inside) and all(
         o.abstract.shape == output.abstract.shape for o in graph.outputs)
+
+
+def memory_of(node):
+    """The node whose memory `node` is: a reshape is the same memory."""
+    while isinstance(node, CNode) and node.fn is reshape:
+        node = node.args[0]
+    return node
 
 
 def _dims_in(value):
