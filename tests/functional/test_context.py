@@ -1,0 +1,67 @@
+"""set_context, and the names of the package."""
+import subprocess
+import sys
+
+import pytest
+
+import mindlite as ms
+from mindlite import Tensor
+from mindlite.common.config import config
+from mindlite.common.errors import ArgumentError, ValueRangeError
+
+
+@pytest.fixture(autouse=True)
+def as_before():
+    before = {name: getattr(config, name) for name in ("mode", "device_target", "device_id", "jit_level", "threads")}
+    yield
+    config.set(**before)
+
+
+def test_settings_can_be_read_back():
+    ms.set_context(mode=ms.GRAPH_MODE, device_id=0, jit_level="O0", runtime_threads=1)
+    assert ms.get_context("mode") == ms.GRAPH_MODE == config.mode and config.jit_level == "O0" and config.threads == 1
+    ms.set_context(mode=ms.PYNATIVE_MODE, jit_config={"jit_level": "O2"}, deterministic="ON")
+    assert ms.get_context("mode") == ms.PYNATIVE_MODE and ms.get_context("jit_level") == "O1"
+    ms.set_device("CPU")
+    assert ms.get_context("device_target") == "CPU"
+
+
+@pytest.mark.parametrize("settings, error", [
+    ({"mode": 7}, ValueRangeError), ({"device_target": "Abacus"}, ValueRangeError), ({"device_id": -1}, ValueRangeError),
+    ({"jit_level": "O7"}, ValueRangeError), ({"deterministic": "maybe"}, ValueRangeError), ({"colour": 1}, ArgumentError),
+    ({"save_graphs": 2}, ArgumentError)])
+def test_settings_that_mean_nothing_are_refused_and_change_nothing(settings, error):
+    before = dict(config.__dict__)
+    with pytest.raises(error):
+        ms.set_context(threads=3, **settings) if "colour" in settings else ms.set_context(**settings)
+    assert config.__dict__ == before
+
+
+def test_an_unknown_setting_is_not_read():
+    with pytest.raises(ArgumentError):
+        ms.get_context("colour")
+
+
+def test_mutable_takes_values_alone():
+    x = Tensor([1.0])
+    assert ms.mutable((x, [2, {"a": x}]))[0] is x
+    with pytest.raises(ArgumentError, match="not str"):
+        ms.mutable(("a",))
+    with pytest.raises(ArgumentError, match="known at run time"):
+        ms.mutable((x,), dynamic_len=True)
+
+
+def test_importing_the_package_loads_neither_compilers_nor_rooms():
+    code = "import sys, mindlite; print(sorted(m for m in sys.modules if m.split('.')[0] in " \
+           "('numpy', 'numba', 'llvmlite', 'sklearn') or m.startswith('mindlite.')))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+def test_every_public_name_is_there():
+    for name in ms.__all__:
+        if name not in ("dataset", "train", "profiler", "debug", "cli"):
+            assert getattr(ms, name) is not None
+    assert ms.float32 is ms.dtype.float32 and ms.vmap is ms.functional.vmap and callable(ms.vmap)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        ms.nothing
+    assert "Tensor" in dir(ms)

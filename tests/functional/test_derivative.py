@@ -1,0 +1,213 @@
+"""grad and its kin: what they take and give, the same in eager mode, inside jit and in GRAPH_MODE."""
+import numpy as np
+import pytest
+
+import mindlite as ms
+from mindlite import nn, ops, Tensor
+from mindlite.common.errors import ArgumentError, GradientError, MindliteError, ShapeError
+
+
+def tensor(*shape, seed=0, dtype=np.float64):
+    return Tensor(np.random.default_rng(seed).uniform(0.2, 1.5, shape).astype(dtype))
+
+
+@pytest.fixture(params=["eager", "jit", "GRAPH_MODE"])
+def way(request):
+    """A function that makes another one run in one of the three ways."""
+    if request.param == "GRAPH_MODE":
+        ms.set_context(mode=ms.GRAPH_MODE)
+    yield ms.jit if request.param == "jit" else lambda f: f
+    ms.set_context(mode=ms.PYNATIVE_MODE)
+
+
+def flat(value):
+    if isinstance(value, (tuple, list)):
+        return [x for v in value for x in flat(v)]
+    return [value.asnumpy() if isinstance(value, Tensor) else value]
+
+
+def f(a, b):
+    return (ops.sin(a) * b).sum()
+
+
+def test_positions_choose_the_form_of_the_result(way):
+    x, y = tensor(3), tensor(3, seed=1)
+    of_x, of_y = np.cos(x.array) * y.array, np.sin(x.array)
+    np.testing.assert_allclose(way(ms.grad(f))(x, y).asnumpy(), of_x)
+    np.testing.assert_allclose(way(ms.grad(f, 1))(x, y).asnumpy(), of_y)
+    one, = way(ms.grad(f, (1,)))(x, y)
+    np.testing.assert_allclose(one.asnumpy(), of_y)
+    value, (second, first) = way(ms.value_and_grad(f, (1, 0)))(x, y)
+    np.testing.assert_allclose(first.asnumpy(), of_x)
+    np.testing.assert_allclose(second.asnumpy(), of_y)
+    np.testing.assert_allclose(value.asnumpy(), f(x, y).asnumpy())
+
+
+def test_weights_choose_the_form_of_the_result(way):
+    w, v, x = ms.Parameter(tensor(3), name="w"), ms.Parameter(tensor(3, seed=1), name="v"), tensor(3, seed=2)
+
+    def g(a):
+        return (a * w * w * v).sum()
+    of_w, of_v, of_x = 2 * x.array * w.array * v.array, x.array * w.array ** 2, w.array ** 2 * v.array
+    np.testing.assert_allclose(way(ms.grad(g, None, w))(x).asnumpy(), of_w)
+    np.testing.assert_allclose(flat(way(ms.grad(g, None, [w, v]))(x)), [of_w, of_v])
+    np.testing.assert_allclose(flat(way(ms.grad(g, None, ms.ParameterTuple([v, w])))(x)), [of_v, of_w])
+    np.testing.assert_allclose(flat(way(ms.grad(g, 0, w))(x)), [of_x, of_w])
+    np.testing.assert_allclose(flat(way(ms.grad(g, (0,), (w, v)))(x)), [of_x, of_w, of_v])
+
+
+def test_auxiliary_results_are_handed_through(way):
+    x = tensor(3)
+    grads, (more,) = way(ms.grad(lambda a: ((a * a).sum(), a + 1), has_aux=True))(x)
+    np.testing.assert_allclose(grads.asnumpy(), 2 * x.array)
+    np.testing.assert_allclose(more.asnumpy(), x.array + 1)
+    (loss, again), grads = way(ms.value_and_grad(lambda a: ((a * a).sum(), a + 1), has_aux=True))(x)
+    np.testing.assert_allclose(flat((loss, again, grads))[2], 2 * x.array)
+
+
+def test_gradients_can_be_asked_for_by_name():
+    w, x = ms.Parameter(tensor(3), name="w"), tensor(3, seed=1)
+    gradients = ms.grad(lambda a: (a * w).sum(), 0, (w,), return_ids=True)(x)
+    np.testing.assert_allclose(ms.get_grad(gradients, 0).asnumpy(), w.array)
+    np.testing.assert_allclose(ms.get_grad(gradients, w).asnumpy(), x.array)
+    with pytest.raises(ArgumentError, match="get_grad: there is no gradient of 1"):
+        ms.get_grad(gradients, 1)
+
+
+def test_grad_operation_is_the_older_name(way):
+    x, y, net = tensor(2, 3, dtype=np.float32), tensor(2, 3, seed=1, dtype=np.float32), nn.Dense(3, 2)
+    first = way(ms.GradOperation()(f))(x, y)
+    np.testing.assert_allclose(first.asnumpy(), np.cos(x.array) * y.array, rtol=1e-5)
+    both = way(ms.GradOperation(get_all=True)(f))(x, y)
+    assert len(both) == 2
+    np.testing.assert_allclose(both[1].asnumpy(), np.sin(x.array), rtol=1e-5)
+    weighted = way(ms.GradOperation(sens_param=True)(lambda a: a * a))(x, y)
+    np.testing.assert_allclose(weighted.asnumpy(), 2 * x.array * y.array, rtol=1e-5)
+    weight, bias = way(ms.GradOperation(get_by_list=True)(net, net.trainable_params()))(x)
+    np.testing.assert_allclose(weight.asnumpy(), np.tile(x.array.sum(0), (2, 1)), rtol=1e-5)
+    inputs, weights = way(ms.GradOperation(get_all=True, get_by_list=True)(net))(x)
+    assert len(inputs) == 1 and len(weights) == 2 and bias.tolist() == [2, 2]
+
+
+def test_vjp_gives_the_value_and_a_function_of_cotangents(way):
+    x, v = tensor(3), tensor(3, seed=1)
+
+    def run(a, b):
+        value, back = ms.vjp(lambda c: ops.sin(c) * c, a)
+        return value, back(b), back(b * 2)
+    value, once, twice = way(run)(x, v)
+    slope = np.cos(x.array) * x.array + np.sin(x.array)
+    np.testing.assert_allclose(value.asnumpy(), np.sin(x.array) * x.array)
+    np.testing.assert_allclose(once.asnumpy(), slope * v.array)
+    np.testing.assert_allclose(twice.asnumpy(), 2 * slope * v.array)
+
+
+def test_vjp_of_several_inputs_and_weights():
+    x, y, w = tensor(3), tensor(3, seed=1), ms.Parameter(tensor(3, seed=2), name="w")
+    value, back, rest = ms.vjp(lambda a, b: (a * b * w, b), x, y, weights=[w], has_aux=True)
+    (of_x, of_y), (of_w,) = back(Tensor(np.ones(3)))
+    np.testing.assert_allclose(of_x.asnumpy(), y.array * w.array)
+    np.testing.assert_allclose(of_y.asnumpy(), x.array * w.array)
+    np.testing.assert_allclose(of_w.asnumpy(), x.array * y.array)
+    assert rest[0] is not None and value.shape == (3,)
+
+
+def test_jvp_gives_the_value_and_its_tangent(way):
+    x, y, v = tensor(3), tensor(3, seed=1), tensor(3, seed=2)
+
+    def run(a, b, c):
+        return ms.jvp(lambda p, q: ops.sin(p) * q, (a, b), (c, c * 2))
+    value, tangent = way(run)(x, y, v)
+    np.testing.assert_allclose(value.asnumpy(), np.sin(x.array) * y.array)
+    np.testing.assert_allclose(tangent.asnumpy(), np.cos(x.array) * y.array * v.array + np.sin(x.array) * 2 * v.array)
+
+
+def test_forward_and_reverse_mode_mix(way):
+    x, v = tensor(4), tensor(4, seed=1)
+
+    def hessian_vector(a, b):
+        return ms.jvp(ms.grad(lambda c: (c ** 3).sum()), (a,), (b,))[1]
+    np.testing.assert_allclose(way(hessian_vector)(x, v).asnumpy(), 6 * x.array * v.array)
+    reverse = way(ms.grad(lambda a: ms.jvp(lambda c: c ** 3, (a,), (v,))[1].sum()))(x)
+    np.testing.assert_allclose(reverse.asnumpy(), 6 * x.array * v.array)
+
+
+def test_vmap_maps_the_axes_that_it_is_told(way):
+    x, w = tensor(5, 3), tensor(3, seed=1)
+    rows = np.stack([np.sin(row) * w.array for row in x.array])
+    np.testing.assert_allclose(way(ms.vmap(lambda a, b: ops.sin(a) * b, (0, None)))(x, w).asnumpy(), rows)
+    np.testing.assert_allclose(way(ms.vmap(lambda a, b: ops.sin(a) * b, (0, None), 1))(x, w).asnumpy(), rows.T)
+    np.testing.assert_allclose(way(ms.vmap(lambda a: a.sum(), 1))(x).asnumpy(), x.array.sum(0))
+
+
+def test_vmap_of_a_gradient_is_a_gradient_for_each_item(way):
+    x, w = tensor(5, 3), tensor(3, seed=1)
+    each = way(ms.vmap(ms.grad(lambda b, a: ops.tanh((a * b).sum())), (None, 0)))(w, x)
+    t = np.tanh(x.array @ w.array)
+    np.testing.assert_allclose(each.asnumpy(), x.array * (1 - t * t)[:, None])
+
+
+# ---------------------------------------------------------------- errors: the same text in both modes
+
+def text_of(run):
+    with pytest.raises(MindliteError) as caught:
+        run()
+    return type(caught.value), caught.value.message, caught.value.hint
+
+
+def gives_nothing(a):
+    a * 2
+
+
+def gives_a_number(a):
+    return 3.5
+
+
+def gives_ints(a):
+    return (a > 0).astype(ms.int32)
+
+
+def mismatched(a):
+    return ops.matmul(a, Tensor(np.ones((7, 2))))
+
+
+@pytest.mark.parametrize("function", [gives_nothing, gives_a_number, gives_ints, mismatched])
+def test_a_loss_without_gradient_is_refused_in_the_same_words(function):
+    x = tensor(2, 3)
+    eager, graph = text_of(lambda: ms.grad(function)(x)), text_of(lambda: ms.jit(ms.grad(function))(x))
+    assert eager == graph
+
+
+@pytest.mark.parametrize("call", [
+    lambda make: make(ms.grad(f, 5))(tensor(3), tensor(3)),
+    lambda make: make(ms.grad(f, -1))(tensor(3), tensor(3)),
+    lambda make: make(ms.grad(f))(Tensor([1, 2, 3]), tensor(3)),
+    lambda make: make(ms.grad(f, None, [tensor(3)]))(tensor(3), tensor(3))], ids=["outside", "negative", "ints", "no Parameter"])
+def test_wrong_arguments_are_refused_in_the_same_words(call):
+    assert text_of(lambda: call(lambda g: g)) == text_of(lambda: call(ms.jit))
+
+
+def test_an_error_inside_names_the_users_line_in_both_modes():
+    for make in (lambda g: g, ms.jit):
+        with pytest.raises(ShapeError) as caught:
+            make(ms.grad(mismatched))(tensor(2, 3))
+        assert caught.value.location.source().strip() == "return ops.matmul(a, Tensor(np.ones((7, 2))))"
+
+
+def test_an_error_of_the_gradient_itself_stands_at_the_call():
+    for make in (lambda g: g, ms.jit):
+        with pytest.raises(GradientError) as caught:
+            make(ms.grad(gives_ints))(tensor(2))
+        assert "make(ms.grad(gives_ints))(tensor(2))" in caught.value.location.source()
+
+
+def test_what_cannot_be_differentiated_or_mapped_is_refused_at_once():
+    for make in (ms.grad, ms.value_and_grad, ms.vmap, ms.GradOperation()):
+        with pytest.raises(ArgumentError, match="takes a function or a Cell"):
+            make(3)
+    with pytest.raises(ArgumentError, match="both None"):
+        ms.grad(f, None)
+    with pytest.raises(ArgumentError, match="in_axes holds ints"):
+        ms.vmap(f, in_axes=0.5)
+    with pytest.raises(ArgumentError, match="get_by_list wants weights"):
+        ms.GradOperation(get_by_list=True)(f)
