@@ -4,6 +4,7 @@
 """
 from ..common.location import Origin
 from ..mindir.builder import building
+from ..mindir.constraints import collecting
 from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.graph import CNode, FuncGraph, ValueNode
 from ..mindir.primitive import expand_rule, kernel_rule
@@ -43,9 +44,13 @@ def _is_composite(node):
 
 
 def _write(target, node, args):
-    """Append the expansion; a node, or a tuple of nodes. Composites made of composites are expanded too."""
+    """Append the expansion; a node, or a tuple of nodes. Composites made of composites are expanded too.
+
+    What the composite demands of open sizes was collected when it was inferred. Its parts may demand more than it does
+    (softmax takes an empty axis, the maximum inside does not); such demands are void.
+    """
     start = len(target.nodes)
-    with building(target, Origin(node.origin.location, node, "expand")) as builder:
+    with collecting(), building(target, Origin(node.origin.location, node, "expand")) as builder:
         out = expand_rule[node.fn](*args, **node.attrs)
         results = [builder.lift(x) for x in (out if isinstance(out, tuple) else (out,))]
     inner = target.nodes[start:]

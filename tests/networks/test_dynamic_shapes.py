@@ -1,0 +1,131 @@
+"""Sizes that change from call to call: few compiles, the results of eager mode, training steps too."""
+import numpy as np
+import pytest
+
+import mindlite as ms
+from mindlite import nn, ops
+from mindlite.common.errors import ShapeError
+
+SIZES = (3, 5, 7, 1, 0, 64)
+
+
+def network(x, weight):
+    """Products, a reduction, a softmax."""
+    hidden = ops.tanh(ops.matmul(x, weight))
+    return ops.softmax(hidden - ops.mean(hidden, 0, True)) + ops.reduce_sum(x)
+
+
+def arrays(batch, rng=np.random.default_rng(3)):
+    return ms.Tensor(rng.normal(size=(batch, 8)).astype(np.float32)), ms.Tensor(np.eye(8, 4, dtype=np.float32))
+
+
+@pytest.mark.parametrize("dynamic, compiles", [(0, 2), (1, 1)])
+def test_any_batch_size_with_few_compiles(dynamic, compiles):
+    jitted = ms.jit(network, dynamic=dynamic)
+    for batch in SIZES:
+        x, weight = arrays(batch)
+        got, want = jitted(x, weight).asnumpy(), network(x, weight).asnumpy()
+        assert got.shape == want.shape == (batch, 4) and got.dtype == want.dtype
+        assert np.allclose(got, want, atol=1e-6, equal_nan=True), batch
+    assert len(jitted.variants) == compiles
+
+
+@pytest.mark.parametrize("level", ["O0", "O1"])
+def test_gradients_of_any_batch_size_are_those_of_eager_mode(level):
+    def loss(x, weight):
+        return ops.reduce_sum(network(x, weight) ** 2)
+    gradient = ms.grad(loss, (0, 1))
+    jitted = ms.jit(gradient, jit_level=level)
+    for batch in SIZES:
+        x, weight = arrays(batch)
+        for got, want in zip(jitted(x, weight), gradient(x, weight)):
+            assert got.shape == want.shape
+            assert np.allclose(got.asnumpy(), want.asnumpy(), rtol=1e-4, atol=1e-5, equal_nan=True), batch
+    assert len(jitted.variants) <= 2
+
+
+def test_a_size_read_in_python_is_a_branch_and_not_a_compile():
+    def halves(x):
+        if x.shape[0] > 4:
+            return x[:x.shape[0] // 2] * x.shape[0]
+        return ops.concat((x, x), 0)
+    jitted = ms.jit(halves, dynamic=1)
+    for batch in SIZES:
+        x, _ = arrays(batch)
+        assert np.array_equal(jitted(x).asnumpy(), halves(x).asnumpy())
+    assert len(jitted.variants) == 1
+
+
+def test_a_sequence_loop_runs_for_any_length():
+    def last_state(x, weight):
+        h = ops.zeros((x.shape[1],), x.dtype)
+        for t in range(x.shape[0]):
+            h = ops.tanh(x[t] * weight + h)
+        return ops.reduce_sum(h)
+    step = ms.value_and_grad(last_state, (0, 1))
+    jitted = ms.jit(step)
+    rng = np.random.default_rng(4)
+    weight = ms.Tensor(rng.normal(size=4))
+    for length in (3, 5, 1, 12, 7):
+        x = ms.Tensor(rng.normal(size=(length, 4)))
+        (got, got_grads), (want, want_grads) = jitted(x, weight), step(x, weight)
+        assert np.allclose(float(got), float(want), rtol=1e-12)
+        for a, b in zip(got_grads, want_grads):
+            assert a.shape == b.shape and np.allclose(a.asnumpy(), b.asnumpy(), rtol=1e-10, atol=1e-12)
+    assert len(jitted.variants) <= 2
+
+
+def test_sizes_that_do_not_fit_are_refused_before_anything_runs():
+    def update(x, y, counter):
+        ops.assign(counter, counter + 1)
+        return x + y
+    jitted = ms.jit(update, dynamic=1)
+    counter = ms.Parameter(ms.Tensor(np.zeros(1, np.float32)), name="counter")
+    x, _ = arrays(4)
+    y, _ = arrays(5)
+    jitted(x, x, counter)
+    with pytest.raises(ShapeError):
+        jitted(x, y, counter)
+    assert counter.asnumpy()[0] == 1
+
+
+class Net(nn.Cell):
+    """A dense network with dropout-free layers and a norm."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.SequentialCell(nn.Dense(8, 16, dtype=ms.float64), nn.Tanh(),
+                                        nn.LayerNorm((16,), dtype=ms.float64), nn.Dense(16, 3, dtype=ms.float64))
+
+    def construct(self, x):
+        return self.layers(x)
+
+
+def training(jitted):
+    """The losses and final weights of a training with another batch size in every step; how many variants it took."""
+    rng = np.random.default_rng(5)
+    net, criterion = Net(), nn.CrossEntropyLoss()
+    for parameter in net.trainable_params():
+        parameter.set_data(ms.Tensor(rng.normal(size=parameter.shape) * 0.5))
+    optimizer = nn.Adam(net.trainable_params(), 1e-2)
+    grad_fn = ms.value_and_grad(lambda x, y: criterion(net(x), y), None, optimizer.parameters)
+
+    def step(x, y):
+        loss, grads = grad_fn(x, y)
+        optimizer(grads)
+        return loss
+    step = ms.jit(step) if jitted else step
+    losses = []
+    for batch in (4, 9, 2, 1, 30, 9, 4):
+        x, y = rng.normal(size=(batch, 8)), rng.integers(0, 3, batch)
+        losses.append(float(step(ms.Tensor(x), ms.Tensor(y.astype(np.int32)))))
+    return losses, [p.asnumpy() for p in net.trainable_params()], len(step.variants) if jitted else 0
+
+
+def test_a_training_with_changing_batch_sizes_is_that_of_eager_mode_with_two_compiles():
+    graph_losses, graph_weights, variants = training(jitted=True)
+    eager_losses, eager_weights, _ = training(jitted=False)
+    assert variants == 2
+    assert np.allclose(graph_losses, eager_losses, rtol=1e-10)
+    for a, b in zip(graph_weights, eager_weights):
+        assert np.allclose(a, b, rtol=1e-9, atol=1e-12)
