@@ -357,7 +357,7 @@ class _Lowering:
             results = []
             for value, abstract in zip(given, opened):
                 if isinstance(abstract, AbstractTensor):
-                    array = np.ascontiguousarray(value.array if isinstance(value, Tensor) else value, abstract.dtype.numpy)
+                    array = np.asarray(value.array if isinstance(value, Tensor) else value, abstract.dtype.numpy, order="C")
                     objects.add(array)
                     results += [array.ctypes.data, *array.shape]
                 elif isinstance(abstract, AbstractAny):
