@@ -3,13 +3,16 @@
     ir(f, stage)         the graph after a stage, as text          kernel(f)    the source of its fused kernels
     steps(f)             all stages: nodes, seconds, what changed  memory(f)    which storage lives when, and where
     diff(f, a, b)        the difference between two stages         explain(f)   why it was compiled, what runs in Python
-    view(f, path)        all of that as one HTML page              doctor()     what this machine offers
+    line(f, number)      what one line of the program became        doctor()     what this machine offers
+    view(f, path)        all of that as one HTML page              Page(title)  a page of one's own
 
 f is what `jit` gave, a Cell that ran in GRAPH_MODE, or a JitFunction; it must have been called. ir and diff take graphs too.
 """
 from .stages import diff, ir, steps
 from .storages import memory
+from .lines import Line, line
+from .page import Page
 from .reports import doctor, explain, kernel
 from .view import view
 
-__all__ = ["diff", "doctor", "explain", "ir", "kernel", "memory", "steps", "view"]
+__all__ = ["Line", "Page", "diff", "doctor", "explain", "ir", "kernel", "line", "memory", "steps", "view"]

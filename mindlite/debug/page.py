@@ -67,11 +67,6 @@ class Page:
         self.parts.append(f"<details{' open' if opened else ''}><summary>{html.escape(summary)}</summary>"
                           f"<pre>{''.join(_rows(text))}</pre></details>")
 
-    def source(self, summary, location):
-        """The user's line at a Location."""
-        name = _base(location.file)
-        self.code(summary, f"{location.source().strip():<60}  # {name}:{location.line}")
-
     def table(self, head, rows):
         """A table: column names, and rows of texts and numbers."""
         cells = "".join(f"<th>{html.escape(h)}</th>" for h in head)

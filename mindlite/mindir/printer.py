@@ -37,13 +37,15 @@ _PLAIN = re.compile(r"[A-Za-z_][\w.]*\Z", re.ASCII)
 _GRAPH_NAME = re.compile(r"[A-Za-z_][\w./]*\Z", re.ASCII)
 
 
-def show(graph, source=True, names="numbers"):
+def show(graph, source=True, names="numbers", only=None):
     """The text of a graph of either dialect, and of all graphs below it, for people.
 
     source : put the user's line beside what came from it
     names  : what nodes are called: "numbers" (%3), or "operators" (%mul, %mul:2): names that last when nodes come and go
+    only   : a function of a node; the lines of those for which it is true are all that is printed
     """
-    return _Printer(graph, full=False, source=source, names=names).text()
+    printer = _Printer(graph, full=False, source=source, names=names)
+    return printer.text() if only is None else printer.lines(only)
 
 
 def write(graph):
@@ -142,6 +144,14 @@ class _Printer:
         if g.output is not None:
             self.line(lines, g.output, "  " + self.last_line(g), before)
         return "\n".join([*lines, "}"])
+
+    def lines(self, only):
+        """The lines of some nodes."""
+        lines, before = [], None
+        for g in self.all:
+            for node in filter(only, g.nodes):
+                before = self.line(lines, node, f"{self.values[node]} = {self.application(node)}", before)
+        return "\n".join(lines) + "\n" if lines else ""
 
     def line(self, lines, node, text, before):
         """Append a node's line; returns its origin, whose source is not shown again by the next."""
