@@ -25,7 +25,6 @@ from ..compile.signature import arguments_of
 from ..compile.variant import Runner
 from ..graph_kernel.cluster import cluster
 from ..graph_kernel.expand import expand_composites
-from ..infer.concrete import run_concretely
 from ..infer.specialise import Result, specialise
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.control import make_tuple, segment
@@ -53,7 +52,7 @@ def call_recorded(jit_function, args, kwargs):
     """jit_function(*args, **kwargs) under a tape: compiled, with its own backward."""
     variant, leaves, signature = jit_function.select(args, kwargs)
     if variant is None:
-        return run_concretely(jit_function.function, args, kwargs, jit_function.fallbacks)
+        return jit_function.run_in_python(signature, args, kwargs)
     plan = plan_of(variant, jit_function, signature, args, kwargs)
     if plan.has_segments:                                   # Python between native code: its operators go on the tape themselves
         emit("jit_recorded_in_python", name=jit_function.name)

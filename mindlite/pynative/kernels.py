@@ -16,25 +16,43 @@ from ..graph_kernel.expand import expand_composites
 from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
 from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.graph import FuncGraph, ValueNode
-from ..mindir.primitive import eval_rule
+from ..mindir.primitive import eval_rule, kernel_rule
+from ..ops.elementary import erf, erfc
 from ..ops.linalg import batch_matmul
 from ..optim import optimise
 
-_SLOW = frozenset(LIBRARY) - {batch_matmul}        # NumPy's matmul is BLAS itself; its convolutions are not
+_LIBRARY = frozenset(LIBRARY) - {batch_matmul}     # NumPy's matmul is BLAS itself; its convolutions are not
+# From how many elements on a generated kernel, threads and all, is worth its compilation (some 20 ms): NumPy has no erf,
+# it makes an array for each operator of a composite, and one thread of it is slower than memory.
+_ENOUGH = {erf: 1 << 12, erfc: 1 << 12}
+_ENOUGH_FOR_COMPOSITES, _ENOUGH_FOR_ELEMENTWISE = 1 << 16, 1 << 20
 
 
 def compute_of(operation):
     """The function (*arrays, **attrs) -> array or tuple that computes an operator for one signature."""
     prim = operation.prim
-    if prim in _SLOW or (prim is batch_matmul and operation.abstracts[0].dtype.bits == 16):
-        return LibraryKernel(operation)
+    if prim in _LIBRARY or (prim is batch_matmul and operation.abstracts[0].dtype.bits == 16) or _is_large(operation):
+        return OwnKernel(operation)
     if prim not in eval_rule:
         raise InternalError(f"{prim.name} has no eval rule")
     return eval_rule[prim]
 
 
-class LibraryKernel:
-    """One operator, compiled at its first call: the kernel that `compile` chooses for it."""
+def _is_large(operation):
+    """True for what a generated kernel computes faster than NumPy."""
+    prim = operation.prim
+    if "composite" in prim.traits:
+        enough = _ENOUGH_FOR_COMPOSITES
+    elif "elementwise" in prim.traits and prim in kernel_rule:
+        enough = _ENOUGH.get(prim, _ENOUGH_FOR_ELEMENTWISE)
+    else:
+        return False
+    abstracts = (*operation.abstracts, *operation.outs)
+    return all(isinstance(a, AbstractTensor) for a in abstracts) and max(a.size for a in abstracts) >= enough
+
+
+class OwnKernel:
+    """One operator, compiled at its first call: the library's or generated kernel that `compile` chooses for it."""
 
     def __init__(self, operation):
         self.operation, self.compiled = operation, None
