@@ -88,6 +88,21 @@ def dtype(spec):
     return found
 
 
+def dtype_to_nptype(spec):
+    """The NumPy scalar type of a DType: float32 -> numpy.float32."""
+    return dtype(spec).numpy.type
+
+
+def dtype_to_pytype(spec):
+    """The Python type of a DType's kind: float32 -> float."""
+    return {"b": bool, "u": int, "i": int, "f": float, "c": complex}[dtype(spec).kind]
+
+
+def pytype_to_dtype(spec):
+    """The DType of a Python or NumPy type: int -> int64, float -> float64 (as MindSpore says it), bool -> bool_."""
+    return {int: int64, float: float64, bool: bool_}.get(spec) or dtype(spec)
+
+
 def promote(a, b):
     """The dtype of `a + b` for tensors: the smallest that holds both (MindSpore 2.x's implicit conversion).
 

@@ -1,0 +1,32 @@
+"""MindSpore's executors by name: waiting for what is under way, and compiling a Cell without running it."""
+from .cell import compiled_cell
+
+
+def synchronize():
+    """Wait until every operator that was called has run. Operators run when they are called, so nothing is waited for."""
+
+
+class PyNativeExecutor:
+    """MindSpore's `_pynative_executor`."""
+
+    def sync(self):
+        """See `synchronize`."""
+        synchronize()
+
+
+class CellGraphExecutor:
+    """MindSpore's `_cell_graph_executor`."""
+
+    def compile(self, cell, *args, phase=None, do_convert=True, **kwargs):
+        """Compile `cell` for these arguments without running it. Returns (name, True)."""
+        compiled = compiled_cell(cell)
+        compiled.select(args, kwargs)
+        return compiled.name, True
+
+    def __call__(self, cell, *args, phase=None, **kwargs):
+        """Run `cell` as a graph."""
+        return compiled_cell(cell)(*args, **kwargs)
+
+
+pynative_executor = PyNativeExecutor()
+cell_graph_executor = CellGraphExecutor()

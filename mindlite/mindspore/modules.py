@@ -1,0 +1,90 @@
+"""Modules made of a table: an importer that answers to every path in `names.MODULES`, with names looked up when asked for.
+
+    import mindlite.mindspore.ops.functional    ->  a module whose attributes are those of the sources in the table's row
+"""
+import importlib
+import importlib.abc
+import importlib.machinery
+import sys
+import types
+
+from .names import MODULES
+
+PACKAGE = __name__.rpartition(".")[0]
+
+
+class Names:
+    """The names of one path of the table. path: "ops.functional"; "" is the package itself."""
+
+    def __init__(self, path):
+        self.path, (self.sources, self.renamed) = path, MODULES[path]
+        self.module = f"{PACKAGE}.{path}".rstrip(".")
+        depth = path.count(".") + 1 if path else 0
+        self.children = {p.rsplit(".", 1)[-1] for p in MODULES if p and p.count(".") == depth
+                         and (not path or p.startswith(path + "."))}
+
+    def find(self, name):
+        """The object that `name` stands for. raises : AttributeError where mindlite has none"""
+        if name == "__all__":
+            return [n for n in self.all() if not n.startswith("_")]
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = self._find(name)
+        setattr(sys.modules[self.module], name, found)
+        return found
+
+    def _find(self, name):
+        if name in self.renamed:
+            home, _, path = self.renamed[name].partition(":")
+            found = importlib.import_module(home)
+            for part in path.split(".") if path else ():
+                found = getattr(found, part)
+            return found
+        if name in self.children:
+            return importlib.import_module(f"{self.module}.{name}")
+        for source in self.sources:
+            try:
+                return getattr(importlib.import_module(source), name)
+            except AttributeError:
+                continue
+        raise AttributeError(f"module {self.module!r} has no attribute {name!r}")
+
+    def all(self):
+        """Every name, sorted."""
+        found = {*self.renamed, *self.children}
+        for source in self.sources:
+            module = importlib.import_module(source)
+            found |= {n for n in getattr(module, "__all__", None) or dir(module) if not n.startswith("_")}
+        return sorted(found)
+
+
+class NamesModule(types.ModuleType):
+    """A module of the table."""
+
+    def __getattr__(self, name):
+        return self.__dict__["__names__"].find(name)
+
+    def __dir__(self):
+        return sorted({*self.__dict__, *self.__dict__["__names__"].all()})
+
+
+class Importer(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the modules of the table below this package."""
+
+    def find_spec(self, name, path=None, target=None):
+        """The spec of a module of the table, None for any other."""
+        if not name.startswith(PACKAGE + ".") or name[len(PACKAGE) + 1:] not in MODULES:
+            return None
+        return importlib.machinery.ModuleSpec(name, self, is_package=True)
+
+    def create_module(self, spec):
+        """The module; its names come when they are asked for."""
+        made = NamesModule(spec.name, f"MindSpore's {spec.name[len(PACKAGE) + 1:]}, by names of mindlite.")
+        made.__dict__["__names__"] = Names(spec.name[len(PACKAGE) + 1:])
+        return made
+
+    def exec_module(self, module):
+        """Nothing is to be run."""
+
+
+sys.meta_path.append(Importer())

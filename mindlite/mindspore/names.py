@@ -1,0 +1,90 @@
+"""Where MindSpore's names live in mindlite: {path: (modules that are searched in order, {name: "module:attribute"})}."""
+
+_OPS = ("mindlite.ops", "mindlite.ops.operations", "mindlite.functional.composite", "mindlite.functional")
+_DTYPE = ("mindlite.common.dtype",)
+_TENSOR = ("mindlite.common.tensor",)
+_OPERATIONS = ("mindlite.ops.operations",)
+_NN = ("mindlite.nn",)
+_INITIALIZER = ("mindlite.common.initializer",)
+_EXECUTORS = {"_pynative_executor": "mindlite.functional.executor:pynative_executor",
+              "_cell_graph_executor": "mindlite.functional.executor:cell_graph_executor"}
+_PRIMITIVE = {"Primitive": "mindlite.ops.operations:Operation", "constexpr": "mindlite.functional.composite:constexpr",
+              "_primexpr": "mindlite.functional.composite:constexpr", "prim": "mindlite.ops.operations:"}
+_PARAMETERS = {"Parameter": "mindlite.common.tensor:Parameter", "ParameterTuple": "mindlite.common.tensor:ParameterTuple",
+               "Tensor": "mindlite.common.tensor:Tensor"}
+
+MODULES = {
+    "": (("mindlite", "mindlite.functional", "mindlite.train", "mindlite.lite"),
+         {"float_": "mindlite.common.dtype:float32", "int_": "mindlite.common.dtype:int64", "STRICT": "mindlite.common.config:STRICT",
+          "LAX": "mindlite.common.config:LAX", "numpy": "mindlite.numpy:",
+          "dtype_to_nptype": "mindlite.common.dtype:dtype_to_nptype", "pytype_to_dtype": "mindlite.common.dtype:pytype_to_dtype",
+          "dtype_to_pytype": "mindlite.common.dtype:dtype_to_pytype", "from_numpy": "mindlite.common.tensor:Tensor.from_numpy"}),
+    "context": (("mindlite.functional.context",), {}),
+    "log": (("mindlite.common.log",), {}),
+    "runtime": (("mindlite.functional.executor",), {"synchronize": "mindlite.functional.executor:synchronize"}),
+
+    "common": (("mindlite.functional",) + _TENSOR + _DTYPE + _INITIALIZER + ("mindlite.common.seed",),
+               {"dtype": "mindlite.common.dtype:"}),
+    "common.dtype": (_DTYPE, {}),
+    "common.api": (("mindlite.functional",), _EXECUTORS),
+    "common.initializer": (_INITIALIZER, {}),
+    "common.parameter": (_TENSOR + _INITIALIZER, {}),
+    "common.tensor": (_TENSOR, {}),
+    "common.seed": (("mindlite.common.seed",), {}),
+    "common.mutable": (("mindlite.functional",), {}),
+    "common.jit_config": (("mindlite.functional",), {}),
+
+    "nn": (_NN, {}),
+    "nn.cell": (_NN, {}),
+    "nn.layer": (_NN, {}),
+    **{f"nn.layer.{name}": (_NN, {}) for name in ("activation", "basic", "container", "conv", "embedding", "normalization", "padding",
+                                                  "pooling", "rnns", "rnn_cells", "transformer", "math", "image")},
+    "nn.loss": (_NN, {}),
+    "nn.loss.loss": (_NN, {}),
+    "nn.optim": (_NN, {}),
+    **{f"nn.optim.{name}": (_NN, {}) for name in ("adam", "momentum", "sgd", "optimizer", "lamb", "rmsprop", "adagrad", "ftrl")},
+    "nn.wrap": (_NN, {}),
+    "nn.wrap.cell_wrapper": (_NN, {}),
+    "nn.learning_rate_schedule": (_NN, {}),
+    "nn.dynamic_lr": (_NN, {}),
+
+    "ops": (_OPS, {**_PRIMITIVE, "auto_generate": "mindlite.ops.operations:"}),
+    "ops.operations": (_OPERATIONS, {}),
+    **{f"ops.operations.{name}": (_OPERATIONS, {}) for name in ("array_ops", "math_ops", "nn_ops", "random_ops", "sparse_ops", "other_ops",
+                                                                "inner_ops", "image_ops", "linalg_ops", "control_ops", "debug_ops",
+                                                                "_grad_ops", "_inner_ops", "_scalar_ops")},
+    "ops.auto_generate": (_OPERATIONS + _OPS, {}),
+    "ops.auto_generate.gen_ops_def": (_OPS, {}),
+    "ops.primitive": (_OPERATIONS, _PRIMITIVE),
+    "ops.functional": (_OPS, {}),
+    "ops.function": (_OPS, {}),
+    **{f"ops.function.{name}": (_OPS, {}) for name in ("array_func", "math_func", "nn_func", "grad")},
+    "ops.composite": (("mindlite.functional.composite", "mindlite.functional", "mindlite.ops"), {}),
+    "ops.composite.base": (("mindlite.functional.composite", "mindlite.functional"), {}),
+    "ops.composite.multitype_ops": (("mindlite.functional.composite",), {}),
+    "ops._primitive_cache": (_OPERATIONS, {}),
+
+    "train": (("mindlite.train",), {}),
+    **{f"train.{name}": (("mindlite.train",), {}) for name in ("callback", "metrics", "serialization", "model", "amp", "loss_scale_manager",
+                                                               "data_sink", "summary", "dataset_helper", "train_thor")},
+    "amp": (("mindlite.train",), {}),
+    "dataset": (("mindlite.dataset",), {}),
+    **{f"dataset.{name}": ((f"mindlite.dataset.{name}",), {}) for name in ("vision", "text", "audio", "transforms")},
+    **{f"dataset.{name}": ((f"mindlite.dataset.{name.split('.')[0]}",), {}) for name in (
+        "vision.utils", "vision.transforms", "audio.utils", "audio.transforms", "text.utils", "text.transforms",
+        "transforms.transforms", "transforms.c_transforms", "transforms.py_transforms", "vision.c_transforms",
+        "vision.py_transforms")},
+    "dataset.engine": (("mindlite.dataset",), {}),
+    "dataset.engine.iterators": (("mindlite.dataset.iterators", "mindlite.dataset"), {}),
+    "dataset.engine.datasets": (("mindlite.dataset",), {}),
+
+    "numpy": (("mindlite.numpy",), {}),
+    "mint": (("mindlite.mint",), {}),
+    "mint.nn": (("mindlite.mint.nn",), {}),
+    "mint.nn.functional": (("mindlite.mint.functional",), {}),
+    "mint.optim": (("mindlite.mint.optim",), {}),
+    "experimental": ((), {}),
+    "experimental.optim": (("mindlite.nn.experimental",), {}),
+    "parallel": (("mindlite.parallel",), {}),
+    "communication": (("mindlite.parallel",), {}),
+}

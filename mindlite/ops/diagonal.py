@@ -1,0 +1,64 @@
+"""Diagonals of matrices: reading one, writing one, matrices that are one.
+
+A diagonal is a strided slice of the flattened matrix: element i stands at first + i * (columns + 1).
+"""
+from ..common.dim import dim_max, dim_min
+from ..common.errors import ShapeError
+from .axes import normal_axis
+from .basic import reshape
+from .creation import zeros
+from .define import as_operand, cast_to, dtype_of
+from .getitem import getitem, setitem
+from .reduction import sum
+from .structure import movedim
+
+
+def _flat(name, input, dim1, dim2):
+    """The two axes moved to the end and flattened; also their sizes."""
+    if input.ndim < 2:
+        raise ShapeError(f"{name}: a matrix has two axes", note=f"input: {list(input.shape)}")
+    axes = normal_axis(name, dim1, input.ndim), normal_axis(name, dim2, input.ndim)
+    if axes[0] == axes[1]:
+        raise ShapeError(f"{name}: the two axes are the same", note=f"dim1: {dim1}, dim2: {dim2}")
+    x = movedim(input, axes, (-2, -1))
+    rows, columns = x.shape[-2:]
+    return reshape(x, shape=x.shape[:-2] + (rows * columns,)), rows, columns
+
+
+def _range(rows, columns, offset):
+    first = offset if offset >= 0 else -offset * columns
+    count = dim_max(dim_min(rows + min(offset, 0), columns - max(offset, 0)), 0)
+    return slice(first, first + count * (columns + 1), columns + 1) if not isinstance(count, int) or count else slice(0, 0)
+
+
+def diagonal(input, offset=0, dim1=0, dim2=1):
+    """The elements [.., i, i + offset] of the axes dim1 and dim2, as a new last axis."""
+    flat, rows, columns = _flat("diagonal", as_operand(input), dim1, dim2)
+    return getitem(flat, (..., _range(rows, columns, offset)))
+
+
+def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
+    """`input` with `src` on that diagonal."""
+    input = as_operand(input)
+    flat, rows, columns = _flat("diagonal_scatter", input, dim1, dim2)
+    written = setitem(flat, (..., _range(rows, columns, offset)), cast_to(as_operand(src), dtype_of(input)))
+    return movedim(reshape(written, shape=flat.shape[:-1] + (rows, columns)), (-2, -1), (dim1, dim2))
+
+
+def diag_embed(input, offset=0, dim1=-2, dim2=-1):
+    """Matrices whose diagonals are the last axis of `input`."""
+    input = as_operand(input)
+    n = input.shape[-1] + abs(offset)
+    flat = zeros(input.shape[:-1] + (n * n,), dtype_of(input))
+    matrix = reshape(setitem(flat, (..., _range(n, n, offset)), input), shape=input.shape[:-1] + (n, n))
+    return movedim(matrix, (-2, -1), (dim1, dim2))
+
+
+def diag(input):
+    """A matrix with the vector `input` on its diagonal, or the diagonal of a matrix."""
+    return diagonal(input) if input.ndim > 1 else diag_embed(input)
+
+
+def trace(input):
+    """The sum of a matrix's diagonal."""
+    return sum(diagonal(input))

@@ -1,0 +1,260 @@
+"""Shapes, slices, gathering and scattering, creation and random numbers as classes."""
+from ...common import dtype as dt
+from .. import (assign, assign_add, assign_sub, bernoulli, broadcast_to, cast, chunk, concat, depend, diagonal, expand_dims,
+                eye, flip, full, gather, gather_d, gather_nd, identity, index_add, masked_fill, masked_select, meshgrid,
+                multinomial, one_hot, ones, ones_like, pad, permute, print_, randint, rank, repeat_interleave, reshape,
+                scatter_nd, select, shape, size, sort, split, squeeze, stack, standard_normal, stop_gradient,
+                tensor_scatter_add, tensor_scatter_update, tile, topk, tril, triu, uniform, unique, unstack, zeros,
+                zeros_like)
+from ..creation import arange
+from ..define import as_operand, cast_to, dtype_of
+from ..getitem import getitem
+from .define import operation, table
+
+
+def _cast(x, dtype):
+    return cast(as_operand(x), dtype=dtype)
+
+
+def _reshape(x, shape):
+    return reshape(x, shape=tuple(shape) if isinstance(shape, list) else shape)
+
+
+def _broadcast(x, shape):
+    return broadcast_to(x, shape=shape)
+
+
+def _dtype(x):
+    return x.dtype
+
+
+def _transpose(x, perm):
+    return permute(x, tuple(perm))
+
+
+def _slice(x, begin, size):
+    return getitem(x, tuple(slice(b, None if s == -1 else b + s) for b, s in zip(begin, size)))
+
+
+def _unique(x):
+    return unique(x)
+
+
+def _depend(value, expression):
+    return depend(value, expression)
+
+
+globals().update(table({
+    "Cast": _cast, "Reshape": _reshape, "Shape": shape, "TensorShape": shape, "DynamicShape": shape, "Size": size, "Rank": rank,
+    "DType": _dtype, "Transpose": _transpose, "Slice": _slice, "Unique": _unique, "ExpandDims": expand_dims, "Tile": tile,
+    "OnesLike": ones_like, "ZerosLike": zeros_like, "Select": select, "GatherNd": gather_nd, "GatherD": gather_d,
+    "ScatterNd": scatter_nd, "TensorScatterUpdate": tensor_scatter_update, "TensorScatterAdd": tensor_scatter_add,
+    "MaskedFill": masked_fill, "MaskedSelect": masked_select, "Identity": identity, "Diag": diagonal.diag,
+    "DiagPart": diagonal.diagonal, "Zeros": zeros, "Ones": ones, "Depend": _depend, "StopGradient": stop_gradient,
+    "Print": print_, "RepeatInterleave": repeat_interleave,
+}))
+
+
+@operation
+def BroadcastTo(x, *, shape):
+    """x repeated to `shape`; -1 keeps a size."""
+    lead = len(shape) - x.ndim
+    return broadcast_to(x, shape=tuple(x.shape[i - lead] if s == -1 else s for i, s in enumerate(shape)))
+
+
+@operation
+def Concat(xs, *, axis=0):
+    """The tensors of a tuple one after the other along `axis`."""
+    return concat(xs, axis)
+
+
+@operation
+def Stack(xs, *, axis=0):
+    """The tensors of a tuple along a new axis."""
+    return stack(xs, axis)
+
+
+Pack = Stack
+
+
+@operation
+def Unstack(x, *, axis=0, num=None):
+    """The parts along `axis`, a tuple."""
+    return unstack(x, axis)
+
+
+@operation
+def Split(x, *, axis=0, output_num=1):
+    """`output_num` equal parts along `axis`."""
+    return chunk(x, output_num, axis) if output_num != 1 else (x,)
+
+
+@operation
+def SplitV(x, *, size_splits, split_dim, num_split=None):
+    """Parts of the sizes `size_splits`."""
+    return split(x, list(size_splits), split_dim)
+
+
+@operation
+def Squeeze(x, *, axis=()):
+    """x without axes of size 1."""
+    return squeeze(x, None if axis == () else axis)
+
+
+@operation
+def Flatten(x):
+    """[N, ..] -> [N, product of the rest]"""
+    return reshape(x, shape=(x.shape[0], -1)) if x.ndim != 1 else reshape(x, shape=(x.shape[0], 1))
+
+
+@operation
+def Gather(params, indices, axis, *, batch_dims=0):
+    """Slices of `params` along `axis`."""
+    return gather(params, indices, axis, batch_dims)
+
+
+GatherV2 = SparseGatherV2 = EmbeddingLookup = Gather
+
+
+@operation
+def StridedSlice(x, begin, end, strides, *, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0):
+    """x[begin:end:strides] by axis; bit i of a mask: begin (end) of axis i is left open, .. or an axis is put in or dropped."""
+    index = []
+    for i, (b, e, s) in enumerate(zip(begin, end, strides)):
+        if ellipsis_mask >> i & 1:
+            index.append(...)
+        elif new_axis_mask >> i & 1:
+            index.append(None)
+        elif shrink_axis_mask >> i & 1:
+            index.append(b)
+        else:
+            index.append(slice(None if begin_mask >> i & 1 else b, None if end_mask >> i & 1 else e, s))
+    return getitem(x, tuple(index))
+
+
+@operation
+def OneHot(indices, depth, on_value, off_value, *, axis=-1):
+    """on_value at the index, off_value elsewhere, of their dtype."""
+    return one_hot(indices, depth, on_value, off_value, axis)
+
+
+@operation
+def Sort(x, *, axis=-1, descending=False):
+    """(sorted, indices)"""
+    values, indices = sort(x, axis, descending)
+    return values, cast(indices, dtype=dt.int32)
+
+
+@operation
+def TopK(x, k, *, sorted=True):
+    """(the k largest along the last axis, their indices)"""
+    values, indices = topk(x, k)
+    return values, cast(indices, dtype=dt.int32)
+
+
+@operation
+def ReverseV2(x, *, axis):
+    """x turned round along the axes."""
+    return flip(x, tuple(axis) if isinstance(axis, (tuple, list)) else (axis,))
+
+
+@operation
+def Pad(x, *, paddings):
+    """Zeros before and after each axis: ((before, after), ..)."""
+    return pad(x, [n for pair in reversed(paddings) for n in pair])
+
+
+@operation
+def Meshgrid(xs, *, indexing="xy"):
+    """The grids of a tuple of vectors."""
+    return meshgrid(*xs, indexing=indexing)
+
+
+@operation
+def Tril(x, *, diagonal=0):
+    """The lower triangle."""
+    return tril(x, diagonal)
+
+
+@operation
+def Triu(x, *, diagonal=0):
+    """The upper triangle."""
+    return triu(x, diagonal)
+
+
+def _fill(dtype, shape, value):
+    return full(shape, value, dtype=dtype)
+
+
+def _fill_v2(shape, value):
+    return full(shape, value, dtype=dtype_of(as_operand(value)))
+
+
+def _eye(n, m, dtype):
+    return eye(n, m, dtype)
+
+
+def _range(start, limit, delta):
+    return arange(start, limit, delta)
+
+
+def _scalar_to_tensor(value, dtype=dt.float32):
+    return cast_to(as_operand(value), dtype)
+
+
+globals().update(table({"Fill": _fill, "FillV2": _fill_v2, "Eye": _eye, "ScalarToTensor": _scalar_to_tensor}))
+
+
+@operation
+def Range(start, limit, delta, *, maxlen=1000000):
+    """start, start + delta, .. below limit."""
+    return arange(start, limit, delta)
+
+
+@operation
+def IndexAdd(x, indices, y, *, axis, use_lock=True, check_index_bound=True):
+    """y added to the slices of the Parameter x at `indices`; x is changed."""
+    return assign(x, index_add(x, indices, y, axis))
+
+
+def _assign(variable, value):
+    assign(variable, value)
+    return variable
+
+
+globals().update(table({"Assign": _assign, "AssignAdd": assign_add, "AssignSub": assign_sub}))
+
+
+# ---------------------------------------------------------------- random numbers
+
+@operation
+def StandardNormal(shape, *, seed=0, seed2=0):
+    """Normal numbers."""
+    return standard_normal(shape, seed or None)
+
+
+@operation
+def UniformReal(shape, *, seed=0, seed2=0):
+    """Numbers in [0, 1)."""
+    return uniform(shape, 0.0, 1.0, seed or None)
+
+
+@operation
+def UniformInt(shape, minval, maxval, *, seed=0, seed2=0):
+    """Integers in [minval, maxval)."""
+    return randint(minval, maxval, shape, seed or None, dtype=dt.int32)
+
+
+@operation
+def Dropout(x, *, keep_prob=0.5, Seed0=0, Seed1=0):
+    """(x with elements dropped, the mask)"""
+    mask = cast(bernoulli(ones_like(x), keep_prob, Seed0 or None), dtype=dtype_of(x))
+    return x * mask / keep_prob, mask
+
+
+@operation
+def Multinomial(x, num_samples, *, seed=0, seed2=0, dtype=dt.int32):
+    """Indices drawn with the weights x."""
+    return cast(multinomial(x, num_samples, True, seed or None), dtype=dtype)
+
+

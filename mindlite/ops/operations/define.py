@@ -1,0 +1,91 @@
+"""Operators as classes: the settings are given to the constructor, the arrays to the call.
+
+    @operation                                                   P.Softmax(axis=0)(x)  ==  softmax(x, 0)
+    def Softmax(logits, *, axis=-1):
+        return softmax(logits, axis)
+
+What is positional in the function belongs to the call; what is keyword-only belongs to the constructor, in that order.
+"""
+import functools
+import inspect
+
+from ...common.errors import ArgumentError
+from ...mindir.primitive import Primitive
+from ...mindir.protocol import CallOf
+
+OPERATIONS = {}
+
+
+class Operation:
+    """Base of the classes. function: (*arrays, **settings) -> Tensors; settings: {name: value} of this object."""
+    function, parameters = None, ()
+
+    def __init__(self, *args, **kwargs):
+        names = [p.name for p in self.parameters]
+        if len(args) > len(names):
+            raise ArgumentError(f"{self.name}: takes at most {len(names)} settings, {len(args)} were given",
+                                note=", ".join(names) or "it has none")
+        settings = dict(zip(names, args))
+        for name, value in kwargs.items():
+            if name not in names or name in settings:
+                raise ArgumentError(f"{self.name}: the setting {name!r} is given twice" if name in names else
+                                    f"{self.name}: no setting is named {name!r}", note=", ".join(names) or "it has none")
+            settings[name] = value
+        for p in self.parameters:
+            if p.name not in settings:
+                if p.default is p.empty:
+                    raise ArgumentError(f"{self.name}: the setting {p.name!r} is missing")
+                settings[p.name] = p.default
+        self.settings, self.attrs = settings, {}
+
+    @property
+    def name(self):
+        """The name of the class."""
+        return type(self).__name__
+
+    def __getattr__(self, name):
+        if name != "settings" and name in self.__dict__.get("settings", ()):
+            return self.settings[name]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def add_prim_attr(self, name, value):
+        """Keep a remark with this object; returns it."""
+        self.attrs[name] = value
+        return self
+
+    def del_prim_attr(self, name):
+        """Forget a remark; returns this object."""
+        self.attrs.pop(name, None)
+        return self
+
+    def __mindir__(self):
+        return CallOf(functools.partial(self.function, **self.settings))
+
+    def __call__(self, *args):
+        return self.function(*args, **self.settings)
+
+    def __repr__(self):
+        return f"Prim[{self.name}]<{', '.join(f'{k}={v}' for k, v in self.settings.items())}>"
+
+
+def operation(function):
+    """The class of a function; see the module."""
+    parameters = tuple(p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY)
+    return _class(function.__name__, function, parameters, inspect.getdoc(function))
+
+
+def table(names):
+    """Classes without settings: {"ReLU": relu, ..}; returns {name: class}."""
+    return {name: _class(name, function, (), getattr(function, "__doc__", None)) for name, function in names.items()}
+
+
+def _class(name, function, parameters, doc):
+    call = staticmethod(function if not isinstance(function, Primitive) else functools.partial(_call, function))
+    made = type(Operation)(name, (Operation,), {"function": call, "parameters": parameters, "__doc__": doc,
+                                               "__module__": __package__})
+    OPERATIONS[name] = made
+    return made
+
+
+def _call(primitive, *args):
+    return primitive(*args)
