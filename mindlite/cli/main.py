@@ -88,11 +88,11 @@ def main(argv=None):
 
 def run_program(file, arguments):
     """Run a program as __main__; gives the JitFunctions that it compiled. raises : what the program raises"""
-    kept = {}
+    known, kept = compiled_functions(), []
 
     def keep(event, fields):
         if event == "variant":                   # hold them: locals of the program are gone when it ends
-            kept.update((id(f), f) for f in compiled_functions())
+            kept.extend(f for f in compiled_functions() if f not in known and f not in kept)
     before, sys.argv = sys.argv, [file, *arguments]
     sys.path.insert(0, os.path.dirname(os.path.abspath(file)))
     try:
@@ -105,7 +105,7 @@ def run_program(file, arguments):
     finally:
         sys.argv = before
         sys.path.pop(0)
-    return list(kept.values())
+    return kept
 
 
 def matching(functions, name):

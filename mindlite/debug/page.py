@@ -111,7 +111,9 @@ def _rows(text):
             place = found.group(1)
         elif not line.startswith(" "):
             place = None
-        mark = f' data-place="{html.escape(place, quote=True)}"' if place and line.strip() not in ("", "}") else ""
+        if line.strip() in ("", "}") or line.startswith("  return"):
+            place = None
+        mark = f' data-place="{html.escape(place, quote=True)}"' if place else ""
         yield f'<span class="row"{mark}>{_coloured(line)}</span>'
 
 
@@ -162,7 +164,7 @@ def curves(label, lines, width=720, height=260):
         parts += [f'<polyline points="{" ".join(p)}" fill="none" stroke="{colour}" stroke-width="1.8"{dash}/>'
                   for p in [*pieces, points] if p]
         x = left + 12 + 160 * number
-        parts.append(f'<line x1="{x}" y1="{height - 12}" x2="{x + 26}" y2="{height - 12}" stroke="{colour}" stroke-width="2"{dash}/>'
-                     f'<text x="{x + 32}" y="{height - 8}">{html.escape(name)}</text>')
+        parts.append(f'<line x1="{x}" y1="{height - 12}" x2="{x + 26}" y2="{height - 12}" stroke="{colour}" '
+                     f'stroke-width="2"{dash}/><text x="{x + 32}" y="{height - 8}">{html.escape(name)}</text>')
     parts.append(f'<text x="{width - right}" y="{top + 12}" text-anchor="end">{html.escape(label)}</text></svg>')
     return "".join(parts)
