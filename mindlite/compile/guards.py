@@ -1,18 +1,19 @@
 """Guards: what was read at compile time (globals, closure cells, attributes) and must still be so at a call."""
+from collections import deque
 
-_MISSING = object()
+from ..infer.values import Place, kind_of
+from ..mindir.syntax import Undefined
+
+MISSING = object()
 
 
 def current_value(kind, owner, name):
     """What a guard would read now."""
-    if kind == "item":
-        return owner.get(name, _MISSING)
-    if kind == "cell":
-        try:
-            return owner.cell_contents
-        except ValueError:
-            return _MISSING
-    return getattr(owner, name, _MISSING)
+    if kind == "content":
+        return owner
+    if kind.startswith("kind of "):
+        return kind_of(Place(kind[8:], owner, name).read())
+    return Place(kind, owner, name).read()
 
 
 def same_value(a, b):
@@ -21,6 +22,14 @@ def same_value(a, b):
         return True
     if type(a) is not type(b):
         return False
+    if isinstance(a, Undefined):
+        return True
+    if type(a) in (list, deque):
+        return len(a) == len(b) and all(map(same_value, a, b))
+    if type(a) is dict:
+        return len(a) == len(b) and all(map(same_value, a, b)) and all(map(same_value, a.values(), b.values()))
+    if type(a) is set:
+        return a == b
     if isinstance(a, (int, float, str, bytes, complex)):
         return a == b
     if isinstance(a, tuple):
@@ -30,22 +39,23 @@ def same_value(a, b):
     return False
 
 
+def guard_holds(guard):
+    """True if what one guard read at compile time is as it was."""
+    kind, owner, name, value = guard
+    now = owner.get(name, MISSING) if kind == "item" else current_value(kind, owner, name)
+    return now is value or same_value(now, value)
+
+
 def guards_hold(guards):
     """True if everything that was read at compile time is as it was."""
-    for kind, owner, name, value in guards:
-        if kind == "item":
-            now = owner.get(name, _MISSING)
-        else:
-            now = current_value(kind, owner, name)
-        if now is not value and not same_value(now, value):
-            return False
-    return True
+    return all(map(guard_holds, guards))
 
 
 def changed_guard(guards):
     """Words for the first guard that does not hold."""
     for kind, owner, name, value in guards:
         if not same_value(current_value(kind, owner, name), value):
-            where = "" if kind == "attr" and owner is None else f"{type(owner).__name__}." if kind == "attr" else ""
-            return f"{where}{name}"
+            if kind == "content":
+                return f"what a {type(owner).__name__} holds"
+            return f"{type(owner).__name__}.{name}" if kind.endswith("attr") else name or "a closure cell"
     return "nothing"

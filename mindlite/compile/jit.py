@@ -12,20 +12,35 @@ import time
 import weakref
 
 from ..common.dim import Symbol
-from ..common.errors import ArgumentError
+from ..common.errors import (ArgumentError, DTypeError, GradientError, IndexRangeError, InternalError, ShapeError,
+                             ValueRangeError)
 from ..common.events import emit
 from ..infer.concrete import run_concretely
 from ..infer.fallback import NeedsRecord
+from ..mindir.primitive import eager
 from ..parse.parse import parse_function
 from .guards import changed_guard, guards_hold
 from .pipeline import compile_function
-from .signature import (Leaves, arguments_of, declared_spec, first_difference, open_sizes, show_signature, signature_of, sizes_in,
-                        sizes_that_differ)
+from .quick import MISS, quick_call
+from .signature import (Leaves, ScalarSpec, arguments_of, declared_spec, first_difference, numbers_in, open_numbers, open_sizes,
+                        show_signature, signature_of, sizes_in, sizes_that_differ)
 from .variant import Runner
 
 MAX_SHAPE_VARIANTS = 4
+MAX_QUICK_CALLS = 8            # short ways that are tried, in each thread, before a call is looked at in full
+
+
+MAX_REMEMBERED = 4096            # signatures whose variant is found by one look-up
+OPERATORS_SAY = (ShapeError, DTypeError, ValueRangeError, IndexRangeError, GradientError, InternalError)
 alive = weakref.WeakValueDictionary()        # every JitFunction by number, for those who look inside a program
 _numbers = itertools.count()
+
+
+class _Quick(threading.local):
+    """The short ways of a thread (quick.py), newest first, and for what they were tried."""
+
+    def __init__(self):
+        self.calls, self.tried = (), set()
 
 
 class JitFunction:
@@ -40,36 +55,86 @@ class JitFunction:
         self.name = name or getattr(function, "__qualname__", type(function).__name__).replace("<locals>.", "")
         self.jit_level, self.printer, self.inputs = jit_level, printer, inputs
         self.variants, self.exact, self.fallbacks, self.history = [], {}, {}, []
-        self.lock = threading.RLock()
-        self.runs_in_python = 0
+        self.lock, self.quick = threading.RLock(), _Quick()
+        self.runs_in_python, self.in_python, self.fixed_numbers = 0, {}, False
         alive[next(_numbers)] = self
 
     # -- calling
 
     def __call__(self, *args, **kwargs):
-        variant, leaves, _ = self.select(args, kwargs)
+        if not kwargs:
+            for call in self.quick.calls:
+                value = call(args)
+                if value is not MISS:
+                    return value
+        variant, leaves, signature = self.select(args, kwargs)
         if variant is None:
-            return run_concretely(self.function, args, kwargs, self.fallbacks)
-        return variant.run(leaves)
+            return self.run_in_python(signature, args, kwargs)
+        value = variant.run(leaves)
+        if not kwargs and variant.calls > 1:
+            self.learn(variant, signature, args, leaves)
+        return value
+
+    def learn(self, variant, signature, args, leaves):
+        """Make the short way for a call that came a second time, once for each signature in each thread."""
+        quick = self.quick
+        if (variant, signature) not in quick.tried:
+            quick.tried.add((variant, signature))
+            call = quick_call(variant, signature, args, leaves)
+            if call is not None:
+                quick.calls = (call, *quick.calls[:MAX_QUICK_CALLS - 1])
 
     def select(self, args, kwargs):
-        """(the variant for a call, its Tensors and numbers, its signature); no variant where it must run in Python once."""
+        """(the variant for a call, its run-time arguments, its signature); no variant where it must run in Python."""
         leaves = Leaves()
         signature = signature_of((args, tuple(kwargs.items())), leaves)
         variant = self.exact.get(signature)
-        if variant is None or not guards_hold(variant.guards):
+        if variant is None or not guards_hold(variant.guards) or not variant.inputs_hold():
             with self.lock:
                 variant = self.find(signature)
                 if variant is None:
-                    try:
-                        variant = self.compile(signature, args, kwargs)
-                    except NeedsRecord as reason:
-                        self.runs_in_python += 1
-                        emit("concrete_run", name=self.name, reason=str(reason))
+                    variant = self.compile_or_leave(signature, args, kwargs)
+                    if variant is None:
                         return None, leaves, signature
+                if len(self.exact) >= MAX_REMEMBERED:
+                    self.exact.clear()
                 self.exact[signature] = variant
         variant.calls += 1
-        return variant, leaves, signature
+        return variant, variant.complete(leaves) if variant.places or variant.scalars else leaves, signature
+
+    def compile_or_leave(self, signature, args, kwargs):
+        """A new variant; None where the call must run in Python: once, to see what calls give, or because a graph cannot say it."""
+        if signature in self.in_python:
+            return None
+        try:
+            return self.compile(signature, args, kwargs)
+        except NeedsRecord as reason:
+            self.runs_in_python += 1
+            emit("concrete_run", name=self.name, reason=str(reason))
+        except OPERATORS_SAY:
+            raise
+        except Exception as error:
+            if self.fullgraph:
+                raise
+            self.leave_to_python(signature, error)
+        return None
+
+    def leave_to_python(self, signature, error):
+        """From now on such calls run in Python, unless it raises as well: what the user's code raises arrives as itself."""
+        location = getattr(error, "location", None)
+        self.in_python[signature] = location, f"runs in Python: {getattr(error, 'message', None) or repr(error)}"
+        emit("python_run", name=self.name, reason=str(error), location=location)
+
+    def run_in_python(self, signature, args, kwargs):
+        """The call, statement by statement."""
+        if signature not in self.in_python:
+            return run_concretely(self.function, args, kwargs, self.fallbacks)
+        try:
+            with eager():
+                return self.function(*args, **kwargs)
+        except Exception:
+            self.in_python.pop(signature, None)
+            raise
 
     def find(self, signature):
         """A variant that fits the signature and whose guards hold; stale ones are dropped."""
@@ -86,6 +151,19 @@ class JitFunction:
     def compile(self, signature, args, kwargs):
         """Compile a variant for the signature, with open sizes where the history of calls says so."""
         wanted, reason = self.generalise(signature)
+        if wanted is not signature and any(isinstance(s, ScalarSpec) for s in numbers_in(wanted)):
+            try:
+                return self.compile_for(wanted, signature, reason, args, kwargs)
+            except NeedsRecord:
+                raise
+            except Exception as error:                       # the number must be known, as an axis must: one variant for each
+                self.fixed_numbers = True
+                reason = f"another number, which must be known: {error.args[0] if error.args else error!r}"
+                wanted = self.generalise(signature)[0]
+        return self.compile_for(wanted, signature, reason, args, kwargs)
+
+    def compile_for(self, wanted, signature, reason, args, kwargs):
+        """Compile a variant for `wanted`, which is `signature` with open sizes and numbers."""
         start = time.perf_counter()
         inside_args, inside_kwargs = arguments_of(wanted, args, kwargs)
         compiled = compile_function(self.function, inside_args, inside_kwargs, name=self.name, fullgraph=self.fullgraph,
@@ -120,6 +198,11 @@ class JitFunction:
                 if sum(1 for v in self.variants if sizes_that_differ(v.signature, signature) is not None) >= MAX_SHAPE_VARIANTS:
                     return open_sizes(signature, lambda path, size: True), f"too many sizes; all are open now ({text})"
                 return open_sizes(signature, lambda path, size: path in paths or path in already), f"another size: {text}"
+        for variant in () if self.fixed_numbers else reversed(self.variants):
+            opened = open_numbers(variant.signature, signature)
+            if opened is not None and opened != signature:
+                text = first_difference(variant.signature, signature)
+                return opened, f"another number: {text}; it is a run-time value from now on"
         return declared, "new kinds of arguments: " + first_difference(self.variants[-1].signature, signature)
 
     # -- looking inside
@@ -165,6 +248,8 @@ class JitFunction:
                 lines.append(f"    {location or 'somewhere'}: {reason}")
             for node, reason in compiled.stages["fuse"].transforms.get("refused", ()):
                 lines.append(f"    {node.origin.location or ''} {getattr(node.fn, 'name', node.fn)} stays alone: {reason}")
+        for signature, (location, reason) in self.in_python.items():
+            lines.append(f"  {show_signature(signature)}: {location or 'somewhere'}: {reason}")
         for variant, why in self.history:
             lines.append(f"  dropped: {show_signature(variant.signature)}, because {why} changed")
         return "\n".join(lines)

@@ -9,7 +9,10 @@ import numpy as np
 from ..common import dtype as dt
 from ..common.dim import Symbol
 from ..common.tensor import Parameter, Tensor
-from ..mindir.abstract import AbstractTensor
+from ..mindir.abstract import AbstractScalar, AbstractTensor
+
+
+MAX_INT = 1 << 62                # larger ints stay constants: arithmetic in registers has 64 bits
 
 
 @dataclass(frozen=True)
@@ -29,13 +32,38 @@ class TensorSpec:
         return f"{self.dtype.short}[{', '.join(map(str, self.shape))}]"
 
 
+@dataclass(frozen=True)
+class ScalarSpec:
+    """A number whose value is known at run time only, of class `type`."""
+    type: type
+
+    def __str__(self):
+        return self.type.__name__
+
+
 class Leaves(list):
-    """The Tensors of a call, in order; `containers` are the lists and dicts among its arguments."""
-    __slots__ = ("containers",)
+    """The Tensors of a call, in order.
+
+    containers : the lists and dicts among its arguments
+    numbers    : (how many Tensors come before it, the number) for each int and float
+    """
+    __slots__ = ("containers", "numbers")
 
     def __init__(self):
         super().__init__()
-        self.containers = []
+        self.containers, self.numbers = [], []
+
+    def with_numbers(self, chosen):
+        """The Leaves with the numbers of these ordinals in their places among the Tensors."""
+        made, done = Leaves(), 0
+        made.containers = self.containers
+        for ordinal, (place, value) in enumerate(self.numbers):
+            if ordinal in chosen:
+                made.extend(self[done:place])
+                made.append(value)
+                done = place
+        made.extend(self[done:])
+        return made
 
 
 def signature_of(value, leaves):
@@ -55,13 +83,16 @@ def signature_of(value, leaves):
     if cls is dict:
         leaves.containers.append(value)
         return ("dict", *[(k, signature_of(v, leaves)) for k, v in value.items()])
-    if cls in (int, float, bool, str, type(None), complex, bytes):
-        return (cls.__name__ + "=", value, repr(value)) if cls is float else (cls.__name__ + "=", value)
+    if cls is int or cls is float:
+        leaves.numbers.append((len(leaves), value))
+        return ("int=", value) if cls is int else ("float=", value, repr(value))
+    if cls in (bool, str, type(None), complex, bytes):
+        return (cls.__name__ + "=", value)
     if isinstance(value, Tensor):
         leaves.append(value)
         return TensorSpec(value.dtype, value.array.shape)
     if isinstance(value, np.ndarray):
-        leaves.append(Tensor.wrap(np.ascontiguousarray(value)))
+        leaves.append(Tensor.wrap(np.asarray(value, order="C")))
         return TensorSpec(dt.dtype(value.dtype), value.shape)
     if isinstance(value, tuple):
         return (ObjectSpec(id(cls), cls), *[signature_of(v, leaves) for v in value])
@@ -69,18 +100,56 @@ def signature_of(value, leaves):
 
 
 def flat_specs(signature, found):
-    """The TensorSpecs of a signature, in the order of the leaves."""
-    if isinstance(signature, TensorSpec):
+    """The TensorSpecs and ScalarSpecs of a signature, in the order of the leaves."""
+    if isinstance(signature, (TensorSpec, ScalarSpec)):
         found.append(signature)
     elif isinstance(signature, tuple):
         for part in signature:
             flat_specs(part, found)
 
 
+def is_number(signature):
+    """True for the signature of an int or float."""
+    return isinstance(signature, ScalarSpec) or (isinstance(signature, tuple) and len(signature) > 1
+                                                 and signature[0] in ("int=", "float="))
+
+
+def numbers_in(signature):
+    """The signatures of the ints and floats, in order."""
+    if is_number(signature):
+        yield signature
+    elif isinstance(signature, tuple) and not (signature and isinstance(signature[0], str) and signature[0].endswith("=")):
+        for part in signature:
+            yield from numbers_in(part)
+
+
+def open_numbers(pattern, signature):
+    """`signature` with ScalarSpecs for the numbers that differ from those in `pattern` or are open there; None if more differs."""
+    if isinstance(signature, TensorSpec):
+        same = isinstance(pattern, TensorSpec) and pattern.dtype is signature.dtype and len(pattern.shape) == len(signature.shape)
+        return signature if same else None
+    if is_number(signature) and is_number(pattern):
+        kinds = [s.type if isinstance(s, ScalarSpec) else type(s[1]) for s in (pattern, signature)]
+        if kinds[0] is not kinds[1]:
+            return None
+        return signature if pattern == signature else ScalarSpec(kinds[0])
+    if isinstance(signature, tuple) and isinstance(pattern, tuple) and len(signature) == len(pattern):
+        parts = []
+        for p, s in zip(pattern, signature):
+            part = open_numbers(p, s)
+            if part is None:
+                return s if s is None and p is None else None
+            parts.append(part)
+        return tuple(parts)
+    return signature if type(pattern) is type(signature) and pattern == signature else None
+
+
 def abstract_values(signature, value):
-    """`value` with an AbstractTensor in place of each Tensor, by the signature."""
+    """`value` with an Abstract in place of each Tensor and of each number that varies, by the signature."""
     if isinstance(signature, TensorSpec):
         return AbstractTensor(signature.dtype, tuple(s.dim if isinstance(s, Symbol) else s for s in signature.shape))
+    if isinstance(signature, ScalarSpec):
+        return AbstractScalar(signature.type)
     if isinstance(value, (tuple, list)):
         items = [abstract_values(s, v) for s, v in zip(signature[1:], value)]
         return value._make(items) if hasattr(value, "_make") else type(value)(items)
@@ -109,6 +178,9 @@ def matches(pattern, signature, env):
             elif want != have:
                 return False
         return True
+    if isinstance(pattern, ScalarSpec):
+        return pattern == signature or (is_number(signature) and type(signature[1]) is pattern.type
+                                        and (pattern.type is float or -MAX_INT <= signature[1] <= MAX_INT))
     if isinstance(pattern, tuple) and isinstance(signature, tuple):
         return len(pattern) == len(signature) and all(matches(p, s, env) for p, s in zip(pattern, signature))
     return type(pattern) is type(signature) and pattern == signature

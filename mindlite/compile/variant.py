@@ -6,9 +6,10 @@ import numpy as np
 from ..common.dim import Symbol, compare, evaluate, symbols_of
 from ..common.errors import ArgumentError
 from ..common.tensor import Tensor
-from ..infer.specialise import Container, Result
+from ..infer.specialise import Container, Made, Result
+from ..infer.values import Place
 from ..mindir.abstract import AbstractScalar
-from .signature import flat_specs, matches
+from .signature import ScalarSpec, flat_specs, matches, numbers_in
 
 
 @dataclass
@@ -20,6 +21,7 @@ class Variant:
     seconds: float
     guards: list = field(default_factory=list)
     calls: int = 0
+    slow: str = ""                          # why there is no short way of calling it (quick.py)
 
 
 class Runner(Variant):
@@ -37,6 +39,8 @@ class Runner(Variant):
         self.input_shapes = [(t.array.dtype, t.array.shape) for t in self.inputs]
         where = {p: (i, None) for p, i in argument.items()}
         where.update({p: (None, k) for k, p in enumerate(q for q in graph.parameters if q.default is not None)})
+        self.places = compiled.specialised.places
+        self.scalars = frozenset(number for number, spec in enumerate(numbers_in(signature)) if isinstance(spec, ScalarSpec))
         self.steps, self.outs = [], {}
         for step in lowered.parameters:
             kind = step[0]
@@ -58,12 +62,28 @@ class Runner(Variant):
         self.calls_python = self.executable.linked.has_python
         self.static = all(isinstance(s, int) for step in self.steps if step[0] == "out" for s in step[3])
 
+    def complete(self, leaves):
+        """The run-time arguments of a call: its Tensors, its numbers that vary, and what the Places outside hold now."""
+        if self.scalars:
+            leaves = leaves.with_numbers(self.scalars)
+        for place in self.places:
+            leaves.append(place.read())
+        return leaves
+
     def fits(self, signature):
         """True if a call with this signature may use the variant."""
         env = {}
         return matches(self.signature, signature, env) and all(
             compare(c.op, evaluate(c.left, env), evaluate(c.right, env)) for c in self.constraints
-            if not unknown(c, env)) and all((t.array.dtype, t.array.shape) == s for t, s in zip(self.inputs, self.input_shapes))
+            if not unknown(c, env)) and self.inputs_hold()
+
+    def inputs_hold(self):
+        """True if the Parameters that it reads still have the dtypes and sizes that it was compiled for."""
+        for tensor, (dtype, shape) in zip(self.inputs, self.input_shapes):
+            array = tensor.array
+            if array.shape != shape or array.dtype != dtype:
+                return False
+        return True
 
     def run(self, leaves):
         """Run on the leaves (Tensors) of a call; what the function did to the lists and dicts among its arguments is done."""
@@ -101,9 +121,12 @@ class Runner(Variant):
 
     def finish(self, values, outputs, made, leaves, objects):
         """The function's value; the containers of the caller get their new content first."""
-        for number, content in self.compiled.specialised.changes:
-            content = self.build(content, values, outputs, made, leaves, objects)
-            container = leaves.containers[number]
+        for target, content in [(t, self.build(c, values, outputs, made, leaves, objects))
+                                for t, c in self.compiled.specialised.changes]:
+            if isinstance(target, Place):
+                target.write(content)
+                continue
+            container = leaves.containers[target]
             if type(container) is dict:
                 container.clear()
                 container.update(content)
@@ -132,6 +155,8 @@ class Runner(Variant):
             return [self.build(v, values, outputs, made, leaves, objects) for v in value]
         if type(value) is dict:
             return {k: self.build(v, values, outputs, made, leaves, objects) for k, v in value.items()}
+        if isinstance(value, Made):
+            return value.make(*[self.build(v, values, outputs, made, leaves, objects) for v in value.items])
         if isinstance(value, Container):
             return leaves.containers[value.number]
         return value

@@ -1,19 +1,25 @@
 """Attributes, items, operators and iteration on the values of inference: by Python where all is known, else by operators."""
+import functools
+import inspect
 import operator
 import types
 
 from ..common.dim import Dim
 from ..common.errors import ArgumentError, GraphSyntaxError, MissingAttributeError
+from ..common.location import is_framework
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import PRIMITIVES, interpreting
+from ..mindir.syntax import Undefined
 from ..ops import methods
 from ..ops.scalar import BINARY, scalar_binary, scalar_unary
 from .branches import compare_numbers, truth
 from .containers import method_of_box
 from .fallback import call_unknown
-from .values import BoundMethod, Box, Closure, LeavingMethod, Range, has_nodes
+from .values import BoundMethod, Box, Closure, LeavingMethod, Place, Range, has_nodes
+
+_STDLIB = inspect.getsourcefile(inspect).rsplit("/", 1)[0].rsplit("\\", 1)[0]
 
 OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
              "%": operator.mod, "**": operator.pow, "@": operator.matmul, "<<": operator.lshift, ">>": operator.rshift,
@@ -34,6 +40,17 @@ def is_scalar_node(value):
 def is_tensor(value):
     """True for a Tensor or a node of tensor type."""
     return isinstance(value, Tensor) or (isinstance(value, AnfNode) and isinstance(value.abstract, AbstractTensor))
+
+
+@functools.lru_cache(maxsize=None)
+def _is_library_file(filename):
+    return "site-packages" in filename or filename.startswith(("<frozen", _STDLIB))
+
+
+def from_library(fn):
+    """True for functions of the standard library and of installed packages other than mindlite: they are called, not parsed."""
+    filename = fn.__code__.co_filename
+    return _is_library_file(filename) and not is_framework(filename)
 
 
 def attribute(ev, value, name):
@@ -70,14 +87,20 @@ def attribute(ev, value, name):
             return LeavingMethod(getattr(Tensor, name), value, name)
     if isinstance(value, tuple) and not hasattr(type(value), "_fields") and name in ("index", "count"):
         return BoundMethod(getattr(tuple, name), value, name)
-    key = ("attr", id(value), name)
-    if key in ev.store:
-        return ev.store[key]
+    place = Place("attr", value, name)
+    if place in ev.store:
+        found = ev.store[place]
+        if isinstance(found, Undefined):
+            raise MissingAttributeError(f"{type(value).__name__!r} object has no attribute {name!r}")
+        return found
     try:
         found = getattr(value, name)
     except AttributeError as error:
+        ev.guard("attr", value, name, Undefined(name))
         raise MissingAttributeError(str(error)) from None
-    if isinstance(getattr(value, "__dict__", None), dict) and not isinstance(value, types.ModuleType):
+    if place in ev.variables or hasattr(type(value), "__slots__"):
+        return ev.read_place(place)
+    if isinstance(getattr(value, "__dict__", None), (dict, types.MappingProxyType)) and not isinstance(value, types.ModuleType):
         ev.guard("attr", value, name, found)
     return found
 
@@ -104,8 +127,10 @@ def item(ev, value, index):
         with interpreting(ev.tracer):
             return add_numbers(ev, value.start, multiply_numbers(ev, index, value.step))
     getitem = getattr(type(value), "__getitem__", None)
-    if getitem is not None and hasattr(value, "__mindir__"):
+    if isinstance(getitem, types.FunctionType) and not from_library(getitem):
         return ev.call(getitem, (value, index), {})
+    if not ev.guard_content(value):
+        return call_unknown(ev, operator.getitem, (value, index), {}, "an item of an object that changes during the run")
     return value[ev.unbox(index)]
 
 
@@ -245,6 +270,8 @@ def _contains(ev, a, b):
         return ev.trace(lambda x, y: (PRIMITIVES["equal"](x, y)).any(), (b, a), {})
     if hasattr(b, "__mindir__") and hasattr(type(b), "__contains__"):
         return ev.call(type(b).__contains__, (b, a), {})
+    if not ev.guard_content(b):
+        return call_unknown(ev, operator.contains, (b, a), {}, "`in` for a container that changes during the run")
     return a in b
 
 
@@ -280,8 +307,11 @@ def length(ev, value):
         raise ArgumentError(f"object of type {value.abstract} has no len()")
     if isinstance(value, Range):
         raise GraphSyntaxError("len() of a range whose end is known at run time only")
-    if hasattr(value, "__mindir__") and hasattr(type(value), "__len__"):
-        return ev.call(type(value).__len__, (value,), {})
+    own = getattr(type(value), "__len__", None)
+    if isinstance(own, types.FunctionType) and not from_library(own):
+        return ev.call(own, (value,), {})
+    if not ev.guard_content(value):
+        return call_unknown(ev, len, (value,), {}, "the length of an object that changes during the run")
     return len(value)
 
 
@@ -301,6 +331,8 @@ def iterate(ev, value):
         raise GraphSyntaxError("the number of items is known at run time only")
     if isinstance(value, AnfNode):
         raise ArgumentError(f"{value.abstract} is not iterable")
+    if not ev.guard_content(value):
+        raise GraphSyntaxError("iteration over a container that changes during the run")
     return list(value)
 
 

@@ -13,12 +13,13 @@ from ..mindir.control import check as check_prim, cond as cond_prim, make_tuple,
 from ..mindir.graph import AnfNode
 from ..mindir.inline import inline
 from ..mindir.primitive import interpreting
+from ..mindir.syntax import Undefined
 from ..ops.basic import cast, reshape
 from ..ops.scalar import scalar_binary, scalar_cast, scalar_compare, scalar_unary, tensor_to_scalar
 from .merging import Merge, convert, fill, undefined_value, writing
 from .outcome import RETURN, LazyException, NoResultYet, Outcome, Raises
 from .region import Region, align
-from .values import Box
+from .values import Box, Place
 
 
 def truth(ev, value):
@@ -111,11 +112,16 @@ def branch(ev, frame, condition, origin, true, false, names):
             exits[target] = merge.only(outcomes[have.index(True)].exits[target], have.index(True))
     changed = {}
     for key in dict.fromkeys([*sides[0][2], *sides[1][2]]):
-        old = ev.store.get(key, key)
+        if isinstance(key, Place):
+            old = ev.read_place(key)
+        else:
+            old = ev.store.get(key, key)
         a, b = (side[2].get(key, old) for side in sides)
         if a is b or (isinstance(key, Box) and key not in ev.store):
             continue
-        if a is not old or b is not old:
+        if isinstance(key, Place) and isinstance(a, Undefined) is not isinstance(b, Undefined):
+            changed[key] = one_sided(ev, merge, key, a, b)
+        elif a is not old or b is not old:
             changed[key] = merge.value(a, b)
     results = emit_cond(ev, condition, sides, merge, origin)
     for box, content in merge.boxes:
@@ -123,6 +129,14 @@ def branch(ev, frame, condition, origin, true, false, names):
     for key, value in changed.items():
         ev.store[key] = fill(value, results)
     return Outcome({target: fill(payload, results) for target, payload in exits.items()}, fill(code, results))
+
+
+def one_sided(ev, merge, place, a, b):
+    """The value of a variable outside that only one side of a branch assigns, or leaves undeleted."""
+    if not ev.made_here(place.owner):
+        raise GraphSyntaxError(f"{place.name!r} exists on one path only, depending on a value that is known at run time only",
+                               hint="assign it on both paths, or before the branch")
+    return merge.only(b, 1) if isinstance(a, Undefined) else merge.only(a, 0)
 
 
 def _renumber(ev, side, targets):

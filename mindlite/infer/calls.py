@@ -8,23 +8,28 @@
 """
 import functools
 import inspect
+import io
 import types
+from collections import deque
+from collections.abc import Iterator
+
+import numpy as np
 
 from ..common.errors import GraphSyntaxError
 from ..common.location import is_framework
 from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import Primitive
-from ..mindir.protocol import CallOf, Derivative, Mapped
-from .access import Formatted, wrap_container
+from ..mindir.protocol import CallOf, CustomGradient, Derivative, Mapped
+from .access import Formatted, from_library, wrap_container
 from .builtins import ASK_PYTHON, BUILTINS, item_of_tensor
-from .fallback import call_unknown
+from .custom import custom_gradient
+from .fallback import CHANGERS, call_unknown, change_outside
 from .outcome import LazyException
 from .transforms import differentiate, map_over
 from .values import BoundMethod, Box, Closure, LeavingMethod, has_nodes, leaves
 
 FRAMEWORK = ("mindlite.ops", "mindlite.common", "mindlite.mindir")      # executed over nodes, not parsed
-_STDLIB = inspect.getsourcefile(inspect).rsplit("/", 1)[0].rsplit("\\", 1)[0]
 
 
 def call_value(ev, fn, args, kwargs):
@@ -68,20 +73,9 @@ def _call_function(ev, fn, args, kwargs):
     if wrapped is not None and hasattr(fn, "__mindir__"):
         return call_value(ev, wrapped, args, kwargs)
     flags = fn.__code__.co_flags
-    if flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR) or _from_library(fn):
+    if flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR) or from_library(fn):
         return _run_or_fall_back(ev, fn, args, kwargs)
     return ev.call_function(fn, args, kwargs)
-
-
-@functools.lru_cache(maxsize=None)
-def _is_library_file(filename):
-    return "site-packages" in filename or filename.startswith(("<frozen", _STDLIB))
-
-
-def _from_library(fn):
-    """True for functions of the standard library and of installed packages other than mindlite: they are called, not parsed."""
-    filename = fn.__code__.co_filename
-    return _is_library_file(filename) and not is_framework(filename)
 
 
 def _call_protocol(ev, fn, what, args, kwargs):
@@ -89,6 +83,8 @@ def _call_protocol(ev, fn, what, args, kwargs):
         return call_value(ev, what.function, args, kwargs)
     if isinstance(what, Derivative):
         return differentiate(ev, what, args, kwargs)
+    if isinstance(what, CustomGradient):
+        return custom_gradient(ev, what, args, kwargs)
     if isinstance(what, Mapped):
         return map_over(ev, what, args, kwargs)
     raise GraphSyntaxError(f"{fn!r} answers __mindir__ with {type(what).__name__}")
@@ -113,20 +109,67 @@ def _construct(ev, cls, args, kwargs):
         return _make_exception(ev, cls, args, kwargs)
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         return cls(*args, **kwargs)
-    if not has_nodes((args, kwargs), ev.store):
-        made = cls(*ev.unbox(args), **ev.unbox(kwargs))
-        return wrap_container(ev, made)
-    if cls.__init__ is not object.__init__ and isinstance(cls.__init__, types.FunctionType) \
-            and not is_framework(cls.__init__.__code__.co_filename) and cls.__new__ is object.__new__:
-        made = cls(*ev.unbox(args), **ev.unbox(kwargs)) if _stores_only(cls) else None
-        if made is not None:
-            return made
+    if is_plain_class(cls):                                  # what object() and __init__ do
+        made = ev.make_object(object.__new__(cls))
+        if cls.__init__ is not object.__init__:
+            ev.call(cls.__init__, (made, *args), kwargs)
+        elif args or kwargs:
+            cls(*ev.unbox(args), **ev.unbox(kwargs))         # Python says what is wrong
+        return made
+    if hasattr(cls, "__dataclass_fields__") and not hasattr(cls, "__post_init__"):      # it only keeps its arguments
+        return ev.make_object(cls(*args, **kwargs))
+    if not has_nodes((args, kwargs), ev.store) and is_known(cls):
+        made = wrap_container(ev, cls(*ev.unbox(args), **ev.unbox(kwargs)))
+        return made if isinstance(made, (Box, *IMMUTABLE)) or is_framework_class(cls) else ev.make_object(made)
     return call_unknown(ev, cls, args, kwargs, f"the class {cls.__name__} is not known to graph mode")
 
 
-def _stores_only(cls):
-    """True for classes whose __init__ only keeps its arguments: dataclasses without __post_init__."""
-    return hasattr(cls, "__dataclass_fields__") and not hasattr(cls, "__post_init__")
+def is_framework_class(cls):
+    """True for a class of mindlite's, or derived from one: a Cell, a Parameter."""
+    return any((c.__module__ or "").startswith("mindlite") for c in cls.__mro__)
+
+
+def is_plain_class(cls):
+    """True for a user's class whose objects are made by its __init__ alone, in Python that can be parsed."""
+    init = cls.__init__
+    own = init is object.__init__ or isinstance(init, types.FunctionType) and not from_library(init) \
+        and not is_framework(init.__code__.co_filename) and not init.__code__.co_filename.startswith("<")
+    return own and cls.__new__ is object.__new__ and type(cls) is type and not is_framework_class(cls) \
+        and cls.__flags__ & HEAP_TYPE and cls.__setattr__ is object.__setattr__ and not hasattr(cls, "__slots__")
+
+
+def is_known(fn):
+    """True for what may be called at compile time when its arguments are known: it has no effect, and gives always the same."""
+    owner = getattr(fn, "__self__", None)
+    if owner is not None and not isinstance(owner, types.ModuleType):
+        if isinstance(owner, (types.GeneratorType, io.IOBase)) or isinstance(owner, Iterator):
+            return False
+        return is_known_class(type(owner) if not isinstance(owner, type) else owner)
+    if isinstance(fn, type):
+        return is_known_class(fn)
+    module = getattr(fn, "__module__", None) or ""
+    if module == "builtins":
+        return fn not in EFFECTFUL
+    if type(fn).__name__ == "ufunc":
+        return True
+    return module.partition(".")[0] in PURE and not module.startswith(("numpy.random", "os.environ"))
+
+
+def is_known_class(cls):
+    """True for classes whose methods compute with what is in the object."""
+    module = cls.__module__ or ""
+    if is_framework_class(cls):
+        return True
+    return (module.partition(".")[0] in PURE or module == "builtins") and not module.startswith("numpy.random")
+
+
+HEAP_TYPE = 1 << 9
+IMMUTABLE = (int, float, complex, str, bytes, tuple, frozenset, range, slice, type(None), type, types.FunctionType)
+EFFECTFUL = (open, input, next, exec, eval, print, setattr, delattr, __import__)
+PURE = {"math", "cmath", "operator", "_operator", "functools", "_functools", "itertools", "copy", "string", "_string", "re",
+        "numbers", "typing", "collections", "_collections", "_collections_abc", "dataclasses", "inspect", "types", "enum",
+        "posixpath", "ntpath", "genericpath", "statistics", "abc", "_abc", "textwrap", "fractions", "decimal", "_decimal",
+        "numpy", "ml_dtypes", "mindlite", "struct", "_struct", "json", "keyword", "bisect", "_bisect", "builtins"}
 
 
 def _make_exception(ev, cls, args, kwargs):
@@ -148,7 +191,23 @@ def _make_exception(ev, cls, args, kwargs):
 
 def _run_or_fall_back(ev, fn, args, kwargs):
     """A callable without source: on known values it is executed now, else at run time."""
-    if not ev.concrete and not leaves((args, kwargs, getattr(fn, "__self__", None)), ev.store):
-        return wrap_container(ev, fn(*ev.unbox(args), **ev.unbox(kwargs)))
+    owner = getattr(fn, "__self__", None)
     name = getattr(fn, "__qualname__", None) or type(fn).__name__
+    if isinstance(owner, CONTAINERS) and getattr(fn, "__name__", "") in CHANGERS:
+        return change_outside(ev, getattr(type(owner), fn.__name__), (owner, *args), kwargs)
+    known = not ev.concrete and is_known(fn) and not leaves((args, kwargs, owner), ev.store)
+    if known and guard_contents(ev, (owner, args, tuple(kwargs.values()))):
+        return wrap_container(ev, fn(*ev.unbox(args), **ev.unbox(kwargs)))
     return call_unknown(ev, fn, args, kwargs, f"{name} has no Python source, or is a library's")
+
+
+def guard_contents(ev, value):
+    """Guard what the lists, dicts and sets in a value hold; False if one of them changes during the run."""
+    if isinstance(value, (tuple, list)):
+        inner = value
+    else:
+        inner = tuple(value.values()) if type(value) is dict else ()
+    return ev.guard_content(value) and all([guard_contents(ev, v) for v in inner])
+
+
+CONTAINERS = (list, dict, set, bytearray, deque, np.ndarray)

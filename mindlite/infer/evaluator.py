@@ -8,13 +8,16 @@ types of what it carries no longer change.
     x: f32[N], n = 3        if n > 2: y = x * n           ->      %1 = mul(x, 3.0) : f32[N]
                             else: y = x
 """
+import copy
 import inspect
 import types
-from collections import ChainMap
+from collections import ChainMap, deque
 
 from ..common.errors import ArgumentError, GraphSyntaxError, MindliteError, NameLookupError
+from ..common.tensor import Tensor
 from ..mindir import syntax
-from ..mindir.abstract import AbstractAny
+from ..mindir.abstract import AbstractAny, AbstractScalar
+from ..mindir.builder import constant
 from ..mindir.graph import AnfNode, ValueNode
 from ..mindir.primitive import interpreting
 from ..mindir.syntax import Undefined
@@ -26,7 +29,7 @@ from .loops import run_loop
 from .outcome import RETURN, Outcome, Recursion
 from .recursion import call_recursive
 from .region import Region, Tracer
-from .values import Box, Conflict, has_nodes, rebuild
+from .values import Box, Conflict, has_nodes, kind_of, rebuild
 
 MAX_DEPTH = 200
 
@@ -68,10 +71,12 @@ class Evaluator:
 
     concrete = False                                 # True where every value is real (concrete.py)
 
-    def __init__(self, name="f", fullgraph=False, fallbacks=None):
+    def __init__(self, name="f", fullgraph=False, fallbacks=None, variables=None):
         self.tracer = Tracer(Region(name))
         self.frames, self.guards, self.reasons = [], {}, []
         self.fullgraph, self.fallbacks = fullgraph, {} if fallbacks is None else fallbacks
+        self.variables, self.inputs = variables if variables is not None else set(), {}     # Places: read and written; {Place: node}
+        self.made, self.kept = {}, []                # objects that the function makes, by id; objects that must stay alive
         self.recursive = {}                          # functions known to recurse under a run-time condition
         self.places, self.calls = {}, []                              # what is being executed: (graph, region) per call
 
@@ -140,7 +145,7 @@ class Evaluator:
         """Execute the nodes of one block and its terminator."""
         self.run_nodes(frame, block, args)
         end = block.output
-        self.tracer.origin = end.origin
+        self.tracer.move_to(end.origin)
         if end.fn is syntax.return_:
             return Outcome({RETURN: self.defined(self.read(frame, end.args[0]), end.origin)})
         if end.fn is syntax.switch:
@@ -152,7 +157,7 @@ class Evaluator:
 
     def execute(self, frame, node):
         """The value of one syntax node; errors get its place."""
-        self.tracer.origin = node.origin
+        self.tracer.move_to(node.origin)
         try:
             return EXECUTE[node.fn](self, frame, node, [self.read(frame, a) for a in node.args])
         except MindliteError as error:
@@ -167,6 +172,8 @@ class Evaluator:
     def call_graph(self, graph, signature, defaults, args, kwargs, function=None, outer=None, outer_env=None, scope=""):
         """Call a function given as a syntax graph."""
         bound = bind_arguments(graph.name, signature, defaults, args, kwargs)
+        if signature.parameters and list(signature.parameters.values())[-1].kind is inspect.Parameter.VAR_KEYWORD:
+            bound[-1] = self.new_box("dict", tuple(bound[-1].items()))
         key = (graph, outer_env and id(outer_env))
         if key in self.recursive or any(k == key and region is not self.tracer.region for k, region in self.calls):
             return call_recursive(self, key, lambda values: self.enter_call(
@@ -249,13 +256,67 @@ class Evaluator:
         """True for a Python object of which nothing is known until run time."""
         return isinstance(value, AnfNode) and isinstance(value.abstract, AbstractAny)
 
+    # -- objects that are made inside
+
+    def make_object(self, value):
+        """Remember that `value` is an object of this run: it is no variable outside, and new in every run."""
+        self.made[id(value)] = value
+        return value
+
+    def made_here(self, value):
+        """True for an object that the function makes."""
+        return id(value) in self.made
+
     # -- guards
 
     def guard(self, kind, owner, name, value):
         """Remember that `name` of `owner` was read at compile time and was `value`."""
-        if isinstance(value, types.ModuleType):
+        if isinstance(value, types.ModuleType) or id(owner) in self.made:
             return
         self.guards[kind, id(owner), name] = (kind, owner, name, value)
+
+    def guard_content(self, value):
+        """Remember what a list, dict or set of Python held; False where it changes during the run, so that it is not known."""
+        if ("content", id(value)) in self.variables:
+            return False
+        if not self.concrete and type(value) in (list, dict, set, deque):
+            self.guards["content", id(value), ""] = "content", value, "", copy.copy(value)
+        return True
+
+    # -- variables outside of the graph
+
+    def read_place(self, place):
+        """The value of a Place: what the graph assigned to it; an input, if it changes from run to run; else a constant, guarded."""
+        if place in self.store:
+            return self.store[place]
+        return self.initial(place)
+
+    def initial(self, place):
+        """The value of a Place at the beginning of a run."""
+        value = place.read()
+        if self.made_here(place.owner):
+            return value
+        if place not in self.variables or not can_vary(value):
+            if not isinstance(value, types.ModuleType):
+                self.guard(place.kind, place.owner, place.name, value)
+            return value
+        if place not in self.inputs:
+            abstract = AbstractScalar(type(value)) if not isinstance(value, Tensor) else constant(value).abstract
+            self.inputs[place] = self.tracer.root.graph.add_parameter(place.name or "cell", abstract)
+            self.guard("kind of " + place.kind, place.owner, place.name, kind_of(value))
+        return self.tracer.lift(self.inputs[place])
+
+    def write_place(self, place, value):
+        """Assign to a Place: it happens when the run is over."""
+        if self.concrete:
+            place.write(value)
+        else:
+            self.store[place] = value
+
+
+def can_vary(value):
+    """True for what a Place may hold as an input of the graph: a number or a Tensor."""
+    return type(value) in (int, float, bool) or type(value) is Tensor
 
 
 def bind_arguments(name, signature, defaults, args, kwargs):

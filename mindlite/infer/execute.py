@@ -2,10 +2,13 @@
 
 Known operands are handled by Python itself; if a run-time node is among them, the construct becomes operators.
 """
-import importlib
+import builtins
+import inspect
 import operator
+import types
 
 from ..common.errors import ArgumentError, GraphSyntaxError, NameLookupError
+from ..common.location import is_framework
 from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..mindir import syntax
 from ..mindir.graph import AnfNode
@@ -17,8 +20,8 @@ from .access import (Formatted, add_numbers, attribute, binary_value, compare_va
                      multiply_numbers, negate, number)
 from .branches import compare_numbers
 from .evaluator import EXECUTE
-from .fallback import call_unknown, interpret_statement
-from .values import Box, Closure, Range, has_nodes
+from .fallback import call_unknown, change_outside, interpret_statement
+from .values import Box, Closure, Place, Range, has_nodes
 
 UNARY = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
 
@@ -37,37 +40,39 @@ def executes(prim):
 def load_global(ev, frame, node, values):
     name = node.attrs["name"]
     namespace = frame.globals
-    if ("global", id(namespace), name) in ev.store:
-        return ev.store["global", id(namespace), name]
-    if name in namespace:
-        value = namespace[name]
-        ev.guard("item", namespace, name, value)
+    place = Place("item", namespace, name)
+    value = ev.read_place(place) if place in ev.store or name in namespace else Undefined(name)
+    if not isinstance(value, Undefined):
         return value
-    builtins = namespace.get("__builtins__", __builtins__)
-    builtins = builtins if isinstance(builtins, dict) else vars(builtins)
-    if name in builtins:
-        return builtins[name]
+    known = namespace.get("__builtins__", builtins)
+    known = known if isinstance(known, dict) else vars(known)
+    if name in known:
+        return known[name]
     raise NameLookupError(f"name {name!r} is not defined", location=node.origin.location)
 
 
 @executes(syntax.store_global)
 def store_global(ev, frame, node, values):
-    raise GraphSyntaxError(f"assigning to the global {node.attrs['name']!r} inside a graph is not supported",
-                           hint="return the value, or leave this function to PyNative mode")
+    ev.write_place(Place("item", frame.globals, node.attrs["name"]), values[0])
 
 
-EXECUTE[syntax.delete_global] = EXECUTE[syntax.store_closure] = store_global
+@executes(syntax.delete_global)
+def delete_global(ev, frame, node, values):
+    load_global(ev, frame, node, values)
+    ev.write_place(Place("item", frame.globals, node.attrs["name"]), Undefined(node.attrs["name"]))
+
+
+@executes(syntax.store_closure)
+def store_closure(ev, frame, node, values):
+    ev.write_place(Place("cell", frame.closure_cell(node.attrs["name"]), ""), values[0])
 
 
 @executes(syntax.load_closure)
 def load_closure(ev, frame, node, values):
     name = node.attrs["name"]
-    cell = frame.closure_cell(name)
-    try:
-        value = cell.cell_contents
-    except ValueError:
-        raise NameLookupError(f"free variable {name!r} referenced before assignment in enclosing scope") from None
-    ev.guard("cell", cell, name, value)
+    value = ev.read_place(Place("cell", frame.closure_cell(name), ""))
+    if isinstance(value, Undefined):
+        raise NameLookupError(f"free variable {name!r} referenced before assignment in enclosing scope")
     return value
 
 
@@ -104,13 +109,12 @@ def cell_set(ev, frame, node, values):
 @executes(syntax.import_module)
 def import_module(ev, frame, node, values):
     name, level, attribute = (node.attrs[k] for k in ("name", "level", "attribute"))
-    package = frame.globals.get("__package__") if level else None
-    module = importlib.import_module("." * level + (name or ""), package)
-    if attribute:
-        if hasattr(module, attribute):
-            return getattr(module, attribute)
-        return importlib.import_module(f"{module.__name__}.{attribute}")
-    return module
+    module = builtins.__import__(name, frame.globals, None, () if attribute is None else (attribute,), level)
+    if attribute is None:
+        return module
+    if not hasattr(module, attribute):
+        raise ImportError(f"cannot import name {attribute!r} from {name!r}")
+    return getattr(module, attribute)
 
 
 # ---------------------------------------------------------------- attributes and items
@@ -124,15 +128,34 @@ def load_attr(ev, frame, node, values):
 def store_attr(ev, frame, node, values):
     owner, value = values
     name = node.attrs["name"]
+    if isinstance(owner, (AnfNode, Box, Closure)) or isinstance(inspect.getattr_static(owner, name, None), TensorParameter):
+        old = None if isinstance(owner, (AnfNode, Box, Closure)) else getattr(owner, name)
+        if isinstance(old, TensorParameter):
+            ev.trace(PRIMITIVES["assign"], (old, value), {})
+            return
+        raise GraphSyntaxError(f"setting the attribute {name!r} of a value that is made at run time")
     old = getattr(owner, name, None)
-    if isinstance(old, TensorParameter):
+    if isinstance(old, TensorParameter) and not isinstance(value, TensorParameter):
         ev.trace(PRIMITIVES["assign"], (old, value), {})
-        return None
-    raise GraphSyntaxError(f"setting the attribute {name!r} of a {type(owner).__name__} inside a graph is not supported",
-                           hint="make it a Parameter, or leave this function to PyNative mode")
+        return
+    check_plain(ev, owner, name)
+    ev.write_place(Place("attr", owner, name), value)
 
 
-EXECUTE[syntax.delete_attr] = store_attr
+def check_plain(ev, owner, name):
+    """Assigning attributes of `owner` must be setting an entry of its __dict__ (or a slot), not running a user's code."""
+    cls = owner if isinstance(owner, type) else type(owner)
+    hook = getattr(cls, "__setattr__", None)
+    user_code = isinstance(hook, types.FunctionType) and not is_framework(hook.__code__.co_filename)
+    if user_code or isinstance(getattr(cls, name, None), property) and not ev.concrete:
+        raise GraphSyntaxError(f"setting {name!r} of a {type(owner).__name__} runs Python code of its class")
+
+
+@executes(syntax.delete_attr)
+def delete_attr(ev, frame, node, values):
+    name = node.attrs["name"]
+    attribute(ev, values[0], name)
+    ev.write_place(Place("attr", values[0], name), Undefined(name))
 
 
 @executes(syntax.load_item)
@@ -158,22 +181,29 @@ def store_item(ev, frame, node, values):
         made = ev.trace(setitem, (owner, index, value), {})
         ev.tracer.assign(owner, made)
         return
-    raise GraphSyntaxError(f"changing a {type(owner).__name__} that was made outside of the graph is not supported",
-                           hint="make it inside the function, or leave the function to PyNative mode")
+    setter = getattr(type(owner), "__setitem__", None)
+    if isinstance(setter, types.FunctionType):
+        ev.call(setter, (owner, index, value), {})
+    else:
+        change_outside(ev, operator.setitem, (owner, index, value))
 
 
 @executes(syntax.delete_item)
 def delete_item(ev, frame, node, values):
     owner, index = values
     if not isinstance(owner, Box):
-        return store_item(ev, frame, node, (owner, index, None))
-    if owner.kind == "dict":
+        deleter = getattr(type(owner), "__delitem__", None)
+        if isinstance(deleter, types.FunctionType):
+            ev.call(deleter, (owner, index), {})
+        else:
+            change_outside(ev, operator.delitem, (owner, index))
+    elif owner.kind == "dict":
         pairs = dict(ev.store[owner])
         del pairs[index]
         ev.store[owner] = tuple(pairs.items())
     else:
         items = list(ev.store[owner])
-        del items[index]
+        del items[ev.unbox(index)]
         ev.store[owner] = tuple(items)
 
 

@@ -4,6 +4,8 @@ What such a call gives is not known before it has run once. So the first call of
 statement by statement (`concrete.py`), for real, and what each segment gave is recorded; from then on the function is
 compiled with those types, sizes staying open.
 """
+import operator
+
 from ..common.errors import GraphSyntaxError
 from ..common.tensor import Tensor
 from ..fallback.record import describe, opened, same_kind, show, values_in
@@ -11,7 +13,7 @@ from ..fallback.segment import run_segment
 from ..mindir.control import segment
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import interpreting
-from .values import Box, leaves, rebuild
+from .values import BoundMethod, Box, Closure, Conflict, leaves, rebuild
 
 
 class NeedsRecord(Exception):
@@ -72,9 +74,38 @@ def call_unknown(ev, fn, args, kwargs, reason, returns=None):
     return fill(pattern) if returns is None else None
 
 
+def change_outside(ev, fn, args, kwargs=None):
+    """A call that changes a list, dict or array that the graph did not make: it happens at run time, in its turn.
+
+    What is read of the object in this function is then read at run time too.
+    """
+    owner = args[0]
+    if ev.concrete:
+        return fn(*args, **(kwargs or {}))
+    if ev.made_here(owner):
+        raise GraphSyntaxError(f"changing a {type(owner).__name__} that was made inside the graph by Python")
+    ev.variables.add(("content", id(owner)))
+    ev.kept.append(owner)
+    if fn in RETURN_NOTHING or getattr(fn, "__name__", "") in RETURN_NOTHING_NAMES:
+        return call_unknown(ev, fn, args, kwargs or {}, f"{fn.__name__} changes an object outside of the graph", returns=())
+    return call_unknown(ev, fn, args, kwargs or {}, f"{fn.__name__} changes an object outside of the graph")
+
+
+RETURN_NOTHING = (operator.setitem, operator.delitem)
+RETURN_NOTHING_NAMES = ("append", "extend", "insert", "clear", "sort", "reverse", "remove", "update", "add", "discard",
+                        "appendleft", "extendleft", "rotate", "fill")
+CHANGERS = frozenset(RETURN_NOTHING_NAMES + (
+    "pop", "popitem", "setdefault", "popleft", "__setitem__", "__delitem__", "__iadd__", "__ior__", "resize", "put",
+    "difference_update", "intersection_update", "symmetric_difference_update", "subtract"))
+
+
 def flatten(ev, value):
     """(the run-time parts of `value` in order, a function that puts their run-time values back)."""
     value = ev.unbox(value)
+    for part in parts_of(value):
+        if isinstance(part, (Closure, Box, BoundMethod, Conflict)) or ev.made_here(part):
+            what = {Closure: "function", Box: "variable", BoundMethod: "method"}.get(type(part), type(part).__name__)
+            raise GraphSyntaxError(f"a {what} that was made inside the graph is given to Python code")
     found = leaves(value, ev.store)
 
     def rebuild_value(now):
@@ -94,14 +125,25 @@ def flatten(ev, value):
     return [ev.tracer.lift(leaf) for leaf in found], rebuild_value
 
 
+def parts_of(value):
+    """The parts of a value through tuples, lists and dicts."""
+    if isinstance(value, (tuple, list)):
+        for v in value:
+            yield from parts_of(v)
+    elif type(value) is dict:
+        for v in value.values():
+            yield from parts_of(v)
+    else:
+        yield value
+
+
 def interpret_statement(ev, frame, node, values):
     """A statement that graph mode leaves to Python (`try`, `with`, ...): run now if all it reads is known, else a segment."""
     namespace = frame.globals
-    if not ev.concrete and not any(leaves(v, ev.store) for v in values) and not any(isinstance(v, Box) for v in values):
-        given = run_segment(node, [ev.unbox(v) for v in values], namespace)
-        return given
-
     def statement(*reads):
         return run_segment(node, list(reads), namespace)
+    for value in values:
+        if isinstance(value, Box) and not ev.concrete:
+            raise GraphSyntaxError(f"a {value.kind} is shared with a statement that Python runs: {node.attrs['reason']}")
     statement.__qualname__ = f"statement at line {node.origin.location.line}"
     return call_unknown(ev, statement, tuple(values), {}, node.attrs["reason"])

@@ -19,9 +19,10 @@ from .jumps import loop_exits
 from .merging import Merge, abstract_of, conflict, convert, fill, is_data, join_abstracts, undefined_value, writing
 from .outcome import Outcome, Raises
 from .region import Region, align
-from .values import Box, Range, rebuild
+from .values import Box, Place, Range, rebuild
 
 UNROLL_AT_MOST = 4           # iterations of a constant range that are cheaper written out than as a loop with a tape
+EXECUTE_AT_MOST = 256        # iterations over Python constants alone that are executed, and leave nothing behind
 UNROLL_LIMIT = 10_000
 
 
@@ -36,10 +37,19 @@ class CannotLoop(Exception):
 def run_loop(ev, frame, header, args, stops):
     """A loop of the syntax graph: written once as a `while_loop`, or unrolled where that is impossible or does not pay."""
     stops = stops | {header} | loop_exits(header)
+    if ev.concrete:
+        outcome = ev.run_once(frame, header, args, stops)
+        while header in outcome.exits:
+            outcome = ev.run_once(frame, header, outcome.exits[header][0], stops)
+        return outcome
     saved = _save(ev, frame)
     trips = static_trips(ev, frame, header, args)
     if trips is not None:
         return unroll(ev, frame, header, args, stops)
+    outcome = execute_on_constants(ev, frame, header, args, stops)
+    if outcome is not None:
+        return outcome
+    _restore(ev, frame, saved)
     try:
         return write_loop(ev, frame, header, args, stops)
     except CannotLoop as reason:
@@ -74,6 +84,32 @@ def static_trips(ev, frame, header, args):
         return len(iterator) if len(iterator) <= UNROLL_AT_MOST else None
     if isinstance(iterator, tuple):
         return 0
+    return None
+
+
+def execute_on_constants(ev, frame, header, args, stops):
+    """The outcome of a loop that computes with Python constants only, executed as Python does; None where it does not.
+
+    A caller that gets None must restore what was saved.
+    """
+    graph, more = ev.tracer.graph, header.nodes[0] if header.nodes else None
+    written = len(graph.nodes)
+    if header.loop == "for" and not isinstance(ev.read(frame, more.args[0]), range) \
+            or header.loop == "for" and len(ev.read(frame, more.args[0])) > EXECUTE_AT_MOST:
+        return None
+    for _ in range(EXECUTE_AT_MOST):
+        if header.output.fn is syntax.switch:                # look at the condition first: a body may cost much
+            saved = _save(ev, frame)
+            ev.run_nodes(frame, header, args)
+            if isinstance(truth(ev, ev.read(frame, header.output.args[0])), AnfNode) or len(graph.nodes) > written:
+                return None
+            _restore(ev, frame, saved)
+        outcome = ev.run_once(frame, header, args, stops)
+        if outcome.single is None or len(graph.nodes) > written:
+            return None
+        if header not in outcome.exits:
+            return outcome
+        args = outcome.exits[header][0]
     return None
 
 
@@ -239,7 +275,12 @@ class Plan:
             for key, value in after.items():
                 if isinstance(key, Box) and key not in self.ev.store:
                     continue                                  # made inside the body
-                old = self.ev.store.get(key, key if not isinstance(key, Box) else None)
+                if isinstance(key, Place):
+                    if self.ev.made_here(key.owner) and key not in self.ev.store:
+                        continue                              # an object made inside the body
+                    old = self.ev.read_place(key)
+                else:
+                    old = self.ev.store.get(key, key if not isinstance(key, Box) else None)
                 if key in self.carried:
                     carried[key] = join(self.carried[key], self.inside_carried[key], value)
                 elif value is not old:

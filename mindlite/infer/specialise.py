@@ -4,7 +4,7 @@
 """
 from dataclasses import dataclass
 
-from ..common.errors import MindliteError, placing
+from ..common.errors import GraphSyntaxError, placing
 from ..common.tensor import Tensor
 from ..mindir.abstract import Abstract
 from ..mindir.builder import constant
@@ -12,9 +12,9 @@ from ..mindir.constraints import collecting
 from ..mindir.control import make_tuple
 from ..mindir.graph import AnfNode
 from .calls import call_value
-from .evaluator import Evaluator
+from .evaluator import Evaluator, can_vary
 from .access import Formatted
-from .values import Box
+from .values import BoundMethod, Box, Closure, Conflict, Place, Range
 from . import execute  # noqa: F401  (fills the table of constructs)
 
 
@@ -25,7 +25,8 @@ class Specialised:
     graph      : the typed graph; its first parameters are the run-time arguments in order, then implicit inputs (their
                  Tensor is the parameter's `default`)
     output     : the function's value with Results in place of run-time parts
-    changes    : (number of a list or dict among the arguments, its new content): what the function did to it
+    changes    : (number of a list or dict among the arguments, or a Place outside; its new content): what the function did
+    places     : the Places whose values at the call are further run-time arguments, in order
     updates    : (Tensor, number of the output that it is assigned)
     guards     : what was read at compile time: (kind, owner, name, value)
     constraints: facts about sizes that must hold
@@ -34,6 +35,7 @@ class Specialised:
     graph: object
     output: object
     changes: list
+    places: list
     updates: list
     guards: list
     constraints: list
@@ -53,12 +55,30 @@ class Container:
     number: int
 
 
+@dataclass(frozen=True)
+class Made:
+    """Stands for what Python makes of results: make(*items)."""
+    make: object
+    items: tuple
+
+
 def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None):
     """Infer `function` for arguments in which Abstracts stand for run-time values; everything else is constant.
 
     args, kwargs: pytrees (tuple, list, dict) of Abstract and constants. An Abstract met twice is two parameters.
     """
-    ev = Evaluator(name, fullgraph, fallbacks)
+    variables = set()                                        # what is read and assigned: an input of the graph
+    while True:
+        ev = Evaluator(name, fullgraph, fallbacks, variables)
+        made = _specialise(ev, function, args, kwargs)
+        found = {key for key in ev.store if isinstance(key, Place) and key.key in ev.guards and can_vary(ev.guards[key.key][3])}
+        stale = {key for key in variables if isinstance(key, tuple) and (*key, "") in ev.guards}
+        if not found and not stale:
+            return made
+        variables |= found
+
+
+def _specialise(ev, function, args, kwargs):
     graph = ev.tracer.root.graph
     containers, entered = {}, {}                             # the Boxes of the arguments: their numbers, their first content
 
@@ -79,9 +99,9 @@ def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None
         return value
     inside = tuple(enter(v, f"x{i}" if len(args) > 1 else "x") for i, v in enumerate(args))
     named = {k: enter(v, k) for k, v in kwargs.items()}
-    arguments = {p: i for i, p in enumerate(graph.parameters)}
     with collecting() as constraints, placing(lambda: ev.tracer.origin.location):
         value = call_value(ev, function, inside, named)
+    arguments = {p: i for i, p in enumerate(p for p in graph.parameters if p.default is None)}
     outputs = []
 
     def leave(value):
@@ -97,7 +117,14 @@ def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None
         if type(value) is dict:
             return {k: leave(v) for k, v in value.items()}
         if isinstance(value, Formatted):
-            raise MindliteError("a string made of run-time values cannot leave a graph")
+            return Made(lambda *values: value.make(list(values)), tuple(leave(v) for v in value.values))
+        if isinstance(value, Range):
+            return Made(range, (leave(value.start), leave(value.stop), leave(value.step)))
+        if isinstance(value, Conflict):
+            raise value.error
+        if isinstance(value, (Closure, BoundMethod)) or ev.made_here(value):
+            raise GraphSyntaxError(f"a {'function' if isinstance(value, Closure) else type(value).__name__} that was made inside "
+                                   "the graph leaves it")
         if hasattr(value, "terms"):                          # a Dim
             outputs.append(constant(value))
             return Result(len(outputs) - 1)
@@ -109,6 +136,11 @@ def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None
             [leave(v) for v in content] if value.kind == "list" else set(content)
     output = leave(value)
     changes = [(number, content_of(box)) for box, number in containers.items() if ev.store[box] is not entered[box]]
+    for place, value in ev.store.items():
+        if isinstance(place, Place) and not ev.made_here(place.owner):
+            value = leave(value)
+            if value is not place.read() or place in ev.variables:
+                changes.append((place, value))
     updates = []
     for target, newest in ev.store.items():
         owner = target if isinstance(target, Tensor) else None
@@ -118,4 +150,4 @@ def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None
             outputs.append(ev.tracer.current(newest))
             updates.append((owner, len(outputs) - 1))
     graph.set_outputs(outputs, make_tuple)
-    return Specialised(graph, output, changes, updates, list(ev.guards.values()), constraints, ev.reasons)
+    return Specialised(graph, output, changes, list(ev.inputs), updates, list(ev.guards.values()), constraints, ev.reasons)

@@ -128,7 +128,19 @@ class Subgraph:
 
 def differentiate(ev, what, args, kwargs):
     """grad(f)(*args), value_and_grad, vjp, jvp."""
+    if ev.concrete:
+        return _differentiate_at_once(ev, what, args, kwargs)
     return KINDS[what.kind](ev, what.function, what.options, args, kwargs)
+
+
+def _differentiate_at_once(ev, what, args, kwargs):
+    """The function runs on values: its operators go on the tape of eager mode, its segments are recorded on the way."""
+    if what.at_once is None:
+        raise GraphSyntaxError(f"{what.kind}: a part of the function runs in Python, which forward mode cannot follow")
+
+    def run(*inside, **named):
+        return ev.unbox(ev.call(what.function, inside, named))
+    return what.at_once(run, ev.unbox(args), ev.unbox(kwargs))
 
 
 def _gradient(kind):
@@ -153,13 +165,9 @@ def _gradient(kind):
         seeds = tuple(n for n in sub.outputs_of(loss) if isinstance(sub.region.graph.outputs[n].abstract, AbstractTensor)
                       and sub.region.graph.outputs[n].dtype.is_differentiable)
         loss_outputs = [sub.region.graph.outputs[n].abstract for n in sub.outputs_of(loss)]
-        if not seeds:
+        if not any(isinstance(a, AbstractTensor) for a in loss_outputs):
             check_loss(loss_outputs[0] if loss_outputs else ev.unbox(sub.value[0] if loss is not value else sub.value))
         wrt = tuple(range(len(sub.inputs)))
-        for i in wrt:
-            if not sub.inputs[i].dtype.is_differentiable and i >= len(weights):
-                raise GradientError(f"{kind}: an input of type {sub.inputs[i].dtype.name} has no gradient",
-                                    hint="differentiate with respect to float tensors")
         with interpreting(ev.tracer):
             ones = [_cotangent(ev, sub, n, sens, k) for k, n in enumerate(seeds)]
             results = J(*sub.inputs, *sub.captured, *ones, graph=sub.region.graph, wrt=wrt, seeds=seeds, mode="vjp")

@@ -10,6 +10,7 @@ from ..common.dim import Dim
 from ..common.errors import MindliteError
 from ..mindir.graph import AnfNode
 from ..common.tensor import Tensor
+from ..mindir.syntax import Undefined
 
 
 class Box:
@@ -21,6 +22,53 @@ class Box:
 
     def __repr__(self):
         return f"<{self.kind}>"
+
+
+class Place:
+    """A variable that stands outside of the graph: an attribute of an object, a global, or a closure cell.
+
+    kind: "attr" (owner, name), "item" (namespace, name) or "cell" (cell). What a graph assigns to it is in the
+    Evaluator's store until the run is over. Two Places are equal if they are the same variable.
+    """
+    __slots__ = ("kind", "owner", "name", "key")
+
+    def __init__(self, kind, owner, name):
+        self.kind, self.owner, self.name, self.key = kind, owner, name, (kind, id(owner), name)
+
+    def __eq__(self, other):
+        return isinstance(other, Place) and self.key == other.key
+
+    def __hash__(self):
+        return hash(self.key)
+
+    def __repr__(self):
+        return f"<{self.kind} {self.name}>"
+
+    def read(self):
+        """What it holds now, Undefined if nothing."""
+        try:
+            if self.kind == "item":
+                return self.owner[self.name]
+            return self.owner.cell_contents if self.kind == "cell" else getattr(self.owner, self.name)
+        except (KeyError, ValueError, AttributeError):
+            return Undefined(self.name)
+
+    def write(self, value):
+        """Assign to it; Undefined deletes it."""
+        gone = isinstance(value, Undefined)
+        if gone and isinstance(self.read(), Undefined):
+            return                                           # assigned and deleted in the same run
+        if self.kind == "item":
+            self.owner.pop(self.name, None) if gone else self.owner.__setitem__(self.name, value)
+        elif self.kind == "cell":
+            if gone:
+                del self.owner.cell_contents
+            else:
+                self.owner.cell_contents = value
+        elif gone:
+            delattr(self.owner, self.name)
+        else:
+            setattr(self.owner, self.name, value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +106,11 @@ class Range:
 class Conflict:
     """A variable whose values on two paths do not fit together; using it raises the error."""
     error: MindliteError
+
+
+def kind_of(value):
+    """What a compiled graph assumes of an input: the class of a number, dtype and sizes of a Tensor."""
+    return (Tensor, value.dtype, value.array.shape) if isinstance(value, Tensor) else type(value)
 
 
 def leaves(value, store, found=None):

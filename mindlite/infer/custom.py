@@ -1,0 +1,96 @@
+"""Gradients that the user writes (`bprop` of a Cell) during inference: function and gradient become two closed graphs.
+
+    out = cell(x)      ->      %1 = custom_vjp(%x; graph=construct, bprop=bprop),   bprop(x, out, dout) -> dx
+
+Until ad has read the gradient the two stay together; then the function's graph is inlined.
+"""
+import numpy as np
+
+from ..common.errors import GradientError
+from ..common.tensor import Tensor
+from ..mindir.abstract import AbstractTensor
+from ..mindir.builder import building
+from ..mindir.control import custom_vjp, make_tuple
+from ..mindir.graph import AnfNode
+from ..mindir.primitive import interpreting
+from ..ops.basic import broadcast_to
+from .merging import fill
+from .transforms import Subgraph, as_tensor, replace_leaves
+from .values import Box
+
+
+def custom_gradient(ev, what, args, kwargs):
+    """what.function(*args), whose gradient is what.bprop(*args, out, dout)."""
+    if ev.concrete:
+        def run(*inside, **named):
+            return ev.unbox(ev.call(what.function, inside, named))
+        return what.at_once(run, ev.unbox(args), ev.unbox(kwargs))
+    name = getattr(what.bprop, "__qualname__", "bprop").replace("<locals>.", "")
+
+    def enter(sub):
+        return tuple([replace_leaves(ev, a, lambda x: sub.parameter(x) if is_tensor(x) else x) for a in args])
+    forward = Subgraph(ev, what.scope or "construct", lambda sub: ev.call(what.function, enter(sub), kwargs))
+    outs = [node.abstract for node in forward.region.graph.outputs]
+    given = []
+
+    def gradient(sub):
+        again, graph = enter(sub), ev.tracer.region.graph
+        for prefix in ("out", "dout"):
+            given.append([graph.add_parameter(f"{prefix}{i}", abstract) for i, abstract in enumerate(outs)])
+        found = ev.call(what.bprop, (*again, *[fill(forward.pattern, nodes) for nodes in given]), {})
+        found = ev.unbox(found) if isinstance(found, Box) else found
+        found = tuple(found) if isinstance(found, (tuple, list)) else (found,)
+        if len(found) != len(args):
+            raise GradientError(f"{name} gives {len(found)} gradients for {len(args)} arguments",
+                                hint="return one gradient for each argument of construct")
+        return tuple([g for arg, dx in zip(args, found) for g in _gradients_of(ev, name, ev.unbox(arg), ev.unbox(dx))])
+    backward = Subgraph(ev, name, gradient)
+    graph, bprop, count = forward.region.graph, backward.region.graph, len(forward.inputs)
+    # Both graphs take the operands (inputs, what the function captures, what the gradient captures) in this order.
+    captured = [graph.parameters[count:], [p for p in bprop.parameters[count:] if p not in given[0] + given[1]]]
+    with building(bprop):
+        gradients = [fill(g, bprop.outputs) for g in backward.pattern]
+        gradients = [zeros(x.abstract) if g is None else g for g, x in zip(gradients, forward.inputs)]
+        gradients += [zeros(p.abstract) for p in captured[0] + captured[1]]
+    strangers = [bprop.add_parameter(p.name, p.abstract) for p in captured[0]]
+    bprop.parameters = [*bprop.parameters[:count], *strangers, *captured[1], *given[0], *given[1]]
+    with building(bprop) as builder:
+        bprop.set_outputs([builder.lift(g) for g in gradients], make_tuple)
+    for p in captured[1]:
+        graph.add_parameter(p.name, p.abstract)
+    with interpreting(ev.tracer):
+        results = custom_vjp(*forward.inputs, *forward.captured, *backward.captured, graph=graph, bprop=bprop)
+    return forward.finish(results)
+
+
+def is_tensor(value):
+    """True for a Tensor and for a node that is one."""
+    return isinstance(value, Tensor) or (isinstance(value, AnfNode) and isinstance(value.abstract, AbstractTensor))
+
+
+def _gradients_of(ev, name, arg, gradient):
+    """The gradients of the Tensors in one argument; None for none."""
+    if is_tensor(arg):
+        if gradient is None or (isinstance(gradient, (int, float)) and gradient == 0):
+            return [None]
+        made, wanted = as_tensor(ev, gradient).abstract, ev.tracer.lift(arg).abstract
+        if len(made.shape) != len(wanted.shape) or any(
+                isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(made.shape, wanted.shape)) or (
+                wanted.dtype.is_differentiable and made.dtype is not wanted.dtype):
+            raise GradientError(f"{name} gives {made} as the gradient of {wanted}")
+        return [gradient]
+    if isinstance(arg, (tuple, list)):
+        gradient = gradient if isinstance(gradient, (tuple, list)) else [gradient] * len(arg)
+        return [g for a, d in zip(arg, gradient) for g in _gradients_of(ev, name, a, d)]
+    if isinstance(arg, dict):
+        return [g for key, a in arg.items()
+                for g in _gradients_of(ev, name, a, gradient.get(key) if isinstance(gradient, dict) else gradient)]
+    return []
+
+
+def zeros(abstract):
+    """Zero of this type, under the builder."""
+    if not isinstance(abstract, AbstractTensor):
+        return abstract.type(0)
+    zero = np.zeros((), abstract.dtype.numpy)
+    return broadcast_to(zero, shape=abstract.shape) if abstract.shape else zero
