@@ -37,13 +37,14 @@ demo: $(READY)
 
 lint: $(READY)
 	@echo "Style (flake8) and types (mypy)."
-	@$(BIN)/python -m flake8 mindlite tests examples
-	@$(BIN)/python -m mypy
+	@$(BIN)/python -m flake8 mindlite tests examples && $(BIN)/python -m mypy
 
 # Two processes; compiled kernels are kept in .cache between runs. ARGS="-k softmax" chooses tests.
-test: lint
-	@echo "Tests, in two processes."
-	@$(BIN)/python -m pytest -n 2 $(ARGS)
+test: $(READY)
+	@status=0; $(MAKE) --no-print-directory lint || status=1; \
+	echo "Tests, in two processes."; \
+	$(BIN)/python -m pytest -n 2 $(ARGS) || status=1; \
+	exit $$status
 
 clean:
 	rm -rf .venv .cache build dist mindlite.egg-info .pytest_cache .mypy_cache report.html
