@@ -18,10 +18,24 @@ class Derivative:
 
     kind   : "grad" (gradients), "value_and_grad", "vjp", "jvp", "linearize", "jacfwd", "jacrev"
     options: grad_position (None, int, tuple), weights (None, Parameter, sequence), has_aux, return_ids, sens_param ...
+    at_once: (function, args, kwargs) -> the derivative of another function in eager mode; None where there is no such way
     """
     function: object
     kind: str
     options: dict = field(default_factory=dict)
+    at_once: object = None
+
+
+@dataclass(frozen=True)
+class CustomGradient:
+    """Calling the object is calling `function`, whose gradient is `bprop(*arguments, out, dout)`.
+
+    at_once: (function, args, kwargs) -> the same for another function in eager mode;   scope names it in errors
+    """
+    function: object
+    bprop: object
+    at_once: object
+    scope: str = ""
 
 
 @dataclass(frozen=True)

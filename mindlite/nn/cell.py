@@ -18,10 +18,10 @@ from collections import OrderedDict
 
 from ..common import dtype as dt
 from ..common.config import GRAPH_MODE, config
-from ..common.errors import ArgumentError, MissingAttributeError, user_location
+from ..common.errors import ArgumentError, GraphSyntaxError, MissingAttributeError, user_location
 from ..functional.cell import run_as_graph
 from ..mindir.primitive import is_interpreting
-from ..mindir.protocol import CallOf
+from ..mindir.protocol import CallOf, CustomGradient
 from ..ops import cast
 from ..pynative import custom, gate, is_recording
 from .registry import Registry
@@ -212,7 +212,13 @@ class Cell(Registry):
 
     def __mindir__(self):
         """Calling the Cell in a graph is calling its construct, between its hooks and casts where it has any."""
-        return CallOf(self._entry(), scope=type(self).__qualname__.replace("<locals>.", ""))
+        scope = type(self).__qualname__.replace("<locals>.", "")
+        if self._backward_hooks or self._backward_pre_hooks:
+            raise GraphSyntaxError(f"{scope} has backward hooks, which run in PYNATIVE_MODE only",
+                                   hint="remove them with the handles that registering gave")
+        if hasattr(self, "bprop"):
+            return CustomGradient(self._entry(), self.bprop, lambda run, args, kwargs: custom(run, self.bprop, args, kwargs), scope)
+        return CallOf(self._entry(), scope=scope)
 
     def _entry(self):
         if self._forward_pre_hooks or self._forward_hooks or self._dst_type is not None:
