@@ -39,6 +39,7 @@ from .schedule import TILE
 
 class Register(types.Type):
     """A number of a dtype of ours. Fields: dtype."""
+    mutable = True                                        # else Numba takes `x += y` for `x = x + y`
 
     def __init__(self, dtype):
         self.dtype = dtype

@@ -178,6 +178,13 @@ def test_what_numba_makes_is_vectorised_and_calls_nothing():
     assert "call" not in code
 
 
+def test_a_sum_of_rows_is_vectorised():
+    w = Writer(x=tensor("float32", 500, 400))
+    code = assembly(llvm_ir(text_of(schedule(build(w.graph(w(c.reduce_sum, w.x, axis=(1,))))))))
+    assert any(line.split()[0] in ("vaddps", "addps", "fadd") and ("mm" in line or ".4s" in line)
+               for line in code.splitlines() if line.split())
+
+
 def test_equal_kernels_of_other_names_and_lines_are_one():
     texts = set()
     for name, line in (("a", 3), ("b", 4)):
