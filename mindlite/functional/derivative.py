@@ -24,12 +24,15 @@ class Derived:
         self._compiled = None
 
     def __mindir__(self):
-        return Derivative(self.function, self.kind, self.options)
+        return Derivative(self.function, self.kind, self.options, self._at_once if self.kind != "jvp" else None)
+
+    def _at_once(self, function, args, kwargs):
+        return differentiate(function, self.kind, self.options, args, kwargs)
 
     def __call__(self, *args, **kwargs):
         if self.kind == "jvp" or (config.mode == GRAPH_MODE and not is_interpreting()):
             return call_compiled(self.compiled, args, kwargs)
-        return differentiate(self.function, self.kind, self.options, args, kwargs)
+        return self._at_once(self.function, args, kwargs)
 
     @property
     def compiled(self):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..common import dtype as dt
 from ..common.dim import Dim
-from ..common.errors import ArgumentError, GradientError, ShapeError
+from ..common.errors import ArgumentError, ShapeError
 from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.control import J, Vmap, make_tuple
