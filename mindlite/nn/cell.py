@@ -181,7 +181,7 @@ class Cell(Registry):
         _check_arguments(self, args, kwargs)
         if config.mode == GRAPH_MODE and not is_interpreting():
             return run_as_graph(self, args, kwargs)
-        if is_recording() and (self._backward_hooks or self._backward_pre_hooks or hasattr(self, "bprop")):
+        if is_recording() and (self._backward_hooks or self._backward_pre_hooks or hasattr(type(self), "bprop")):
             return self._recorded(args, kwargs)
         return self._entry()(*args, **kwargs)
 
@@ -207,7 +207,7 @@ class Cell(Registry):
                     grads = changed if isinstance(changed, tuple) else (changed,)
             return grads
         args = gate(args, after)
-        output = custom(run, self.bprop, args, kwargs) if hasattr(self, "bprop") else run(*args, **kwargs)
+        output = custom(run, self.bprop, args, kwargs) if hasattr(type(self), "bprop") else run(*args, **kwargs)
         return gate(output, before) if isinstance(output, tuple) else gate((output,), before)[0]
 
     def __mindir__(self):
@@ -216,7 +216,7 @@ class Cell(Registry):
         if self._backward_hooks or self._backward_pre_hooks:
             raise GraphSyntaxError(f"{scope} has backward hooks, which run in PYNATIVE_MODE only",
                                    hint="remove them with the handles that registering gave")
-        if hasattr(self, "bprop"):
+        if hasattr(type(self), "bprop"):
             return CustomGradient(self._entry(), self.bprop, lambda run, args, kwargs: custom(run, self.bprop, args, kwargs), scope)
         return CallOf(self._entry(), scope=scope)
 
