@@ -1,6 +1,8 @@
-"""Which nodes a derivative has to look at: those that depend on the differentiated parameters through floats.
+"""Which nodes a derivative has to look at: those that depend on the differentiated parameters.
 
-    f(x, i):  a = x * 2;  b = cast(x, int32);  c = b + i        active for x: x, a
+    f(x, i):  a = x * 2;  b = cast(x, int32);  c = b + i        active for a float x: x, a;  for an integer i: i, c
+
+What is made of floats and is an integer (an index, a count) does not depend on them smoothly, so it is not active.
 
 The forward half of activity analysis (Hascoet, Naumann & Pascual 2005, "To be recorded" analysis in reverse-mode AD).
 The backward half, what reaches a seed, is left to the sweep itself: a node without a cotangent is passed over.
@@ -18,7 +20,7 @@ CONTROL = {call, cond, custom_vjp, make_tuple, tape_pop, tape_push, tuple_getite
 
 
 def is_differentiable(abstract):
-    """True for tensors of floats or complex numbers, and for tapes, whose derivative is a tape of derivatives."""
+    """True for tensors of numbers, and for tapes, whose derivative is a tape of derivatives."""
     if isinstance(abstract, AbstractTensor):
         return abstract.dtype.is_differentiable
     return isinstance(abstract, AbstractTape)
@@ -60,7 +62,18 @@ def active_results(node, positions, active=None):
     if "stop_gradient" in prim.traits:
         return frozenset()
     elements = node.abstract.elements if isinstance(node.abstract, AbstractTuple) else (node.abstract,)
-    return frozenset(i for i, e in enumerate(elements) if is_differentiable(e))
+    whole = any(is_integer(node.args[i].abstract) for i in positions)
+    return frozenset(i for i, e in enumerate(elements) if is_differentiable(e) and (whole or not is_integer(e)))
+
+
+def is_integer(abstract):
+    """True for tensors of integers."""
+    return isinstance(abstract, AbstractTensor) and abstract.dtype.kind in "ui"
+
+
+def is_smooth(abstract):
+    """True for what has a tangent: tensors of floats or complex numbers, and tapes."""
+    return is_differentiable(abstract) and not is_integer(abstract)
 
 
 def active_state(node, positions):

@@ -16,7 +16,7 @@ from ..mindir.control import (call, cond, custom_vjp, make_tuple, tape_new, tape
 from ..mindir.graph import CNode, FuncGraph, ValueNode
 from ..mindir.inline import drop_dead_nodes, inline
 from ..mindir.primitive import bprop_rule, jvp_rule
-from .activity import active_outputs, active_state, expand_composites, is_differentiable
+from .activity import active_outputs, active_state, expand_composites, is_smooth
 from .reverse import result_of
 from .vjp import vjp_graph
 from .zeros import zeros_like_abstract
@@ -52,7 +52,7 @@ class Forward:
         for i in self.wrt:
             p = self.graph.parameters[i]
             made = target.add_parameter(f"d{p.name}", p.abstract, p.origin)
-            if is_differentiable(p.abstract):
+            if is_smooth(p.abstract):
                 self.tangents[p, None] = made
         # What rules require of sizes follows from what the program itself required.
         with building(target, self.graph.origin, by="jvp") as self.builder, collecting():
@@ -115,7 +115,7 @@ class Forward:
         out = self.keep(node)
         several = isinstance(out, tuple)
         elements = node.abstract.elements if several else (node.abstract,)
-        if not any(map(is_differentiable, elements)):
+        if not any(map(is_smooth, elements)):
             return
         primals, tangents = [self.value(a) for a in node.args], [self.tangent(a) for a in node.args]
         if node.fn in jvp_rule:
@@ -126,7 +126,7 @@ class Forward:
         else:
             raise GradientError(f"{node.fn.name} has no derivative", location=node.origin.location)
         for i, (element, tangent) in enumerate(zip(elements, made or ())):
-            if tangent is None or not is_differentiable(element):
+            if tangent is None or not is_smooth(element):
                 continue
             tangent = self.builder.lift(tangent)
             if tangent.dtype is not element.dtype or tangent.ndim != element.ndim:
@@ -155,7 +155,7 @@ def _bprop_as_graph(node):
 def transposed(forward, bprop, primals, tangents, outs):
     """The tangents of the outputs, from `bprop`: a graph (*primals, *outs, *douts) -> gradients, linear in douts."""
     first = len(primals) + len(outs)
-    numbers = [i for i, out in enumerate(outs) if is_differentiable(out.abstract)]
+    numbers = [i for i, out in enumerate(outs) if is_smooth(out.abstract)]
     given = [i for i, t in enumerate(tangents) if t is not None]
     linear = vjp_graph(bprop, [first + i for i in numbers], given)
     zeros = [forward.builder.lift(zeros_like_abstract(out.abstract)) for out in outs]
@@ -217,7 +217,7 @@ def _call(forward, node):
     """(out, dout) = call(x, dx; jvp g)"""
     graph, elements = node.attrs["graph"], node.abstract.elements
     wrt = tuple(i for i, x in enumerate(node.args) if forward.tangent(x) is not None)
-    results = tuple(i for i, e in enumerate(elements) if is_differentiable(e))
+    results = tuple(i for i, e in enumerate(elements) if is_smooth(e))
     if (graph, wrt) not in forward.calls:
         target = forward.calls[graph, wrt] = FuncGraph(f"jvp {graph.name}", graph.origin)
         Forward(graph, wrt, results, forward.calls).write(target)
@@ -241,13 +241,13 @@ def _push(forward, node):
     tape, *values = node.args
     forward.keep(node)
     forward.tangents[node, None] = tape_push(
-        forward.tangent(tape), *[forward.tangent_or_zeros(v) for v in values if is_differentiable(v.abstract)])
+        forward.tangent(tape), *[forward.tangent_or_zeros(v) for v in values if is_smooth(v.abstract)])
 
 
 def _pop(forward, node):
     """dtape, *dvalues = tape_pop(dtape)"""
     forward.keep(node)
-    numbers = [i for i, e in enumerate(node.abstract.elements) if is_differentiable(e)]
+    numbers = [i for i, e in enumerate(node.abstract.elements) if is_smooth(e)]
     made = tape_pop(forward.tangent(node.args[0]), abstracts=tuple(node.abstract.elements[i] for i in numbers[1:]))
     for i, tangent in zip(numbers, made):
         forward.tangents[node, i] = tangent

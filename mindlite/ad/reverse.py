@@ -26,7 +26,7 @@ from ..mindir.graph import CNode, FuncGraph, Parameter, ValueNode
 from ..mindir.inline import drop_dead_nodes, inline
 from ..mindir.primitive import bprop_rule
 from .. import ops
-from .activity import active_nodes, expand_composites, is_differentiable
+from .activity import active_nodes, expand_composites, is_differentiable, is_integer
 from .control import FORWARD, REVERSE
 from .symbols import Sizes
 from .zeros import zeros_like_abstract
@@ -147,6 +147,8 @@ class Reverse:
         if all(d is None for d in douts):
             return
         if node.fn not in bprop_rule:
+            if all(is_integer(e) for e in elements):
+                return                                   # an order, a bit pattern: integers without a slope
             raise GradientError(f"{node.fn.name} has no gradient", location=node.origin.location)
         if several:
             douts = [self.zeros(e) if d is None and is_differentiable(e) else d for d, e in zip(douts, elements)]
@@ -162,7 +164,10 @@ class Reverse:
                 self.add(arg, self._checked(node, arg, self.builder.lift(gradient)))
 
     def _checked(self, node, arg, gradient):
-        seen, wanted = gradient.abstract, self.sizes.abstract(arg.abstract)
+        wanted = self.sizes.abstract(arg.abstract)
+        if is_integer(wanted) and isinstance(gradient.abstract, AbstractTensor):
+            gradient = self.builder.lift(ops.cast(gradient, dtype=wanted.dtype))
+        seen = gradient.abstract
         if not isinstance(seen, AbstractTensor) or seen.dtype is not wanted.dtype or seen.ndim != wanted.ndim or any(
                 isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(seen.shape, wanted.shape)):
             raise InternalError(f"the bprop rule of {node.fn.name} gives {seen} for an operand {wanted}",

@@ -30,8 +30,8 @@ class DType:
 
     @property
     def is_differentiable(self):
-        """True where a gradient makes sense: floats and complex numbers."""
-        return self.kind in "fc"
+        """True for numbers: floats, complex numbers, and integers, whose gradients are integers as MindSpore's are."""
+        return self.kind != "b"
 
     def __repr__(self):
         return {"bfloat16": "BFloat16", "uint8": "UInt8", "uint16": "UInt16", "uint32": "UInt32",

@@ -2,6 +2,8 @@
 
     set_context(mode=GRAPH_MODE, device_target="CPU", jit_level="O1")
 """
+import warnings
+
 from ..common.config import GRAPH_MODE, PYNATIVE_MODE, config
 from ..common.errors import ArgumentError, ValueRangeError
 from ..common.seed import get_seed, set_seed
@@ -60,7 +62,8 @@ def set_context(**settings):
     mode          : GRAPH_MODE or PYNATIVE_MODE (the default)     device_target: "CPU", "GPU"    device_id: int
     jit_level     : "O0", "O1", "O2"                               jit_config: {"jit_level": ..}
     deterministic : "ON" or "OFF"; results are repeatable in either case
-    raises        : ArgumentError for an unknown setting and for one of MindSpore's that has no meaning here; ValueRangeError
+    warns         : for one of MindSpore's settings that has no meaning here
+    raises        : ArgumentError for an unknown setting; ValueRangeError
     """
     changes = {}
     for name, value in settings.items():
@@ -73,7 +76,7 @@ def set_context(**settings):
             switch, read = _SETTINGS[name]
             changes[switch] = read(value)
         elif name in WITHOUT_EFFECT:
-            raise ArgumentError(f"set_context: {name} has no meaning in mindlite", hint="leave it out")
+            warnings.warn(f"set_context: {name} has no meaning in mindlite and is left out", stacklevel=2)
         else:
             raise ArgumentError(f"set_context: there is no setting {name!r}", hint=f"one of {', '.join(_SETTINGS)}")
     config.set(**changes)

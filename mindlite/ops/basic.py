@@ -49,12 +49,13 @@ def cast_kernel(x, out, *, dtype):
 
 @bprop_rule(cast)
 def cast_bprop(x, out, dout, *, dtype):
-    return cast(dout, dtype=x.dtype) if x.dtype.is_differentiable and dtype.is_differentiable else None
+    smooth = dtype.kind in "fc" or dtype.is_differentiable and x.dtype.kind in "ui"
+    return cast(dout, dtype=x.dtype) if x.dtype.is_differentiable and smooth else None
 
 
 @jvp_rule(cast)
 def cast_jvp(primals, tangents, out, *, dtype):
-    return cast(tangents[0], dtype=dtype) if dtype.is_differentiable else None
+    return cast(tangents[0], dtype=dtype) if dtype.kind in "fc" else None
 
 
 @vmap_rule(cast)
@@ -63,7 +64,7 @@ def cast_vmap(args, dims, size, *, dtype):
 
 
 sbp_rule(cast, elementwise_spec,
-         linear=lambda x, *, dtype: [{0}] if x.dtype.is_differentiable and dtype.is_differentiable else [])
+         linear=lambda x, *, dtype: [{0}] if x.dtype.kind in "fc" and dtype.kind in "fc" else [])
 
 
 # ---------------------------------------------------------------- scalars

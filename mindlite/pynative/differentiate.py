@@ -4,9 +4,8 @@
 """
 import numpy as np
 
-from ..common.errors import ArgumentError, GradientError, MindliteError, user_location
+from ..common.errors import ArgumentError, MindliteError, user_location
 from ..common.tensor import Parameter, Tensor
-from ..mindir.builder import constant
 from ..mindir.derivative import arrange, check_loss, positions_of, weights_of
 from .backward import gradients
 from .tape import Tape, recording, state
@@ -34,9 +33,6 @@ class Recorded:
             made.array, made.tape, made.init, made._shape = value.init_data().array, None, None, None
         else:
             made = Tensor.wrap(value.init_data().array if isinstance(value, Tensor) else Tensor(value).array)
-        if not made.dtype.is_differentiable:
-            raise GradientError(f"{self.kind}: an input of type {made.dtype.name} has no gradient",
-                                hint="differentiate with respect to float tensors")
         for tape in state.tapes:                            # outer tapes know it too
             number = tape.number(value) if isinstance(value, Tensor) else None
             if number is not None:
@@ -47,9 +43,8 @@ class Recorded:
     def seeds(self, loss, sens=()):
         """[(number, cotangent)] of the float Tensors in `loss`: ones, or what `sens` holds."""
         found = [t for t in tensors_in(loss) if t.dtype.is_differentiable]
-        if not found:
-            others = tensors_in(loss)
-            check_loss(constant(others[0]).abstract if others else loss)
+        if not found and not tensors_in(loss):
+            check_loss(loss)
         if sens and len(sens) != len(found):
             raise ArgumentError(f"{self.kind}: {len(found)} cotangents are wanted, {len(sens)} were given")
         seeds = []

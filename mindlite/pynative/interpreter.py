@@ -118,7 +118,7 @@ def enter(operation, args, outs):
         wrt = tuple([i for i, n in enumerate(numbers) if n is not None])
         if not wrt:
             continue
-        wrt = tuple([i for i in wrt if args[i].array.dtype.kind in "fcV"])
+        wrt = tuple([i for i in wrt if args[i].array.dtype.kind in "uifcV"])
         try:
             backward = operation.backward(wrt) if wrt else None
         except MindliteError as error:

@@ -9,7 +9,7 @@ import itertools
 import threading
 
 from ..ad import vjp_graph
-from ..ad.activity import is_differentiable
+from ..ad.activity import is_differentiable, is_integer
 from ..common.errors import GradientError
 from ..common.events import emit
 from ..mindir.abstract import AbstractTuple
@@ -19,6 +19,7 @@ from ..mindir.control import make_tuple
 from ..mindir.graph import FuncGraph
 from ..mindir.inline import drop_dead_nodes
 from ..mindir.primitive import bprop_rule, expand_rule
+from ..ops.basic import cast
 from ..optim import optimise
 from .kernels import Compiled, Walk, can_walk
 
@@ -55,7 +56,8 @@ class Operation:
         self.prim, self.abstracts, self.attrs = prim, abstracts, attrs
         self.several = isinstance(result, AbstractTuple)
         self.outs = result.elements if self.several else (result,)
-        self.seeds = tuple([i for i, out in enumerate(self.outs) if is_differentiable(out)])
+        whole = any(map(is_integer, abstracts))                 # integers made of floats have no slope
+        self.seeds = tuple([i for i, out in enumerate(self.outs) if is_differentiable(out) and (whole or not is_integer(out))])
         self.differentiable = bool(self.seeds) and "stop_gradient" not in prim.traits
         self.backwards = {}
 
@@ -74,6 +76,8 @@ class Operation:
     def _build(self, wrt):
         if self.prim not in bprop_rule:
             if self.prim not in expand_rule:
+                if all(map(is_integer, self.outs)):
+                    return None
                 raise GradientError(f"{self.prim.name} has no gradient")
             graph = typed(lambda *args: self.prim(*args, **self.attrs), *self.abstracts, name=self.prim.name)
             return backward_of_graph(graph, wrt, self.seeds)
@@ -86,7 +90,8 @@ class Operation:
                                           dout=tuple([douts.get(i) for i in range(len(outs))]) if self.several else douts[0])
             found = found if isinstance(found, (tuple, list)) else (found,)
             wrt = tuple([i for i in wrt if found[i] is not None])
-            graph.set_outputs([builder.lift(found[i]) for i in wrt], make_tuple)
+            ends = [cast(found[i], dtype=self.abstracts[i].dtype) if is_integer(self.abstracts[i]) else found[i] for i in wrt]
+            graph.set_outputs([builder.lift(end) for end in ends], make_tuple)
         sources = [("in", i) for i in range(len(args))] + [("out", i) for i in range(len(outs))]
         return Backward(wrt, self.seeds, sources, optimise(drop_dead_nodes(graph)))
 

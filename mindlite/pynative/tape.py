@@ -74,8 +74,8 @@ class Tape:
     def append(self, backward, numbers, outs, saved):
         """Record an operation. numbers: of the inputs in backward.wrt; outs: its results, Tensors and others."""
         outputs = []
-        for out in outs:
-            if isinstance(out, Tensor) and out.array.dtype.kind in "fcV":
+        for i, out in enumerate(outs):
+            if i in backward.seeds and isinstance(out, Tensor):
                 outputs.append(self.new_number())
                 self.set_number(out, outputs[-1])
             else:

@@ -4,7 +4,7 @@ import pytest
 from samples import SAMPLES
 
 from mindlite.ad import jvp_graph, vjp_graph
-from mindlite.ad.activity import is_differentiable
+from mindlite.ad.activity import is_smooth
 from mindlite.mindir.abstract import AbstractScalar, AbstractTensor
 from mindlite.mindir.builder import constant, typed
 from mindlite.mindir.evaluate import run
@@ -27,8 +27,8 @@ def graph_of(prim, args, attrs):
 @pytest.mark.parametrize("prim, args, attrs", REAL)
 def test_forward_and_reverse_mode_agree(prim, args, attrs):
     graph, random = graph_of(prim, args, attrs), np.random.default_rng(0)
-    seeds = [i for i, out in enumerate(graph.outputs) if is_differentiable(out.abstract)]
-    wrt = [i for i, p in enumerate(graph.parameters) if is_differentiable(p.abstract)]
+    seeds = [i for i, out in enumerate(graph.outputs) if is_smooth(out.abstract)]
+    wrt = [i for i, p in enumerate(graph.parameters) if is_smooth(p.abstract)]
     outs = run(graph, *args)
     cotangents = [random.normal(size=np.shape(outs[i])).astype(outs[i].dtype) for i in seeds]
     tangents = [random.normal(size=np.shape(args[i])).astype(args[i].dtype) for i in wrt]

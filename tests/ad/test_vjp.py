@@ -71,9 +71,21 @@ def test_an_output_that_is_a_parameter_hands_its_cotangent_through():
     np.testing.assert_array_equal(run(vjp_graph(graph, (0,), (0, 1)), X, [1, 2], [3, 4])[2], [4, 6])
 
 
-def test_seeding_an_integer_output_is_an_error():
+def test_seeding_a_bool_output_is_an_error():
     with pytest.raises(GradientError, match="no gradient"):
-        vjp_graph(typed(lambda x: ops.cast(x, dtype=dt.int32), f64(2)), (0,), (0,))
+        vjp_graph(typed(lambda x: x > 0, f64(2)), (0,), (0,))
+
+
+def test_integers_made_of_floats_hand_no_cotangent_through():
+    graph = typed(lambda x: ops.cast(x, dtype=dt.int32), f64(2))
+    np.testing.assert_array_equal(run(vjp_graph(graph, (0,), (0,)), X, np.ones(2, np.int32))[1], [0, 0])
+
+
+def test_the_gradient_of_integers_is_made_of_integers():
+    graph = typed(lambda x: x * x / 2, AbstractTensor(dt.int32, (2,)))
+    gradient = run(vjp_graph(graph, (0,), (0,)), np.array([2, 5], np.int32), np.ones(2, np.float32))[1]
+    np.testing.assert_array_equal(gradient, [2, 5])
+    assert gradient.dtype == np.int32
 
 
 def test_an_operator_without_gradient_is_an_error_at_the_users_line():
