@@ -329,6 +329,8 @@ def iterate(ev, value):
         return [item(ev, value, i) for i in range(size)]
     if isinstance(value, Range):
         raise GraphSyntaxError("the number of items is known at run time only")
+    if ev.is_object(value):
+        raise GraphSyntaxError("iteration over an object that Python made at run time")
     if isinstance(value, AnfNode):
         raise ArgumentError(f"{value.abstract} is not iterable")
     if not ev.guard_content(value):

@@ -72,10 +72,14 @@ def _call_function(ev, fn, args, kwargs):
     wrapped = getattr(fn, "__wrapped__", None)
     if wrapped is not None and hasattr(fn, "__mindir__"):
         return call_value(ev, wrapped, args, kwargs)
-    flags = fn.__code__.co_flags
-    if flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR) or from_library(fn):
+    if is_generator(fn) or from_library(fn):
         return _run_or_fall_back(ev, fn, args, kwargs)
     return ev.call_function(fn, args, kwargs)
+
+
+def is_generator(fn):
+    """True for a function whose calls give generators or coroutines."""
+    return bool(fn.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR))
 
 
 def _call_protocol(ev, fn, what, args, kwargs):

@@ -1,17 +1,31 @@
 """Executing a function through inference's eyes, on real values: the first run of what has JIT Fallback in it.
 
-Every operator is computed at once, so all is known and nothing is written; the calls that would become segments are
-really made, once, in program order, and what they give is recorded under the same key under which inference asks.
-"""
+Every operator is computed at once, lists are lists and functions are functions, so this is Python; but the calls that
+would become segments of a graph are recorded: what each gave, under the key by which inference asks for it.
 
+    y = np.sort(x.asnumpy())          runs, and records   (line, "sort") -> any
+"""
+import copy
+import functools
+import types
+
+from ..common.location import is_framework
 from ..common.tensor import Tensor
 from ..fallback.record import describe
+from ..mindir import syntax
 from ..mindir.abstract import AbstractAny
-from ..mindir.primitive import eager
-from .calls import call_value
-from .evaluator import Evaluator
+from ..mindir.primitive import Primitive, eager
+from ..mindir.protocol import CallOf
+from ..mindir.syntax import Undefined
+from .access import LEAVES_TENSORS, OPERATORS, binary_value, from_library, is_tensor
+from .builtins import BUILTINS
+from .calls import FRAMEWORK, is_generator, is_plain_class
+from .evaluator import EXECUTE, Evaluator
 from .fallback import place
 from .region import Tracer
+from .values import Closure
+
+CONCRETE = {}                                        # {Syntax: function} for the constructs that differ from EXECUTE
 
 
 class _Values(Tracer):
@@ -19,6 +33,10 @@ class _Values(Tracer):
 
     def lift(self, value):
         """Values stand for themselves."""
+        return value
+
+    def current(self, value):
+        """The value."""
         return value
 
     def bind(self, prim, args, attrs):
@@ -41,6 +59,38 @@ class Recorder(Evaluator):
         self.tracer = _Values(self.tracer.root)
         self.objects = {}                            # by id: what segments gave that graph mode knows nothing of
 
+    # -- values are Python's own
+
+    def new_box(self, kind, content, name=""):
+        """A list, dict, set or closure cell of Python."""
+        if kind == "cell":
+            return types.CellType() if isinstance(content, Undefined) else types.CellType(content)
+        return {"list": list, "dict": dict, "set": set}[kind](content)
+
+    def unbox(self, value):
+        """The value."""
+        return value
+
+    box = unbox
+
+    def make_object(self, value):
+        """The object."""
+        return value
+
+    def read_place(self, place):
+        """The value of a variable outside."""
+        return place.read()
+
+    def guard(self, kind, owner, name, value):
+        """Nothing is compiled, so nothing is guarded."""
+
+    def execute(self, frame, node):
+        """The value of one syntax node."""
+        self.tracer.origin = node.origin
+        return CONCRETE.get(node.fn, EXECUTE[node.fn])(self, frame, node, [self.read(frame, a) for a in node.args])
+
+    # -- recording
+
     def is_object(self, value):
         """True for what a graph would hold as an object of unknown type."""
         return id(value) in self.objects
@@ -48,7 +98,7 @@ class Recorder(Evaluator):
     def call_unknown(self, fn, args, kwargs, returns):
         """Make the call that inference would leave to run time, and record what it gives."""
         key = place(self, getattr(fn, "__qualname__", type(fn).__name__)) if returns is None else None
-        given = fn(*self.unbox(args), **self.unbox(kwargs))
+        given = fn(*map(self.live, args), **{k: self.live(v) for k, v in kwargs.items()})
         if key is not None:
             record = self.fallbacks.setdefault(key, describe(given))
             self.keep(given, record)
@@ -57,13 +107,190 @@ class Recorder(Evaluator):
     def keep(self, value, record):
         """Remember the objects of unknown type in what a segment gave."""
         if isinstance(record, tuple):
-            for part, r in zip(value, record):
-                self.keep(part, r)
+            if isinstance(value, tuple):
+                for part, r in zip(value, record):
+                    self.keep(part, r)
         elif isinstance(record.abstract, AbstractAny):
             self.objects[id(value)] = value
+
+    # -- calls
+
+    def call(self, fn, args, kwargs):
+        """fn(*args, **kwargs): users' functions are executed here, the rest by Python."""
+        origin = getattr(fn, "executes", None)
+        if origin is not None:
+            fn = origin
+        if isinstance(fn, Closure):
+            return self.call_graph(fn.graph, fn.signature, fn.defaults, args, kwargs, outer=fn.frame, outer_env=fn.env)
+        if isinstance(fn, functools.partial):
+            return self.call(fn.func, (*fn.args, *args), {**fn.keywords, **kwargs})
+        if isinstance(fn, Primitive):
+            return self.trace(fn, args, kwargs)
+        if self.is_object(fn):
+            return self.call_unknown(fn, args, kwargs, None)
+        protocol = getattr(fn, "__mindir__", None)
+        if protocol is not None and not isinstance(fn, type):
+            return self.call_protocol(fn, protocol(), args, kwargs)
+        if isinstance(fn, types.MethodType):
+            return self.call(fn.__func__, (fn.__self__, *args), kwargs)
+        if isinstance(fn, types.FunctionType):
+            return self.call_python(fn, args, kwargs)
+        if isinstance(fn, type) and is_plain_class(fn):
+            made = object.__new__(fn)
+            if fn.__init__ is not object.__init__:
+                self.call(fn.__init__, (made, *args), kwargs)
+                return made
+        if fn in (str, repr, format, type, isinstance, id, callable) or self.is_native(fn) and not any(map(self.is_object, args)):
+            return fn(*map(self.live, args), **{k: self.live(v) for k, v in kwargs.items()})
+        call = getattr(type(fn), "__call__", None)
+        if isinstance(call, types.FunctionType) and not is_framework(call.__code__.co_filename):
+            return self.call(call, (fn, *args), kwargs)
+        return self.call_unknown(fn, args, kwargs, None)
+
+    def is_native(self, fn):
+        """True for a builtin that inference knows."""
+        try:
+            return fn in BUILTINS
+        except TypeError:                                        # not hashable
+            return False
+
+    def call_protocol(self, fn, what, args, kwargs):
+        """A Cell, or what jit, grad, vmap made: what it calls is executed here."""
+        if isinstance(what, CallOf):
+            return self.call(what.function, args, kwargs)
+        if getattr(fn, "function", None) is what.function and getattr(what, "kind", "jvp") != "jvp":
+            fn = copy.copy(fn)
+            fn.function = self.live(what.function)
+        with eager():
+            return fn(*args, **kwargs)
+
+    def call_python(self, fn, args, kwargs):
+        """A function of Python."""
+        if (fn.__module__ or "").startswith(FRAMEWORK):
+            if fn.__name__ in LEAVES_TENSORS:
+                return self.call_unknown(fn, args, kwargs, None)
+            return self.trace(fn, args, kwargs)
+        if is_generator(fn) or from_library(fn):
+            return self.call_unknown(fn, args, kwargs, None)
+        return self.call_function(fn, args, kwargs)
+
+    def live(self, value):
+        """`value` as Python can use it: a function comes back here when it is called."""
+        fn = value
+        if hasattr(fn, "executes") or not isinstance(fn, (Closure, types.FunctionType)):
+            return value
+        if isinstance(fn, types.FunctionType) and (is_generator(fn) or from_library(fn) or is_framework(fn.__code__.co_filename)):
+            return value
+
+        def function(*args, **kwargs):
+            return self.call(fn, args, kwargs)
+        if isinstance(fn, types.FunctionType):
+            functools.update_wrapper(function, fn)
+        else:
+            function.__name__ = fn.graph.name.rpartition(".")[2]
+            function.__qualname__ = fn.graph.name
+        function.executes = fn
+        return function
+
+
+class LiveIterator:
+    """An iterator of Python that is asked for item i, items in order."""
+
+    def __init__(self, value):
+        self.iterator, self.number, self.item = iter(value), -1, None
+
+    def has(self, i):
+        """Is there an item i?"""
+        while self.number < i:
+            try:
+                self.item = next(self.iterator)
+            except StopIteration:
+                return False
+            self.number += 1
+        return True
+
+
+def concretely(prim):
+    """Register what a construct does with real values: (recorder, frame, node, values) -> value."""
+    def register(function):
+        CONCRETE[prim] = function
+        return function
+    return register
+
+
+@concretely(syntax.cell_get)
+def cell_get(ev, frame, node, values):
+    try:
+        return values[0].cell_contents
+    except ValueError:
+        raise NameError(f"cannot access variable {node.attrs['name']!r} where it is not associated with a value") from None
+
+
+@concretely(syntax.cell_set)
+def cell_set(ev, frame, node, values):
+    if not isinstance(values[1], Undefined):
+        values[0].cell_contents = values[1]
+        return
+    cell_get(ev, frame, node, values)
+    del values[0].cell_contents
+
+
+@concretely(syntax.list_append)
+def list_append(ev, frame, node, values):
+    values[0].append(values[1])
+
+
+@concretely(syntax.set_add)
+def set_add(ev, frame, node, values):
+    values[0].add(values[1])
+
+
+@concretely(syntax.inplace)
+def inplace(ev, frame, node, values):
+    op, (a, b) = node.attrs["op"], values
+    if is_tensor(a) or is_tensor(b) or ev.is_object(a) or ev.is_object(b):
+        return binary_value(ev, op, a, b)
+    changed = getattr(type(a), f"__i{OPERATORS[op].__name__.strip('_')}__", None)
+    made = changed(a, b) if changed is not None else NotImplemented
+    return OPERATORS[op](a, b) if made is NotImplemented else made
+
+
+@concretely(syntax.store_attr)
+def store_attr(ev, frame, node, values):
+    setattr(values[0], node.attrs["name"], values[1])
+
+
+@concretely(syntax.delete_attr)
+def delete_attr(ev, frame, node, values):
+    delattr(values[0], node.attrs["name"])
+
+
+@concretely(syntax.format_value)
+def format_value(ev, frame, node, values):
+    value, spec = values[0], values[1] if len(values) > 1 else ""
+    return format({"": lambda v: v, "s": str, "r": repr, "a": ascii}[node.attrs["conversion"]](value), spec or "")
+
+
+@concretely(syntax.make_function)
+def make_function(ev, frame, node, values):
+    return ev.live(Closure(node.attrs["graph"], frame, frame.env, tuple(values), node.attrs["signature"]))
+
+
+@concretely(syntax.get_iter)
+def get_iter(ev, frame, node, values):
+    return LiveIterator(values[0])
+
+
+@concretely(syntax.iter_more)
+def iter_more(ev, frame, node, values):
+    return values[0].has(values[1])
+
+
+@concretely(syntax.iter_item)
+def iter_item(ev, frame, node, values):
+    return values[0].item
 
 
 def run_concretely(function, args, kwargs, fallbacks):
     """function(*args, **kwargs), recording what its segments give."""
-    ev = Recorder("concrete", fallbacks)
-    return ev.unbox(call_value(ev, function, args, kwargs))
+    return Recorder("concrete", fallbacks).call(function, args, kwargs)

@@ -319,6 +319,8 @@ def join_str(ev, frame, node, values):
 
 @executes(syntax.unpack)
 def unpack(ev, frame, node, values):
+    if ev.is_object(values[0]):
+        values = [call_unknown(ev, tuple, (values[0],), {}, "unpacking an object that Python made")]
     items = tuple(iterate(ev, values[0]))
     before, star, after = (node.attrs[k] for k in ("before", "star", "after"))
     if not star:
@@ -383,6 +385,8 @@ def _super(ev, frame):
 @executes(syntax.get_iter)
 def get_iter(ev, frame, node, values):
     value = values[0]
+    if ev.is_object(value):
+        raise GraphSyntaxError("iteration over an object that Python made at run time")
     if is_tensor(value):
         return value if isinstance(value, AnfNode) else ev.tracer.lift(value)
     if isinstance(value, (range, Range)):
