@@ -18,7 +18,7 @@ from ..mindir.scalar import BinOp, Call, Cast, Const, IndexVar, Neg, Reduce, Sel
 from .arithmetic import I1, I64, MEMORY, REGISTER, Arithmetic, alias_scopes
 from .loopnest import Access
 from .math_functions import DOUBLE
-from .schedule import BLOCK, TILE, Branch, Fold, Lanes, Let, Loop, Store
+from .schedule import BLOCK, SIDE, TILE, Branch, Fold, Lanes, Let, Loop, Store
 
 
 def emit(nest, name="kernel"):
@@ -102,14 +102,33 @@ class _Emitter:
 
     def loop_statement(self, s):
         start, stop = (self.begin, self.end) if s.parallel else (I64(0), self.dim(s.extent))
+        if s.squares:
+            self.squares(s, start, stop)
+            return
         with self.loop(start, stop, TILE if s.tiled else 1) as i:
             if s.tiled:
                 self.tile_start = i
-                left = self.builder.sub(stop, i)
-                self.tile_size = self.builder.select(self.builder.icmp_signed("<", left, I64(TILE)), left, I64(TILE))
+                self.tile_size = self.builder.sub(self.piece_end(i, TILE, stop), i)
             else:
                 self.bind(s.variable, i)
             self.statements(s.body)
+
+    def piece_end(self, start, size, stop):
+        """The end of a piece of `size` that begins at `start`: at most `stop`."""
+        b = self.builder
+        last = b.add(start, I64(size), flags=("nsw",))
+        return b.select(b.icmp_signed("<", last, stop), last, stop)
+
+    def squares(self, s, start, stop):
+        """Two loops, in squares."""
+        inner, = s.body
+        width = self.dim(inner.extent)
+        with self.loop(start, stop, SIDE) as row, self.loop(I64(0), width, SIDE) as column:
+            with self.loop(row, self.piece_end(row, SIDE, stop)) as i:
+                self.bind(s.variable, i)
+                with self.loop(column, self.piece_end(column, SIDE, width)) as j:
+                    self.bind(inner.variable, j)
+                    self.statements(inner.body)
 
     def bind(self, variable, value):
         self.dims[self.nest.symbols[variable]] = value
@@ -181,8 +200,7 @@ class _Emitter:
                 block(I64(0), stop)
                 return
             with self.loop(I64(0), stop, BLOCK) as first:
-                last = b.add(first, I64(BLOCK), flags=("nsw",))
-                block(first, b.select(b.icmp_signed("<", last, stop), last, stop))
+                block(first, self.piece_end(first, BLOCK, stop))
 
         def block(first, last):
             b.store(type_(neutral), part)

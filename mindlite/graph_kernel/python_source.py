@@ -23,7 +23,7 @@ from ..mindir.abstract import AbstractScalar
 from ..mindir.scalar import (BINARY_FUNCTIONS, UNARY_FUNCTIONS, BinOp, Call, Cast, Const, IndexVar, Neg, Select, Size,
                              compute_dtype)
 from .loopnest import Access
-from .schedule import BLOCK, TILE
+from .schedule import BLOCK, SIDE, TILE
 
 _OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "mod": "%", "and": "&", "or": "|",
               "xor": "^", "shl": "<<", "shr": ">>", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">",
@@ -107,6 +107,9 @@ class _Printer:
 
     def loop(self, s, depth):
         start, stop = ("begin", "end") if s.parallel else ("0", self.dim(s.extent))
+        if s.squares:
+            self.squares(s, start, stop, depth)
+            return
         if s.tiled:
             first, size = self.fresh("first"), self.fresh("lanes")
             self.tile = first, size
@@ -115,6 +118,18 @@ class _Printer:
         else:
             self.line(depth, f"for {self.bind(s.variable)} in range({'' if start == '0' else start + ', '}{stop}):")
         self.statements(s.body, depth + 1)
+
+    def squares(self, s, start, stop, depth):
+        """Two loops, in squares."""
+        inner, = s.body
+        width = self.dim(inner.extent)
+        row, column = self.fresh("row"), self.fresh("column")
+        self.line(depth, f"for {row} in range({start}, {stop}, {SIDE}):")
+        self.line(depth + 1, f"for {column} in range(0, {width}, {SIDE}):")
+        for k, (variable, first, last) in enumerate(((s.variable, row, stop), (inner.variable, column, width))):
+            self.line(depth + 2 + k,
+                      f"for {self.bind(variable)} in range({first}, minimum({first} + {SIDE}, {last})):")
+        self.statements(inner.body, depth + 4)
 
     def lanes(self, s, depth):
         self.lane_header(s.variable, depth)

@@ -5,6 +5,8 @@
                    s = sum over r of exp(x[i0, r] - m)           fold over r: for lanes t: acc[t] += x[r, i0 + t]
                    for i1: out = exp(x[i0, i1] - m) / s          for lanes t: out[i0 + t] = acc[t]
 
+    transpose (read along the outer loop):        for squares of i0, i1:  for i0: for i1: out[i0, i1] = x[i1, i0]
+
 So reduce followed by elementwise work on its result ("stitch") is a row that stays in cache. A fold that would be
 computed again and again, because a loop around it does not occur in it, is refused: the clusterer then splits.
 The outermost loop is the parallel axis, cut into chunks [begin, end) by the launcher.
@@ -17,6 +19,7 @@ from .loopnest import Access, CannotFuse, coefficient, walk
 
 INLINE = 10                    # expressions are written inside one another up to here, then one gets a name
 TILE = 256                     # lanes of a column fold: the accumulators stay in the first-level cache
+SIDE = 16                      # of a square that a transpose runs through: a cache line of floats each way
 BLOCK = 1024                   # elements of a sum that add up in float32 before they go into the double total
 REPEATED_FOLD = 64             # a fold of at most so many items may be computed again in each iteration (windows)
 ROOT_FOLD = 1 << 16            # a fold over everything, with elementwise work after it, runs in one piece up to here
@@ -39,12 +42,14 @@ class Store:
 
 @dataclass(eq=False)
 class Loop:
-    """for variable in range(extent): body; over [begin, end) if parallel; tiled: in pieces of TILE with lane loops."""
+    """for variable in range(extent): body; over [begin, end) if parallel; tiled: in pieces of TILE with lane loops;
+    squares: with the loop inside, which is all of the body, in squares of SIDE."""
     variable: object
     extent: object
     body: list
     parallel: bool = False
     tiled: bool = False
+    squares: bool = False
 
 
 @dataclass(eq=False)
@@ -176,7 +181,17 @@ class _Scheduler:
                 inner = scope.inside(variable)
                 self.outputs(group, depth + 1, inner)
                 loop.body = inner.statements
+                loop.squares = self.wants_squares(loop, [output for _, output in group])
             scope.statements.append(loop)
+
+    def wants_squares(self, loop, outputs):
+        """True if a loop and the innermost one, which is all of its body, are read in the other order."""
+        if len(loop.body) != 1 or type(loop.body[0]) is not Loop or loop.body[0].tiled or \
+                not all(isinstance(s, (Let, Store)) for s in loop.body[0].body):
+            return False
+        outer, inner = (self.nest.symbols[v] for v in (loop.variable, loop.body[0].variable))
+        return any(isinstance(e, Access) and coefficient(e.fields[1], outer) == 1 and
+                   coefficient(e.fields[1], inner) not in (0, 1, None) for e in walk(o.value for o in outputs))
 
     def wants_lanes(self, variable, group):
         """True if the folds inside the loop read along the loop's own axis rather than along theirs."""

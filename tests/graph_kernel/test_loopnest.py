@@ -317,3 +317,21 @@ def test_kernels_are_vectorised():
     assert any(line.split()[0] in ("vmulps", "mulps", "fmul") and ("mm" in line or ".4s" in line)
                for line in code.splitlines() if line.split())
     assert "callq" not in code and "exp" not in code
+
+
+@pytest.mark.parametrize("shape, perm", [((40, 50), (1, 0)), ((3, 33, 17), (0, 2, 1)), ((16, 16), (1, 0)),
+                                         ((2, 20, 3, 5), (0, 2, 3, 1)), ((1, 40), (1, 0)), ((0, 3), (1, 0))])
+def test_a_transpose_runs_in_squares(shape, perm):
+    w = Writer(x=tensor("float32", *shape), y=tensor("float32", *(shape[p] for p in perm)))
+    lowered = check(w.graph(w(c.add, w(c.transpose, w.x, perm=perm), w.y)))
+    loops = [s for s in lowered.nest.body if isinstance(s, Loop)]
+    loops += [s for loop in loops for s in loop.body if isinstance(s, Loop)]
+    assert any(loop.squares for loop in loops) == (sum(s != 1 for s in shape) > 1)
+
+
+def test_squares_are_cut_at_the_ends_of_a_chunk():
+    w = Writer(x=tensor("float32", 37, 53))
+    x = np.arange(37 * 53, dtype=np.float32).reshape(37, 53)
+    lowered = lowering(w.graph(w(c.transpose, w.x, perm=(1, 0))))
+    for chunks in (1, 2, 7, 53):
+        np.testing.assert_array_equal(c.execute(lowered, [x], chunks=chunks)[0], x.T)
