@@ -109,6 +109,18 @@ def placing(where):
         _places.stack.pop()
 
 
+def raised_at(error, location):
+    """`error`, one of Python's own, with the user's line at the end of its traceback, as if it had been raised there."""
+    if location is None:
+        return error
+    code = compile("\n" * (location.line - 1) + "raise error", location.file, "exec")
+    try:
+        exec(code.replace(co_name=location.scope or "<module>"), {"error": error})
+    except type(error) as caught:
+        caught.__traceback__ = caught.__traceback__.tb_next          # without the frame of this function
+    return error
+
+
 def user_location():
     """The place in the user's code that is running now: the innermost frame that is not mindlite's; None if none is."""
     frame = sys._getframe(1)

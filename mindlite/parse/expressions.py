@@ -120,7 +120,7 @@ def _meet(p, value, temporary, ends, node):
 def if_expression(p, node):
     """a if c else b"""
     temporary, ends = Variable("if", "local"), []
-    true, false, switch = p.switch(p.evaluate(node.test), "true", "false", node)
+    true, false, switch = p.switch(p.evaluate(node.test), "true", "false", node.test)
     for block, value in (true, node.body), (false, node.orelse):
         p.block = block
         value = p.evaluate(value)

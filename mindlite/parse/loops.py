@@ -40,7 +40,7 @@ def while_loop(p, node):
         body, after = p.new_block("while.body", [header], node), None
         p.jump(body, node)
     else:
-        body, after = _test(p, "while", p.evaluate(node.test), loop, node, node.orelse or _breaks(node.body))
+        body, after = _test(p, "while", p.evaluate(node.test), loop, node.test, node.orelse or _breaks(node.body))
     _run(p, "while", loop, body, after, node, lambda: p.execute(node.body), node.orelse)
 
 

@@ -103,7 +103,7 @@ def if_(p, node):
     if isinstance(node.test, gast.Constant):
         p.execute(node.body if node.test.value else node.orelse)
         return
-    true, false, switch = p.switch(p.evaluate(node.test), "true", "false", node)
+    true, false, switch = p.switch(p.evaluate(node.test), "true", "false", node.test)
     ends = []
     for block, body in (true, node.body), (false, node.orelse):
         p.block = block
@@ -130,7 +130,7 @@ def assert_(p, node):
     """assert test, message; nothing under `python -O`"""
     if sys.flags.optimize:
         return
-    passed, failed, _ = p.switch(p.evaluate(node.test), "asserted", "assert", node)
+    passed, failed, _ = p.switch(p.evaluate(node.test), "asserted", "assert", node.test)
     p.block = failed
     args = [] if node.msg is None else [p.evaluate(node.msg)]
     error = p.add(syntax.call, p.constant(AssertionError, node), *args, node=node, layout=("",) * len(args))
