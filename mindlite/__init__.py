@@ -11,10 +11,10 @@ import types
 
 __version__ = "0.1.0"
 
-_ROOMS = ("backend", "cli", "common", "compile", "dataset", "debug", "functional", "mindir", "nn", "ops", "profiler", "pynative",
-          "train")
-_DTYPES = ("bool_", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32",
-           "float64", "complex64", "complex128")
+_ROOMS = ("backend", "cli", "common", "compile", "dataset", "debug", "functional", "mindir", "nn", "ops", "profiler",
+          "pynative", "train")
+_DTYPES = ("bool_", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "bfloat16",
+           "float32", "float64", "complex64", "complex128")
 _HOME = {
     **dict.fromkeys(_DTYPES, "common.dtype"),
     **dict.fromkeys(("GRAPH_MODE", "PYNATIVE_MODE"), "common.config"),
@@ -23,11 +23,15 @@ _HOME = {
                     "common.errors"),
     "Symbol": "common.dim",
     **dict.fromkeys(("Tensor", "Parameter", "ParameterTuple"), "common.tensor"),
-    **dict.fromkeys(("jit", "jit_class", "ms_function", "JitConfig", "grad", "value_and_grad", "get_grad", "GradOperation", "jvp",
-                     "vjp", "vmap", "set_context", "get_context", "set_device", "set_deterministic", "mutable"), "functional"),
+    **dict.fromkeys(("jit", "jit_class", "ms_function", "JitConfig", "grad", "value_and_grad", "get_grad",
+                     "GradOperation", "jvp", "vjp", "vmap", "set_context", "get_context", "set_device",
+                     "set_deterministic", "mutable"), "functional"),
 }
-_OTHER_NAMES = {"tensor": ("common.tensor", "Tensor"), "dtype": ("common.dtype", None), "context": ("functional.context", None),
-                "float_": ("common.dtype", "float32"), "int_": ("common.dtype", "int64"), "no_grad": ("pynative", "paused"), "recompute": ("pynative", "recompute")}
+_OTHER_NAMES = {
+    "tensor": ("common.tensor", "Tensor"), "dtype": ("common.dtype", None), "context": ("functional.context", None),
+    "float_": ("common.dtype", "float32"), "int_": ("common.dtype", "int64"), "no_grad": ("pynative", "paused"),
+    "recompute": ("pynative", "recompute"),
+}
 _EAGER = ("common.tensor",)                       # who makes Tensors computes with them: eager mode comes along
 __all__ = ["__version__", *_ROOMS, *_HOME, *_OTHER_NAMES]
 
@@ -55,7 +59,7 @@ def __dir__():
 
 
 class _Package(types.ModuleType):
-    """This package, in which `vmap` is the function although a room has that name: importing the room does not hide it."""
+    """This package, in which `vmap` is the function although a room has that name: importing the room hides nothing."""
 
     @property
     def vmap(self):

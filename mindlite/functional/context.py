@@ -10,7 +10,8 @@ from ..common.seed import get_seed, set_seed
 from ..common.tensor import Tensor
 
 DEVICES = ("CPU", "GPU", "CUDA")
-_MODES = {GRAPH_MODE: GRAPH_MODE, PYNATIVE_MODE: PYNATIVE_MODE, "GRAPH_MODE": GRAPH_MODE, "PYNATIVE_MODE": PYNATIVE_MODE}
+_MODES = {GRAPH_MODE: GRAPH_MODE, PYNATIVE_MODE: PYNATIVE_MODE,
+          "GRAPH_MODE": GRAPH_MODE, "PYNATIVE_MODE": PYNATIVE_MODE}
 # MindSpore's settings that say how its own runtime works; nothing here answers to them.
 WITHOUT_EFFECT = (
     "save_graphs", "save_graphs_path", "enable_compile_cache", "compile_cache_path", "max_call_depth",
@@ -49,7 +50,7 @@ def _count(value):
 def _deterministic(value):
     if value not in ("ON", "OFF", True, False):
         raise ValueRangeError(f"set_context: deterministic is ON or OFF, not {value!r}")
-    return value                                             # every kernel gives the same numbers each time, in either case
+    return value                              # every kernel gives the same numbers each time, in either case
 
 
 _SETTINGS = {"mode": ("mode", _mode), "device_target": ("device_target", _device), "device_id": ("device_id", _count),
@@ -96,7 +97,7 @@ def set_device(device_target, device_id=0):
 
 
 def set_deterministic(deterministic):
-    """Accepted for MindSpore's sake: results are repeatable in either case. raises : ArgumentError for what is no bool"""
+    """Accepted for MindSpore's sake: results are repeatable in either case. raises : ArgumentError for no bool"""
     if not isinstance(deterministic, bool):
         raise ArgumentError(f"set_deterministic: takes a bool, not {type(deterministic).__name__}")
 
@@ -104,7 +105,7 @@ def set_deterministic(deterministic):
 def mutable(input_data, dynamic_len=False):
     """`input_data` itself. Tensors inside tuples, lists and dicts are run-time values of a graph in any case.
 
-    raises : ArgumentError for what holds anything but Tensors and numbers, and for dynamic_len, which graphs do not have
+    raises : ArgumentError for anything but Tensors and numbers, and for dynamic_len, which graphs do not have
     """
     if dynamic_len:
         raise ArgumentError("mutable: a tuple whose length is known at run time only cannot enter a graph",
@@ -120,8 +121,9 @@ def _only_values(value):
     elif isinstance(value, dict):
         _only_values(tuple(value.values()))
     elif not isinstance(value, (Tensor, bool, int, float)):
-        raise ArgumentError(f"mutable: takes Tensors, numbers, tuples, lists and dicts of them, not {type(value).__name__}")
+        raise ArgumentError("mutable: takes Tensors, numbers, tuples, lists and dicts of them, "
+                            f"not {type(value).__name__}")
 
 
-__all__ = ["GRAPH_MODE", "PYNATIVE_MODE", "get_context", "get_seed", "mutable", "set_context", "set_deterministic", "set_device",
-           "set_seed"]
+__all__ = ["GRAPH_MODE", "PYNATIVE_MODE", "get_context", "get_seed", "mutable", "set_context", "set_deterministic",
+           "set_device", "set_seed"]

@@ -73,9 +73,10 @@ def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
 
 
 def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
-    """A function that gives (fn's value, its gradient). Arguments as `grad`; with has_aux the value is the whole tuple."""
+    """A function that gives (fn's value, its gradient). Arguments as `grad`; with has_aux the value is all of it."""
     if grad_position is None and weights is None:
-        raise ArgumentError("value_and_grad: grad_position and weights are both None", hint="say what to differentiate by")
+        raise ArgumentError("value_and_grad: grad_position and weights are both None",
+                            hint="say what to differentiate by")
     options = {"grad_position": grad_position, "weights": weights, "has_aux": has_aux}
     made = Derived(_checked("value_and_grad", fn), "value_and_grad", options)
     return WithIds(made, options) if return_ids else made
@@ -128,7 +129,8 @@ def get_grad(gradients, identifier):
     wanted = identifier.name if isinstance(identifier, Parameter) else identifier
 
     def search(value):
-        if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], (int, str)) and isinstance(value[1], Tensor):
+        if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], (int, str)) \
+                and isinstance(value[1], Tensor):
             return value[1] if type(value[0]) is type(wanted) and value[0] == wanted else None
         if isinstance(value, tuple):
             return next((found for found in map(search, value) if found is not None), None)
@@ -140,7 +142,7 @@ def get_grad(gradients, identifier):
 
 
 class GradOperation:
-    """MindSpore's older way: GradOperation(get_all, get_by_list, sens_param)(fn, weights) is a function of fn's arguments.
+    """MindSpore's older way: GradOperation(get_all, get_by_list, sens_param)(fn, weights) takes fn's arguments.
 
     get_all     : gradients of all inputs, else of the first      get_by_list: gradients of the weights
     sens_param  : the last argument is the cotangent of fn's output, else ones
@@ -185,7 +187,8 @@ class _Vjp:
         """
         if config.mode == GRAPH_MODE and not is_interpreting():
             return _vjp_in_graph(fn, *inputs, weights=weights, has_aux=has_aux)
-        run = Recorded(_checked("vjp", fn), inputs, {}, tuple(range(len(inputs))), weights_of(weights, Parameter), "vjp")
+        positions = tuple(range(len(inputs)))
+        run = Recorded(_checked("vjp", fn), inputs, {}, positions, weights_of(weights, Parameter), "vjp")
         loss = run.value[0] if has_aux and isinstance(run.value, tuple) else run.value
 
         def vjp_function(*cotangents):
@@ -203,7 +206,8 @@ vjp = _Vjp()
 def _vjp_in_graph(fn, *inputs, weights=None, has_aux=False):
     count = len(inputs)
     position = 0 if count == 1 else tuple(range(count))
-    gradient = Derived(fn, "grad", {"grad_position": position, "weights": weights, "has_aux": has_aux, "sens_param": True})
+    options = {"grad_position": position, "weights": weights, "has_aux": has_aux, "sens_param": True}
+    gradient = Derived(fn, "grad", options)
     value = fn(*inputs)
 
     def vjp_function(*cotangents):

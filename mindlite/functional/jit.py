@@ -3,8 +3,9 @@
     @jit                                    @jit(fullgraph=True, dynamic=1)                 net = jit(net)
     def step(x): ...                        def construct(self, x): ...
 
-What it gives is called like the function. It compiles once per kind of arguments (compile/jit.py) and can be looked into:
-`graph(stage)`, `kernels()`, `explain()`, `source()`. While a gradient is being made, a call is one entry on the tape.
+What it gives is called like the function. It compiles once per kind of arguments (compile/jit.py) and can be looked
+into: `graph(stage)`, `kernels()`, `explain()`, `source()`. While a gradient is being made, a call is one entry on the
+tape.
 """
 import copy
 import functools
@@ -25,7 +26,7 @@ class JitConfig:
     """How `jit` compiles, as MindSpore's class of that name.
 
     jit_level       : "O0" one kernel per operator, "O1" fused, "O2" as O1; "" for config.jit_level
-    jit_syntax_level: "STRICT": no statement runs in Python (fullgraph); "LAX" or "": where a graph cannot say it, it does
+    jit_syntax_level: "STRICT": no statement runs in Python (fullgraph); "LAX", "": it does where a graph cannot say it
     exc_mode        : accepted for MindSpore's sake: there is one way of executing
     """
     jit_level: str = ""
@@ -34,9 +35,11 @@ class JitConfig:
 
     def __post_init__(self):
         if self.jit_level not in ("", *LEVELS):
-            raise ValueRangeError(f"JitConfig: there is no jit_level {self.jit_level!r}", hint=f"one of {', '.join(LEVELS)}")
+            raise ValueRangeError(f"JitConfig: there is no jit_level {self.jit_level!r}",
+                                  hint=f"one of {', '.join(LEVELS)}")
         if self.jit_syntax_level not in ("", "STRICT", "LAX"):
-            raise ValueRangeError(f"JitConfig: there is no jit_syntax_level {self.jit_syntax_level!r}", hint="STRICT or LAX")
+            raise ValueRangeError(f"JitConfig: there is no jit_syntax_level {self.jit_syntax_level!r}",
+                                  hint="STRICT or LAX")
 
 
 class Jitted:
@@ -115,13 +118,14 @@ def jit(fn=None, *, fullgraph=False, dynamic=0, jit_level=None, jit_config=None,
         mode="PSJit", capture_mode="ast", backend="", hash_args=None, compile_once=False):
     """Compile `fn`, a function, method, Cell or Cell class; a decorator with or without arguments.
 
-    fullgraph      : a statement that would run in Python is an error          dynamic: 1: all sizes are open from the start
+    fullgraph      : a statement that would run in Python is an error
+    dynamic        : 1: all sizes are open from the start
     jit_level      : "O0" one kernel per operator, "O1" (and "O2") fused; None for config.jit_level
     jit_config     : a JitConfig, for what is not given here
     input_signature: Tensors whose shapes may hold None: the arguments' declared sizes
     printer        : how the Flow runs: "native", "vm", "python"; None for config.printer
-    mode, capture_mode, backend, hash_args, compile_once: MindSpore's; there is one way of capture, and a function is compiled
-                     once for each kind of arguments
+    mode, capture_mode, backend, hash_args, compile_once: MindSpore's; there is one way of capture, and a function is
+                     compiled once for each kind of arguments
     result         : a Jitted; a Cell or class comes back itself, its construct compiled
     raises         : ArgumentError, ValueRangeError for what is none of these
     """
@@ -157,8 +161,8 @@ def _jitted(fn, options):
 
 
 def jit_class(cls):
-    """Mark a class whose objects are used inside graphs. Graph mode reads any object's attributes and inlines its methods,
-    so nothing needs to be done; the mark is for MindSpore's sake.
+    """Mark a class whose objects are used inside graphs. Graph mode reads any object's attributes and inlines its
+    methods, so nothing needs to be done; the mark is for MindSpore's sake.
 
     raises : ArgumentError for what is no class
     """

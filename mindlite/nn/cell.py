@@ -217,7 +217,8 @@ class Cell(Registry):
             raise GraphSyntaxError(f"{scope} has backward hooks, which run in PYNATIVE_MODE only",
                                    hint="remove them with the handles that registering gave")
         if hasattr(type(self), "bprop"):
-            return CustomGradient(self._entry(), self.bprop, lambda run, args, kwargs: custom(run, self.bprop, args, kwargs), scope)
+            return CustomGradient(self._entry(), self.bprop, scope=scope,
+                                  at_once=lambda run, args, kwargs: custom(run, self.bprop, args, kwargs))
         return CallOf(self._entry(), scope=scope)
 
     def _entry(self):

@@ -102,7 +102,8 @@ def flow_of(key, live, seeds, wrt, saved):
 def write_flow(live, seeds, wrt, saved):
     """(the graph (*saved, *cotangents) -> gradients of these entries, for each of wrt whether it has a gradient)."""
     graph = FuncGraph("backward")
-    parameters = {id(value): graph.add_parameter(f"saved{i}", constant(value).abstract) for i, value in enumerate(saved)}
+    parameters = {id(value): graph.add_parameter(f"saved{i}", constant(value).abstract)
+                  for i, value in enumerate(saved)}
     cotangents = {}
     with building(graph, by="grad") as builder, collecting():
         def add(number, cotangent):

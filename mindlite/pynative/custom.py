@@ -31,8 +31,8 @@ def is_float(tensor):
 
 
 def enter_python(inputs, outs, saved, run):
-    """Record on every tape that watches one of `inputs`: outs (Tensors) came from inputs by a function whose backward is
-    run(saved, cotangents of the float outs) -> a gradient, or None, for each input."""
+    """Record on every tape that watches one of `inputs`: outs (Tensors) came from inputs by a function whose backward
+    is run(saved, cotangents of the float outs) -> a gradient, or None, for each input."""
     seeds = tuple([i for i, out in enumerate(outs) if is_float(out)])
     douts = tuple([constant(outs[i]).abstract for i in seeds])
     if not seeds:
@@ -51,16 +51,13 @@ def custom(function, bprop, args, kwargs=None):
     """function(*args), whose gradient is bprop(*args, out, dout): one gradient per argument, None (or 0) for none.
 
     out, dout : as the function's result: a Tensor, or a tuple of them
-    raises    : when gradients are made: GradientError where bprop gives another number of gradients, or of another shape
+    raises    : when gradients are made: GradientError where bprop gives another number of them, or another shape
     """
     if not state.tapes:
         return function(*args, **(kwargs or {}))
     with paused():
         out = function(*args, **(kwargs or {}))
-    inputs = tensors_in(args)
-    known = {id(x) for x in inputs}
-    out = map_leaves(out, lambda x: Tensor.wrap(x.array) if isinstance(x, Tensor) and (id(x) in known or isinstance(x, Parameter))
-                     else x)
+    inputs, out = tensors_in(args), own_tensors(out, args)
     outs = tensors_in(out)
     name = getattr(bprop, "__qualname__", "bprop").replace("<locals>.", "")
 
@@ -80,6 +77,15 @@ def custom(function, bprop, args, kwargs=None):
     return out
 
 
+def own_tensors(out, args):
+    """`out` with new Tensors in place of those that are arguments or Parameters: they get a number of their own."""
+    known = {id(x) for x in tensors_in(args)}
+
+    def own(x):
+        return Tensor.wrap(x.array) if isinstance(x, Parameter) or id(x) in known else x
+    return map_leaves(out, own)
+
+
 def _gradients_of(name, arg, gradient):
     """The gradients of the Tensors in one argument."""
     if isinstance(arg, Tensor):
@@ -87,7 +93,8 @@ def _gradients_of(name, arg, gradient):
             return [None]
         gradient = gradient if isinstance(gradient, Tensor) else Tensor(gradient, arg.dtype)
         if gradient.shape != arg.shape or (is_float(arg) and gradient.dtype is not arg.dtype):
-            raise GradientError(f"{name} gives {constant(gradient).abstract} as the gradient of {constant(arg).abstract}")
+            raise GradientError(f"{name} gives {constant(gradient).abstract} as the gradient of "
+                                f"{constant(arg).abstract}")
         return [gradient]
     if isinstance(arg, (tuple, list)):
         gradient = gradient if isinstance(gradient, (tuple, list)) else [gradient] * len(arg)
@@ -99,7 +106,7 @@ def _gradients_of(name, arg, gradient):
 
 
 def gate(tensors, hook):
-    """The same Tensors, new objects; backwards hook(gradients) -> gradients sees them all at once. Others pass as they are."""
+    """The same Tensors, new objects; backwards hook(gradients) -> gradients sees them all at once. Others just pass."""
     if not state.tapes:
         return tuple(tensors)
     inside = [x for x in tensors if isinstance(x, Tensor) and is_float(x)]
@@ -121,7 +128,8 @@ def gate(tensors, hook):
 
 
 def register_hook(tensor, hook):
-    """Let hook(gradient) see the gradient of a Tensor that is made from here on; what it returns, unless None, replaces it.
+    """Let hook(gradient) see the gradient of what is made of a Tensor from here on; what it returns, unless None,
+    replaces it.
 
     raises : ArgumentError outside of a function that is being differentiated, where a Tensor has no gradient
     """
@@ -149,10 +157,7 @@ def recompute(function, *args, **kwargs):
     seeded = generator_state.array.copy()
     with paused():
         out = function(*args, **kwargs)
-    inputs = tensors_in(args)
-    known = {id(x) for x in inputs}
-    out = map_leaves(out, lambda x: Tensor.wrap(x.array) if isinstance(x, Tensor) and (id(x) in known or isinstance(x, Parameter))
-                     else x)
+    inputs, out = tensors_in(args), own_tensors(out, args)
     weights = tuple({id(t): t for tape in state.tapes for t, number in tape.named.values()
                      if number is not None and isinstance(t, Parameter)}.values())
     floats = tuple([i for i, x in enumerate(inputs) if is_float(x)])

@@ -3,7 +3,7 @@
     bind(add, (x, y), {})  ->  look up the signature  ->  compute  ->  wrap  ->  record
 
 The infer rule is asked once per signature (operator, dtypes, shapes, attributes); what it refuses is an error at the
-user's line. Operators that NumPy does slowly (convolution, pooling) run the library's kernel, compiled once per signature.
+user's line. Operators that NumPy does slowly (convolution, pooling, large operands) run kernels, chosen by signature.
 """
 import numpy as np
 
@@ -31,7 +31,7 @@ class PyNative:
     def bind(self, prim, args, attrs):
         """prim(*args, **attrs) on Tensors, arrays and numbers; gives a Tensor or a tuple of them."""
         count = len(args)
-        if not attrs and count == 2 and type(args[0]) is Tensor and type(args[1]) is Tensor:       # the common cases, kept short
+        if not attrs and count == 2 and type(args[0]) is Tensor and type(args[1]) is Tensor:       # common, kept short
             a, b = arrays = [args[0].array, args[1].array]
             key = (prim, a.dtype, a.shape, b.dtype, b.shape)
         elif not attrs and count == 1 and type(args[0]) is Tensor:
@@ -133,7 +133,7 @@ def enter(operation, args, outs):
 
 
 def record_assign(args, arrays):
-    """assign while recording: what was saved of the old value is kept, and the variable is the new value from here on."""
+    """assign while recording: what was saved of the old value is kept, and the variable has the new value's number."""
     variable, value = args
     if isinstance(variable, Tensor):
         for tape in state.tapes:

@@ -1,6 +1,6 @@
 """A compiled function called while a gradient is being made: one entry on the tape.
 
-    f compiled:  x -> a = tanh(x); out = a * y          recorded:   x, y -> out, a        backward:  y, a, dout -> dx, dy
+    f compiled:  a = tanh(x); out = a * y         recorded:   x, y -> out, a         backward:  y, a, dout -> dx, dy
 
 The joint graph of value and gradient (ad) is parted where the cotangents come in: what the gradient reads of the first
 part becomes a further result of it. Where that is no array (the tape of a loop), or gradients of gradients are being
@@ -39,7 +39,7 @@ _lock = threading.RLock()
 
 
 def call_compiled(jit_function, args, kwargs):
-    """jit_function(*args, **kwargs), recorded where a gradient is being made; errors without a place get the caller's."""
+    """jit_function(*args, **kwargs), recorded where a gradient is being made; errors get a place: the caller's."""
     try:
         if state.tapes:
             return call_recorded(jit_function, args, kwargs)
@@ -54,7 +54,7 @@ def call_recorded(jit_function, args, kwargs):
     if variant is None:
         return jit_function.run_in_python(signature, args, kwargs)
     plan = plan_of(variant, jit_function, signature, args, kwargs)
-    if plan.has_segments:                                   # Python between native code: its operators go on the tape themselves
+    if plan.has_segments:                            # Python between native code: its operators go on the tape
         emit("jit_recorded_in_python", name=jit_function.name)
         with eager():
             return jit_function.function(*args, **kwargs)
@@ -107,7 +107,8 @@ class Plan:
         watching = []
         for tape in state.tapes:
             numbers = [tape.number(value) if isinstance(value, Tensor) else None for value in before]
-            wrt = tuple([i for i, n in enumerate(numbers) if n is not None and is_differentiable(self.graph.parameters[i].abstract)])
+            wrt = tuple([i for i, p in enumerate(self.graph.parameters)
+                         if numbers[i] is not None and is_differentiable(p.abstract)])
             watching.append((tape, numbers, wrt))
         active = [wrt for _, _, wrt in watching if wrt and self.seeds]
         if not active:
@@ -145,7 +146,7 @@ class Plan:
         return self.made[key]
 
     def parted(self, wrt):
-        """(a Runner that gives the value and what the gradient reads, the Backward); (None, Backward) where that cannot be."""
+        """(a Runner that gives the value and what the gradient reads, the Backward); no Runner where that cannot be."""
         if wrt not in self.made:
             with _lock:
                 found = part(vjp_graph(self.graph, wrt, self.seeds), self.graph, wrt, self.seeds, self.updates)
@@ -168,16 +169,16 @@ class Plan:
         specialised = dataclasses.replace(self.specialised, graph=forward, output=output)
         fused = cluster(optimise(expand_composites(optimise(forward))), level=config.jit_level)
         lowered = lower(fused, update_targets(specialised, fused))
-        compiled = dataclasses.replace(self.variant.compiled, specialised=specialised, lowered=lowered, stages={"fuse": fused},
-                                       executable=Executable(lowered.program))
+        compiled = dataclasses.replace(self.variant.compiled, specialised=specialised, lowered=lowered,
+                                       stages={"fuse": fused}, executable=Executable(lowered.program))
         return Runner(self.signature, compiled, "recorded", time.perf_counter() - start, [])
 
 
 def part(joint, graph, wrt, seeds, updates):
     """Part the graph (*parameters, *cotangents) -> (*outputs, *gradients) where the cotangents come in.
 
-    result: (the graph of the outputs and what is saved, how many values are saved so, the sources as Backward wants them, the
-            graph (*sources, *cotangents) -> gradients), or None if a tape would have to be saved
+    result: (the graph of the outputs and what is saved, how many values are saved so, the sources as Backward wants
+            them, the graph (*sources, *cotangents) -> gradients), or None if a tape would have to be saved
     """
     n, outputs = len(graph.parameters), len(graph.outputs)
     late = set(joint.parameters[n:])
@@ -230,7 +231,7 @@ def results_in(pattern, found=None):
 
 
 def collect(pattern, value, outs):
-    """Put the parts of the function's value at their numbers in `outs`; arguments that are handed through are left out."""
+    """Put the parts of the function's value at their numbers in `outs`, but for arguments that are handed through."""
     if isinstance(pattern, Result):
         if pattern.argument is None:
             outs[pattern.number] = value

@@ -22,8 +22,8 @@ from ..ops.linalg import batch_matmul
 from ..optim import optimise
 
 _LIBRARY = frozenset(LIBRARY) - {batch_matmul}     # NumPy's matmul is BLAS itself; its convolutions are not
-# From how many elements on a generated kernel, threads and all, is worth its compilation (some 20 ms): NumPy has no erf,
-# it makes an array for each operator of a composite, and one thread of it is slower than memory.
+# From how many elements on a generated kernel, threads and all, is worth its compilation (some 20 ms): NumPy has no
+# erf, it makes an array for each operator of a composite, and one thread of it is slower than memory.
 _ENOUGH = {erf: 1 << 12, erfc: 1 << 12}
 _ENOUGH_FOR_COMPOSITES, _ENOUGH_FOR_ELEMENTWISE = 1 << 16, 1 << 20
 
@@ -97,7 +97,8 @@ class Compiled:
 
     def run(self, arrays):
         """The outputs, a list of ndarrays and numbers, for ndarrays and numbers."""
-        arrays = [np.ascontiguousarray(a) if isinstance(a, np.ndarray) and not a.flags.c_contiguous else a for a in arrays]
+        arrays = [a if not isinstance(a, np.ndarray) or a.flags.c_contiguous else np.ascontiguousarray(a)
+                  for a in arrays]
         params, made = [], {}
         for kind, place, more, dtype in self.steps:
             if kind == "tensor":

@@ -57,7 +57,8 @@ class Operation:
         self.several = isinstance(result, AbstractTuple)
         self.outs = result.elements if self.several else (result,)
         whole = any(map(is_integer, abstracts))                 # integers made of floats have no slope
-        self.seeds = tuple([i for i, out in enumerate(self.outs) if is_differentiable(out) and (whole or not is_integer(out))])
+        self.seeds = tuple([i for i, out in enumerate(self.outs)
+                            if is_differentiable(out) and (whole or not is_integer(out))])
         self.differentiable = bool(self.seeds) and "stop_gradient" not in prim.traits
         self.backwards = {}
 
@@ -86,11 +87,12 @@ class Operation:
         outs = [graph.add_parameter("out" if not self.several else f"out{i}", a) for i, a in enumerate(self.outs)]
         douts = {i: graph.add_parameter("dout" if not self.several else f"dout{i}", self.outs[i]) for i in self.seeds}
         with building(graph, by="grad") as builder, collecting():
-            found = bprop_rule[self.prim](*args, out=tuple(outs) if self.several else outs[0], **self.attrs,
-                                          dout=tuple([douts.get(i) for i in range(len(outs))]) if self.several else douts[0])
+            dout = tuple([douts.get(i) for i in range(len(outs))]) if self.several else douts[0]
+            found = bprop_rule[self.prim](*args, out=tuple(outs) if self.several else outs[0], dout=dout, **self.attrs)
             found = found if isinstance(found, (tuple, list)) else (found,)
             wrt = tuple([i for i in wrt if found[i] is not None])
-            ends = [cast(found[i], dtype=self.abstracts[i].dtype) if is_integer(self.abstracts[i]) else found[i] for i in wrt]
+            ends = [cast(found[i], dtype=self.abstracts[i].dtype) if is_integer(self.abstracts[i]) else found[i]
+                    for i in wrt]
             graph.set_outputs([builder.lift(end) for end in ends], make_tuple)
         sources = [("in", i) for i in range(len(args))] + [("out", i) for i in range(len(outs))]
         return Backward(wrt, self.seeds, sources, optimise(drop_dead_nodes(graph)))
@@ -121,7 +123,7 @@ class GraphOperation:
         return self
 
     def backward(self, wrt):
-        """The Backward for the parameters numbered in `wrt`, built once; it computes again what it needs of the graph."""
+        """The Backward for the parameters numbered in `wrt`, built once; it computes again what it needs."""
         found = self.backwards.get(wrt)
         if found is not None:
             emit("backward_graph_reuse", name=self.name)
@@ -134,7 +136,7 @@ class GraphOperation:
 
 
 def backward_of_graph(graph, wrt, seeds):
-    """The Backward of a graph by ad: the gradients alone, from the parameters and the cotangents; effects are not repeated."""
+    """The Backward of a graph by ad: the gradients alone, from parameters and cotangents; effects are not repeated."""
     joint = vjp_graph(graph, wrt, seeds)
     ends = joint.outputs[len(graph.outputs):]
     only = FuncGraph(joint.name, joint.origin)
@@ -145,7 +147,7 @@ def backward_of_graph(graph, wrt, seeds):
 
 
 def nodes_below(graph, ends):
-    """The nodes of `graph` that the values `ends` are made of, in order; effects that are not among them are left out."""
+    """The nodes of `graph` that the values `ends` are made of, in order; effects not among them are left out."""
     needed, kept = set(ends), []
     for node in reversed(graph.nodes):
         if node in needed:

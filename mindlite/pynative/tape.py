@@ -5,8 +5,8 @@
         y = ops.tanh(x * 2)                      backward.py walks them from the end
 
 Values that depend on a watched one have a *number*; it stands in the Tensor's `tape` slot as a pair (tape, number), one
-for each tape that is recording, so that gradients of gradients are tapes inside each other. An entry keeps only what the
-operator's backward graph reads. Each thread has tapes of its own.
+for each tape that is recording, so that gradients of gradients are tapes inside each other. An entry keeps only what
+the operator's backward graph reads. Each thread has tapes of its own.
 """
 import contextlib
 import threading
@@ -25,8 +25,8 @@ state = _State()
 
 
 class Entry:
-    """One operation: its backward (with `wrt`, `saved` and a way to run), the numbers of its differentiated inputs and of
-    its results (None for a result without a gradient), and the Tensors that backward reads."""
+    """One operation: its backward (with `wrt`, `saved` and a way to run), the numbers of its differentiated inputs and
+    of its results (None for a result without a gradient), and the Tensors that backward reads."""
     __slots__ = ("backward", "inputs", "outputs", "saved")
 
     def __init__(self, backward, inputs, outputs, saved):
@@ -34,11 +34,11 @@ class Entry:
 
 
 class Tape:
-    """Entries in the order of execution. count: how many numbers are given; abstracts: {number: abstract} of watched values."""
+    """Entries in the order of execution. count: how many numbers have been given."""
 
     def __init__(self):
         self.entries, self.count = [], 0
-        self.named = {}                         # id: (Tensor, number) for Parameters, which threads share: no slot of theirs is used
+        self.named = {}                     # id: (Parameter, number); threads share Parameters, so no slot is used
 
     def number(self, tensor):
         """The number of a Tensor's value on this tape, None if it depends on nothing that is watched."""

@@ -252,7 +252,8 @@ def test_a_loss_without_gradient_is_refused_in_the_same_words(function):
 @pytest.mark.parametrize("call", [
     lambda make: make(ms.grad(f, 5))(tensor(3), tensor(3)),
     lambda make: make(ms.grad(f, -1))(tensor(3), tensor(3)),
-    lambda make: make(ms.grad(f, None, [tensor(3)]))(tensor(3), tensor(3))], ids=["outside", "negative", "no Parameter"])
+    lambda make: make(ms.grad(f, None, [tensor(3)]))(tensor(3), tensor(3))],
+    ids=["outside", "negative", "no Parameter"])
 def test_wrong_arguments_are_refused_in_the_same_words(call):
     assert text_of(lambda: call(lambda g: g)) == text_of(lambda: call(ms.jit))
 

@@ -27,7 +27,8 @@ class Net(nn.Cell):
 @pytest.fixture
 def data():
     rng = np.random.default_rng(0)
-    return Tensor(rng.standard_normal((8, 1, 12, 12)).astype(np.float32)), Tensor(rng.integers(0, 10, 8).astype(np.int32))
+    return (Tensor(rng.standard_normal((8, 1, 12, 12)).astype(np.float32)),
+            Tensor(rng.integers(0, 10, 8).astype(np.int32)))
 
 
 @pytest.fixture(autouse=True)
@@ -120,7 +121,8 @@ def test_declared_sizes_are_open_in_graph_mode():
     net.set_inputs(Tensor(shape=[None, 3], dtype=ms.float32))
     for n in (4, 1, 7):
         x = Tensor(np.ones((n, 3), np.float32))
-        np.testing.assert_allclose(net(x).asnumpy(), x.asnumpy() @ net.weight.asnumpy().T + net.bias.asnumpy(), rtol=1e-6)
+        want = x.asnumpy() @ net.weight.asnumpy().T + net.bias.asnumpy()
+        np.testing.assert_allclose(net(x).asnumpy(), want, rtol=1e-6)
     assert len(compiled_cell(net).variants) == 1
 
 
