@@ -20,7 +20,7 @@ import numpy as np
 
 from ..common.config import config
 from ..common.dim import evaluate
-from ..common.errors import InternalError, MindliteError, ValueRangeError
+from ..common.errors import InternalError, MindliteError, ValueRangeError, raised_at
 from ..common.events import emit
 from . import flow as F
 from .flow_verify import verify as verify_program
@@ -147,7 +147,7 @@ class Executable:
             values = [_value(context, R.FAIL_VALUES + n, kind) for n, kind in enumerate(kinds)]
             message = instruction.message
             error = message(*values) if callable(message) else ValueRangeError(message.format(*values))
-            return error.at(location) if isinstance(error, MindliteError) else error
+            return error.at(location) if isinstance(error, MindliteError) else raised_at(error, location)
         if isinstance(instruction, F.CallKernel):
             texts = instruction.kernel.errors
             text = texts[status - 1] if 0 < status <= len(texts) else f"status {status}"

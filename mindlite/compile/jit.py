@@ -12,7 +12,7 @@ import time
 import weakref
 
 from ..common.dim import Symbol
-from ..common.errors import (ArgumentError, DTypeError, GradientError, IndexRangeError, InternalError, ShapeError,
+from ..common.errors import (ArgumentError, DTypeError, GradientError, IndexRangeError, InternalError, MindliteError, ShapeError,
                              ValueRangeError)
 from ..common.events import emit
 from ..infer.concrete import run_concretely
@@ -160,7 +160,13 @@ class JitFunction:
                 self.fixed_numbers = True
                 reason = f"another number, which must be known: {error.args[0] if error.args else error!r}"
                 wanted = self.generalise(signature)[0]
-        return self.compile_for(wanted, signature, reason, args, kwargs)
+        try:
+            return self.compile_for(wanted, signature, reason, args, kwargs)
+        except MindliteError:
+            if wanted == signature:
+                raise
+        # open sizes do not work: these sizes either do, or their error says the numbers that the user knows
+        return self.compile_for(signature, signature, f"{reason}; the sizes could not stay open", args, kwargs)
 
     def compile_for(self, wanted, signature, reason, args, kwargs):
         """Compile a variant for `wanted`, which is `signature` with open sizes and numbers."""
