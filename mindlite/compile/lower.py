@@ -23,6 +23,7 @@ from ..mindir.control import call, check, make_tuple, segment, tuple_getitem
 from ..mindir.graph import CNode, FuncGraph, ValueNode
 from ..mindir.primitive import eval_rule, kernel_rule
 from ..ops.basic import reshape
+from .aliasing import memories
 from .flow import OutputSpec, Program
 from .flow_builder import FlowBuilder
 from .library import LIBRARY
@@ -105,6 +106,7 @@ class _Lowering:
             self.results = b.tape()
         self.nodes(graph)
         outputs, specs, values = [], [], []
+        self.save_old_values()
         for number, node in enumerate(graph.outputs):
             outputs.append(self.leave(number, node, specs, values))
         flow = b.finish(values)
@@ -135,14 +137,15 @@ class _Lowering:
         graph = self.graph
         known = set(self.sizes)
         used = {}
+        self.memories = memories(graph) if self.updates else {}
         for position, node in enumerate(graph.nodes):
             for a in node.args:
                 used.setdefault(a, []).append(position)
-                if memory_of(a) is not a:                     # read at another index: not by the kernel that writes
-                    used.setdefault(memory_of(a), []).append(position + 0.5)
+                for parameter in self.parameters_behind(a):   # read at another index: not by the kernel that writes
+                    used.setdefault(parameter, []).append(position + 0.5)
         for node in graph.outputs:
-            if memory_of(node) is not node:
-                used.setdefault(memory_of(node), []).append(len(graph.nodes))
+            for parameter in self.parameters_behind(node):
+                used.setdefault(parameter, []).append(len(graph.nodes))
         order = {node: i for i, node in enumerate(graph.nodes)}
         last_check = max((i for i, n in enumerate(graph.nodes) if n.fn in (check, segment) or _may_fail(n)), default=-1)
         self.out_params = {}
@@ -177,9 +180,26 @@ class _Lowering:
             return False
         return place not in uses or reads_elementwise(producer, parameter, node)
 
+    def parameters_behind(self, node):
+        """The parameters, other than `node` itself, whose memory it may be."""
+        found = self.memories.get(node, frozenset())
+        return [p for of in (found if isinstance(found, tuple) else (found,)) for p in of if p is not node]
+
+    def save_old_values(self):
+        """Copy the results that may be the memory of a Parameter which gets its new value before them: a, b = b, a."""
+        self.saved, written = {}, set()
+        for number, node in enumerate(self.graph.outputs):
+            if isinstance(node.abstract, AbstractTensor) and not written.isdisjoint(self.memories.get(node, ())):
+                nbytes = self.nbytes(node.abstract)
+                self.saved[number] = self.b.alloc(nbytes, node.abstract.size * node.abstract.dtype.itemsize)
+                self.b.copy(self.saved[number], self.value(node), nbytes)
+            if number in self.updates:
+                written.add(self.graph.parameters[self.updates[number]])
+
     def leave(self, number, node, specs, values):
         """Hand out result `number`."""
-        b, value = self.b, self.value(node)
+        b, value = self.b, self.saved.get(number)
+        value = self.value(node) if value is None else value
         if not isinstance(node.abstract, AbstractTensor):
             values.append(value)
             return "value", len(values) - 1
@@ -489,13 +509,6 @@ def reads_elementwise(producer, parameter, output):
     return all("elementwise" in getattr(n.fn, "traits", ()) or n.fn is tuple_getitem for n in graph.nodes) and all(
         p.abstract.shape == output.abstract.shape for p in inside) and all(
         o.abstract.shape == output.abstract.shape for o in graph.outputs)
-
-
-def memory_of(node):
-    """The node whose memory `node` is: a reshape is the same memory."""
-    while isinstance(node, CNode) and node.fn is reshape:
-        node = node.args[0]
-    return node
 
 
 def _dims_in(value):
