@@ -23,7 +23,7 @@ from .calls import FRAMEWORK, is_generator, is_plain_class
 from .evaluator import EXECUTE, Evaluator
 from .fallback import place
 from .region import Tracer
-from .values import Closure
+from .values import BoundMethod, Closure, LeavingMethod
 
 CONCRETE = {}                                        # {Syntax: function} for the constructs that differ from EXECUTE
 
@@ -124,6 +124,10 @@ class Recorder(Evaluator):
             return self.call_graph(fn.graph, fn.signature, fn.defaults, args, kwargs, outer=fn.frame, outer_env=fn.env)
         if isinstance(fn, functools.partial):
             return self.call(fn.func, (*fn.args, *args), {**fn.keywords, **kwargs})
+        if isinstance(fn, LeavingMethod):
+            return self.call_unknown(getattr(fn.self, fn.name), args, kwargs, None)
+        if isinstance(fn, BoundMethod):
+            return self.trace(fn.function, (fn.self, *args), kwargs)
         if isinstance(fn, Primitive):
             return self.trace(fn, args, kwargs)
         if self.is_object(fn):
