@@ -103,6 +103,11 @@ def pytype_to_dtype(spec):
     return {int: int64, float: float64, bool: bool_}.get(spec) or dtype(spec)
 
 
+def type_id_to_type(spec):
+    """The DType itself: types have no separate numbers here."""
+    return dtype(spec)
+
+
 def promote(a, b):
     """The dtype of `a + b` for tensors: the smallest that holds both (MindSpore 2.x's implicit conversion).
 

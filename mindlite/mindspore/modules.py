@@ -5,6 +5,7 @@
 import importlib
 import importlib.abc
 import importlib.machinery
+import importlib.util
 import sys
 import types
 
@@ -43,16 +44,17 @@ class Names:
         if name in self.children:
             return importlib.import_module(f"{self.module}.{name}")
         for source in self.sources:
-            try:
-                return getattr(importlib.import_module(source), name)
-            except AttributeError:
+            if importlib.util.find_spec(source) is None:      # a room that this installation does not have
                 continue
+            module = importlib.import_module(source)
+            if hasattr(module, name):
+                return getattr(module, name)
         raise AttributeError(f"module {self.module!r} has no attribute {name!r}")
 
     def all(self):
         """Every name, sorted."""
         found = {*self.renamed, *self.children}
-        for source in self.sources:
+        for source in filter(importlib.util.find_spec, self.sources):
             module = importlib.import_module(source)
             found |= {n for n in getattr(module, "__all__", None) or dir(module) if not n.startswith("_")}
         return sorted(found)

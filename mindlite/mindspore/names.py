@@ -55,6 +55,10 @@ MODULES = {
                                                                 "_grad_ops", "_inner_ops", "_scalar_ops")},
     "ops.auto_generate": (_OPERATIONS + _OPS, {}),
     "ops.auto_generate.gen_ops_def": (_OPS, {}),
+    "ops.auto_generate.gen_ops_prim": (_OPERATIONS, {}),
+    "ops.vm_impl_registry": (_OPERATIONS, {"vm_impl_registry": "mindlite.ops.operations.define:implementations"}),
+    "_checkparam": (("mindlite.common.checks",), {}),
+    "_c_expression": (_TENSOR, {"typing": "mindlite.common.dtype:"}),
     "ops.primitive": (_OPERATIONS, _PRIMITIVE),
     "ops.functional": (_OPS, {}),
     "ops.function": (_OPS, {}),
@@ -63,6 +67,7 @@ MODULES = {
     "ops.composite.base": (("mindlite.functional.composite", "mindlite.functional"), {}),
     "ops.composite.multitype_ops": (("mindlite.functional.composite",), {}),
     "ops._primitive_cache": (_OPERATIONS, {}),
+    "ops.composite.clip_ops": (_OPS, {}),
 
     "train": (("mindlite.train",), {}),
     **{f"train.{name}": (("mindlite.train",), {}) for name in ("callback", "metrics", "serialization", "model", "amp", "loss_scale_manager",
@@ -75,7 +80,7 @@ MODULES = {
         "transforms.transforms", "transforms.c_transforms", "transforms.py_transforms", "vision.c_transforms",
         "vision.py_transforms")},
     "dataset.engine": (("mindlite.dataset",), {}),
-    "dataset.engine.iterators": (("mindlite.dataset.iterators", "mindlite.dataset"), {}),
+    "dataset.engine.iterators": (("mindlite.dataset",), {}),
     "dataset.engine.datasets": (("mindlite.dataset",), {}),
 
     "numpy": (("mindlite.numpy",), {}),

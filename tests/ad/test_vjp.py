@@ -82,9 +82,9 @@ def test_integers_made_of_floats_hand_no_cotangent_through():
 
 
 def test_the_gradient_of_integers_is_made_of_integers():
-    graph = typed(lambda x: x * x / 2, AbstractTensor(dt.int32, (2,)))
+    graph = typed(lambda x: x * x * 2.0, AbstractTensor(dt.int32, (2,)))
     gradient = run(vjp_graph(graph, (0,), (0,)), np.array([2, 5], np.int32), np.ones(2, np.float32))[1]
-    np.testing.assert_array_equal(gradient, [2, 5])
+    np.testing.assert_array_equal(gradient, [8, 20])
     assert gradient.dtype == np.int32
 
 

@@ -1,10 +1,12 @@
 """Shapes, slices, gathering and scattering, creation and random numbers as classes."""
+import functools
+
 from ...common import dtype as dt
 from .. import (assign, assign_add, assign_sub, bernoulli, broadcast_to, cast, chunk, concat, depend, diagonal, expand_dims,
                 eye, flip, full, gather, gather_d, gather_nd, identity, index_add, masked_fill, masked_select, meshgrid,
                 multinomial, one_hot, ones, ones_like, pad, permute, print_, randint, rank, repeat_interleave, reshape,
-                scatter_nd, select, shape, size, sort, split, squeeze, stack, standard_normal, stop_gradient,
-                tensor_scatter_add, tensor_scatter_update, tile, topk, tril, triu, uniform, unique, unstack, zeros,
+                scatter, scatter_nd, select, shape, size, sort, split, squeeze, stack, standard_normal, stop_gradient, sum, mean,
+                tile, topk, tril, triu, uniform, unique, unstack, zeros,
                 zeros_like)
 from ..creation import arange
 from ..define import as_operand, cast_to, dtype_of
@@ -48,7 +50,7 @@ globals().update(table({
     "Cast": _cast, "Reshape": _reshape, "Shape": shape, "TensorShape": shape, "DynamicShape": shape, "Size": size, "Rank": rank,
     "DType": _dtype, "Transpose": _transpose, "Slice": _slice, "Unique": _unique, "ExpandDims": expand_dims, "Tile": tile,
     "OnesLike": ones_like, "ZerosLike": zeros_like, "Select": select, "GatherNd": gather_nd, "GatherD": gather_d,
-    "ScatterNd": scatter_nd, "TensorScatterUpdate": tensor_scatter_update, "TensorScatterAdd": tensor_scatter_add,
+    "ScatterNd": scatter_nd,
     "MaskedFill": masked_fill, "MaskedSelect": masked_select, "Identity": identity, "Diag": diagonal.diag,
     "DiagPart": diagonal.diagonal, "Zeros": zeros, "Ones": ones, "Depend": _depend, "StopGradient": stop_gradient,
     "Print": print_, "RepeatInterleave": repeat_interleave,
@@ -258,3 +260,80 @@ def Multinomial(x, num_samples, *, seed=0, seed2=0, dtype=dt.int32):
     return cast(multinomial(x, num_samples, True, seed or None), dtype=dtype)
 
 
+
+
+@operation
+def Load(variable, state=None):
+    """The variable's value."""
+    return identity(variable)
+
+
+@operation
+def InvertPermutation(x):
+    """The tuple p with p[x[i]] = i."""
+    made = [0] * len(x)
+    for place, value in enumerate(x):
+        made[value] = place
+    return tuple(made)
+
+
+@operation
+def Partial(function, *args):
+    """functools.partial"""
+    return functools.partial(function, *args)
+
+
+@operation
+def ScalarSummary(name, value):
+    """Nothing is recorded: summaries belong to training (train)."""
+    return value
+
+
+def _sum_ext(x, axis=None, keep_dims=False, dtype=None):
+    return sum(x, axis, keep_dims, dtype=dtype)
+
+
+def _mean_ext(x, axis=None, keep_dims=False, dtype=None):
+    return mean(x if dtype is None else cast(x, dtype=dtype), axis, keep_dims)
+
+
+def _add_ext(x, y, alpha=1):
+    return x + y * alpha
+
+
+def _sub_ext(x, y, alpha=1):
+    return x - y * alpha
+
+
+globals().update(table({"SumExt": _sum_ext, "MeanExt": _mean_ext, "AddExt": _add_ext, "SubExt": _sub_ext, "OnesLikeExt": ones_like,
+                        "ZerosLikeExt": zeros_like}))
+
+
+# ---------------------------------------------------------------- writing at indices of Parameters
+
+def _named(name, function):
+    def made(x, indices, updates):
+        return function(x, indices, updates)
+    made.__name__, made.__doc__ = name, function.__doc__
+    return operation(made)
+
+
+def _scatter(name, combine, whole_rows):
+    def call(variable, indices, updates):
+        """The variable, changed at `indices`; of equal indices every update counts, in their order."""
+        indices = as_operand(indices)
+        if whole_rows:
+            indices = expand_dims(indices, -1)
+        return assign(variable, combine(variable, indices, updates))
+    call.__name__ = name
+
+    def made(variable, indices, updates, *, use_locking=True):
+        return call(variable, indices, updates)
+    made.__name__, made.__doc__ = name, call.__doc__
+    return operation(made)
+
+
+for _name, _combine in scatter.COMBINE.items():
+    globals()[f"ScatterNd{_name}"] = _scatter(f"ScatterNd{_name}", _combine, False)
+    globals()[f"Scatter{_name}"] = _scatter(f"Scatter{_name}", _combine, True)
+    globals()[f"TensorScatter{_name}"] = _named(f"TensorScatter{_name}", _combine)

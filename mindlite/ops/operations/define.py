@@ -89,3 +89,20 @@ def _class(name, function, parameters, doc):
 
 def _call(primitive, *args):
     return primitive(*args)
+
+
+class Implementations:
+    """Python functions that someone registers as the meaning of a class; mindlite computes by its own rules and asks none."""
+
+    def __init__(self):
+        self.functions = {}
+
+    def register(self, operation_class):
+        """A decorator that keeps the function under the class."""
+        def keep(function):
+            self.functions[operation_class] = function
+            return function
+        return keep
+
+
+implementations = Implementations()

@@ -9,6 +9,7 @@ from .. import (adagrad_update, adam_update, assign, avg_pool2d, batch_norm, bat
 from ..lookup import gather
 from ..creation import one_hot
 from ..nn_conv import convolution_backward_data
+from ..resize import resize
 from ..windows import padding_of, pair
 from .define import operation, table
 
@@ -246,3 +247,36 @@ def ApplyGradientDescent(variable, alpha, delta):
     """variable -= alpha delta; returns the variable."""
     assign(variable, variable - alpha * delta)
     return variable
+
+
+@operation
+def MaxPoolWithArgmax(x, *, kernel_size=1, strides=1, pad_mode="valid", data_format="NCHW"):
+    """(the largest element of each window, its place in the plane)"""
+    _layout("MaxPoolWithArgmax", data_format)
+    return max_pool2d(x, _pair(kernel_size), _pair(strides), return_indices=True, pad_mode=pad_mode.lower())
+
+
+# ---------------------------------------------------------------- pictures
+
+@operation
+def ResizeBilinearV2(x, size, *, align_corners=False, half_pixel_centers=False):
+    """x[N, C, H, W] interpolated linearly to `size`."""
+    return resize(x, size, "bilinear", align_corners, half_pixel_centers)
+
+
+@operation
+def ResizeBilinear(x, *, size, align_corners=False, half_pixel_centers=False):
+    """x[N, C, H, W] interpolated linearly to `size`."""
+    return resize(x, size, "bilinear", align_corners, half_pixel_centers)
+
+
+@operation
+def ResizeNearestNeighbor(x, *, size, align_corners=False, half_pixel_centers=False):
+    """x[N, C, H, W] at the nearest points."""
+    return resize(x, size, "nearest", align_corners, half_pixel_centers)
+
+
+@operation
+def ResizeNearestNeighborV2(x, size, *, align_corners=False, half_pixel_centers=False):
+    """x[N, C, H, W] at the nearest points."""
+    return resize(x, size, "nearest", align_corners, half_pixel_centers)

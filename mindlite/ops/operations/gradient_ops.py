@@ -1,0 +1,121 @@
+"""Gradients of operators as classes: `ReluGrad()(dout, x)`. Each is made of the operator's own bprop rule or its formula."""
+from .. import erf, exp, logical_and, rsqrt, sigmoid, softplus, tanh, where
+from ..creation import zeros
+from ..define import cast_to, dtype_of
+from ..indexing import scatter_elements_add
+from ..reduction import sum
+from ...mindir.primitive import bprop_rule
+from ..nn_conv import convolution_backward_weight
+from ..nn_pool import avg_pooling, max_pooling
+from ..resize import resize_backward
+from ..windows import padding_of, pair
+from .define import operation, table
+
+
+def _relu(dout, out):
+    return where(out > 0, dout, 0)
+
+
+def _hard_sigmoid(dout, x):
+    return where(logical_and(x > -3, x < 3), dout / 6, 0)
+
+
+def _hard_swish(dout, x):
+    return where(x <= -3, 0, where(x >= 3, dout, dout * (2 * x + 3) / 6))
+
+
+def _mish(dout, x):
+    t = tanh(softplus(x))
+    return dout * (t + x * (1 - t * t) * sigmoid(x))
+
+
+def _bias_add(dout):
+    return sum(dout, tuple(a for a in range(dout.ndim) if a != 1))
+
+
+def _gelu(dout, x, out):
+    return cast_to(dout * (0.5 * (1 + erf(x * 2 ** -0.5)) + x * exp(-0.5 * x * x) * 0.3989422804014327), dtype_of(x))
+
+
+globals().update(table({
+    "ReluGrad": _relu, "ReLUGrad": _relu, "ReLU6Grad": lambda dout, x: where(logical_and(x > 0, x < 6), dout, 0),
+    "SigmoidGrad": lambda out, dout: dout * out * (1 - out), "TanhGrad": lambda out, dout: dout * (1 - out * out),
+    "SqrtGrad": lambda out, dout: dout * 0.5 / out, "RsqrtGrad": lambda out, dout: dout * -0.5 * out * out * out,
+    "ReciprocalGrad": lambda out, dout: -dout * out * out, "InvGrad": lambda out, dout: -dout * out * out,
+    "AbsGrad": lambda x, dout: dout * x.sign(), "AsinGrad": lambda x, dout: dout * rsqrt(1 - x * x),
+    "ACosGrad": lambda x, dout: -dout * rsqrt(1 - x * x), "AtanGrad": lambda x, dout: dout / (1 + x * x),
+    "AsinhGrad": lambda out, dout: dout / out.cosh(), "AcoshGrad": lambda out, dout: dout / out.sinh(),
+    "EluGrad": lambda dout, out: where(out > 0, dout, dout * (out + 1)),
+    "SoftplusGrad": lambda dout, x: dout * sigmoid(x), "MishGrad": _mish, "HSigmoidGrad": _hard_sigmoid,
+    "HSwishGrad": _hard_swish, "BiasAddGrad": _bias_add, "GeLUGrad": _gelu, "SiLUGrad": lambda dout, x:
+        dout * sigmoid(x) * (1 + x * (1 - sigmoid(x))),
+    "LogSoftmaxGrad": lambda out, dout: dout - exp(out) * sum(dout, -1, True),
+    "FlattenGrad": lambda dout, shape: dout.reshape(shape),
+}))
+
+
+# ---------------------------------------------------------------- windows
+
+def _windows(name, x, kernel_size, strides, pad_mode):
+    kernel, stride = pair(name, "kernel_size", kernel_size), pair(name, "strides", strides)
+    return {"kernel_size": kernel, "stride": stride, "dilation": (1, 1), "ceil_mode": False,
+            "padding": padding_of(name, pad_mode, 0, x.shape[2:], kernel, stride, (1, 1))}
+
+
+@operation
+def MaxPoolGrad(x, out, dout, *, kernel_size=1, strides=1, pad_mode="valid", data_format="NCHW"):
+    """The gradient of MaxPool for x."""
+    return bprop_rule[max_pooling](x, out=out, dout=dout, **_windows("MaxPoolGrad", x, kernel_size, strides, pad_mode))
+
+
+@operation
+def AvgPoolGrad(x, out, dout, *, kernel_size=1, strides=1, pad_mode="valid", data_format="NCHW"):
+    """The gradient of AvgPool for x."""
+    return bprop_rule[avg_pooling](x, out=out, dout=dout, count_include_pad=False, divisor=0,
+                                   **_windows("AvgPoolGrad", x, kernel_size, strides, pad_mode))
+
+
+@operation
+def Conv2DBackpropFilter(dout, x, weight_size, *, out_channel, kernel_size, pad_mode="valid", pad=0, pad_list=None, mode=1, stride=1,
+                         dilation=1, group=1, data_format="NCHW"):
+    """The gradient of Conv2D for the weight, of shape `weight_size`."""
+    kernel, stride, dilation = (pair("Conv2DBackpropFilter", "a size", v) for v in (kernel_size, stride, dilation))
+    padding = padding_of("Conv2DBackpropFilter", pad_mode, pad, x.shape[2:], kernel, stride, dilation)
+    return convolution_backward_weight(x, dout, kernel_size=kernel, stride=stride, padding=padding, dilation=dilation, groups=group)
+
+
+@operation
+def MaxPoolGradWithArgmax(x, dout, argmax, *, kernel_size=1, strides=1, pad_mode="valid", data_format="NCHW"):
+    """The gradient of MaxPoolWithArgmax for x."""
+    n, c, h, w = x.shape
+    return scatter_elements_add(zeros((n, c, h * w), dtype_of(x)), argmax.reshape((n, c, -1)), dout.reshape((n, c, -1)),
+                                axis=2).reshape(x.shape)
+
+
+@operation
+def ResizeBilinearGrad(dout, x, *, align_corners=False, half_pixel_centers=False):
+    """The gradient of ResizeBilinear for x."""
+    return resize_backward(dout, x, "bilinear", align_corners, half_pixel_centers)
+
+
+@operation
+def BatchNormGrad(dout, x, scale, mean, variance, reserve=None, *, is_training=False, epsilon=1e-5, data_format="NCHW"):
+    """(the gradients of BatchNorm for x, for scale and for bias), from the mean and variance that it used."""
+    axes, shape = tuple(a for a in range(x.ndim) if a != 1), tuple(-1 if a == 1 else 1 for a in range(x.ndim))
+    root = rsqrt(variance + epsilon).reshape(shape)
+    normal = (x - mean.reshape(shape)) * root
+    dscale, dbias = sum(dout * normal, axes), sum(dout, axes)
+    dnormal = dout * scale.reshape(shape)
+    if is_training:
+        dnormal = dnormal - dnormal.mean(axes, True) - normal * (dnormal * normal).mean(axes, True)
+    return dnormal * root, dscale, dbias
+
+
+@operation
+def ConcatOffset(shapes, *, N=2, axis=0):
+    """Where each of the shapes begins in their concatenation."""
+    made, start = [], 0
+    for shape in shapes:
+        made.append(tuple(start if a == axis else 0 for a in range(len(shape))))
+        start += shape[axis]
+    return tuple(made)

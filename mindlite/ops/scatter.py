@@ -1,0 +1,69 @@
+"""x with updates combined into the elements at indices[.., k]: added, multiplied, the larger, written.
+
+Equal indices all count: sums go to scatter_nd_add, the others take one update after the other.
+"""
+from ..common.errors import ShapeError
+from .arithmetic import maximum, minimum, neg
+from .basic import reshape
+from .define import as_operand, cast_to, dtype_of
+from .indexing import gather_nd, scatter_nd_add, scatter_nd_update
+
+
+def _operands(x, indices, updates):
+    x, indices = as_operand(x), as_operand(indices)
+    updates = cast_to(as_operand(updates), dtype_of(x))
+    depth = indices.shape[-1]
+    wanted = tuple(indices.shape[:-1]) + tuple(x.shape[depth:])
+    if tuple(updates.shape) != wanted:
+        raise ShapeError("scatter: the updates do not fit the indices",
+                         note=f"x: {list(x.shape)}, indices: {list(indices.shape)}, updates: {list(updates.shape)}",
+                         hint=f"updates of shape {list(wanted)}")
+    return x, reshape(indices, shape=(-1, depth)), reshape(updates, shape=(-1,) + tuple(x.shape[depth:]))
+
+
+def tensor_scatter_add(x, indices, updates):
+    """x with the updates added."""
+    return scatter_nd_add(*_operands(x, indices, updates))
+
+
+def tensor_scatter_sub(x, indices, updates):
+    """x with the updates subtracted."""
+    x, indices, updates = _operands(x, indices, updates)
+    return scatter_nd_add(x, indices, neg(updates))
+
+
+def tensor_scatter_update(x, indices, updates):
+    """x with the updates written; of equal indices the last one counts."""
+    return scatter_nd_update(*_operands(x, indices, updates))
+
+
+def _one_by_one(x, indices, updates, combine):
+    x, indices, updates = _operands(x, indices, updates)
+    for i in range(indices.shape[0]):
+        place = indices[i:i + 1]
+        x = scatter_nd_update(x, place, combine(gather_nd(x, place), updates[i:i + 1]))
+    return x
+
+
+def tensor_scatter_mul(x, indices, updates):
+    """x multiplied by the updates."""
+    return _one_by_one(x, indices, updates, lambda old, new: old * new)
+
+
+def tensor_scatter_div(x, indices, updates):
+    """x divided by the updates."""
+    return _one_by_one(x, indices, updates, lambda old, new: cast_to(old / new, dtype_of(old)))
+
+
+def tensor_scatter_max(x, indices, updates):
+    """The larger of x and the updates."""
+    return _one_by_one(x, indices, updates, maximum)
+
+
+def tensor_scatter_min(x, indices, updates):
+    """The smaller of x and the updates."""
+    return _one_by_one(x, indices, updates, minimum)
+
+
+COMBINE = {"Update": tensor_scatter_update, "Add": tensor_scatter_add, "Sub": tensor_scatter_sub, "Mul": tensor_scatter_mul,
+           "Div": tensor_scatter_div, "Max": tensor_scatter_max, "Min": tensor_scatter_min}
