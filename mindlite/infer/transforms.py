@@ -8,7 +8,7 @@ import numpy as np
 
 from ..common import dtype as dt
 from ..common.dim import Dim
-from ..common.errors import ArgumentError, ShapeError
+from ..common.errors import ArgumentError, GraphSyntaxError, ShapeError
 from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.control import J, Vmap, make_tuple
@@ -150,6 +150,10 @@ def _gradient(kind):
             args, sens = args[:-1], (args[-1],)
         positions = positions_of(options.get("grad_position", 0), len(args))
         weights = weights_of(options.get("weights"), TensorParameter)
+        numbers = {}                                         # a weight that is named twice is one parameter of the graph
+        for weight in weights:
+            numbers.setdefault(id(weight), len(numbers))
+        distinct = list({id(weight): weight for weight in weights}.values())
         chosen = {}
 
         def call(sub):
@@ -159,7 +163,7 @@ def _gradient(kind):
                 inside[position] = replace_leaves(ev, args[position], lambda x: sub.parameter(x))
                 chosen[position] = range(first, len(sub.inputs))
             return ev.call(function, tuple(inside), kwargs)
-        sub = Subgraph(ev, f"{getattr(function, '__name__', type(function).__name__)}", call, weights)
+        sub = Subgraph(ev, f"{getattr(function, '__name__', type(function).__name__)}", call, distinct)
         value = sub.pattern
         loss = value[0] if options.get("has_aux") and isinstance(value, tuple) else value
         seeds = tuple(n for n in sub.outputs_of(loss) if isinstance(sub.region.graph.outputs[n].abstract, AbstractTensor)
@@ -174,7 +178,7 @@ def _gradient(kind):
         count = len(sub.region.graph.outputs)
         grads = results[count:]
         made = sub.finish(results[:count])
-        weight_grads = grads[:len(weights)]
+        weight_grads = [grads[numbers[id(weight)]] for weight in weights]
 
         def structure(position):
             numbers = iter(chosen[position])

@@ -21,7 +21,8 @@ class Recorded:
             inside[position] = map_leaves(args[position], self._input)
         self.args = inside
         self.structures = [inside[position] for position in positions]
-        self.weights, self.weight_numbers = weights, [self.tape.watch(weight) for weight in weights]
+        watched = {id(weight): self.tape.watch(weight) for weight in {id(w): w for w in weights}.values()}
+        self.weights, self.weight_numbers = weights, [watched[id(weight)] for weight in weights]
         with recording(self.tape):
             self.value = function(*inside, **kwargs)
 
