@@ -7,15 +7,24 @@ Ends with status 0 if both modes reach 97 % on the test set and their losses agr
 and the report shows one line of the model on its way to machine code.
 """
 import argparse
+import signal
 import sys
 import time
 
-import numpy as np
-from sklearn.datasets import load_digits
-from tqdm import tqdm
 
-import mindlite as ms
-from mindlite import Tensor, debug, nn
+def stop(*_):
+    """Ctrl-C, also while the packages below are imported."""
+    sys.exit("\nStopped before the end; no report was written.")
+
+
+signal.signal(signal.SIGINT, stop)
+
+import numpy as np                                          # noqa: E402
+from sklearn.datasets import load_digits                    # noqa: E402
+from tqdm import tqdm                                       # noqa: E402
+
+import mindlite as ms                                       # noqa: E402
+from mindlite import Tensor, debug, nn                      # noqa: E402
 
 BATCH, LEARNING_RATE, SEED = 64, 2e-3, 4
 WANTED_ACCURACY, WANTED_AGREEMENT = 0.97, 1e-4
@@ -164,8 +173,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        print("\nStopped before the end; nothing was written.", file=sys.stderr)
-        sys.exit(130)
+    sys.exit(main())
