@@ -35,7 +35,8 @@ def instructions(jitted):
 
 def events_of_a_run(jitted, monkeypatch, hook):
     """What sys.settrace or sys.setprofile (`hook`) reports while the native code of a call runs."""
-    executable, seen = jitted.variants[-1].executable, []
+    variant, leaves, _ = jitted.compiled.select((ms.Tensor(X),), {})
+    executable, seen, runs = variant.executable, [], []
     entry = executable._entry
 
     def record(frame, event, arg):
@@ -45,14 +46,16 @@ def events_of_a_run(jitted, monkeypatch, hook):
     def watched(address):
         before = getattr(sys, hook.replace("set", "get"))()
         set_hook = getattr(sys, hook)
+        runs.append(address)
         set_hook(record)
         try:
             return entry(address)
         finally:
             set_hook(before)
     monkeypatch.setattr(executable, "_entry", watched)
-    jitted(ms.Tensor(X))
+    variant.run(leaves)
     monkeypatch.undo()
+    assert len(runs) == 1
     return [event for event in seen if event[2] != hook]
 
 
