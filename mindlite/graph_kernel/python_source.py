@@ -175,9 +175,10 @@ class _Printer:
             for variable in s.expr.fields[1]:
                 i = self.variables[self.nest.symbols[variable]]
                 number = i if number == "0" else f"({number})*{self.dim(self.nest.extents[variable])} + {i}"
-            if s.value not in self.names:
-                element = self.fresh("element")
-                self.line(depth, f"{element} = {self.strip(value)}")
+            wide = compute_dtype(s.value.dtype)
+            if s.value not in self.names or wide is not s.value.dtype:
+                element, text = self.fresh("element"), self.strip(value)
+                self.line(depth, f"{element} = {text if wide is s.value.dtype else f'{wide.name}({text})'}")
                 value = element
             self.line(depth, f"if {_WINS[kind]}({value}, {held}):")
             self.line(depth + 1, f"{held} = {value}")
