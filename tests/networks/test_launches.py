@@ -86,7 +86,8 @@ def test_a_call_of_forty_times_more_kernels_takes_no_more_python():
     for length in (10, 400):
         jitted, _ = chain(length)
         x, seen = ms.Tensor(X), []
-        jitted(x)
+        for _ in range(4):                                    # until all that is made once is made
+            jitted(x)
         sys.setprofile(lambda frame, event, arg: seen.append(event))
         try:
             jitted(x)
