@@ -189,6 +189,7 @@ class _Vjp:
             return _vjp_in_graph(fn, *inputs, weights=weights, has_aux=has_aux)
         positions = tuple(range(len(inputs)))
         run = Recorded(_checked("vjp", fn), inputs, {}, positions, weights_of(weights, Parameter), "vjp")
+        run.tape.keep()
         loss = run.value[0] if has_aux and isinstance(run.value, tuple) else run.value
 
         def vjp_function(*cotangents):

@@ -114,16 +114,19 @@ def record(operation, args, arrays, attrs):
 def enter(operation, args, outs):
     """Append the operation, which gave `outs` for `args`, to the tapes that record."""
     for tape in state.tapes:
-        numbers = [tape.number(a) if isinstance(a, Tensor) else None for a in args]
-        wrt = tuple([i for i, n in enumerate(numbers) if n is not None])
+        numbers, wrt = [], []
+        for i, a in enumerate(args):
+            number = tape.number(a) if isinstance(a, Tensor) else None
+            numbers.append(number)
+            if number is not None and a.array.dtype.kind != "b":
+                wrt.append(i)
         if not wrt:
             continue
-        wrt = tuple([i for i in wrt if args[i].array.dtype.kind in "uifcV"])
         try:
-            backward = operation.backward(wrt) if wrt else None
+            backward = operation.backward(tuple(wrt))
         except MindliteError as error:
             raise error.at(user_location())
-        if backward is None or not backward.wrt:
+        if not backward.wrt:
             continue
         saved = []
         for kind, i in backward.saved:

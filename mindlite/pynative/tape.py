@@ -11,8 +11,6 @@ the operator's backward graph reads. Each thread has tapes of its own.
 import contextlib
 import threading
 
-import numpy as np
-
 from ..common.tensor import Tensor
 
 
@@ -33,11 +31,20 @@ class Entry:
         self.backward, self.inputs, self.outputs, self.saved = backward, inputs, outputs, saved
 
 
+def owner_of(array):
+    """What identifies the memory of an ndarray: arrays that share memory have the same owner."""
+    base = array.base
+    while base is not None:
+        array, base = base, getattr(base, "base", None)
+    return id(array)
+
+
 class Tape:
     """Entries in the order of execution. count: how many numbers have been given."""
 
     def __init__(self):
         self.entries, self.count = [], 0
+        self.owners = {}                    # owner_of(saved array): [(entry, place among its saved values)]
         self.named = {}                     # id: (Parameter, number); threads share Parameters, so no slot is used
 
     def number(self, tensor):
@@ -73,32 +80,43 @@ class Tape:
 
     def append(self, backward, numbers, outs, saved):
         """Record an operation. numbers: of the inputs in backward.wrt; outs: its results, Tensors and others."""
-        outputs = []
-        for i, out in enumerate(outs):
-            if i in backward.seeds and isinstance(out, Tensor):
-                outputs.append(self.new_number())
-                self.set_number(out, outputs[-1])
-            else:
-                outputs.append(None)
-        self.entries.append(Entry(backward, numbers, outputs, saved))
+        outputs = [None] * len(outs)
+        for i in backward.seeds:
+            if isinstance(outs[i], Tensor):
+                outputs[i] = self.new_number()
+                self.set_number(outs[i], outputs[i])
+        entry = Entry(backward, numbers, outputs, saved)
+        self.entries.append(entry)
+        for place, value in enumerate(saved):
+            if isinstance(value, Tensor):
+                self.owners.setdefault(owner_of(value.array), []).append((entry, place))
 
     def protect(self, array, tapes):
         """`array` is about to be overwritten: what was saved of its memory is copied first."""
+        self._copy(self.owners.pop(owner_of(array), ()), tapes)
+
+    def keep(self):
+        """The tape outlives its function: Parameters, which will be trained, are copied where they are saved."""
+        self._copy([(entry, place) for entry in self.entries for place, value in enumerate(entry.saved)
+                    if isinstance(value, Tensor) and (type(value) is not Tensor or value.array.base is not None)],
+                   (*state.tapes, self))
+
+    def _copy(self, places, tapes):
+        """Replace the saved values at these (entry, place) by copies of their own, with the same numbers."""
         copies = {}
-        for entry in self.entries:
-            for place, tensor in enumerate(entry.saved):
-                if isinstance(tensor, Tensor) and np.may_share_memory(tensor.array, array):
-                    if id(tensor) not in copies:
-                        copy = copies[id(tensor)] = Tensor.wrap(tensor.array.copy())
-                        for tape in tapes:
-                            number = tape.number(tensor)
-                            if number is not None:
-                                tape.set_number(copy, number)
-                    entry.saved[place] = copies[id(tensor)]
+        for entry, place in places:
+            tensor = entry.saved[place]
+            if id(tensor) not in copies:
+                copy = copies[id(tensor)] = Tensor.wrap(tensor.array.copy())
+                for tape in tapes:
+                    number = tape.number(tensor)
+                    if number is not None:
+                        tape.set_number(copy, number)
+            entry.saved[place] = copies[id(tensor)]
 
     def clear(self):
         """Forget the entries, and with them the saved values."""
-        self.entries, self.named = [], {}
+        self.entries, self.named, self.owners = [], {}, {}
 
 
 @contextlib.contextmanager
