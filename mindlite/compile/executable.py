@@ -61,8 +61,8 @@ class Executable:
         self.linked, self.printer, self.plan = linked, printer, linked.plan
         self.name, self.places = linked.program.entry.name, {}
         if printer == "native":
-            address, self._keep = compile_native(linked)
-            self._entry = _RUN(address)
+            self.address, self._keep, self.places = compile_native(linked)
+            self._entry = _RUN(self.address)
         elif printer == "vm":
             address, self._keep, self.places = load_vm(linked, table)
             self._entry = _RUN(address)
@@ -196,6 +196,11 @@ class _Threads(threading.local):
 
 
 _threads = _Threads()
+
+
+def thread_arenas():
+    """The arenas of this thread."""
+    return _threads.arenas
 
 
 class Context:

@@ -4,8 +4,6 @@ from collections import deque
 from ..infer.values import Place, kind_of
 from ..mindir.syntax import Undefined
 
-MISSING = object()
-
 
 def current_value(kind, owner, name):
     """What a guard would read now."""
@@ -42,7 +40,7 @@ def same_value(a, b):
 def guard_holds(guard):
     """True if what one guard read at compile time is as it was."""
     kind, owner, name, value = guard
-    now = owner.get(name, MISSING) if kind == "item" else current_value(kind, owner, name)
+    now = current_value(kind, owner, name)
     return now is value or same_value(now, value)
 
 

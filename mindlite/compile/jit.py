@@ -40,7 +40,7 @@ class _Quick(threading.local):
     """The short ways of a thread (quick.py), newest first, and for what they were tried."""
 
     def __init__(self):
-        self.calls, self.tried = (), set()
+        self.calls, self.tried = (), {}
 
 
 class JitFunction:
@@ -78,8 +78,8 @@ class JitFunction:
     def learn(self, variant, signature, args, leaves):
         """Make the short way for a call that came a second time, once for each signature in each thread."""
         quick = self.quick
-        if (variant, signature) not in quick.tried:
-            quick.tried.add((variant, signature))
+        if (id(variant), signature) not in quick.tried:
+            quick.tried[id(variant), signature] = variant
             call = quick_call(variant, signature, args, leaves)
             if call is not None:
                 quick.calls = (call, *quick.calls[:MAX_QUICK_CALLS - 1])

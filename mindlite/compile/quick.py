@@ -1,0 +1,253 @@
+"""The short way of calling a variant again: one generated Python function per signature, and one builtin below it.
+
+    def call(args):                                        # step(x, y), seen before
+        if not (g0["net"] is v0 and g1.training is v1): return MISS
+        if arenas.depth >= 0 or variant.executable is not executable: return MISS
+        if arenas.buffers[0] is not context.buffer: renew()
+        o0 = empty(s0, d0)
+        status = enter(*args, o0)                          # checks, takes the addresses, runs (backend/python_entry.py)
+        if status: return MISS if status == -1 else fail(context)
+        t0 = new(Tensor); t0.array = o0; t0.tape = t0.init = t0._shape = None
+        return t0
+
+Reading the whole signature and looping over guards and parameters costs some 20 us; this costs about one. It is a
+way for arguments that are Tensors and plain constants, and for results of known size; whatever does not fit is MISS,
+nothing has run, and the call goes the general way. Each thread makes its own, because the context in it belongs to one
+thread.
+"""
+import struct
+
+import numpy as np
+
+from ..backend import python_entry
+from ..common.dim import evaluate
+from ..common.tensor import Parameter, Tensor
+from ..infer.specialise import Container, Result
+from ..mindir.abstract import AbstractScalar
+from ..mindir.syntax import Undefined
+from .executable import Context, thread_arenas
+from .guards import guard_holds
+from .printers import runtime as R
+from .signature import TensorSpec
+
+MISS = object()
+_PLAIN = (int, bool, str, bytes, type(None))
+_new = Tensor.__new__
+
+
+class Unfit(Exception):
+    """Why a call cannot go the short way."""
+
+
+def quick_call(variant, signature, args, leaves):
+    """call(args) -> the function's value or MISS, for this variant and exactly this signature.
+
+    out : None where there is no short way; why not stands in `variant.slow`
+    """
+    try:
+        return _Writer(variant, signature, args, leaves).function()
+    except Unfit as reason:
+        variant.slow = str(reason)
+        return None
+
+
+class _Writer:
+    """Writes the function: `names` are its globals, `arguments` what is passed to the builtin before the new arrays."""
+
+    def __init__(self, variant, signature, args, leaves):
+        self.variant, self.executable = variant, variant.executable
+        executable = self.executable
+        if not python_entry.available():
+            raise Unfit("this Python lays out its objects in another way")
+        if executable.printer != "native" or executable.linked.verify:
+            raise Unfit("the Flow is checked or printed otherwise")
+        if variant.calls_python or executable._outputs:
+            raise Unfit("the Flow calls Python, or gives results whose size depends on data")
+        if leaves.containers or variant.compiled.specialised.changes:
+            raise Unfit("lists or dicts among the arguments")
+        if variant.places or variant.scalars:
+            raise Unfit("variables outside of the function, or numbers that vary")
+        self.names = {"MISS": MISS, "Tensor": Tensor, "new": _new, "empty": np.empty, "variant": variant}
+        self.leaves, self.arguments, self.tests = [], [], []
+        self.flat = all(type(value) in (Tensor, Parameter, np.ndarray) for value in args)
+        self.values = False                                 # are there numbers among the results?
+        self.read(signature[1], args, "args")
+        self.context = Context(executable)
+        self.arenas = thread_arenas()
+        self.sizes = ()
+
+    def name(self, stem, value):
+        """A name for a value in the function."""
+        name = f"{stem}{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    def read(self, signature, value, place):
+        """Tests for what a part of the arguments must be; its Tensors become arguments of the builtin."""
+        if isinstance(signature, TensorSpec):
+            if type(value) not in (Tensor, Parameter, np.ndarray):
+                raise Unfit(f"an argument of class {type(value).__name__}")
+            self.leaves.append((place, type(value), signature))
+        elif type(value) is tuple:
+            if place != "args":
+                self.tests.append(f"type({place}) is tuple")
+            if place != "args" or not self.flat:            # the builtin counts what it is given
+                self.tests.append(f"len({place}) == {len(value)}")
+            for number, (inner, item) in enumerate(zip(signature[1:], value)):
+                self.read(inner, item, f"{place}[{number}]")
+        elif type(value) in _PLAIN:
+            test = f"{place} is {self.name('c', value)}"
+            if type(value) in (int, str, bytes) and value == value:
+                test = f"({test} or type({place}) is {type(value).__name__} and {place} == {value!r})"
+            self.tests.append(test)
+        elif type(value) is float:
+            if value != value or value == 0.0:
+                raise Unfit("a float argument that is 0.0 or not a number")
+            self.tests.append(f"type({place}) is float and {place} == {self.name('c', value)}")
+        elif isinstance(value, (tuple, list, dict)):
+            raise Unfit(f"an argument of class {type(value).__name__}")
+        else:
+            self.tests.append(f"{place} is {self.name('c', value)}")
+
+    # -- the plan of the builtin
+
+    def entry(self):
+        """The builtin for the Flow's parameters."""
+        variant, items, made = self.variant, [], []
+        sizes = [spec.shape for _, _, spec in self.leaves]
+        env = {symbol: sizes[number][axis] for symbol, (number, axis) in variant.symbols.items()}
+        params = []
+        for n, step in enumerate(variant.steps):
+            kind, place = step[0], R.PARAMS + n
+            params.append(0)
+            if kind == "tensor" and step[1] is not None:
+                _, owner, spec = self.leaves[step[1]]
+                source = python_entry.ARRAY if owner is np.ndarray else python_entry.TENSOR
+                items.append(python_entry.item(source, step[1], owner, spec.dtype.numpy, spec.shape, place))
+            elif kind == "tensor":
+                tensor = variant.inputs[step[2]]
+                dtype, shape = variant.input_shapes[step[2]]
+                items.append(python_entry.item(python_entry.HELD, tensor, type(tensor), dtype, shape, place))
+            elif kind == "size":
+                shape = sizes[step[1]] if step[1] is not None else variant.input_shapes[step[2]][1]
+                params[-1] = self.context.array[place] = shape[step[3]]
+            elif kind == "out":
+                shape = tuple([evaluate(size, env) for size in step[3]])
+                number = len(self.leaves) + len(made)
+                items.append(python_entry.item(python_entry.ARRAY, number, np.ndarray, step[2], shape, place))
+                made.append((step[1], self.name("shape", shape), self.name("dtype", step[2])))
+            else:
+                raise Unfit("a number among the parameters")
+        self.sizes = self.executable._sizes(params)
+        # leaves that the Flow does not read are checked as well: a variant is for this signature alone
+        read = {step[1] for step in variant.steps if step[0] == "tensor"}
+        unused = R.PARAMS - 1                               # a place that nothing reads
+        for number, (_, owner, spec) in enumerate(self.leaves):
+            if number not in read:
+                source = python_entry.ARRAY if owner is np.ndarray else python_entry.TENSOR
+                items.append(python_entry.item(source, number, owner, spec.dtype.numpy, spec.shape, unused))
+        count = len(self.leaves) + len(made)
+        return python_entry.Entry(self.executable.address, self.context.address, count, items), made
+
+    # -- guards
+
+    def guard(self, kind, owner, name, value):
+        """The test of one guard: what is read is the same object; equal values that are other objects are MISS."""
+        if kind not in ("item", "cell", "attr") or isinstance(value, (Undefined, list, dict, set)) or \
+                (kind == "attr" and not name.isidentifier()):
+            return f"{self.name('holds', guard_holds)}({self.name('guard', (kind, owner, name, value))})"
+        o, v = self.name("o", owner), self.name("v", value)
+        read = {"item": f"{o}[{name!r}]", "cell": f"{o}.cell_contents", "attr": f"{o}.{name}"}[kind]
+        if hasattr(value, "__func__") and hasattr(value, "__self__"):
+            return (f"{read}.__func__ is {self.name('f', value.__func__)} and "
+                    f"{read}.__self__ is {self.name('s', value.__self__)}")
+        if type(value) in (int, float, str):
+            return f"({read} is {v} or type({read}) is {type(value).__name__} and {read} == {v})"
+        return f"{read} is {v}"
+
+    # -- the value
+
+    def build(self, value, lines, made):
+        """The expression of the function's value."""
+        variant = self.variant
+        if isinstance(value, Result):
+            if value.argument is not None:
+                return self.leaf(value.argument)
+            kind, number = variant.results[value.number]
+            if kind == "param":
+                array = next(f"o{n}" for n, (output, _, _) in enumerate(made) if output == number)
+                lines += [f"t{value.number} = new(Tensor)", f"t{value.number}.array = {array}",
+                          f"t{value.number}.tape = t{value.number}.init = t{value.number}._shape = None"]
+                return f"t{value.number}"
+            abstract = variant.abstracts[value.number]
+            if kind == "value" and isinstance(abstract, AbstractScalar):
+                self.values = True
+                return f"{self.name('kind', abstract.type)}(values[{number}])"
+            raise Unfit("a result that is no Tensor and no number")
+        if type(value) is tuple:
+            return "(" + "".join(self.build(v, lines, made) + ", " for v in value) + ")"
+        if type(value) is list:
+            return "[" + ", ".join(self.build(v, lines, made) for v in value) + "]"
+        if isinstance(value, (tuple, dict, Container)):
+            raise Unfit(f"a result of class {type(value).__name__}")
+        return self.name("c", value)
+
+    def leaf(self, number):
+        place, owner, _ = self.leaves[number]
+        if owner is np.ndarray:
+            raise Unfit("an array that is handed through")
+        return place
+
+    def function(self):
+        """The function `call`."""
+        entry, made = self.entry()
+        executable, context = self.executable, self.context
+        self.arenas.depth += 1
+        try:
+            context.enter(self.sizes)
+        finally:
+            self.arenas.depth -= 1
+        guards = [self.guard(*guard) for guard in self.variant.guards if guard_holds(guard)]
+        if len(guards) != len(self.variant.guards):
+            raise Unfit("a guard does not hold")
+        lines, test = [], " and ".join([*self.tests, *guards])
+        if test:
+            lines += ["try:", f"    if not ({test}): return MISS",
+                      "except (LookupError, AttributeError, ValueError, TypeError):",
+                      "    return MISS                # what is gone is no longer the same: the general way sees to it"]
+        lines += ["if arenas.depth >= 0 or variant.executable is not executable: return MISS"]
+        if executable.plan.layout(self.sizes).peak:
+            lines += ["if arenas.buffers[0] is not context.buffer: renew()"]
+        lines += [f"o{n} = empty({shape}, {dtype})" for n, (_, shape, dtype) in enumerate(made)]
+        flat = "*args" if self.flat else ", ".join(place for place, _, _ in self.leaves)
+        given = ", ".join([*([flat] if flat else []), *(f"o{n}" for n in range(len(made)))])
+        lines += [f"status = enter({given})", "if status:", "    if status == -1: return MISS", "    fail()"]
+        if executable._ends:
+            lines += ["context.end()"]
+        lines += ["variant.calls += 1"]
+        results = []
+        out = self.build(self.variant.output, results, made)
+        if self.values:
+            lines += [f"values = unpack(memory, {executable._results_at})"]
+        text = "\n    ".join(["def call(args):", *lines, *results, f"return {out}"])
+
+        def renew():
+            """The arena is another one: the tables point into it from now on."""
+            self.arenas.depth += 1
+            try:
+                context.enter(self.sizes)
+            finally:
+                self.arenas.depth -= 1
+
+        def fail():
+            """Raise what the run says went wrong."""
+            error = executable._failure(context)
+            if executable._ends:
+                context.end()
+            raise error
+        self.names.update(enter=entry.call, executable=executable, arenas=self.arenas, context=context, renew=renew,
+                          fail=fail, keep=entry, memory=context.array,
+                          unpack=struct.Struct(executable._unpack.format).unpack_from)
+        exec(compile(text, f"<call of {executable.name}>", "exec"), self.names)
+        self.names["call"].source = text
+        return self.names["call"]
