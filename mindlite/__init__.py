@@ -46,7 +46,7 @@ def __getattr__(name):
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if home in _EAGER:
-        importlib.import_module(".pynative", __name__)
+        importlib.import_module(".functional", __name__)
     found = importlib.import_module("." + home, __name__)
     if what is not None:
         found = getattr(found, what)

@@ -290,3 +290,12 @@ def test_what_cannot_be_differentiated_or_mapped_is_refused_at_once():
         ms.vmap(f, in_axes=0.5)
     with pytest.raises(ArgumentError, match="get_by_list wants weights"):
         ms.GradOperation(get_by_list=True)(f)
+
+
+def test_functions_of_functions_stand_among_the_operators_too(way):
+    x = tensor(3)
+    assert ops.grad is ms.grad and ops.GradOperation is ms.GradOperation and ops.vmap is ms.vmap
+    np.testing.assert_allclose(way(ops.grad(lambda a: (a * a).sum()))(x).asnumpy(), 2 * x.array)
+    first, (second,) = way(lambda a: ops.HyperMap(ops.add)((a, (a,)), (a, (a * 2,))))(x)
+    np.testing.assert_allclose(first.asnumpy(), 2 * x.array)
+    np.testing.assert_allclose(second.asnumpy(), 3 * x.array)
