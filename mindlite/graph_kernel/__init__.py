@@ -1,12 +1,13 @@
 """Graph kernels: clusters of operators become one loop nest each, and machine code.
 
-    lowering(graph) -> Lowered        lowering_many(graphs)        fusable(graph)        CannotFuse
+    lowering(graph, in_place=()) -> Lowered        lowering_many(graphs)        fusable(graph)        CannotFuse
     cluster.cluster(graph, level="O1") -> graph                    python_source.run_source(nest, *arrays)
 
-    graph -> loopnest.build -> schedule.schedule -> lower_llvm.emit -> cache.address_of
-                                                 -> python_source (for people, and as the reference in tests)
+    graph -> loopnest.build -> schedule.schedule -> lower_llvm.emit               -> cache.address_of
+                                                 -> python_source -> lower_numba
 
-The names are looked up when they are first used, so importing this room does not load LLVM.
+config.lowering chooses between the two; docs/design/kernels.md compares them. The Python text is what people read either
+way. The names are looked up when they are first used, so importing this room loads neither LLVM nor Numba.
 """
 import importlib
 

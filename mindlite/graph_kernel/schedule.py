@@ -19,7 +19,7 @@ from .loopnest import Access, CannotFuse, coefficient, walk
 
 INLINE = 10                    # expressions are written inside one another up to here, then one gets a name
 TILE = 256                     # lanes of a column fold: the accumulators stay in the first-level cache
-SIDE = 16                      # of a square that a transpose runs through: a cache line of floats each way
+SIDE = 32                      # of a square that a transpose runs through: a few cache lines each way
 BLOCK = 1024                   # elements of a sum that add up in float32 before they go into the double total
 REPEATED_FOLD = 64             # a fold of at most so many items may be computed again in each iteration (windows)
 ROOT_FOLD = 1 << 16            # a fold over everything, with elementwise work after it, runs in one piece up to here
