@@ -73,6 +73,13 @@ class Const(_OneResult):
     value: object
 
 
+@dataclass(frozen=True, eq=False)
+class Data(_OneResult):
+    """dst = the address of a contiguous array that is never written; the program keeps it alive."""
+    dst: int
+    array: object
+
+
 @dataclass(frozen=True)
 class Arith(_OneResult):
     """dst = a op b, op being one of ARITH."""
@@ -453,6 +460,8 @@ def head(i, flow):
     into = f"{_registers(i.writes)} = " if i.writes else ""
     if isinstance(i, Const):
         return f"{into}const {i.value!r}"
+    if isinstance(i, Data):
+        return f"{into}data {i.array.dtype}{list(i.array.shape)}"
     if isinstance(i, (Arith, Unary)):
         return f"{into}{i.op} {_registers(i.reads)}"
     if isinstance(i, (Load, Store)):

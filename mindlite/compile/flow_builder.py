@@ -105,6 +105,10 @@ class FlowBuilder:
         kind = "f64" if isinstance(value, float) else "i64"
         return self._number((kind, repr(value)), kind, lambda dst: F.Const(dst, value))
 
+    def data(self, array):
+        """The address of a contiguous array, which is kept alive and never written."""
+        return self._number(("data", id(array)), "i64", lambda dst: F.Data(dst, array))
+
     def arith(self, op, a, b):
         """a op b, op being one of flow.ARITH."""
         return self._number((op, a, b), F.ARITH[op][1], lambda dst: F.Arith(dst, op, a, b))

@@ -72,6 +72,10 @@ class _Verifier:
         integers = ()                                     # registers that have to be i64
         if isinstance(i, F.Const):
             written = {i.dst: "f64" if isinstance(i.value, float) else "i64"}
+        elif isinstance(i, F.Data):
+            written = {i.dst: "i64"}
+            if not i.array.flags.c_contiguous:
+                self.fail(i, "the array is not contiguous")
         elif isinstance(i, (F.Arith, F.Unary)):
             table = F.ARITH if isinstance(i, F.Arith) else F.UNARY
             if i.op not in table:

@@ -19,6 +19,7 @@ class Linked:
     verify        : poison and trace
     places        : the instructions that may fail, by number; `place(instruction)` is the number
     kernels       : the kernels, each once; `kernel_number(kernel)`
+    arrays        : the constant arrays, each once; `array_number(array)`
     handles       : [Handle] made once per instance; `table_index(handle)` is its place in the table, None if made on
     the way
     recursive     : True if any Flow calls one;   frame_bytes: about what one call takes of the stack, at most
@@ -30,6 +31,7 @@ class Linked:
         self.places, self._place, self._kinds = [], {}, []
         self.dtypes = {d.name: d for d in ALL}
         self.kernels, self._kernel = [], {}
+        self.arrays, self._array = [], {}
         self.handles, self._handle = [], {}
         self.recursive = self.cleans_up = self.has_python = False
         symbols = set(plan.symbols)
@@ -46,6 +48,9 @@ class Linked:
         if isinstance(i, F.CallKernel) and id(i.kernel) not in self._kernel:
             self._kernel[id(i.kernel)] = len(self.kernels)
             self.kernels.append(i.kernel)
+        if isinstance(i, F.Data) and id(i.array) not in self._array:
+            self._array[id(i.array)] = len(self.arrays)
+            self.arrays.append(i.array)
         if isinstance(i, F.Handle):
             if flow is self.program.entry and i.dims is not None and all(symbols_of(d) <= symbols for d in i.dims):
                 self._handle[id(i)] = len(self.handles)
@@ -69,6 +74,14 @@ class Linked:
     def kernel_number(self, kernel):
         """The number of a kernel."""
         return self._kernel[id(kernel)]
+
+    def array_number(self, array):
+        """The number of a constant array."""
+        return self._array[id(array)]
+
+    def addresses(self):
+        """The addresses of the kernels and then of the constant arrays."""
+        return [kernel.address for kernel in self.kernels] + [array.ctypes.data for array in self.arrays]
 
     def table_index(self, handle):
         """Where the table holds the handle; None if it is made on the way."""

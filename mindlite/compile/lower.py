@@ -89,7 +89,7 @@ class _Lowering:
         self.graph, self.updates = graph, updates
         self.b = FlowBuilder(graph.name.replace("<", "").replace(">", "") or "main")
         self.env, self.sizes = ChainMap({}), ChainMap({})
-        self.kernels, self.keep, self.flows, self.called = [], [], {}, {}
+        self.kernels, self.data, self.flows, self.called = [], {}, {}, {}
         self.targets = {}
         self.objects, self.results = Objects(), None
 
@@ -111,7 +111,7 @@ class _Lowering:
             outputs.append(self.leave(number, node, specs, values))
         flow = b.finish(values)
         program = Program(flow, self.flows, tuple(specs))
-        return Lowered(program, outputs, self.kernels, (self.keep, self.objects), self.parameters)
+        return Lowered(program, outputs, self.kernels, (list(self.data.values()), self.objects), self.parameters)
 
     def enter_parameter(self, p):
         """Registers for a parameter: a pointer and the sizes not seen yet, or a number."""
@@ -233,9 +233,9 @@ class _Lowering:
             if isinstance(node.value, Dim):
                 return self.size(node.value)
             return self.b.const(node.value)
-        array = np.ascontiguousarray(node.value)
-        self.keep.append(array)
-        return self.b.const(array.ctypes.data)
+        if node not in self.data:
+            self.data[node] = np.ascontiguousarray(node.value)
+        return self.b.data(self.data[node])
 
     def size(self, dim):
         """The register of an int or Dim."""

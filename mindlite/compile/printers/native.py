@@ -2,10 +2,13 @@
 
     define i64 @flow_0(ptr %ctx, ptr %ret, i64 %r0, i64 %r1)       0, or 1 with the place that failed in the context
 
-Registers become SSA values, so If and While become branches and phis. Kernels are called by their addresses, with a
-buffer on the stack for their args: 2-4 ns a launch. The IR needs no passes: it is what the passes would leave.
+Registers become SSA values, so If and While become branches and phis. Kernels are called by addresses that stand in a
+table, with a buffer on the stack for their args: 2-4 ns a launch. No address is in the text: the same program has the
+same text in every process, and its machine code is taken from the disk. The IR needs no passes: it is what they leave.
 """
 import struct
+
+import numpy as np
 
 from ...backend.launcher import launch_address
 from ...backend.machine_code import compile_ir
@@ -47,12 +50,13 @@ def print_native(linked):
 
 
 def compile_native(linked):
-    """(address of `i64 run(context)`, objects to keep) of a Linked program."""
+    """(address of `i64 run(context)`, objects to keep, {place of the context: number}) of a Linked program."""
     runtime = R.runtime()
     count = sum(1 for flow in linked.program.all_flows() for _ in F.walk(flow.body))
-    code = compile_ir(print_native(linked), runtime.address, level=0 if count > LONG else 2,
-                      name=linked.program.entry.name)
-    return code.address("run"), (code, runtime, linked)
+    code = compile_ir(print_native(linked), runtime.address, level=0 if count > LONG else 2, keep=True, name="native")
+    addresses = np.array(linked.addresses() or [0], np.int64)
+    places = {R.KERNELS: addresses.ctypes.data, R.LAUNCHER: launch_address()}
+    return code.address("run"), (code, runtime, linked, addresses), places
 
 
 def _type(kind):
@@ -107,7 +111,9 @@ class _FlowPrinter:
         flow, linked = self.flow, self.linked
         scratch, slots = linked.scratch(flow), linked.plan.slots[flow.name]
         self.emit(f"%args = alloca i64, i64 {scratch}", f"%results = alloca i64, i64 {scratch}",
-                  f"%table.p = getelementptr i64, ptr %ctx, i64 {R.TABLE}", "%table = load ptr, ptr %table.p")
+                  f"%table.p = getelementptr i64, ptr %ctx, i64 {R.TABLE}", "%table = load ptr, ptr %table.p",
+                  f"%links.p = getelementptr i64, ptr %ctx, i64 {R.KERNELS}", "%links = load ptr, ptr %links.p",
+                  f"%launch.p = getelementptr i64, ptr %ctx, i64 {R.LAUNCHER}", "%launch = load ptr, ptr %launch.p")
         if slots:
             self.emit(f"%slots = alloca i64, i64 {slots}",
                       f"call void @llvm.memset.p0.i64(ptr %slots, i8 0, i64 {8 * slots}, i1 false)")
@@ -170,6 +176,16 @@ class _FlowPrinter:
     def const(self, i):
         self.values[i.dst] = _float(i.value) if isinstance(i.value, float) else str(i.value)
 
+    def link(self, stem, number, kind):
+        """Load an address from the table of links."""
+        name, place = self.fresh(stem), self.fresh("%n")
+        self.emit(f"{place} = getelementptr i64, ptr %links, i64 {number}", f"{name} = load {kind}, ptr {place}")
+        return name
+
+    def data(self, i):
+        number = len(self.linked.kernels) + self.linked.array_number(i.array)
+        self.values[i.dst] = self.link("%d", number, "i64")
+
     def arith(self, i):
         a, b = self.value(i.a), self.value(i.b)
         self.emit(*scalar_ir.arith(i.op, self.define(i.dst), a, b))
@@ -219,12 +235,12 @@ class _FlowPrinter:
 
     def call_kernel(self, i):
         self.fill(i.kernel_args)
-        status, kernel = self.fresh("%k"), f"inttoptr (i64 {i.kernel.address} to ptr)"
+        status, kernel = self.fresh("%k"), self.link("%g", self.linked.kernel_number(i.kernel), "ptr")
         if i.extent is None:
             self.emit(f"{status} = call i64 {kernel}(ptr %args, i64 0, i64 1)")
         else:
-            self.emit(f"{status} = call i64 inttoptr (i64 {launch_address()} to ptr)"
-                      f"(ptr {kernel}, ptr %args, {self.typed(i.extent)}, i64 {i.kernel.cost})")
+            self.emit(f"{status} = call i64 %launch(ptr {kernel}, ptr %args, {self.typed(i.extent)}, "
+                      f"i64 {i.kernel.cost})")
         self.fail_unless_zero(status, self.linked.place(i))
 
     def handle(self, i):
@@ -359,8 +375,8 @@ class _FlowPrinter:
         self.emit("ret i64 0")
 
 
-_EMIT = {F.Const: _FlowPrinter.const, F.Arith: _FlowPrinter.arith, F.Unary: _FlowPrinter.unary,
-         F.Load: _FlowPrinter.load, F.Store: _FlowPrinter.store, F.Alloc: _FlowPrinter.alloc, F.Kill: _FlowPrinter.kill,
+_EMIT = {F.Const: _FlowPrinter.const, F.Data: _FlowPrinter.data, F.Arith: _FlowPrinter.arith,
+         F.Unary: _FlowPrinter.unary, F.Load: _FlowPrinter.load, F.Store: _FlowPrinter.store, F.Alloc: _FlowPrinter.alloc, F.Kill: _FlowPrinter.kill,
          F.CallKernel: _FlowPrinter.call_kernel, F.Handle: _FlowPrinter.handle, F.CallFlow: _FlowPrinter.call_flow,
          F.If: _FlowPrinter.if_, F.While: _FlowPrinter.while_, F.Check: _FlowPrinter.check, F.Copy: _FlowPrinter.copy,
          F.TapeNew: _FlowPrinter.tape_new, F.TapePush: _FlowPrinter.tape_push, F.TapePop: _FlowPrinter.tape_pop,

@@ -286,6 +286,8 @@ class _SourcePrinter:
         comment = str(location) if location is not None else ""
         if isinstance(i, F.Const):
             self.emit(f"r{i.dst} = {i.value!r}")
+        elif isinstance(i, F.Data):
+            self.emit(f"r{i.dst} = {i.array.ctypes.data}", f"{i.array.dtype}{list(i.array.shape)}")
         elif isinstance(i, F.Arith):
             self.emit(f"r{i.dst} = " + _INFIX[i.op].format(a=f"r{i.a}", b=f"r{i.b}"))
         elif isinstance(i, F.Unary):

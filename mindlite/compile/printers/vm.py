@@ -117,6 +117,8 @@ class _Writer:
         place = linked.place(i) if linked.is_place(i) else None
         if isinstance(i, F.Const):
             self.emit("const", i.dst, to_bits(i.value))
+        elif isinstance(i, F.Data):
+            self.emit("const", i.dst, i.array.ctypes.data)
         elif isinstance(i, F.Arith):
             self.emit(i.op, i.dst, i.a, i.b)
         elif isinstance(i, F.Unary):

@@ -29,8 +29,12 @@ _OPERATIONS = ("floordiv", "mod", "max", "min")
 def save_vm(linked, path):
     """Write a Linked program, atomically.
 
-    raises : InternalError if it holds what a file cannot: a PythonSegment, or a Check whose message is a function
+    raises : InternalError if it holds what a file cannot: a PythonSegment, a constant array, or a Check whose message is a
+             function
     """
+    if linked.arrays:
+        raise InternalError("a program with constant arrays cannot be saved: their addresses hold in this process only",
+                            hint="hand the arrays over as arguments")
     table, entry = print_table(linked), linked.program.entry
     numbers = {symbol: n for n, symbol in enumerate(linked.plan.symbols)}
     facts = {
