@@ -137,6 +137,7 @@ def write_report(path, eager, graph, rows):
         page.code("a kernel that holds it", source)
     page.heading("The whole step")
     page.code("graph, optimised", debug.ir(graph[3], "optimise"), opened=False)
+    page.code("the same as Python", debug.python(graph[3]), opened=False)
     page.code("kernels", debug.kernel(graph[3]), opened=False)
     page.code("memory", debug.memory(graph[3]), opened=False)
     return page.write(path)

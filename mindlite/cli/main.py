@@ -15,12 +15,13 @@ import traceback
 
 from ..common.errors import ArgumentError
 from ..common.events import listen
-from ..debug import diff, doctor, explain, ir, kernel, memory, steps, view
+from ..debug import diff, doctor, explain, ir, kernel, memory, python, steps, view
 from ..debug.target import compiled_functions
 
 STAGES = ("parse", "infer", "transform", "optimise", "fuse", "plan")
 LOOK = {
     "ir": ("the graph after a stage", lambda f, a: ir(f, a.stage)),
+    "python": ("a stage as Python: a gradient that reads like a function", lambda f, a: python(f, a.stage)),
     "steps": ("all stages: nodes, seconds, what changed", lambda f, a: steps(f)),
     "diff": ("what a stage changed", lambda f, a: diff(f, *a.stages)),
     "kernel": ("the source of the fused kernels", lambda f, a: kernel(f, library=a.library)),
@@ -39,7 +40,7 @@ def parser():
         command = commands.add_parser(name, help=text, description=f"Run FILE, then print {text}.")
         command.add_argument("file", help="a Python program that calls compiled functions")
         command.add_argument("function", nargs="?", help="its name; all functions by default")
-        if name == "ir":
+        if name in ("ir", "python"):
             command.add_argument("--stage", choices=STAGES, default="optimise")
         if name == "diff":
             command.add_argument("--stages", nargs=2, choices=STAGES[:-1], default=("transform", "optimise"),

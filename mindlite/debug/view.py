@@ -4,6 +4,7 @@ import pathlib
 from ..mindir.graph import FuncGraph
 from ..mindir.printer import show
 from .page import Page
+from .python_code import python
 from .reports import explain, kernel
 from .stages import ir, steps
 from .storages import memory
@@ -22,6 +23,7 @@ def view(f, path=None):
     for stage, graph in compiled.latest().compiled.stages.items():
         opened = stage == "optimise"
         page.code(stage, show(graph) if isinstance(graph, FuncGraph) else ir(compiled, stage), opened)
+    page.code("the optimised graph as Python", python(compiled), opened=False)
     page.code("kernels", kernel(compiled))
     page.code("memory", memory(compiled), opened=False)
     page.code("explain", explain(compiled), opened=False)

@@ -50,7 +50,8 @@ def test_without_a_name_all_functions_are_shown(program, capsys):
 
 
 @pytest.mark.parametrize("command, words", [("kernel", "def fused_tanh"), ("explain", "because: first call"),
-                                            ("memory", "arena"), ("diff", ""), ("steps", "optimise")])
+                                            ("memory", "arena"), ("python", "def construct(x):"), ("diff", ""),
+                                            ("steps", "optimise")])
 def test_every_look_works_on_a_method(program, capsys, command, words):
     assert main([command, program, "construct"]) == 0
     assert words in capsys.readouterr().out
