@@ -5,10 +5,12 @@
 The infer rule is asked once per signature (operator, dtypes, shapes, attributes); what it refuses is an error at the
 user's line. Operators that NumPy does slowly (convolution, pooling, large operands) run kernels, chosen by signature.
 """
+import functools
+
 import numpy as np
 
 from ..common.errors import MindliteError, user_location
-from ..common.tensor import Tensor
+from ..common.tensor import Parameter, Tensor
 from ..mindir.builder import constant
 from ..mindir.primitive import eval_rule, infer_rule, set_base_interpreter
 from ..ops.state import assign
@@ -159,5 +161,17 @@ def apply(operation, tensors):
     return outs
 
 
+_set_data = Parameter.set_data
+
+
+@functools.wraps(_set_data)
+def set_data(self, data, slice_shape=False):
+    for tape in state.tapes:                     # what was saved stays; from here on it is a value from outside
+        tape.protect(self.array, state.tapes)
+        tape.set_number(self, None)
+    return _set_data(self, data, slice_shape)
+
+
+Parameter.set_data = set_data
 interpreter = PyNative()
 set_base_interpreter(interpreter)

@@ -183,6 +183,18 @@ def test_writing_into_a_tensor_that_was_saved_does_not_change_the_gradient():
     assert factor.tolist() == [100, 2, 3]
 
 
+def test_data_that_is_set_does_not_change_what_was_saved():
+    w, x = ms.Parameter(Tensor(np.ones(3)), name="w"), tensor(3)
+
+    def f(a):
+        first = a * w
+        w.set_data(Tensor(np.full(3, 9.0)))
+        return (first + a * w).sum()
+    of_x, of_w = ms.grad(f, 0, w)(x)
+    np.testing.assert_array_equal(of_x.asnumpy(), 10)
+    np.testing.assert_allclose(of_w.asnumpy(), x.array)
+
+
 def test_gradients_do_not_share_memory():
     x, y = tensor(3), tensor(3, seed=1)
     for _ in range(3):
