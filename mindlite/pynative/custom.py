@@ -127,9 +127,24 @@ def gate(tensors, hook):
     return tuple([next(each) if isinstance(x, Tensor) and is_float(x) else x for x in tensors])
 
 
+class HookHandle:
+    """What registering a hook on a Tensor returns: after `remove()` gradients pass without it."""
+
+    def __init__(self, hook):
+        self.hook = hook
+
+    def remove(self):
+        """Take the hook away; a second time it does nothing."""
+        self.hook = None
+
+    def __call__(self, gradients):
+        given = None if self.hook is None else self.hook(gradients[0])
+        return gradients if given is None else (given,)
+
+
 def register_hook(tensor, hook):
-    """Let hook(gradient) see the gradient of what is made of a Tensor from here on; what it returns, unless None,
-    replaces it.
+    """Tensor.register_hook: hook(gradient) sees the gradient of what is made of the Tensor from here on; what it
+    returns, unless None, replaces it. Returns a HookHandle.
 
     raises : ArgumentError outside of a function that is being differentiated, where a Tensor has no gradient
     """
@@ -139,12 +154,14 @@ def register_hook(tensor, hook):
         raise ArgumentError("register_hook: no gradient of this Tensor is being made",
                             hint="call it inside the function that grad differentiates")
 
-    def one(gradients):
-        given = hook(gradients[0])
-        return gradients if given is None else (given,)
-    out, = gate((tensor,), one)
+    handle = HookHandle(hook)
+    out, = gate((tensor,), handle)
     for tape in state.tapes:
         tape.set_number(tensor, tape.number(out))
+    return handle
+
+
+Tensor.register_hook = register_hook
 
 
 def recompute(function, *args, **kwargs):

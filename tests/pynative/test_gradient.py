@@ -10,7 +10,7 @@ import mindlite as ms
 from mindlite import nn, ops, Tensor
 from mindlite.common.errors import ArgumentError, GradientError
 from mindlite.common.events import counting
-from mindlite.pynative import backward, register_hook
+from mindlite.pynative import backward
 from mindlite.pynative.tape import Tape, recording, state
 
 
@@ -330,13 +330,16 @@ def test_backward_hooks_see_and_replace_gradients():
 def test_a_hook_on_a_tensor_sees_its_gradient():
     x = tensor(3)
 
-    def f(a):
+    def f(a, keep=True):
         h = a * 2
-        register_hook(h, lambda grad: grad * 100)
+        handle = h.register_hook(lambda grad: grad * 100)
+        if not keep:
+            handle.remove()
         return (h * h).sum()
     np.testing.assert_allclose(ms.grad(f)(x).asnumpy(), 800 * x.array)
+    np.testing.assert_allclose(ms.grad(f)(x, False).asnumpy(), 8 * x.array)
     with pytest.raises(ArgumentError, match="no gradient of this Tensor"):
-        register_hook(x, lambda grad: grad)
+        x.register_hook(lambda grad: grad)
 
 
 def test_recomputation_gives_the_same_gradients_and_random_numbers():
