@@ -42,22 +42,38 @@ SWITCHES = (
 )
 
 
+def _read(switch, text):
+    try:
+        return switch.read(text)
+    except ValueError as error:
+        raise ValueError(f"{switch.variable}={text!r} cannot be read: {error}") from error
+
+
+_NAMES = tuple(switch.name for switch in SWITCHES)
+
+
 class Config:
     """The switches as attributes; `set` refuses a name that is not in the table."""
 
     def __init__(self):
         for switch in SWITCHES:
             text = os.environ.get(switch.variable) if switch.variable else None
-            object.__setattr__(self, switch.name, switch.default if text is None else switch.read(text))
+            object.__setattr__(self, switch.name, switch.default if text is None else _read(switch, text))
 
     def __setattr__(self, name, value):
-        if not hasattr(self, name):
-            raise AttributeError(f"no switch named {name!r}; there are {', '.join(s.name for s in SWITCHES)}")
+        self._check(name)
         object.__setattr__(self, name, value)
 
+    @staticmethod
+    def _check(name):
+        if name not in _NAMES:
+            raise AttributeError(f"no switch named {name!r}; there are {', '.join(_NAMES)}")
+
     def set(self, **values):
-        """Change several switches; returns their former values."""
-        before = {name: getattr(self, name, None) for name in values}
+        """Change several switches, all or none; returns their former values. raises : AttributeError for an unknown name"""
+        for name in values:
+            self._check(name)
+        before = {name: getattr(self, name) for name in values}
         for name, value in values.items():
             setattr(self, name, value)
         return before

@@ -158,7 +158,11 @@ class Dim:
     __rmul__ = __mul__
 
     def __pow__(self, power):
-        return 1 if power == 0 else self * self ** (power - 1)
+        if not isinstance(power, int):
+            return NotImplemented
+        if power < 0:
+            raise ValueError(f"({self}) ** {power} is no size: the power is negative")
+        return product([self] * power)
 
     def __floordiv__(self, other):
         return floordiv(self, other) if isinstance(other, (int, Dim)) else NotImplemented
@@ -252,8 +256,8 @@ def floordiv(a, b):
     """a // b, for ints and Dims; exact parts are divided out: (4*N + 2) // 4 -> N."""
     if isinstance(a, int) and isinstance(b, int):
         return a // b
-    if b == 1:
-        return a
+    if isinstance(b, int) and b in (0, 1):
+        return a if b else _divided_by_zero(a)
     whole, rest = _split(a, b)
     lo, hi = bounds(rest)
     blo = bounds(b)[0]
@@ -262,10 +266,16 @@ def floordiv(a, b):
     return whole + _operation("floordiv", rest, b)
 
 
+def _divided_by_zero(a):
+    raise ZeroDivisionError(f"the size {a} is divided by zero")
+
+
 def mod(a, b):
     """a % b, for ints and Dims."""
     if isinstance(a, int) and isinstance(b, int):
         return a % b
+    if isinstance(b, int) and b == 0:
+        _divided_by_zero(a)
     _, rest = _split(a, b)
     lo, hi = bounds(rest)
     blo = bounds(b)[0]

@@ -78,6 +78,8 @@ def dtype(spec):
         found = _BY_NAME.get(spec.lower())
     elif isinstance(spec, type) and spec in _BY_PYTHON:
         found = _BY_PYTHON[spec]
+    elif spec is None:
+        found = None                                        # np.dtype(None) is float64
     else:
         try:
             found = _BY_NUMPY.get(np.dtype(spec))

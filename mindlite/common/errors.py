@@ -149,15 +149,16 @@ def frame_location(frame):
 def _only_expression_on(spot):
     """Python 3.10 knows the line alone: take the outermost call or operation in it, if the line parses by itself."""
     text = spot.source()
+    line = text.strip()
     indent = len(text) - len(text.lstrip())
     try:
-        tree = ast.parse(text.strip())
+        tree = ast.parse(line)
     except SyntaxError:
         return spot
     for node in ast.walk(tree):
         if isinstance(node, (ast.Call, ast.BinOp, ast.Compare, ast.Subscript, ast.UnaryOp)):
-            return Location(spot.file, spot.line, node.col_offset + indent, spot.line,
-                            node.end_col_offset + indent, spot.scope)
+            start, end = (len(line.encode()[:offset].decode()) for offset in (node.col_offset, node.end_col_offset))
+            return Location(spot.file, spot.line, start + indent, spot.line, end + indent, spot.scope)
     return spot
 
 

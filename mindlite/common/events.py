@@ -4,15 +4,18 @@
 """
 import collections
 import contextlib
+import threading
 
 counters = collections.Counter()
 _listeners = []
+_lock = threading.Lock()                         # += on a Counter is several steps
 
 
 def emit(event, **fields):
     """Count `event` and hand it to every listener."""
-    counters[event] += 1
-    for listener in _listeners:
+    with _lock:
+        counters[event] += 1
+    for listener in tuple(_listeners):
         listener(event, fields)
 
 

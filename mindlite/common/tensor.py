@@ -41,9 +41,14 @@ class Tensor:
 
     @staticmethod
     def from_numpy(array):
-        """A Tensor that shares the memory of `array`, a contiguous ndarray."""
+        """A Tensor that shares the memory of `array`, a contiguous ndarray; of another one it holds a copy.
+
+        raises : ArgumentError for what is no ndarray, DTypeError for one that holds no numbers
+        """
         if not isinstance(array, np.ndarray):
             raise ArgumentError(f"from_numpy takes a numpy.ndarray, not {type(array).__name__}")
+        if array.dtype not in _BY_NUMPY:
+            raise DTypeError(f"a Tensor cannot hold data of type {array.dtype}", hint="give an ndarray of numbers")
         return Tensor.wrap(array if array.flags.c_contiguous else np.ascontiguousarray(array))
 
     @property
@@ -183,9 +188,9 @@ def as_array(data, dtype=None):
     """`data` as a contiguous ndarray of `dtype` (None: its own, Python floats as float32); a new array unless it fits."""
     wanted = None if dtype is None else dt.dtype(dtype).numpy
     if isinstance(data, Tensor):
-        return np.array(data.init_data().array, wanted)
+        return np.array(data.init_data().array, wanted, order="C")
     if isinstance(data, (np.ndarray, np.generic)):
-        array = np.array(data, wanted, order="C")
+        array = np.array(data, wanted if wanted is not None else data.dtype.newbyteorder("="), order="C")
     else:
         if isinstance(data, (list, tuple)):
             data = _plain(data)

@@ -1,0 +1,187 @@
+"""Sizes that may be symbols: whatever normal form a Dim takes, it is worth what Python's ints are worth."""
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from mindlite.common.dim import (Dim, Symbol, bounds, compare, dim_max, dim_min, evaluate, floordiv, is_dim, lone_symbol, mod,
+                                 product, substitute, symbols_of)
+
+N, M, K = Symbol("N", 0), Symbol("M", 1), Symbol("K", 2, 9)
+SYMBOLS = (N, M, K)
+OPERATIONS = {
+    "+": (lambda a, b: a + b, lambda a, b: a + b),
+    "-": (lambda a, b: a - b, lambda a, b: a - b),
+    "*": (lambda a, b: a * b, lambda a, b: a * b),
+    "//": (floordiv, lambda a, b: a // b),
+    "%": (mod, lambda a, b: a % b),
+    "max": (dim_max, max),
+    "min": (dim_min, min),
+}
+environments = st.fixed_dictionaries({N: st.integers(0, 40), M: st.integers(1, 40), K: st.integers(2, 9)})
+
+
+@st.composite
+def expressions(draw, depth=3):
+    """(a Dim or int, the function of an environment that Python would compute)"""
+    if depth == 0 or draw(st.integers(0, 3)) == 0:
+        if draw(st.booleans()):
+            symbol = draw(st.sampled_from(SYMBOLS))
+            return symbol.dim, lambda env: env[symbol]
+        number = draw(st.integers(-9, 9))
+        return number, lambda env: number
+    ours, pythons = OPERATIONS[draw(st.sampled_from(sorted(OPERATIONS)))]
+    (a, value_a), (b, value_b) = draw(expressions(depth - 1)), draw(expressions(depth - 1))
+    try:
+        made = ours(a, b)
+    except ZeroDivisionError:
+        assume(False)
+    return made, lambda env: pythons(value_a(env), value_b(env))
+
+
+@given(expressions(), environments)
+@settings(max_examples=500, deadline=None)
+def test_an_expression_is_worth_what_python_computes(expression, env):
+    dim, meaning = expression
+    try:
+        expected = meaning(env)
+    except ZeroDivisionError:
+        return                                   # where Python has no value, a normal form may have one: N // N is 1
+    assert evaluate(dim, env) == expected
+
+
+@given(expressions(), environments)
+@settings(max_examples=300, deadline=None)
+def test_bounds_hold_for_every_value_of_the_symbols(expression, env):
+    try:
+        value = evaluate(expression[0], env)
+    except ZeroDivisionError:
+        return
+    lo, hi = bounds(expression[0])
+    assert lo is None or lo <= value
+    assert hi is None or value <= hi
+
+
+@given(expressions(), expressions(), st.sampled_from(["<", "<=", ">", ">=", "==", "!="]), environments)
+@settings(max_examples=500, deadline=None)
+def test_compare_never_lies(left, right, op, env):
+    decided = compare(op, left[0], right[0])
+    try:
+        a, b = evaluate(left[0], env), evaluate(right[0], env)
+    except ZeroDivisionError:
+        return
+    truth = {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b, "==": a == b, "!=": a != b}[op]
+    assert decided is None or decided is truth
+
+
+@given(expressions(), environments)
+@settings(max_examples=300, deadline=None)
+def test_a_printed_dim_is_a_python_expression_for_its_value(expression, env):
+    dim = expression[0]
+    try:
+        expected = evaluate(dim, env)
+    except ZeroDivisionError:
+        return
+    assert eval(repr(dim), {"max": max, "min": min}, {s.name: v for s, v in env.items()}) == expected
+
+
+@given(expressions(), environments, st.sampled_from(SYMBOLS))
+@settings(max_examples=300, deadline=None)
+def test_substituting_a_number_changes_no_value(expression, env, symbol):
+    dim = expression[0]
+    try:
+        expected = evaluate(dim, env)
+        replaced = substitute(dim, {symbol: env[symbol]})
+    except ZeroDivisionError:
+        return
+    assert symbol not in symbols_of(replaced)
+    assert evaluate(replaced, env) == expected
+
+
+@given(st.lists(st.tuples(st.integers(-5, 5), st.lists(st.sampled_from(SYMBOLS), max_size=3)), max_size=4), st.randoms())
+@settings(max_examples=200, deadline=None)
+def test_equal_polynomials_are_equal_dims_however_they_are_written(terms, random):
+    def total(of):
+        value = 0
+        for coefficient, factors in of:
+            factors = list(factors)
+            random.shuffle(factors)
+            value = value + coefficient * product(f.dim for f in factors)
+        return value
+    shuffled = list(terms)
+    random.shuffle(shuffled)
+    a, b = total(terms), total(shuffled)
+    assert a == b and hash(a) == hash(b) and repr(a) == repr(b)
+    assert a - b == 0 and compare("==", a, b) is True
+
+
+def test_a_polynomial_that_is_a_number_is_an_int():
+    n = N.dim
+    assert type(n - n) is int and type(0 * n) is int and type((n + 3) - n) is int
+
+
+@pytest.mark.parametrize("made, expected", [
+    ((N.dim + 1) * (N.dim - 1), "N*N - 1"),
+    (4 * N.dim // 4, "N"),
+    ((4 * N.dim + 2) // 4, "N"),
+    ((4 * N.dim + 2) % 4, "2"),
+    (dim_max(N.dim, 0), "N"),
+    (dim_min(N.dim, -1), "-1"),
+    (dim_max(K.dim, 9), "9"),
+    (N.dim * 6 % 3, "0"),
+    ((N.dim + 1) // 2, "((N + 1) // 2)"),
+    (7 % M.dim, "(7 % M)"),
+    (-N.dim, "-N"),
+    (N.dim ** 2, "N*N"),
+])
+def test_normal_forms(made, expected):
+    assert str(made) == expected
+
+
+def test_numbers_on_the_left_work_too():
+    n = N.dim
+    assert evaluate(7 - n, {N: 3}) == 4 and evaluate(7 // (n + 1), {N: 1}) == 3 and evaluate(7 % (n + 2), {N: 1}) == 1
+
+
+def test_a_power_is_a_whole_number_that_is_not_negative():
+    assert N.dim ** 0 == 1
+    with pytest.raises(ValueError):
+        N.dim ** -1
+    with pytest.raises(TypeError):
+        N.dim ** 0.5
+
+
+def test_the_truth_of_a_dim_is_not_known():
+    for question in (bool, int, lambda d: [0][d]):
+        with pytest.raises(TypeError, match="run time"):
+            question(N.dim)
+
+
+def test_a_dim_takes_no_fractions():
+    with pytest.raises(TypeError):
+        N.dim + 0.5
+    with pytest.raises(TypeError):
+        0.5 * N.dim
+
+
+def test_division_by_zero_is_pythons_error():
+    for operation in (floordiv, mod):
+        with pytest.raises(ZeroDivisionError):
+            operation(N.dim, 0)
+
+
+def test_two_symbols_of_one_name_are_two_sizes():
+    a, b = Symbol("N"), Symbol("N")
+    assert a.dim != b.dim and compare("==", a.dim, b.dim) is None
+    assert evaluate(a.dim * 10 + b.dim, {a: 1, b: 2}) == 12
+
+
+def test_is_dim_and_lone_symbol():
+    assert is_dim(3) and is_dim(N.dim) and not is_dim(True) and not is_dim(2.0)
+    assert lone_symbol(N.dim) is N
+    assert [lone_symbol(x) for x in (2 * N.dim, N.dim + 1, N.dim * N.dim, 3, None, dim_max(N.dim, 4))] == [None] * 6
+
+
+def test_symbols_have_bounds_and_names_of_their_own():
+    assert Symbol(min=2, max=5).bounds() == (2, 5)
+    assert Symbol().name != Symbol().name
+    assert isinstance(Symbol("B").dim, Dim) and repr(Symbol("B")) == "B"
