@@ -14,6 +14,12 @@ from .names import MODULES
 PACKAGE = __name__.rpartition(".")[0]
 
 
+def exists(source):
+    """True if this installation has the module, a room or a module of one."""
+    parent = source.rpartition(".")[0]
+    return (not parent or exists(parent)) and importlib.util.find_spec(source) is not None
+
+
 class Names:
     """The names of one path of the table. path: "ops.functional"; "" is the package itself."""
 
@@ -44,7 +50,7 @@ class Names:
         if name in self.children:
             return importlib.import_module(f"{self.module}.{name}")
         for source in self.sources:
-            if importlib.util.find_spec(source) is None:      # a room that this installation does not have
+            if not exists(source):
                 continue
             module = importlib.import_module(source)
             if hasattr(module, name):
@@ -54,7 +60,7 @@ class Names:
     def all(self):
         """Every name, sorted."""
         found = {*self.renamed, *self.children}
-        for source in filter(importlib.util.find_spec, self.sources):
+        for source in filter(exists, self.sources):
             module = importlib.import_module(source)
             found |= {n for n in getattr(module, "__all__", None) or dir(module) if not n.startswith("_")}
         return sorted(found)

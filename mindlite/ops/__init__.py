@@ -25,7 +25,7 @@ from .reduction import (all, amax, amin, any, argmax, argmin, count_nonzero, max
 from .scan import (cummax, cummin, cumprod, cumsum)
 from .sort import (argsort, argwhere, masked_select, msort, nonzero, sort, topk, unique)
 from .basic import broadcast_to, cast, reduce_sum, reshape, transpose
-from . import array_methods
+from . import array_methods, tensor_methods
 from .structure import (broadcast_tensors, cat, chunk, concat, expand_dims, flatten, flip, fliplr,
                         flipud, meshgrid, moveaxis, movedim, narrow, pad, permute, ravel,
                         repeat_interleave, roll, split, squeeze, stack, swapaxes, swapdims, tile,
@@ -53,5 +53,14 @@ from .nn_loss import (binary_cross_entropy, binary_cross_entropy_with_logits, co
                       softmax_cross_entropy_with_logits, sparse_softmax_cross_entropy_with_logits,
                       triplet_margin_loss)
 from .attention import scaled_dot_product_attention
+from .combined import (accumulate_n, addn, deg2rad, div_no_nan, float_power, heaviside, isneginf, isposinf, isreal, ldexp,
+                       logaddexp2, mul_no_nan, nanmean, nansum, positive, rad2deg, rint, sinc, squared_difference,
+                       truncate_div, truncate_mod, xdivy, xlogy)
+from .diagonal import diag, diag_embed, diagonal, diagonal_scatter, trace
+from .resize import resize
+from .scatter import (tensor_scatter_div, tensor_scatter_max, tensor_scatter_min, tensor_scatter_mul, tensor_scatter_sub)
+from .tensor_methods import FUNCTIONS
 from .optim_update import (adagrad_update, adam_update, adam_weight_decay_update, adamw_update,
                            centered_rmsprop_update, lamb_update, momentum_update, rmsprop_update, sgd_update)
+
+globals().update({_name: _function for _name, _function in FUNCTIONS.items() if _name not in globals()})

@@ -2,7 +2,7 @@
 from ..common.tensor import Tensor
 from . import getitem, indexing, linalg, lookup, structure
 from .basic import broadcast_to
-from .methods import method
+from .methods import method, renaming
 
 
 def _transpose(self, *axes):
@@ -61,6 +61,6 @@ for _name, _function in {
     "tensor_scatter_update": lookup.tensor_scatter_update, "matmul": linalg.matmul, "bmm": linalg.bmm, "mm": linalg.mm,
     "dot": linalg.dot, "outer": linalg.outer, "addmm": linalg.addmm, "mv": linalg.mv,
 }.items():
-    method(_name, _function)
+    method(_name, _function if _name.startswith("__") or _name in ("transpose", "permute", "tile") else renaming(_function))
 method("__array_priority__", 1000)                # ndarray + Tensor asks the Tensor, so that it gives a Tensor
 Tensor.__setitem__ = getitem.set_in_place           # a graph node is never written: infer rebinds the name instead

@@ -1,8 +1,11 @@
 """Python's operators and the methods of Tensor, given to Tensor and to graph nodes alike: one table."""
+import inspect
+
 from ..common import dtype as dt
 from ..common.errors import ArgumentError
 from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
+from ..mindir.primitive import Primitive
 from . import (activation, arithmetic, basic, complex_numbers, creation, elementary, logic, moments, reduction, scan,
                sort)
 
@@ -14,6 +17,29 @@ def method(name, function):
     METHODS[name] = function
     setattr(Tensor, name, function)
     setattr(AnfNode, name, function)
+
+
+SYNONYMS = ({"axis", "dim", "dims"}, {"keepdims", "keepdim", "keep_dims"}, {"other", "y", "value", "tensor"},
+            {"dim0", "axis0"}, {"dim1", "axis1"}, {"exponent", "other", "power"}, {"ddof", "correction"},
+            {"split_size_or_sections", "split_size", "indices_or_sections"}, {"dtype", "d"}, {"min", "xmin"}, {"max", "xmax"},
+            {"diagonal", "k"}, {"input_indices", "index", "indices"}, {"tensor2", "mat2"}, {"perm", "axes", "axis"})
+
+
+def renaming(function):
+    """`function` as a method whose arguments may have any of MindSpore's names for the same thing (dim for axis, ..)."""
+    signature = function.signature if isinstance(function, Primitive) else inspect.signature(function)
+    names = signature.parameters.keys()
+
+    def known(name):
+        if name in names:
+            return name
+        return next((other for group in SYNONYMS if name in group for other in group if other in names), name)
+
+    def call(self, *args, **attrs):
+        if attrs:
+            attrs = {known(name): value for name, value in attrs.items()}
+        return function(self, *args, **attrs)
+    return call
 
 
 def _binary(name, operator, reflected=True):
@@ -72,7 +98,7 @@ BINARY = {
 for _table in (UNARY, BINARY):
     for _module, _names in _table.items():
         for _name in _names.split():
-            method(_name, (lambda f: lambda self, *args, **attrs: f(self, *args, **attrs))(getattr(_module, _name)))
+            method(_name, renaming(getattr(_module, _name)))
 method("where", lambda self, condition, y: logic.where(condition, self, y))
 method("astype", lambda self, dtype, copy=True: basic.cast(self, dtype=dtype))
 method("to", lambda self, dtype: basic.cast(self, dtype=dtype))
@@ -130,7 +156,7 @@ for _name, _function in {
     "new_zeros": lambda self, size, dtype=None: creation.zeros(size, dtype or self.dtype),
     "new_ones": lambda self, size, dtype=None: creation.ones(size, dtype or self.dtype),
 }.items():
-    method(_name, (lambda f: lambda self, *args, **attrs: f(self, *args, **attrs))(_function))
+    method(_name, renaming(_function))
 for _name in "reshape", "view":
     method(_name, lambda self, *shape: basic.reshape(
         self, shape=shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape))

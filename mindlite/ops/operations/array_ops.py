@@ -2,13 +2,14 @@
 import functools
 
 from ...common import dtype as dt
-from .. import (assign, assign_add, assign_sub, bernoulli, broadcast_to, cast, chunk, concat, depend, diagonal, expand_dims,
+from .. import (assign, assign_add, assign_sub, bernoulli, broadcast_to, cast, chunk, concat, depend, expand_dims,
                 eye, flip, full, gather, gather_d, gather_nd, identity, index_add, masked_fill, masked_select, meshgrid,
                 multinomial, one_hot, ones, ones_like, pad, permute, print_, randint, rank, repeat_interleave, reshape,
                 scatter, scatter_nd, select, shape, size, sort, split, squeeze, stack, standard_normal, stop_gradient, sum, mean,
                 tile, topk, tril, triu, uniform, unique, unstack, zeros,
                 zeros_like)
 from ..creation import arange
+from ..diagonal import diag, diagonal
 from ..define import as_operand, cast_to, dtype_of
 from ..getitem import getitem
 from .define import operation, table
@@ -51,8 +52,8 @@ globals().update(table({
     "DType": _dtype, "Transpose": _transpose, "Slice": _slice, "Unique": _unique, "ExpandDims": expand_dims, "Tile": tile,
     "OnesLike": ones_like, "ZerosLike": zeros_like, "Select": select, "GatherNd": gather_nd, "GatherD": gather_d,
     "ScatterNd": scatter_nd,
-    "MaskedFill": masked_fill, "MaskedSelect": masked_select, "Identity": identity, "Diag": diagonal.diag,
-    "DiagPart": diagonal.diagonal, "Zeros": zeros, "Ones": ones, "Depend": _depend, "StopGradient": stop_gradient,
+    "MaskedFill": masked_fill, "MaskedSelect": masked_select, "Identity": identity, "Diag": diag,
+    "DiagPart": diagonal, "Zeros": zeros, "Ones": ones, "Depend": _depend, "StopGradient": stop_gradient,
     "Print": print_, "RepeatInterleave": repeat_interleave,
 }))
 

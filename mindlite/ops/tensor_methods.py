@@ -1,0 +1,292 @@
+"""Methods of Tensor that ask about it, convert it, rearrange it or change it in place: rows of methods.METHODS.
+
+    x.numel()    x.type_as(y)    x.diagonal()    x.add_(y)  ==  assign(x, x + y), and gives x
+"""
+from ..common import dtype as dt
+from ..common.dim import product
+from ..common.errors import ArgumentError, ShapeError
+from ..common.tensor import Tensor
+from ..mindir.graph import AnfNode
+from . import activation, arithmetic, combined, creation, elementary, linalg, logic, lookup, random, reduction, structure
+from .axes import normal_axis
+from .basic import broadcast_to, cast, reshape
+from .define import as_operand, cast_to
+from .diagonal import diag_embed, diagonal as read_diagonal, diagonal_scatter, trace
+from .getitem import setitem
+from .methods import method, renaming
+from .scatter import tensor_scatter_div, tensor_scatter_max, tensor_scatter_min, tensor_scatter_mul, tensor_scatter_sub
+from .state import assign, stop_gradient
+
+
+# ---------------------------------------------------------------- questions
+
+def _is_float(self):
+    return self.dtype.kind == "f"
+
+
+def _is_complex(self):
+    return self.dtype.kind == "c"
+
+
+def _is_signed(self):
+    return self.dtype.kind not in "bu"
+
+
+def _numel(self):
+    return product(self.shape)
+
+
+def _dim(self):
+    return self.ndim
+
+
+def _stride(self, dim=None):
+    steps = tuple(product(self.shape[i + 1:]) for i in range(self.ndim))
+    return steps if dim is None else steps[dim]
+
+
+def _is_contiguous(self):
+    return True
+
+
+def _same(self):
+    return self
+
+
+def _copy(self):
+    return self * 1 if self.dtype is not dt.bool_ else logic.logical_or(self, self)
+
+
+def _allclose(self, other, rtol=1e-5, atol=1e-8, equal_nan=False):
+    return reduction.all(logic.isclose(self, other, rtol, atol, equal_nan))
+
+
+def _type(self, dtype=None):
+    return repr(self.dtype) if dtype is None else cast(self, dtype=dtype)
+
+
+def _type_as(self, other):
+    return cast(self, dtype=other.dtype)
+
+
+for _name, _function in {
+    "is_floating_point": _is_float, "is_complex": _is_complex, "is_signed": _is_signed, "numel": _numel, "nelement": _numel,
+    "dim": _dim, "ndimension": _dim, "stride": _stride, "is_contiguous": _is_contiguous, "contiguous": _same, "clone": _copy,
+    "copy": _copy, "detach": stop_gradient, "allclose": _allclose, "type": _type, "type_as": _type_as,
+    "storage_offset": lambda self: 0,
+}.items():
+    method(_name, _function)
+for _name, _dtype in {"bfloat16": dt.bfloat16, "byte": dt.uint8, "short": dt.int16}.items():
+    method(_name, (lambda d: lambda self: cast(self, dtype=d))(_dtype))
+
+
+# ---------------------------------------------------------------- combinations
+
+def _sum_to_size(self, *size):
+    size = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    lead = self.ndim - len(size)
+    if lead < 0 or any(s != 1 and s != n for s, n in zip(size, self.shape[lead:])):
+        raise ShapeError(f"sum_to_size: {list(self.shape)} cannot be summed to {list(size)}")
+    axes = tuple(range(lead)) + tuple(i + lead for i, s in enumerate(size) if s == 1 and self.shape[i + lead] != 1)
+    return reshape(reduction.sum(self, axes, True), shape=size) if axes else self
+
+
+def _expand_as(self, other):
+    return broadcast_to(self, shape=other.shape)
+
+
+def _aminmax(self, *, axis=0, keepdims=False):
+    return reduction.amin(self, axis, keepdims), reduction.amax(self, axis, keepdims)
+
+
+def _t(self):
+    if self.ndim > 2:
+        raise ShapeError("t: a tensor of at most two axes is wanted", note=f"shape: {list(self.shape)}")
+    return self if self.ndim < 2 else structure.swapaxes(self, 0, 1)
+
+
+def _adjoint(self):
+    turned = structure.swapaxes(self, -1, -2)
+    return turned.conj() if self.dtype.kind == "c" else turned
+
+
+def _inner(self, other):
+    return linalg.tensor_dot(self, other, ((self.ndim - 1,), (other.ndim - 1,)))
+
+
+def _rot90(self, k=1, dims=(0, 1)):
+    first, second = dims
+    k = k % 4
+    if k == 2:
+        return structure.flip(self, (first, second))
+    if k == 0:
+        return _copy(self)
+    return structure.flip(structure.swapaxes(self, first, second), (first,)) if k == 1 else \
+        structure.swapaxes(structure.flip(self, (first,)), first, second)
+
+
+def _diff(self, n=1, axis=-1, prepend=None, append=None):
+    parts = [p for p in (prepend, self, append) if p is not None]
+    x = structure.concat(parts, axis) if len(parts) > 1 else self
+    for _ in range(n):
+        axis, size = normal_axis("diff", axis, x.ndim), x.shape[axis]
+        lead = (slice(None),) * axis
+        upper, lower = x[lead + (slice(1, size),)], x[lead + (slice(0, size - 1),)]
+        x = logic.not_equal(upper, lower) if x.dtype is dt.bool_ else upper - lower
+    return x
+
+
+def _select(self, axis, index):
+    return self[(slice(None),) * normal_axis("select", axis, self.ndim) + (index,)]
+
+
+def _select_scatter(self, src, axis, index):
+    return setitem(self, (slice(None),) * normal_axis("select_scatter", axis, self.ndim) + (index,), src)
+
+
+def _slice_scatter(self, src, axis=0, start=None, end=None, step=1):
+    return setitem(self, (slice(None),) * normal_axis("slice_scatter", axis, self.ndim) + (slice(start, end, step),), src)
+
+
+def _fill_diagonal(self, fill_value, wrap=False):
+    return diagonal_scatter(self, broadcast_to(cast_to(as_operand(fill_value), self.dtype),
+                                                        shape=read_diagonal(self).shape))
+
+
+def _diag(self, diagonal=0):
+    """A matrix with the vector on its diagonal `diagonal`, or that diagonal of a matrix."""
+    return read_diagonal(self, diagonal) if self.ndim > 1 else diag_embed(self, diagonal)
+
+
+def _diagflat(self, offset=0):
+    return diag_embed(reshape(self, shape=(-1,)), offset)
+
+
+def _matrix_power(self, n):
+    if n < 0:
+        raise ArgumentError("matrix_power: the exponent is not negative")
+    out = broadcast_to(creation.eye(self.shape[-1], dtype=self.dtype), shape=self.shape)
+    for _ in range(n):
+        out = linalg.matmul(out, self)
+    return out
+
+
+def _kthvalue(self, k, axis=-1, keepdims=False):
+    values, indices = self.sort(axis)
+    at = (slice(None),) * normal_axis("kthvalue", axis, self.ndim) + (slice(k - 1, k) if keepdims else k - 1,)
+    return values[at], indices[at]
+
+
+def _median(self, axis=None, keepdims=False):
+    if axis is None:
+        return _kthvalue(reshape(self, shape=(-1,)), (_numel(self) + 1) // 2, 0)[0]
+    return _kthvalue(self, (self.shape[axis] + 1) // 2, axis, keepdims)
+
+
+def _scatter(self, axis, index, src):
+    index = as_operand(index)
+    return lookup.tensor_scatter_elements(self, index, broadcast_to(cast_to(as_operand(src), self.dtype), shape=index.shape), axis)
+
+
+def _fmax(self, other):
+    return logic.where(logic.isnan(self), other, logic.where(logic.isnan(other), self, arithmetic.maximum(self, other)))
+
+
+def _fmin(self, other):
+    return logic.where(logic.isnan(self), other, logic.where(logic.isnan(other), self, arithmetic.minimum(self, other)))
+
+
+def _cov(self, *, correction=1, fweights=None, aweights=None):
+    x = self if self.ndim > 1 else reshape(self, shape=(1, -1))
+    count = x.shape[1] if fweights is None else reduction.sum(fweights)
+    weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights
+    if weights is None:
+        centred, total = x - x.mean(1, True), count
+        out = linalg.matmul(centred, structure.swapaxes(centred, 0, 1)) / max(total - correction, 0)
+    else:
+        total = reduction.sum(weights)
+        centred = x - reduction.sum(x * weights, 1, True) / total
+        scale = total if correction == 0 else total - correction if aweights is None else \
+            total - correction * reduction.sum(weights * aweights) / total
+        out = linalg.matmul(centred * weights, structure.swapaxes(centred, 0, 1)) / scale
+    return out if self.ndim > 1 else reshape(out, shape=())
+
+
+for _name, _function in {
+    "sum_to_size": _sum_to_size, "expand_as": _expand_as, "aminmax": _aminmax, "t": _t, "adjoint": _adjoint, "inner": _inner,
+    "rot90": _rot90, "diff": _diff, "select": _select, "select_scatter": _select_scatter, "slice_scatter": _slice_scatter,
+    "fill_diagonal": _fill_diagonal, "diagflat": _diagflat, "matrix_power": _matrix_power, "kthvalue": _kthvalue,
+    "median": _median, "scatter": _scatter, "fmax": _fmax, "fmin": _fmin, "cov": _cov, "addbmm":
+        lambda self, batch1, batch2, *, beta=1, alpha=1: beta * self + alpha * reduction.sum(linalg.bmm(batch1, batch2), 0),
+    "addmv": linalg.addmv, "baddbmm": linalg.baddbmm, "diag": _diag,
+    "diagonal": read_diagonal, "diagonal_scatter": diagonal_scatter, "diag_embed": diag_embed,
+    "trace": trace, "deg2rad": combined.deg2rad, "rad2deg": combined.rad2deg, "heaviside": combined.heaviside,
+    "float_power": combined.float_power, "isposinf": combined.isposinf, "isneginf": combined.isneginf,
+    "isreal": combined.isreal, "ldexp": combined.ldexp, "logaddexp2": combined.logaddexp2, "nansum": combined.nansum,
+    "nanmean": combined.nanmean, "positive": combined.positive, "sinc": combined.sinc, "xlogy": combined.xlogy,
+    "frac": arithmetic.frac, "hardshrink": activation.hardshrink, "mod": arithmetic.remainder, "sgn": arithmetic.sign,
+    "csign": arithmetic.sign, "squared_difference": combined.squared_difference, "rsqrt": elementary.rsqrt,
+    "multinomial": random.multinomial, "bernoulli": random.bernoulli,
+    "new_full": lambda self, size, fill_value, *, dtype=None: creation.full(size, fill_value, dtype=dtype or self.dtype),
+    "new_empty": lambda self, size, dtype=None: creation.zeros(size, dtype or self.dtype),
+    "scatter_sub": tensor_scatter_sub, "scatter_mul": tensor_scatter_mul, "scatter_div": tensor_scatter_div,
+    "scatter_max": tensor_scatter_max, "scatter_min": tensor_scatter_min,
+}.items():
+    method(_name, renaming(_function))
+
+
+for _class in Tensor, AnfNode:
+    _class.mT = property(lambda self: structure.swapaxes(self, -1, -2), doc="The last two axes exchanged.")
+    _class.mH = property(_adjoint, doc="The last two axes exchanged, conjugated.")
+    _class.H = property(_adjoint, doc="The transpose of a matrix, conjugated.")
+
+
+# ---------------------------------------------------------------- in place
+
+def _written(self, value):
+    assign(self, value)
+    return self
+
+
+def _in_place(function):
+    def call(self, *args, **attrs):
+        return _written(self, function(self, *args, **attrs))
+    return call
+
+
+def _full_like(self, value):
+    return broadcast_to(cast_to(as_operand(value), self.dtype), shape=self.shape)
+
+
+for _name, _function in {
+    "add_": lambda self, other, *, alpha=1: self + other * alpha, "sub_": lambda self, other, *, alpha=1: self - other * alpha,
+    "mul_": arithmetic.mul, "div_": arithmetic.div, "floor_divide_": arithmetic.floor_divide, "remainder_": arithmetic.remainder,
+    "pow_": arithmetic.pow, "exp_": elementary.exp, "log_": elementary.log, "tanh_": elementary.tanh, "floor_": arithmetic.floor,
+    "sqrt_": elementary.sqrt, "neg_": arithmetic.neg, "abs_": arithmetic.abs, "sigmoid_": elementary.sigmoid,
+    "relu_": activation.relu, "clamp_": arithmetic.clamp, "masked_fill_": logic.masked_fill, "fill_": _full_like,
+    "zero_": lambda self: _full_like(self, 0), "copy_": lambda self, src, non_blocking=False: broadcast_to(
+        cast_to(as_operand(src), self.dtype), shape=self.shape),
+    "index_add_": lambda self, dim, index, source, *, alpha=1: lookup.index_add(self, index, source * alpha, dim),
+    "scatter_": _scatter, "fill_diagonal_": _fill_diagonal, "nan_to_num_": logic.nan_to_num,
+    "uniform_": lambda self, from_=0, to=1, *, generator=None: random.uniform(self.shape, from_, to, dtype=self.dtype),
+    "normal_": lambda self, mean=0, std=1, *, generator=None: cast_to(random.standard_normal(self.shape), self.dtype) * std + mean,
+    "index_put_": lambda self, indices, values, accumulate=False: _index_put(self, indices, values, accumulate),
+}.items():
+    method(_name, _in_place(_function))
+
+
+def _index_put(self, indices, values, accumulate=False):
+    if not accumulate:
+        return setitem(self, tuple(indices), values)
+    places = structure.stack(structure.broadcast_tensors(*indices), -1)
+    return lookup.tensor_scatter_add(self, places, broadcast_to(cast_to(as_operand(values), self.dtype), shape=tuple(
+        places.shape[:-1]) + tuple(self.shape[places.shape[-1]:])))
+
+
+method("index_put", _index_put)
+
+# What MindSpore has as functions too, under the method's name.
+FUNCTIONS = {"numel": _numel, "is_floating_point": _is_float, "is_complex": _is_complex, "aminmax": _aminmax, "t": _t, "adjoint": _adjoint,
+             "inner": _inner, "rot90": _rot90, "diff": _diff, "select_scatter": _select_scatter, "slice_scatter": _slice_scatter,
+             "diagflat": _diagflat, "matrix_power": _matrix_power, "kthvalue": _kthvalue, "median": _median, "fmax": _fmax,
+             "fmin": _fmin, "cov": _cov, "scatter": _scatter, "index_put": _index_put, "allclose": _allclose, "detach": stop_gradient}
