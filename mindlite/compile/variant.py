@@ -88,16 +88,15 @@ class Runner(Variant):
     def run(self, leaves):
         """Run on the leaves (Tensors) of a call; what the function did to the lists and dicts among its arguments is done."""
         arrays = [leaf.array if isinstance(leaf, Tensor) else leaf for leaf in leaves]
-        arrays = [a if not isinstance(a, np.ndarray) or a.flags.c_contiguous else np.ascontiguousarray(a) for a in arrays]
         env = None
-        params, made, keep = [], {}, []
+        params, made, copies = [], {}, []
         for step in self.steps:
             kind = step[0]
             if kind == "tensor":
                 array = arrays[step[1]] if step[1] is not None else self.inputs[step[2]].array
                 if not array.flags.c_contiguous:
-                    array = np.ascontiguousarray(array)
-                    keep.append(array)
+                    copies.append((array, np.ascontiguousarray(array)))
+                    array = copies[-1][1]
                 params.append(array.__array_interface__["data"][0])
             elif kind == "size":
                 array = arrays[step[1]] if step[1] is not None else self.inputs[step[2]].array
@@ -114,10 +113,21 @@ class Runner(Variant):
                 params.append(array.__array_interface__["data"][0])
         if not self.calls_python:
             values, outputs = self.executable.run(params)
+            self.write_back(copies, leaves)
             return self.finish(values, outputs, made, leaves, ())
         with self.compiled.lowered.keep[1].running() as objects:
             values, outputs = self.executable.run(params)
+            self.write_back(copies, leaves)
             return self.finish(values, outputs, made, leaves, objects)
+
+    def write_back(self, copies, leaves):
+        """Give arrays that are not contiguous what was assigned to their copies."""
+        if copies:
+            updates = self.compiled.specialised.updates
+            targets = {id((leaves[owner] if isinstance(owner, int) else owner).array) for owner, _ in updates}
+            for array, copy in copies:
+                if id(array) in targets:
+                    array[...] = copy
 
     def finish(self, values, outputs, made, leaves, objects):
         """The function's value; the containers of the caller get their new content first."""
