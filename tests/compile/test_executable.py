@@ -402,3 +402,30 @@ def test_a_kernel_may_be_any_machine_code_with_the_signature():
     cell = np.array([4])
     executable.run([cell.ctypes.data])
     assert cell[0] == 5
+
+
+@every_printer
+def test_a_constant_array_is_read_where_it_is_and_keeps_out_of_files(printer, tmp_path):
+    table, n = np.arange(8.0), 8
+    b = FlowBuilder("main")
+    out, size = b.param("ptr", "out"), b.const(n)
+    data = b.data(table)
+    assert b.data(table) == data
+    b.kernel(flip, [data, data, b.const(0.5), out, size], extent=size)
+    executable = Executable(F.Program(b.finish()), printer)
+    result = np.zeros(n)
+    executable.run([result.ctypes.data])
+    assert result.tolist() == (table[::-1] * 0.5 + table).tolist()
+    with pytest.raises(InternalError, match="constant arrays"):
+        executable.save(tmp_path / "program.npz")
+
+
+def test_the_text_of_native_code_holds_no_address():
+    texts = []
+    for _ in range(2):
+        b = FlowBuilder("main")
+        out, size = b.param("ptr", "out"), b.const(8)
+        data = b.data(np.arange(8.0))
+        b.kernel(flip, [data, data, b.const(0.5), out, size], extent=size)
+        texts.append(Executable(F.Program(b.finish()), "native").source())
+    assert texts[0] == texts[1]
