@@ -1,6 +1,7 @@
 # make demo    train LeNet-5 on handwritten digits in both modes, and write report.html
 # make test    style, types and all tests
 # make lint    style and types alone
+# make bench   every row of docs/performance.md, side by side with jax: bench/results/bench.md (ROWS="text" chooses)
 # make clean   remove what these made: the environment, the kernel cache, the report
 #
 # Each does its own set-up: it looks for a Python from 3.10 to 3.13 (PYTHON=... to choose one), makes .venv and installs
@@ -15,7 +16,7 @@ CHECK := import sys, venv, ensurepip; sys.exit(not (3, 10) <= sys.version_info[:
 PYTHON ?= $(shell for p in python3.12 python3.13 python3.11 python3.10 python3 python; do \
                       if $$p -c '$(CHECK)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: demo test lint setup clean
+.PHONY: demo test lint bench setup clean
 .DEFAULT_GOAL := demo
 
 setup: $(READY)
@@ -37,7 +38,7 @@ demo: $(READY)
 
 lint: $(READY)
 	@echo "Style (flake8) and types (mypy)."
-	@$(BIN)/python -m flake8 mindlite tests examples && $(BIN)/python -m mypy
+	@status=0; $(BIN)/python -m flake8 mindlite tests examples || status=1; $(BIN)/python -m mypy || status=1; exit $$status
 
 # Two processes; compiled kernels are kept in .cache between runs. ARGS="-k softmax" chooses tests.
 test: $(READY)
@@ -45,6 +46,14 @@ test: $(READY)
 	echo "Tests, in two processes."; \
 	$(BIN)/python -m pytest -n 2 $(ARGS) || status=1; \
 	exit $$status
+
+# Peers live in environments of their own, outside of this folder.
+PEERS ?= $(HOME)/.cache/mindlite/peers
+bench: $(READY)
+	@test -x $(PEERS)/jax/bin/python || { echo "Setting up jax in $(PEERS)/jax: once."; \
+	    $(PYTHON) -m venv $(PEERS)/jax && $(PEERS)/jax/bin/python -m pip install --quiet jax; } \
+	    || echo "jax is not to be had: the table shows mindlite and NumPy alone."
+	@$(BIN)/python bench/run.py --peers $(PEERS) $(if $(ROWS),--rows $(ROWS))
 
 clean:
 	rm -rf .venv .cache build dist mindlite.egg-info .pytest_cache .mypy_cache report.html
