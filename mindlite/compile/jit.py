@@ -12,8 +12,8 @@ import time
 import weakref
 
 from ..common.dim import Symbol
-from ..common.errors import (ArgumentError, DTypeError, GradientError, IndexRangeError, InternalError, MindliteError, ShapeError,
-                             ValueRangeError)
+from ..common.errors import (ArgumentError, DTypeError, GradientError, GraphSyntaxError, IndexRangeError, InternalError,
+                             MindliteError, ShapeError, ValueRangeError)
 from ..common.events import emit
 from ..infer.concrete import run_concretely
 from ..infer.fallback import NeedsRecord
@@ -128,7 +128,11 @@ class JitFunction:
     def run_in_python(self, signature, args, kwargs):
         """The call, statement by statement."""
         if signature not in self.in_python:
-            return run_concretely(self.function, args, kwargs, self.fallbacks)
+            known = len(self.fallbacks)
+            value = run_concretely(self.function, args, kwargs, self.fallbacks)
+            if len(self.fallbacks) == known:
+                self.leave_to_python(signature, GraphSyntaxError("a call that runs in Python was not met when it ran"))
+            return value
         try:
             with eager():
                 return self.function(*args, **kwargs)

@@ -22,7 +22,7 @@ import numpy as np
 from ..backend import python_entry
 from ..common.dim import evaluate
 from ..common.tensor import Parameter, Tensor
-from ..infer.specialise import Container, Result
+from ..infer.specialise import Container, Made, Result
 from ..mindir.abstract import AbstractScalar
 from ..mindir.syntax import Undefined
 from .executable import Context, thread_arenas
@@ -188,7 +188,7 @@ class _Writer:
             return "(" + "".join(self.build(v, lines, made) + ", " for v in value) + ")"
         if type(value) is list:
             return "[" + ", ".join(self.build(v, lines, made) for v in value) + "]"
-        if isinstance(value, (tuple, dict, Container)):
+        if isinstance(value, (tuple, dict, Container, Made)):
             raise Unfit(f"a result of class {type(value).__name__}")
         return self.name("c", value)
 

@@ -24,6 +24,8 @@ _STDLIB = inspect.getsourcefile(inspect).rsplit("/", 1)[0].rsplit("\\", 1)[0]
 OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
              "%": operator.mod, "**": operator.pow, "@": operator.matmul, "<<": operator.lshift, ">>": operator.rshift,
              "&": operator.and_, "|": operator.or_, "^": operator.xor}
+METHOD_OF = {"&": "and", "|": "or"}
+MIRRORED = {"<": "__gt__", "<=": "__ge__", ">": "__lt__", ">=": "__le__", "==": "__eq__", "!=": "__ne__"}
 COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq,
                "!=": operator.ne}
 TENSOR_COMPARISONS = {"<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal", "==": "equal",
@@ -53,6 +55,28 @@ def from_library(fn):
     return _is_library_file(filename) and not is_framework(filename)
 
 
+def own_method(cls, name):
+    """What a user's class, or one below it, defines under a name; None for builtin and library classes."""
+    for base in cls.__mro__ if cls.__flags__ & HEAP_TYPE else ():
+        if name in base.__dict__:
+            return base.__dict__[name]
+    return None
+
+
+HEAP_TYPE = 1 << 9                                   # of classes that were made by a class statement
+
+
+def special(ev, names, a, b):
+    """a op b by the methods of a user's class (those of `names`: on a, on b), a one-tuple; None where there is no such class."""
+    for name, owner, other in ((names[0], a, b), (names[1], b, a)):
+        method = own_method(type(owner), name) if name else None
+        if isinstance(method, types.FunctionType) and not from_library(method) and not is_framework(method.__code__.co_filename):
+            made = ev.call(method, (owner, other), {})
+            if made is not NotImplemented:
+                return made,
+    return None
+
+
 def attribute(ev, value, name):
     """value.name"""
     if ev.is_object(value):
@@ -67,8 +91,8 @@ def attribute(ev, value, name):
             if isinstance(found, property):
                 with interpreting(ev.tracer):
                     return found.fget(value)
-            if name in methods.METHODS:
-                return BoundMethod(methods.METHODS[name], value, name)
+            if name in methods.METHODS or name == "item":
+                return BoundMethod(methods.METHODS.get(name), value, name)
             if name in LEAVES_TENSORS:
                 return LeavingMethod(getattr(Tensor, name), value, name)
             raise MissingAttributeError(f"'Tensor' object has no attribute {name!r}")
@@ -93,6 +117,10 @@ def attribute(ev, value, name):
         if isinstance(found, Undefined):
             raise MissingAttributeError(f"{type(value).__name__!r} object has no attribute {name!r}")
         return found
+    getter = own_method(type(value), name)
+    if isinstance(getter, property) and isinstance(getter.fget, types.FunctionType) and not ev.concrete \
+            and not from_library(getter.fget) and not is_framework(getter.fget.__code__.co_filename):
+        return ev.call(getter.fget, (value,), {})
     try:
         found = getattr(value, name)
     except AttributeError as error:
@@ -184,6 +212,11 @@ def binary_value(ev, op, a, b):
         if isinstance(a, (str, tuple)) or isinstance(b, (str, tuple)):
             return OPERATORS[op](a, b)
         return number(ev, op, a, b)
+    if not ev.concrete:
+        stem = METHOD_OF.get(op, OPERATORS[op].__name__.strip("_"))
+        made = special(ev, (f"__{stem}__", f"__r{stem}__"), a, b)
+        if made is not None:
+            return made[0]
     return OPERATORS[op](a, b)
 
 
@@ -232,6 +265,10 @@ def compare_values(ev, op, a, b):
     if isinstance(a, (Box, tuple)) and isinstance(b, (Box, tuple)) and op in ("==", "!=") \
             and (has_nodes(a, ev.store) or has_nodes(b, ev.store)):
         return _equal_sequences(ev, a, b, op)
+    if not ev.concrete:
+        made = special(ev, (f"__{COMPARISONS[op].__name__}__", MIRRORED[op]), a, b)
+        if made is not None:
+            return made[0]
     if isinstance(a, AnfNode) or isinstance(b, AnfNode):
         return op == "!="
     return COMPARISONS[op](ev.unbox(a), ev.unbox(b))

@@ -17,11 +17,11 @@ from ..mindir.abstract import AbstractAny
 from ..mindir.primitive import Primitive, eager
 from ..mindir.protocol import CallOf
 from ..mindir.syntax import Undefined
-from .access import LEAVES_TENSORS, OPERATORS, binary_value, from_library, is_tensor
+from .access import LEAVES_TENSORS, OPERATORS, attribute, binary_value, from_library, is_tensor
 from .builtins import BUILTINS
 from .calls import FRAMEWORK, is_generator, is_plain_class
 from .evaluator import EXECUTE, Evaluator
-from .fallback import place
+from .fallback import name_of, place
 from .region import Tracer
 from .values import BoundMethod, Closure, LeavingMethod
 
@@ -97,7 +97,7 @@ class Recorder(Evaluator):
 
     def call_unknown(self, fn, args, kwargs, returns):
         """Make the call that inference would leave to run time, and record what it gives."""
-        key = place(self, getattr(fn, "__qualname__", type(fn).__name__)) if returns is None else None
+        key = place(self, name_of(self, fn)) if returns is None else None
         given = fn(*map(self.live, args), **{k: self.live(v) for k, v in kwargs.items()})
         if key is not None:
             record = self.fallbacks.setdefault(key, describe(given))
@@ -257,6 +257,13 @@ def inplace(ev, frame, node, values):
     changed = getattr(type(a), f"__i{OPERATORS[op].__name__.strip('_')}__", None)
     made = changed(a, b) if changed is not None else NotImplemented
     return OPERATORS[op](a, b) if made is NotImplemented else made
+
+
+@concretely(syntax.load_attr)
+def load_attr(ev, frame, node, values):
+    if ev.is_object(values[0]):
+        return attribute(ev, values[0], node.attrs["name"])
+    return getattr(values[0], node.attrs["name"])
 
 
 @concretely(syntax.store_attr)

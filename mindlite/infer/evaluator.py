@@ -231,7 +231,8 @@ class Evaluator:
         if isinstance(value, tuple):
             return rebuild(value, [self.unbox(v) for v in value])
         if type(value) is dict:
-            return {k: self.unbox(v) for k, v in value.items()}
+            made = {k: self.unbox(v) for k, v in value.items()}
+            return made if any(made[k] is not v for k, v in value.items()) else value
         if isinstance(value, slice):
             return slice(*(self.unbox(v) for v in (value.start, value.stop, value.step)))
         return self.tracer.current(value) if isinstance(value, AnfNode) else value

@@ -26,6 +26,11 @@ def place(ev, name):
     return location and (location.file, location.line, location.col), name, tuple(graph for (graph, _), _ in ev.calls)
 
 
+def name_of(ev, fn):
+    """The name of a callable, in both kinds of runs."""
+    return "an object" if ev.is_object(fn) else getattr(fn, "__qualname__", type(fn).__name__)
+
+
 def call_unknown(ev, fn, args, kwargs, reason, returns=None):
     """Call fn at run time, between native code. returns: what it gives, where that is known (() for nothing)."""
     if ev.concrete:
@@ -36,7 +41,7 @@ def call_unknown(ev, fn, args, kwargs, reason, returns=None):
                                hint="leave out fullgraph=True to let this call run in Python")
     record = returns
     if record is None:
-        key = place(ev, getattr(fn, "__qualname__", type(fn).__name__))
+        key = place(ev, name_of(ev, fn))
         if key not in ev.fallbacks:
             raise NeedsRecord(reason)
         record = ev.fallbacks[key]
@@ -101,12 +106,14 @@ CHANGERS = frozenset(RETURN_NOTHING_NAMES + (
 
 def flatten(ev, value):
     """(the run-time parts of `value` in order, a function that puts their run-time values back)."""
+    raw = list(containers_outside(value))
     value = ev.unbox(value)
     for part in parts_of(value):
         if isinstance(part, (Closure, Box, BoundMethod, Conflict)) or ev.made_here(part):
             what = {Closure: "function", Box: "variable", BoundMethod: "method"}.get(type(part), type(part).__name__)
             raise GraphSyntaxError(f"a {what} that was made inside the graph is given to Python code")
     found = leaves(value, ev.store)
+    outside = {id(v) for v in raw}
 
     def rebuild_value(now):
         now = iter(now)
@@ -116,6 +123,8 @@ def flatten(ev, value):
                 return next(now)
             if isinstance(v, tuple):
                 return rebuild(v, [build(x) for x in v])
+            if id(v) in outside:
+                return v
             if type(v) is list:
                 return [build(x) for x in v]
             if type(v) is dict:
@@ -123,6 +132,18 @@ def flatten(ev, value):
             return v
         return build(value)
     return [ev.tracer.lift(leaf) for leaf in found], rebuild_value
+
+
+def containers_outside(value):
+    """The lists and dicts in a value that the graph did not make: Python gets them themselves."""
+    if type(value) in (list, dict):
+        yield value
+    if isinstance(value, (tuple, list)):
+        for v in value:
+            yield from containers_outside(v)
+    elif type(value) is dict:
+        for v in value.values():
+            yield from containers_outside(v)
 
 
 def parts_of(value):
@@ -137,13 +158,17 @@ def parts_of(value):
         yield value
 
 
+READ_ONLY = ("mapping and class patterns run in Python",)
+
+
 def interpret_statement(ev, frame, node, values):
     """A statement that graph mode leaves to Python (`try`, `with`, ...): run now if all it reads is known, else a segment."""
     namespace = frame.globals
     def statement(*reads):
         return run_segment(node, list(reads), namespace)
+    only_reads = node.attrs["reason"] in READ_ONLY
     for value in values:
-        if isinstance(value, Box) and not ev.concrete:
+        if isinstance(value, Box) and not ev.concrete and (not only_reads or value.kind == "cell"):
             raise GraphSyntaxError(f"a {value.kind} is shared with a statement that Python runs: {node.attrs['reason']}")
     statement.__qualname__ = f"statement at line {node.origin.location.line}"
     return call_unknown(ev, statement, tuple(values), {}, node.attrs["reason"])

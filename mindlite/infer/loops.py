@@ -69,7 +69,8 @@ def _restore(ev, frame, saved):
     ev.tracer.store = store
     graph = ev.tracer.graph
     del graph.nodes[nodes:]
-    kept = [p for p in graph.parameters if p not in parameters and p.default is not None]
+    inputs = set(ev.inputs.values())
+    kept = [p for p in graph.parameters if p not in parameters and (p.default is not None or p in inputs)]
     ev.tracer.region.captures, graph.parameters = captures, parameters + kept
     frame.env.maps[0] = env
 

@@ -78,6 +78,10 @@ def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None
         variables |= found
 
 
+def _set_of(*items):
+    return set(items)
+
+
 def _specialise(ev, function, args, kwargs):
     graph = ev.tracer.root.graph
     containers, entered = {}, {}                             # the Boxes of the arguments: their numbers, their first content
@@ -133,7 +137,7 @@ def _specialise(ev, function, args, kwargs):
     def content_of(value):
         content = ev.store[value]
         return {k: leave(v) for k, v in content} if value.kind == "dict" else \
-            [leave(v) for v in content] if value.kind == "list" else set(content)
+            [leave(v) for v in content] if value.kind == "list" else Made(_set_of, tuple(leave(v) for v in content))
     output = leave(value)
     changes = [(number, content_of(box)) for box, number in containers.items() if ev.store[box] is not entered[box]]
     for place, value in ev.store.items():
