@@ -30,7 +30,8 @@ class Location:
         number = f"{self.line:>5} | "
         end = self.end_col if self.end_line in (0, self.line) and self.end_col > self.col else len(text)
         start = max(self.col, len(text) - len(text.lstrip()))
-        start, end, text = *(len(text[:column].expandtabs(4)) for column in (start, end)), text.expandtabs(4)
+        start, end = [len(text[:column].expandtabs(4)) for column in (start, end)]
+        text = text.expandtabs(4)
         caret = " " * (len(number) - 2) + "| " + " " * start + "^" * max(1, end - start)
         return "\n".join([where, number + text, caret + (f" {note}" if note else "")])
 
