@@ -111,6 +111,11 @@ class MultitypeFuncGraph:
         raise DTypeError(f"{self.name}: no function is registered for these types")
 
 
+# The kinds by the names that MindSpore's module of types has for them.
+number, int_, float_, tensor, tensor_type, ref_type = "Number", "Int", "Float", "Tensor", "Tensor", "Ref"
+string, list_, tuple_, dict_, none_type, function = "String", "List", "Tuple", "Dictionary", "None", "Function"
+
+
 def fits(types, args):
     """True where each argument is of its type."""
     if len(types) != len(args):

@@ -161,7 +161,10 @@ class GradOperation:
             if not hasattr(fn, "trainable_params"):
                 raise ArgumentError("GradOperation: get_by_list wants weights", hint="GradOperation(...)(net, weights)")
             weights = tuple(fn.trainable_params())
-        weights = weights_of(weights, Parameter) if self.get_by_list else None
+        if not self.get_by_list:
+            weights = None
+        elif not isinstance(weights, Parameter):             # the gradient of one Parameter comes alone
+            weights = weights_of(weights, Parameter)
         position = "all" if self.get_all else None if self.get_by_list else grad_position
         return Derived(_checked("GradOperation", fn), "grad",
                        {"grad_position": position, "weights": weights, "sens_param": self.sens_param})

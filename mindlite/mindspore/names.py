@@ -2,6 +2,8 @@
 
 _OPS = ("mindlite.ops", "mindlite.ops.operations", "mindlite.functional.composite", "mindlite.functional")
 _DTYPE = ("mindlite.common.dtype",)
+_KINDS = {name: f"mindlite.functional.composite:{name}" for name in (
+    "number", "tensor", "tensor_type", "ref_type", "string", "list_", "tuple_", "none_type", "function")}
 _TENSOR = ("mindlite.common.tensor",)
 _OPERATIONS = ("mindlite.ops.operations",)
 _NN = ("mindlite.nn",)
@@ -15,7 +17,7 @@ _PARAMETERS = {"Parameter": "mindlite.common.tensor:Parameter", "ParameterTuple"
 
 MODULES = {
     "": (("mindlite", "mindlite.functional", "mindlite.train", "mindlite.lite"),
-         {"float_": "mindlite.common.dtype:float32", "int_": "mindlite.common.dtype:int64", "STRICT": "mindlite.common.config:STRICT",
+         {"dtype": "mindlite.mindspore.common.dtype:", "float_": "mindlite.common.dtype:float32", "int_": "mindlite.common.dtype:int64", "STRICT": "mindlite.common.config:STRICT",
           "LAX": "mindlite.common.config:LAX", "numpy": "mindlite.numpy:",
           "dtype_to_nptype": "mindlite.common.dtype:dtype_to_nptype", "pytype_to_dtype": "mindlite.common.dtype:pytype_to_dtype",
           "dtype_to_pytype": "mindlite.common.dtype:dtype_to_pytype", "from_numpy": "mindlite.common.tensor:Tensor.from_numpy"}),
@@ -24,11 +26,11 @@ MODULES = {
     "runtime": (("mindlite.functional.executor",), {"synchronize": "mindlite.functional.executor:synchronize"}),
 
     "common": (("mindlite.functional",) + _TENSOR + _DTYPE + _INITIALIZER + ("mindlite.common.seed",),
-               {"dtype": "mindlite.common.dtype:"}),
-    "common.dtype": (_DTYPE, {}),
+               {}),
+    "common.dtype": (_DTYPE, _KINDS),
     "common.api": (("mindlite.functional",), _EXECUTORS),
     "common.initializer": (_INITIALIZER, {}),
-    "common.parameter": (_TENSOR + _INITIALIZER, {}),
+    "common.parameter": (_TENSOR + _INITIALIZER, {"_Buffer": "mindlite.common.tensor:Tensor"}),
     "common.tensor": (_TENSOR, {}),
     "common.seed": (("mindlite.common.seed",), {}),
     "common.mutable": (("mindlite.functional",), {}),
@@ -53,7 +55,8 @@ MODULES = {
     **{f"ops.operations.{name}": (_OPERATIONS, {}) for name in ("array_ops", "math_ops", "nn_ops", "random_ops", "sparse_ops", "other_ops",
                                                                 "inner_ops", "image_ops", "linalg_ops", "control_ops", "debug_ops",
                                                                 "_grad_ops", "_inner_ops", "_scalar_ops")},
-    "ops.auto_generate": (_OPERATIONS + _OPS, {}),
+    "ops.auto_generate": (_OPERATIONS + _OPS, {"copy": "mindlite.ops.operations:Copy.function",
+                                               "contiguous": "mindlite.ops.operations:Contiguous.function"}),
     "ops.auto_generate.gen_ops_def": (_OPS, {}),
     "ops.auto_generate.gen_ops_prim": (_OPERATIONS, {}),
     "ops.vm_impl_registry": (_OPERATIONS, {"vm_impl_registry": "mindlite.ops.operations.define:implementations"}),

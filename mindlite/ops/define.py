@@ -166,13 +166,10 @@ def elementwise(*, scalar, array, derivatives=None, accepts="buifc", out_dtype=N
             shape = args[0].shape if n == 1 else broadcast_shapes(name, *(a.shape for a in args))
             return AbstractTensor(made, shape)
 
-        @eval_rule(prim)
-        def evaluate(*args, **attrs):
-            out = quietly(array, args, attrs)                   # inf and NaN are results
-            made = out_dtype if isinstance(out_dtype, dt.DType) else \
-                out_dtype(dt.dtype(args[-1].dtype)) if out_dtype else None
-            wanted = made.numpy if made else args[-1].dtype
-            return out if isinstance(out, np.ndarray) and out.dtype == wanted else np.asarray(out, wanted)
+        if type(array) is np.ufunc and out_dtype is None and not prim.attrs and _by_context:
+            eval_rule(prim)(ufunc_evaluator(array))
+        else:
+            eval_rule(prim)(array_evaluator(array, out_dtype))
 
         if kernel:
             @kernel_rule(prim)
@@ -191,6 +188,25 @@ def elementwise(*, scalar, array, derivatives=None, accepts="buifc", out_dtype=N
         sbp_rule(prim, elementwise_spec, linear=linear)
         return prim
     return declare
+
+
+def ufunc_evaluator(array):
+    """The eval rule of a NumPy ufunc whose result has the operands' dtype; eager mode runs it most of all, so it is short."""
+    def evaluate(*args):
+        out = _quiet.run(array, *args)
+        return out if type(out) is np.ndarray and out.dtype is args[-1].dtype else np.asarray(out, args[-1].dtype)
+    return evaluate
+
+
+def array_evaluator(array, out_dtype):
+    """The eval rule of any function of ndarrays."""
+    def evaluate(*args, **attrs):
+        out = quietly(array, args, attrs)                       # inf and NaN are results
+        made = out_dtype if isinstance(out_dtype, dt.DType) else \
+            out_dtype(dt.dtype(args[-1].dtype)) if out_dtype else None
+        wanted = made.numpy if made else args[-1].dtype
+        return out if isinstance(out, np.ndarray) and out.dtype == wanted else np.asarray(out, wanted)
+    return evaluate
 
 
 def _differentiate(prim, derivatives):

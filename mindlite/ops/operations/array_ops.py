@@ -43,6 +43,14 @@ def _unique(x):
     return unique(x)
 
 
+def _contiguous(x):
+    return x.contiguous()
+
+
+def _copy(x):
+    return x.copy()
+
+
 def _depend(value, expression):
     return depend(value, expression)
 
@@ -54,7 +62,7 @@ globals().update(table({
     "ScatterNd": scatter_nd,
     "MaskedFill": masked_fill, "MaskedSelect": masked_select, "Identity": identity, "Diag": diag,
     "DiagPart": diagonal, "Zeros": zeros, "Ones": ones, "Depend": _depend, "StopGradient": stop_gradient,
-    "Print": print_, "RepeatInterleave": repeat_interleave,
+    "Print": print_, "Contiguous": _contiguous, "Copy": _copy, "RepeatInterleave": repeat_interleave,
 }))
 
 
