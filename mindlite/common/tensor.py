@@ -294,5 +294,3 @@ class ParameterTuple(tuple):
             copy.name = f"{prefix}.{copy.name}" if prefix else copy.name
             made.append(copy)
         return ParameterTuple(made)
-
-

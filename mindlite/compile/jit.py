@@ -103,7 +103,7 @@ class JitFunction:
         return variant, variant.complete(leaves) if variant.places or variant.scalars else leaves, signature
 
     def compile_or_leave(self, signature, args, kwargs):
-        """A new variant; None where the call must run in Python: once, to see what calls give, or because a graph cannot say it."""
+        """A new variant; None where the call runs in Python: once, to see what calls give, or as a graph cannot say it."""
         if signature in self.in_python:
             return None
         try:

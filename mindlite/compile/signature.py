@@ -124,7 +124,7 @@ def numbers_in(signature):
 
 
 def open_numbers(pattern, signature):
-    """`signature` with ScalarSpecs for the numbers that differ from those in `pattern` or are open there; None if more differs."""
+    """`signature` with ScalarSpecs for the numbers that differ from those in `pattern` or are open; None if more differs."""
     if isinstance(signature, TensorSpec):
         same = isinstance(pattern, TensorSpec) and pattern.dtype is signature.dtype and len(pattern.shape) == len(signature.shape)
         return signature if same else None

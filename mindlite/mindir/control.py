@@ -1,4 +1,4 @@
-"""Primitives of the graph itself: tuples, control flow, transformation markers, tapes. Their rules are in `infer`, `ad`, `compile`.
+"""Primitives of the graph itself: tuples, control flow, transformation markers, tapes. Rules: `infer`, `ad`, `compile`.
 
     cond(pred, *operands, true=g, false=h)                 (..) the results of g or h
     while_loop(*state, *invariants, cond=c, body=b, invariants=k)     s = state; while c(*s, *inv): s = b(*s, *inv); (..) s
@@ -30,7 +30,8 @@ mode "vjp": operands are the primals and one cotangent for each output numbered 
 mode "jvp": operands are the primals and one tangent for each parameter in `wrt`; seeds is ();
             the results are graph's outputs, then their tangents.
 """)
-Vmap = _control("Vmap", lambda *operands, graph, in_axes, out_axes, size: 0, """Marker for `graph` mapped over an axis of its operands, replaced by vmap.
+Vmap = _control("Vmap", lambda *operands, graph, in_axes, out_axes, size: 0, """\
+Marker for `graph` mapped over an axis of its operands, replaced by vmap.
 
 in_axes: per operand an axis or None; out_axes: per output an axis or None (the result does not depend on the mapped axis);
 size: the mapped axis' size, int or Dim. graph's parameters are typed without the axis.
@@ -39,17 +40,20 @@ tape_new = _control("tape_new", lambda: 0, "An empty tape.", ("control", "tape")
 tape_push = _control("tape_push", lambda tape, *values: 0, "The tape with the values on top.", ("control", "tape"))
 tape_pop = _control("tape_pop", lambda tape, *, abstracts: 0,
                     "(tape without its top, *values): what the last push put there; abstracts are theirs.", ("control", "tape"))
-custom_vjp = _control("custom_vjp", lambda *operands, graph, bprop: 0, """graph(*operands), a tuple, whose gradient is written by the user.
+custom_vjp = _control("custom_vjp", lambda *operands, graph, bprop: 0, """\
+graph(*operands), a tuple, whose gradient is written by the user.
 
 bprop: a graph (*operands, *outs, *douts) -> one cotangent per operand, in the operands' order; where it is of another
        dtype than the operand, or the operand carries no gradient, it is not read.
 """)
-segment = _control("segment", lambda *operands, function, abstracts, reason: 0, """A Python call between native code (JIT Fallback).
+segment = _control("segment", lambda *operands, function, abstracts, reason: 0, """\
+A Python call between native code (JIT Fallback).
 
 function(*values) is called with Tensors, numbers and objects; it gives values that fit `abstracts`. reason: why it fell back.
 """, ("control", "effect"))
 check = _control("check", lambda condition, *operands, error: 0,
-                 "Stop with error(*operand values), before anything after it runs, unless condition holds.", ("control", "effect"))
+                 "Stop with error(*operand values), before anything after it runs, unless condition holds.",
+                 ("control", "effect"))
 undefined = _control("undefined", lambda *, abstract: 0, "A value that is never used: the other side of a branch that leaves.")
 
 

@@ -17,7 +17,9 @@ _PARAMETERS = {"Parameter": "mindlite.common.tensor:Parameter", "ParameterTuple"
 
 MODULES = {
     "": (("mindlite", "mindlite.functional", "mindlite.train", "mindlite.lite"),
-         {"dtype": "mindlite.mindspore.common.dtype:", "float_": "mindlite.common.dtype:float32", "int_": "mindlite.common.dtype:int64", "STRICT": "mindlite.common.config:STRICT",
+         {"dtype": "mindlite.mindspore.common.dtype:", "float_": "mindlite.common.dtype:float32",
+          "int_": "mindlite.common.dtype:int64",
+          "STRICT": "mindlite.common.config:STRICT",
           "LAX": "mindlite.common.config:LAX", "numpy": "mindlite.numpy:",
           "dtype_to_nptype": "mindlite.common.dtype:dtype_to_nptype", "pytype_to_dtype": "mindlite.common.dtype:pytype_to_dtype",
           "dtype_to_pytype": "mindlite.common.dtype:dtype_to_pytype", "from_numpy": "mindlite.common.tensor:Tensor.from_numpy"}),
@@ -39,8 +41,8 @@ MODULES = {
     "nn": (_NN, {}),
     "nn.cell": (_NN, {}),
     "nn.layer": (_NN, {}),
-    **{f"nn.layer.{name}": (_NN, {}) for name in ("activation", "basic", "container", "conv", "embedding", "normalization", "padding",
-                                                  "pooling", "rnns", "rnn_cells", "transformer", "math", "image")},
+    **{f"nn.layer.{name}": (_NN, {}) for name in ("activation", "basic", "container", "conv", "embedding", "normalization",
+                                                  "padding", "pooling", "rnns", "rnn_cells", "transformer", "math", "image")},
     "nn.loss": (_NN, {}),
     "nn.loss.loss": (_NN, {}),
     "nn.optim": (_NN, {}),
@@ -52,9 +54,9 @@ MODULES = {
 
     "ops": (_OPS, {**_PRIMITIVE, "auto_generate": "mindlite.ops.operations:"}),
     "ops.operations": (_OPERATIONS, {}),
-    **{f"ops.operations.{name}": (_OPERATIONS, {}) for name in ("array_ops", "math_ops", "nn_ops", "random_ops", "sparse_ops", "other_ops",
-                                                                "inner_ops", "image_ops", "linalg_ops", "control_ops", "debug_ops",
-                                                                "_grad_ops", "_inner_ops", "_scalar_ops")},
+    **{f"ops.operations.{name}": (_OPERATIONS, {}) for name in (
+        "array_ops", "math_ops", "nn_ops", "random_ops", "sparse_ops", "other_ops", "inner_ops", "image_ops", "linalg_ops",
+        "control_ops", "debug_ops", "_grad_ops", "_inner_ops", "_scalar_ops")},
     "ops.auto_generate": (_OPERATIONS + _OPS, {"copy": "mindlite.ops.operations:Copy.function",
                                                "contiguous": "mindlite.ops.operations:Contiguous.function"}),
     "ops.auto_generate.gen_ops_def": (_OPS, {}),
@@ -73,8 +75,9 @@ MODULES = {
     "ops.composite.clip_ops": (_OPS, {}),
 
     "train": (("mindlite.train",), {}),
-    **{f"train.{name}": (("mindlite.train",), {}) for name in ("callback", "metrics", "serialization", "model", "amp", "loss_scale_manager",
-                                                               "data_sink", "summary", "dataset_helper", "train_thor")},
+    **{f"train.{name}": (("mindlite.train",), {}) for name in (
+        "callback", "metrics", "serialization", "model", "amp", "loss_scale_manager", "data_sink", "summary", "dataset_helper",
+        "train_thor")},
     "amp": (("mindlite.train",), {}),
     "dataset": (("mindlite.dataset",), {}),
     **{f"dataset.{name}": ((f"mindlite.dataset.{name}",), {}) for name in ("vision", "text", "audio", "transforms")},

@@ -240,7 +240,7 @@ class _FlowPrinter:
             self.emit(f"{status} = call i64 {kernel}(ptr %args, i64 0, i64 1)")
         else:
             self.emit(f"{status} = call i64 %launch(ptr {kernel}, ptr %args, {self.typed(i.extent)}, "
-                      f"i64 {i.kernel.cost})")
+                      f"{self.typed(i.cost)})")
         self.fail_unless_zero(status, self.linked.place(i))
 
     def handle(self, i):
@@ -376,7 +376,8 @@ class _FlowPrinter:
 
 
 _EMIT = {F.Const: _FlowPrinter.const, F.Data: _FlowPrinter.data, F.Arith: _FlowPrinter.arith,
-         F.Unary: _FlowPrinter.unary, F.Load: _FlowPrinter.load, F.Store: _FlowPrinter.store, F.Alloc: _FlowPrinter.alloc, F.Kill: _FlowPrinter.kill,
+         F.Unary: _FlowPrinter.unary, F.Load: _FlowPrinter.load, F.Store: _FlowPrinter.store,
+         F.Alloc: _FlowPrinter.alloc, F.Kill: _FlowPrinter.kill,
          F.CallKernel: _FlowPrinter.call_kernel, F.Handle: _FlowPrinter.handle, F.CallFlow: _FlowPrinter.call_flow,
          F.If: _FlowPrinter.if_, F.While: _FlowPrinter.while_, F.Check: _FlowPrinter.check, F.Copy: _FlowPrinter.copy,
          F.TapeNew: _FlowPrinter.tape_new, F.TapePush: _FlowPrinter.tape_push, F.TapePop: _FlowPrinter.tape_pop,

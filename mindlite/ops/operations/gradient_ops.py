@@ -76,12 +76,13 @@ def AvgPoolGrad(x, out, dout, *, kernel_size=1, strides=1, pad_mode="valid", dat
 
 
 @operation
-def Conv2DBackpropFilter(dout, x, weight_size, *, out_channel, kernel_size, pad_mode="valid", pad=0, pad_list=None, mode=1, stride=1,
-                         dilation=1, group=1, data_format="NCHW"):
+def Conv2DBackpropFilter(dout, x, weight_size, *, out_channel, kernel_size, pad_mode="valid", pad=0, pad_list=None, mode=1,
+                         stride=1, dilation=1, group=1, data_format="NCHW"):
     """The gradient of Conv2D for the weight, of shape `weight_size`."""
     kernel, stride, dilation = (pair("Conv2DBackpropFilter", "a size", v) for v in (kernel_size, stride, dilation))
     padding = padding_of("Conv2DBackpropFilter", pad_mode, pad, x.shape[2:], kernel, stride, dilation)
-    return convolution_backward_weight(x, dout, kernel_size=kernel, stride=stride, padding=padding, dilation=dilation, groups=group)
+    return convolution_backward_weight(x, dout, kernel_size=kernel, stride=stride, padding=padding, dilation=dilation,
+                                       groups=group)
 
 
 @operation

@@ -1,11 +1,12 @@
 """Arithmetic, comparison, reduction and linear algebra as classes."""
-from .. import (abs, acos, acosh, addcdiv, addcmul, all, angle, any, argmax, argmin, arithmetic, asin, asinh, atan, atan2, atanh,
-                bitwise_and, bitwise_left_shift, bitwise_not, bitwise_or, bitwise_right_shift, bitwise_xor, ceil, combined,
-                complex_numbers, conj, cos, cosh, cumprod, cumsum, elementary, equal, erf, erfc, exp, expm1, floor, floor_divide, floor_mod,
-                greater, greater_equal, hypot, imag, isclose, isfinite, isinf, isnan, l2_normalize, lerp, less, less_equal, linspace, log,
-                log1p, logical_and, logical_not, logical_or, logical_xor, matmul, max, maximum, mean, min, minimum, mul, nan_to_num, neg,
-                norm, not_equal, outer, pow, prod, real, reciprocal, round, rsqrt, sigmoid, sign, sin, sinh, sqrt, square, sub,
-                sum, tan, tanh, true_divide, trunc, where)
+from .. import (abs, acos, acosh, addcdiv, addcmul, all, angle, any, argmax, argmin, arithmetic, asin, asinh, atan, atan2,
+                atanh, bitwise_and, bitwise_left_shift, bitwise_not, bitwise_or, bitwise_right_shift,
+                bitwise_xor, ceil, combined, complex_numbers, conj, cos, cosh, cumprod, cumsum, elementary,
+                equal, erf, erfc, exp, expm1, floor, floor_divide, floor_mod, greater, greater_equal, hypot,
+                imag, isclose, isfinite, isinf, isnan, l2_normalize, lerp, less, less_equal, linspace, log,
+                log1p, logical_and, logical_not, logical_or, logical_xor, matmul, max, maximum, mean, min,
+                minimum, mul, nan_to_num, neg, norm, not_equal, outer, pow, prod, real, reciprocal, round,
+                rsqrt, sigmoid, sign, sin, sinh, sqrt, square, sub, sum, tan, tanh, true_divide, trunc)
 from ...common import dtype as dt
 from .. import (amax, amin, cast, concat, cummax, cummin, flip, reshape, swapaxes, zeros_like)
 from ..define import dtype_of
@@ -25,8 +26,10 @@ globals().update(table({
     "LogicalOr": logical_or, "LogicalXor": logical_xor, "Maximum": maximum, "Minimum": minimum, "Mod": combined.truncate_mod,
     "Mul": mul, "NanToNum": nan_to_num, "Neg": neg, "NotEqual": not_equal, "Pow": pow, "Real": real, "Reciprocal": reciprocal,
     "RightShift": bitwise_right_shift, "Rint": combined.rint, "Round": round, "Rsqrt": rsqrt, "Sigmoid": sigmoid, "Sign": sign,
-    "Sin": sin, "Sinh": sinh, "Sinc": combined.sinc, "Sqrt": sqrt, "Square": square, "SquaredDifference": combined.squared_difference,
-    "Sub": sub, "Tan": tan, "Tanh": tanh, "Trunc": trunc, "TruncateDiv": combined.truncate_div, "TruncateMod": combined.truncate_mod,
+    "Sin": sin, "Sinh": sinh, "Sinc": combined.sinc, "Sqrt": sqrt, "Square": square,
+    "SquaredDifference": combined.squared_difference,
+    "Sub": sub, "Tan": tan, "Tanh": tanh, "Trunc": trunc, "TruncateDiv": combined.truncate_div,
+    "TruncateMod": combined.truncate_mod,
     "Xdivy": combined.xdivy, "Xlogy": combined.xlogy, "Log2": elementary.log2, "Log10": elementary.log10,
     "LogAddExp": elementary.logaddexp, "LogAddExp2": combined.logaddexp2,
 }))

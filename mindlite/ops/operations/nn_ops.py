@@ -88,15 +88,16 @@ def _layout(name, data_format):
 
 
 @operation
-def Conv2D(x, weight, *, out_channel, kernel_size, mode=1, pad_mode="valid", pad=0, stride=1, dilation=1, group=1, data_format="NCHW"):
+def Conv2D(x, weight, *, out_channel, kernel_size, mode=1, pad_mode="valid", pad=0, stride=1, dilation=1, group=1,
+           data_format="NCHW"):
     """Convolution of [N, C, H, W] with weight [out_channel, C / group, KH, KW]."""
     _layout("Conv2D", data_format)
     return conv2d(x, weight, None, stride, pad_mode, pad, dilation, group)
 
 
 @operation
-def Conv2DBackpropInput(dout, weight, input_size, *, out_channel, kernel_size, pad_mode="valid", pad=0, pad_list=None, mode=1, stride=1,
-                        dilation=1, group=1, data_format="NCHW"):
+def Conv2DBackpropInput(dout, weight, input_size, *, out_channel, kernel_size, pad_mode="valid", pad=0, pad_list=None, mode=1,
+                        stride=1, dilation=1, group=1, data_format="NCHW"):
     """The gradient of Conv2D for x of shape `input_size`."""
     _layout("Conv2DBackpropInput", data_format)
     kernel, strides = _pair(kernel_size), _pair(stride)
