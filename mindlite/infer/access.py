@@ -14,9 +14,10 @@ from ..mindir.primitive import PRIMITIVES, interpreting
 from ..mindir.syntax import Undefined
 from ..ops import methods
 from ..ops.scalar import BINARY, scalar_binary, scalar_unary
-from .branches import compare_numbers, truth
+from .branches import compare_numbers, truth, write_check
 from .containers import method_of_box
 from .fallback import call_unknown
+from .outcome import Raises
 from .values import BoundMethod, Box, Closure, LeavingMethod, Place, Range, has_nodes
 
 _STDLIB = inspect.getsourcefile(inspect).rsplit("/", 1)[0].rsplit("\\", 1)[0]
@@ -196,8 +197,25 @@ def number(ev, op, a, b):
     if op in "+-*" or op in ("//", "%"):
         if all(isinstance(x, Dim) or type(x) is int for x in dims) and not (op in ("//", "%") and dims[1] == 0):
             return BINARY[op](*dims)
+    kinds = [x.abstract.type if isinstance(x, AnfNode) else int if isinstance(x, Dim) else type(x) for x in (a, b)]
+    if op == "**" and float not in kinds:
+        if isinstance(b, (AnfNode, Dim)):
+            raise GraphSyntaxError("int ** int with an exponent that is known at run time only: is it an int or a float?")
+        if b < 0:
+            a = ev.call(float, (a,), {})
+    if op in ("/", "//", "%") and (isinstance(b, (AnfNode, Dim)) or b == 0):
+        with interpreting(ev.tracer):
+            write_check(ev, compare_numbers(ev, "!=", b, 0), Raises(zero_division(op, *kinds)), ())
     with interpreting(ev.tracer):
         return scalar_binary(a, b, op=op)
+
+
+def zero_division(op, a, b):
+    """Python's exception for a op 0, for numbers of these classes."""
+    try:
+        return BINARY[op](a(1), b(0))
+    except ZeroDivisionError as error:
+        return ZeroDivisionError(*error.args)
 
 
 def binary_value(ev, op, a, b):

@@ -75,7 +75,7 @@ class Evaluator:
         self.tracer = Tracer(Region(name))
         self.frames, self.guards, self.reasons = [], {}, []
         self.fullgraph, self.fallbacks = fullgraph, {} if fallbacks is None else fallbacks
-        self.variables, self.inputs = variables if variables is not None else set(), {}     # Places: read and written; {Place: node}
+        self.variables, self.inputs = variables if variables is not None else set(), {}     # Places in use; {Place: node}
         self.made, self.kept = {}, []                # objects that the function makes, by id; objects that must stay alive
         self.recursive = {}                          # functions known to recurse under a run-time condition
         self.places, self.calls = {}, []                              # what is being executed: (graph, region) per call
@@ -206,6 +206,9 @@ class Evaluator:
     def call_function(self, function, args, kwargs, scope=""):
         """Call a Python function whose source can be parsed."""
         graph = parse_function(function)
+        if function.__defaults__ or function.__kwdefaults__:
+            self.guard("attr", function, "__defaults__", function.__defaults__)
+            self.guard_content(function.__kwdefaults__)
         signature = inspect.signature(function, follow_wrapped=False)
         return self.call_graph(graph, signature, None, args, kwargs, function=function, scope=scope)
 
@@ -287,7 +290,7 @@ class Evaluator:
     # -- variables outside of the graph
 
     def read_place(self, place):
-        """The value of a Place: what the graph assigned to it; an input, if it changes from run to run; else a constant, guarded."""
+        """The value of a Place: what the graph assigned; an input, if it changes from run to run; else a constant, guarded."""
         if place in self.store:
             return self.store[place]
         return self.initial(place)

@@ -23,7 +23,7 @@ class NeedsRecord(Exception):
 def place(ev, name):
     """What identifies a segment: where it stands, what it calls, and through which calls one gets there."""
     location = ev.tracer.origin.location
-    return location and (location.file, location.line, location.col), name, tuple(graph for (graph, _), _ in ev.calls)
+    return location and (location.file, location.line, location.col, location.end_line, location.end_col), name, tuple(graph for (graph, _), _ in ev.calls)
 
 
 def name_of(ev, fn):
@@ -164,8 +164,10 @@ READ_ONLY = ("mapping and class patterns run in Python",)
 def interpret_statement(ev, frame, node, values):
     """A statement that graph mode leaves to Python (`try`, `with`, ...): run now if all it reads is known, else a segment."""
     namespace = frame.globals
+
     def statement(*reads):
         return run_segment(node, list(reads), namespace)
+
     only_reads = node.attrs["reason"] in READ_ONLY
     for value in values:
         if isinstance(value, Box) and not ev.concrete and (not only_reads or value.kind == "cell"):

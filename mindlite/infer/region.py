@@ -7,7 +7,10 @@ from ..common.errors import InternalError
 from ..common.location import is_framework
 from ..common.tensor import Tensor
 from ..mindir.builder import Builder, constant
-from ..mindir.graph import AnfNode, FuncGraph, ValueNode
+from ..mindir.abstract import AbstractTensor
+from ..mindir.graph import AnfNode, FuncGraph, Parameter, ValueNode
+from ..mindir.primitive import interpreting
+from ..ops.basic import reshape
 
 
 class Region:
@@ -115,5 +118,8 @@ class Tracer(Builder):
         """target = value, in place: what reads `target` from now on reads `value`."""
         target = target if isinstance(target, (Tensor, AnfNode)) else self.lift(target)
         made = self.lift(value)
+        if isinstance(made, Parameter) and made.graph is self.root.graph and isinstance(made.abstract, AbstractTensor):
+            with interpreting(self):                         # its value now: the argument itself may be assigned to later
+                made = reshape(made, shape=made.shape)
         self.store[target] = made
         return made
