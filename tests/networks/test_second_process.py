@@ -57,7 +57,7 @@ def run(tmp_path_factory):
     def start():
         environment = {**os.environ, "MINDLITE_CACHE_DIR": str(cache), "PYTHONPATH": root}
         done = subprocess.run([sys.executable, str(program)], env=environment, capture_output=True, text=True,
-                              timeout=300)
+                              timeout=900)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
     return start, cache
