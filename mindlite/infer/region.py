@@ -6,8 +6,8 @@ a parameter, and the node outside an operand (lambda lifting on the fly).
 from ..common.errors import InternalError
 from ..common.location import is_framework
 from ..common.tensor import Tensor
-from ..mindir.builder import Builder, constant
 from ..mindir.abstract import AbstractTensor
+from ..mindir.builder import Builder, constant
 from ..mindir.graph import AnfNode, FuncGraph, Parameter, ValueNode
 from ..mindir.primitive import interpreting
 from ..ops.basic import reshape

@@ -57,7 +57,8 @@ def test_text_that_cannot_be_read_names_the_variable(monkeypatch):
         Config()
 
 
-def test_the_table_is_the_only_reader_of_the_environment():
-    out = subprocess.run([sys.executable, "-c", "import mindlite; from mindlite.common.config import config; print(config.jit_level)"],
-                         env={"MINDLITE_JIT_LEVEL": "O0", "PATH": ""}, capture_output=True, text=True, cwd=".", check=True)
+def test_a_process_starts_with_what_its_environment_says():
+    program = "from mindlite.common.config import config; print(config.jit_level)"
+    out = subprocess.run([sys.executable, "-c", program], env={"MINDLITE_JIT_LEVEL": "O0", "PATH": ""},
+                         capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "O0"

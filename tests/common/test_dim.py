@@ -3,8 +3,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from mindlite.common.dim import (Dim, Symbol, bounds, compare, dim_max, dim_min, evaluate, floordiv, is_dim, lone_symbol, mod,
-                                 product, substitute, symbols_of)
+from mindlite.common.dim import (Dim, Symbol, bounds, compare, dim_max, dim_min, evaluate, floordiv, is_dim,
+                                 lone_symbol, mod, product, substitute, symbols_of)
 
 N, M, K = Symbol("N", 0), Symbol("M", 1), Symbol("K", 2, 9)
 SYMBOLS = (N, M, K)
@@ -97,7 +97,8 @@ def test_substituting_a_number_changes_no_value(expression, env, symbol):
     assert evaluate(replaced, env) == expected
 
 
-@given(st.lists(st.tuples(st.integers(-5, 5), st.lists(st.sampled_from(SYMBOLS), max_size=3)), max_size=4), st.randoms())
+@given(st.lists(st.tuples(st.integers(-5, 5), st.lists(st.sampled_from(SYMBOLS), max_size=3)), max_size=4),
+       st.randoms())
 @settings(max_examples=200, deadline=None)
 def test_equal_polynomials_are_equal_dims_however_they_are_written(terms, random):
     def total(of):

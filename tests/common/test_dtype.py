@@ -12,7 +12,7 @@ from mindlite.common import dtype as dt
 from mindlite.common.errors import DTypeError
 from mindlite.common.tensor import Tensor
 
-# MindSpore 2.x's implicit conversion, row + column. b: bool, c8 and c16: complex64 and complex128, B: bfloat16
+# MindSpore 2.x's implicit conversion, row + column, by short names; b is bool
 ORDER = "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128"
 PROMOTION = """
 b    u8   u16  u32  u64  i8   i16  i32  i64  f16  bf16 f32  f64  c64  c128

@@ -8,9 +8,9 @@ import pytest
 
 import mindlite as ms
 from mindlite import ops
-from mindlite.common.errors import (ArgumentError, DTypeError, GradientError, GraphSyntaxError, IndexRangeError, InternalError,
-                                    MindliteError, MissingAttributeError, NameLookupError, ShapeError, ValueRangeError,
-                                    _only_expression_on, placing, user_location)
+from mindlite.common.errors import (ArgumentError, DTypeError, GradientError, GraphSyntaxError, IndexRangeError,
+                                    InternalError, MindliteError, MissingAttributeError, NameLookupError, ShapeError,
+                                    ValueRangeError, _only_expression_on, placing, user_location)
 from mindlite.common.location import Location, is_framework
 from mindlite.common.tensor import Tensor
 
@@ -56,7 +56,8 @@ exact_columns = pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.
 
 def test_an_error_prints_message_place_caret_note_and_hint():
     linecache.cache["m.py"] = 24, None, ["x = 1\n", "y = f(x, 2)\n"], "m.py"
-    error = ShapeError("f: the sizes differ", note="x: f32[3]; 3 != 2", hint="f(x, 3)", location=Location("m.py", 2, 4, 2, 11, "Net.g"))
+    error = ShapeError("f: the sizes differ", note="x: f32[3]; 3 != 2", hint="f(x, 3)",
+                       location=Location("m.py", 2, 4, 2, 11, "Net.g"))
     assert str(error) == """\
 f: the sizes differ
   --> m.py:2, in Net.g

@@ -15,7 +15,8 @@ from mindlite.common.tensor import Parameter, ParameterTuple, Tensor
 
 @pytest.mark.parametrize("data, expected, shape", [
     (1, "int64", ()), (True, "bool", ()), (1.5, "float32", ()), (1j, "complex64", ()),
-    ([1, 2], "int64", (2,)), ([1, 2.5], "float32", (2,)), ([[1.0], [2.0]], "float32", (2, 1)), ([], "float32", (0,)),
+    ([1, 2], "int64", (2,)), ([1, 2.5], "float32", (2,)), ([[1.0], [2.0]], "float32", (2, 1)),
+    ([], "float32", (0,)),
     ((True, False), "bool", (2,)), ([1j, 2], "complex64", (2,)),
     (np.zeros((2, 3)), "float64", (2, 3)), (np.float64(1), "float64", ()), (np.int8([1]), "int8", (1,)),
     ([np.float64(1), 2.0], "float64", (2,)), ([np.float32(1), 2.0], "float32", (2,)),
@@ -37,7 +38,8 @@ def test_a_list_may_hold_tensors():
     assert Tensor([Tensor([1, 2]), [3, 4]]).asnumpy().tolist() == [[1, 2], [3, 4]]
 
 
-@pytest.mark.parametrize("data", ["abc", None, ["a"], [None, 1], {"a": 1}, object(), np.array(["x"]), 2 ** 70, b"ab"], ids=repr)
+@pytest.mark.parametrize("data", ["abc", None, ["a"], [None, 1], {"a": 1}, object(), np.array(["x"]), 2 ** 70, b"ab"],
+                         ids=lambda data: type(data).__name__)
 def test_what_is_no_number_is_refused(data):
     with pytest.raises(DTypeError, match="cannot hold"):
         Tensor(data)
