@@ -191,7 +191,7 @@ def elementwise(*, scalar, array, derivatives=None, accepts="buifc", out_dtype=N
 
 
 def ufunc_evaluator(array):
-    """The eval rule of a NumPy ufunc whose result has the operands' dtype; eager mode runs it most of all, so it is short."""
+    """The eval rule of a NumPy ufunc whose result has the operands' dtype: short, as eager mode runs it most of all."""
     def evaluate(*args):
         out = _quiet.run(array, *args)
         return out if type(out) is np.ndarray and out.dtype is args[-1].dtype else np.asarray(out, args[-1].dtype)

@@ -1,0 +1,125 @@
+"""The frameworks that are compared, each as an object with the same names: array, jit, value_and_grad, tanh, ...
+
+Only the chosen one is imported, because each lives in an environment of its own.
+"""
+import importlib
+
+import numpy as np
+
+
+class Framework:
+    """What all have: array(ndarray), numpy(x), wait(x), leaves(value); jit and grad are None where there is none."""
+    name = ""
+
+    def array(self, x):
+        """The framework's array of an ndarray."""
+        raise NotImplementedError
+
+    def numpy(self, x):
+        """The ndarray of a framework's array or a number."""
+        return np.asarray(x)
+
+    def wait(self, value):
+        """Wait until everything in `value` is computed; returns it."""
+        return value
+
+    def leaves(self, value):
+        """The arrays in a value."""
+        if isinstance(value, (tuple, list)):
+            return [leaf for part in value for leaf in self.leaves(part)]
+        return [] if value is None else [value]
+
+
+class Mindlite(Framework):
+    """mindlite itself."""
+    name = "mindlite"
+
+    def __init__(self):
+        ms = importlib.import_module("mindlite")
+        self.ms, self.nn, self.ops = ms, ms.nn, ms.ops
+        self.jit, self.tanh, self.sigmoid, self.matmul = ms.jit, ms.ops.tanh, ms.ops.sigmoid, ms.ops.matmul
+        self.gelu = ms.ops.gelu
+        self.versions = {"mindlite": ms.__version__, "numpy": np.__version__}
+
+    def array(self, x):
+        return self.ms.Tensor(x)
+
+    def numpy(self, x):
+        return x.asnumpy() if hasattr(x, "asnumpy") else np.asarray(x)
+
+    def grad(self, f):
+        """x -> df/dx"""
+        return self.ms.grad(f)
+
+    def value_and_grad(self, f):
+        """x -> (f(x), df/dx)"""
+        return self.ms.value_and_grad(f)
+
+    def layer_norm(self, x, gamma, beta):
+        """Normalise the last axis."""
+        return self.ops.layer_norm(x, gamma.shape, gamma, beta)
+
+    def cross_entropy(self, x, labels):
+        """The mean of -log softmax(x)[label]."""
+        return self.ops.cross_entropy(x, labels)
+
+    def conv2d(self, x, w, padding):
+        """Convolution, NCHW."""
+        return self.ops.conv2d(x, w, pad_mode="pad", padding=padding)
+
+
+class Jax(Framework):
+    """jax.jit on the CPU."""
+    name = "jax"
+
+    def __init__(self):
+        jax = importlib.import_module("jax")
+        self.jax, self.jnp, self.lax = jax, importlib.import_module("jax.numpy"), jax.lax
+        self.jit, self.tanh, self.sigmoid, self.matmul = jax.jit, self.jnp.tanh, jax.nn.sigmoid, self.jnp.matmul
+        self.grad, self.value_and_grad = jax.grad, jax.value_and_grad
+        self.versions = {"jax": jax.__version__, "numpy": np.__version__}
+
+    def array(self, x):
+        return self.jnp.asarray(x)
+
+    def wait(self, value):
+        return self.jax.block_until_ready(value)
+
+    def gelu(self, x):
+        """The exact form, with erf."""
+        return self.jax.nn.gelu(x, approximate=False)
+
+    def layer_norm(self, x, gamma, beta):
+        """Normalise the last axis."""
+        mean = x.mean(-1, keepdims=True)
+        variance = ((x - mean) ** 2).mean(-1, keepdims=True)
+        return (x - mean) * self.lax.rsqrt(variance + 1e-5) * gamma + beta
+
+    def cross_entropy(self, x, labels):
+        """The mean of -log softmax(x)[label]."""
+        logs = self.jax.nn.log_softmax(x)
+        return -self.jnp.take_along_axis(logs, labels[:, None], 1).mean()
+
+    def conv2d(self, x, w, padding):
+        """Convolution, NCHW."""
+        return self.lax.conv_general_dilated(x, w, (1, 1), [(padding, padding)] * 2)
+
+
+class Numpy(Framework):
+    """NumPy, line by line; what has no derivative or compiler there is left out."""
+    name = "numpy"
+    jit = grad = value_and_grad = None
+
+    def __init__(self):
+        self.tanh, self.matmul = np.tanh, np.matmul
+        self.versions = {"numpy": np.__version__}
+
+    def array(self, x):
+        return x
+
+    def sigmoid(self, x):
+        """1 / (1 + exp(-x))"""
+        return 1 / (1 + np.exp(-x))
+
+
+FRAMEWORKS = {"mindlite": Mindlite, "jax": Jax, "numpy": Numpy}

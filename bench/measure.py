@@ -1,0 +1,77 @@
+"""What a row of the benchmark is, and how one sample of it is taken.
+
+    @row("tanh(x*a+b)*sigmoid(x)+x, 4M", goal=0.55)
+    def fused(F):                                  # F: the framework (frameworks.py)
+        x = F.array(normal(4096, 1024))
+        f = F.jit(lambda x: F.tanh(x * 1.5 + 0.5) * F.sigmoid(x) + x)
+        return lambda: f(x)                        # what is timed; None where the framework has no such thing
+"""
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+ROWS = {}
+SAMPLE = 0.03                                      # seconds that one sample takes at least
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table. make(F): the function that is timed; goal: mindlite's time by the best peer's, at most."""
+    name: str
+    goal: float
+    make: object
+    cold: bool = False
+
+
+def row(name, goal, cold=False):
+    """Register a row. cold: the first call is measured, in a process of its own."""
+    def register(make):
+        ROWS[name] = Row(name, goal, make, cold)
+        return make
+    return register
+
+
+def normal(*shape, seed=0):
+    """float32 numbers of the normal distribution, the same for all frameworks."""
+    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+
+
+def labels(count, classes):
+    """int32 numbers of classes."""
+    return np.random.default_rng(1).integers(0, classes, count).astype(np.int32)
+
+
+class Sampler:
+    """A row in one framework: warmed up, and with as many calls in a sample as fill SAMPLE."""
+
+    def __init__(self, name, framework):
+        self.framework, self.run = framework, ROWS[name].make(framework)
+        self.calls = 1
+
+    def prepare(self):
+        """Call it some times; returns what identifies its results: the sums of each."""
+        framework, run = self.framework, self.run
+        start = time.perf_counter()
+        digest = [sums(framework.numpy(x)) for x in framework.leaves(framework.wait(run()))]
+        self.first = time.perf_counter() - start
+        for _ in range(3):
+            framework.wait(run())
+        seconds = min(self.sample(), self.sample())
+        self.calls = max(1, min(20000, int(SAMPLE / max(seconds, 1e-7))))
+        return digest
+
+    def sample(self):
+        """Seconds per call."""
+        framework, run, calls = self.framework, self.run, self.calls
+        start = time.perf_counter()
+        for _ in range(calls - 1):
+            run()
+        framework.wait(run())
+        return (time.perf_counter() - start) / calls
+
+
+def sums(array):
+    """[sum, sum of magnitudes] in double precision."""
+    array = np.asarray(array, np.float64)
+    return [float(array.sum()), float(np.abs(array).sum())]

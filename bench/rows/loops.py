@@ -1,0 +1,48 @@
+"""Loops inside a compiled function."""
+from measure import normal, row
+
+
+@row("while, 1000 iterations, shape (8,)", goal=0.8)
+def while_1000(F):
+    x = F.array(normal(8))
+    if F.name == "numpy":
+        return None
+    if F.name == "mindlite":
+        def f(x):
+            i = 0
+            while i < 1000:
+                x = F.tanh(x) * 0.99 + 0.01
+                i = i + 1
+            return x
+    else:
+        def f(x):
+            return F.lax.while_loop(lambda s: s[0] < 1000, lambda s: (s[0] + 1, F.tanh(s[1]) * 0.99 + 0.01), (0, x))[1]
+    f = F.jit(f)
+    return lambda: f(x)
+
+
+@row("LSTM as a loop, 64 steps, hidden 128, batch 16, forward and backward", goal=0.45)
+def lstm(F):
+    if F.name == "numpy":
+        return None
+    xs, w = F.array(normal(64, 16, 128)), F.array(normal(256, 512, seed=1) * 0.05)
+
+    def cell(h, c, x, w):
+        """One step: gates of [x, h] @ w, as (input, forget, candidate, output)."""
+        gates = F.matmul(x, w[:128]) + F.matmul(h, w[128:])
+        c = F.sigmoid(gates[:, 128:256]) * c + F.sigmoid(gates[:, :128]) * F.tanh(gates[:, 256:384])
+        return F.sigmoid(gates[:, 384:]) * F.tanh(c), c
+    if F.name == "mindlite":
+        def loss(w):
+            h = F.ops.zeros((16, 128))
+            c = F.ops.zeros((16, 128))
+            for t in range(64):
+                h, c = cell(h, c, xs[t], w)
+            return (h * h).sum()
+    else:
+        def loss(w):
+            zeros = F.jnp.zeros((16, 128))
+            (h, _), _ = F.lax.scan(lambda s, x: (cell(*s, x, w), None), (zeros, zeros), xs)
+            return (h * h).sum()
+    f = F.jit(F.value_and_grad(loss))
+    return lambda: f(w)

@@ -1,0 +1,216 @@
+"""The benchmark: every row in every framework that is present, in turns, so that all see the same machine.
+
+    python bench/run.py [--rows TEXT ...] [--rounds 15] [--peers DIR] [--out DIR]
+
+A peer is present if DIR/<name>/bin/python exists (make bench builds them). Each framework runs in a process of its own;
+a round takes one sample from each, and the table shows medians and minima over the rounds. Ratios are mindlite's median
+by the best peer's. The results of all frameworks are compared too: a row that computes something else is named.
+"""
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import rows
+from measure import ROWS
+
+HERE = pathlib.Path(__file__).parent
+IMPORT = "import, in a process of its own"
+PEERS = ("jax",)
+IMPORTS = {"mindlite": "import mindlite; from mindlite import nn, ops, Tensor", "jax": "import jax.numpy",
+           "numpy": "import numpy"}
+
+
+class Worker:
+    """A process of one framework. cache: the folder for kernels, by default the user's."""
+
+    def __init__(self, name, python, cache=None):
+        environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}    # it halves some images' BLAS
+        environment["PYTHONPATH"] = os.pathsep.join([str(HERE), str(HERE.parent)])
+        if cache is not None:
+            environment["MINDLITE_CACHE_DIR"] = str(cache)
+        self.name = name
+        self.process = subprocess.Popen([python, str(HERE / "worker.py"), name], env=environment, text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def read(self):
+        """The next line it wrote."""
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"the process of {self.name} ended with status {self.process.wait()}")
+        return json.loads(line)
+
+    def ask(self, do, row=""):
+        """Its answer."""
+        self.process.stdin.write(json.dumps({"do": do, "row": row}) + "\n")
+        self.process.stdin.flush()
+        return self.read()
+
+    def end(self):
+        """{peak, versions}; the process is gone afterwards."""
+        said = self.ask("end")
+        self.process.wait()
+        return said
+
+
+def interpreters(peers):
+    """{framework: its Python}, mindlite first."""
+    found = {"mindlite": sys.executable}
+    for name in PEERS:
+        python = pathlib.Path(peers) / name / "bin" / "python"
+        if python.exists():
+            found[name] = str(python)
+    return {**found, "numpy": sys.executable}
+
+
+def warm(names, workers, rounds):
+    """{row: {framework: {median, minimum, first}}} of the rows that are called again and again, and what differs."""
+    table, differing = {}, []
+    for name in names:
+        ready, digests = {}, {}
+        for worker in workers:
+            said = worker.ask("prepare", name)
+            if "absent" not in said:
+                ready[worker], digests[worker.name] = said["first"], said["digest"]
+        samples = {worker: [] for worker in ready}
+        for _ in range(rounds):
+            for worker in ready:
+                samples[worker].append(worker.ask("sample", name)["seconds"])
+        table[name] = {worker.name: {"median": statistics.median(taken), "minimum": min(taken), "first": ready[worker]}
+                       for worker, taken in samples.items()}
+        if not agree(digests):
+            differing.append((name, digests))
+        show(name, table[name])
+    return table, differing
+
+
+def agree(digests):
+    """True if the sums of all frameworks are the same to 1e-3 of the sums of magnitudes."""
+    first, *others = digests.values()
+    return all(len(other) == len(first) and all(abs(x - y) <= 1e-3 * (a[1] + 1e-6) for a, b in zip(first, other)
+                                                for x, y in zip(a, b)) for other in others)
+
+
+def cold(names, pythons, repeats=3):
+    """Rows whose first call is measured, each time in a new process; mindlite also with its kernels on the disk."""
+    table = {}
+    for name in names:
+        taken = {}
+        for _ in range(repeats):
+            for framework, python in pythons.items():
+                with tempfile.TemporaryDirectory() as folder:
+                    warm_too = [f"{framework}, kernels on disk"] if framework == "mindlite" else []
+                    for label in [framework, *warm_too]:
+                        worker = Worker(framework, python, folder)
+                        said = worker.ask("prepare", name)
+                        worker.end()
+                        if "absent" not in said:
+                            taken.setdefault(label, []).append(said["first"])
+        table[name] = {label: {"median": statistics.median(s), "minimum": min(s)} for label, s in taken.items()}
+        show(name, table[name])
+    return table
+
+
+def imports(pythons, repeats=5):
+    """Seconds of importing each framework, in processes of their own."""
+    taken = {name: [] for name in pythons}
+    for _ in range(repeats):
+        for name, python in pythons.items():
+            code = f"import time; t = time.perf_counter(); {IMPORTS[name]}; print(time.perf_counter() - t)"
+            done = subprocess.run([python, "-c", code], cwd=HERE.parent, capture_output=True, text=True, check=True)
+            taken[name].append(float(done.stdout))
+    return {name: {"median": statistics.median(s), "minimum": min(s)} for name, s in taken.items()}
+
+
+def ratio(row, measured):
+    """mindlite's median by the best peer's that compiles; None without a peer."""
+    peers = [m["median"] for name, m in measured.items() if not name.startswith(("mindlite", "numpy"))]
+    return measured["mindlite"]["median"] / min(peers) if peers and "mindlite" in measured else None
+
+
+def text_of(seconds):
+    """A time as people read it."""
+    for unit, size in (("s", 1), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e6:.3g} us"
+
+
+def show(name, measured):
+    """One line while it runs."""
+    print(f"{name:70s} " + "  ".join(f"{k} {text_of(m['median'])}" for k, m in measured.items()), flush=True)
+
+
+def markdown(table, goals, facts, differing):
+    """The table as Markdown."""
+    names = list(dict.fromkeys(k for measured in table.values() for k in measured))
+    versions = ", ".join(f"{k} {v}" for k, v in facts["versions"].items())
+    lines = ["# Benchmark", "", f"{facts['date']}, {facts['cpu']}, {facts['cores']} cores, load {facts['load']}; "
+             f"{versions}. Medians of {facts['rounds']} rounds in turns (minima in brackets). "
+             "Ratio: mindlite by the best peer that compiles.", "",
+             "| work | " + " | ".join(names) + " | ratio | goal | |", "|---|" + "---|" * (len(names) + 3)]
+    missed = []
+    for name, measured in table.items():
+        cells = [f"{text_of(measured[n]['median'])} ({text_of(measured[n]['minimum'])})" if n in measured else ""
+                 for n in names]
+        r, goal = ratio(name, measured), goals.get(name)
+        met = "" if r is None or goal is None else "met" if r <= goal else "missed"
+        if met == "missed":
+            missed.append(f"{name}: {r:.2f}, goal {goal}")
+        cells += ["" if r is None else f"{r:.2f}", str(goal or ""), met]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    lines += ["", "Peak memory: " + ", ".join(f"{k} {v / 2**20:.0f} MiB" for k, v in facts["peak"].items()), ""]
+    lines += ["## Missed", "", *[f"- {m}" for m in missed], ""] if missed else []
+    if differing:
+        lines += ["## Results that differ", "", *[f"- {name}: {digests}" for name, digests in differing], ""]
+    return "\n".join(lines)
+
+
+def cpu_name():
+    """The processor's name."""
+    info = pathlib.Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+def main():
+    """Run, print, write bench.md and bench.json; status 0 whatever the ratios are."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--rows", nargs="*", help="only rows with one of these texts in their name")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--peers", default=str(pathlib.Path.home() / ".cache" / "mindlite" / "peers"))
+    parser.add_argument("--out", default=str(HERE / "results"))
+    options = parser.parse_args()
+    rows.load()
+    pythons = interpreters(options.peers)
+    chosen = [n for n in ROWS if not options.rows or any(text in n for text in options.rows)]
+    workers = [Worker(name, python) for name, python in pythons.items()]
+    table, differing = warm([n for n in chosen if not ROWS[n].cold], workers, options.rounds)
+    ends = {w.name: w.end() for w in workers}
+    compiling = {name: python for name, python in pythons.items() if name != "numpy"}
+    table |= cold([n for n in chosen if ROWS[n].cold], compiling)
+    goals = {name: ROWS[name].goal for name in chosen}
+    if not options.rows or any(text in IMPORT for text in options.rows):
+        table[IMPORT] = imports(pythons)
+        show(IMPORT, table[IMPORT])
+    facts = {"date": datetime.date.today().isoformat(), "cpu": cpu_name(), "cores": len(os.sched_getaffinity(0)),
+             "load": round(os.getloadavg()[0], 1), "python": platform.python_version(), "rounds": options.rounds,
+             "versions": {k: v for e in ends.values() for k, v in e["versions"].items()},
+             "peak": {name: e["peak"] for name, e in ends.items()}}
+    out = pathlib.Path(options.out)
+    out.mkdir(parents=True, exist_ok=True)
+    text = markdown(table, goals, facts, differing)
+    (out / "bench.md").write_text(text)
+    (out / "bench.json").write_text(json.dumps({"facts": facts, "rows": table, "goals": goals}, indent=1))
+    print("\n" + text)
+
+
+if __name__ == "__main__":
+    main()
