@@ -5,8 +5,10 @@
 The mapped function becomes a graph, and the transformation `vmap` batches its operators; in eager mode as well, so what
 the function does besides computing (print, say) happens as in a graph.
 """
-from ..common.errors import ArgumentError
+from .. import ops
+from ..common.errors import ArgumentError, ShapeError
 from ..compile.jit import JitFunction
+from ..mindir.primitive import is_interpreting
 from ..mindir.protocol import Mapped
 from ..pynative.jitted import call_compiled
 
@@ -30,10 +32,40 @@ class Vmapped:
         return self._compiled
 
     def __call__(self, *args, **kwargs):
+        if is_interpreting():                               # a call that cannot be a graph runs in Python, item by item
+            return one_by_one(self.function, self.in_axes, self.out_axes, args, kwargs)
         return call_compiled(self.compiled, args, kwargs)
 
     def __repr__(self):
         return f"<vmap of {self.function!r}>"
+
+
+def one_by_one(function, in_axes, out_axes, args, kwargs):
+    """What vmap means: the results of the items, stacked. raises : ShapeError where nothing is mapped, or sizes differ"""
+    axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
+    sizes = []
+    items = [_mapped(arg, axis, lambda x, a: sizes.append(x.shape[a])) for arg, axis in zip(args, axes)]
+    if len(set(sizes)) != 1:
+        raise ShapeError("vmap: the mapped axes differ in size, or nothing is mapped", note=str(sizes))
+    outs = []
+    for i in range(sizes[0]):
+        items = [_mapped(arg, axis, lambda x, a: ops.gather(x, i, a)) for arg, axis in zip(args, axes)]
+        outs.append(function(*items, **kwargs))
+    return _stacked(outs, out_axes)
+
+
+def _mapped(value, axis, function):
+    if isinstance(value, (tuple, list)):
+        axes = axis if isinstance(axis, tuple) else (axis,) * len(value)
+        return type(value)([_mapped(v, a, function) for v, a in zip(value, axes)])
+    return value if axis is None else function(value, axis)
+
+
+def _stacked(outs, axis):
+    if isinstance(outs[0], (tuple, list)):
+        axes = axis if isinstance(axis, tuple) else (axis,) * len(outs[0])
+        return type(outs[0])([_stacked(parts, a) for parts, a in zip(zip(*outs), axes)])
+    return outs[0] if axis is None else ops.stack(outs, axis)
 
 
 def vmap(fn, in_axes=0, out_axes=0):

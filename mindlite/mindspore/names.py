@@ -59,7 +59,8 @@ MODULES = {
         "control_ops", "debug_ops", "_grad_ops", "_inner_ops", "_scalar_ops")},
     "ops.auto_generate": (_OPERATIONS + _OPS, {"copy": "mindlite.ops.operations:Copy.function",
                                                "contiguous": "mindlite.ops.operations:Contiguous.function"}),
-    "ops.auto_generate.gen_ops_def": (_OPS, {}),
+    "ops.auto_generate.gen_ops_def": (_OPS, {
+        name + "_ext": f"mindlite.ops.operations:{name.capitalize()}Ext.function" for name in ("add", "sub", "sum", "mean")}),
     "ops.auto_generate.gen_ops_prim": (_OPERATIONS, {}),
     "ops.vm_impl_registry": (_OPERATIONS, {"vm_impl_registry": "mindlite.ops.operations.define:implementations"}),
     "_checkparam": (("mindlite.common.checks",), {}),

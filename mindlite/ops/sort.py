@@ -251,26 +251,28 @@ jvp_rule(masked_put)(lambda primals, tangents, out:
 
 
 @primitive(traits={"dynamic"}, name="unique")
-def unique_sorted(x):
-    """(values, inverse int32): the different elements in ascending order, and where each element of x is among them."""
+def unique_values(x):
+    """(values, inverse int32): the different elements in the order of their first appearance, and where each element of
+    x is among them."""
 
 
-@infer_rule(unique_sorted)
+@infer_rule(unique_values)
 def unique_infer(x):
     _ordered(x, "unique")
     return AbstractTuple((AbstractTensor(x.dtype, (_fresh("unique", x.size),)), AbstractTensor(dt.int32, x.shape)))
 
 
-@eval_rule(unique_sorted)
+@eval_rule(unique_values)
 def unique_eval(x):
-    values, inverse = np.unique(x.ravel(), return_inverse=True)
-    return values.astype(x.dtype), inverse.reshape(x.shape).astype(np.int32)
+    values, first, inverse = np.unique(x.ravel(), return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return values[order].astype(x.dtype), np.argsort(order)[inverse].reshape(x.shape).astype(np.int32)
 
 
-bprop_rule(unique_sorted)(lambda x, out, dout: None)
-jvp_rule(unique_sorted)(lambda primals, tangents, out: (None, None))
+bprop_rule(unique_values)(lambda x, out, dout: None)
+jvp_rule(unique_values)(lambda primals, tangents, out: (None, None))
 
 
 def unique(input):
-    """(values in ascending order, for each element of input the index of its value as int32). No gradient."""
-    return unique_sorted(as_operand(input))
+    """(values in the order of their first appearance, for each element of input the index of its value as int32). No gradient."""
+    return unique_values(as_operand(input))

@@ -1,11 +1,12 @@
 """Layers, losses and the steps of optimisers as classes."""
 from ...common.errors import ValueRangeError
-from .. import (adagrad_update, adam_update, assign, avg_pool2d, batch_norm, batch_norm_train, bias_add, binary_cross_entropy,
+from .. import (abs, adagrad_update, adam_update, assign, avg_pool2d, batch_norm, batch_norm_train, bias_add, binary_cross_entropy,
                 binary_cross_entropy_with_logits, celu, conv2d, dense, elu, gelu, glu, hardshrink, hardsigmoid,
-                hardswish, kl_div, layer_norm_from_axis, log_softmax, logsigmoid, max_pool2d, mish, momentum_update,
-                nll_loss, prelu, relu, relu6, rms_norm, selu, sigmoid, silu, smooth_l1_loss, softmax,
+                hardswish, kl_div, layer_norm_from_axis, log_softmax, logsigmoid, max_pool2d, maximum, mish, momentum_update,
+                exp, nll_loss, pad, permute, prelu, reshape, sign, relu, relu6, rms_norm, selu, sigmoid, silu, smooth_l1_loss, softmax,
                 softmax_cross_entropy_with_logits, softplus, softshrink, softsign, sparse_softmax_cross_entropy_with_logits, sqrt,
                 square, sum)
+from ..define import as_operand
 from ..lookup import gather
 from ..creation import one_hot
 from ..nn_conv import convolution_backward_data
@@ -29,7 +30,7 @@ def _fast_gelu(x):
 globals().update(table({
     "ReLU": relu, "ReLU6": relu6, "PReLU": prelu, "SeLU": selu, "SiLU": silu, "Mish": mish, "Softplus": softplus,
     "Softsign": softsign, "HSigmoid": hardsigmoid, "HSwish": hardswish, "LogSigmoid": logsigmoid, "GeLU": _gelu, "Gelu": _gelu,
-    "FastGeLU": _fast_gelu, "FastGelu": _fast_gelu, "BiasAdd": bias_add, "Dense": dense,
+    "FastGeLU": _fast_gelu, "FastGelu": _fast_gelu, "Dense": dense,
     "SoftmaxCrossEntropyWithLogits": lambda logits, labels: _loss_and_gradient(logits, labels),
 }))
 
@@ -281,3 +282,134 @@ def ResizeNearestNeighbor(x, *, size, align_corners=False, half_pixel_centers=Fa
 def ResizeNearestNeighborV2(x, size, *, align_corners=False, half_pixel_centers=False):
     """x[N, C, H, W] at the nearest points."""
     return resize(x, size, "nearest", align_corners, half_pixel_centers)
+
+
+@operation
+def BiasAdd(x, bias, *, data_format="NCHW"):
+    """x[N, C, ..] plus bias[C]."""
+    if data_format == "NHWC":
+        return x + bias
+    return bias_add(x, bias)
+
+
+@operation
+def LRN(x, *, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region="ACROSS_CHANNELS"):
+    """x[N, C, H, W] / (bias + alpha * sum of the squares of 2 depth_radius + 1 channels) ** beta (Krizhevsky et al. 2012)."""
+    squares = pad(square(x), [0, 0, 0, 0, depth_radius, depth_radius])
+    channels = x.shape[1]
+    total = squares[:, 0:channels]
+    for i in range(1, 2 * depth_radius + 1):
+        total = total + squares[:, i:i + channels]
+    return x / (bias + alpha * total) ** beta
+
+
+@operation
+def SpaceToBatchND(x, *, block_shape, paddings):
+    """Blocks of the spatial axes become batches: [N, C, H, W] -> [N * b * b, C, (H + pads) / b, (W + pads) / b]."""
+    lead = x.ndim - len(paddings)
+    blocks = tuple(block_shape) if isinstance(block_shape, (tuple, list)) else (block_shape,) * len(paddings)
+    x = pad(x, [n for pair in reversed(paddings) for n in pair])
+    sizes = [v for s, b in zip(x.shape[lead:], blocks) for v in (s // b, b)]
+    x = reshape(x, shape=tuple(x.shape[:lead]) + tuple(sizes))
+    inner = [lead + 2 * i + 1 for i in range(len(blocks))]
+    x = permute(x, (*inner, *range(lead), *[i - 1 for i in inner]))
+    n = 1
+    for b in blocks:
+        n *= b
+    return reshape(x, shape=(n * x.shape[len(blocks)],) + tuple(x.shape[len(blocks) + 1:]))
+
+
+@operation
+def BatchToSpaceND(x, *, block_shape, crops):
+    """The inverse of SpaceToBatchND, cut by `crops`."""
+    lead = x.ndim - len(crops)
+    blocks = tuple(block_shape) if isinstance(block_shape, (tuple, list)) else (block_shape,) * len(crops)
+    n = 1
+    for b in blocks:
+        n *= b
+    k = len(blocks)
+    x = reshape(x, shape=blocks + (x.shape[0] // n,) + tuple(x.shape[1:]))
+    order = [*range(k, k + lead)] + [v for i in range(k) for v in (k + lead + i, i)]
+    x = permute(x, tuple(order))
+    x = reshape(x, shape=tuple(x.shape[:lead]) + tuple(x.shape[lead + 2 * i] * x.shape[lead + 2 * i + 1] for i in range(k)))
+    return x[(slice(None),) * lead + tuple(slice(a, s - b) for s, (a, b) in zip(x.shape[lead:], crops))]
+
+
+# ---------------------------------------------------------------- more steps of optimisers
+
+def _stepped(*pairs):
+    for variable, value in pairs:
+        assign(variable, value)
+    return tuple(variable for variable, _ in pairs)
+
+
+@operation
+def ApplyAdagradV2(variable, accumulation, lr, gradient, *, epsilon, update_slots=True):
+    """accumulation += gradient^2; variable -= lr gradient / (sqrt(accumulation) + epsilon); returns both."""
+    total = accumulation + gradient * gradient if update_slots else accumulation
+    return _stepped((variable, variable - lr * gradient / (sqrt(total) + epsilon)), (accumulation, total))
+
+
+@operation
+def ApplyAdamWithAmsgrad(variable, m, v, vhat, beta1_power, beta2_power, lr, gradient, *, beta1=0.9, beta2=0.999, epsilon=1e-8,
+                         use_locking=False):
+    """One step of AMSGrad (Reddi et al. 2018); returns (variable, m, v, vhat)."""
+    rate = lr * sqrt(1 - as_operand(beta2_power)) / (1 - beta1_power)
+    new_m, new_v = m * beta1 + gradient * (1 - beta1), v * beta2 + gradient * gradient * (1 - beta2)
+    largest = maximum(vhat, new_v)
+    return _stepped((variable, variable - rate * new_m / (sqrt(largest) + epsilon)), (m, new_m), (v, new_v), (vhat, largest))
+
+
+def _proximal(value, rate, l1, l2):
+    return sign(value) * maximum(abs(value) - rate * l1, 0) / (1 + rate * l2)
+
+
+@operation
+def ApplyProximalAdagrad(variable, accumulation, lr, l1, l2, gradient, *, use_locking=False):
+    """One step of Adagrad with the proximal operator of l1 |x| + l2 x^2 / 2 (Duchi et al. 2011); returns both."""
+    total = accumulation + gradient * gradient
+    rate = lr / sqrt(total)
+    return _stepped((variable, _proximal(variable - rate * gradient, rate, l1, l2)), (accumulation, total))
+
+
+@operation
+def ApplyProximalGradientDescent(variable, alpha, l1, l2, delta):
+    """One step of gradient descent with the proximal operator; returns the variable."""
+    return _stepped((variable, _proximal(variable - alpha * delta, alpha, l1, l2)))[0]
+
+
+@operation
+def ApplyAdaMax(variable, m, v, beta1_power, lr, beta1, beta2, epsilon, gradient):
+    """One step of AdaMax (Kingma & Ba 2015); returns (variable, m, v)."""
+    new_m, new_v = m * beta1 + gradient * (1 - beta1), maximum(v * beta2, abs(gradient))
+    return _stepped((variable, variable - lr / (1 - beta1_power) * new_m / (new_v + epsilon)), (m, new_m), (v, new_v))
+
+
+@operation
+def ApplyAdadelta(variable, accumulation, update, lr, rho, epsilon, gradient):
+    """One step of Adadelta (Zeiler 2012); returns (variable, accumulation, update)."""
+    total = accumulation * rho + gradient * gradient * (1 - rho)
+    step = sqrt(update + epsilon) / sqrt(total + epsilon) * gradient
+    return _stepped((variable, variable - lr * step), (accumulation, total), (update, update * rho + step * step * (1 - rho)))
+
+
+@operation
+def ApplyRMSProp(variable, mean_square, moment, lr, gradient, decay, momentum, epsilon, *, use_locking=False):
+    """One step of RMSProp; returns the variable."""
+    square_mean = mean_square * decay + gradient * gradient * (1 - decay)
+    new_moment = moment * momentum + lr * gradient / sqrt(square_mean + epsilon)
+    return _stepped((variable, variable - new_moment), (mean_square, square_mean), (moment, new_moment))[0]
+
+
+@operation
+def ApplyAddSign(variable, m, lr, alpha, sign_decay, beta, gradient):
+    """One step of AddSign (Bello et al. 2017); returns (variable, m)."""
+    new = m * beta + gradient * (1 - beta)
+    return _stepped((variable, variable - lr * (alpha + sign_decay * sign(gradient) * sign(new)) * gradient), (m, new))
+
+
+@operation
+def ApplyPowerSign(variable, m, lr, logbase, sign_decay, beta, gradient):
+    """One step of PowerSign (Bello et al. 2017); returns (variable, m)."""
+    new = m * beta + gradient * (1 - beta)
+    return _stepped((variable, variable - lr * exp(logbase * sign_decay * sign(gradient) * sign(new)) * gradient), (m, new))
