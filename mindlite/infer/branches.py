@@ -19,6 +19,7 @@ from ..ops.scalar import scalar_binary, scalar_cast, scalar_compare, scalar_unar
 from .merging import Merge, convert, fill, undefined_value, writing
 from .outcome import RETURN, LazyException, NoResultYet, Outcome, Raises
 from .region import Region, align
+from .tracebacks import raised_at
 from .values import Box, Place
 
 
@@ -236,9 +237,13 @@ def write_check(ev, condition, raised, operands):
     """Write a check that stops with the exception unless `condition` holds."""
     exception = raised.exception
     make = exception.make if isinstance(exception, LazyException) else (lambda *_, exception=exception: exception)
+    location = (raised.origin or ev.tracer.origin).location
+
+    def error(*values):
+        return raised_at(make(*values), location)
     with interpreting(ev.tracer):
         ev.tracer.graph.add(check_prim, ev.tracer.lift(condition), *[ev.tracer.lift(x) for x in operands],
-                            origin=raised.origin or ev.tracer.origin, abstract=AbstractTuple(()), error=make)
+                            origin=raised.origin or ev.tracer.origin, abstract=AbstractTuple(()), error=error)
 
 
 def check_instead(ev, condition, holds, region, raised):

@@ -23,6 +23,7 @@ from .calls import FRAMEWORK, is_generator, is_plain_class
 from .evaluator import EXECUTE, Evaluator
 from .fallback import name_of, place
 from .region import Tracer
+from .tracebacks import passed_through
 from .values import BoundMethod, Closure, LeavingMethod
 
 CONCRETE = {}                                        # {Syntax: function} for the constructs that differ from EXECUTE
@@ -87,7 +88,10 @@ class Recorder(Evaluator):
     def execute(self, frame, node):
         """The value of one syntax node."""
         self.tracer.origin = node.origin
-        return CONCRETE.get(node.fn, EXECUTE[node.fn])(self, frame, node, [self.read(frame, a) for a in node.args])
+        try:
+            return CONCRETE.get(node.fn, EXECUTE[node.fn])(self, frame, node, [self.read(frame, a) for a in node.args])
+        except Exception as error:
+            raise passed_through(error, node.origin.location)
 
     # -- recording
 

@@ -1,0 +1,81 @@
+"""Exceptions inside compiled functions arrive as themselves, show the user's line, and come after what happened before."""
+import traceback
+
+import numpy as np
+import pytest
+
+from mindlite import Tensor
+from mindlite.compile.jit import JitFunction
+
+
+class Mine(Exception):
+    """A user's exception."""
+
+
+def vector(*values):
+    return Tensor(np.array(values))
+
+
+def lines_of(error):
+    """The source lines of a traceback."""
+    return [frame.line for frame in traceback.extract_tb(error.__traceback__)]
+
+
+def test_an_exception_on_a_run_time_condition_shows_the_line_that_raises():
+    def check(x):
+        if x.sum() > 3:
+            raise Mine(f"too large: {x.sum()}")
+        return x * 2
+    f = JitFunction(check)
+    assert f(vector(1.0, 1.0)).asnumpy().tolist() == [2.0, 2.0]
+    for _ in range(2):
+        with pytest.raises(Mine, match="too large: 4") as caught:
+            f(vector(2.0, 2.0))
+        assert lines_of(caught.value)[-1] == 'raise Mine(f"too large: {x.sum()}")'
+    assert f(vector(1.0, 1.0)).asnumpy().tolist() == [2.0, 2.0] and len(f.variants) == 1
+
+
+def test_an_exception_that_is_certain_shows_the_users_frames_and_comes_after_the_effects():
+    def inner(log):
+        log.append("before")
+        return log[7]
+
+    def outer(x, log):
+        return inner(log) + x
+    f = JitFunction(outer)
+    for _ in range(2):
+        log = []
+        with pytest.raises(IndexError, match="list index out of range") as caught:
+            f(vector(1.0), log)
+        assert log == ["before"]
+        assert lines_of(caught.value)[-2:] == ["return inner(log) + x", "return log[7]"]
+
+
+def test_an_exception_of_a_function_that_runs_in_python_shows_its_frame():
+    def sort(x):
+        return np.stack([x.asnumpy(), np.zeros(5)])
+    for _ in range(2):
+        f = JitFunction(lambda x: sort(x))
+        with pytest.raises(ValueError, match="same shape") as caught:
+            f(vector(1.0))
+        lines = lines_of(caught.value)
+        assert lines.index("f = JitFunction(lambda x: sort(x))") < lines.index("return np.stack([x.asnumpy(), np.zeros(5)])")
+
+
+def test_exceptions_keep_their_cause_and_arguments():
+    def chain(x, n):
+        if n:
+            raise Mine("outer", n) from KeyError("cause")
+        return x
+    f = JitFunction(chain)
+    with pytest.raises(Mine) as caught:
+        f(vector(1.0), 3)
+    assert caught.value.args == ("outer", 3) and isinstance(caught.value.__cause__, KeyError)
+
+
+def test_a_wrong_call_says_what_python_says():
+    def two(a, b):
+        return a + b
+    f = JitFunction(lambda x: two(x))
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'b'"):
+        f(vector(1.0))
