@@ -211,6 +211,7 @@ class Context:
         self.executable, self.linked = executable, linked
         self.array = np.zeros(R.PARAMS + len(entry.params) + len(entry.returns) + 1, np.int64)
         self.address = self.array.ctypes.data
+        self.words = memoryview(self.array)              # the same numbers, read and written as Python's
         self.sizes, self.instances, self.current = None, {}, None
         self.buffer, self.handles = None, {}
         self.error, self.traces = None, linked.verify
@@ -312,10 +313,11 @@ class Context:
             self.executable.trace = [(words[a], b, c, d) for a, b, c, d in itertools.zip_longest(*[iter(events)] * 4)]
             array[R.TRACE_LENGTH] = 0
         self.runtime.rt_end(self.address)
-        array[R.DEPTH] = 0
-        if array[R.POOL_TOTAL] > 2 * array[R.POOL_PEAK] + (1 << 20):
+        words = self.words
+        words[R.DEPTH] = 0
+        if words[R.POOL_TOTAL] > 2 * words[R.POOL_PEAK] + (1 << 20):
             self.runtime.rt_clear(self.address)
-        array[R.POOL_PEAK] = 0
+        words[R.POOL_PEAK] = 0
 
 
 def _from_bits(bits, kind):
