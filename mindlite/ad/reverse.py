@@ -15,13 +15,13 @@ The reverse is written first. Where a rule reads a value of the forward graph a 
 left after dead code is dropped are what has to be saved, so a value of which only the shape matters is not kept.
 """
 from ..common import dtype as dt
-from ..common.errors import GradientError, InternalError
+from ..common.errors import GradientError, GraphSyntaxError, InternalError
 from ..common.dim import Dim
 from ..common.location import NOWHERE, Origin
 from ..mindir.abstract import AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
 from ..mindir.builder import building, constant
 from ..mindir.constraints import collecting
-from ..mindir.control import make_tuple, tape_new, tape_pop, tape_push, tuple_getitem
+from ..mindir.control import make_tuple, segment, tape_new, tape_pop, tape_push, tuple_getitem
 from ..mindir.graph import CNode, FuncGraph, Parameter, ValueNode
 from ..mindir.inline import drop_dead_nodes, inline
 from ..mindir.primitive import bprop_rule
@@ -149,6 +149,9 @@ class Reverse:
         if node.fn not in bprop_rule:
             if all(is_integer(e) for e in elements):
                 return                                   # an order, a bit pattern: integers without a slope
+            if node.fn is segment:                       # the whole call is left to eager mode, whose tape sees inside
+                raise GraphSyntaxError("a gradient through a part that runs in Python cannot be compiled",
+                                       note=node.attrs["reason"], location=node.origin.location)
             raise GradientError(f"{node.fn.name} has no gradient", location=node.origin.location)
         if several:
             douts = [self.zeros(e) if d is None and is_differentiable(e) else d for d, e in zip(douts, elements)]

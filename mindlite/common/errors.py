@@ -110,7 +110,7 @@ def placing(where):
 
 
 def raised_at(error, location):
-    """`error`, one of Python's own, with the user's line at the end of its traceback, as if it had been raised there."""
+    """`error`, one of Python's own, with the user's line at the end of its traceback, as if it came from there."""
     if location is None:
         return error
     code = compile("\n" * (location.line - 1) + "raise error", location.file, "exec")

@@ -4,6 +4,7 @@ import pytest
 from programs import PROGRAMS
 
 import mindlite as ms
+from mindlite import ops
 
 CASES = [pytest.param(p.function, call, id=f"{p}-{n}") for p in PROGRAMS for n, call in enumerate(p.calls)]
 SMOOTH = [pytest.param(p.function, call, id=f"{p}-{n}") for p in PROGRAMS if p.smooth for n, call in enumerate(p.calls)]
@@ -62,8 +63,54 @@ def test_gradients_of_both_modes_are_the_differences(function, call):
     args = arguments(call)
     positions = tuple(n for n, a in enumerate(args) if isinstance(a, ms.Tensor))
     gradient = ms.grad(function, positions)
-    for derivative in (gradient, ms.jit(gradient)):
-        for number, got in zip(positions, derivative(*args)):
-            want = differences(function, args, number)
+    wanted = [differences(function, args, number) for number in positions]
+    compiled = ms.jit(gradient)
+    for derivative in (gradient, compiled, compiled, ms.grad(ms.jit(function), positions)):
+        for got, want in zip(derivative(*args), wanted):
             assert got.shape == want.shape
-            assert np.allclose(got.asnumpy(), want, rtol=1e-5, atol=1e-6), (derivative is gradient, got, want)
+            assert np.allclose(got.asnumpy(), want, rtol=1e-5, atol=1e-6), (derivative, got, want)
+
+
+def test_a_gradient_through_statements_of_python_runs_them_once_in_each_call():
+    seen = []
+
+    def cube(x):
+        y = x * x
+        try:
+            seen.append(x.ndim)
+            y = y * x
+        finally:
+            y = y + 1
+        return y
+    x = ms.Tensor(np.array(2.0))
+    gradient = ms.grad(cube)
+    for derivative in (gradient, ms.jit(gradient), ms.grad(ms.jit(cube))):
+        for _ in range(3):
+            seen.clear()
+            assert float(derivative(x)) == 12 and seen == [0]
+
+
+@pytest.mark.parametrize("mode", ["pynative", "graph"])
+def test_a_training_step_through_statements_of_python_descends(mode):
+    net = ms.nn.Dense(2, 1, weight_init="ones", bias_init="zeros", dtype=ms.float64)
+    optimizer = ms.nn.SGD(net.trainable_params(), 0.01)
+
+    def loss(x):
+        y = ops.reduce_sum(net(x) ** 2)
+        try:
+            y = y * 0.5
+        finally:
+            y = y + 0.0
+        return y
+    gradient = ms.value_and_grad(loss, None, optimizer.parameters)
+
+    def step(x):
+        value, grads = gradient(x)
+        optimizer(grads)
+        return value
+    run = ms.jit(step) if mode == "graph" else step
+    x, weight, bias = np.array([[1.0, 2.0], [0.5, -1.0]]), np.ones((1, 2)), np.zeros(1)
+    for _ in range(4):
+        y = x @ weight.T + bias
+        assert np.isclose(float(run(ms.Tensor(x))), 0.5 * (y ** 2).sum(), rtol=1e-12)
+        weight, bias = weight - 0.01 * y.T @ x, bias - 0.01 * y.sum(0)
