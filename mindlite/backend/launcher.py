@@ -5,8 +5,10 @@ thread.
 
 Work is extent * cost; from WORTH_IT on, [0, extent) is cut into one chunk per thread, always at the same places for
 one number of threads. Workers are created at the first such launch and wait: they look at a counter for some
-microseconds, then sleep on a condition variable. A launch that finds another one under way (two Python threads) runs
-by itself, so nothing ever waits for a lock. If chunks fail, the first one's status is the result.
+microseconds, then sleep on a condition variable. Whoever is free takes the next chunk, the caller too: a worker that
+gets no core delays nothing, and the result is the same, as the chunks are. A launch that finds another one under way
+(two Python threads) runs its chunks by itself, so nothing ever waits for a lock. If chunks fail, the first one's status
+is the result.
 
 After a fork the child has no workers and makes its own; at the interpreter's exit they are ended and joined. Where
 there is no pthread (Windows) every launch is sequential.
@@ -48,6 +50,7 @@ declare i32 @ml_sched_yield()
 PAUSE_DECLARATION
 
 @busy = internal global i64 0, align 64
+@next = internal global i64 64, align 64
 @ready = internal global i64 0, align 64
 @pending = internal global i64 0, align 64
 @sleepers = internal global i64 0, align 64
@@ -76,9 +79,27 @@ define internal i64 @chunk(i64 %t, i64 %threads) {
   ret i64 %status
 }
 
+; run chunks that nobody has begun until none is left
+define internal void @participate() {
+entry:
+  br label %claim
+claim:
+  %t = atomicrmw add ptr @next, i64 1 seq_cst
+  %threads = load i64, ptr @threads
+  %mine = icmp ult i64 %t, %threads
+  br i1 %mine, label %run, label %done
+run:
+  %status = call i64 @chunk(i64 %t, i64 %threads)
+  %status_p = getelementptr i64, ptr @statuses, i64 %t
+  store i64 %status, ptr %status_p
+  %p = atomicrmw sub ptr @pending, i64 1 seq_cst
+  br label %claim
+done:
+  ret void
+}
+
 define internal ptr @worker(ptr %number) {
 entry:
-  %t = ptrtoint ptr %number to i64
   %start = load i64, ptr @first_seen
   br label %wait
 wait:
@@ -115,11 +136,7 @@ awake:
   %ends = icmp ne i64 %stopping, 0
   br i1 %ends, label %done, label %work
 work:
-  %threads = load i64, ptr @threads
-  %status = call i64 @chunk(i64 %t, i64 %threads)
-  %status_p = getelementptr i64, ptr @statuses, i64 %t
-  store i64 %status, ptr %status_p
-  %p = atomicrmw sub ptr @pending, i64 1 seq_cst
+  call void @participate()
   br label %wait
 done:
   ret ptr null
@@ -182,7 +199,7 @@ large:
 take:
   %got = cmpxchg ptr @busy, i64 0, i64 1 seq_cst seq_cst
   %mine = extractvalue { i64, i1 } %got, 1
-  br i1 %mine, label %check, label %alone
+  br i1 %mine, label %check, label %serial
 check:
   %running = load i64, ptr @started
   %absent = icmp eq i64 %running, 0
@@ -192,14 +209,13 @@ create:
   br label %fork
 fork:
   %threads = load i64, ptr @threads
-  %others = sub i64 %threads, 1
   store ptr %kernel, ptr @job_kernel
   store ptr %args, ptr @job_args
   store i64 %extent, ptr @job_extent
-  store atomic i64 %others, ptr @pending seq_cst, align 8
+  store atomic i64 %threads, ptr @pending seq_cst, align 8
+  store atomic i64 0, ptr @next seq_cst, align 8
   call void @announce()
-  %own = call i64 @chunk(i64 0, i64 %threads)
-  store i64 %own, ptr @statuses
+  call void @participate()
   br label %join
 join:
   %i = phi i64 [0, %fork], [%i1, %pause], [0, %yield]
@@ -228,6 +244,22 @@ release:
   %result = phi i64 [0, %collect], [%status, %look]
   store atomic i64 0, ptr @busy seq_cst, align 8
   ret i64 %result
+; another launch is under way: the same chunks, one after the other, so that the result does not depend on it
+serial:
+  %c = phi i64 [0, %take], [%c1, %step]
+  %b0 = mul i64 %extent, %c
+  %begin = udiv i64 %b0, %wanted
+  %c1 = add i64 %c, 1
+  %e0 = mul i64 %extent, %c1
+  %end = udiv i64 %e0, %wanted
+  %cs = call i64 %kernel(ptr %args, i64 %begin, i64 %end)
+  %good = icmp eq i64 %cs, 0
+  br i1 %good, label %step, label %bad
+step:
+  %finished = icmp uge i64 %c1, %wanted
+  br i1 %finished, label %bad, label %serial
+bad:
+  ret i64 %cs
 alone:
   %s = call i64 %kernel(ptr %args, i64 0, i64 %extent)
   ret i64 %s

@@ -154,18 +154,22 @@ class Kill(Instruction):
 
 @dataclass(frozen=True)
 class CallKernel(Instruction):
-    """Run kernel over [0, extent) (a register; None: one piece, [0, 1)) with args; a handle goes first among them."""
+    """Run kernel over [0, extent) (a register; None: one piece, [0, 1)) with args; a handle goes first among them.
+
+    cost: a register, operations per item; it goes with extent, and decides how many threads are worth it.
+    """
     kernel: object
     args: tuple
     extent: int = None
     handle: int = None
     origin: object = field(default=None, compare=False)
+    cost: int = None
 
     @property
     def reads(self):
         """What the kernel is given."""
         return (*((self.handle,) if self.handle is not None else ()), *self.args,
-                *((self.extent,) if self.extent is not None else ()))
+                *((self.extent, self.cost) if self.extent is not None else ()))
 
     @property
     def kernel_args(self):
@@ -518,4 +522,4 @@ def rename(instruction, registers):
 
 
 _TUPLES = {"args", "sizes", "dsts", "params", "inits", "dims", "values"}
-_SINGLES = {"dst", "a", "b", "ptr", "value", "nbytes", "extent", "handle", "cond", "src", "tape"}
+_SINGLES = {"dst", "a", "b", "ptr", "value", "nbytes", "extent", "cost", "handle", "cond", "src", "tape"}

@@ -159,9 +159,11 @@ class FlowBuilder:
         self.emit(F.Alloc(dst, nbytes, size))
         return dst
 
-    def kernel(self, kernel, args, extent=None, handle=None, origin=None):
-        """Run a kernel on the args (registers)."""
-        self.emit(F.CallKernel(kernel, tuple(args), extent, handle, origin))
+    def kernel(self, kernel, args, extent=None, handle=None, origin=None, cost=None):
+        """Run a kernel on the args (registers). cost: of an item of extent, by default what the kernel says."""
+        if extent is not None and cost is None:
+            cost = self.const(kernel.cost)
+        self.emit(F.CallKernel(kernel, tuple(args), extent, handle, origin, cost))
 
     def handle(self, kernel, sizes, dims=None):
         """The handle that kernel.prepare makes for sizes (registers; dims: the same as ints and Dims)."""

@@ -93,7 +93,7 @@ class _Verifier:
         elif isinstance(i, F.Alloc):
             written, integers = {i.dst: "i64"}, (i.nbytes,)
         elif isinstance(i, F.CallKernel):
-            integers = tuple(r for r in (i.handle, i.extent) if r is not None)
+            integers = tuple(r for r in (i.handle, i.extent, i.cost) if r is not None)
         elif isinstance(i, F.Handle):
             if i.kernel.prepare is None:
                 self.fail(i, f"the kernel {i.kernel.name} has no prepare")

@@ -3,7 +3,7 @@
     LIBRARY[primitive](lowering, node, args, out) -> True, or False where the library has no kernel for this node
 """
 from ..backend.cpu import library_kernel
-from ..common.dim import product
+from ..common.dim import dim_max, dim_min, product
 from ..ops.linalg import batch_matmul
 from ..ops.nn_conv import convolution, convolution_backward_data, convolution_backward_weight
 from ..ops.nn_pool import avg_pooling, avg_pooling_backward, max_pooling, max_pooling_backward
@@ -43,7 +43,8 @@ def lower_matmul(lowering, node, args, out):
     kernel = library_kernel("matmul", dtype=a.dtype, transpose_a=transpose_a, transpose_b=transpose_b, batched=batched)
     if kernel is None:
         return False
-    lowering.call_kernel(kernel, [*args, out], [batch, m, n, k], node, extent=None if batched == "none" else batch)
+    extent, cost = (dim_max(m, n), 2 * k * dim_min(m, n)) if batched == "none" else (batch, 2 * m * n * k)
+    lowering.call_kernel(kernel, [*args, out], [batch, m, n, k], node, extent=extent, cost=cost)
     return True
 
 
@@ -83,5 +84,5 @@ def lower_pooling(lowering, node, args, out):
     (kh, kw), (sh, sw), (dh, dw) = attrs["kernel_size"], attrs["stride"], attrs["dilation"]
     sizes = [*inner, *outer[2:], kh, kw, sh, sw, *attrs["padding"], dh, dw,
              int(bool(attrs.get("count_include_pad", 0))), attrs.get("divisor", 0) or 0]
-    lowering.call_kernel(kernel, [*args, out], sizes, node, extent=inner[0] * inner[1])
+    lowering.call_kernel(kernel, [*args, out], sizes, node, extent=inner[0] * inner[1], cost=product(outer[2:]) * kh * kw)
     return True

@@ -309,7 +309,7 @@ class _Lowering:
         where = dict(zip(graph.outputs, outputs))
         inputs = dict(zip(graph.parameters, operands))
         args = [self.value(inputs[p]) for p in lowered.inputs] + [where[o] for o in lowered.outputs]
-        self.call_kernel(lowered.kernel, args, lowered.sizes, node, extent=lowered.extent)
+        self.call_kernel(lowered.kernel, args, lowered.sizes, node, extent=lowered.extent, cost=lowered.cost)
         return tuple(outputs) if many else outputs[0]
 
     @property
@@ -319,14 +319,15 @@ class _Lowering:
             self._readers = {(n.args[0], n.attrs["index"]): n for n in self.graph.nodes if n.fn is tuple_getitem}
         return self._readers
 
-    def call_kernel(self, kernel, args, sizes, node, extent=None, prepared=False):
+    def call_kernel(self, kernel, args, sizes, node, extent=None, cost=None, prepared=False):
         """Emit the call; sizes: ints or Dims that follow the args; prepared: the kernel wants a handle for them."""
         registers = [self.size(s) for s in sizes]
         handle = self.b.handle(kernel, registers, sizes) if prepared else None
         extent = None if extent is None else self.size(extent)
+        cost = None if cost is None or extent is None else self.size(cost)
         if not any(k is kernel or getattr(k, "kernel", None) is kernel for _, k in self.kernels):
             self.kernels.append((node, kernel))
-        self.b.kernel(kernel, [*args, *registers], extent, handle, node.origin)
+        self.b.kernel(kernel, [*args, *registers], extent, handle, node.origin, cost)
 
     def evaluate(self, node):
         """An operator without a kernel: its eval rule, called in Python between native code."""

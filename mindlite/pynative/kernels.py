@@ -21,17 +21,18 @@ from ..ops.elementary import erf, erfc
 from ..ops.linalg import batch_matmul
 from ..optim import optimise
 
-_LIBRARY = frozenset(LIBRARY) - {batch_matmul}     # NumPy's matmul is BLAS itself; its convolutions are not
+_LIBRARY = frozenset(LIBRARY) - {batch_matmul}     # NumPy's small matrix products are BLAS itself; its convolutions are not
 # From how many elements on a generated kernel, threads and all, is worth its compilation (some 20 ms): NumPy has no
 # erf, it makes an array for each operator of a composite, and one thread of it is slower than memory.
 _ENOUGH = {erf: 1 << 12, erfc: 1 << 12}
 _ENOUGH_FOR_COMPOSITES, _ENOUGH_FOR_ELEMENTWISE = 1 << 16, 1 << 20
+_ENOUGH_FOR_MATMUL = 1 << 18                       # multiplications; beyond, our launcher's threads do better than NumPy's
 
 
 def compute_of(operation):
     """The function (*arrays, **attrs) -> array or tuple that computes an operator for one signature."""
     prim = operation.prim
-    if prim in _LIBRARY or (prim is batch_matmul and operation.abstracts[0].dtype.bits == 16) or _is_large(operation):
+    if prim in _LIBRARY or _is_large(operation):
         return OwnKernel(operation)
     if prim not in eval_rule:
         raise InternalError(f"{prim.name} has no eval rule")
@@ -41,6 +42,10 @@ def compute_of(operation):
 def _is_large(operation):
     """True for what a generated kernel computes faster than NumPy."""
     prim = operation.prim
+    if prim is batch_matmul:
+        a = operation.abstracts[0]
+        inner = a.shape[-2 if operation.attrs["transpose_a"] else -1]
+        return a.dtype.bits == 16 or (a.dtype.is_float and operation.outs[0].size * inner >= _ENOUGH_FOR_MATMUL)
     if "composite" in prim.traits:
         enough = _ENOUGH_FOR_COMPOSITES
     elif "elementwise" in prim.traits and prim in kernel_rule:

@@ -37,7 +37,9 @@ def check(call, dtype, transpose_a, transpose_b, batched, accumulate, m, n, k, b
     before = numbers(rng, (batch, m, n), dtype)
     out = before.copy() if accumulate else np.full_like(before, np.nan if dtype.kind == "f" else 99)
     kernel = blas.matmul_kernel(dtype, transpose_a, transpose_b, batched, accumulate)
-    call(kernel, [a, b, out], [batch, m, n, k], extent=batch)
+    extent = max(m, n) if batched == "none" else batch
+    for begin, end in ((0, extent // 3), (extent // 3, extent)):         # in two chunks, as a launcher may cut it
+        call(kernel, [a, b, out], [batch, m, n, k], begin=begin, extent=end)
     expected = reference(a, b, transpose_a, transpose_b)
     expected = np.broadcast_to(expected, (batch, m, n)) + (before.astype(expected.dtype) if accumulate else 0)
     if dtype.kind == "f":
@@ -113,7 +115,7 @@ def test_nan_and_infinity_spread_and_zeros_do_not_hide_them(call, library):
     a, b = np.zeros((2, 3), np.float32), np.ones((3, 4), np.float32)
     b[1, 2] = np.nan
     out = np.empty((2, 4), np.float32)
-    call(blas.matmul_kernel("float32"), [a, b, out], [1, 2, 4, 3])
+    call(blas.matmul_kernel("float32"), [a, b, out], [1, 2, 4, 3], extent=4)
     assert np.isnan(out[:, 2]).all() and not np.isnan(out[:, [0, 1, 3]]).any()
 
 
@@ -139,7 +141,7 @@ def test_sixteen_bit_floats_are_rounded_once_and_to_nearest_even(call, dtype):
     a = np.append(rng.standard_normal(299), np.nan).astype(dtype.numpy).reshape(300, 1)
     b = np.append(rng.standard_normal(199), np.inf).astype(dtype.numpy).reshape(1, 200)
     out = np.zeros((300, 200), dtype.numpy)
-    call(blas.matmul_kernel(dtype), [a, b, out], [1, 300, 200, 1])
+    call(blas.matmul_kernel(dtype), [a, b, out], [1, 300, 200, 1], extent=300)
     expected = (a.astype(np.float32) * b.astype(np.float32)).astype(dtype.numpy)        # exact in float32
     np.testing.assert_array_equal(out.astype(np.float32), expected.astype(np.float32))
 

@@ -383,8 +383,8 @@ flow main(%0 x: ptr, %1 n: i64) {
     %9 = gt %7, %8
     test %9
   } do {
-    kernel count(%0, %6) over %1
     %10 = const 1
+    kernel count(%0, %6) over %1
     %11 = sub %7, %10
     next %11
   }

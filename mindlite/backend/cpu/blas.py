@@ -79,13 +79,13 @@ def open_blas(path):
 
 def _candidates():
     """Paths where a BLAS may lie, the most likely first."""
+    yield from files_in_package("scipy_openblas64", "lib", "*openblas*")          # a copy of our own
     home = os.path.dirname(np.__file__)
     loaded = loaded_libraries(r"blas|mkl_rt")
     yield from sorted(loaded, key=lambda path: not path.startswith((home + os.sep, home + ".")))    # not SciPy's
     yield from glob.glob(os.path.join(home + ".libs", "*openblas*"))
     yield from glob.glob(os.path.join(home, ".dylibs", "*openblas*"))
-    for package in ("scipy_openblas64", "scipy_openblas32"):
-        yield from files_in_package(package, "lib", "*openblas*")
+    yield from files_in_package("scipy_openblas32", "lib", "*openblas*")
     if sys.platform == "darwin":
         yield "/System/Library/Frameworks/Accelerate.framework/Accelerate"
 
@@ -108,7 +108,9 @@ def matmul_kernel(dtype, transpose_a=False, transpose_b=False, batched="none", a
 
     args     : [a, b, out, batch, m, n, k]; out is [batch, m, n], op(a) [m, k], op(b) [k, n], all row-major
     batched  : which operands have the batch axis: "none", "both", "a" or "b"; out has it unless "none"
-    [begin, end) : the batch; with "none" they are not read. The library uses threads of its own
+    [begin, end) : the batch; with "none" the longer of the axes m and n (m if they are equal)
+    threads  : the library's own are switched off where it is a copy of ours (package scipy_openblas64): a product is cut
+               into chunks by the launcher, which does not wait for a thread that gets no core
     dtype    : floats and integers (which wrap); None for bool and complex, and for float16 on a CPU that cannot convert
     zero sizes : k == 0 writes zeros (accumulate: nothing), an empty out writes nothing
     raises   : ValueError for an unknown `batched`
@@ -152,7 +154,14 @@ def write_matmul(module, dtype, transpose_a, transpose_b, batched, accumulate):
             status.set(status.get() | result)
 
         if batched == "none":
-            product(a, b, out, m)
+            columns, width = n > m, f.end - f.begin
+            zero = f.number(I64, 0)
+            row, column = f.select(columns, zero, f.begin), f.select(columns, f.begin, zero)
+            rows_cut, columns_cut = f.select(columns, m, width), f.select(columns, width, n)
+            status.set(f.call(gemm, int(transpose_a), int(transpose_b), rows_cut, columns_cut, k,
+                              a + row * (size if transpose_a else k * size), lda,
+                              b + column * (k * size if transpose_b else size), ldb,
+                              int(accumulate), out + (row * n + column) * size, n))
         elif batched == "a" and not transpose_a:
             product(a + f.begin * m * k * size, b, out + f.begin * m * n * size, (f.end - f.begin) * m)
         else:
@@ -193,7 +202,9 @@ def write_blas_gemm(f, dtype):
     """A call of cblas_?gemm, or of cblas_?gemv where the product is a matrix with a contiguous vector."""
     ta, tb, m, n, k, a, lda, b, ldb, accumulate, out, ldo = f.parameters
     blas, letter = find_blas(), "s" if dtype.name == "float32" else "d"
-    if config.threads:
+    if "scipy_openblas" in os.path.dirname(blas.path):       # ours alone: threads are the launcher's business
+        blas.set_threads(1)
+    elif config.threads:
         blas.set_threads(config.threads)
     number, whole = compute_type(dtype), I32 if blas.width == 32 else I64
     gemm_name, gemv_name = f"cblas_{letter}gemm", f"cblas_{letter}gemv"

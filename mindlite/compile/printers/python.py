@@ -172,13 +172,13 @@ class PythonRuntime:
     def kill(self, slots, slot, count, first):
         self.shared.rt_kill(self.ctx, ctypes.addressof(slots) + 8 * slot, count, first)
 
-    def kernel(self, place, args, extent=None):
+    def kernel(self, place, args, extent=None, cost=None):
         kernel = self.linked.places[place].kernel
         buffer = (ctypes.c_int64 * max(1, len(args)))(*[to_bits(a) for a in args])
         if extent is None:
             status = _KERNEL(kernel.address)(buffer, 0, 1)
         else:
-            status = self.launch(kernel.address, ctypes.addressof(buffer), extent, kernel.cost)
+            status = self.launch(kernel.address, ctypes.addressof(buffer), extent, cost)
         if status:
             raise Stop(place, status)
 
@@ -305,7 +305,7 @@ class _SourcePrinter:
             elif self.linked.verify:
                 self.emit(f"rt.kill_static({site.first}, {site.count})", f"r{i.ptr}")
         elif isinstance(i, F.CallKernel):
-            extent = f", r{i.extent}" if i.extent is not None else ""
+            extent = f", r{i.extent}, r{i.cost}" if i.extent is not None else ""
             self.emit(f"rt.kernel({place}, {_tuple(i.kernel_args)}{extent})", f"{i.kernel.name}  {comment}".rstrip())
         elif isinstance(i, F.Handle):
             index = self.linked.table_index(i)

@@ -140,7 +140,7 @@ class _Writer:
             if i.extent is None:
                 self.emit("kernel", number, place, len(args), *args)
             else:
-                self.emit("launch", number, place, len(args), i.extent, i.kernel.cost, *args)
+                self.emit("launch", number, place, len(args), i.extent, i.cost, *args)
         elif isinstance(i, F.Handle):
             index = linked.table_index(i)
             if index is None:

@@ -388,7 +388,7 @@ def _kernel(c, name):
         status = c.call("i64", f"{kernel}(ptr {args}, i64 0, i64 1)")
         length = 4
     else:
-        extent, cost = c.r(4), c.o(5)
+        extent, cost = c.r(4), c.r(5)
         c.gather(6, n, args)
         launch = c.context(R.LAUNCHER, "ptr")
         status = c.call("i64", f"{launch}(ptr {kernel}, ptr {args}, i64 {extent}, i64 {cost})")
