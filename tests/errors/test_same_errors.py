@@ -1,4 +1,4 @@
-"""What is wrong is told once, at the user's line, in the same words in PyNative and graph mode; and nothing is changed."""
+"""What is wrong is told once, at the user's line, in the same words in both modes; and nothing is changed."""
 import re
 import traceback
 

@@ -1,7 +1,7 @@
 """Small functions that together use Python's control flow and containers; each stands in PROGRAMS with its arguments.
 
-`floats` are float64 scalars and vectors; a program marked with `@program(...)` is run by PyNative mode and by graph mode,
-and where it gives one float it is differentiated too.
+Arguments are float64 scalars and vectors. A program marked with `@program(...)` is run by PyNative mode and by graph
+mode, and where it gives one float it is differentiated too.
 """
 from dataclasses import dataclass
 

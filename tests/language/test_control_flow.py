@@ -93,7 +93,7 @@ def test_a_gradient_through_statements_of_python_runs_them_once_in_each_call():
 @pytest.mark.parametrize("mode", ["pynative", "graph"])
 def test_a_training_step_through_statements_of_python_descends(mode):
     net = ms.nn.Dense(2, 1, weight_init="ones", bias_init="zeros", dtype=ms.float64)
-    optimizer = ms.nn.SGD(net.trainable_params(), 0.01)
+    optimizer = ms.nn.SGD(net.trainable_params(), 1 / 64)
 
     def loss(x):
         y = ops.reduce_sum(net(x) ** 2)
@@ -113,4 +113,4 @@ def test_a_training_step_through_statements_of_python_descends(mode):
     for _ in range(4):
         y = x @ weight.T + bias
         assert np.isclose(float(run(ms.Tensor(x))), 0.5 * (y ** 2).sum(), rtol=1e-12)
-        weight, bias = weight - 0.01 * y.T @ x, bias - 0.01 * y.sum(0)
+        weight, bias = weight - y.T @ x / 64, bias - y.sum(0) / 64

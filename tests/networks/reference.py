@@ -1,7 +1,7 @@
 """The test networks once more, over plain NumPy, from the formulas; gradients by HIPS autograd (Maclaurin et al. 2015).
 
-Nothing here knows mindlite. Parameters come as {name: float64 array}, under the names that the Cells in networks.py give
-them; each network is a function (parameters, x, labels) -> loss.
+Nothing here knows mindlite. Parameters come as {name: float64 array}, under the names that the Cells in networks.py
+give them; each network is a function (parameters, x, labels) -> loss.
 """
 import autograd
 import autograd.numpy as np

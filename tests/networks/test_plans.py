@@ -1,4 +1,4 @@
-"""The compiled training step of every network: three printers, one result; freed memory is never read; storage is shared."""
+"""The compiled gradient of every network: three printers, one result; freed memory is not read; storage is shared."""
 import pytest
 from networks import CASES
 
