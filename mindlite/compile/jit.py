@@ -22,7 +22,8 @@ from ..parse.parse import parse_function
 from .guards import changed_guard, guards_hold
 from .pipeline import compile_function
 from .quick import MISS, quick_call
-from .signature import (Leaves, ScalarSpec, arguments_of, declared_spec, first_difference, numbers_in, open_numbers, open_sizes,
+from .signature import (Leaves, ScalarSpec, arguments_of, declared_spec, first_difference, numbers_in, open_numbers,
+                        open_sizes,
                         show_signature, signature_of, sizes_in, sizes_that_differ)
 from .variant import Runner
 
@@ -103,7 +104,8 @@ class JitFunction:
         return variant, variant.complete(leaves) if variant.places or variant.scalars else leaves, signature
 
     def compile_or_leave(self, signature, args, kwargs):
-        """A new variant; None where the call runs in Python: once, to see what calls give, or as a graph cannot say it."""
+        """A new variant; None where the call runs in Python: once, to see what calls give, or as a graph cannot say
+        it."""
         if signature in self.in_python:
             return None
         try:
@@ -120,7 +122,8 @@ class JitFunction:
         return None
 
     def leave_to_python(self, signature, error):
-        """From now on such calls run in Python, unless it raises as well: what the user's code raises arrives as itself."""
+        """From now on such calls run in Python, unless it raises as well: what the user's code raises arrives as
+        itself."""
         location = getattr(error, "location", None)
         self.in_python[signature] = location, f"runs in Python: {getattr(error, 'message', None) or repr(error)}"
         emit("python_run", name=self.name, reason=str(error), location=location)
@@ -160,7 +163,8 @@ class JitFunction:
                 return self.compile_for(wanted, signature, reason, args, kwargs)
             except NeedsRecord:
                 raise
-            except Exception as error:                       # the number must be known, as an axis must: one variant for each
+            # the number must be known, as an axis must: one variant for each
+            except Exception as error:
                 self.fixed_numbers = True
                 reason = f"another number, which must be known: {error.args[0] if error.args else error!r}"
                 wanted = self.generalise(signature)[0]
@@ -181,7 +185,8 @@ class JitFunction:
         variant = Runner(wanted, compiled, reason, time.perf_counter() - start, compiled.specialised.guards)
         if not variant.fits(signature):                      # a size was assumed that these sizes do not have
             inside_args, inside_kwargs = arguments_of(signature, args, kwargs)
-            compiled = compile_function(self.function, inside_args, inside_kwargs, name=self.name, fullgraph=self.fullgraph,
+            compiled = compile_function(self.function, inside_args, inside_kwargs, name=self.name,
+                                        fullgraph=self.fullgraph,
                                         fallbacks=self.fallbacks, jit_level=self.jit_level, printer=self.printer)
             variant = Runner(signature, compiled, f"{reason}; these sizes are special", time.perf_counter() - start,
                              compiled.specialised.guards)
@@ -193,7 +198,8 @@ class JitFunction:
         """(the signature with Symbols for the sizes that should be open, the reason for compiling)."""
         declared = declared_spec(self.inputs, signature) if self.inputs is not None else signature
         if self.dynamic:
-            return open_sizes(declared, lambda path, size: True), "first call" if not self.variants else "new kinds of arguments"
+            return open_sizes(declared, lambda path,
+                              size: True), "first call" if not self.variants else "new kinds of arguments"
         if not self.variants:
             why = "first call"
             if self.history:
@@ -205,9 +211,11 @@ class JitFunction:
                 text = ", ".join(f"{path}: {a} -> {b}" for path, a, b in difference)
                 paths = {path for path, _, _ in difference}
                 already = {path for path, size in sizes_in(variant.signature) if isinstance(size, Symbol)}
-                if sum(1 for v in self.variants if sizes_that_differ(v.signature, signature) is not None) >= MAX_SHAPE_VARIANTS:
+                if sum(1 for v in self.variants if sizes_that_differ(v.signature,
+                                                                     signature) is not None) >= MAX_SHAPE_VARIANTS:
                     return open_sizes(signature, lambda path, size: True), f"too many sizes; all are open now ({text})"
-                return open_sizes(signature, lambda path, size: path in paths or path in already), f"another size: {text}"
+                return open_sizes(signature, lambda path, size: path in paths
+                                  or path in already), f"another size: {text}"
         for variant in () if self.fixed_numbers else reversed(self.variants):
             opened = open_numbers(variant.signature, signature)
             if opened is not None and opened != signature:
@@ -243,7 +251,8 @@ class JitFunction:
 
     def explain(self):
         """What was compiled and why, what runs in Python and why, what it costs: a text."""
-        lines = [f"{self.name}: {len(self.variants)} variant(s), {self.runs_in_python} call(s) run statement by statement"]
+        lines = [f"{self.name}: {len(self.variants)} variant(s), "
+                 f"{self.runs_in_python} call(s) run statement by statement"]
         for number, variant in enumerate(self.variants):
             compiled = variant.compiled
             seconds = ", ".join(f"{stage} {t:.3f}" for stage, t in compiled.seconds.items())
@@ -257,7 +266,8 @@ class JitFunction:
             for location, reason in dict.fromkeys(compiled.specialised.reasons):
                 lines.append(f"    {location or 'somewhere'}: {reason}")
             for node, reason in compiled.stages["fuse"].transforms.get("refused", ()):
-                lines.append(f"    {node.origin.location or ''} {getattr(node.fn, 'name', node.fn)} stays alone: {reason}")
+                name = getattr(node.fn, "name", node.fn)
+                lines.append(f"    {node.origin.location or ''} {name} stays alone: {reason}")
         for signature, (location, reason) in self.in_python.items():
             lines.append(f"  {show_signature(signature)}: {location or 'somewhere'}: {reason}")
         for variant, why in self.history:

@@ -118,15 +118,18 @@ def numbers_in(signature):
     """The signatures of the ints and floats, in order."""
     if is_number(signature):
         yield signature
-    elif isinstance(signature, tuple) and not (signature and isinstance(signature[0], str) and signature[0].endswith("=")):
+    elif isinstance(signature, tuple) and not (signature and isinstance(signature[0], str)
+                                               and signature[0].endswith("=")):
         for part in signature:
             yield from numbers_in(part)
 
 
 def open_numbers(pattern, signature):
-    """`signature` with ScalarSpecs for the numbers that differ from those in `pattern` or are open; None if more differs."""
+    """`signature` with ScalarSpecs for the numbers that differ from those in `pattern` or are open; None if more
+    differs."""
     if isinstance(signature, TensorSpec):
-        same = isinstance(pattern, TensorSpec) and pattern.dtype is signature.dtype and len(pattern.shape) == len(signature.shape)
+        same = isinstance(pattern, TensorSpec) and pattern.dtype is signature.dtype \
+            and len(pattern.shape) == len(signature.shape)
         return signature if same else None
     if is_number(signature) and is_number(pattern):
         kinds = [s.type if isinstance(s, ScalarSpec) else type(s[1]) for s in (pattern, signature)]

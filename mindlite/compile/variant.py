@@ -40,7 +40,8 @@ class Runner(Variant):
         where = {p: (i, None) for p, i in argument.items()}
         where.update({p: (None, k) for k, p in enumerate(q for q in graph.parameters if q.default is not None)})
         self.places = compiled.specialised.places
-        self.scalars = frozenset(number for number, spec in enumerate(numbers_in(signature)) if isinstance(spec, ScalarSpec))
+        self.scalars = frozenset(number for number, spec in enumerate(numbers_in(signature))
+                                 if isinstance(spec, ScalarSpec))
         self.steps, self.outs = [], {}
         for step in lowered.parameters:
             kind = step[0]
@@ -63,7 +64,8 @@ class Runner(Variant):
         self.static = all(isinstance(s, int) for step in self.steps if step[0] == "out" for s in step[3])
 
     def complete(self, leaves):
-        """The run-time arguments of a call: its Tensors, its numbers that vary, and what the Places outside hold now."""
+        """The run-time arguments of a call: its Tensors, its numbers that vary, and what the Places outside hold
+        now."""
         if self.scalars:
             leaves = leaves.with_numbers(self.scalars)
         for place in self.places:
@@ -86,7 +88,8 @@ class Runner(Variant):
         return True
 
     def run(self, leaves):
-        """Run on the leaves (Tensors) of a call; what the function did to the lists and dicts among its arguments is done."""
+        """Run on the leaves (Tensors) of a call; what the function did to the lists and dicts among its arguments is
+        done."""
         arrays = [leaf.array if isinstance(leaf, Tensor) else leaf for leaf in leaves]
         env = None
         params, made, copies = [], {}, []
@@ -156,7 +159,8 @@ class Runner(Variant):
                 return Tensor.wrap(outputs[number])
             if kind == "value":
                 abstract = self.abstracts[value.number]
-                return abstract.type(values[number]) if isinstance(abstract, AbstractScalar) else objects[values[number]]
+                return abstract.type(values[number]) if isinstance(abstract,
+                                                                   AbstractScalar) else objects[values[number]]
             raise ArgumentError("a new value of a Parameter cannot be a result too")
         if isinstance(value, tuple):
             items = [self.build(v, values, outputs, made, leaves, objects) for v in value]

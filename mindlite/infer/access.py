@@ -1,4 +1,5 @@
-"""Attributes, items, operators and iteration on the values of inference: by Python where all is known, else by operators."""
+"""Attributes, items, operators and iteration on the values of inference: by Python where all is known, else by
+operators."""
 import functools
 import inspect
 import operator
@@ -51,7 +52,8 @@ def _is_library_file(filename):
 
 
 def from_library(fn):
-    """True for functions of the standard library and of installed packages other than mindlite: they are called, not parsed."""
+    """True for functions of the standard library and of installed packages other than mindlite: they are called, not
+    parsed."""
     filename = fn.__code__.co_filename
     return _is_library_file(filename) and not is_framework(filename)
 
@@ -67,11 +69,18 @@ def own_method(cls, name):
 HEAP_TYPE = 1 << 9                                   # of classes that were made by a class statement
 
 
+def is_users(function):
+    """True for a function of Python that the user wrote."""
+    return isinstance(function, types.FunctionType) and not from_library(function) \
+        and not is_framework(function.__code__.co_filename)
+
+
 def special(ev, names, a, b):
-    """a op b by the methods of a user's class (those of `names`: on a, on b), a one-tuple; None where there is no such class."""
+    """a op b by the methods of a user's class (those of `names`: on a, on b), a one-tuple; None where there is no
+    such class."""
     for name, owner, other in ((names[0], a, b), (names[1], b, a)):
         method = own_method(type(owner), name) if name else None
-        if isinstance(method, types.FunctionType) and not from_library(method) and not is_framework(method.__code__.co_filename):
+        if is_users(method):
             made = ev.call(method, (owner, other), {})
             if made is not NotImplemented:
                 return made,
@@ -119,8 +128,7 @@ def attribute(ev, value, name):
             raise MissingAttributeError(f"{type(value).__name__!r} object has no attribute {name!r}")
         return found
     getter = own_method(type(value), name)
-    if isinstance(getter, property) and isinstance(getter.fget, types.FunctionType) and not ev.concrete \
-            and not from_library(getter.fget) and not is_framework(getter.fget.__code__.co_filename):
+    if isinstance(getter, property) and not ev.concrete and is_users(getter.fget):
         return ev.call(getter.fget, (value,), {})
     try:
         found = getattr(value, name)
@@ -129,7 +137,8 @@ def attribute(ev, value, name):
         raise MissingAttributeError(str(error)) from None
     if place in ev.variables or hasattr(type(value), "__slots__"):
         return ev.read_place(place)
-    if isinstance(getattr(value, "__dict__", None), (dict, types.MappingProxyType)) and not isinstance(value, types.ModuleType):
+    has_fields = isinstance(getattr(value, "__dict__", None), (dict, types.MappingProxyType))
+    if has_fields and not isinstance(value, types.ModuleType):
         ev.guard("attr", value, name, found)
     return found
 
@@ -159,7 +168,8 @@ def item(ev, value, index):
     if isinstance(getitem, types.FunctionType) and not from_library(getitem):
         return ev.call(getitem, (value, index), {})
     if not ev.guard_content(value):
-        return call_unknown(ev, operator.getitem, (value, index), {}, "an item of an object that changes during the run")
+        return call_unknown(ev, operator.getitem, (value, index), {},
+                            "an item of an object that changes during the run")
     return value[ev.unbox(index)]
 
 
@@ -174,7 +184,8 @@ def _from_sequence(ev, content, index, whole):
             return content[index]
     if isinstance(content, range):
         return add_numbers(ev, content.start, multiply_numbers(ev, index, content.step))
-    raise GraphSyntaxError("the index of a list or tuple is known at run time only", hint="stack the elements into a Tensor")
+    raise GraphSyntaxError("the index of a list or tuple is known at run time only",
+                           hint="stack the elements into a Tensor")
 
 
 def add_numbers(ev, a, b):
@@ -200,7 +211,8 @@ def number(ev, op, a, b):
     kinds = [x.abstract.type if isinstance(x, AnfNode) else int if isinstance(x, Dim) else type(x) for x in (a, b)]
     if op == "**" and float not in kinds:
         if isinstance(b, (AnfNode, Dim)):
-            raise GraphSyntaxError("int ** int with an exponent that is known at run time only: is it an int or a float?")
+            raise GraphSyntaxError("int ** int with an exponent that is known at run time only",
+                                   note="is it an int or a float?")
         if b < 0:
             a = ev.call(float, (a,), {})
     if op in ("/", "//", "%") and (isinstance(b, (AnfNode, Dim)) or b == 0):
@@ -225,7 +237,8 @@ def binary_value(ev, op, a, b):
     if isinstance(a, Box) or isinstance(b, Box):
         return _binary_of_boxes(ev, op, a, b)
     if is_tensor(a) or is_tensor(b):
-        return ev.trace(OPERATORS[op], (ev.tracer.lift(a) if is_tensor(a) else a, ev.tracer.lift(b) if is_tensor(b) else b), {})
+        a, b = (ev.tracer.lift(x) if is_tensor(x) else x for x in (a, b))
+        return ev.trace(OPERATORS[op], (a, b), {})
     if is_scalar_node(a) or is_scalar_node(b):
         if isinstance(a, (str, tuple)) or isinstance(b, (str, tuple)):
             return OPERATORS[op](a, b)
@@ -278,7 +291,8 @@ def compare_values(ev, op, a, b):
         return found if op == "in" else not found
     if (is_tensor(a) or is_tensor(b)) and not (a is None or b is None or isinstance(a, str) or isinstance(b, str)):
         return ev.trace(PRIMITIVES[TENSOR_COMPARISONS[op]], (a, b), {})
-    if (is_scalar_node(a) or is_scalar_node(b)) and not (a is None or b is None or isinstance(a, str) or isinstance(b, str)):
+    if (is_scalar_node(a) or is_scalar_node(b)) and not (a is None or b is None or isinstance(a, str)
+                                                         or isinstance(b, str)):
         return compare_numbers(ev, op, a, b)
     if isinstance(a, (Box, tuple)) and isinstance(b, (Box, tuple)) and op in ("==", "!=") \
             and (has_nodes(a, ev.store) or has_nodes(b, ev.store)):

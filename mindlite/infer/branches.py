@@ -2,7 +2,8 @@
 
 A switch on a run-time condition executes both sides in regions of their own, up to where they meet, and merges what
 they hand on (phis, return values, assigned Tensors, contents of lists). Sides that leave differently (one returns, one
-goes on) also hand on a number that says how they left, and what follows is executed once, under a `cond` on that number.
+goes on) also hand on a number that says how they left, and what follows is executed once, under a `cond` on that
+number.
 """
 from ..common import dtype as dt
 from ..common.dim import Dim, compare
@@ -83,8 +84,8 @@ def run_switch(ev, frame, end, stops):
         return ev.run_block(frame, true if condition else false, ((), {}), stops)
     inner = stops | {join} if join is not None else stops
     return branch(ev, frame, condition, end.origin,
-                  lambda: ev.run_block(frame, true, ((), {}), inner), lambda: ev.run_block(frame, false, ((), {}), inner),
-                  (true.name, false.name))
+                  lambda: ev.run_block(frame, true, ((), {}), inner),
+                  lambda: ev.run_block(frame, false, ((), {}), inner), (true.name, false.name))
 
 
 def branch(ev, frame, condition, origin, true, false, names):
@@ -93,10 +94,13 @@ def branch(ev, frame, condition, origin, true, false, names):
     ev.tracer.move_to(origin)
     outcomes = [side[1] for side in sides]
     raising = [isinstance(outcome, Raises) for outcome in outcomes]
-    if any(raising):                                         # a check, then the other side in line (it may raise as well)
-        check_instead(ev, condition, raising[1] and not raising[0], sides[raising.index(True)][0], outcomes[raising.index(True)])
+    # a check, then the other side in line (it may raise as well)
+    if any(raising):
+        check_instead(ev, condition, raising[1] and not raising[0], sides[raising.index(True)][0],
+                      outcomes[raising.index(True)])
         return (false if raising[0] else true)()
-    if not outcomes[0].exits or not outcomes[1].exits:       # a recursion that has no result yet: go on with the other side
+    # a recursion that has no result yet: go on with the other side
+    if not outcomes[0].exits or not outcomes[1].exits:
         if not outcomes[0].exits and not outcomes[1].exits:
             raise NoResultYet()
         return (true if outcomes[0].exits else false)()
@@ -135,7 +139,7 @@ def branch(ev, frame, condition, origin, true, false, names):
 def one_sided(ev, merge, place, a, b):
     """The value of a variable outside that only one side of a branch assigns, or leaves undeleted."""
     if not ev.made_here(place.owner):
-        raise GraphSyntaxError(f"{place.name!r} exists on one path only, depending on a value that is known at run time only",
+        raise GraphSyntaxError(f"{place.name!r} exists on one path only, by a value that is known at run time only",
                                hint="assign it on both paths, or before the branch")
     return merge.only(b, 1) if isinstance(a, Undefined) else merge.only(a, 0)
 
@@ -178,7 +182,8 @@ def control_node(ev, prim, operands, abstracts, **attrs):
     tracer = ev.tracer
     node = tracer.graph.add(prim, *[tracer.lift(x) for x in operands], origin=tracer.origin,
                             abstract=AbstractTuple(tuple(abstracts)), **attrs)
-    return [tracer.graph.add(tuple_getitem, node, index=i, origin=tracer.origin, abstract=a) for i, a in enumerate(abstracts)]
+    return [tracer.graph.add(tuple_getitem, node, index=i, origin=tracer.origin, abstract=a)
+            for i, a in enumerate(abstracts)]
 
 
 def has_effects(graph):
@@ -187,7 +192,8 @@ def has_effects(graph):
 
 
 def continue_exits(ev, frame, outcome, stops):
-    """Go on from an outcome with several exits: those that are not awaited outside are executed, each once, under its number."""
+    """Go on from an outcome with several exits: those that are not awaited outside are executed, each once, under its
+    number."""
     while outcome.single is None:
         todo = next((t for t in outcome.exits if t != RETURN and t not in stops), None)
         if todo is None:
@@ -206,7 +212,8 @@ def go_round_or_leave(ev, frame, target, outcome, go_on):
 
     def remaining():
         return Outcome(rest, without(ev, code, number) if len(rest) > 1 else 0)
-    return branch(ev, frame, compare_numbers(ev, "==", code, number), ev.tracer.origin, go_on, remaining, (target.name, "left"))
+    return branch(ev, frame, compare_numbers(ev, "==", code, number), ev.tracer.origin, go_on, remaining,
+                  (target.name, "left"))
 
 
 def without(ev, code, number):
@@ -247,7 +254,8 @@ def write_check(ev, condition, raised, operands):
 
 
 def check_instead(ev, condition, holds, region, raised):
-    """Where one side of a branch only raises: a check in its place. What the side computed for the message is inlined."""
+    """Where one side of a branch only raises: a check in its place. What the side computed for the message is
+    inlined."""
     with interpreting(ev.tracer):
         condition = tensor_to_scalar(condition) if isinstance(condition.abstract, AbstractTensor) else condition
         condition = condition if holds else scalar_unary(condition, op="not")

@@ -167,7 +167,8 @@ def _extreme(word, op, of_dims, tensor_method):
                 return ev.trace(lambda x: getattr(x, tensor_method)(), (values[0],), {})
             values = iterate(ev, values[0])
         if not has_nodes(tuple(values), ev.store) and not any(isinstance(v, Tensor) for v in values):
-            return {"max": max, "min": min}[word](values, **({"key": lambda x: ev.call(key, (x,), {})} if key else {}), **kwargs)
+            return {"max": max, "min": min}[word](values, **({"key": lambda x: ev.call(key, (x,), {})} if key else {}),
+                                                  **kwargs)
         best = values[0]
         for x in values[1:]:
             if _is_tensor(best) or _is_tensor(x):
@@ -330,7 +331,8 @@ def _print(ev, *values, sep=" ", end="\n", **kwargs):
 @builtin(Tensor)
 def _tensor(ev, input_data=None, dtype=None, shape=None, init=None):
     if ev.is_object(input_data):
-        return call_unknown(ev, Tensor, (input_data,), {} if dtype is None else {"dtype": dtype}, "a Tensor made of an object")
+        return call_unknown(ev, Tensor, (input_data,), {} if dtype is None else {"dtype": dtype},
+                            "a Tensor made of an object")
     if isinstance(input_data, AnfNode) or has_nodes(input_data, ev.store):
         wanted = None if dtype is None else dt.dtype(dtype)
 

@@ -21,7 +21,7 @@ from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import Primitive
 from ..mindir.protocol import CallOf, CustomGradient, Derivative, Mapped
-from .access import Formatted, from_library, wrap_container
+from .access import Formatted, from_library, is_users, wrap_container
 from .builtins import ASK_PYTHON, BUILTINS, item_of_tensor
 from .custom import custom_gradient
 from .fallback import CHANGERS, call_unknown, change_outside
@@ -136,14 +136,14 @@ def is_framework_class(cls):
 def is_plain_class(cls):
     """True for a user's class whose objects are made by its __init__ alone, in Python that can be parsed."""
     init = cls.__init__
-    own = init is object.__init__ or isinstance(init, types.FunctionType) and not from_library(init) \
-        and not is_framework(init.__code__.co_filename) and not init.__code__.co_filename.startswith("<")
+    own = init is object.__init__ or is_users(init) and not init.__code__.co_filename.startswith("<")
     return own and cls.__new__ is object.__new__ and type(cls) is type and not is_framework_class(cls) \
         and cls.__flags__ & HEAP_TYPE and cls.__setattr__ is object.__setattr__ and not hasattr(cls, "__slots__")
 
 
 def is_known(fn):
-    """True for what may be called at compile time when its arguments are known: it has no effect, and gives always the same."""
+    """True for what may be called at compile time when its arguments are known: it has no effect, and gives always
+    the same."""
     owner = getattr(fn, "__self__", None)
     if owner is not None and not isinstance(owner, types.ModuleType):
         if isinstance(owner, (types.GeneratorType, io.IOBase)) or isinstance(owner, Iterator):
@@ -170,10 +170,11 @@ def is_known_class(cls):
 HEAP_TYPE = 1 << 9
 IMMUTABLE = (int, float, complex, str, bytes, tuple, frozenset, range, slice, type(None), type, types.FunctionType)
 EFFECTFUL = (open, input, next, exec, eval, print, setattr, delattr, __import__)
-PURE = {"math", "cmath", "operator", "_operator", "functools", "_functools", "itertools", "copy", "string", "_string", "re",
-        "numbers", "typing", "collections", "_collections", "_collections_abc", "dataclasses", "inspect", "types", "enum",
-        "posixpath", "ntpath", "genericpath", "statistics", "abc", "_abc", "textwrap", "fractions", "decimal", "_decimal",
-        "numpy", "ml_dtypes", "mindlite", "struct", "_struct", "json", "keyword", "bisect", "_bisect", "builtins"}
+PURE = {"math", "cmath", "operator", "_operator", "functools", "_functools", "itertools", "copy", "string",
+        "_string", "re", "numbers", "typing", "collections", "_collections", "_collections_abc", "dataclasses",
+        "inspect", "types", "enum", "posixpath", "ntpath", "genericpath", "statistics", "abc", "_abc", "textwrap",
+        "fractions", "decimal", "_decimal", "numpy", "ml_dtypes", "mindlite", "struct", "_struct", "json",
+        "keyword", "bisect", "_bisect", "builtins"}
 
 
 def _make_exception(ev, cls, args, kwargs):

@@ -26,6 +26,7 @@ from .region import Tracer
 from .tracebacks import passed_through
 from .values import BoundMethod, Closure, LeavingMethod
 
+ABOUT_OBJECTS = (str, repr, type, isinstance, id, callable)
 CONCRETE = {}                                        # {Syntax: function} for the constructs that differ from EXECUTE
 
 
@@ -148,7 +149,7 @@ class Recorder(Evaluator):
             if fn.__init__ is not object.__init__:
                 self.call(fn.__init__, (made, *args), kwargs)
                 return made
-        if fn in (str, repr, format, type, isinstance, id, callable) or self.is_native(fn) and not any(map(self.is_object, args)):
+        if self.is_native(fn) and (fn in ABOUT_OBJECTS or not any(map(self.is_object, args))):
             return fn(*map(self.live, args), **{k: self.live(v) for k, v in kwargs.items()})
         call = getattr(type(fn), "__call__", None)
         if isinstance(call, types.FunctionType) and not is_framework(call.__code__.co_filename):
@@ -187,7 +188,8 @@ class Recorder(Evaluator):
         fn = value
         if hasattr(fn, "executes") or not isinstance(fn, (Closure, types.FunctionType)):
             return value
-        if isinstance(fn, types.FunctionType) and (is_generator(fn) or from_library(fn) or is_framework(fn.__code__.co_filename)):
+        if isinstance(fn, types.FunctionType) and (is_generator(fn) or from_library(fn)
+                                                   or is_framework(fn.__code__.co_filename)):
             return value
 
         def function(*args, **kwargs):
@@ -231,7 +233,8 @@ def cell_get(ev, frame, node, values):
     try:
         return values[0].cell_contents
     except ValueError:
-        raise NameError(f"cannot access variable {node.attrs['name']!r} where it is not associated with a value") from None
+        name = node.attrs["name"]
+        raise NameError(f"cannot access variable {name!r} where it is not associated with a value") from None
 
 
 @concretely(syntax.cell_set)

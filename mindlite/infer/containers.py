@@ -124,8 +124,10 @@ def _list_sort(ev, box, *, key=None, reverse=False):
 
 
 METHODS_OF = {
-    "list": {"append": _list_append, "extend": _list_extend, "insert": _list_insert, "pop": _list_pop, "clear": _list_clear,
-             "reverse": _list_reverse, "copy": _list_copy, "count": _list_count, "index": _list_index, "remove": _list_remove,
+    "list": {"append": _list_append, "extend": _list_extend, "insert": _list_insert, "pop": _list_pop,
+             "clear": _list_clear,
+             "reverse": _list_reverse, "copy": _list_copy, "count": _list_count, "index": _list_index,
+             "remove": _list_remove,
              "sort": _list_sort},
     "dict": {"items": _dict_items, "keys": _dict_keys, "values": _dict_values, "get": _dict_get, "update": _dict_update,
              "pop": _dict_pop, "setdefault": _dict_setdefault, "has_key": _dict_has_key, "clear": _list_clear,

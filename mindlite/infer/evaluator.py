@@ -75,8 +75,10 @@ class Evaluator:
         self.tracer = Tracer(Region(name))
         self.frames, self.guards, self.reasons = [], {}, []
         self.fullgraph, self.fallbacks = fullgraph, {} if fallbacks is None else fallbacks
-        self.variables, self.inputs = variables if variables is not None else set(), {}     # Places in use; {Place: node}
-        self.made, self.kept = {}, []                # objects that the function makes, by id; objects that must stay alive
+        # Places in use; {Place: node}
+        self.variables, self.inputs = variables if variables is not None else set(), {}
+        # objects that the function makes, by id; objects that must stay alive
+        self.made, self.kept = {}, []
         self.recursive = {}                          # functions known to recurse under a run-time condition
         self.places, self.calls = {}, []                              # what is being executed: (graph, region) per call
 
@@ -95,7 +97,8 @@ class Evaluator:
             try:
                 value = frame.lookup(node)
             except KeyError:
-                raise NameLookupError("a variable is used before it is assigned", location=node.origin.location) from None
+                raise NameLookupError("a variable is used before it is assigned",
+                                      location=node.origin.location) from None
         if isinstance(value, Conflict):
             raise value.error
         if isinstance(value, AnfNode):
@@ -221,7 +224,8 @@ class Evaluator:
             return self.box(function(*args, **kwargs))
 
     def unbox(self, value):
-        """`value` with Boxes replaced by Python lists, dicts and sets of their content, and nodes by their newest value."""
+        """`value` with Boxes replaced by Python lists, dicts and sets of their content, and nodes by their newest
+        value."""
         if isinstance(value, Box):
             content = self.store[value]
             if value.kind == "list":
@@ -280,7 +284,8 @@ class Evaluator:
         self.guards[kind, id(owner), name] = (kind, owner, name, value)
 
     def guard_content(self, value):
-        """Remember what a list, dict or set of Python held; False where it changes during the run, so that it is not known."""
+        """Remember what a list, dict or set of Python held; False where it changes during the run, so that it is not
+        known."""
         if ("content", id(value)) in self.variables:
             return False
         if not self.concrete and type(value) in (list, dict, set, deque):
@@ -290,7 +295,8 @@ class Evaluator:
     # -- variables outside of the graph
 
     def read_place(self, place):
-        """The value of a Place: what the graph assigned; an input, if it changes from run to run; else a constant, guarded."""
+        """The value of a Place: what the graph assigned; an input, if it changes from run to run; else a constant,
+        guarded."""
         if place in self.store:
             return self.store[place]
         return self.initial(place)
@@ -358,7 +364,9 @@ def _complaint(name, signature, args, kwargs):
 
 
 def _show(signature):
-    return "(" + ", ".join(str(p.replace(annotation=inspect.Parameter.empty)) for p in signature.parameters.values()) + ")"
+    return "(" + ", ".join(str(p.replace(annotation=inspect.Parameter.empty))
+                           for p in signature.parameters.values()) + ")"
 
 
-EXECUTE = {}                                         # {Syntax: (evaluator, frame, node, values) -> value}, filled by execute.py
+# {Syntax: (evaluator, frame, node, values) -> value}, filled by execute.py
+EXECUTE = {}

@@ -3,7 +3,6 @@
 Known operands are handled by Python itself; if a run-time node is among them, the construct becomes operators.
 """
 import builtins
-import inspect
 import operator
 import types
 
@@ -84,7 +83,8 @@ def closure_cell(ev, frame, node, values):
 @executes(syntax.load_local)
 def load_local(ev, frame, node, values):
     if isinstance(values[0], Undefined):
-        raise NameLookupError(f"cannot access local variable {node.attrs['name']!r} where it is not associated with a value")
+        name = node.attrs["name"]
+        raise NameLookupError(f"cannot access local variable {name!r} where it is not associated with a value")
     return values[0]
 
 
@@ -128,11 +128,7 @@ def load_attr(ev, frame, node, values):
 def store_attr(ev, frame, node, values):
     owner, value = values
     name = node.attrs["name"]
-    if isinstance(owner, (AnfNode, Box, Closure)) or isinstance(inspect.getattr_static(owner, name, None), TensorParameter):
-        old = None if isinstance(owner, (AnfNode, Box, Closure)) else getattr(owner, name)
-        if isinstance(old, TensorParameter):
-            ev.trace(PRIMITIVES["assign"], (old, value), {})
-            return
+    if isinstance(owner, (AnfNode, Box, Closure)):
         raise GraphSyntaxError(f"setting the attribute {name!r} of a value that is made at run time")
     old = getattr(owner, name, None)
     if isinstance(old, TensorParameter) and not isinstance(value, TensorParameter):
@@ -143,7 +139,8 @@ def store_attr(ev, frame, node, values):
 
 
 def check_plain(ev, owner, name):
-    """Assigning attributes of `owner` must be setting an entry of its __dict__ (or a slot), not running a user's code."""
+    """Assigning attributes of `owner` must be setting an entry of its __dict__ (or a slot), not running a user's
+    code."""
     cls = owner if isinstance(owner, type) else type(owner)
     hook = getattr(cls, "__setattr__", None)
     user_code = isinstance(hook, types.FunctionType) and not is_framework(hook.__code__.co_filename)

@@ -1,4 +1,5 @@
-"""JIT Fallback in inference: what a graph cannot say becomes a `segment`, a Python call between native code at run time.
+"""JIT Fallback in inference: what a graph cannot say becomes a `segment`, a Python call between native code at run
+time.
 
 What such a call gives is not known before it has run once. So the first call of a function with a segment is executed
 statement by statement (`concrete.py`), for real, and what each segment gave is recorded; from then on the function is
@@ -23,7 +24,8 @@ class NeedsRecord(Exception):
 def place(ev, name):
     """What identifies a segment: where it stands, what it calls, and through which calls one gets there."""
     location = ev.tracer.origin.location
-    return location and (location.file, location.line, location.col, location.end_line, location.end_col), name, tuple(graph for (graph, _), _ in ev.calls)
+    spot = location and (location.file, location.line, location.col, location.end_line, location.end_col)
+    return spot, name, tuple(graph for (graph, _), _ in ev.calls)
 
 
 def name_of(ev, fn):
@@ -64,7 +66,8 @@ def call_unknown(ev, fn, args, kwargs, reason, returns=None):
             return ()
         seen = describe(given)
         if not same_kind(seen, record):
-            raise GraphSyntaxError("a call that runs in Python gave another type of result than before", location=location,
+            raise GraphSyntaxError("a call that runs in Python gave another type of result than before",
+                                   location=location,
                                    note=f"{show(record)} before, {show(seen)} now")
         return tuple(values_in(given, record))
     ev.reasons.append((location, reason))
@@ -92,7 +95,8 @@ def change_outside(ev, fn, args, kwargs=None):
     ev.variables.add(("content", id(owner)))
     ev.kept.append(owner)
     if fn in RETURN_NOTHING or getattr(fn, "__name__", "") in RETURN_NOTHING_NAMES:
-        return call_unknown(ev, fn, args, kwargs or {}, f"{fn.__name__} changes an object outside of the graph", returns=())
+        return call_unknown(ev, fn, args, kwargs or {}, f"{fn.__name__} changes an object outside of the graph",
+                            returns=())
     return call_unknown(ev, fn, args, kwargs or {}, f"{fn.__name__} changes an object outside of the graph")
 
 
@@ -162,7 +166,8 @@ READ_ONLY = ("mapping and class patterns run in Python",)
 
 
 def interpret_statement(ev, frame, node, values):
-    """A statement that graph mode leaves to Python (`try`, `with`, ...): run now if all it reads is known, else a segment."""
+    """A statement that graph mode leaves to Python (`try`, `with`, ...): run now if all it reads is known, else a
+    segment."""
     namespace = frame.globals
 
     def statement(*reads):
@@ -171,6 +176,7 @@ def interpret_statement(ev, frame, node, values):
     only_reads = node.attrs["reason"] in READ_ONLY
     for value in values:
         if isinstance(value, Box) and not ev.concrete and (not only_reads or value.kind == "cell"):
-            raise GraphSyntaxError(f"a {value.kind} is shared with a statement that Python runs: {node.attrs['reason']}")
+            reason = node.attrs["reason"]
+            raise GraphSyntaxError(f"a {value.kind} is shared with a statement that Python runs: {reason}")
     statement.__qualname__ = f"statement at line {node.origin.location.line}"
     return call_unknown(ev, statement, tuple(values), {}, node.attrs["reason"])

@@ -35,12 +35,14 @@ def loop_exits(header):
         if block not in inside:
             inside.add(block)
             todo.extend(predecessors[block])
-    known = header.transforms["loop_exits"] = frozenset(b for block in inside for b in successors(block) if b not in inside)
+    known = header.transforms["loop_exits"] = frozenset(b for block in inside for b in successors(block)
+                                                        if b not in inside)
     return known
 
 
 def live_into(block):
-    """The syntax nodes that a block, or one after it, uses without defining them: what must outlive a region. Cached."""
+    """The syntax nodes that a block, or one after it, uses without defining them: what must outlive a region.
+    Cached."""
     known = block.transforms.get("live_into")
     if known is not None:
         return known
@@ -60,7 +62,8 @@ def live_into(block):
 
 def leave_to(frame, block, args):
     """The payload of a jump that may end a region: the block's arguments, and the values that it uses freely."""
-    lives = {} if getattr(block, "loop", None) else {n: frame.env.get(n, Undefined("a variable")) for n in live_into(block)}
+    lives = {} if getattr(block, "loop", None) else {n: frame.env.get(n, Undefined("a variable"))
+                                                     for n in live_into(block)}
     return tuple(args), lives
 
 

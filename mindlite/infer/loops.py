@@ -27,7 +27,8 @@ UNROLL_LIMIT = 10_000
 
 
 class CannotLoop(Exception):
-    """The body cannot be written once for all iterations; the reason is an error to show if unrolling is impossible too."""
+    """The body cannot be written once for all iterations; the reason is an error to show if unrolling is impossible
+    too."""
 
     def __init__(self, error):
         super().__init__(str(error))
@@ -35,7 +36,8 @@ class CannotLoop(Exception):
 
 
 def run_loop(ev, frame, header, args, stops):
-    """A loop of the syntax graph: written once as a `while_loop`, or unrolled where that is impossible or does not pay."""
+    """A loop of the syntax graph: written once as a `while_loop`, or unrolled where that is impossible or does not
+    pay."""
     stops = stops | {header} | loop_exits(header)
     if ev.concrete:
         outcome = ev.run_once(frame, header, args, stops)
@@ -124,7 +126,8 @@ def unroll(ev, frame, header, args, stops, because=None):
         if outcome.single is None:
             if because is not None:
                 raise because
-            return go_round_or_leave(ev, frame, header, outcome, lambda args=args: unroll(ev, frame, header, args, stops))
+            return go_round_or_leave(ev, frame, header, outcome, lambda args=args: unroll(ev, frame, header, args,
+                    stops))
     raise because or GraphSyntaxError(f"a loop of more than {UNROLL_LIMIT} iterations cannot be unrolled",
                                       location=header.origin.location)
 
@@ -144,11 +147,13 @@ def write_loop(ev, frame, header, args, stops):
         if wider is None:
             return plan.emit(frame, header, stops, body, outcome, after)
         state, carried = wider, wider_carried
-    raise CannotLoop(GraphSyntaxError("the types of what a loop carries keep changing", location=header.origin.location))
+    raise CannotLoop(GraphSyntaxError("the types of what a loop carries keep changing",
+                                      location=header.origin.location))
 
 
 class Plan:
-    """One attempt at a loop: `state` (values of the header's parameters) and `carried` (store entries that the body changes).
+    """One attempt at a loop: `state` (values of the header's parameters) and `carried` (store entries that the body
+    changes).
 
     Leaves that are nodes or `Varying` numbers become parameters of the body; the rest is constant in the loop.
     """
@@ -227,7 +232,8 @@ class Plan:
 
     def has_varying(self):
         """True if a number was made a run-time value: then an error may be due to that."""
-        return any(isinstance(v, Varying) and not isinstance(v.initial, AnfNode) for v in _flat((self.state, self.carried)))
+        return any(isinstance(v, Varying) and not isinstance(v.initial, AnfNode)
+                   for v in _flat((self.state, self.carried)))
 
     def widen(self, back, after):
         """The state that also covers the values at the end of the body, or None if it covers them already."""
@@ -260,13 +266,15 @@ class Plan:
             if isinstance(outer, dict) and isinstance(new, dict) and outer.keys() == new.keys():
                 return {k: join(outer[k], inner[k], new[k]) for k in outer}
             if isinstance(outer, Range) and isinstance(new, Range):
-                return Range(*[join(getattr(outer, f), getattr(inner, f), getattr(new, f)) for f in ("start", "stop", "step")])
+                return Range(*[join(getattr(outer, f), getattr(inner, f), getattr(new, f))
+                               for f in ("start", "stop", "step")])
             if isinstance(outer, Undefined) and is_data(new):        # first assigned inside: no value before
                 changed = True
                 return Varying(outer, abstract_of(new))
             if isinstance(outer, Undefined) or isinstance(new, Undefined):
                 return outer if isinstance(outer, Undefined) else new
-            if outer is new or (type(outer) is type(new) and not isinstance(outer, (Box, tuple, dict)) and outer == new):
+            if outer is new or (type(outer) is type(new) and not isinstance(outer, (Box, tuple, dict))
+                                and outer == new):
                 return outer
             raise CannotLoop(conflict(outer, new, self.ev))
 
@@ -307,7 +315,8 @@ class Plan:
         ev, parameters, inside, inits = self.ev, self.parameters, self.inside, self.inits
         carried = self.inside_carried
         with writing(ev, body, after):
-            body.graph.set_outputs([body.capture(convert(ev, v, p.abstract)) for v, p in zip(values, parameters)], make_tuple)
+            body.graph.set_outputs([body.capture(convert(ev, v, p.abstract)) for v, p in zip(values, parameters)],
+                                   make_tuple)
 
         def test():
             condition = self.test(frame, header)
@@ -325,7 +334,8 @@ class Plan:
         return ev.run_block(frame, header.output.attrs["false"], ((), {}), stops)
 
     def emit_general(self, frame, header, stops, body, outcome, after, values):
-        """A loop that is left in several ways: it also carries whether to go on, which way it is left, and what then leaves."""
+        """A loop that is left in several ways: it also carries whether to go on, which way it is left, and what then
+        leaves."""
         ev = self.ev
         targets = list(outcome.exits)
         number = targets.index(header)

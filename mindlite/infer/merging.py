@@ -54,7 +54,8 @@ class Merge:
             try:
                 if a == b:
                     return a
-            except Exception as error:               # a user's own __eq__ may raise anything: then they are not known to be equal
+            # a user's own __eq__ may raise anything: then they are not known to be equal
+            except Exception as error:
                 return Conflict(conflict(a, b, ev, error))
         return Conflict(conflict(a, b, ev))
 
@@ -136,8 +137,8 @@ def abstract_of(value):
 def conflict(a, b, ev, cause=None):
     def name(v):
         return "None" if v is None else str(v.abstract) if isinstance(v, AnfNode) else type(v).__name__
-    error = GraphSyntaxError(f"a variable is {name(a)} on one path and {name(b)} on another, depending on a value that is "
-                             "known at run time only", location=ev.tracer.origin.location,
+    error = GraphSyntaxError(f"a variable is {name(a)} on one path and {name(b)} on another, "
+                             "depending on a value that is known at run time only", location=ev.tracer.origin.location,
                              hint="give it the same type and structure on both paths")
     error.__cause__ = cause
     return error

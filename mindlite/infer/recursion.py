@@ -55,7 +55,8 @@ def call_recursive(ev, key, enter, values):
                         raise GraphSyntaxError(f"{key[0].name}: the recursion's results have different structures")
                     abstracts = [widen(a, b) for a, b in zip(result[1], abstracts)]
                 new = (shape, abstracts)
-                region.graph.set_outputs([region.capture(convert(ev, n, a)) for n, a in zip(flat, abstracts)], make_tuple)
+                region.graph.set_outputs([region.capture(convert(ev, n, a)) for n, a in zip(flat, abstracts)],
+                                         make_tuple)
         finally:
             ev.tracer.store = store
             ev.tracer.enter(before)
@@ -72,7 +73,8 @@ def call_recursive(ev, key, enter, values):
                 results = control_node(ev, call_prim, operands, new[1], graph=region.graph)
             return _unpattern(new[0], results)
         result, captured = new, outer
-    raise GraphSyntaxError(f"{key[0].name}: the types of the recursion keep changing", location=ev.tracer.origin.location)
+    raise GraphSyntaxError(f"{key[0].name}: the types of the recursion keep changing",
+                           location=ev.tracer.origin.location)
 
 
 def _call_again(ev, active, values):
@@ -105,7 +107,8 @@ def _data_leaves(value, found=None):
 
 
 def _pattern(value):
-    return tuple(_pattern(v) for v in value) if isinstance(value, tuple) else "*" if is_data(value) else ("const", value)
+    return tuple(_pattern(v) for v in value) if isinstance(value, tuple) else "*" if is_data(value) else ("const",
+            value)
 
 
 def _unpattern(pattern, results):

@@ -71,7 +71,8 @@ class Tracer(Builder):
         self.store, self.inputs, self.symbols = {}, {}, {}
 
     def move_to(self, origin):
-        """What is written next comes from `origin`. Layers are Python too: inside mindlite's files it is the user's line."""
+        """What is written next comes from `origin`. Layers are Python too: inside mindlite's files it is the user's
+        line."""
         here, there = self.origin.location, origin.location
         if here is None or there is None or is_framework(here.file) or not is_framework(there.file):
             self.origin = origin
@@ -119,7 +120,8 @@ class Tracer(Builder):
         target = target if isinstance(target, (Tensor, AnfNode)) else self.lift(target)
         made = self.lift(value)
         if isinstance(made, Parameter) and made.graph is self.root.graph and isinstance(made.abstract, AbstractTensor):
-            with interpreting(self):                         # its value now: the argument itself may be assigned to later
+            # its value now: the argument itself may be assigned to later
+            with interpreting(self):
                 made = reshape(made, shape=made.shape)
         self.store[target] = made
         return made

@@ -25,7 +25,8 @@ class Specialised:
     graph      : the typed graph; its first parameters are the run-time arguments in order, then implicit inputs (their
                  Tensor is the parameter's `default`)
     output     : the function's value with Results in place of run-time parts
-    changes    : (number of a list or dict among the arguments, or a Place outside; its new content): what the function did
+    changes    : (number of a list or dict among the arguments, or a Place outside; its new content): what the
+    function did
     places     : the Places whose values at the call are further run-time arguments, in order
     updates    : (Tensor, number of the output that it is assigned)
     guards     : what was read at compile time: (kind, owner, name, value)
@@ -44,7 +45,8 @@ class Specialised:
 
 @dataclass(frozen=True)
 class Result:
-    """Stands for output `number` of the graph in a Specialised's output; argument: which argument it is, if it is one."""
+    """Stands for output `number` of the graph in a Specialised's output; argument: which argument it is, if it is
+    one."""
     number: int
     argument: object = None
 
@@ -71,7 +73,8 @@ def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None
     while True:
         ev = Evaluator(name, fullgraph, fallbacks, variables)
         made = _specialise(ev, function, args, kwargs)
-        found = {key for key in ev.store if isinstance(key, Place) and key.key in ev.guards and can_vary(ev.guards[key.key][3])}
+        found = {key for key in ev.store if isinstance(key, Place) and key.key in ev.guards
+                 and can_vary(ev.guards[key.key][3])}
         stale = {key for key in variables if isinstance(key, tuple) and (*key, "") in ev.guards}
         if not found and not stale:
             return made
@@ -84,7 +87,8 @@ def _set_of(*items):
 
 def _specialise(ev, function, args, kwargs):
     graph = ev.tracer.root.graph
-    containers, entered = {}, {}                             # the Boxes of the arguments: their numbers, their first content
+    # the Boxes of the arguments: their numbers, their first content
+    containers, entered = {}, {}
 
     def enter(value, label):
         if isinstance(value, Abstract):
@@ -127,8 +131,8 @@ def _specialise(ev, function, args, kwargs):
         if isinstance(value, Conflict):
             raise value.error
         if isinstance(value, (Closure, BoundMethod)) or ev.made_here(value):
-            raise GraphSyntaxError(f"a {'function' if isinstance(value, Closure) else type(value).__name__} that was made inside "
-                                   "the graph leaves it")
+            what = "function" if isinstance(value, Closure) else type(value).__name__
+            raise GraphSyntaxError(f"a {what} that was made inside the graph leaves it")
         if hasattr(value, "terms"):                          # a Dim
             outputs.append(constant(value))
             return Result(len(outputs) - 1)
@@ -154,4 +158,5 @@ def _specialise(ev, function, args, kwargs):
             outputs.append(ev.tracer.current(newest))
             updates.append((owner, len(outputs) - 1))
     graph.set_outputs(outputs, make_tuple)
-    return Specialised(graph, output, changes, list(ev.inputs), updates, list(ev.guards.values()), constraints, ev.reasons)
+    return Specialised(graph, output, changes, list(ev.inputs), updates, list(ev.guards.values()), constraints,
+                       ev.reasons)

@@ -24,7 +24,8 @@ def raised_at(error, location):
 
 
 def passed_through(error, location):
-    """The exception, whose traceback gets the user's line in place of the framework's frames on the way to what is below."""
+    """The exception, whose traceback gets the user's line in place of the framework's frames on the way to what is
+    below."""
     rest = error.__traceback__
     while rest is not None and is_framework(rest.tb_frame.f_code.co_filename):
         rest = rest.tb_next

@@ -118,7 +118,8 @@ class Subgraph:
         return []
 
     def finish(self, results):
-        """Put the results of the marker in place: what was changed goes into the store; returns the function's value."""
+        """Put the results of the marker in place: what was changed goes into the store; returns the function's
+        value."""
         for box, content in self.merge.boxes:
             self.ev.store[box] = fill(content, results)
         for key, value in self.changed.items():
@@ -150,7 +151,8 @@ def _gradient(kind):
             args, sens = args[:-1], (args[-1],)
         positions = positions_of(options.get("grad_position", 0), len(args))
         weights = weights_of(options.get("weights"), TensorParameter)
-        numbers = {}                                         # a weight that is named twice is one parameter of the graph
+        # a weight that is named twice is one parameter of the graph
+        numbers = {}
         for weight in weights:
             numbers.setdefault(id(weight), len(numbers))
         distinct = list({id(weight): weight for weight in weights}.values())
@@ -166,7 +168,8 @@ def _gradient(kind):
         sub = Subgraph(ev, f"{getattr(function, '__name__', type(function).__name__)}", call, distinct)
         value = sub.pattern
         loss = value[0] if options.get("has_aux") and isinstance(value, tuple) else value
-        seeds = tuple(n for n in sub.outputs_of(loss) if isinstance(sub.region.graph.outputs[n].abstract, AbstractTensor)
+        seeds = tuple(n for n in sub.outputs_of(loss) if isinstance(sub.region.graph.outputs[n].abstract,
+                                                                    AbstractTensor)
                       and sub.region.graph.outputs[n].dtype.is_differentiable)
         loss_outputs = [sub.region.graph.outputs[n].abstract for n in sub.outputs_of(loss)]
         if not any(isinstance(a, AbstractTensor) for a in loss_outputs):
@@ -218,7 +221,8 @@ def _jvp(ev, function, options, args, kwargs):
         if node.shape != t.shape:
             raise ShapeError("jvp: a tangent has another shape than its input", note=f"{node.abstract}, {t.abstract}")
     with interpreting(ev.tracer):
-        results = J(*sub.inputs, *sub.captured, *seeds, graph=sub.region.graph, wrt=tuple(range(len(sub.inputs))), seeds=(),
+        results = J(*sub.inputs, *sub.captured, *seeds, graph=sub.region.graph, wrt=tuple(range(len(sub.inputs))),
+                    seeds=(),
                     mode="jvp")
     count = len(sub.region.graph.outputs)
     value = sub.finish(results[:count])
@@ -250,7 +254,8 @@ def map_over(ev, what, args, kwargs):
     numbers = {n: axis for n, axis in _out_axes(sub, sub.pattern, what.out_axes)}
     out_axes = tuple(numbers.get(n, 0) for n in range(len(sub.region.graph.outputs)))
     with interpreting(ev.tracer):
-        results = Vmap(*sub.inputs, *sub.captured, graph=sub.region.graph, in_axes=tuple(used) + (None,) * len(sub.captured),
+        results = Vmap(*sub.inputs, *sub.captured, graph=sub.region.graph,
+                       in_axes=tuple(used) + (None,) * len(sub.captured),
                        out_axes=out_axes, size=sizes[0])
     return sub.finish(results)
 

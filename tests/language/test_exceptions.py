@@ -1,4 +1,5 @@
-"""Exceptions inside compiled functions arrive as themselves, show the user's line, and come after what happened before."""
+"""Exceptions inside compiled functions arrive as themselves, show the user's line, and come after what happened
+before."""
 import traceback
 
 import numpy as np
@@ -59,7 +60,8 @@ def test_an_exception_of_a_function_that_runs_in_python_shows_its_frame():
         with pytest.raises(ValueError, match="same shape") as caught:
             f(vector(1.0))
         lines = lines_of(caught.value)
-        assert lines.index("f = JitFunction(lambda x: sort(x))") < lines.index("return np.stack([x.asnumpy(), np.zeros(5)])")
+        outer, inner = "f = JitFunction(lambda x: sort(x))", "return np.stack([x.asnumpy(), np.zeros(5)])"
+        assert lines.index(outer) < lines.index(inner)
 
 
 def test_exceptions_keep_their_cause_and_arguments():

@@ -29,7 +29,8 @@ def calls(call, function, times):
     start()
     log, found = [], []
     for _ in range(times):
-        args = (tensor(), log) if "log" in function.__code__.co_varnames[:function.__code__.co_argcount] else (tensor(),)
+        args = (tensor(),
+                log) if "log" in function.__code__.co_varnames[:function.__code__.co_argcount] else (tensor(),)
         found.append((plain(call(*args)), plain(tuple(log)), plain(outside())))
     return found
 
