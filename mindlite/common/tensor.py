@@ -14,15 +14,15 @@ class Tensor:
     input_data : array, number, nested list, or Tensor; Python floats become float32, ints int64
     dtype      : element type; the data's own by default
     shape, init: with `init` (an Initializer) the data is made at `init_data()`; without data, `shape` may hold None for
-                 sizes that are known at run time (Cell.set_inputs)
+                 sizes that are known at run time (Cell.set_inputs); with a dtype alone the number of axes is open: (-2,)
     raises     : DTypeError for what is no number, ShapeError for ragged lists
     """
     __slots__ = ("array", "tape", "_shape", "init", "placement", "sbp", "__weakref__", "__dict__")
 
     def __init__(self, input_data=None, dtype=None, shape=None, init=None):
         self.tape = self.init = self._shape = None
-        if input_data is None and shape is not None:
-            shape = (shape,) if isinstance(shape, (int, Symbol)) else tuple(shape)
+        if input_data is None and (shape is not None or dtype is not None):
+            shape = (-2,) if shape is None else (shape,) if isinstance(shape, (int, Symbol)) else tuple(shape)
             wanted = dt.dtype(dtype) if dtype is not None else dt.float32
             if init is None or any(not isinstance(s, int) for s in shape):
                 self._shape, self.array = shape, np.empty((0,), wanted.numpy)

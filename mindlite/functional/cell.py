@@ -12,8 +12,8 @@ class _Kept:
     """The JitFunction of a Cell for its declared inputs. Copies of the Cell and files of it do not get it."""
 
     def __init__(self, cell):
-        self.inputs = cell.get_inputs()
-        self.compiled = JitFunction(cell, inputs=self.inputs)
+        self.inputs, self.options = cell.get_inputs(), cell.get_jit_config()
+        self.compiled = JitFunction(cell, inputs=self.inputs, **self.options)
 
     def __deepcopy__(self, memo):
         return None
@@ -26,9 +26,10 @@ class _Kept:
 
 
 def compiled_cell(cell):
-    """The JitFunction of a Cell; a new one where set_inputs has changed."""
+    """The JitFunction of a Cell; a new one where set_inputs or set_jit_config has changed."""
     kept = cell.__dict__.get(_PLACE)
-    if kept is None or kept.compiled.function is not cell or kept.inputs is not cell.get_inputs():
+    if kept is None or kept.compiled.function is not cell or kept.inputs is not cell.get_inputs() \
+            or kept.options is not cell.get_jit_config():
         kept = cell.__dict__[_PLACE] = _Kept(cell)
     return kept.compiled
 

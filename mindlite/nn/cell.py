@@ -60,7 +60,7 @@ class Cell(Registry):
         made = self.__dict__
         made["_forward_pre_hooks"], made["_forward_hooks"] = OrderedDict(), OrderedDict()
         made["_backward_pre_hooks"], made["_backward_hooks"] = OrderedDict(), OrderedDict()
-        made["_flags"], made["_dst_type"], made["_inputs"] = {}, None, None
+        made["_flags"], made["_dst_type"], made["_inputs"], made["_jit_config"] = {}, None, None, {}
         made["training"], made["requires_grad"] = False, False
         if flags:
             self.add_flags(**flags)
@@ -133,6 +133,16 @@ class Cell(Registry):
                 raise ArgumentError(f"set_inputs: construct has no argument named {unknown[0]!r}", note=str(names))
             inputs = tuple(kwargs.get(name) for name in names[:max(map(names.index, kwargs)) + 1])
         self._inputs = inputs
+
+    def set_jit_config(self, jit_config):
+        """How graph mode compiles this Cell: a JitConfig."""
+        level = jit_config.jit_level or None
+        self.__dict__["_jit_config"] = {"jit_level": "O1" if level == "O2" else level,
+                                        "fullgraph": jit_config.jit_syntax_level == "STRICT"}
+
+    def get_jit_config(self):
+        """What `set_jit_config` said, as keyword arguments of compilation."""
+        return self._jit_config
 
     def get_inputs(self):
         """What `set_inputs` declared, a tuple, or None."""

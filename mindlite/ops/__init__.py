@@ -57,6 +57,7 @@ from .combined import (accumulate_n, addn, deg2rad, div_no_nan, float_power, hea
                        logaddexp2, mul_no_nan, nanmean, nansum, positive, rad2deg, rint, sinc, squared_difference,
                        truncate_div, truncate_mod, xdivy, xlogy)
 from .diagonal import diag, diag_embed, diagonal, diagonal_scatter, trace
+from .pool3d import avg_pool3d, max_pool3d
 from .resize import resize
 from .scatter import (tensor_scatter_div, tensor_scatter_max, tensor_scatter_min, tensor_scatter_mul, tensor_scatter_sub)
 from .tensor_methods import FUNCTIONS

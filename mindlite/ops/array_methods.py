@@ -3,6 +3,7 @@ from ..common.tensor import Tensor
 from . import getitem, indexing, linalg, lookup, structure
 from .basic import broadcast_to
 from .methods import method, renaming
+from .sort import msort
 
 
 def _transpose(self, *axes):
@@ -62,5 +63,6 @@ for _name, _function in {
     "dot": linalg.dot, "outer": linalg.outer, "addmm": linalg.addmm, "mv": linalg.mv,
 }.items():
     method(_name, _function if _name.startswith("__") or _name in ("transpose", "permute", "tile") else renaming(_function))
+method("msort", msort)
 method("__array_priority__", 1000)                # ndarray + Tensor asks the Tensor, so that it gives a Tensor
 Tensor.__setitem__ = getitem.set_in_place           # a graph node is never written: infer rebinds the name instead

@@ -48,7 +48,7 @@ def normal_axes(name, axis, ndim):
     axes = tuple(sorted(normal_axis(name, a, ndim) for a in axes))
     if len(set(axes)) != len(axes):
         raise ValueRangeError(f"{name}: an axis is named twice in {axis}")
-    return axes
+    return axes if ndim else ()                              # axis 0 of a tensor without axes, as NumPy allows it
 
 
 def as_size(name, value):

@@ -10,6 +10,7 @@ from ..define import as_operand
 from ..lookup import gather
 from ..creation import one_hot
 from ..nn_conv import convolution_backward_data
+from ..pool3d import avg_pool3d, max_pool3d
 from ..resize import resize
 from ..windows import padding_of, pair
 from .define import operation, table
@@ -413,3 +414,18 @@ def ApplyPowerSign(variable, m, lr, logbase, sign_decay, beta, gradient):
     """One step of PowerSign (Bello et al. 2017); returns (variable, m)."""
     new = m * beta + gradient * (1 - beta)
     return _stepped((variable, variable - lr * exp(logbase * sign_decay * sign(gradient) * sign(new)) * gradient), (m, new))
+
+
+# ---------------------------------------------------------------- volumes
+
+@operation
+def MaxPool3D(x, *, kernel_size=1, strides=1, pad_mode="VALID", pad_list=0, ceil_mode=None, data_format="NCDHW"):
+    """The largest element of each window of x[N, C, D, H, W]."""
+    return max_pool3d(x, kernel_size, strides, pad_list, bool(ceil_mode), pad_mode=pad_mode)
+
+
+@operation
+def AvgPool3D(x, *, kernel_size=1, strides=1, pad_mode="valid", pad=0, ceil_mode=False, count_include_pad=True, divisor_override=0,
+              data_format="NCDHW"):
+    """The mean of each window of x[N, C, D, H, W]."""
+    return avg_pool3d(x, kernel_size, strides, pad, ceil_mode, count_include_pad and pad_mode.lower() == "pad", pad_mode=pad_mode)

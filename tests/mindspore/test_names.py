@@ -1,0 +1,152 @@
+"""MindSpore's historical names: every path of the table is a module, and scripts in its historical style run."""
+import importlib
+
+import numpy as np
+import pytest
+
+import mindlite
+import mindlite.mindspore as ms
+from mindlite.mindspore import context
+from mindlite.mindspore import dtype as mstype
+from mindlite.mindspore.common.api import _cell_graph_executor, _pynative_executor
+from mindlite.mindspore.common.initializer import initializer
+from mindlite.mindspore.modules import exists
+from mindlite.mindspore.names import MODULES
+from mindlite.mindspore.ops import composite as C
+from mindlite.mindspore.ops import functional as F
+from mindlite.mindspore.ops import operations as P
+
+
+@pytest.fixture(params=[context.GRAPH_MODE, context.PYNATIVE_MODE], ids=["graph", "pynative"])
+def mode(request):
+    before = context.get_context("mode")
+    context.set_context(mode=request.param)
+    yield request.param
+    context.set_context(mode=before)
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if path])
+def test_every_path_is_a_module(path):
+    module = importlib.import_module("mindlite.mindspore." + path)
+    assert module.__name__ == "mindlite.mindspore." + path
+
+
+@pytest.mark.parametrize("path", MODULES)
+def test_every_renamed_name_is_there(path):
+    module = importlib.import_module("mindlite.mindspore." + path if path else "mindlite.mindspore")
+    for name, home in MODULES[path][1].items():
+        if exists(home.partition(":")[0]):
+            assert getattr(module, name) is not None
+
+
+def test_names_are_the_objects_of_mindlite():
+    assert ms.Tensor is mindlite.Tensor and ms.nn.Cell is mindlite.nn.Cell
+    assert mstype.float32 is mindlite.float32 and F.grad is mindlite.grad
+
+
+def test_a_name_that_mindlite_has_not_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'NoSuchLayer'"):
+        ms.nn.NoSuchLayer
+
+
+def test_a_path_outside_of_the_table_is_no_module():
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("mindlite.mindspore.no_such_room")
+
+
+class Net(ms.nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.weight = ms.Parameter(initializer("ones", (3, 4), mstype.float32), name="weight")
+        self.matmul, self.relu = P.MatMul(transpose_b=True), P.ReLU()
+        self.reduce = P.ReduceSum(keep_dims=True)
+
+    def construct(self, x):
+        return self.reduce(self.relu(self.matmul(x, self.weight)), 1)
+
+
+def test_a_network_of_primitive_classes_runs(mode):
+    out = Net()(ms.Tensor(np.ones((2, 4)), mstype.float32))
+    _pynative_executor.sync()
+    np.testing.assert_array_equal(out.asnumpy(), [[12], [12]])
+
+
+class GradNet(ms.nn.Cell):
+    def __init__(self, net):
+        super().__init__()
+        self.net, self.params = net, ms.ParameterTuple(net.trainable_params())
+        self.grad = C.GradOperation(get_all=True, get_by_list=True)
+
+    def construct(self, x):
+        return self.grad(self.net, self.params)(x)
+
+
+def test_grad_operation_gives_the_gradients_of_inputs_and_of_weights(mode):
+    (dx,), (dw,) = GradNet(Net())(ms.Tensor(np.ones((2, 4)), mstype.float32))
+    np.testing.assert_array_equal(dx.asnumpy(), np.full((2, 4), 3))
+    np.testing.assert_array_equal(dw.asnumpy(), np.full((3, 4), 2))
+
+
+def test_a_cell_is_compiled_without_being_run():
+    net = Net()
+    assert _cell_graph_executor.compile(net, ms.Tensor(np.ones((2, 4)), mstype.float32))[1]
+    np.testing.assert_array_equal(net.weight.asnumpy(), np.ones((3, 4)))
+
+
+def test_hyper_map_goes_through_nested_tuples(mode):
+    class Twice(ms.nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.map = C.HyperMap(F.add)
+
+        def construct(self, a, b):
+            return self.map((a, (b, b)), (b, (a, b)))
+    first, (second, third) = Twice()(ms.Tensor([1]), ms.Tensor([5]))
+    assert [int(first), int(second), int(third)] == [6, 6, 10]
+
+
+def test_a_multitype_function_is_chosen_by_the_types():
+    double = C.MultitypeFuncGraph("double")
+
+    @double.register("Tensor")
+    def _of_tensor(x):
+        return x * 2
+
+    @double.register("Number")
+    def _of_number(x):
+        return x + 100
+    assert int(double(ms.Tensor(3))) == 6 and double(3) == 103
+    with pytest.raises(TypeError, match="no function is registered"):
+        double("three")
+
+
+@pytest.mark.parametrize("settings, error", [({"axis": 0, "colour": 1}, "colour"), ({}, None)])
+def test_a_primitive_class_takes_its_settings_only(settings, error):
+    if error is None:
+        assert P.Softmax(**settings).axis == -1
+    else:
+        with pytest.raises(mindlite.ArgumentError, match=error):
+            P.Softmax(**settings)
+
+
+def test_scattering_changes_the_parameter_and_counts_equal_indices():
+    variable = ms.Parameter(ms.Tensor([1.0, 2.0, 3.0]), name="v")
+    P.ScatterNdMul()(variable, ms.Tensor([[0], [0], [2]]), ms.Tensor([2.0, 3.0, 4.0]))
+    np.testing.assert_array_equal(variable.asnumpy(), [6, 2, 12])
+    P.ScatterSub()(variable, ms.Tensor([1, 1]), ms.Tensor([1.0, 3.0]))
+    np.testing.assert_array_equal(variable.asnumpy(), [6, -2, 12])
+
+
+def test_space_to_batch_and_back_is_the_identity():
+    x = ms.Tensor(np.arange(48.0).reshape(1, 3, 4, 4), mstype.float32)
+    blocks = P.SpaceToBatchND([2, 2], [[0, 0], [2, 0]])(x)
+    assert blocks.shape == (4, 3, 2, 3)
+    back = P.BatchToSpaceND([2, 2], [[0, 0], [2, 0]])(blocks)
+    np.testing.assert_array_equal(back.asnumpy(), x.asnumpy())
+
+
+def test_mint_takes_the_names_of_torch():
+    x = ms.Tensor(np.arange(6).reshape(2, 3))
+    assert ms.mint.sum(x, dim=1, keepdim=True).shape == (2, 1)
+    assert ms.mint.prod(ms.Tensor([2, 3], mstype.int32)).dtype is mstype.int64
+    np.testing.assert_array_equal(ms.mint.add(x, x, alpha=2).asnumpy(), 3 * x.asnumpy())
