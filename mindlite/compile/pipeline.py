@@ -38,7 +38,9 @@ class Compiled:
 
 
 def derive_graph(graph):
-    """`graph` without J and Vmap markers, inner ones first."""
+    """`graph` without J and Vmap markers, inner ones first; simplified before: less to differentiate and to save."""
+    if any(node.fn in (J, Vmap) for below in graph.reachable() for node in below.nodes):
+        graph = optimise(graph)
     return expand(graph, {J: derivative_graph, Vmap: vmap_graph})
 
 

@@ -146,8 +146,10 @@ def _hoist(node):
     outside = dict(zip(body.parameters[n:], node.args[n:]))
     sizes = set().union(*[_symbols(p.abstract) for p in outside]) if outside else set()
     builder, moved = current_interpreter(), {}
+    fed = {a for inner in body.nodes if "library" in inner.fn.traits for a in inner.args}
     for inner in body.nodes:
-        if inner.fn.traits & STAYS or not inner.args or not isinstance(inner.abstract, AbstractTensor):
+        stays = STAYS - {"view"} if inner in fed else STAYS     # a library reads memory: the view is copied, so once
+        if inner.fn.traits & stays or not inner.args or not isinstance(inner.abstract, AbstractTensor):
             continue
         if not all(a in outside or a in moved or isinstance(a, ValueNode) for a in inner.args) or not _symbols(
                 inner.abstract) | _symbols(tuple(inner.attrs.values())) <= sizes or not _keeps_size(inner):
