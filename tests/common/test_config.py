@@ -1,9 +1,11 @@
 """One table of switches."""
+import pathlib
 import subprocess
 import sys
 
 import pytest
 
+import mindlite
 from mindlite.common.config import SWITCHES, Config, config
 
 
@@ -60,5 +62,5 @@ def test_text_that_cannot_be_read_names_the_variable(monkeypatch):
 def test_a_process_starts_with_what_its_environment_says():
     program = "from mindlite.common.config import config; print(config.jit_level)"
     out = subprocess.run([sys.executable, "-c", program], env={"MINDLITE_JIT_LEVEL": "O0", "PATH": ""},
-                         capture_output=True, text=True, check=True)
+                         capture_output=True, text=True, check=True, cwd=pathlib.Path(mindlite.__file__).parents[1])
     assert out.stdout.strip() == "O0"
