@@ -39,11 +39,13 @@ class Primitive:
         return self
 
     def __call__(self, *args, **attrs):
-        if attrs.keys() != self.attrs.keys() or (len(args) != len(self.inputs) and not self.variadic):
+        if (attrs or self.attrs) and attrs.keys() != self.attrs.keys() or (
+                len(args) != len(self.inputs) and not self.variadic):
             args, attrs = self._fill(args, attrs)
         if self.prepare is not None:
             args, attrs = self.prepare(args, attrs)
-        return bind(self, args, attrs)
+        stack = _stack.interpreters                         # bind, written out: every eager operator comes this way
+        return (stack[-1] if stack else _base[-1]).bind(self, args, attrs)
 
     def _fill(self, args, attrs):
         """Bring a call to the form: all inputs positional, all attributes by keyword."""

@@ -20,6 +20,8 @@ from .tape import paused, state
 
 MAX_SIGNATURES = 1 << 14
 _signatures = {}
+_ARRAYS = (Tensor, np.ndarray)
+_new = Tensor.__new__
 
 
 class PyNative:
@@ -33,8 +35,9 @@ class PyNative:
     def bind(self, prim, args, attrs):
         """prim(*args, **attrs) on Tensors, arrays and numbers; gives a Tensor or a tuple of them."""
         count = len(args)
-        if not attrs and count == 2 and type(args[0]) is Tensor and type(args[1]) is Tensor:       # common, kept short
-            a, b = arrays = [args[0].array, args[1].array]
+        if not attrs and count == 2 and type(args[0]) is Tensor and type(args[1]) in _ARRAYS:      # common, kept short
+            b = args[1]
+            a, b = arrays = [args[0].array, b.array if type(b) is Tensor else b]
             key = (prim, a.dtype, a.shape, b.dtype, b.shape)
         elif not attrs and count == 1 and type(args[0]) is Tensor:
             a, = arrays = [args[0].array]
@@ -52,8 +55,11 @@ class PyNative:
         if state.tapes:
             return record(operation, args, arrays, attrs) if prim is not assign else record_assign(args, arrays)
         out = operation.compute(*arrays, **attrs)
-        if type(out) is np.ndarray:
-            return Tensor.wrap(out)
+        if type(out) is np.ndarray:                         # Tensor.wrap, written out
+            made = _new(Tensor)
+            made.array = out
+            made.tape = made.init = made._shape = None
+            return made
         return wrap(out)
 
 
