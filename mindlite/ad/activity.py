@@ -109,7 +109,7 @@ def reached_state(node, wrt, seeds):
 
 
 def expand_composites(graph, wrt, rules):
-    """`graph` with every active operator that has an expand rule, and stands in none of `rules`, written in smaller ones."""
+    """`graph` with each active operator that has an expand rule, and is in none of `rules`, written in smaller ones."""
     while True:
         active = active_nodes(graph, wrt)
         wanted = {node for node in graph.nodes if node in active and node.fn not in CONTROL and node.fn in expand_rule

@@ -2,7 +2,7 @@
 
     add_all = HyperMap(add)          add_all((x, (y, z)), (a, (b, c)))  ->  (x + a, (y + b, z + c))
 
-All are plain Python: in eager mode it runs, in a graph it is parsed, and on tuples of known length nothing of it is left.
+All are plain Python: in eager mode it runs, in a graph it is parsed, and on tuples nothing of it is left.
 """
 import functools
 
@@ -84,7 +84,7 @@ class MultitypeFuncGraph:
         self.name, self.entries = name, []
 
     def register(self, *types):
-        """A decorator for the function of these types: "Tensor", "Number", "Bool", "Tuple", "List", "None", .. or DTypes."""
+        """A decorator for the function of these types: "Tensor", "Number", "Tuple", "None", .. or DTypes."""
         def keep(function):
             self.entries.append((types, function))
             return self

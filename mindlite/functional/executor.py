@@ -3,7 +3,7 @@ from .cell import compiled_cell
 
 
 def synchronize():
-    """Wait until every operator that was called has run. Operators run when they are called, so nothing is waited for."""
+    """Wait until every operator that was called has run: they run when they are called, so there is no waiting."""
 
 
 class PyNativeExecutor:

@@ -41,7 +41,10 @@ class Vmapped:
 
 
 def one_by_one(function, in_axes, out_axes, args, kwargs):
-    """What vmap means: the results of the items, stacked. raises : ShapeError where nothing is mapped, or sizes differ"""
+    """What vmap means: the results of the items, stacked.
+
+    raises : ShapeError where nothing is mapped, or sizes differ
+    """
     axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
     sizes = []
     items = [_mapped(arg, axis, lambda x, a: sizes.append(x.shape[a])) for arg, axis in zip(args, axes)]

@@ -1,6 +1,6 @@
-"""Modules made of a table: an importer that answers to every path in `names.MODULES`, with names looked up when asked for.
+"""Modules made of a table: an importer answers to every path in `names.MODULES`, names are looked up when asked for.
 
-    import mindlite.mindspore.ops.functional    ->  a module whose attributes are those of the sources in the table's row
+    import mindlite.mindspore.ops.functional    ->  a module with the names of the sources in the table's row
 """
 import importlib
 import importlib.abc

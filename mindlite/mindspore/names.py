@@ -1,4 +1,4 @@
-"""Where MindSpore's names live in mindlite: {path: (modules that are searched in order, {name: "module:attribute"})}."""
+"""Where MindSpore's names live in mindlite: {path: (modules to search in order, {name: "module:attribute"})}."""
 
 _OPS = ("mindlite.ops", "mindlite.ops.operations", "mindlite.functional.composite", "mindlite.functional")
 _DTYPE = ("mindlite.common.dtype",)
@@ -12,8 +12,9 @@ _EXECUTORS = {"_pynative_executor": "mindlite.functional.executor:pynative_execu
               "_cell_graph_executor": "mindlite.functional.executor:cell_graph_executor"}
 _PRIMITIVE = {"Primitive": "mindlite.ops.operations:Operation", "constexpr": "mindlite.functional.composite:constexpr",
               "_primexpr": "mindlite.functional.composite:constexpr", "prim": "mindlite.ops.operations:"}
-_PARAMETERS = {"Parameter": "mindlite.common.tensor:Parameter", "ParameterTuple": "mindlite.common.tensor:ParameterTuple",
-               "Tensor": "mindlite.common.tensor:Tensor"}
+_PARAMETERS = {"Parameter": "mindlite.common.tensor:Parameter",
+    "ParameterTuple": "mindlite.common.tensor:ParameterTuple",
+     "Tensor": "mindlite.common.tensor:Tensor"}
 
 MODULES = {
     "": (("mindlite", "mindlite.functional", "mindlite.train", "mindlite.lite"),
@@ -21,8 +22,10 @@ MODULES = {
           "int_": "mindlite.common.dtype:int64",
           "STRICT": "mindlite.common.config:STRICT",
           "LAX": "mindlite.common.config:LAX", "numpy": "mindlite.numpy:",
-          "dtype_to_nptype": "mindlite.common.dtype:dtype_to_nptype", "pytype_to_dtype": "mindlite.common.dtype:pytype_to_dtype",
-          "dtype_to_pytype": "mindlite.common.dtype:dtype_to_pytype", "from_numpy": "mindlite.common.tensor:Tensor.from_numpy"}),
+          "dtype_to_nptype": "mindlite.common.dtype:dtype_to_nptype",
+          "pytype_to_dtype": "mindlite.common.dtype:pytype_to_dtype",
+          "dtype_to_pytype": "mindlite.common.dtype:dtype_to_pytype",
+          "from_numpy": "mindlite.common.tensor:Tensor.from_numpy"}),
     "context": (("mindlite.functional.context",), {}),
     "log": (("mindlite.common.log",), {}),
     "runtime": (("mindlite.functional.executor",), {"synchronize": "mindlite.functional.executor:synchronize"}),
@@ -41,12 +44,14 @@ MODULES = {
     "nn": (_NN, {}),
     "nn.cell": (_NN, {}),
     "nn.layer": (_NN, {}),
-    **{f"nn.layer.{name}": (_NN, {}) for name in ("activation", "basic", "container", "conv", "embedding", "normalization",
-                                                  "padding", "pooling", "rnns", "rnn_cells", "transformer", "math", "image")},
+    **{f"nn.layer.{name}": (_NN, {}) for name in (
+        "activation", "basic", "container", "conv", "embedding", "normalization", "padding", "pooling", "rnns",
+        "rnn_cells", "transformer", "math", "image")},
     "nn.loss": (_NN, {}),
     "nn.loss.loss": (_NN, {}),
     "nn.optim": (_NN, {}),
-    **{f"nn.optim.{name}": (_NN, {}) for name in ("adam", "momentum", "sgd", "optimizer", "lamb", "rmsprop", "adagrad", "ftrl")},
+    **{f"nn.optim.{name}": (_NN, {}) for name in (
+        "adam", "momentum", "sgd", "optimizer", "lamb", "rmsprop", "adagrad", "ftrl")},
     "nn.wrap": (_NN, {}),
     "nn.wrap.cell_wrapper": (_NN, {}),
     "nn.learning_rate_schedule": (_NN, {}),
@@ -55,12 +60,14 @@ MODULES = {
     "ops": (_OPS, {**_PRIMITIVE, "auto_generate": "mindlite.ops.operations:"}),
     "ops.operations": (_OPERATIONS, {}),
     **{f"ops.operations.{name}": (_OPERATIONS, {}) for name in (
-        "array_ops", "math_ops", "nn_ops", "random_ops", "sparse_ops", "other_ops", "inner_ops", "image_ops", "linalg_ops",
+        "array_ops", "math_ops", "nn_ops", "random_ops", "sparse_ops", "other_ops", "inner_ops", "image_ops",
+        "linalg_ops",
         "control_ops", "debug_ops", "_grad_ops", "_inner_ops", "_scalar_ops")},
     "ops.auto_generate": (_OPERATIONS + _OPS, {"copy": "mindlite.ops.operations:Copy.function",
                                                "contiguous": "mindlite.ops.operations:Contiguous.function"}),
     "ops.auto_generate.gen_ops_def": (_OPS, {
-        name + "_ext": f"mindlite.ops.operations:{name.capitalize()}Ext.function" for name in ("add", "sub", "sum", "mean")}),
+        name + "_ext": f"mindlite.ops.operations:{name.capitalize()}Ext.function"
+        for name in ("add", "sub", "sum", "mean")}),
     "ops.auto_generate.gen_ops_prim": (_OPERATIONS, {}),
     "ops.vm_impl_registry": (_OPERATIONS, {"vm_impl_registry": "mindlite.ops.operations.define:implementations"}),
     "_checkparam": (("mindlite.common.checks",), {}),
@@ -77,7 +84,8 @@ MODULES = {
 
     "train": (("mindlite.train",), {}),
     **{f"train.{name}": (("mindlite.train",), {}) for name in (
-        "callback", "metrics", "serialization", "model", "amp", "loss_scale_manager", "data_sink", "summary", "dataset_helper",
+        "callback", "metrics", "serialization", "model", "amp", "loss_scale_manager", "data_sink", "summary",
+        "dataset_helper",
         "train_thor")},
     "amp": (("mindlite.train",), {}),
     "dataset": (("mindlite.dataset",), {}),

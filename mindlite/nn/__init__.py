@@ -10,6 +10,7 @@ from .layer.basic import Dense, Dropout, Dropout1d, Dropout2d, Dropout3d, Flatte
 from .layer.container import CellDict, CellList, SequentialCell  # noqa: F401
 from .layer.conv import Conv1d, Conv1dTranspose, Conv2d, Conv2dTranspose  # noqa: F401
 from .layer.embedding import Embedding  # noqa: F401
+from .layer.math import BiDense, MatMul, Upsample  # noqa: F401
 from .layer.normalization import (  # noqa: F401
     BatchNorm1d, BatchNorm2d, BatchNorm3d, GroupNorm, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, LayerNorm)
 from .layer.padding import (  # noqa: F401

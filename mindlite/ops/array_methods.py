@@ -15,10 +15,6 @@ def _permute(self, *axis):
     return structure.permute(self, axis[0] if len(axis) == 1 and isinstance(axis[0], (tuple, list)) else axis)
 
 
-def _reordered(self):
-    return structure.permute(self, tuple(range(self.ndim))[::-1])
-
-
 def _iterate(self):
     return iter(structure.unstack(self, 0))
 
@@ -62,7 +58,8 @@ for _name, _function in {
     "tensor_scatter_update": lookup.tensor_scatter_update, "matmul": linalg.matmul, "bmm": linalg.bmm, "mm": linalg.mm,
     "dot": linalg.dot, "outer": linalg.outer, "addmm": linalg.addmm, "mv": linalg.mv,
 }.items():
-    method(_name, _function if _name.startswith("__") or _name in ("transpose", "permute", "tile") else renaming(_function))
+    method(_name, _function if _name.startswith("__") or _name in (
+        "transpose", "permute", "tile") else renaming(_function))
 method("msort", msort)
 method("__array_priority__", 1000)                # ndarray + Tensor asks the Tensor, so that it gives a Tensor
 Tensor.__setitem__ = getitem.set_in_place           # a graph node is never written: infer rebinds the name instead

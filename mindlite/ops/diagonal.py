@@ -28,7 +28,8 @@ def _flat(name, input, dim1, dim2):
 def _range(rows, columns, offset):
     first = offset if offset >= 0 else -offset * columns
     count = dim_max(dim_min(rows + min(offset, 0), columns - max(offset, 0)), 0)
-    return slice(first, first + count * (columns + 1), columns + 1) if not isinstance(count, int) or count else slice(0, 0)
+    return slice(first, first + count * (columns + 1),
+                 columns + 1) if not isinstance(count, int) or count else slice(0, 0)
 
 
 def diagonal(input, offset=0, dim1=0, dim2=1):

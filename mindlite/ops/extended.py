@@ -27,10 +27,15 @@ def _scaled(sign):
     return call
 
 
-OWN = {"mean": _typed(ops.mean), "prod": _typed(ops.prod, True), "sum": _typed(ops.sum, True), "add": _scaled(1), "sub": _scaled(-1),
-       "max": lambda input, dim=None, keepdim=False: ops.amax(input) if dim is None else ops.max(input, dim, keepdim),
-       "min": lambda input, dim=None, keepdim=False: ops.amin(input) if dim is None else ops.min(input, dim, keepdim),
-       "transpose": ops.swapaxes, "softmax": lambda input, dim, *, dtype=None: ops.softmax(input, dim, dtype=dtype)}
+OWN = {
+    "mean": _typed(ops.mean),
+    "prod": _typed(ops.prod, True),
+    "sum": _typed(ops.sum, True),
+    "add": _scaled(1),
+    "sub": _scaled(-1),
+    "max": lambda input, dim=None, keepdim=False: ops.amax(input) if dim is None else ops.max(input, dim, keepdim),
+    "min": lambda input, dim=None, keepdim=False: ops.amin(input) if dim is None else ops.min(input, dim, keepdim),
+    "transpose": ops.swapaxes, "softmax": lambda input, dim, *, dtype=None: ops.softmax(input, dim, dtype=dtype)}
 
 
 def __getattr__(name):

@@ -19,14 +19,27 @@ def method(name, function):
     setattr(AnfNode, name, function)
 
 
-SYNONYMS = ({"axis", "dim", "dims"}, {"keepdims", "keepdim", "keep_dims"}, {"other", "y", "value", "tensor"},
-            {"dim0", "axis0"}, {"dim1", "axis1"}, {"exponent", "other", "power"}, {"ddof", "correction"},
-            {"split_size_or_sections", "split_size", "indices_or_sections"}, {"dtype", "d"}, {"min", "xmin"}, {"max", "xmax"},
-            {"diagonal", "k"}, {"input_indices", "index", "indices"}, {"tensor2", "mat2"}, {"perm", "axes", "axis"})
+SYNONYMS = (
+    {
+        "axis", "dim", "dims"}, {
+            "keepdims", "keepdim", "keep_dims"}, {
+                "other", "y", "value", "tensor"}, {
+                    "dim0", "axis0"}, {
+                        "dim1", "axis1"}, {
+                            "exponent", "other", "power"}, {
+                                "ddof", "correction"}, {
+                                    "split_size_or_sections", "split_size", "indices_or_sections"}, {
+                                        "dtype", "d"}, {
+                                            "min", "xmin"}, {
+                                                "max", "xmax"}, {
+                                                    "diagonal", "k"}, {
+                                                        "input_indices", "index", "indices"}, {
+                                                            "tensor2", "mat2"}, {
+                                                                "perm", "axes", "axis"})
 
 
 def renaming(function):
-    """`function` as a method whose arguments may have any of MindSpore's names for the same thing (dim for axis, ..)."""
+    """`function` as a method whose arguments may have any of MindSpore's names for a thing (dim for axis, ..)."""
     signature = function.signature if isinstance(function, Primitive) else inspect.signature(function)
     names = signature.parameters.keys()
 

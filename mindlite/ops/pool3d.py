@@ -30,10 +30,14 @@ def _pool(name, pool, x, kernel_size, stride, padding, pad_mode, **options):
     step = kernel if stride is None else _triple(name, stride)
     mode, sides = str(pad_mode).lower(), _sides(name, padding)
     n, c, d, h, w = x.shape
-    flat = pool(reshape(x, shape=(n, c * d, h, w)), kernel[1:], step[1:], sides[2:] if mode == "pad" else 0, pad_mode=mode, **options)
+    flat = pool(
+        reshape(x, shape=(n, c * d, h, w)),
+        kernel[1:],
+        step[1:],
+        sides[2:] if mode == "pad" else 0, pad_mode=mode, **options)
     oh, ow = flat.shape[2:]
-    deep = pool(reshape(flat, shape=(n, c, d, oh * ow)), (kernel[0], 1), (step[0], 1), (*sides[:2], 0, 0) if mode == "pad" else 0,
-                pad_mode=mode, **options)
+    deep = pool(reshape(flat, shape=(n, c, d, oh * ow)),
+                (kernel[0], 1), (step[0], 1), (*sides[:2], 0, 0) if mode == "pad" else 0, pad_mode=mode, **options)
     return reshape(deep, shape=(n, c, deep.shape[2], oh, ow))
 
 
@@ -45,7 +49,8 @@ def max_pool3d(x, kernel_size, stride=None, padding=0, ceil_mode=False, *, pad_m
     return _pool("max_pool3d", max_pool2d, x, kernel_size, stride, padding, pad_mode, ceil_mode=ceil_mode)
 
 
-def avg_pool3d(input_x, kernel_size=1, stride=None, padding=0, ceil_mode=False, count_include_pad=True, *, pad_mode="pad"):
+def avg_pool3d(input_x, kernel_size=1, stride=None, padding=0,
+               ceil_mode=False, count_include_pad=True, *, pad_mode="pad"):
     """The mean of each window of input_x[N, C, D, H, W]; zeros of the padding count where count_include_pad is True."""
     return _pool("avg_pool3d", avg_pool2d, input_x, kernel_size, stride, padding, pad_mode, ceil_mode=ceil_mode,
                  count_include_pad=count_include_pad)

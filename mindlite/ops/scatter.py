@@ -65,5 +65,6 @@ def tensor_scatter_min(x, indices, updates):
     return _one_by_one(x, indices, updates, minimum)
 
 
-COMBINE = {"Update": tensor_scatter_update, "Add": tensor_scatter_add, "Sub": tensor_scatter_sub, "Mul": tensor_scatter_mul,
-           "Div": tensor_scatter_div, "Max": tensor_scatter_max, "Min": tensor_scatter_min}
+COMBINE = {
+    "Update": tensor_scatter_update, "Add": tensor_scatter_add, "Sub": tensor_scatter_sub, "Mul": tensor_scatter_mul,
+    "Div": tensor_scatter_div, "Max": tensor_scatter_max, "Min": tensor_scatter_min}

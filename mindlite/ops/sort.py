@@ -274,5 +274,5 @@ jvp_rule(unique_values)(lambda primals, tangents, out: (None, None))
 
 
 def unique(input):
-    """(values in the order of their first appearance, for each element of input the index of its value as int32). No gradient."""
+    """(values in the order of their first appearance, for each element the int32 index of its value). No gradient."""
     return unique_values(as_operand(input))

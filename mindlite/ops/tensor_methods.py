@@ -7,7 +7,8 @@ from ..common.dim import product
 from ..common.errors import ArgumentError, ShapeError
 from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
-from . import activation, arithmetic, combined, creation, elementary, linalg, logic, lookup, random, reduction, structure
+from . import (activation, arithmetic, combined, creation, elementary, linalg, logic, lookup, random, reduction,
+               structure)
 from .axes import normal_axis
 from .basic import broadcast_to, cast, reshape
 from .define import as_operand, cast_to
@@ -70,10 +71,10 @@ def _type_as(self, other):
 
 
 for _name, _function in {
-    "is_floating_point": _is_float, "is_complex": _is_complex, "is_signed": _is_signed, "numel": _numel, "nelement": _numel,
-    "dim": _dim, "ndimension": _dim, "stride": _stride, "is_contiguous": _is_contiguous, "contiguous": _same, "clone": _copy,
-    "copy": _copy, "detach": stop_gradient, "allclose": _allclose, "type": _type, "type_as": _type_as,
-    "storage_offset": lambda self: 0,
+    "is_floating_point": _is_float, "is_complex": _is_complex, "is_signed": _is_signed, "numel": _numel,
+    "nelement": _numel, "dim": _dim, "ndimension": _dim, "stride": _stride, "is_contiguous": _is_contiguous,
+    "contiguous": _same, "clone": _copy, "copy": _copy, "detach": stop_gradient, "allclose": _allclose, "type": _type,
+    "type_as": _type_as, "storage_offset": lambda self: 0,
 }.items():
     method(_name, _function)
 for _name, _dtype in {"bfloat16": dt.bfloat16, "byte": dt.uint8, "short": dt.int16}.items():
@@ -145,7 +146,8 @@ def _select_scatter(self, src, axis, index):
 
 
 def _slice_scatter(self, src, axis=0, start=None, end=None, step=1):
-    return setitem(self, (slice(None),) * normal_axis("slice_scatter", axis, self.ndim) + (slice(start, end, step),), src)
+    return setitem(self, (slice(None),) * normal_axis("slice_scatter",
+                   axis, self.ndim) + (slice(start, end, step),), src)
 
 
 def _fill_diagonal(self, fill_value, wrap=False):
@@ -185,7 +187,8 @@ def _median(self, axis=None, keepdims=False):
 
 def _scatter(self, axis, index, src):
     index = as_operand(index)
-    return lookup.tensor_scatter_elements(self, index, broadcast_to(cast_to(as_operand(src), self.dtype), shape=index.shape), axis)
+    return lookup.tensor_scatter_elements(self, index, broadcast_to(
+        cast_to(as_operand(src), self.dtype), shape=index.shape), axis)
 
 
 def _fmax(self, other):
@@ -213,11 +216,14 @@ def _cov(self, *, correction=1, fweights=None, aweights=None):
 
 
 for _name, _function in {
-    "sum_to_size": _sum_to_size, "expand_as": _expand_as, "aminmax": _aminmax, "t": _t, "adjoint": _adjoint, "inner": _inner,
-    "rot90": _rot90, "diff": _diff, "select": _select, "select_scatter": _select_scatter, "slice_scatter": _slice_scatter,
+    "sum_to_size": _sum_to_size, "expand_as": _expand_as, "aminmax": _aminmax, "t": _t, "adjoint": _adjoint,
+    "inner": _inner,
+    "rot90": _rot90, "diff": _diff, "select": _select, "select_scatter": _select_scatter,
+    "slice_scatter": _slice_scatter,
     "fill_diagonal": _fill_diagonal, "diagflat": _diagflat, "matrix_power": _matrix_power, "kthvalue": _kthvalue,
     "median": _median, "scatter": _scatter, "fmax": _fmax, "fmin": _fmin, "cov": _cov, "addbmm":
-        lambda self, batch1, batch2, *, beta=1, alpha=1: beta * self + alpha * reduction.sum(linalg.bmm(batch1, batch2), 0),
+        lambda self, batch1, batch2, *, beta=1, alpha=1: beta * self + alpha * reduction.sum(
+            linalg.bmm(batch1, batch2), 0),
     "addmv": linalg.addmv, "baddbmm": linalg.baddbmm, "diag": _diag,
     "diagonal": read_diagonal, "diagonal_scatter": diagonal_scatter, "diag_embed": diag_embed,
     "trace": trace, "deg2rad": combined.deg2rad, "rad2deg": combined.rad2deg, "heaviside": combined.heaviside,
@@ -227,7 +233,8 @@ for _name, _function in {
     "frac": arithmetic.frac, "hardshrink": activation.hardshrink, "mod": arithmetic.remainder, "sgn": arithmetic.sign,
     "csign": arithmetic.sign, "squared_difference": combined.squared_difference, "rsqrt": elementary.rsqrt,
     "multinomial": random.multinomial, "bernoulli": random.bernoulli,
-    "new_full": lambda self, size, fill_value, *, dtype=None: creation.full(size, fill_value, dtype=dtype or self.dtype),
+    "new_full": lambda self, size, fill_value, *, dtype=None: creation.full(size, fill_value,
+    dtype=dtype or self.dtype),
     "new_empty": lambda self, size, dtype=None: creation.zeros(size, dtype or self.dtype),
     "scatter_sub": tensor_scatter_sub, "scatter_mul": tensor_scatter_mul, "scatter_div": tensor_scatter_div,
     "scatter_max": tensor_scatter_max, "scatter_min": tensor_scatter_min,
@@ -259,17 +266,22 @@ def _full_like(self, value):
 
 
 for _name, _function in {
-    "add_": lambda self, other, *, alpha=1: self + other * alpha, "sub_": lambda self, other, *, alpha=1: self - other * alpha,
-    "mul_": arithmetic.mul, "div_": arithmetic.div, "floor_divide_": arithmetic.floor_divide, "remainder_": arithmetic.remainder,
-    "pow_": arithmetic.pow, "exp_": elementary.exp, "log_": elementary.log, "tanh_": elementary.tanh, "floor_": arithmetic.floor,
+    "add_": lambda self, other, *, alpha=1: self + other * alpha, "sub_": lambda self, other, *,
+    alpha=1: self - other * alpha,
+    "mul_": arithmetic.mul, "div_": arithmetic.div, "floor_divide_": arithmetic.floor_divide,
+    "remainder_": arithmetic.remainder,
+    "pow_": arithmetic.pow, "exp_": elementary.exp, "log_": elementary.log, "tanh_": elementary.tanh,
+    "floor_": arithmetic.floor,
     "sqrt_": elementary.sqrt, "neg_": arithmetic.neg, "abs_": arithmetic.abs, "sigmoid_": elementary.sigmoid,
     "relu_": activation.relu, "clamp_": arithmetic.clamp, "masked_fill_": logic.masked_fill, "fill_": _full_like,
     "zero_": lambda self: _full_like(self, 0), "copy_": lambda self, src, non_blocking=False: broadcast_to(
         cast_to(as_operand(src), self.dtype), shape=self.shape),
     "index_add_": lambda self, dim, index, source, *, alpha=1: lookup.index_add(self, index, source * alpha, dim),
     "scatter_": _scatter, "fill_diagonal_": _fill_diagonal, "nan_to_num_": logic.nan_to_num,
-    "uniform_": lambda self, from_=0, to=1, *, generator=None: random.uniform(self.shape, from_, to, dtype=self.dtype),
-    "normal_": lambda self, mean=0, std=1, *, generator=None: cast_to(random.standard_normal(self.shape), self.dtype) * std + mean,
+    "uniform_": lambda self, from_=0, to=1, *, generator=None: random.uniform(self.shape, from_, to,
+    dtype=self.dtype),
+    "normal_": lambda self, mean=0, std=1, *, generator=None: cast_to(random.standard_normal(self.shape),
+    self.dtype) * std + mean,
     "index_put_": lambda self, indices, values, accumulate=False: _index_put(self, indices, values, accumulate),
 }.items():
     method(_name, _in_place(_function))
@@ -286,7 +298,9 @@ def _index_put(self, indices, values, accumulate=False):
 method("index_put", _index_put)
 
 # What MindSpore has as functions too, under the method's name.
-FUNCTIONS = {"numel": _numel, "is_floating_point": _is_float, "is_complex": _is_complex, "aminmax": _aminmax, "t": _t, "adjoint": _adjoint,
-             "inner": _inner, "rot90": _rot90, "diff": _diff, "select_scatter": _select_scatter, "slice_scatter": _slice_scatter,
-             "diagflat": _diagflat, "matrix_power": _matrix_power, "kthvalue": _kthvalue, "median": _median, "fmax": _fmax,
-             "fmin": _fmin, "cov": _cov, "scatter": _scatter, "index_put": _index_put, "allclose": _allclose, "detach": stop_gradient}
+FUNCTIONS = {
+    "numel": _numel, "is_floating_point": _is_float, "is_complex": _is_complex, "aminmax": _aminmax, "t": _t,
+    "adjoint": _adjoint, "inner": _inner, "rot90": _rot90, "diff": _diff, "select_scatter": _select_scatter,
+    "slice_scatter": _slice_scatter, "diagflat": _diagflat, "matrix_power": _matrix_power, "kthvalue": _kthvalue,
+    "median": _median, "fmax": _fmax, "fmin": _fmin, "cov": _cov, "scatter": _scatter, "index_put": _index_put,
+    "allclose": _allclose, "detach": stop_gradient}

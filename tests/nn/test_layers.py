@@ -319,3 +319,23 @@ def test_a_dict_of_cells_is_a_dict():
 def test_layers_compute_in_half_precision_after_to_float():
     net = nn.SequentialCell(nn.Conv2d(1, 2, 3), nn.Flatten(), nn.Dense(18, 2)).to_float(dt.float16)
     assert net(Tensor(normal(1, 1, 3, 3))).dtype is dt.float16
+
+
+def test_a_bilinear_layer_is_the_sum_over_both_inputs():
+    layer, random = nn.BiDense(3, 4, 2), np.random.default_rng(0)
+    x, y = random.normal(size=(5, 3)).astype(np.float32), random.normal(size=(5, 4)).astype(np.float32)
+    want = np.einsum("ni,kij,nj->nk", x, layer.weight.asnumpy(), y) + layer.bias.asnumpy()
+    np.testing.assert_allclose(layer(Tensor(x), Tensor(y)).asnumpy(), want, rtol=1e-5, atol=1e-5)
+
+
+def test_matmul_of_two_inputs_may_be_transposed():
+    x, y = np.ones((2, 3), np.float32), np.arange(6, dtype=np.float32).reshape(2, 3)
+    np.testing.assert_array_equal(nn.MatMul(transpose_x2=True)(Tensor(x), Tensor(y)).asnumpy(), x @ y.T)
+
+
+def test_upsampling_repeats_or_interpolates():
+    x = Tensor(np.array([[[[1.0, 3.0]]]], np.float32))
+    np.testing.assert_array_equal(nn.Upsample(scale_factor=(1.0, 2.0))(x).asnumpy(), [[[[1, 1, 3, 3]]]])
+    aligned = nn.Upsample(size=(1, 3), mode="bilinear", align_corners=True)
+    np.testing.assert_array_equal(aligned(x).asnumpy(), [[[[1, 2, 3]]]])
+    np.testing.assert_array_equal(nn.Upsample(size=(1, 4), mode="bilinear")(x).asnumpy(), [[[[1, 1.5, 2.5, 3]]]])

@@ -1,4 +1,4 @@
-"""MindSpore's classes of operators: `operations.ReLU()(x)`. The settings go to the constructor, the arrays to the call."""
+"""MindSpore's classes of operators: `operations.ReLU()(x)`. Settings go to the constructor, arrays to the call."""
 from . import array_ops, gradient_ops, math_ops, nn_ops  # noqa: F401
 from .define import OPERATIONS, Operation
 

@@ -2,12 +2,12 @@
 import functools
 
 from ...common import dtype as dt
-from .. import (assign, assign_add, assign_sub, bernoulli, broadcast_to, cast, chunk, concat, depend, expand_dims,
-                eye, flip, full, gather, gather_d, gather_nd, identity, index_add, masked_fill, masked_select, meshgrid,
-                multinomial, one_hot, ones, ones_like, pad, permute, print_, randint, rank, repeat_interleave, reshape,
-                scatter, scatter_nd, select, shape, size, sort, split, squeeze, stack, standard_normal, stop_gradient, sum, mean,
-                tile, topk, tril, triu, uniform, unique, unstack, zeros,
-                zeros_like)
+from .. import (
+    assign, assign_add, assign_sub, bernoulli, broadcast_to, cast, chunk, concat, depend, expand_dims, eye, flip,
+    full, gather, gather_d, gather_nd, identity, index_add, masked_fill, masked_select, meshgrid, multinomial,
+    one_hot, ones, ones_like, pad, permute, print_, randint, rank, repeat_interleave, reshape, scatter, scatter_nd,
+    select, shape, size, sort, split, squeeze, stack, standard_normal, stop_gradient, sum, mean, tile, topk, tril,
+    triu, uniform, unique, unstack, zeros, zeros_like)
 from ..creation import arange
 from ..diagonal import diag, diagonal
 from ..define import as_operand, cast_to, dtype_of
@@ -56,13 +56,14 @@ def _depend(value, expression):
 
 
 globals().update(table({
-    "Cast": _cast, "Reshape": _reshape, "Shape": shape, "TensorShape": shape, "DynamicShape": shape, "Size": size, "Rank": rank,
-    "DType": _dtype, "Transpose": _transpose, "Slice": _slice, "Unique": _unique, "ExpandDims": expand_dims, "Tile": tile,
-    "OnesLike": ones_like, "ZerosLike": zeros_like, "Select": select, "GatherNd": gather_nd, "GatherD": gather_d,
-    "ScatterNd": scatter_nd,
-    "MaskedFill": masked_fill, "MaskedSelect": masked_select, "Identity": identity, "Diag": diag,
-    "DiagPart": diagonal, "Zeros": zeros, "Ones": ones, "Depend": _depend, "StopGradient": stop_gradient,
-    "Print": print_, "Contiguous": _contiguous, "Copy": _copy, "RepeatInterleave": repeat_interleave,
+    "Cast": _cast,
+    "Reshape": _reshape, "Shape": shape, "TensorShape": shape, "DynamicShape": shape, "Size": size, "Rank": rank,
+    "DType": _dtype, "Transpose": _transpose, "Slice": _slice, "Unique": _unique, "ExpandDims": expand_dims,
+    "Tile": tile, "OnesLike": ones_like, "ZerosLike": zeros_like, "Select": select, "GatherNd": gather_nd,
+    "GatherD": gather_d, "ScatterNd": scatter_nd, "MaskedFill": masked_fill, "MaskedSelect": masked_select,
+    "Identity": identity, "Diag": diag, "DiagPart": diagonal, "Zeros": zeros, "Ones": ones, "Depend": _depend,
+    "StopGradient": stop_gradient, "Print": print_, "Contiguous": _contiguous, "Copy": _copy,
+    "RepeatInterleave": repeat_interleave,
 }))
 
 
@@ -128,8 +129,11 @@ GatherV2 = SparseGatherV2 = EmbeddingLookup = Gather
 
 
 @operation
-def StridedSlice(x, begin, end, strides, *, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0):
-    """x[begin:end:strides] by axis; bit i of a mask: begin (end) of axis i is left open, .. or an axis is put in or dropped."""
+def StridedSlice(x, begin, end, strides, *, begin_mask=0, end_mask=0,
+                 ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0):
+    """x[begin:end:strides] by axis. Bit i of a mask: begin (end) of axis i open, all axes are there, an axis is put
+    in, or it is dropped.
+    """
     index = []
     for i, (b, e, s) in enumerate(zip(begin, end, strides)):
         if ellipsis_mask >> i & 1:
@@ -269,8 +273,6 @@ def Multinomial(x, num_samples, *, seed=0, seed2=0, dtype=dt.int32):
     return cast(multinomial(x, num_samples, True, seed or None), dtype=dtype)
 
 
-
-
 @operation
 def Load(variable, state=None):
     """The variable's value."""
@@ -314,8 +316,8 @@ def _sub_ext(x, y, alpha=1):
     return x - y * alpha
 
 
-globals().update(table({"SumExt": _sum_ext, "MeanExt": _mean_ext, "AddExt": _add_ext, "SubExt": _sub_ext, "OnesLikeExt": ones_like,
-                        "ZerosLikeExt": zeros_like}))
+globals().update(table({"SumExt": _sum_ext, "MeanExt": _mean_ext, "AddExt": _add_ext,
+        "SubExt": _sub_ext, "OnesLikeExt": ones_like, "ZerosLikeExt": zeros_like}))
 
 
 # ---------------------------------------------------------------- writing at indices of Parameters

@@ -28,8 +28,9 @@ class Operation:
         settings = dict(zip(names, args))
         for name, value in kwargs.items():
             if name not in names or name in settings:
-                raise ArgumentError(f"{self.name}: the setting {name!r} is given twice" if name in names else
-                                    f"{self.name}: no setting is named {name!r}", note=", ".join(names) or "it has none")
+                raise ArgumentError(f"{self.name}: the setting {name !r}  is given twice"
+                                    if name in names else f"{self.name}: no setting is named {name !r} ",
+                                    note=", ".join(names) or "it has none")
             settings[name] = value
         for p in self.parameters:
             if p.name not in settings:
@@ -92,7 +93,7 @@ def _call(primitive, *args):
 
 
 class Implementations:
-    """Python functions that someone registers as the meaning of a class; mindlite computes by its own rules and asks none."""
+    """Python functions registered as the meaning of a class; mindlite computes by its own rules and asks none."""
 
     def __init__(self):
         self.functions = {}

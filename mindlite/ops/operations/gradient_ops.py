@@ -1,4 +1,4 @@
-"""Gradients of operators as classes: `ReluGrad()(dout, x)`. Each is made of the operator's own bprop rule or its formula."""
+"""Gradients of operators as classes: `ReluGrad()(dout, x)`. Each is the operator's bprop rule or its formula."""
 from .. import erf, exp, logical_and, rsqrt, sigmoid, softplus, tanh, where
 from ..creation import zeros
 from ..define import cast_to, dtype_of
@@ -76,8 +76,8 @@ def AvgPoolGrad(x, out, dout, *, kernel_size=1, strides=1, pad_mode="valid", dat
 
 
 @operation
-def Conv2DBackpropFilter(dout, x, weight_size, *, out_channel, kernel_size, pad_mode="valid", pad=0, pad_list=None, mode=1,
-                         stride=1, dilation=1, group=1, data_format="NCHW"):
+def Conv2DBackpropFilter(dout, x, weight_size, *, out_channel, kernel_size, pad_mode="valid",
+                         pad=0, pad_list=None, mode=1, stride=1, dilation=1, group=1, data_format="NCHW"):
     """The gradient of Conv2D for the weight, of shape `weight_size`."""
     kernel, stride, dilation = (pair("Conv2DBackpropFilter", "a size", v) for v in (kernel_size, stride, dilation))
     padding = padding_of("Conv2DBackpropFilter", pad_mode, pad, x.shape[2:], kernel, stride, dilation)

@@ -1,12 +1,12 @@
 """Arithmetic, comparison, reduction and linear algebra as classes."""
-from .. import (abs, acos, acosh, addcdiv, addcmul, all, angle, any, argmax, argmin, arithmetic, asin, asinh, atan, atan2,
-                atanh, bitwise_and, bitwise_left_shift, bitwise_not, bitwise_or, bitwise_right_shift,
-                bitwise_xor, ceil, combined, complex_numbers, conj, cos, cosh, cumprod, cumsum, elementary,
-                equal, erf, erfc, exp, expm1, floor, floor_divide, floor_mod, greater, greater_equal, hypot,
-                imag, isclose, isfinite, isinf, isnan, l2_normalize, lerp, less, less_equal, linspace, log,
-                log1p, logical_and, logical_not, logical_or, logical_xor, matmul, max, maximum, mean, min,
-                minimum, mul, nan_to_num, neg, norm, not_equal, outer, pow, prod, real, reciprocal, round,
-                rsqrt, sigmoid, sign, sin, sinh, sqrt, square, sub, sum, tan, tanh, true_divide, trunc)
+from .. import (
+    abs, acos, acosh, addcdiv, addcmul, all, angle, any, argmax, argmin, arithmetic, asin, asinh, atan, atan2, atanh,
+    bitwise_and, bitwise_left_shift, bitwise_not, bitwise_or, bitwise_right_shift, bitwise_xor, ceil, combined,
+    complex_numbers, conj, cos, cosh, cumprod, cumsum, elementary, equal, erf, erfc, exp, expm1, floor, floor_divide,
+    floor_mod, greater, greater_equal, hypot, imag, isclose, isfinite, isinf, isnan, l2_normalize, lerp, less,
+    less_equal, linspace, log, log1p, logical_and, logical_not, logical_or, logical_xor, matmul, max, maximum, mean,
+    min, minimum, mul, nan_to_num, neg, norm, not_equal, outer, pow, prod, real, reciprocal, round, rsqrt, sigmoid,
+    sign, sin, sinh, sqrt, square, sub, sum, tan, tanh, true_divide, trunc)
 from ...common import dtype as dt
 from .. import (amax, amin, cast, concat, cummax, cummin, flip, reshape, swapaxes, zeros_like)
 from ..define import dtype_of
@@ -14,18 +14,28 @@ from ..diagonal import trace
 from .define import operation, table
 
 globals().update(table({
-    "Abs": abs, "ACos": acos, "Acosh": acosh, "Add": arithmetic.add, "AddV2": arithmetic.add, "TensorAdd": arithmetic.add,
-    "AddN": combined.addn, "AccumulateNV2": combined.addn, "Addcdiv": addcdiv, "Addcmul": addcmul, "Angle": angle, "Asin": asin,
+    "Abs": abs, "ACos": acos, "Acosh": acosh, "Add": arithmetic.add, "AddV2": arithmetic.add,
+    "TensorAdd": arithmetic.add,
+    "AddN": combined.addn, "AccumulateNV2": combined.addn, "Addcdiv": addcdiv, "Addcmul": addcmul, "Angle": angle,
+    "Asin": asin,
     "Asinh": asinh, "Atan": atan, "Atan2": atan2, "Atanh": atanh, "BitwiseAnd": bitwise_and, "BitwiseOr": bitwise_or,
-    "BitwiseXor": bitwise_xor, "Ceil": ceil, "Complex": complex_numbers.make_complex, "Conj": conj, "Cos": cos, "Cosh": cosh,
-    "Div": true_divide, "RealDiv": true_divide, "DivNoNan": combined.div_no_nan, "MulNoNan": combined.mul_no_nan, "Equal": equal,
-    "Erf": erf, "Erfc": erfc, "Exp": exp, "Expm1": expm1, "Floor": floor, "FloorDiv": floor_divide, "FloorMod": floor_mod,
+    "BitwiseXor": bitwise_xor, "Ceil": ceil, "Complex": complex_numbers.make_complex, "Conj": conj, "Cos": cos,
+    "Cosh": cosh,
+    "Div": true_divide, "RealDiv": true_divide, "DivNoNan": combined.div_no_nan, "MulNoNan": combined.mul_no_nan,
+    "Equal": equal,
+    "Erf": erf, "Erfc": erfc, "Exp": exp, "Expm1": expm1, "Floor": floor, "FloorDiv": floor_divide,
+    "FloorMod": floor_mod,
     "Ger": outer, "Greater": greater, "GreaterEqual": greater_equal, "Hypot": hypot, "Imag": imag, "Inv": reciprocal,
-    "Invert": bitwise_not, "IsFinite": isfinite, "IsInf": isinf, "IsNan": isnan, "LeftShift": bitwise_left_shift, "Lerp": lerp,
-    "Less": less, "LessEqual": less_equal, "Log": log, "Log1p": log1p, "LogicalAnd": logical_and, "LogicalNot": logical_not,
-    "LogicalOr": logical_or, "LogicalXor": logical_xor, "Maximum": maximum, "Minimum": minimum, "Mod": combined.truncate_mod,
-    "Mul": mul, "NanToNum": nan_to_num, "Neg": neg, "NotEqual": not_equal, "Pow": pow, "Real": real, "Reciprocal": reciprocal,
-    "RightShift": bitwise_right_shift, "Rint": combined.rint, "Round": round, "Rsqrt": rsqrt, "Sigmoid": sigmoid, "Sign": sign,
+    "Invert": bitwise_not, "IsFinite": isfinite, "IsInf": isinf, "IsNan": isnan, "LeftShift": bitwise_left_shift,
+    "Lerp": lerp,
+    "Less": less, "LessEqual": less_equal, "Log": log, "Log1p": log1p, "LogicalAnd": logical_and,
+    "LogicalNot": logical_not,
+    "LogicalOr": logical_or, "LogicalXor": logical_xor, "Maximum": maximum, "Minimum": minimum,
+    "Mod": combined.truncate_mod,
+    "Mul": mul, "NanToNum": nan_to_num, "Neg": neg, "NotEqual": not_equal, "Pow": pow, "Real": real,
+    "Reciprocal": reciprocal,
+    "RightShift": bitwise_right_shift, "Rint": combined.rint, "Round": round, "Rsqrt": rsqrt, "Sigmoid": sigmoid,
+    "Sign": sign,
     "Sin": sin, "Sinh": sinh, "Sinc": combined.sinc, "Sqrt": sqrt, "Square": square,
     "SquaredDifference": combined.squared_difference,
     "Sub": sub, "Tan": tan, "Tanh": tanh, "Trunc": trunc, "TruncateDiv": combined.truncate_div,

@@ -1,17 +1,18 @@
 """Layers, losses and the steps of optimisers as classes."""
-from ...common.errors import ValueRangeError
-from .. import (abs, adagrad_update, adam_update, assign, avg_pool2d, batch_norm, batch_norm_train, bias_add, binary_cross_entropy,
-                binary_cross_entropy_with_logits, celu, conv2d, dense, elu, gelu, glu, hardshrink, hardsigmoid,
-                hardswish, kl_div, layer_norm_from_axis, log_softmax, logsigmoid, max_pool2d, maximum, mish, momentum_update,
-                exp, nll_loss, pad, permute, prelu, reshape, sign, relu, relu6, rms_norm, selu, sigmoid, silu, smooth_l1_loss, softmax,
-                softmax_cross_entropy_with_logits, softplus, softshrink, softsign, sparse_softmax_cross_entropy_with_logits, sqrt,
-                square, sum)
+from ...common.errors import ShapeError, ValueRangeError
+from .. import (abs, adagrad_update, adam_update, assign, avg_pool2d, batch_norm, batch_norm_train, bias_add,
+               binary_cross_entropy, binary_cross_entropy_with_logits, celu, conv2d, dense, elu, expand_dims, gelu, glu,
+               hardshrink, hardsigmoid, hardswish, kl_div, layer_norm_from_axis, log_softmax, logsigmoid, max_pool2d,
+               maximum, mish, momentum_update, exp, nll_loss, pad, permute, prelu, reshape, sign, relu, relu6, rms_norm,
+               selu, sigmoid, silu, smooth_l1_loss, softmax, softmax_cross_entropy_with_logits, softplus, softshrink,
+               softsign, sparse_softmax_cross_entropy_with_logits, sqrt, square, sum, zeros_like)
 from ..define import as_operand
 from ..lookup import gather
 from ..creation import one_hot
 from ..nn_conv import convolution_backward_data
 from ..pool3d import avg_pool3d, max_pool3d
 from ..resize import resize
+from ..scatter import tensor_scatter_add
 from ..windows import padding_of, pair
 from .define import operation, table
 
@@ -28,12 +29,12 @@ def _fast_gelu(x):
     return x * sigmoid(1.702 * x)
 
 
-globals().update(table({
-    "ReLU": relu, "ReLU6": relu6, "PReLU": prelu, "SeLU": selu, "SiLU": silu, "Mish": mish, "Softplus": softplus,
-    "Softsign": softsign, "HSigmoid": hardsigmoid, "HSwish": hardswish, "LogSigmoid": logsigmoid, "GeLU": _gelu, "Gelu": _gelu,
-    "FastGeLU": _fast_gelu, "FastGelu": _fast_gelu, "Dense": dense,
-    "SoftmaxCrossEntropyWithLogits": lambda logits, labels: _loss_and_gradient(logits, labels),
-}))
+globals().update(
+    table(
+        {"ReLU": relu, "ReLU6": relu6, "PReLU": prelu, "SeLU": selu, "SiLU": silu, "Mish": mish, "Softplus": softplus,
+         "Softsign": softsign, "HSigmoid": hardsigmoid, "HSwish": hardswish, "LogSigmoid": logsigmoid, "GeLU": _gelu,
+         "Gelu": _gelu, "FastGeLU": _fast_gelu, "FastGelu": _fast_gelu, "Dense": dense,
+         "SoftmaxCrossEntropyWithLogits": lambda logits, labels: _loss_and_gradient(logits, labels), }))
 
 
 def _loss_and_gradient(logits, labels):
@@ -98,15 +99,15 @@ def Conv2D(x, weight, *, out_channel, kernel_size, mode=1, pad_mode="valid", pad
 
 
 @operation
-def Conv2DBackpropInput(dout, weight, input_size, *, out_channel, kernel_size, pad_mode="valid", pad=0, pad_list=None, mode=1,
-                        stride=1, dilation=1, group=1, data_format="NCHW"):
+def Conv2DBackpropInput(dout, weight, input_size, *, out_channel, kernel_size, pad_mode="valid",
+                        pad=0, pad_list=None, mode=1, stride=1, dilation=1, group=1, data_format="NCHW"):
     """The gradient of Conv2D for x of shape `input_size`."""
     _layout("Conv2DBackpropInput", data_format)
     kernel, strides = _pair(kernel_size), _pair(stride)
     spatial = tuple(input_size)[2:]
     padding = padding_of("Conv2DBackpropInput", pad_mode, pad, spatial, kernel, strides, _pair(dilation))
-    return convolution_backward_data(dout, weight, input_size=spatial, stride=strides, padding=padding, dilation=_pair(dilation),
-                                     groups=group)
+    return convolution_backward_data(dout, weight, input_size=spatial, stride=strides,
+                                     padding=padding, dilation=_pair(dilation), groups=group)
 
 
 Conv2DTranspose = Conv2DBackpropInput
@@ -216,15 +217,16 @@ def L2Loss(x):
 def ApplyMomentum(variable, accumulation, learning_rate, gradient, momentum, *, use_nesterov=False, use_locking=False,
                   gradient_scale=1.0):
     """accumulation = accumulation momentum + gradient; variable -= learning_rate accumulation; returns the variable."""
-    new = momentum_update(variable, accumulation, gradient / gradient_scale if gradient_scale != 1.0 else gradient, learning_rate,
-                          momentum, use_nesterov=use_nesterov)
+    new = momentum_update(variable, accumulation, gradient / gradient_scale if gradient_scale !=
+                          1.0 else gradient, learning_rate, momentum, use_nesterov=use_nesterov)
     assign(variable, new[0])
     assign(accumulation, new[1])
     return variable
 
 
 @operation
-def Adam(variable, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, gradient, *, use_locking=False, use_nesterov=False):
+def Adam(variable, m, v, beta1_power, beta2_power, lr, beta1, beta2,
+         epsilon, gradient, *, use_locking=False, use_nesterov=False):
     """One step of Adam; returns (variable, m, v)."""
     new = adam_update(variable, m, v, gradient, lr, beta1_power, beta2_power, beta1=float(beta1), beta2=float(beta2),
                       epsilon=float(epsilon), use_nesterov=use_nesterov)
@@ -295,7 +297,10 @@ def BiasAdd(x, bias, *, data_format="NCHW"):
 
 @operation
 def LRN(x, *, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region="ACROSS_CHANNELS"):
-    """x[N, C, H, W] / (bias + alpha * sum of the squares of 2 depth_radius + 1 channels) ** beta (Krizhevsky et al. 2012)."""
+    """x[N, C, H, W] / (bias + alpha * sum of the squares of 2 depth_radius + 1 channels) ** beta.
+
+    source : Krizhevsky et al. 2012
+    """
     squares = pad(square(x), [0, 0, 0, 0, depth_radius, depth_radius])
     channels = x.shape[1]
     total = squares[:, 0:channels]
@@ -332,7 +337,8 @@ def BatchToSpaceND(x, *, block_shape, crops):
     x = reshape(x, shape=blocks + (x.shape[0] // n,) + tuple(x.shape[1:]))
     order = [*range(k, k + lead)] + [v for i in range(k) for v in (k + lead + i, i)]
     x = permute(x, tuple(order))
-    x = reshape(x, shape=tuple(x.shape[:lead]) + tuple(x.shape[lead + 2 * i] * x.shape[lead + 2 * i + 1] for i in range(k)))
+    x = reshape(x, shape=tuple(x.shape[:lead]) + tuple(x.shape[lead + 2 * i]
+                * x.shape[lead + 2 * i + 1] for i in range(k)))
     return x[(slice(None),) * lead + tuple(slice(a, s - b) for s, (a, b) in zip(x.shape[lead:], crops))]
 
 
@@ -352,13 +358,17 @@ def ApplyAdagradV2(variable, accumulation, lr, gradient, *, epsilon, update_slot
 
 
 @operation
-def ApplyAdamWithAmsgrad(variable, m, v, vhat, beta1_power, beta2_power, lr, gradient, *, beta1=0.9, beta2=0.999, epsilon=1e-8,
-                         use_locking=False):
+def ApplyAdamWithAmsgrad(variable, m, v, vhat, beta1_power, beta2_power, lr, gradient,
+                         *, beta1=0.9, beta2=0.999, epsilon=1e-8, use_locking=False):
     """One step of AMSGrad (Reddi et al. 2018); returns (variable, m, v, vhat)."""
     rate = lr * sqrt(1 - as_operand(beta2_power)) / (1 - beta1_power)
     new_m, new_v = m * beta1 + gradient * (1 - beta1), v * beta2 + gradient * gradient * (1 - beta2)
     largest = maximum(vhat, new_v)
-    return _stepped((variable, variable - rate * new_m / (sqrt(largest) + epsilon)), (m, new_m), (v, new_v), (vhat, largest))
+    return _stepped(
+        (variable, variable - rate * new_m / (sqrt(largest) + epsilon)),
+        (m, new_m),
+        (v, new_v),
+        (vhat, largest))
 
 
 def _proximal(value, rate, l1, l2):
@@ -391,7 +401,8 @@ def ApplyAdadelta(variable, accumulation, update, lr, rho, epsilon, gradient):
     """One step of Adadelta (Zeiler 2012); returns (variable, accumulation, update)."""
     total = accumulation * rho + gradient * gradient * (1 - rho)
     step = sqrt(update + epsilon) / sqrt(total + epsilon) * gradient
-    return _stepped((variable, variable - lr * step), (accumulation, total), (update, update * rho + step * step * (1 - rho)))
+    return _stepped((variable, variable - lr * step), (accumulation, total),
+                    (update, update * rho + step * step * (1 - rho)))
 
 
 @operation
@@ -413,7 +424,9 @@ def ApplyAddSign(variable, m, lr, alpha, sign_decay, beta, gradient):
 def ApplyPowerSign(variable, m, lr, logbase, sign_decay, beta, gradient):
     """One step of PowerSign (Bello et al. 2017); returns (variable, m)."""
     new = m * beta + gradient * (1 - beta)
-    return _stepped((variable, variable - lr * exp(logbase * sign_decay * sign(gradient) * sign(new)) * gradient), (m, new))
+    return _stepped(
+        (variable, variable - lr * exp(logbase * sign_decay * sign(gradient) * sign(new)) * gradient),
+        (m, new))
 
 
 # ---------------------------------------------------------------- volumes
@@ -425,7 +438,30 @@ def MaxPool3D(x, *, kernel_size=1, strides=1, pad_mode="VALID", pad_list=0, ceil
 
 
 @operation
-def AvgPool3D(x, *, kernel_size=1, strides=1, pad_mode="valid", pad=0, ceil_mode=False, count_include_pad=True, divisor_override=0,
-              data_format="NCDHW"):
+def AvgPool3D(x, *, kernel_size=1, strides=1, pad_mode="valid", pad=0, ceil_mode=False,
+              count_include_pad=True, divisor_override=0, data_format="NCDHW"):
     """The mean of each window of x[N, C, D, H, W]."""
-    return avg_pool3d(x, kernel_size, strides, pad, ceil_mode, count_include_pad and pad_mode.lower() == "pad", pad_mode=pad_mode)
+    return avg_pool3d(x, kernel_size, strides, pad, ceil_mode,
+                      count_include_pad and pad_mode.lower() == "pad", pad_mode=pad_mode)
+
+
+def _dense_gradient(name, variable, gradient, indices):
+    if len(indices.shape) != 1 or indices.shape[0] != gradient.shape[0] \
+            or tuple(gradient.shape[1:]) != tuple(variable.shape[1:]):
+        raise ShapeError(f"{name}: the rows of the gradient do not fit", note=f"variable: {list(variable.shape)}, "
+                         f"gradient: {list(gradient.shape)}, indices: {list(indices.shape)}")
+    return tensor_scatter_add(zeros_like(variable), expand_dims(indices, -1), gradient)
+
+
+@operation
+def FusedSparseAdam(variable, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon,
+                    gradient, indices, *, use_locking=False, use_nesterov=False):
+    """One step of Adam with a gradient of some rows; rows named twice are added. Returns (variable, m, v)."""
+    for state in (m, v):
+        if tuple(state.shape) != tuple(variable.shape):
+            raise ShapeError("FusedSparseAdam: state unlike the variable",
+                             note=f"variable: {list(variable.shape)}, state: {list(state.shape)}")
+    gradient = _dense_gradient("FusedSparseAdam", variable, gradient, indices)
+    new = adam_update(variable, m, v, gradient, lr, beta1_power, beta2_power, beta1=float(beta1), beta2=float(beta2),
+                      epsilon=float(epsilon), use_nesterov=use_nesterov)
+    return _stepped((variable, new[0]), (m, new[1]), (v, new[2]))
