@@ -1,0 +1,1 @@
+"""Machines: kernels of this CPU, libraries by function address, the launcher, the doctor."""

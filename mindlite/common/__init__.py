@@ -1,0 +1,1 @@
+"""The ground: dtypes, sizes (Dim), Tensors, errors with the user's line, switches (config), seeds, events."""

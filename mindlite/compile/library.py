@@ -48,7 +48,7 @@ def lower_matmul(lowering, node, args, out):
     return True
 
 
-def _conv_sizes(attrs, x, weight, channels_per_group):
+def _conv_sizes(attrs, x, weight):
     (n, c, h, w), (o, _, kh, kw) = x, weight
     (sh, sw), (pt, pb, pl, pr), (dh, dw) = attrs["stride"], attrs["padding"], attrs["dilation"]
     return (n, c, h, w, o, kh, kw, sh, sw, pt, pb, pl, pr, dh, dw, attrs["groups"])
@@ -66,7 +66,7 @@ def lower_convolution(lowering, node, args, out):
     kernel = library_kernel("conv2d", kind=kind, dtype=a.dtype)
     if kernel is None:
         return False
-    sizes = _conv_sizes(attrs, x, weight, None)
+    sizes = _conv_sizes(attrs, x, weight)
     lowering.call_kernel(kernel, [*args, out], list(sizes), node, prepared=True)
     return True
 

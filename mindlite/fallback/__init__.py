@@ -1,4 +1,4 @@
-"""JIT Fallback: statements and calls that run in Python between native code (DESIGN, section 5).
+"""JIT Fallback: statements and calls that run in Python between native code.
 
 segment.py compiles and runs a statement with named inputs and outputs; record.py says what such a run gave. `parse` writes
 the statements, `infer` decides what falls back, `compile` calls it at run time.

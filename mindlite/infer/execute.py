@@ -294,7 +294,7 @@ def list_append(ev, frame, node, values):
 
 
 @executes(syntax.set_add)
-def setadd_numbers(ev, frame, node, values):
+def set_add(ev, frame, node, values):
     ev.store[values[0]] = tuple(dict.fromkeys([*ev.store[values[0]], values[1]]))
 
 

@@ -1,0 +1,1 @@
+"""Graphs: nodes, primitives and their tables of rules, abstract values, textual MindIR."""

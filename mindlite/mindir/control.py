@@ -8,7 +8,7 @@
 import inspect
 
 from .primitive import Primitive, PRIMITIVES, infer_rule
-from .abstract import AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
+from .abstract import AbstractTape, AbstractTensor, AbstractTuple
 
 
 def _control(name, signature, doc, traits=("control",)):
@@ -131,8 +131,3 @@ def check_infer(condition, *operands, error):
 @infer_rule(undefined)
 def undefined_infer(*, abstract):
     return abstract
-
-
-def is_bool_scalar(abstract):
-    """True for the abstract of a Python bool known at run time."""
-    return isinstance(abstract, AbstractScalar) and abstract.type is bool

@@ -3,7 +3,7 @@
     try: y = f(x)                 1 = interpret(x, undefined(y); reads=(x, y), writes=(y,))      y = load_item(1, 0)
     except E: return 0            with leaves=("return",): 1 gives (how, value, y);  switch(how == "return", ...)
 
-What the code of such a node is, and how it is run, is in `segment.py`.
+What the code of such a node is, and how it is run, is in `fallback/segment.py`.
 """
 import gast
 

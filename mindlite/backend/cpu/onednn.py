@@ -43,7 +43,6 @@ FORWARD_INFERENCE, CONVOLUTION_DIRECT = 96, 1
 SRC, DST, WEIGHTS, BIAS, SCRATCHPAD = 1, 17, 33, 41, 80
 DIFF_SRC, DIFF_DST, DIFF_WEIGHTS, DIFF_BIAS = 129, 145, 161, 169
 QUERY_MD = {SRC: 129, DIFF_SRC: 130, WEIGHTS: 131, DIFF_WEIGHTS: 132, DST: 133, DIFF_DST: 134, SCRATCHPAD: 136}
-QUERY_IMPLEMENTATION = 8
 _WORKSPACE = -1                                     # in place of an argument's index
 
 
@@ -107,13 +106,6 @@ class OneDNN:
     def nbytes(self, desc):
         """Bytes of a memory descriptor."""
         return self.library.dnnl_memory_desc_get_size(desc)
-
-    def implementation(self, primitive_desc):
-        """The name of the code that oneDNN chose, e.g. "jit:avx2"."""
-        text = ctypes.c_char_p()
-        self.call("dnnl_primitive_desc_query", primitive_desc, ctypes.c_int(QUERY_IMPLEMENTATION), 0,
-                  ctypes.byref(text))
-        return text.value.decode()
 
     def version(self):
         """ "3.2.0" """
