@@ -1,7 +1,9 @@
 """Copying typed graphs: into another graph (inlining), or node by node through a function; dropping dead nodes."""
+from ..common.dim import Dim, symbols_of
 from ..common.location import Origin
+from .abstract import symbols_of_abstract
 from .control import make_tuple
-from .graph import FuncGraph, CNode, ValueNode
+from .graph import CNode, FuncGraph, Parameter, ValueNode
 
 
 def inline(target, graph, args, by=""):
@@ -40,14 +42,58 @@ def copy_graph(graph, name=None, emit=None):
 
 
 def drop_dead_nodes(graph):
-    """Remove, in place, the nodes that no output needs; nodes with an effect stay. Returns the graph."""
-    used, live, known = set(graph.outputs), [], {}
+    """Remove, in place, the nodes that no output needs; nodes with an effect stay. Returns the graph.
+
+    A node may be needed for its size alone: `nonzero(x).shape[0] * 2` uses a Symbol that only running nonzero binds.
+    """
+    used, live, known, sizes = set(graph.outputs), [], {}, set()
+    binds = _sizes_bound(graph)
+    if binds:
+        for output in graph.outputs:
+            sizes |= _symbols_in(output)
     for node in reversed(graph.nodes):
-        if node in used or has_effect(node, known):
+        if node in used or has_effect(node, known) or (node in binds and not sizes.isdisjoint(binds[node])):
             used.update(node.args)
             live.append(node)
+            if binds:
+                sizes |= _symbols_read(node)
     graph.nodes[:] = reversed(live)
     return graph
+
+
+def _sizes_bound(graph):
+    """{node: the Symbols that no parameter, and no node before it, has in its sizes}."""
+    binds, seen = {}, set()
+    for p in graph.parameters:
+        seen |= symbols_of_abstract(p.abstract)
+    for node in graph.nodes:
+        fresh = symbols_of_abstract(node.abstract) - seen
+        if fresh:
+            seen |= fresh
+            fresh -= _symbols_read(node)
+            if fresh:
+                binds[node] = fresh
+    return binds
+
+
+def _symbols_in(value):
+    """The Symbols of a node, or of a value among its attributes, graphs included."""
+    if isinstance(value, Dim):
+        return symbols_of(value)
+    if isinstance(value, ValueNode):
+        return _symbols_in(value.value) | symbols_of_abstract(value.abstract)
+    if isinstance(value, (tuple, list)):
+        return set().union(*map(_symbols_in, value))
+    if isinstance(value, FuncGraph):
+        return set().union(*[_symbols_read(node) | symbols_of_abstract(node.abstract)
+                             for graph in value.reachable() for node in graph.nodes],
+                           *[_symbols_in(output) for graph in value.reachable() for output in graph.outputs])
+    return symbols_of_abstract(value.abstract) if isinstance(value, (CNode, Parameter)) else set()
+
+
+def _symbols_read(node):
+    """The Symbols in the operands and attributes of a node."""
+    return set().union(*map(_symbols_in, node.args), *map(_symbols_in, node.attrs.values()))
 
 
 def has_effect(node, known=None):

@@ -129,3 +129,16 @@ def test_a_training_with_changing_batch_sizes_is_that_of_eager_mode_with_two_com
     assert np.allclose(graph_losses, eager_losses, rtol=1e-10)
     for a, b in zip(graph_weights, eager_weights):
         assert np.allclose(a, b, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("values", [[1.0, -2.0, 3.0], [-1.0, -2.0, -3.0]])
+def test_a_size_that_depends_on_data_may_be_all_that_is_used_of_a_tensor(values):
+    def count(x):
+        found = ops.nonzero(x > 0)
+        if found.shape[0] > 1:
+            x = x + 1
+        return x * found.shape[0]
+    x = ms.Tensor(np.array(values))
+    jitted = ms.jit(count)
+    for argument in (x, -x, x):
+        assert np.array_equal(jitted(argument).asnumpy(), count(argument).asnumpy())
