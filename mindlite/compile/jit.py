@@ -16,7 +16,7 @@ from ..common.errors import (ArgumentError, DTypeError, GradientError, GraphSynt
                              MindliteError, ShapeError, ValueRangeError)
 from ..common.events import emit
 from ..infer.concrete import run_concretely
-from ..infer.fallback import NeedsRecord
+from ..infer.fallback import NeedsRecord, ResultChanged
 from ..mindir.primitive import eager
 from ..parse.parse import parse_function
 from .guards import changed_guard, guards_hold
@@ -71,7 +71,14 @@ class JitFunction:
         variant, leaves, signature = self.select(args, kwargs)
         if variant is None:
             return self.run_in_python(signature, args, kwargs)
-        value = variant.run(leaves)
+        try:
+            value = variant.run(leaves)
+        except ResultChanged as error:                       # it cannot go on; what has run has run
+            with self.lock:
+                self.variants = [v for v in self.variants if v is not variant]
+                self.exact = {s: v for s, v in self.exact.items() if v is not variant}
+                self.leave_to_python(signature, error)
+            raise
         if not kwargs and variant.calls > 1:
             self.learn(variant, signature, args, leaves)
         return value

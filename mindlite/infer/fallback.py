@@ -28,6 +28,10 @@ def place(ev, name):
     return spot, name, tuple(graph for (graph, _), _ in ev.calls)
 
 
+class ResultChanged(GraphSyntaxError):
+    """A segment gave another type of result than the one that the code behind it was compiled for."""
+
+
 def name_of(ev, fn):
     """The name of a callable, in both kinds of runs."""
     return "an object" if ev.is_object(fn) else getattr(fn, "__qualname__", type(fn).__name__)
@@ -66,9 +70,9 @@ def call_unknown(ev, fn, args, kwargs, reason, returns=None):
             return ()
         seen = describe(given)
         if not same_kind(seen, record):
-            raise GraphSyntaxError("a call that runs in Python gave another type of result than before",
-                                   location=location,
-                                   note=f"{show(record)} before, {show(seen)} now")
+            raise ResultChanged("a call that runs in Python gave another type of result than before", location=location,
+                                hint="from now on the whole function runs in Python: call it again",
+                                note=f"{show(record)} before, {show(seen)} now")
         return tuple(values_in(given, record))
     ev.reasons.append((location, reason))
     with interpreting(ev.tracer):
