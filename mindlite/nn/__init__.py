@@ -19,6 +19,8 @@ from .layer.padding import (  # noqa: F401
 from .layer.pooling import (  # noqa: F401
     AdaptiveAvgPool1d, AdaptiveAvgPool2d, AvgPool1d, AvgPool2d, MaxPool1d, MaxPool2d)
 from .layer.recurrent import GRU, GRUCell, LSTM, LSTMCell, RNN, RNNCell  # noqa: F401
+from .layer.unpooling import (  # noqa: F401
+    CentralCrop, LPPool1d, LPPool2d, MaxUnpool1d, MaxUnpool2d, MaxUnpool3d)
 from .layer.transformer import (  # noqa: F401
     MultiheadAttention, Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder,
     TransformerEncoderLayer)

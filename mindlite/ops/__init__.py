@@ -59,6 +59,7 @@ from .combined import (accumulate_n, addn, deg2rad, div_no_nan, float_power, hea
 from .diagonal import diag, diag_embed, diagonal, diagonal_scatter, trace
 from .pool3d import avg_pool3d, max_pool3d
 from .resize import resize
+from .unpool import lp_pool1d, lp_pool2d, max_unpool1d, max_unpool2d, max_unpool3d
 from .scatter import (tensor_scatter_div, tensor_scatter_max, tensor_scatter_min, tensor_scatter_mul, tensor_scatter_sub)
 from .tensor_methods import FUNCTIONS
 from .optim_update import (adagrad_update, adam_update, adam_weight_decay_update, adamw_update,

@@ -339,3 +339,23 @@ def test_upsampling_repeats_or_interpolates():
     aligned = nn.Upsample(size=(1, 3), mode="bilinear", align_corners=True)
     np.testing.assert_array_equal(aligned(x).asnumpy(), [[[[1, 2, 3]]]])
     np.testing.assert_array_equal(nn.Upsample(size=(1, 4), mode="bilinear")(x).asnumpy(), [[[[1, 1.5, 2.5, 3]]]])
+
+
+def test_unpooling_puts_the_maxima_back():
+    x = np.random.default_rng(0).normal(size=(2, 3, 4, 6)).astype(np.float32)
+    values, places = nn.MaxPool2d(2, 2, return_indices=True)(Tensor(x))
+    back = nn.MaxUnpool2d(2, 2)(values, places).asnumpy()
+    np.testing.assert_array_equal(back, np.where(back == 0, 0, x))
+    assert (back != 0).sum() == values.size and back.shape == x.shape
+
+
+def test_power_pooling_is_the_norm_of_the_window():
+    x = np.array([[[3.0, 4.0, 6.0, 8.0]]], np.float32)
+    np.testing.assert_allclose(nn.LPPool1d(2, 2)(Tensor(x)).asnumpy(), [[[5, 10]]], rtol=1e-6)
+
+
+def test_the_middle_of_a_picture():
+    x = Tensor(np.arange(16.0).reshape(1, 4, 4))
+    np.testing.assert_array_equal(nn.CentralCrop(0.5)(x).asnumpy(), [[[5, 6], [9, 10]]])
+    with pytest.raises(ValueRangeError):
+        nn.CentralCrop(0.0)

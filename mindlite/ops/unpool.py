@@ -1,0 +1,66 @@
+"""The reverse of max pooling: values go back to the places their windows gave, zeros elsewhere; and power-mean pooling.
+
+    values, places = max_pool2d(x, 2, return_indices=True);    max_unpool2d(values, places, 2)
+"""
+from ..common.errors import ShapeError
+from .axes import as_size
+from .basic import reshape
+from .creation import zeros
+from .define import as_operand, dtype_of
+from .indexing import scatter_elements_add
+from .nn_pool import avg_pool1d, avg_pool2d
+
+
+def _unpool(name, x, indices, axes, kernel_size, stride, padding, output_size):
+    x, indices = as_operand(x), as_operand(indices)
+    if x.ndim not in (axes + 1, axes + 2) or tuple(indices.shape) != tuple(x.shape):
+        raise ShapeError(f"{name}: values and places of {axes + 1} or {axes + 2} axes are wanted, of one shape",
+                         note=f"x: {list(x.shape)}, indices: {list(indices.shape)}")
+    kernel, step, ends = (tuple(v) if isinstance(v, (tuple, list)) else (v,) * axes
+                          for v in (kernel_size, stride or kernel_size, padding))
+    lead, spatial = tuple(x.shape[:-axes]), x.shape[-axes:]
+    sizes = tuple((n - 1) * s - 2 * p + k for n, s, p, k in zip(spatial, step, ends, kernel))
+    if output_size:
+        sizes = tuple(as_size(name, n) for n in output_size)[-axes:]
+    plane = 1
+    for n in sizes:
+        plane = plane * n
+    out = scatter_elements_add(zeros(lead + (plane,), dtype_of(x)), reshape(indices, shape=lead + (-1,)),
+                               reshape(x, shape=lead + (-1,)), axis=len(lead))
+    return reshape(out, shape=lead + sizes)
+
+
+def max_unpool1d(x, indices, kernel_size, stride=None, padding=0, output_size=None):
+    """x[N, C, L] or [C, L] put at `indices` of a line of zeros."""
+    return _unpool("max_unpool1d", x, indices, 1, kernel_size, stride, padding, output_size)
+
+
+def max_unpool2d(x, indices, kernel_size, stride=None, padding=0, output_size=None):
+    """x[N, C, H, W] or [C, H, W] put at `indices` (h * W + w) of a plane of zeros."""
+    return _unpool("max_unpool2d", x, indices, 2, kernel_size, stride, padding, output_size)
+
+
+def max_unpool3d(x, indices, kernel_size, stride=None, padding=0, output_size=None):
+    """x[N, C, D, H, W] or [C, D, H, W] put at `indices` of a volume of zeros."""
+    return _unpool("max_unpool3d", x, indices, 3, kernel_size, stride, padding, output_size)
+
+
+def _power_mean(pool, x, norm_type, count, *settings):
+    return (pool(x ** norm_type, *settings) * count) ** (1.0 / norm_type)
+
+
+def lp_pool1d(x, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """(the sum over each window of x ** norm_type) ** (1 / norm_type), x[N, C, L] or [C, L]."""
+    x = as_operand(x)
+    batch = x if x.ndim == 3 else reshape(x, shape=(1, *x.shape))
+    out = _power_mean(avg_pool1d, batch, norm_type, kernel_size, kernel_size, stride, 0, ceil_mode)
+    return out if x.ndim == 3 else reshape(out, shape=out.shape[1:])
+
+
+def lp_pool2d(x, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """(the sum over each window of x ** norm_type) ** (1 / norm_type), x[N, C, H, W] or [C, H, W]."""
+    x = as_operand(x)
+    rows, columns = kernel_size if isinstance(kernel_size, (tuple, list)) else (kernel_size, kernel_size)
+    batch = x if x.ndim == 4 else reshape(x, shape=(1, *x.shape))
+    out = _power_mean(avg_pool2d, batch, norm_type, rows * columns, (rows, columns), stride, 0, ceil_mode)
+    return out if x.ndim == 4 else reshape(out, shape=out.shape[1:])
