@@ -58,7 +58,8 @@ def _checked(what, fn):
 def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
     """A function that gives the gradient of `fn`.
 
-    grad_position : int: the gradient of that argument; tuple of int: a tuple of gradients; None: none
+    grad_position : int: the gradient of that argument; tuple of int: a tuple of gradients (of one: that gradient, as
+                    MindSpore has it); None: none
     weights       : Parameter or sequence of them, whose gradients are given too; None: none
     has_aux       : only the first output is differentiated; the others are given after the gradients
     return_ids    : gradients come with the position or name of what they belong to: (id, gradient)
@@ -116,6 +117,8 @@ def _names(weights):
 
 
 def _pairs(grads, ids):
+    if isinstance(ids, tuple) and len(ids) == 1 and isinstance(grads, Tensor):
+        return ids[0], grads
     if isinstance(ids, tuple):
         return tuple([(i, g) for i, g in zip(ids, grads)])
     return ids, grads

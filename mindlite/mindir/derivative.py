@@ -1,6 +1,6 @@
 """What `grad` and `value_and_grad` take and give: the same rules for graph mode and PyNative (MindSpore 2.x).
 
-  grad_position  int: one gradient; tuple: a tuple of them; None: none        weights  Parameter, or a sequence, or None
+  grad_position  int or tuple of one: one gradient; tuple: a tuple; None: none      weights  a Parameter, several, None
   both given: (gradients of inputs, gradients of weights)
   has_aux: only the first output is differentiated, the others are handed through
 """
@@ -43,8 +43,10 @@ def check_loss(loss):
 def arrange(kind, value, input_grads, weight_grads, options):
     """Put values and gradients into the form that the caller expects."""
     position, weights = options.get("grad_position", 0), options.get("weights")
-    inputs = input_grads[0] if isinstance(position, int) else tuple(input_grads)
-    of_weights = weight_grads[0] if weights is not None and not isinstance(weights, (tuple, list)) else tuple(weight_grads)
+    alone = isinstance(position, int) or isinstance(position, (tuple, list)) and len(position) == 1
+    inputs = input_grads[0] if alone else tuple(input_grads)
+    one = weights is not None and not isinstance(weights, (tuple, list))
+    of_weights = weight_grads[0] if one else tuple(weight_grads)
     if position is None:
         grads = of_weights
     else:

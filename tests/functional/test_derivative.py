@@ -35,7 +35,7 @@ def test_positions_choose_the_form_of_the_result(way):
     of_x, of_y = np.cos(x.array) * y.array, np.sin(x.array)
     np.testing.assert_allclose(way(ms.grad(f))(x, y).asnumpy(), of_x)
     np.testing.assert_allclose(way(ms.grad(f, 1))(x, y).asnumpy(), of_y)
-    one, = way(ms.grad(f, (1,)))(x, y)
+    one = way(ms.grad(f, (1,)))(x, y)
     np.testing.assert_allclose(one.asnumpy(), of_y)
     value, (second, first) = way(ms.value_and_grad(f, (1, 0)))(x, y)
     np.testing.assert_allclose(first.asnumpy(), of_x)
