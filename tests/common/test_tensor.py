@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import mindlite as ms
+from mindlite import Parameter, ParameterTuple, Tensor
 from mindlite.common import dtype as dt
 from mindlite.common.dim import Symbol
 from mindlite.common.errors import ArgumentError, DTypeError, MissingAttributeError, ShapeError
 from mindlite.common.initializer import initializer
-from mindlite.common.tensor import Parameter, ParameterTuple, Tensor
 
 
 @pytest.mark.parametrize("data, expected, shape", [
@@ -230,4 +230,4 @@ def test_a_parameter_tuple_holds_parameters_alone():
     assert isinstance(ws, tuple) and [c.name for c in ws.clone("m", init="zeros")] == ["m.w0", "m.w1"]
     with pytest.raises(ArgumentError, match="holds Parameters, not Tensor"):
         ParameterTuple([Tensor(1)])
-    assert ms.ParameterTuple is ParameterTuple
+    assert ms.common.tensor.ParameterTuple is ParameterTuple

@@ -180,7 +180,7 @@ def test_a_replaced_function_is_seen():
 
     def twenty_times(x):
         return x * 20
-    double = twenty_times
+    double = twenty_times                       # noqa: F811
     assert f(tensor(1.0)).tolist() == [20]
 
 
