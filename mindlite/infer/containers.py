@@ -1,6 +1,6 @@
 """Methods of lists, dicts and sets whose content stands in the store."""
 from ..common.errors import ArgumentError, MissingAttributeError
-from .values import BoundMethod, Box
+from .values import BoundMethod, Box, Conflict
 
 
 def items_of(ev, value):
@@ -138,6 +138,8 @@ METHODS_OF = {
 
 def method_of_box(ev, box, name):
     """The method `name` of a list, dict or set."""
+    if isinstance(ev.store[box], Conflict):
+        raise ev.store[box].error
     try:
         return BoundMethod(METHODS_OF[box.kind][name], box, name)
     except KeyError:

@@ -7,6 +7,8 @@ compiled with those types, sizes staying open.
 """
 import operator
 
+import numpy as np
+
 from ..common.errors import GraphSyntaxError
 from ..common.tensor import Tensor
 from ..fallback.record import describe, opened, same_kind, show, values_in
@@ -94,8 +96,8 @@ def change_outside(ev, fn, args, kwargs=None):
     owner = args[0]
     if ev.concrete:
         return fn(*args, **(kwargs or {}))
-    if ev.made_here(owner):
-        raise GraphSyntaxError(f"changing a {type(owner).__name__} that was made inside the graph by Python")
+    if ev.made_here(owner) or isinstance(owner, np.ndarray):         # what was read of an array is a constant by now
+        raise GraphSyntaxError(f"a {type(owner).__name__} of Python's is changed")
     ev.variables.add(("content", id(owner)))
     ev.kept.append(owner)
     if fn in RETURN_NOTHING or getattr(fn, "__name__", "") in RETURN_NOTHING_NAMES:

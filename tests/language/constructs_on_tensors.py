@@ -658,6 +658,22 @@ def numpy_of_tensors(x):
     return x * ms.Tensor(order.astype(np.float64))
 
 
+@construct("an array of NumPy, changed", PYTHON)
+def numpy_changed(x):
+    y = np.array([1.0, 2.0, 3.0])
+    y[0] = 5.0
+    return x * ms.Tensor(y)
+
+
+@construct("a list whose length depends on data", PYTHON)
+def list_by_data(x):
+    values = []
+    for i in range(3):
+        if x[i] > 1:
+            values.append(x[i])
+    return sum(values) * len(values)
+
+
 @construct("a number out of a Tensor by item()", smooth=False)
 def item_of_tensor(x):
     n = x.sum().item()

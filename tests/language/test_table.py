@@ -19,4 +19,4 @@ def test_the_page_lists_what_is_tested():
 
 def test_most_constructs_are_native():
     native = sum(c.how == "native" for c in CONSTRUCTS)
-    assert native >= 0.85 * len(CONSTRUCTS), f"{native} of {len(CONSTRUCTS)}"
+    assert native >= 0.8 * len(CONSTRUCTS), f"{native} of {len(CONSTRUCTS)}"
