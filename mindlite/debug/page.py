@@ -1,9 +1,10 @@
 """A page of HTML in one file: text, code, tables, curves. No other file is needed, nothing is loaded from anywhere.
 
-    page = Page("LeNet-5");  page.text("..");  page.code("graph", text);  page.curves("loss", {"graph": [..]});  page.write(path)
+    page = Page("LeNet-5");  page.text("..");  page.code("graph", text);  page.curves("loss", {"graph": [..]})
+    page.write(path)
 
-Code that names places of the user (`# model.py:3`) is live: pointing at a line lights up all that came from the same place.
-It is light or dark as the reader's system is.
+Code that names places of the user (`# model.py:3`) is live: pointing at a line lights up all that came from the same
+place. It is light or dark as the reader's system is.
 """
 import html
 import math
@@ -20,16 +21,18 @@ STYLE = """
   :root { --text: #e6edf3; --soft: #9198a1; --back: #0d1117; --box: #151b23; --line: #3d444d; --mark: #4d3f00;
           --word: #79c0ff; --name: #d2a8ff; --note: #9198a1; --0: #58a6ff; --1: #f0883e; --2: #56d364; --3: #bc8cff; } }
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--back); margin: 2rem auto;
-       max-width: 76rem; padding: 0 1rem; }
+       max-width: 76rem; padding: 0 1rem; overflow-wrap: break-word; }
 h1 { font-size: 1.7rem; } h2 { font-size: 1.2rem; margin-top: 2.2rem; } p { max-width: 46rem; }
 pre { background: var(--box); border: 1px solid var(--line); border-radius: 6px; padding: .8rem 1rem; overflow-x: auto;
       font: 13px/1.45 ui-monospace, Menlo, Consolas, monospace; tab-size: 4; }
-pre span.row { display: block; min-height: 1.45em; } pre span.row.lit { background: var(--mark); }
+pre span.row { display: block; min-height: 1.45em; width: max-content; min-width: 100%; }
+pre span.row.lit { background: var(--mark); }
 .w { color: var(--word); } .n { color: var(--name); } .c { color: var(--note); font-style: italic; }
 details > summary { cursor: pointer; font-weight: 600; margin: .6rem 0; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+table { display: block; overflow-x: auto; margin: .8rem 0; border-collapse: collapse;
+        font-variant-numeric: tabular-nums; }
 td, th { padding: .25rem .9rem .25rem 0; text-align: left; border-bottom: 1px solid var(--line); vertical-align: top; }
-th { color: var(--soft); font-weight: 600; } td.number { text-align: right; }
+th { color: var(--soft); font-weight: 600; } td.number, th.number { text-align: right; }
 svg { max-width: 100%; height: auto; } svg text { fill: var(--soft); font: 12px system-ui, sans-serif; }
 svg .axis { stroke: var(--line); }
 """
@@ -43,8 +46,10 @@ document.addEventListener("mouseover", function (event) {
 });
 """
 
+# Words of Python anywhere; those of MindIR and Flows, which are prose too, only where a line or a value begins.
 _WORDS = re.compile(r"(?P<c>\#(?!\d).*)|(?P<n>[%@][\w./:]+)|"
-                    r"(?P<w>\b(?:graph|block|return|def|for|in|if|else|while|range|symbols|flow|kernel|const)\b)")
+                    r"(?P<w>\b(?:return|def|for|in|if|else|while|range)\b|"
+                    r"(?:^ *|(?<== ))(?:graph|block|symbols|flow|kernel|const)\b)")
 _PLACE = re.compile(r"# ([\w.\-]+:\d+)")
 
 
@@ -68,10 +73,12 @@ class Page:
                           f"<pre>{''.join(_rows(text))}</pre></details>")
 
     def table(self, head, rows):
-        """A table: column names, and rows of texts and numbers."""
-        cells = "".join(f"<th>{html.escape(h)}</th>" for h in head)
-        body = "".join("<tr>" + "".join(_cell(c) for c in row) + "</tr>" for row in rows)
-        self.parts.append(f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>")
+        """A table: column names (all empty: no line of them), and rows of texts and numbers. A column that holds a
+        number stands to the right."""
+        right = [any(_is_number(row[k]) for row in rows) for k in range(len(head))]
+        lines = [_row("td", row, right) for row in rows]
+        names = f"<thead>{_row('th', head, right)}</thead>" if any(head) else ""
+        self.parts.append(f"<table>{names}<tbody>{''.join(lines)}</tbody></table>")
 
     def curves(self, label, lines, width=720, height=260):
         """Curves over 0, 1, 2, ...: {name: numbers}; numbers that are not finite leave a gap."""
@@ -80,7 +87,8 @@ class Page:
     def html(self):
         """The whole page."""
         return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(self.title)}</title>'
-                f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style></head>\n<body>'
+                f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style>'
+                "</head>\n<body>"
                 + "\n".join(self.parts) + f"\n<script>{SCRIPT}</script></body></html>\n")
 
     def write(self, path):
@@ -120,15 +128,21 @@ def _rows(text):
 def _coloured(line):
     parts, end = [], 0
     for match in _WORDS.finditer(line):
-        parts += [html.escape(line[end:match.start()]), f'<span class="{match.lastgroup}">{html.escape(match.group())}</span>']
+        parts += [html.escape(line[end:match.start()]),
+                  f'<span class="{match.lastgroup}">{html.escape(match.group())}</span>']
         end = match.end()
     return "".join(parts) + html.escape(line[end:])
 
 
-def _cell(value):
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return f'<td class="number">{value:,}</td>' if isinstance(value, int) else f'<td class="number">{value:.4g}</td>'
-    return f"<td>{html.escape(str(value))}</td>"
+def _is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _row(tag, values, right):
+    """A row of cells; right: for each column, whether it stands to the right."""
+    texts = [(f"{v:,}" if isinstance(v, int) else f"{v:.4g}") if _is_number(v) else html.escape(str(v)) for v in values]
+    return "<tr>" + "".join(f'<{tag} class="number">{t}</{tag}>' if r else f"<{tag}>{t}</{tag}>"
+                            for t, r in zip(texts, right)) + "</tr>"
 
 
 def curves(label, lines, width=720, height=260):
@@ -163,7 +177,7 @@ def curves(label, lines, width=720, height=260):
         dash = ' stroke-dasharray="7 5"' if number % 2 else ""
         parts += [f'<polyline points="{" ".join(p)}" fill="none" stroke="{colour}" stroke-width="1.8"{dash}/>'
                   for p in [*pieces, points] if p]
-        x = left + 12 + 160 * number
+        x = left + 40 + 160 * number
         parts.append(f'<line x1="{x}" y1="{height - 12}" x2="{x + 26}" y2="{height - 12}" stroke="{colour}" '
                      f'stroke-width="2"{dash}/><text x="{x + 32}" y="{height - 8}">{html.escape(name)}</text>')
     parts.append(f'<text x="{width - right}" y="{top + 12}" text-anchor="end">{html.escape(label)}</text></svg>')

@@ -169,6 +169,25 @@ def test_rows_of_code_know_the_place_they_come_from(step):
     assert len(set(places)) == 2 and len(places) == len(step.graph("optimise").nodes)
 
 
+def test_columns_of_numbers_stand_to_the_right_with_their_names():
+    page = Page("x")
+    page.table(["what", "how many"], [("kernels", 12345), ("accuracy", "98%")])
+    page.table(["", ""], [("a", True)])
+    made = page.html()
+    assert '<th>what</th><th class="number">how many</th>' in made
+    assert '<td>kernels</td><td class="number">12,345</td>' in made
+    assert '<td>accuracy</td><td class="number">98%</td>' in made
+    assert made.count("<thead>") == 1 and "<td>True</td>" in made
+
+
+def test_words_of_graphs_that_stand_in_prose_are_no_keywords():
+    page = Page("x")
+    page.code("stages", "control flow is cond; every kernel of a graph\n  graph @f\nr1 = const 3")
+    made = page.html()
+    assert "control flow is" in made and "every kernel of a graph" in made
+    assert '<span class="w">  graph</span>' in made and '<span class="w">const</span>' in made
+
+
 def test_text_on_a_page_cannot_become_markup():
     page = Page("<b>")
     page.text("<script>alert(1)</script>")
