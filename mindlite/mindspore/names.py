@@ -38,7 +38,6 @@ MODULES = {
     "common.parameter": (_TENSOR + _INITIALIZER, {"_Buffer": "mindlite.common.tensor:Tensor"}),
     "common.tensor": (_TENSOR, {}),
     "common.seed": (("mindlite.common.seed",), {}),
-    "common.mutable": (("mindlite.functional",), {}),
     "common.jit_config": (("mindlite.functional",), {}),
 
     "nn": (_NN, {}),
