@@ -9,6 +9,7 @@ was read at compile time (globals, closure cells, attributes) is guarded; each n
 import itertools
 import threading
 import time
+import warnings
 import weakref
 
 from ..common.dim import Symbol
@@ -28,6 +29,7 @@ from .signature import (Leaves, ScalarSpec, arguments_of, declared_spec, first_d
 from .variant import Runner
 
 MAX_SHAPE_VARIANTS = 4
+MAX_WAITING = 16                 # variants kept whose guards do not hold at present
 MAX_QUICK_CALLS = 8            # short ways that are tried, in each thread, before a call is looked at in full
 
 
@@ -35,6 +37,10 @@ MAX_REMEMBERED = 4096            # signatures whose variant is found by one look
 OPERATORS_SAY = (ShapeError, DTypeError, ValueRangeError, IndexRangeError, GradientError, InternalError)
 alive = weakref.WeakValueDictionary()        # every JitFunction by number, for those who look inside a program
 _numbers = itertools.count()
+
+
+class FallbackWarning(UserWarning):
+    """A jitted function cannot be a graph and runs in Python as a whole."""
 
 
 class _Quick(threading.local):
@@ -132,7 +138,10 @@ class JitFunction:
         """From now on such calls run in Python, unless it raises as well: what the user's code raises arrives as
         itself."""
         location = getattr(error, "location", None)
-        self.in_python[signature] = location, f"runs in Python: {getattr(error, 'message', None) or repr(error)}"
+        why = getattr(error, "message", None) or repr(error)
+        self.in_python[signature] = location, f"runs in Python: {why}"
+        warnings.warn(f"{self.name} runs in Python: {why} ({location or 'place unknown'}); fullgraph=True makes this an error",
+                      FallbackWarning, stacklevel=4)
         emit("python_run", name=self.name, reason=str(error), location=location)
 
     def run_in_python(self, signature, args, kwargs):
@@ -151,7 +160,7 @@ class JitFunction:
             raise
 
     def find(self, signature):
-        """A variant that fits the signature and whose guards hold; stale ones are dropped."""
+        """A variant that fits the signature and whose guards hold; those whose guards do not hold wait in `history`."""
         stale = [v for v in self.variants if not guards_hold(v.guards)]
         if stale:
             self.variants = [v for v in self.variants if v not in stale]
@@ -160,6 +169,12 @@ class JitFunction:
         for variant in self.variants:
             if variant.fits(signature):
                 return variant
+        for entry in self.history:                           # set_train(True), set_train(False), set_train(True) ..
+            if guards_hold(entry[0].guards) and entry[0].fits(signature):
+                self.history.remove(entry)
+                self.variants.append(entry[0])
+                return entry[0]
+        del self.history[:-MAX_WAITING]
         return None
 
     def compile(self, signature, args, kwargs):
@@ -278,5 +293,5 @@ class JitFunction:
         for signature, (location, reason) in self.in_python.items():
             lines.append(f"  {show_signature(signature)}: {location or 'somewhere'}: {reason}")
         for variant, why in self.history:
-            lines.append(f"  dropped: {show_signature(variant.signature)}, because {why} changed")
+            lines.append(f"  waiting: {show_signature(variant.signature)}, because {why} changed")
         return "\n".join(lines)
