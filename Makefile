@@ -38,7 +38,7 @@ demo: $(READY)
 
 lint: $(READY)
 	@echo "Style (flake8) and types (mypy)."
-	@status=0; $(BIN)/python -m flake8 mindlite tests examples || status=1; $(BIN)/python -m mypy || status=1; exit $$status
+	@status=0; $(BIN)/python -m flake8 mindlite tests examples bench || status=1; $(BIN)/python -m mypy || status=1; exit $$status
 
 # Two processes; compiled kernels are kept in .cache between runs. ARGS="-k softmax" chooses tests.
 test: $(READY)

@@ -45,7 +45,8 @@ def diff(f, before="transform", after="optimise", context=2):
         if not isinstance(graph, FuncGraph):
             raise ArgumentError(f"diff: {stage!r} is no graph", hint="one of " + ", ".join(STAGES[:-1]))
     texts = [show(graph, source=False, names="operators").splitlines() for graph in graphs]
-    return "\n".join(difflib.unified_diff(*texts, before, after, lineterm="", n=context)) + "\n"
+    lines = list(difflib.unified_diff(*texts, before, after, lineterm="", n=context))
+    return "\n".join(lines or [f"{after} changed nothing of {before}"]) + "\n"
 
 
 def steps(f):
