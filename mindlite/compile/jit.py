@@ -64,6 +64,7 @@ class JitFunction:
         self.variants, self.exact, self.fallbacks, self.history = [], {}, {}, []
         self.lock, self.quick = threading.RLock(), _Quick()
         self.runs_in_python, self.in_python, self.fixed_numbers = 0, {}, False
+        self.warned = set()                              # signatures whose run in Python was told of
         alive[next(_numbers)] = self
 
     # -- calling
@@ -138,10 +139,7 @@ class JitFunction:
         """From now on such calls run in Python, unless it raises as well: what the user's code raises arrives as
         itself."""
         location = getattr(error, "location", None)
-        why = getattr(error, "message", None) or repr(error)
-        self.in_python[signature] = location, f"runs in Python: {why}"
-        warnings.warn(f"{self.name} runs in Python: {why} ({location or 'place unknown'}); fullgraph=True makes this an error",
-                      FallbackWarning, stacklevel=4)
+        self.in_python[signature] = location, f"runs in Python: {getattr(error, 'message', None) or repr(error)}"
         emit("python_run", name=self.name, reason=str(error), location=location)
 
     def run_in_python(self, signature, args, kwargs):
@@ -154,10 +152,16 @@ class JitFunction:
             return value
         try:
             with eager():
-                return self.function(*args, **kwargs)
+                value = self.function(*args, **kwargs)
         except Exception:
             self.in_python.pop(signature, None)
             raise
+        location, why = self.in_python[signature]
+        if signature not in self.warned:
+            self.warned.add(signature)
+            warnings.warn(f"{self.name} {why} ({location or 'place unknown'}); fullgraph=True makes this an error",
+                          FallbackWarning, stacklevel=3)
+        return value
 
     def find(self, signature):
         """A variant that fits the signature and whose guards hold; those whose guards do not hold wait in `history`."""
