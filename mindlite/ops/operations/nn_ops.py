@@ -301,6 +301,8 @@ def LRN(x, *, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region="ACROSS
 
     source : Krizhevsky et al. 2012
     """
+    if norm_region != "ACROSS_CHANNELS":
+        raise ValueRangeError(f"LRN: there is no norm_region {norm_region!r}", hint='"ACROSS_CHANNELS" is the only one')
     squares = pad(square(x), [0, 0, 0, 0, depth_radius, depth_radius])
     channels = x.shape[1]
     total = squares[:, 0:channels]
