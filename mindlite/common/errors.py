@@ -12,8 +12,10 @@ same in both.
 """
 import ast
 import contextlib
+import gc
 import sys
 import threading
+import types
 
 from .location import Location, is_framework
 
@@ -147,18 +149,22 @@ def frame_location(frame):
 
 
 def _only_expression_on(spot):
-    """Python 3.10 knows the line alone: take the outermost call or operation in it, if the line parses by itself."""
+    """Python 3.10 knows the line alone: take the test of a statement, else the outermost call or operation in the line."""
     text = spot.source()
     line = text.strip()
     indent = len(text) - len(text.lstrip())
-    try:
-        tree = ast.parse(line)
-    except SyntaxError:
-        return spot
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Call, ast.BinOp, ast.Compare, ast.Subscript, ast.UnaryOp)):
-            start, end = (len(line.encode()[:offset].decode()) for offset in (node.col_offset, node.end_col_offset))
-            return Location(spot.file, spot.line, start + indent, spot.line, end + indent, spot.scope)
+    if line.startswith("elif "):
+        line, indent = line[2:], indent + 2
+    for whole in (line, line + "\n  pass"):                  # a statement, or the head of one
+        try:
+            tree = ast.parse(whole)
+        except SyntaxError:
+            continue
+        tests = [node.test for node in tree.body if isinstance(node, (ast.If, ast.While, ast.Assert))]
+        for node in tests or ast.walk(tree):
+            if tests or isinstance(node, (ast.Call, ast.BinOp, ast.Compare, ast.Subscript, ast.UnaryOp)):
+                start, end = (len(line.encode()[:offset].decode()) for offset in (node.col_offset, node.end_col_offset))
+                return Location(spot.file, spot.line, start + indent, spot.line, end + indent, spot.scope)
     return spot
 
 
@@ -166,7 +172,7 @@ def scope_of(frame):
     """The qualified name of the function that `frame` runs, without `<locals>`; "" at module level."""
     code = frame.f_code
     name = getattr(code, "co_qualname", None)
-    if name is None:
-        first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
-        name = f"{type(first).__qualname__}.{code.co_name}" if hasattr(type(first), code.co_name) else code.co_name
+    if name is None:                                         # Python 3.10: ask the function that has this code
+        functions = [f for f in gc.get_referrers(code) if isinstance(f, types.FunctionType)]
+        name = functions[0].__qualname__ if functions else code.co_name
     return "" if name == "<module>" else name.replace("<locals>.", "")

@@ -14,7 +14,7 @@ class Tensor:
     input_data : array, number, nested list, or Tensor; Python floats become float32, ints int64
     dtype      : element type; the data's own by default
     shape, init: with `init` (an Initializer) the data is made at `init_data()`; without data, `shape` may hold None for
-                 sizes that are known at run time (Cell.set_inputs); with a dtype alone the number of axes is open: (-2,)
+                 sizes that are known at run time (Cell.set_inputs); with a dtype alone the rank is open: (-2,)
     raises     : DTypeError for what is no number, ShapeError for ragged lists
     """
     __slots__ = ("array", "tape", "_shape", "init", "placement", "sbp", "__weakref__", "__dict__")

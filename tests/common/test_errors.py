@@ -158,6 +158,9 @@ def test_code_without_a_file_is_placed_too():
     ("return \"ä\" + f(x)", "\"ä\" + f(x)"),
     ("x = -y", "-y"),
     ("x = y[3]  # ä", "y[3]"),
+    ("    if f(x):", "f(x)"),
+    ("  elif größe > f(x):  # ä", "größe > f(x)"),
+    ("while x:", "x"),
 ])
 def test_where_python_keeps_no_columns_the_outermost_expression_is_taken(line, expected):
     linecache.cache["old.py"] = len(line), None, [line + "\n"], "old.py"
@@ -166,7 +169,7 @@ def test_where_python_keeps_no_columns_the_outermost_expression_is_taken(line, e
     del linecache.cache["old.py"]
 
 
-@pytest.mark.parametrize("line", ["f(x,", "if f(x):", "", "else:", "x = 3"])
+@pytest.mark.parametrize("line", ["f(x,", "", "else:", "x = 3"])
 def test_where_nothing_is_to_be_found_the_line_is_the_place(line):
     linecache.cache["old.py"] = len(line), None, [line + "\n"], "old.py"
     spot = Location("old.py", 1)
