@@ -142,14 +142,15 @@ def frame_location(frame):
             line, end_line, col, end_col = positions
             text = Location(code.co_filename, line).source()
             raw = text.encode()
+            if raw[col:].startswith((b"if ", b"elif ", b"while ", b"assert ")):     # 3.11: a test's place is its statement
+                return _only_expression_on(spot)
             return Location(code.co_filename, line, len(raw[:col].decode(errors="replace")), end_line,
                             len(raw[:end_col].decode(errors="replace")) if end_line == line else end_col, spot.scope)
-        return spot
     return _only_expression_on(spot)
 
 
 def _only_expression_on(spot):
-    """Python 3.10 knows the line alone: take the test of a statement, else the outermost call or operation in the line."""
+    """Where Python knows the line alone (3.10): the test of a statement, else the outermost call or operation in the line."""
     text = spot.source()
     line = text.strip()
     indent = len(text) - len(text.lstrip())
