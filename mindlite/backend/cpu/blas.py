@@ -1,7 +1,8 @@
 """Matrix products by BLAS: out[b] = op(a[b]) @ op(b[b]), called by cblas_sgemm's address, with no Python in the call.
 
-NumPy brings an OpenBLAS along; its address is found in the libraries that the process has loaded, or beside NumPy, or
-in the packages scipy_openblas64 and scipy_openblas32. The wrapper around it is LLVM IR (backend/cpu/native.py). Where
+The package scipy_openblas64 is a copy of our own, whose threads are switched off because the launcher has its own;
+without it the address is found in the libraries that the process has loaded, beside NumPy (which brings an OpenBLAS
+along), or in scipy_openblas32. The wrapper around it is LLVM IR (backend/cpu/native.py). Where
 there is no BLAS, and for integers, a blocked loop does the work (Goto & van de Geijn 2008, without the packing of a):
 a panel of b stays in cache while all rows of a pass over it. float16 and bfloat16 are widened to float32 and rounded
 once.

@@ -2,8 +2,9 @@
 on reading.
 
 facts names what the table refers to: kernels, texts of errors, the storages of the memory plan with their sizes as
-polynomials over the entry's symbols. A file is read with its numbers checked: every jump, register and kernel has to
-exist.
+polynomials over the entry's symbols. A file is read with its jumps, opcodes, kernels and registers checked, the
+registers against the largest frame only: a damaged file is refused, but a crafted one could still read out of bounds,
+so load only files that you trust.
 """
 import io
 import json
