@@ -7,6 +7,8 @@ from . import dtype as dt
 from .dim import Symbol
 from .errors import ArgumentError, DTypeError, MissingAttributeError, ShapeError
 
+HOOKS = "_hooks"                # the attribute of a Tensor that holds its hooks; copies and files do not get it
+
 
 class Tensor:
     """An array of one element type.
@@ -165,14 +167,17 @@ class Tensor:
     def __format__(self, spec):
         return format(self.item(), spec) if spec and self.array.size == 1 else format(str(self), spec)
 
+    def _own_attributes(self):
+        return {name: value for name, value in self.__dict__.items() if name != HOOKS}
+
     def __deepcopy__(self, memo):
         made = _new(type(self))
-        made.__dict__.update(self.__dict__)
+        made.__dict__.update(self._own_attributes())
         made.array, made.tape, made.init, made._shape = self.array.copy(), None, self.init, self._shape
         return made
 
     def __getstate__(self):
-        return {"array": self.init_data().array, **self.__dict__}
+        return {"array": self.init_data().array, **self._own_attributes()}
 
     def __setstate__(self, state):
         self.array = state.pop("array")

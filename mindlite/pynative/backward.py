@@ -21,6 +21,7 @@ from ..mindir.control import make_tuple
 from ..mindir.graph import FuncGraph
 from ..mindir.inline import inline
 from ..optim import optimise
+from .hooks import through
 from .interpreter import apply
 from .kernels import Compiled
 from .operation import GraphOperation
@@ -39,11 +40,13 @@ def gradients(tape, seeds, wrt):
     if not live:
         return [_sum_of([c for n, c in seeds if n == number]) for number in wrt]
     flow, saved = None, None
-    if all(entry.backward.graph is not None for entry in live) and not _is_compiled_alone(live):
+    hooks = tape.hooks
+    hooked = hooks and any(number in hooks for entry in live for number in entry.outputs)
+    if not hooked and all(entry.backward.graph is not None for entry in live) and not _is_compiled_alone(live):
         key, saved = structure(live, seeds, wrt)
         flow = flow_of(key, live, seeds, wrt, saved)
     if flow is None:
-        return one_by_one(live, seeds, wrt)
+        return one_by_one(live, seeds, wrt, hooks)
     found, flows_to = flow
     results = iter(apply(found, [*saved, *[c for _, c in seeds]]))
     return [next(results) if flows else None for flows in flows_to]
@@ -126,8 +129,8 @@ def write_flow(live, seeds, wrt, saved):
     return optimise(graph), [node is not None for node in found]
 
 
-def one_by_one(live, seeds, wrt):
-    """The gradients, operation by operation."""
+def one_by_one(live, seeds, wrt, hooks):
+    """The gradients, operation by operation. hooks: as Tape.hooks; those of `wrt` are not called"""
     cotangents = {}
 
     def add(number, cotangent):
@@ -142,7 +145,11 @@ def one_by_one(live, seeds, wrt):
         douts = []
         for i, abstract in zip(backward.seeds, backward.douts):
             dout = cotangents.pop(entry.outputs[i], None)
-            douts.append(Tensor.wrap(np.zeros(abstract.shape, abstract.dtype.numpy)) if dout is None else dout)
+            if dout is None:
+                dout = Tensor.wrap(np.zeros(abstract.shape, abstract.dtype.numpy))
+            elif entry.outputs[i] in hooks:
+                dout = through(hooks[entry.outputs[i]], dout)
+            douts.append(dout)
         found = backward.run(entry.saved, douts) if backward.graph is None else \
             apply(backward.operation, [*entry.saved, *douts])
         for number, gradient in zip(entry.inputs, found):

@@ -8,7 +8,7 @@ Each is one entry whose backward is Python. A tape with such an entry is walked 
 """
 import numpy as np
 
-from ..common.errors import ArgumentError, GradientError
+from ..common.errors import GradientError
 from ..common.tensor import Parameter, Tensor
 from ..mindir.builder import constant
 from ..ops.random import generator_state
@@ -127,43 +127,6 @@ def gate(tensors, hook):
     return tuple([next(each) if isinstance(x, Tensor) and is_float(x) else x for x in tensors])
 
 
-class HookHandle:
-    """What registering a hook on a Tensor returns: after `remove()` gradients pass without it."""
-
-    def __init__(self, hook):
-        self.hook = hook
-
-    def remove(self):
-        """Take the hook away; a second time it does nothing."""
-        self.hook = None
-
-    def __call__(self, gradients):
-        given = None if self.hook is None else self.hook(gradients[0])
-        return gradients if given is None else (given,)
-
-
-def register_hook(tensor, hook):
-    """Tensor.register_hook: hook(gradient) sees the gradient of what is made of the Tensor from here on; what it
-    returns, unless None, replaces it. Returns a HookHandle.
-
-    raises : ArgumentError outside of a function that is being differentiated, where a Tensor has no gradient
-    """
-    if not callable(hook):
-        raise ArgumentError(f"register_hook: takes a function, not {type(hook).__name__}")
-    if not any(tape.number(tensor) is not None for tape in state.tapes):
-        raise ArgumentError("register_hook: no gradient of this Tensor is being made",
-                            hint="call it inside the function that grad differentiates")
-
-    handle = HookHandle(hook)
-    out, = gate((tensor,), handle)
-    for tape in state.tapes:
-        tape.set_number(tensor, tape.number(out))
-    return handle
-
-
-Tensor.register_hook = register_hook
-
-
 def recompute(function, *args, **kwargs):
     """function(*args, **kwargs), of which nothing is kept for the gradient: it is run a second time when that is made.
 
@@ -191,7 +154,7 @@ def recompute(function, *args, **kwargs):
             every = iter([place.get(i, x) for i, x in enumerate(leaves)])
             return function(*map_leaves(again, lambda x: next(every) if isinstance(x, Tensor) else x), **kwargs)
         try:
-            made = Recorded(flat, [leaves[i] for i in floats], {}, tuple(range(len(floats))), weights, "recompute")
+            made = Recorded(flat, [leaves[i] for i in floats], {}, tuple(range(len(floats))), weights, "recompute", hooked=False)
         finally:
             generator_state.array[:] = now
         seeds = made.seeds(made.value, douts)

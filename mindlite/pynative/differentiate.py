@@ -5,17 +5,18 @@
 import numpy as np
 
 from ..common.errors import ArgumentError, MindliteError, user_location
-from ..common.tensor import Parameter, Tensor
+from ..common.tensor import HOOKS, Parameter, Tensor
 from ..mindir.derivative import arrange, check_loss, positions_of, weights_of
 from .backward import gradients
+from .hooks import through
 from .tape import Tape, recording, state
 
 
 class Recorded:
     """A function that has run under a tape: its value, and its gradients for any cotangents."""
 
-    def __init__(self, function, args, kwargs, positions, weights, kind):
-        self.tape, self.kind = Tape(), kind
+    def __init__(self, function, args, kwargs, positions, weights, kind, hooked=True):
+        self.tape, self.kind, self.hooked = Tape(), kind, hooked
         self.inputs, inside = [], list(args)
         for position in positions:
             inside[position] = map_leaves(args[position], self._input)
@@ -23,6 +24,8 @@ class Recorded:
         self.structures = [inside[position] for position in positions]
         watched = {id(weight): self.tape.watch(weight) for weight in {id(w): w for w in weights}.values()}
         self.weights, self.weight_numbers = weights, [watched[id(weight)] for weight in weights]
+        if not hooked:                                      # the caller has the gradients seen by them
+            self.tape.hooks.clear()
         with recording(self.tape):
             self.value = function(*inside, **kwargs)
 
@@ -34,6 +37,8 @@ class Recorded:
             made.array, made.tape, made.init, made._shape = value.init_data().array, None, None, None
         else:
             made = Tensor.wrap(value.init_data().array if isinstance(value, Tensor) else Tensor(value).array)
+            if self.hooked and isinstance(value, Tensor) and HOOKS in value.__dict__:
+                made.__dict__[HOOKS] = value.__dict__[HOOKS]
         for tape in state.tapes:                            # outer tapes know it too
             number = tape.number(value) if isinstance(value, Tensor) else None
             if number is not None:
@@ -59,11 +64,15 @@ class Recorded:
         """(gradients of the inputs in the form of the arguments, gradients of the weights)"""
         numbers = [number for _, number in self.inputs] + self.weight_numbers
         values = [value for value, _ in self.inputs] + list(self.weights)
-        seen, found = {id(c) for _, c in seeds}, []
-        for gradient, value in zip(gradients(self.tape, seeds, numbers), values):
+        seen, found, hooks, changed = {id(c) for _, c in seeds}, [], self.tape.hooks, {}
+        for number, gradient, value in zip(numbers, gradients(self.tape, seeds, numbers), values):
             if gradient is None:
                 gradient = Tensor.wrap(np.zeros(value.array.shape, value.array.dtype))
-            elif id(gradient) in seen:
+            if number in hooks:
+                if number not in changed:
+                    changed[number] = through(hooks[number], gradient)
+                gradient = changed[number]
+            if id(gradient) in seen:
                 gradient = gradient + 0                     # results do not share memory with each other
             seen.add(id(gradient))
             found.append(gradient)

@@ -10,7 +10,7 @@ import functools
 import numpy as np
 
 from ..common.errors import MindliteError, user_location
-from ..common.tensor import Parameter, Tensor
+from ..common.tensor import HOOKS, Parameter, Tensor
 from ..mindir.builder import constant
 from ..mindir.primitive import eval_rule, infer_rule, set_base_interpreter
 from ..ops.state import assign
@@ -149,6 +149,8 @@ def record_assign(args, arrays):
     if isinstance(variable, Tensor):
         for tape in state.tapes:
             tape.protect(variable.array, state.tapes)
+        if type(variable) is Tensor:
+            variable.__dict__.pop(HOOKS, None)              # they saw the gradient of the old value
     out = Tensor.wrap(eval_rule[assign](*arrays))
     for tape in state.tapes:
         number = tape.number(value) if isinstance(value, Tensor) else None

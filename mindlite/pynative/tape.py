@@ -11,7 +11,7 @@ the operator's backward graph reads. Each thread has tapes of its own.
 import contextlib
 import threading
 
-from ..common.tensor import Tensor
+from ..common.tensor import HOOKS, Tensor
 
 
 class _State(threading.local):
@@ -45,6 +45,7 @@ class Tape:
     def __init__(self):
         self.entries, self.count = [], 0
         self.owners = {}                    # owner_of(saved array): [(entry, place among its saved values)]
+        self.hooks = {}                     # number: {..: function of the value's gradient}, the Tensor's own table
         self.named = {}                     # id: (Parameter, number); threads share Parameters, so no slot is used
 
     def number(self, tensor):
@@ -76,6 +77,9 @@ class Tape:
         """Give `tensor` a number: gradients with respect to it will be wanted. Returns the number."""
         number = self.new_number()
         self.set_number(tensor, number)
+        hooks = tensor.__dict__.get(HOOKS)
+        if hooks is not None:
+            self.hooks[number] = hooks
         return number
 
     def append(self, backward, numbers, outs, saved):

@@ -1,0 +1,68 @@
+"""Hooks on Tensors: functions that see, and may replace, the gradient of a Tensor.
+
+    h = x * 2;  h.register_hook(lambda dout: dout * 100)          backwards: dh, complete, times 100, goes on to x
+
+The hooks stand with the Tensor. On a tape they stand by the number of its value, and the walk backwards calls them
+when all that reads the value has given its part. Those of a Tensor or weight that a gradient is asked of stay from
+one gradient to the next, and are called on what it gets, zeros included.
+"""
+import itertools
+
+from ..common.errors import ArgumentError, GradientError
+from ..common.tensor import HOOKS, Parameter, Tensor
+from ..mindir.builder import constant
+from .tape import state
+
+_numbers = itertools.count()
+
+
+class HookHandle:
+    """What registering a hook on a Tensor returns: after `remove()` gradients pass without it."""
+
+    def __init__(self, hooks):
+        self.hooks, self.handle_id = hooks, next(_numbers)
+
+    def remove(self):
+        """Take the hook away; a second time it does nothing."""
+        self.hooks.pop(self.handle_id, None)
+
+
+def register_hook(tensor, hook):
+    """Tensor.register_hook: hook(gradient) sees the gradient of this Tensor; what it returns, unless None, is the
+    gradient from there on. Returns a HookHandle.
+
+    raises : ArgumentError for what is no function, and for a Parameter that has no gradient
+    """
+    if not callable(hook):
+        raise ArgumentError(f"register_hook: takes a function, not {type(hook).__name__}")
+    if isinstance(tensor, Parameter) and not tensor.requires_grad:
+        raise ArgumentError(f"register_hook: the Parameter {tensor.name!r} has no gradient: requires_grad is False")
+    hooks = tensor.__dict__.setdefault(HOOKS, {})
+    for tape in state.tapes:
+        number = tape.number(tensor)
+        if number is not None:
+            tape.hooks[number] = hooks
+    handle = HookHandle(hooks)
+    hooks[handle.handle_id] = hook
+    return handle
+
+
+def hooks_of(tensor):
+    """Tensor.hooks: the functions that see its gradient, a list."""
+    return list(tensor.__dict__.get(HOOKS, {}).values())
+
+
+def through(hooks, gradient):
+    """The gradient after each of `hooks`. raises : GradientError where one gives what is no such gradient"""
+    for hook in tuple(hooks.values()):
+        given = hook(gradient)
+        if given is None:
+            continue
+        if not isinstance(given, Tensor) or given.shape != gradient.shape:
+            made = constant(given).abstract if isinstance(given, Tensor) else type(given).__name__
+            raise GradientError(f"a hook gives {made} as the gradient of {constant(gradient).abstract}")
+        gradient = given
+    return gradient
+
+
+Tensor.register_hook, Tensor.hooks = register_hook, hooks_of
