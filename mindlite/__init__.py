@@ -23,7 +23,8 @@ _HOME = {
     "Symbol": "common.dim",
     **dict.fromkeys(("Tensor", "Parameter", "ParameterTuple"), "common.tensor"),
     **dict.fromkeys(("jit", "jit_class", "ms_function", "JitConfig", "grad", "value_and_grad", "get_grad",
-                     "GradOperation", "jvp", "vjp", "vmap", "set_context", "get_context", "set_device",
+                     "GradOperation", "jvp", "vjp", "linearize", "jacfwd", "jacrev", "vmap", "set_context",
+                     "get_context", "set_device",
                      "set_deterministic", "mutable"), "functional"),
 }
 _OTHER_NAMES = {

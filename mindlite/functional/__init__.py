@@ -7,10 +7,11 @@ from .. import ops
 from .cell import run_as_graph  # noqa: F401
 from .composite import ForiLoop, HyperMap, Map, MultitypeFuncGraph, Scan, WhileLoop, constexpr
 from .context import (get_context, mutable, set_context, set_deterministic, set_device)  # noqa: F401
-from .derivative import Derived, GradOperation, get_grad, grad, jvp, value_and_grad, vjp  # noqa: F401
+from .derivative import Derived, GradOperation, get_grad, grad, jvp, linearize, value_and_grad, vjp  # noqa: F401
+from .jacobian import derivative, jacfwd, jacrev, jet  # noqa: F401
 from .jit import JitConfig, Jitted, jit, jit_class, ms_function  # noqa: F401
 from .vmap import vmap  # noqa: F401
 
-for _made in (grad, value_and_grad, get_grad, vjp, jvp, vmap, GradOperation, HyperMap, Map, MultitypeFuncGraph,
-              ForiLoop, Scan, WhileLoop, constexpr):
+for _made in (grad, value_and_grad, get_grad, vjp, jvp, linearize, jacfwd, jacrev, jet, derivative, vmap,
+              GradOperation, HyperMap, Map, MultitypeFuncGraph, ForiLoop, Scan, WhileLoop, constexpr):
     setattr(ops, getattr(_made, "__name__"), _made)

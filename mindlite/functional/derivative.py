@@ -1,4 +1,4 @@
-"""grad, value_and_grad, vjp, jvp: functions of functions, with the signatures of MindSpore 2.x.
+"""grad, value_and_grad, vjp, jvp, linearize: functions of functions, with the signatures of MindSpore 2.x.
 
     grad_fn = value_and_grad(forward, None, optimizer.parameters)          loss, grads = grad_fn(x, y)
 
@@ -12,7 +12,8 @@ from ..compile.jit import JitFunction
 from ..mindir.derivative import weights_of
 from ..mindir.primitive import is_interpreting
 from ..mindir.protocol import CallOf, Derivative
-from ..pynative import Recorded, differentiate
+from ..pynative import Linearized, Recorded, differentiate, forward
+from ..pynative.differentiate import numbers_in
 from ..pynative.jitted import call_compiled
 
 
@@ -24,13 +25,15 @@ class Derived:
         self._compiled = None
 
     def __mindir__(self):
-        return Derivative(self.function, self.kind, self.options, self._at_once if self.kind != "jvp" else None)
+        return Derivative(self.function, self.kind, self.options, self._at_once)
 
     def _at_once(self, function, args, kwargs):
+        if self.kind == "jvp":
+            return forward(function, args, kwargs)
         return differentiate(function, self.kind, self.options, args, kwargs)
 
     def __call__(self, *args, **kwargs):
-        if self.kind == "jvp" or (config.mode == GRAPH_MODE and not is_interpreting()):
+        if (self.kind == "jvp" or config.mode == GRAPH_MODE) and not is_interpreting():
             return call_compiled(self.compiled, args, kwargs)
         return self._at_once(self.function, args, kwargs)
 
@@ -38,18 +41,18 @@ class Derived:
     def compiled(self):
         """The JitFunction that runs the whole derivative as one graph."""
         if self._compiled is None:
-            self._compiled = JitFunction(self, name=f"{self.kind} {_name(self.function)}")
+            self._compiled = JitFunction(self, name=f"{self.kind} {name_of(self.function)}")
         return self._compiled
 
     def __repr__(self):
-        return f"<{self.kind} of {_name(self.function)}>"
+        return f"<{self.kind} of {name_of(self.function)}>"
 
 
-def _name(function):
+def name_of(function):
     return getattr(function, "__qualname__", type(function).__name__).replace("<locals>.", "")
 
 
-def _checked(what, fn):
+def checked(what, fn):
     if not callable(fn) and not hasattr(fn, "signature"):           # a function inside a graph has a signature
         raise ArgumentError(f"{what}: takes a function or a Cell, not {type(fn).__name__}")
     return fn
@@ -69,7 +72,7 @@ def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
     if grad_position is None and weights is None:
         raise ArgumentError("grad: grad_position and weights are both None", hint="say what to differentiate by")
     options = {"grad_position": grad_position, "weights": weights, "has_aux": has_aux}
-    made = Derived(_checked("grad", fn), "grad", options)
+    made = Derived(checked("grad", fn), "grad", options)
     return WithIds(made, options) if return_ids else made
 
 
@@ -79,7 +82,7 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
         raise ArgumentError("value_and_grad: grad_position and weights are both None",
                             hint="say what to differentiate by")
     options = {"grad_position": grad_position, "weights": weights, "has_aux": has_aux}
-    made = Derived(_checked("value_and_grad", fn), "value_and_grad", options)
+    made = Derived(checked("value_and_grad", fn), "value_and_grad", options)
     return WithIds(made, options) if return_ids else made
 
 
@@ -169,7 +172,7 @@ class GradOperation:
         elif not isinstance(weights, Parameter):             # the gradient of one Parameter comes alone
             weights = weights_of(weights, Parameter)
         position = "all" if self.get_all else None if self.get_by_list else grad_position
-        return Derived(_checked("GradOperation", fn), "grad",
+        return Derived(checked("GradOperation", fn), "grad",
                        {"grad_position": position, "weights": weights, "sens_param": self.sens_param})
 
 
@@ -193,45 +196,116 @@ class _Vjp:
         """
         if config.mode == GRAPH_MODE and not is_interpreting():
             return _vjp_in_graph(fn, *inputs, weights=weights, has_aux=has_aux)
-        positions = tuple(range(len(inputs)))
-        run = Recorded(_checked("vjp", fn), inputs, {}, positions, weights_of(weights, Parameter), "vjp")
-        run.tape.keep()
-        loss = run.value[0] if has_aux and isinstance(run.value, tuple) else run.value
+        pullback = Pullback(checked("vjp", fn), inputs, weights, has_aux)
+        value = pullback.run.value
+        return (pullback.loss, pullback, aux_of(value)) if has_aux else (value, pullback)
 
-        def vjp_function(*cotangents):
-            grads, weight_grads = run.gradients(run.seeds(loss, cotangents))
-            made = grads[0] if len(grads) == 1 else tuple(grads)
-            if weights is None:
-                return made
-            return made, weight_grads[0] if isinstance(weights, Parameter) else weight_grads
-        return (loss, vjp_function, run.value[1:]) if has_aux else (run.value, vjp_function)
+
+class Pullback:
+    """What eager `vjp` gives: cotangents of fn(*inputs) -> gradients, by a walk along the tape that is kept here."""
+
+    def __init__(self, fn, inputs, weights, has_aux):
+        self.function, self.inputs, self.weights, self.has_aux = fn, inputs, weights, has_aux
+        self.run = Recorded(fn, inputs, {}, tuple(range(len(inputs))), weights_of(weights, Parameter), "vjp")
+        self.run.tape.keep()
+        self.loss = first_of(self.run.value) if has_aux else self.run.value
+
+    def __mindir__(self):
+        return CallOf(_pullback_in_graph(self.function, self.inputs, self.weights, self.has_aux))
+
+    def __call__(self, *cotangents):
+        grads, weight_grads = self.run.gradients(self.run.seeds(self.loss, tuple(numbers_in(cotangents))))
+        if self.weights is None:
+            return tuple(grads)
+        return tuple(grads), weight_grads[0] if isinstance(self.weights, Parameter) else weight_grads
 
 
 vjp = _Vjp()
 
 
-def _vjp_in_graph(fn, *inputs, weights=None, has_aux=False):
-    count = len(inputs)
-    position = 0 if count == 1 else tuple(range(count))
-    options = {"grad_position": position, "weights": weights, "has_aux": has_aux, "sens_param": True}
-    gradient = Derived(fn, "grad", options)
-    value = fn(*inputs)
+def first_of(value):
+    """The first of several results, the one that is differentiated where there is an aux. raises : ArgumentError"""
+    if not isinstance(value, tuple) or len(value) < 2:
+        raise ArgumentError("has_aux: the function gives one result", hint="return several; the first is differentiated")
+    return value[0]
 
-    def vjp_function(*cotangents):
-        return gradient(*inputs, cotangents)
+
+def aux_of(value):
+    """The other results: alone where it is one."""
+    return value[1] if len(value) == 2 else value[1:]
+
+
+def _vjp_in_graph(fn, *inputs, weights=None, has_aux=False):
+    value = fn(*inputs)
+    pullback = _pullback_in_graph(fn, inputs, weights, has_aux)
     if has_aux:
-        return value[0], vjp_function, value[1:]
-    return value, vjp_function
+        return first_of(value), pullback, aux_of(value)
+    return value, pullback
+
+
+def _pullback_in_graph(fn, inputs, weights, has_aux):
+    options = {"grad_position": "all", "weights": weights, "has_aux": has_aux, "sens_param": True}
+    gradient = Derived(fn, "grad", options)
+
+    def pullback(*cotangents):
+        made = gradient(*inputs, cotangents)
+        return made[0] if has_aux else made
+    return pullback
 
 
 def jvp(fn, inputs, v, has_aux=False):
     """(fn(*inputs), its directional derivative along `v`), by forward mode.
 
-    inputs, v : a Tensor or a tuple of them, alike in shape
-    has_aux   : only the first result is differentiated; the others are the third value
+    inputs, v : a Tensor, or a tuple or list of them, alike in shape
+    has_aux   : only the first result is differentiated; the others are the third value (alone where it is one)
     raises    : ShapeError where a tangent is not like its input
     """
-    value, tangent = Derived(fn, "jvp", {})(inputs, v)
+    value, tangent = Derived(checked("jvp", fn), "jvp", {})(inputs, v)
     if has_aux:
-        return value[0], tangent[0], value[1:]
+        return first_of(value), tangent[0], aux_of(value)
     return value, tangent
+
+
+class _Linearize:
+    """The function `linearize`."""
+
+    __name__ = __qualname__ = "linearize"
+
+    def __mindir__(self):
+        return CallOf(_linearize_in_graph)
+
+    def __call__(self, fn, inputs):
+        """fn(*inputs), and the function that takes tangents of the inputs to the tangents of the result.
+
+        The function itself runs once: in eager mode what depends on the inputs alone is kept, in a graph it is shared.
+
+        inputs : a Tensor, or a tuple or list of them; its like is what the second result takes
+        raises : ShapeError where a tangent is not like its input
+        """
+        if config.mode == GRAPH_MODE and not is_interpreting():
+            return _linearize_in_graph(fn, inputs)
+        made = Pushforward(checked("linearize", fn), inputs)
+        return made.linear.value, made
+
+
+class Pushforward:
+    """What eager `linearize` gives: tangents of the inputs -> tangents of the result."""
+
+    def __init__(self, fn, inputs):
+        self.function, self.inputs = fn, inputs
+        self.linear = Linearized(fn, tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,), "linearize")
+
+    def __mindir__(self):
+        return CallOf(_linearize_in_graph(self.function, self.inputs)[1])
+
+    def __call__(self, tangents):
+        return self.linear(tangents)
+
+
+linearize = _Linearize()
+
+
+def _linearize_in_graph(fn, inputs):
+    def pushforward(tangents):
+        return jvp(fn, inputs, tangents)[1]
+    return fn(*inputs) if isinstance(inputs, (tuple, list)) else fn(inputs), pushforward

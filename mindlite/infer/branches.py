@@ -58,9 +58,9 @@ def compare_numbers(ev, op, a, b):
         return scalar_compare(a, b, op=op)
 
 
-def in_region(ev, frame, name, body):
+def in_region(ev, frame, name, body, certain=False):
     """Execute `body()` in a new region with its own layer of values; returns (region, outcome, store after)."""
-    region = Region(name, ev.tracer.region)
+    region = Region(name, ev.tracer.region, certain)
     before, store, env = ev.tracer.enter(region), ev.tracer.store, frame.env
     ev.tracer.store, frame.env = dict(store), env.new_child()
     try:
@@ -117,12 +117,11 @@ def branch(ev, frame, condition, origin, true, false, names):
             exits[target] = merge.only(outcomes[have.index(True)].exits[target], have.index(True))
     changed = {}
     for key in dict.fromkeys([*sides[0][2], *sides[1][2]]):
-        if isinstance(key, Place):
-            old = ev.read_place(key)
-        else:
-            old = ev.store.get(key, key)
+        if ev.made_inside(key):
+            continue
+        old = ev.read_place(key) if isinstance(key, Place) else ev.store.get(key, key)
         a, b = (side[2].get(key, old) for side in sides)
-        if a is b or (isinstance(key, Box) and key not in ev.store):
+        if a is b:
             continue
         if isinstance(key, Place) and isinstance(a, Undefined) is not isinstance(b, Undefined):
             changed[key] = one_sided(ev, merge, key, a, b)

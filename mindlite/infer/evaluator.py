@@ -178,7 +178,7 @@ class Evaluator:
         if signature.parameters and list(signature.parameters.values())[-1].kind is inspect.Parameter.VAR_KEYWORD:
             bound[-1] = self.new_box("dict", tuple(bound[-1].items()))
         key = (graph, outer_env and id(outer_env))
-        if key in self.recursive or any(k == key and region is not self.tracer.region for k, region in self.calls):
+        if key in self.recursive or any(k == key and home is not self.tracer.region.home for k, home in self.calls):
             return call_recursive(self, key, lambda values: self.enter_call(
                 key, graph, values, function, outer, outer_env, scope), bound)
         if len(self.calls) >= MAX_DEPTH:
@@ -196,7 +196,7 @@ class Evaluator:
         """Execute the graph in a new frame."""
         frame = Frame(graph, function, outer, outer_env, scope)
         origin = self.tracer.origin
-        self.calls.append((key, self.tracer.region))
+        self.calls.append((key, self.tracer.region.home))
         self.frames.append(frame)
         try:
             outcome = self.run_block(frame, graph, (tuple(values), {}), frozenset())
@@ -274,6 +274,14 @@ class Evaluator:
     def made_here(self, value):
         """True for an object that the function makes."""
         return id(value) in self.made
+
+    def made_inside(self, key):
+        """True for a key of the store of a region that is left which nothing outside of it can name: made in it."""
+        if isinstance(key, Place):
+            return self.made_here(key.owner) and key not in self.store
+        if isinstance(key, AnfNode):
+            return not self.tracer.region.can_see(key)
+        return isinstance(key, Box) and key not in self.store
 
     # -- guards
 

@@ -14,10 +14,15 @@ from ..ops.basic import reshape
 
 
 class Region:
-    """A graph being written. Fields: graph, parent (Region or None), captures {outer node: Parameter}."""
+    """A graph being written. Fields: graph, parent (Region or None), captures {outer node: Parameter}.
 
-    def __init__(self, name, parent=None):
+    home : the region on whose condition it depends whether this one is executed: its own, or, for what is executed just
+           where it stands (the function that grad or vmap is given), that of the region around it
+    """
+
+    def __init__(self, name, parent=None, certain=False):
         self.graph, self.parent, self.captures = FuncGraph(name), parent, {}
+        self.home = parent.home if certain else self
 
     def capture(self, node):
         """`node` as a node of this region: itself, or the parameter that stands for it."""

@@ -77,7 +77,7 @@ class Subgraph:
         self.name = name
         outer = ev.tracer.region
         self.outer = outer
-        self.region, outcome, self.after = in_region(ev, frame, name, body)
+        self.region, outcome, self.after = in_region(ev, frame, name, body, certain=True)
         if isinstance(outcome, Raises):
             raise outcome.exception if isinstance(outcome.exception, BaseException) else outcome
         ev.after = (self.after, self.after)
@@ -104,18 +104,20 @@ class Subgraph:
         made = region.graph.add_parameter(name, abstract(node.abstract) if abstract else node.abstract, node.origin)
         return made
 
-    def outputs_of(self, value):
-        """The numbers of the outputs inside a part of `pattern`."""
-        if isinstance(value, Slot):
-            return [value.number]
+    def leaves(self, value):
+        """What is data in a part of `pattern`, in order: Slots, and what comes from outside."""
         if isinstance(value, tuple):
-            return [n for v in value for n in self.outputs_of(v)]
+            return [leaf for v in value for leaf in self.leaves(v)]
         if isinstance(value, dict):
-            return [n for v in value.values() for n in self.outputs_of(v)]
+            return [leaf for v in value.values() for leaf in self.leaves(v)]
         if isinstance(value, Box):
             content = dict(self.merge.boxes).get(value)
-            return self.outputs_of(content) if content is not None else []
-        return []
+            return self.leaves(content if content is not None else self.ev.store.get(value, ()))
+        return [value] if isinstance(value, Slot) or is_data(value) else []
+
+    def outputs_of(self, value):
+        """The numbers of the outputs inside a part of `pattern`."""
+        return [leaf.number for leaf in self.leaves(value) if isinstance(leaf, Slot)]
 
     def finish(self, results):
         """Put the results of the marker in place: what was changed goes into the store; returns the function's
@@ -176,7 +178,7 @@ def _gradient(kind):
             check_loss(loss_outputs[0] if loss_outputs else ev.unbox(sub.value[0] if loss is not value else sub.value))
         wrt = tuple(range(len(sub.inputs)))
         with interpreting(ev.tracer):
-            ones = [_cotangent(ev, sub, n, sens, k) for k, n in enumerate(seeds)]
+            ones = _cotangents(ev, sub, loss, seeds, sens)
             results = J(*sub.inputs, *sub.captured, *ones, graph=sub.region.graph, wrt=wrt, seeds=seeds, mode="vjp")
         count = len(sub.region.graph.outputs)
         grads = results[count:]
@@ -191,18 +193,30 @@ def _gradient(kind):
     return run
 
 
-def _cotangent(ev, sub, number, sens, k):
-    """The cotangent of output `number`: what the user gave, or ones."""
-    abstract = sub.region.graph.outputs[number].abstract
-    if sens:
-        given = sens[0][k] if isinstance(sens[0], tuple) else sens[0]
-        return as_tensor(ev, given)
-    return ev.trace(_ones, (abstract,), {})
+def _cotangents(ev, sub, loss, seeds, sens):
+    """The cotangents of the outputs numbered in `seeds`: what the user gave, for all or for the floats; or ones."""
+    outputs = sub.region.graph.outputs
+    if not sens:
+        return [ev.trace(_ones, (outputs[n].abstract,), {}) for n in seeds]
+    given = []
+    replace_leaves(ev, sens[0], lambda x: given.append(as_tensor(ev, x)))
+    leaves = [leaf for leaf in sub.leaves(loss) if not isinstance(leaf, Slot)
+              or isinstance(outputs[leaf.number].abstract, AbstractTensor)]
+    if len(given) == len(leaves):
+        given = [x for x, leaf in zip(given, leaves) if isinstance(leaf, Slot) and leaf.number in seeds]
+    if len(given) != len(seeds):
+        raise ArgumentError(f"grad: {len(seeds)} cotangents are wanted, {len(given)} were given")
+    return given
 
 
 def _ones(abstract):
     one = np.ones((), abstract.dtype.numpy)
     return broadcast_to(one, shape=abstract.shape) if abstract.shape else one
+
+
+def _zeros(abstract):
+    zero = np.zeros((), abstract.dtype.numpy)
+    return broadcast_to(zero, shape=abstract.shape) if abstract.shape else zero
 
 
 def _jvp(ev, function, options, args, kwargs):
@@ -226,7 +240,22 @@ def _jvp(ev, function, options, args, kwargs):
                     mode="jvp")
     count = len(sub.region.graph.outputs)
     value = sub.finish(results[:count])
-    return value, fill(sub.pattern, results[count:])
+    return value, _tangents(ev, sub, sub.pattern, results[count:])
+
+
+def _tangents(ev, sub, value, results):
+    """The tangents of a part of the function's value; what comes from outside has zeros."""
+    if isinstance(value, Slot):
+        return results[value.number]
+    if isinstance(value, Box):
+        content = dict(sub.merge.boxes).get(value)
+        content = content if content is not None else ev.store.get(value, ())
+        if value.kind == "dict":
+            return ev.new_box("dict", tuple((k, _tangents(ev, sub, v, results)) for k, v in content))
+        return ev.new_box(value.kind, tuple(_tangents(ev, sub, v, results) for v in content))
+    if isinstance(value, tuple):
+        return rebuild(value, [_tangents(ev, sub, v, results) for v in value])
+    return ev.trace(_zeros, (as_tensor(ev, value).abstract,), {}) if is_data(value) else value
 
 
 KINDS = {"grad": _gradient("grad"), "value_and_grad": _gradient("value_and_grad"), "jvp": _jvp}

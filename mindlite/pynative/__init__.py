@@ -1,6 +1,6 @@
 """Eager mode: the interpreter, the tape, backward graphs. Importing this room makes it the one that runs operators."""
 from .custom import custom, gate, recompute  # noqa: F401
-from .differentiate import Recorded, differentiate  # noqa: F401
+from .differentiate import Linearized, Recorded, differentiate, forward  # noqa: F401
 from .hooks import register_hook  # noqa: F401
 from .interpreter import PyNative, interpreter  # noqa: F401
 from .tape import Tape, is_recording, paused, recording  # noqa: F401

@@ -4,7 +4,7 @@
 """
 import numpy as np
 
-from ..common.errors import ArgumentError, MindliteError, user_location
+from ..common.errors import ArgumentError, MindliteError, ShapeError, user_location
 from ..common.tensor import HOOKS, Parameter, Tensor
 from ..mindir.derivative import arrange, check_loss, positions_of, weights_of
 from .backward import gradients
@@ -48,9 +48,12 @@ class Recorded:
 
     def seeds(self, loss, sens=()):
         """[(number, cotangent)] of the float Tensors in `loss`: ones, or what `sens` holds."""
-        found = [t for t in tensors_in(loss) if t.dtype.is_differentiable]
-        if not found and not tensors_in(loss):
+        every = tensors_in(loss)
+        found = [t for t in every if t.dtype.is_differentiable]
+        if not every:
             check_loss(loss)
+        if len(sens) == len(every):                         # for all results, or for the floats among them
+            sens = tuple([c for c, t in zip(sens, every) if t.dtype.is_differentiable])
         if sens and len(sens) != len(found):
             raise ArgumentError(f"{self.kind}: {len(found)} cotangents are wanted, {len(sens)} were given")
         seeds = []
@@ -86,7 +89,7 @@ def differentiate(function, kind, options, args, kwargs):
         sens = ()
         if options.get("sens_param"):
             args, sens = args[:-1], args[-1]
-            sens = tuple(tensors_in(sens)) if isinstance(sens, (tuple, list)) else (sens,)
+            sens = tuple(numbers_in(sens))
         positions = positions_of(options.get("grad_position", 0), len(args))
         weights = weights_of(options.get("weights"), Parameter)
         run = Recorded(function, args, kwargs, positions, weights, kind)
@@ -96,6 +99,68 @@ def differentiate(function, kind, options, args, kwargs):
     except MindliteError as error:
         raise error.at(user_location())
     return arrange(kind, run.value, input_grads, weight_grads, options)
+
+
+class Linearized:
+    """The tangents of `function` at `args`, for any tangents of the arguments: forward mode on tapes.
+
+        tape A: x -> out      tape B: u -> pullback of A (u)       tangent v -> gradient of B's results, seeded with v
+
+    What pulls cotangents back is linear in them, so its own gradient pushes tangents forward (J. Townsend 2017). The
+    function runs once; tape B alone is walked for each v.
+    """
+
+    def __init__(self, function, args, kind="jvp"):
+        run = Recorded(function, args, {}, tuple(range(len(args))), (), kind)
+        self.value, self.tape, self.kind = run.value, Tape(), kind
+        outs = {id(t): t for t in tensors_in(run.value)}
+        reached = {key: run.tape.number(t) for key, t in outs.items() if t.dtype.is_differentiable}
+        cotangents = {key: Tensor.wrap(np.zeros_like(outs[key].array)) for key, n in reached.items() if n is not None}
+        self.numbers = {key: self.tape.watch(u) for key, u in cotangents.items()}
+        with recording(self.tape):
+            self.pulled = run.gradients([(reached[key], u) for key, u in cotangents.items()])[0]
+        self.tape.keep()
+
+    def __call__(self, tangents):
+        """The tangents of the function's value, in its form. raises : ShapeError where one is not like its input"""
+        pulled, given = tensors_in(self.pulled), [as_tensor(t) for t in numbers_in(tangents)]
+        if len(pulled) != len(given):
+            raise ArgumentError(f"{self.kind}: {len(given)} tangents were given for {len(pulled)} inputs")
+        seeds = []
+        for gradient, tangent in zip(pulled, given):
+            if gradient.shape != tangent.shape:
+                raise ShapeError(f"{self.kind}: a tangent has another shape than its input",
+                                 note=f"{gradient.shape}, {tangent.shape}")
+            if self.tape.number(gradient) is not None:
+                seeds.append((self.tape.number(gradient), tangent))
+        found = gradients(self.tape, seeds, list(self.numbers.values())) if seeds else [None] * len(self.numbers)
+        tangent_of = dict(zip(self.numbers, found))
+
+        def tangent(x):
+            made = tangent_of.get(id(x))
+            return Tensor.wrap(np.zeros_like(as_tensor(x).array)) if made is None else made
+        return map_leaves(self.value, tangent)
+
+
+def forward(function, args, kwargs):
+    """jvp(function)(primals, tangents) in eager mode: (value, tangents of the value)."""
+    primals, tangents = args
+    try:
+        made = Linearized(lambda *xs: function(*xs, **kwargs), _as_tuple(primals))
+        return made.value, made(_as_tuple(tangents))
+    except MindliteError as error:
+        raise error.at(user_location())
+
+
+def _as_tuple(value):
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def numbers_in(value):
+    """The leaves that can be tangents, in order."""
+    found = []
+    map_leaves(value, found.append)
+    return found
 
 
 def map_leaves(value, function):
