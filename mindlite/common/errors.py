@@ -85,6 +85,17 @@ class GradientError(MindliteError, TypeError):
     """A gradient that was asked for and does not exist: a loss that is not a scalar, an integer input."""
 
 
+class InexactError(MindliteError, OverflowError):
+    """Compiled code met a number that its registers do not hold, as Python's would.
+
+    begun : the run had called Python before, so that it cannot begin again there
+    """
+
+    def __init__(self, message, *, begun=False, **fields):
+        super().__init__(message, hint="compute it with floats or Tensors, or outside of the compiled function", **fields)
+        self.begun = begun
+
+
 class InternalError(MindliteError, RuntimeError):
     """A fault of mindlite itself."""
 
@@ -125,11 +136,22 @@ def raised_at(error, location):
 
 def user_location():
     """The place in the user's code that is running now: the innermost frame that is not mindlite's; None if none is."""
-    frame = sys._getframe(1)
+    frame, _ = _user_frame()
+    return frame_location(frame) if frame is not None else None
+
+
+def user_level():
+    """The `stacklevel` by which the caller of this function warns at the user's line."""
+    return _user_frame()[1]
+
+
+def _user_frame():
+    """(the innermost frame that is not mindlite's or None, how far it is from the caller's caller, which is 1)."""
+    frame, level = sys._getframe(2), 1
     while frame is not None and (is_framework(frame.f_code.co_filename)
                                  or frame.f_code.co_filename.startswith("<frozen")):
-        frame = frame.f_back
-    return frame_location(frame) if frame is not None else None
+        frame, level = frame.f_back, level + 1
+    return frame, level
 
 
 def frame_location(frame):

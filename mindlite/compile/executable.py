@@ -20,7 +20,7 @@ import numpy as np
 
 from ..common.config import config
 from ..common.dim import evaluate
-from ..common.errors import InternalError, MindliteError, ValueRangeError, raised_at
+from ..common.errors import InexactError, InternalError, MindliteError, ValueRangeError, raised_at
 from ..common.events import emit
 from . import flow as F
 from .flow_verify import verify as verify_program
@@ -94,9 +94,8 @@ class Executable:
         params : pointers and ints as int, floats as float, in the order of the entry's params
         out    : (the returned values, {index: array} of the Outputs: of the dtype and dims in the program's OutputSpec,
                  else the bytes as uint8)
-        raises : the error of the Check that failed; what a PythonSegment raised, unchanged; RecursionError;
-        MemoryError;
-                 InternalError where a kernel reports a failure
+        raises : the error of the Check that failed; InexactError; what a PythonSegment raised, unchanged; RecursionError;
+                 MemoryError; InternalError where a kernel reports a failure
         """
         try:
             free = self._local.free
@@ -110,6 +109,7 @@ class Executable:
             sizes = self._sizes(params)
             if sizes != context.sizes or context.buffer is not arenas.buffers[arenas.depth]:
                 context.enter(sizes)
+            context.called_python = False
             if self._entry(context.address):
                 raise self._failure(context)
             outputs = context.take_outputs() if self._outputs else {}
@@ -142,6 +142,8 @@ class Executable:
             return MemoryError(f"{self.name}: no memory for the registers of a call")
         instruction = self.linked.places[place]
         location = getattr(getattr(instruction, "origin", None), "location", None)
+        if isinstance(instruction, F.Exact) or getattr(instruction, "message", None) == F.INEXACT:
+            return InexactError(F.INEXACT, begun=context.called_python, location=location)
         if isinstance(instruction, F.Check):
             kinds = self.linked.kinds_of(place)[0][1:]
             values = [_value(context, R.FAIL_VALUES + n, kind) for n, kind in enumerate(kinds)]
@@ -214,7 +216,7 @@ class Context:
         self.words = memoryview(self.array)              # the same numbers, read and written as Python's
         self.sizes, self.instances, self.current = None, {}, None
         self.buffer, self.handles = None, {}
-        self.error, self.traces = None, linked.verify
+        self.error, self.traces, self.called_python = None, linked.verify, False
         self.runtime = R.runtime()
         self.limit = min(sys.getrecursionlimit(), STACK // linked.frame_bytes)
         self.array[R.LIMIT], self.array[R.VERIFY] = self.limit, linked.verify
@@ -276,12 +278,16 @@ class Context:
             if isinstance(instruction, F.Handle):
                 given = (self.handle(instruction.kernel, tuple(values)),)
             else:
+                self.called_python |= not instruction.pure
                 given = instruction.function(*values)
                 given = () if not writes else (given,) if len(writes) == 1 and not isinstance(given, tuple) else given
             if len(given) != len(writes):
                 raise InternalError(f"a Python segment gave {len(given)} values for {len(writes)} registers")
             for n, (value, kind) in enumerate(zip(given, writes)):
                 results[n] = to_bits(float(value)) if kind == "f64" else int(value)
+        except InexactError as error:
+            error.begun, self.error = True, error
+            return 1
         except BaseException as error:
             self.error = error
             return 1

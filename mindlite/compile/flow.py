@@ -17,7 +17,8 @@ storage.
 Meaning of arithmetic, the same in every printer: i64 wraps; floordiv and mod round to minus infinity, by zero they
 give 0 (NumPy's rule); a shift by 64 or more moves every bit out; f64 is IEEE 754; ffloordiv and fmod follow Python,
 except that division by zero gives what IEEE gives; fmax(a, b) is Python's max(a, b): `b if b > a else a`; ftoi cuts
-off, saturates, and makes 0 of NaN. Comparisons give 0 or 1; `not` gives 1 for 0 and else 0.
+off, saturates, and makes 0 of NaN. Comparisons give 0 or 1; `not` gives 1 for 0 and else 0. Exact arithmetic is that
+of Python's ints: where the result needs more than 64 bits the run ends, and Python computes that call again.
 """
 from dataclasses import dataclass, field, fields
 
@@ -27,6 +28,9 @@ INT_ARITH = ("add", "sub", "mul", "floordiv", "mod", "max", "min", "and", "or", 
              "eq", "ne", "lt", "le", "gt", "ge")
 FLOAT_ARITH = ("fadd", "fsub", "fmul", "fdiv", "fpow", "ffloordiv", "fmod", "fmax", "fmin")
 FLOAT_COMPARE = ("feq", "fne", "flt", "fle", "fgt", "fge")
+EXACT = ("add", "sub", "mul")
+# the message of a Check that stands for what exact arithmetic asks of its operands or result
+INEXACT = "numbers of 64 bits do not hold this result"
 # operator: (kind of the operand, kind of the result)
 UNARY = {"neg": ("i64", "i64"), "not": ("i64", "i64"), "abs": ("i64", "i64"), "itof": ("i64", "f64"),
          "ftoi": ("f64", "i64"), "fneg": ("f64", "f64"), "fabs": ("f64", "f64"), "fsqrt": ("f64", "f64"),
@@ -87,6 +91,21 @@ class Arith(_OneResult):
     op: str
     a: int
     b: int
+
+    @property
+    def reads(self):
+        """Both operands."""
+        return (self.a, self.b)
+
+
+@dataclass(frozen=True)
+class Exact(_OneResult):
+    """dst = a op b, op being one of EXACT; the run ends here if 64 bits do not hold the result."""
+    dst: int
+    op: str
+    a: int
+    b: int
+    origin: object = field(default=None, compare=False)
 
     @property
     def reads(self):
@@ -333,11 +352,15 @@ class Output(Instruction):
 
 @dataclass(frozen=True)
 class PythonSegment(Instruction):
-    """dsts = function(*args), called in Python; one value for one dst, a tuple for several, None for none."""
+    """dsts = function(*args), called in Python; one value for one dst, a tuple for several, None for none.
+
+    pure: it only computes, so that a run may begin again after it
+    """
     function: object
     args: tuple = ()
     dsts: tuple = ()
     origin: object = field(default=None, compare=False)
+    pure: bool = False
 
     @property
     def reads(self):
@@ -468,6 +491,8 @@ def head(i, flow):
         return f"{into}data {i.array.dtype}{list(i.array.shape)}"
     if isinstance(i, (Arith, Unary)):
         return f"{into}{i.op} {_registers(i.reads)}"
+    if isinstance(i, Exact):
+        return f"{into}exact {i.op} {_registers(i.reads)}"
     if isinstance(i, (Load, Store)):
         return f"{into}{type(i).__name__.lower()}.{i.dtype.short} {_registers(i.reads)}"
     if isinstance(i, Kill):

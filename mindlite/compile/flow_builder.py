@@ -113,13 +113,21 @@ class FlowBuilder:
         """a op b, op being one of flow.ARITH."""
         return self._number((op, a, b), F.ARITH[op][1], lambda dst: F.Arith(dst, op, a, b))
 
+    def exact(self, op, a, b, origin=None):
+        """a op b, op being one of flow.EXACT; what 64 bits do not hold ends the run."""
+        return self._number(("exact " + op, a, b), "i64", lambda dst: F.Exact(dst, op, a, b, origin))
+
     def unary(self, op, a):
         """op a, op being one of flow.UNARY."""
         return self._number((op, a), F.UNARY[op][1], lambda dst: F.Unary(dst, op, a))
 
-    def dim(self, size, env=None):
-        """The value of an int or Dim; env: {Symbol: register}, by default the symbols of the parameters."""
-        env = self.symbols if env is None else env
+    def dim(self, size, env=None, arith=None):
+        """The value of an int or Dim.
+
+        env  : {Symbol: register}, by default the symbols of the parameters
+        arith: how products and sums are written: `arith`, which is enough for sizes of what is in memory, or `exact`
+        """
+        env, arith = self.symbols if env is None else env, arith or self.arith
         if isinstance(size, int):
             return self.const(size)
         total = None
@@ -129,11 +137,11 @@ class FlowBuilder:
                 factors.append(self.const(abs(coefficient)))
             value = factors[0]
             for factor in factors[1:]:
-                value = self.arith("mul", value, factor)
+                value = arith("mul", value, factor)
             if total is None:
                 total = value if coefficient > 0 else self.unary("neg", value)
             else:
-                total = self.arith("add" if coefficient > 0 else "sub", total, value)
+                total = arith("add" if coefficient > 0 else "sub", total, value)
         return total
 
     def _atom(self, atom, env):
@@ -219,10 +227,10 @@ class FlowBuilder:
         """Hand out a result of data-dependent size."""
         self.emit(F.Output(index, ptr, nbytes, tuple(dims)))
 
-    def python(self, function, args=(), returns=(), origin=None):
-        """Call back into Python; returns: the kinds of the results."""
+    def python(self, function, args=(), returns=(), origin=None, pure=False):
+        """Call back into Python; returns: the kinds of the results; pure: it only computes."""
         dsts = tuple(self.fresh(kind) for kind in returns)
-        self.emit(F.PythonSegment(function, tuple(args), dsts, origin))
+        self.emit(F.PythonSegment(function, tuple(args), dsts, origin, pure))
         return dsts
 
     def finish(self, values=()):

@@ -82,6 +82,10 @@ class _Verifier:
                 self.fail(i, f"there is no operator {i.op!r}")
             self.kinds(i, i.reads, [table[i.op][0]] * len(i.reads), "the operands")
             written = {i.dst: table[i.op][1]}
+        elif isinstance(i, F.Exact):
+            if i.op not in F.EXACT:
+                self.fail(i, f"there is no exact {i.op!r}")
+            written, integers = {i.dst: "i64"}, i.reads
         elif isinstance(i, (F.Load, F.Store)):
             if i.dtype.kind == "c":
                 self.fail(i, "a register cannot hold a complex number")

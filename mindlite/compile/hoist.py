@@ -1,9 +1,11 @@
 """Checks first: what can be known to be wrong from the entry's sizes alone is reported before any kernel runs."""
 from . import flow as F
 
+_SCALAR = (F.Const, F.Arith, F.Exact, F.Unary)
+
 
 def hoist_checks(program):
-    """The program with every Check that depends on the entry's scalars alone before everything else.
+    """The program with every Check, and exact arithmetic, that depends on the entry's scalars alone before everything else.
 
     Checks at the top of the entry are moved, with the arithmetic they need. A Check inside an If whose condition
     depends on the entry's scalars alone is repeated under the same condition; one in a loop stays where it is.
@@ -13,7 +15,7 @@ def hoist_checks(program):
     early = {p.register for p in entry.params if p.kind != "ptr"}
     first, rest = [], []
     for i in entry.body.instructions:
-        if isinstance(i, (F.Const, F.Arith, F.Unary)) and set(i.reads) <= early:
+        if isinstance(i, _SCALAR) and set(i.reads) <= early:
             early.update(i.writes)
             first.append(i)
         elif isinstance(i, F.Check) and set(i.reads) <= early:
@@ -33,7 +35,7 @@ def _early_part(branch, early, kinds):
     for block in branch.blocks:
         known, kept, names = set(early), [], {}
         for i in block.instructions:
-            if isinstance(i, (F.Const, F.Arith, F.Unary)) and set(i.reads) <= known:
+            if isinstance(i, _SCALAR) and set(i.reads) <= known:
                 known.update(i.writes)
                 kinds.append(kinds[i.dst])
                 copy = F.rename(i, {**names, i.dst: len(kinds) - 1})
@@ -44,6 +46,6 @@ def _early_part(branch, early, kinds):
             elif isinstance(i, F.If) and i.cond in known:
                 kept.extend(F.rename(inner, names) for inner in _early_part(i, known, kinds))
         blocks.append(F.Block(tuple(kept)))
-    if not any(isinstance(i, (F.Check, F.If)) for block in blocks for i in block.instructions):
+    if not any(isinstance(i, (F.Check, F.Exact, F.If)) for block in blocks for i in block.instructions):
         return []
     return [F.If(branch.cond, blocks[0], blocks[1])]

@@ -13,13 +13,14 @@ import warnings
 import weakref
 
 from ..common.dim import Symbol
-from ..common.errors import (ArgumentError, DTypeError, GradientError, GraphSyntaxError, IndexRangeError, InternalError,
-                             MindliteError, ShapeError, ValueRangeError)
+from ..common.errors import (ArgumentError, DTypeError, GradientError, GraphSyntaxError, IndexRangeError, InexactError,
+                             InternalError, MindliteError, ShapeError, ValueRangeError, user_level)
 from ..common.events import emit
 from ..infer.concrete import run_concretely
 from ..infer.fallback import NeedsRecord, ResultChanged
 from ..mindir.primitive import eager
 from ..parse.parse import parse_function
+from .flow import INEXACT
 from .guards import changed_guard, guards_hold
 from .pipeline import compile_function
 from .quick import MISS, quick_call
@@ -64,31 +65,61 @@ class JitFunction:
         self.variants, self.exact, self.fallbacks, self.history = [], {}, {}, []
         self.lock, self.quick = threading.RLock(), _Quick()
         self.runs_in_python, self.in_python, self.fixed_numbers = 0, {}, False
-        self.warned = set()                              # signatures whose run in Python was told of
+        self.run_twice = {}                              # {Location: how often Python ran a call again}
+        self.warned = set()                              # signatures and places whose run in Python was told of
         alive[next(_numbers)] = self
 
     # -- calling
 
     def __call__(self, *args, **kwargs):
-        if not kwargs:
-            for call in self.quick.calls:
-                value = call(args)
-                if value is not MISS:
-                    return value
+        try:
+            if not kwargs:
+                for call in self.quick.calls:
+                    value = call(args)
+                    if value is not MISS:
+                        return value
+            return self.run(args, kwargs)
+        except InexactError as error:
+            return self.run_again(error, args, kwargs)
+
+    def run(self, args, kwargs):
+        """The call, the general way."""
         variant, leaves, signature = self.select(args, kwargs)
         if variant is None:
             return self.run_in_python(signature, args, kwargs)
         try:
             value = variant.run(leaves)
         except ResultChanged as error:                       # it cannot go on; what has run has run
-            with self.lock:
-                self.variants = [v for v in self.variants if v is not variant]
-                self.exact = {s: v for s, v in self.exact.items() if v is not variant}
-                self.leave_to_python(signature, error)
+            self.leave_to_python(signature, error)
             raise
         if not kwargs and variant.calls > 1:
             self.learn(variant, signature, args, leaves)
         return value
+
+    def run_again(self, error, args, kwargs):
+        """The call in Python, whose ints have no end, after compiled code met a number that its registers do not hold.
+
+        Nothing has happened yet: Parameters, containers and variables are written at the end of a run. Only a run that
+        has called Python cannot begin again.
+        """
+        if self.fullgraph:
+            raise error
+        if error.begun:
+            signature = signature_of((args, tuple(kwargs.items())), Leaves())
+            self.leave_to_python(signature, error)
+            raise error
+        self.run_twice[error.location] = self.run_twice.get(error.location, 0) + 1
+        emit("run_again", name=self.name, location=error.location)
+        self.warn(error.location, f"runs again in Python: {error.message}", error.location)
+        with eager():
+            return self.function(*args, **kwargs)
+
+    def warn(self, key, text, location):
+        """Tell, once, of a call that Python runs."""
+        if key not in self.warned:
+            self.warned.add(key)
+            warnings.warn(f"{self.name} {text} ({location or 'place unknown'}); fullgraph=True makes this an error",
+                          FallbackWarning, stacklevel=user_level())
 
     def learn(self, variant, signature, args, leaves):
         """Make the short way for a call that came a second time, once for each signature in each thread."""
@@ -139,6 +170,10 @@ class JitFunction:
         """From now on such calls run in Python, unless it raises as well: what the user's code raises arrives as
         itself."""
         location = getattr(error, "location", None)
+        with self.lock:
+            left = [v for v in self.variants if v.fits(signature)]
+            self.variants = [v for v in self.variants if v not in left]
+            self.exact = {s: v for s, v in self.exact.items() if v not in left}
         self.in_python[signature] = location, f"runs in Python: {getattr(error, 'message', None) or repr(error)}"
         emit("python_run", name=self.name, reason=str(error), location=location)
 
@@ -157,10 +192,7 @@ class JitFunction:
             self.in_python.pop(signature, None)
             raise
         location, why = self.in_python[signature]
-        if signature not in self.warned:
-            self.warned.add(signature)
-            warnings.warn(f"{self.name} {why} ({location or 'place unknown'}); fullgraph=True makes this an error",
-                          FallbackWarning, stacklevel=3)
+        self.warn(signature, why, location)
         return value
 
     def find(self, signature):
@@ -296,6 +328,8 @@ class JitFunction:
                 lines.append(f"    {node.origin.location or ''} {name} stays alone: {reason}")
         for signature, (location, reason) in self.in_python.items():
             lines.append(f"  {show_signature(signature)}: {location or 'somewhere'}: {reason}")
+        for location, count in self.run_twice.items():
+            lines.append(f"  {location}: {count} call(s) ran again in Python: {INEXACT}")
         for variant, why in self.history:
             lines.append(f"  waiting: {show_signature(variant.signature)}, because {why} changed")
         return "\n".join(lines)

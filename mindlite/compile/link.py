@@ -8,8 +8,8 @@ from ..common.dim import symbols_of
 from ..common.dtype import ALL
 from . import flow as F
 
-_PLACES = (F.Check, F.CallKernel, F.PythonSegment, F.Handle, F.Alloc, F.TapeNew, F.TapePush, F.TapePop, F.Output,
-           F.CallFlow)
+_PLACES = (F.Check, F.Exact, F.CallKernel, F.PythonSegment, F.Handle, F.Alloc, F.TapeNew, F.TapePush, F.TapePop,
+           F.Output, F.CallFlow)
 
 
 class Linked:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..common.dim import Dim, lone_symbol, product, symbols_of
-from ..common.errors import InternalError
+from ..common.errors import GraphSyntaxError, InternalError
 from ..common.tensor import Tensor
 from ..graph_kernel import CannotFuse, lowering as lower_kernel
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor, AbstractTuple, symbols_of_abstract
@@ -28,7 +28,7 @@ from .flow import OutputSpec, Program
 from .flow_builder import FlowBuilder
 from .library import LIBRARY
 from .lower_control import CONTROL, kind_of
-from .lower_numbers import NUMBERS
+from .lower_numbers import NUMBERS, is_scalar, may_be_inexact
 
 LOWER = {**CONTROL, **NUMBERS}
 
@@ -147,7 +147,11 @@ class _Lowering:
             for parameter in self.parameters_behind(node):
                 used.setdefault(parameter, []).append(len(graph.nodes))
         order = {node: i for i, node in enumerate(graph.nodes)}
-        last_check = max((i for i, n in enumerate(graph.nodes) if n.fn in (check, segment) or _may_fail(n)), default=-1)
+        early = {p for p in graph.parameters if isinstance(p.abstract, AbstractScalar)}      # hoist_checks moves these
+        for node in graph.nodes:
+            if is_scalar(node) and all(a in early or isinstance(a, ValueNode) for a in node.args):
+                early.add(node)
+        last_check = max((i for i, n in enumerate(graph.nodes) if n not in early and _may_fail(n)), default=-1)
         self.out_params = {}
         for number, node in enumerate(graph.outputs):
             if not isinstance(node.abstract, AbstractTensor):
@@ -231,7 +235,10 @@ class _Lowering:
         """A constant: a number in a register, an array by its address."""
         if isinstance(node.abstract, AbstractScalar):
             if isinstance(node.value, Dim):
-                return self.size(node.value)
+                return self.b.dim(node.value, self.sizes, self.b.exact)
+            if node.abstract.type is int and not -1 << 63 <= node.value < 1 << 63:
+                raise GraphSyntaxError("an int of more than 64 bits meets numbers that are known at run time only",
+                                       location=node.origin and node.origin.location)
             return self.b.const(node.value)
         if node not in self.data:
             self.data[node] = np.ascontiguousarray(node.value)
@@ -342,8 +349,10 @@ class _Lowering:
             return rule(*values[:count], **{name: _with_known(value, known) for name, value in attrs.items()})
         return self.python(node, run, operands, abstracts, arrays=True)
 
-    def python(self, node, function, operands, abstracts, arrays=False):
-        """Call function(*values) in Python: values are Tensors (or arrays), numbers and objects; it gives such a tuple.
+    def python(self, node, function, operands, abstracts, arrays=False, borrowed=0):
+        """Call function(*values) in Python: values are Tensors, numbers and objects; it gives such a tuple.
+
+        arrays: it takes arrays in place of Tensors, and only computes;   borrowed: how many of the last are not copied
 
         Sizes that the abstracts leave open are bound to what came. The arrays it gives live until the run ends.
         """
@@ -363,11 +372,12 @@ class _Lowering:
 
         def run(*registers):
             values, at = [], 0
-            for abstract in shapes:
+            for number, abstract in enumerate(shapes):
                 register, at = registers[at], at + 1
                 if isinstance(abstract, AbstractTensor):
                     shape, at = registers[at:at + abstract.ndim], at + abstract.ndim
-                    array = array_at(register, abstract.dtype, shape).copy()
+                    array = array_at(register, abstract.dtype, shape)
+                    array = array.copy() if number < len(shapes) - borrowed else array
                     values.append(array if arrays else Tensor.wrap(array))
                 elif isinstance(abstract, AbstractAny):
                     values.append(objects.items[register])
@@ -386,7 +396,7 @@ class _Lowering:
                 else:
                     results.append(value)
             return tuple(results)
-        registers = iter(b.python(run, args, kinds, node.origin))
+        registers = iter(b.python(run, args, kinds, node.origin, pure=arrays))
         made = []
         for abstract in abstracts:
             register = next(registers)
@@ -527,9 +537,11 @@ def _with_known(value, known):
 
 
 def _may_fail(node):
-    """True for control flow that holds a check or a Python call."""
-    return any(n.fn in (check, segment) for v in node.attrs.values() if isinstance(v, FuncGraph)
-               for g in v.reachable() for n in g.nodes)
+    """True for a check, a Python call, arithmetic that may be inexact, and control flow that holds one."""
+    if isinstance(node.fn, FuncGraph):
+        return False
+    return node.fn in (check, segment) or may_be_inexact(node) or any(
+        _may_fail(n) for v in node.attrs.values() if isinstance(v, FuncGraph) for g in v.reachable() for n in g.nodes)
 
 
 def array_at(pointer, dtype, shape):

@@ -1,6 +1,14 @@
-"""Lowering of Python numbers: arithmetic on registers, i64 for int and bool, f64 for float."""
+"""Lowering of Python numbers: arithmetic on registers, i64 for int and bool, f64 for float.
+
+Python's ints have no end. What 64 bits do not hold ends the run (flow.Exact, or a Check that says INEXACT), before any
+Parameter is written, and Python computes the call again (compile/jit.py). An Exact is one add and one branch that is
+never taken.
+"""
+from ..mindir.abstract import AbstractScalar
+from ..mindir.graph import ValueNode
 from ..ops.basic import scalar_to_tensor
 from ..ops.scalar import scalar_binary, scalar_cast, scalar_compare, scalar_unary, tensor_to_scalar
+from .flow import INEXACT
 
 NUMBERS = {}                                 # {Primitive: (lowering, node) -> register}
 
@@ -13,10 +21,13 @@ def number(prim):
     return register
 
 
-_INT = {"+": "add", "-": "sub", "*": "mul", "//": "floordiv", "%": "mod", "&": "and", "|": "or", "^": "xor", "<<": "shl",
-        ">>": "shr", "max": "max", "min": "min"}
+LOWEST = -1 << 63
+_EXACT = {"+": "add", "-": "sub", "*": "mul"}
+_INT = {"//": "floordiv", "%": "mod", "&": "and", "|": "or", "^": "xor", "<<": "shl", ">>": "shr", "max": "max",
+        "min": "min"}
 _FLOAT = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv", "//": "ffloordiv", "%": "fmod", "**": "fpow", "max": "fmax",
           "min": "fmin"}
+_SAFE = {"%", "&", "|", "^", "max", "min", "/"}
 _COMPARE = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 
 
@@ -29,10 +40,63 @@ def _as_float(lowering, node):
 def lower_scalar_binary(lowering, node):
     b, op = lowering.b, node.attrs["op"]
     x, y = node.args
-    if node.abstract.type is float or op in ("/", "**"):
-        result = b.arith(_FLOAT[op], _as_float(lowering, x), _as_float(lowering, y))
-        return result if node.abstract.type is float else b.unary("ftoi", result)
-    return b.arith(_INT[op], lowering.value(x), lowering.value(y))
+    if node.abstract.type is float:
+        x, y = _as_float(lowering, x), _as_float(lowering, y)
+        result = b.arith(_FLOAT[op], x, y)
+        if op == "**":                                       # Python raises, or gives a complex number
+            fine = b.arith("or", _finite(b, result), b.unary("not", b.arith("and", _finite(b, x), _finite(b, y))))
+            b.check(fine, INEXACT, (), node.origin)
+        return result
+    if op == "**":
+        return _power(b, lowering.value(x), y.value, node.origin)
+    x, y = lowering.value(x), lowering.value(y)
+    if op in _EXACT:
+        return b.exact(_EXACT[op], x, y, node.origin)
+    if op in ("<<", ">>"):
+        b.check(b.arith("ge", y, b.const(0)), INEXACT, (), node.origin)
+    result = b.arith(_INT[op], x, y)
+    if op == "<<":
+        b.check(b.arith("eq", b.arith("shr", result, y), x), INEXACT, (), node.origin)
+    if op == "//":
+        overflows = b.arith("and", b.arith("eq", x, b.const(LOWEST)), b.arith("eq", y, b.const(-1)))
+        b.check(b.unary("not", overflows), INEXACT, (), node.origin)
+    return result
+
+
+def _finite(b, x):
+    return b.arith("flt", b.unary("fabs", x), b.const(float("inf")))
+
+
+def _power(b, x, exponent, origin):
+    """x to the power of a known int >= 0, by squaring (Knuth, The Art of Computer Programming, 4.6.3)."""
+    result = None
+    while exponent:
+        if exponent & 1:
+            result = x if result is None else b.exact("mul", result, x, origin)
+        exponent >>= 1
+        if exponent:
+            x = b.exact("mul", x, x, origin)
+    return b.const(1) if result is None else result
+
+
+def may_be_inexact(node):
+    """True for arithmetic that may end the run."""
+    if node.fn is scalar_binary:
+        return node.attrs["op"] not in _SAFE if node.abstract.type is not float else node.attrs["op"] == "**"
+    if node.fn is scalar_unary:
+        return node.attrs["op"] in ("-", "abs") and node.abstract.type is int
+    if node.fn is scalar_cast:
+        return node.attrs["type"] is int and node.args[0].abstract.type is float
+    return node.fn is tensor_to_scalar and _may_exceed(node.args[0].abstract.dtype)
+
+
+def _may_exceed(dtype):
+    return dtype.name == "uint64"
+
+
+def is_scalar(node):
+    """True for a number, or arithmetic on numbers alone."""
+    return isinstance(node.abstract, AbstractScalar) and (isinstance(node, ValueNode) or node.fn in NUMBERS)
 
 
 @number(scalar_compare)
@@ -53,8 +117,11 @@ def lower_scalar_unary(lowering, node):
     if op == "not":
         return b.arith("feq", value, b.const(0.0)) if floating else b.unary("not", value)
     if op == "~":
-        return b.arith("sub", b.unary("neg", value), b.const(1))
-    return b.unary({"-": "neg", "abs": "abs"}[op] if not floating else {"-": "fneg", "abs": "fabs"}[op], value)
+        return b.arith("xor", value, b.const(-1))
+    if floating:
+        return b.unary({"-": "fneg", "abs": "fabs"}[op], value)
+    negative = b.exact("sub", b.const(0), value, node.origin)
+    return negative if op == "-" else b.arith("max", value, negative)
 
 
 @number(scalar_cast)
@@ -65,12 +132,19 @@ def lower_scalar_cast(lowering, node):
         return _as_float(lowering, x)
     if kind is bool:
         return b.arith("fne", value, b.const(0.0)) if have is float else b.arith("ne", value, b.const(0))
-    return b.unary("ftoi", value) if have is float else value
+    if have is float:
+        b.check(b.arith("flt", b.unary("fabs", value), b.const(2.0 ** 63)), INEXACT, (), node.origin)
+        return b.unary("ftoi", value)
+    return value
 
 
 @number(tensor_to_scalar)
 def lower_tensor_to_scalar(lowering, node):
-    return lowering.b.load(lowering.value(node.args[0]), node.args[0].abstract.dtype)
+    b, dtype = lowering.b, node.args[0].abstract.dtype
+    value = b.load(lowering.value(node.args[0]), dtype)
+    if _may_exceed(dtype):
+        b.check(b.arith("ge", value, b.const(0)), INEXACT, (), node.origin)
+    return value
 
 
 @number(scalar_to_tensor)

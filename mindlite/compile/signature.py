@@ -12,7 +12,7 @@ from ..common.tensor import Parameter, Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 
 
-MAX_INT = 1 << 62                # larger ints stay constants: arithmetic in registers has 64 bits
+MAX_INT = (1 << 63) - 1          # larger ints stay constants: arithmetic in registers has 64 bits
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from ..mindir.abstract import AbstractScalar
 from .signature import ScalarSpec, flat_specs, matches, numbers_in
 
 
-@dataclass
+@dataclass(eq=False)
 class Variant:
     """One compiled form. signature: with Symbols for open sizes; reason: why it was made; calls: how often it ran."""
     signature: object

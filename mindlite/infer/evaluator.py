@@ -29,7 +29,7 @@ from .loops import run_loop
 from .outcome import RETURN, Outcome, Recursion
 from .recursion import call_recursive
 from .region import Region, Tracer
-from .values import Box, Conflict, has_nodes, kind_of, rebuild
+from .values import Box, Conflict, fits, has_nodes, kind_of, rebuild
 
 MAX_DEPTH = 200
 
@@ -276,9 +276,7 @@ class Evaluator:
         return id(value) in self.made
 
     def made_inside(self, key):
-        """True for a key of the store of a region that is left which nothing outside of it can name: made in it."""
-        if isinstance(key, Place):
-            return self.made_here(key.owner) and key not in self.store
+        """True for a list or node in the store of a region that is left, if it was made there."""
         if isinstance(key, AnfNode):
             return not self.tracer.region.can_see(key)
         return isinstance(key, Box) and key not in self.store
@@ -334,7 +332,7 @@ class Evaluator:
 
 def can_vary(value):
     """True for what a Place may hold as an input of the graph: a number or a Tensor."""
-    return type(value) in (int, float, bool) or type(value) is Tensor
+    return type(value) in (int, float, bool) and fits(value) or type(value) is Tensor
 
 
 def bind_arguments(name, signature, defaults, args, kwargs):

@@ -110,7 +110,14 @@ class Conflict:
 
 def kind_of(value):
     """What a compiled graph assumes of an input: the class of a number, dtype and sizes of a Tensor."""
-    return (Tensor, value.dtype, value.array.shape) if isinstance(value, Tensor) else type(value)
+    if isinstance(value, Tensor):
+        return Tensor, value.dtype, value.array.shape
+    return type(value) if fits(value) else "a large int"
+
+
+def fits(value):
+    """False for an int that a register of 64 bits does not hold."""
+    return type(value) is not int or -1 << 63 <= value < 1 << 63
 
 
 def leaves(value, store, found=None):

@@ -15,7 +15,7 @@ import numpy as np
 from ..ad import vjp_graph
 from ..ad.activity import is_differentiable
 from ..common.config import config
-from ..common.errors import MindliteError, user_location
+from ..common.errors import InexactError, MindliteError, user_location
 from ..common.events import emit
 from ..common.tensor import Tensor
 from ..compile.executable import Executable
@@ -53,6 +53,14 @@ def call_recorded(jit_function, args, kwargs):
     variant, leaves, signature = jit_function.select(args, kwargs)
     if variant is None:
         return jit_function.run_in_python(signature, args, kwargs)
+    try:
+        return run_recorded(jit_function, variant, leaves, signature, args, kwargs)
+    except InexactError as error:
+        return jit_function.run_again(error, args, kwargs)
+
+
+def run_recorded(jit_function, variant, leaves, signature, args, kwargs):
+    """The call of a variant, as one entry on the tape."""
     plan = plan_of(variant, jit_function, signature, args, kwargs)
     if plan.has_segments:                            # Python between native code: its operators go on the tape
         emit("jit_recorded_in_python", name=jit_function.name)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from mindlite.common import dtype as D
 from mindlite.common.dim import Symbol
+from mindlite.common.errors import InexactError
 from mindlite.compile import flow as F
 from mindlite.compile.executable import Executable
 from mindlite.compile.flow_builder import FlowBuilder
@@ -254,3 +255,29 @@ def test_every_operator_agrees_with_its_description_at_the_edges(printer):
             for value, (op, kind, count) in zip(values, meanings):
                 operands = (ints if kind == "i64" else floats)[:count]
                 assert bits(value) == bits(scalar(op, *operands)), (op, operands)
+
+
+@pytest.mark.parametrize("printer", PRINTERS)
+@pytest.mark.parametrize("op", F.EXACT)
+def test_exact_arithmetic_is_that_of_python_or_ends_the_run(printer, op):
+    b = FlowBuilder("main")
+    i, j = b.param("i64", "i"), b.param("i64", "j")
+    executable = Executable(F.Program(b.finish([b.exact(op, i, j)])), printer)
+    for a in EDGES:
+        for c in EDGES:
+            expected = {"add": a + c, "sub": a - c, "mul": a * c}[op]
+            if -2 ** 63 <= expected < 2 ** 63:
+                assert executable.run([a, c])[0] == (expected,)
+            else:
+                with pytest.raises(InexactError):
+                    executable.run([a, c])
+
+
+def test_exact_arithmetic_is_saved_with_a_table(tmp_path):
+    b = FlowBuilder("main")
+    i = b.param("i64", "i")
+    Executable(F.Program(b.finish([b.exact("mul", i, i)]))).save(tmp_path / "square.npz")
+    loaded = Executable.load(tmp_path / "square.npz", {})
+    assert loaded.run([-7])[0] == (49,)
+    with pytest.raises(InexactError, match="64 bits"):
+        loaded.run([2 ** 32])

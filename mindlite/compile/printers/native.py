@@ -21,6 +21,9 @@ from . import scalar_ir
 # and a chain of launches runs no faster for it; loops over scalars, where it pays, are short.
 LONG = 200
 DECLARED = """
+declare {i64, i1} @llvm.sadd.with.overflow.i64(i64, i64)
+declare {i64, i1} @llvm.ssub.with.overflow.i64(i64, i64)
+declare {i64, i1} @llvm.smul.with.overflow.i64(i64, i64)
 declare i64 @rt_floordiv(i64, i64)
 declare i64 @rt_mod(i64, i64)
 declare i64 @rt_shl(i64, i64)
@@ -189,6 +192,11 @@ class _FlowPrinter:
     def arith(self, i):
         a, b = self.value(i.a), self.value(i.b)
         self.emit(*scalar_ir.arith(i.op, self.define(i.dst), a, b))
+
+    def exact(self, i):
+        a, b = self.value(i.a), self.value(i.b)
+        self.emit(*scalar_ir.exact(i.op, self.define(i.dst), a, b))
+        self.fail_if(f"{self.value(i.dst)}.o", self.linked.place(i))
 
     def unary(self, i):
         a = self.value(i.a)
@@ -376,7 +384,7 @@ class _FlowPrinter:
 
 
 _EMIT = {F.Const: _FlowPrinter.const, F.Data: _FlowPrinter.data, F.Arith: _FlowPrinter.arith,
-         F.Unary: _FlowPrinter.unary, F.Load: _FlowPrinter.load, F.Store: _FlowPrinter.store,
+         F.Exact: _FlowPrinter.exact, F.Unary: _FlowPrinter.unary, F.Load: _FlowPrinter.load, F.Store: _FlowPrinter.store,
          F.Alloc: _FlowPrinter.alloc, F.Kill: _FlowPrinter.kill,
          F.CallKernel: _FlowPrinter.call_kernel, F.Handle: _FlowPrinter.handle, F.CallFlow: _FlowPrinter.call_flow,
          F.If: _FlowPrinter.if_, F.While: _FlowPrinter.while_, F.Check: _FlowPrinter.check, F.Copy: _FlowPrinter.copy,

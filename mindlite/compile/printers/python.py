@@ -28,6 +28,7 @@ _INFIX = {"add": "wrap({a} + {b})", "sub": "wrap({a} - {b})", "mul": "wrap({a} *
           "fadd": "{a} + {b}", "fsub": "{a} - {b}", "fmul": "{a} * {b}", "fdiv": "rt.fdiv({a}, {b})",
           "fpow": "rt.pow({a}, {b})", "ffloordiv": "rt.ffloordiv({a}, {b})", "fmod": "rt.fmod({a}, {b})",
           "fmax": "max({a}, {b})", "fmin": "min({a}, {b})"}
+_EXACT = {"add": "+", "sub": "-", "mul": "*"}
 _COMPARE = dict(zip(("eq", "ne", "lt", "le", "gt", "ge"), ("==", "!=", "<", "<=", ">", ">=")))
 _INFIX.update({prefix + op: "int({a} " + sign + " {b})" for op, sign in _COMPARE.items() for prefix in ("", "f")})
 _PREFIX = {"neg": "wrap(-{a})", "not": "int({a} == 0)", "abs": "wrap(abs({a}))", "itof": "float({a})",
@@ -206,6 +207,11 @@ class PythonRuntime:
         if not condition:
             raise Stop(place, 0, values)
 
+    def exact(self, place, value):
+        if not -_HALF <= value < _HALF:
+            raise Stop(place)
+        return value
+
     def copy(self, dst, src, nbytes):
         ctypes.memmove(dst, src, nbytes)
 
@@ -290,6 +296,8 @@ class _SourcePrinter:
             self.emit(f"r{i.dst} = {i.array.ctypes.data}", f"{i.array.dtype}{list(i.array.shape)}")
         elif isinstance(i, F.Arith):
             self.emit(f"r{i.dst} = " + _INFIX[i.op].format(a=f"r{i.a}", b=f"r{i.b}"))
+        elif isinstance(i, F.Exact):
+            self.emit(f"r{i.dst} = rt.exact({place}, r{i.a} {_EXACT[i.op]} r{i.b})", comment)
         elif isinstance(i, F.Unary):
             self.emit(f"r{i.dst} = " + _PREFIX[i.op].format(a=f"r{i.a}"))
         elif isinstance(i, F.Load):

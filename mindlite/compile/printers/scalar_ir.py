@@ -33,6 +33,12 @@ def arith(op, dst, a, b):
     return [f"{dst}.c = fcmp {word} double {b}, {a}", f"{dst} = select i1 {dst}.c, double {b}, double {a}"]
 
 
+def exact(op, dst, a, b):
+    """dst = a op b, and {dst}.o is true where 64 bits do not hold it"""
+    return [f"{dst}.x = call {{i64, i1}} @llvm.s{op}.with.overflow.i64(i64 {a}, i64 {b})",
+            f"{dst} = extractvalue {{i64, i1}} {dst}.x, 0", f"{dst}.o = extractvalue {{i64, i1}} {dst}.x, 1"]
+
+
 def unary(op, dst, a):
     """dst = op a"""
     if op in _UNARY_CALLS:

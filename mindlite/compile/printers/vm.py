@@ -121,6 +121,8 @@ class _Writer:
             self.emit("const", i.dst, i.array.ctypes.data)
         elif isinstance(i, F.Arith):
             self.emit(i.op, i.dst, i.a, i.b)
+        elif isinstance(i, F.Exact):
+            self.emit(f"exact_{i.op}", i.dst, i.a, i.b, place)
         elif isinstance(i, F.Unary):
             self.emit(i.op, i.dst, i.a)
         elif isinstance(i, F.Load):

@@ -23,7 +23,7 @@ from ..memory import MemoryPlan, Storage
 from .vm import Table, instructions, print_table
 from .vm_machine import OPERANDS
 
-FORMAT = 1
+FORMAT = 2
 _OPERATIONS = ("floordiv", "mod", "max", "min")
 
 
@@ -151,6 +151,8 @@ class LinkedFile(Linked):
         kind = fact["kind"]
         if kind == "Check":
             return F.Check(0, fact["message"])
+        if kind == "Exact":
+            return F.Exact(0, "add", 0, 0)
         if kind == "CallKernel":
             return F.CallKernel(self.kernels[fact["kernel"]], ())
         if kind == "CallFlow":

@@ -28,7 +28,7 @@ OPERANDS = {
     "call": "target frame place n ndsts args* params* dsts*", "check": "cond place n args*", "copy": "dst src nbytes",
     "tape_new": "dst place", "tape_push": "tape ptr nbytes place", "tape_push_scalar": "tape value place",
     "tape_pop": "dst tape place", "tape_pop_scalar": "dst tape place", "output": "index ptr nbytes place n dims*",
-    "return": "n values*",
+    "return": "n values*", **{f"exact_{op}": "dst a b place" for op in F.EXACT},
 }
 OPCODES = tuple(OPERANDS) + tuple(F.ARITH) + tuple(F.UNARY) + tuple(
     f"{word}.{d.short}" for d in DTYPES for word in ("load", "store"))
@@ -324,6 +324,12 @@ def _special(c, name):
         c.emit(f"store i64 {place}, ptr %place.at", "store i64 0, ptr %status.at", "br label %fail")
         c.lines.append(f"{passed}:")
         c.end(4, n)
+    elif name.startswith("exact_"):
+        a, b, place, out = c.r(2), c.r(3), c.o(4), c.fresh()
+        c.emit(*scalar_ir.exact(name.partition("_")[2], out, a, b))
+        c.fail_if(f"{out}.o", place)
+        c.set(1, out)
+        c.end(5)
     elif name == "copy":
         to, source, nbytes = c.pointer(1), c.pointer(2), c.r(3)
         c.emit(f"call void @llvm.memmove.p0.p0.i64(ptr {to}, ptr {source}, i64 {nbytes}, i1 false)")
