@@ -113,6 +113,10 @@ class Tensor:
         array = self.array if dtype is None else self.array.astype(dtype)
         return array.copy() if copy else array
 
+    def __array_function__(self, function, types, args, kwargs):
+        """NumPy's functions take Tensors for their arrays: np.all(x), np.stack([x, y]) are NumPy's own."""
+        return function(*_arrays_in(args), **_arrays_in(kwargs))
+
     def tolist(self):
         """The data as nested Python lists, or a number."""
         return self.array.tolist()
@@ -217,6 +221,15 @@ def as_array(data, dtype=None):
 
 def _plain(data):
     return [_plain(x) if isinstance(x, (list, tuple)) else x.array if isinstance(x, Tensor) else x for x in data]
+
+
+def _arrays_in(value):
+    """`value` with its arrays in place of the Tensors, within lists, tuples and dicts too."""
+    if isinstance(value, Tensor):
+        return value.array
+    if type(value) in (list, tuple):
+        return type(value)(map(_arrays_in, value))
+    return {k: _arrays_in(v) for k, v in value.items()} if type(value) is dict else value
 
 
 def _holds_float64(data):

@@ -66,10 +66,8 @@ def _entries(x, index):
     items = [as_operand(np.asarray(i, np.int64)) if isinstance(i, np.ndarray) and i.size == 0 and i.dtype.kind == "f"
              else i for i in items]
     spread = []
-    for item in items:
+    for item in _without_bools(items):
         if _is_mask(item):
-            if isinstance(item, (bool, np.bool_)):
-                raise ArgumentError("a bool is no index", hint="x[None] adds an axis; a mask is a bool tensor")
             at = sum(i is not None and i is not Ellipsis for i in spread)
             _check_mask(x, item, at if Ellipsis not in [s for s in spread if s is Ellipsis] else None)
             spread.extend(mask_indices(item))
@@ -83,6 +81,18 @@ def _entries(x, index):
     place = next((k for k, i in enumerate(spread) if i is Ellipsis), None)
     whole = [slice(None)] * (x.ndim - used)
     return spread + whole if place is None else spread[:place + 1] + whole + spread[place + 1:]
+
+
+def _without_bools(items):
+    """True among slices adds an axis, as None does; a second one adds no other."""
+    bools = [i for i, item in enumerate(items) if isinstance(item, (bool, np.bool_))]
+    if not bools:
+        return items
+    if not all(items[i] for i in bools):
+        raise IndexRangeError("a bool as an index can only be True", hint="a mask is a bool tensor")
+    if any(not (isinstance(i, (bool, np.bool_, slice)) or i is None or i is Ellipsis) for i in items):
+        raise ArgumentError("True as an index goes with slices, None and ... alone", hint="x[None] adds an axis")
+    return [None if i == bools[0] else item for i, item in enumerate(items) if i not in bools[1:]]
 
 
 def _check_mask(x, mask, at):

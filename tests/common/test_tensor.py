@@ -34,6 +34,20 @@ def test_a_type_that_is_asked_for_is_given(wanted):
         assert x.dtype is wanted and x.asnumpy().astype(complex).tolist() == [0, 1]
 
 
+@pytest.mark.parametrize("function", [np.all, np.any, np.sum, np.max, np.argmax, np.mean, np.shape, np.cumsum], ids=str)
+def test_functions_of_numpy_take_a_tensor_for_its_array(function):
+    data = np.array([[0, 2], [3, 1]], np.int32)
+    np.testing.assert_array_equal(function(Tensor(data)), function(data))
+    assert not isinstance(function(Tensor(data)), Tensor)
+
+
+def test_functions_of_numpy_take_tensors_in_lists_and_by_name():
+    x = Tensor([1.0, 2.0])
+    np.testing.assert_array_equal(np.stack([x, x], axis=1), [[1, 1], [2, 2]])
+    np.testing.assert_array_equal(np.clip(x, a_min=Tensor(1.5), a_max=None), [1.5, 2])
+    assert np.all(x.asnumpy() == x) and np.allclose(x, [1, 2])
+
+
 def test_a_list_may_hold_tensors():
     assert Tensor([Tensor([1, 2]), [3, 4]]).asnumpy().tolist() == [[1, 2], [3, 4]]
 

@@ -25,6 +25,7 @@ INDICES = [
     (0, None, I([1, 2])), (I([1, 2]), None, 0), (), Ellipsis, (I(2),), (I(1), slice(None), I([0, 1])), X > 0,
     X[:, :, 0] > 0,
     (slice(None), X[0, :, 0] > 0), (X[:, 0, 0] > -9, 0),
+    True, (slice(None), True), (True, True), (Ellipsis, True), (True, None, slice(1)),
 ]
 
 
@@ -90,7 +91,8 @@ def test_a_tensor_without_axes_is_no_sequence():
 
 @pytest.mark.parametrize("index, error", [(3, IndexRangeError), ((0, 0, 0, 0), IndexRangeError), (1.5, ArgumentError),
                                           ("a", ArgumentError), (I([0, 5]), IndexRangeError),
-                                          ((Ellipsis, Ellipsis), IndexRangeError),
+                                          ((Ellipsis, Ellipsis), IndexRangeError), (False, IndexRangeError),
+                                          ((True, 0), ArgumentError),
                                           (np.ones((2, 4), bool), IndexRangeError)], ids=str)
 def test_wrong_indices_are_errors(index, error):
     with pytest.raises(error):
