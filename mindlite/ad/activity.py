@@ -3,6 +3,8 @@
     f(x, i):  a = x * 2;  b = cast(x, int32);  c = b + i        active for a float x: x, a;  for an integer i: i, c
 
 What is made of floats and is an integer (an index, a count) does not depend on them smoothly, so it is not active.
+Python code (`segment`) may keep Tensors in lists and objects and read them there later: it is always active, and so is
+the control flow around it.
 
 The forward half of activity analysis (Hascoet, Naumann & Pascual 2005, "To be recorded" analysis in reverse-mode AD).
 The backward half, what reaches a seed, is left to the sweep itself: a node without a cotangent is passed over.
@@ -10,13 +12,14 @@ The backward half, what reaches a seed, is left to the sweep itself: a node with
 from ..common.location import Origin
 from ..mindir.abstract import AbstractTape, AbstractTensor, AbstractTuple
 from ..mindir.builder import building, constant
-from ..mindir.control import call, cond, custom_vjp, make_tuple, tape_pop, tape_push, tuple_getitem, while_loop
-from ..mindir.graph import AnfNode
+from ..mindir.control import (call, cond, custom_vjp, make_tuple, segment, tape_pop, tape_push, tuple_getitem,
+                              while_loop)
+from ..mindir.graph import AnfNode, FuncGraph
 from ..mindir.inline import copy_graph
 from ..mindir.primitive import expand_rule
 
 
-CONTROL = {call, cond, custom_vjp, make_tuple, tape_pop, tape_push, tuple_getitem, while_loop}
+CONTROL = {call, cond, custom_vjp, make_tuple, segment, tape_pop, tape_push, tuple_getitem, while_loop}
 
 
 def is_differentiable(abstract):
@@ -33,12 +36,20 @@ def active_nodes(graph, wrt):
     """
     active = {graph.parameters[i]: _ONE for i in wrt if is_differentiable(graph.parameters[i].abstract)}
     for node in graph.nodes:
-        positions = frozenset(i for i, arg in enumerate(node.args) if arg in active)
-        if positions:
+        positions, hidden = frozenset(i for i, arg in enumerate(node.args) if arg in active), holds_python(node)
+        if positions or hidden:
             results = active_results(node, positions, active)
-            if results:
+            if results or hidden:
                 active[node] = results
     return active
+
+
+def holds_python(node):
+    """True for Python code that keeps what it is given, and for control flow with such code in it."""
+    if node.fn is segment:
+        return node.attrs["keeps"]
+    return any(inner.fn is segment and inner.attrs["keeps"] for value in node.attrs.values()
+               if isinstance(value, FuncGraph) for graph in value.reachable() for inner in graph.nodes)
 
 
 def active_outputs(graph, wrt):
@@ -91,7 +102,7 @@ def active_state(node, positions):
 def reached_parameters(graph, wrt, outputs):
     """Which parameters numbered in `wrt` a cotangent of the outputs numbered in `outputs` can reach."""
     active = active_nodes(graph, wrt)
-    needed = {graph.outputs[i] for i in outputs}
+    needed = {graph.outputs[i] for i in outputs}.union(filter(holds_python, graph.nodes))
     for node in reversed(graph.nodes):
         if node in needed and node in active:
             needed.update(node.args)

@@ -5,24 +5,28 @@
     s = while_loop(s, w; c, b)       (tape, n, s) = while_loop(tape, 0, s, w; c, (▶b, n + 1))
                                      (tape, n, ds, dw) = while_loop(tape, n, ds, 0, w; n > 0, (◀b, n - 1, dw + ..))
     out = call(x; g)                 (tape, out) = call(tape, x; ▶g)        (tape, dx) = call(tape, dout; ◀g)
+    out = segment(x; f)              (recording, out) = segment(x; ▶f)      dx = segment(recording, dout; ◀f)
 
 A branch reads its operands where they are, and a loop its invariants, so only what is made inside goes onto the tape.
 The derivative of a push is a pop from a tape of cotangents and the other way round, so the derivative of a derivative
 needs nothing new. A tape is used once, from tape_new to the last pop; that is why a tape that nothing differentiates
 any more still has a cotangent, the empty tape: what was popped last is pushed first.
 
-FORWARD[primitive](node, args, tape, part) -> (tape, [count], *results)       part: what REVERSE left in sweep.parts
+Python code is recorded on the tape of eager mode as it runs; the recording is an object that flows to the pullback.
+
+FORWARD[primitive](node, args, tape, part) -> (*parts, *results), parts as PARTS has them; part: REVERSE left it in sweep.parts
 REVERSE[primitive](sweep, node)                                              adds to the cotangents of node's arguments
 """
 import numpy as np
 
 from ..common import dtype as dt
-from ..mindir.abstract import AbstractTape, AbstractTensor, AbstractTuple
+from ..mindir.abstract import AbstractAny, AbstractTape, AbstractTensor, AbstractTuple
 from ..mindir.builder import append, written
-from ..mindir.control import call, cond, custom_vjp, tape_new, tape_pop, tape_push, while_loop
+from ..mindir.control import call, cond, custom_vjp, segment, tape_new, tape_pop, tape_push, while_loop
+from ..mindir.derivative import record_python
 from ..mindir.inline import inline
 from .. import ops
-from .activity import is_differentiable, reached_parameters, reached_state
+from .activity import holds_python, is_differentiable, is_integer, reached_parameters, reached_state
 
 TAPE, COUNT = AbstractTape(), AbstractTensor(dt.int64, ())
 
@@ -52,7 +56,7 @@ def reverse_cond(sweep, node):
     """(tape, dx) = cond(p, tape, x, dout; ◀t, ◀f)"""
     pred, *operands = node.args
     seeds, douts = seeds_of(sweep, node)
-    if not seeds:
+    if not seeds and not holds_python(node):
         return
     wrt = [i for i, x in enumerate(operands) if x in sweep.active]
     wrt = sorted(frozenset().union(*(reached_parameters(node.attrs[side], wrt, seeds) for side in ("true", "false"))))
@@ -93,7 +97,7 @@ def reverse_while(sweep, node):
     """(tape, n, ds, dw) = while_loop(tape, n, ds, 0, w; n > 0, (◀b, n - 1, dw + ..))"""
     n = len(node.args) - node.attrs["invariants"]
     seeds, _ = seeds_of(sweep, node)
-    if not seeds:
+    if not seeds and not holds_python(node):
         return
     wrt = [*sorted(sweep.active[node]), *[i for i in range(n, len(node.args)) if node.args[i] in sweep.active]]
     reached = sorted(reached_state(node, wrt, seeds))
@@ -140,7 +144,7 @@ def forward_call(node, args, tape, callee):
 def reverse_call(sweep, node):
     """(tape, dx) = call(tape, dout; ◀g)"""
     seeds, douts = seeds_of(sweep, node)
-    if not seeds:
+    if not seeds and not holds_python(node):
         return
     wrt = [i for i, x in enumerate(node.args) if x in sweep.active]
     callee = sweep.called(node.attrs["graph"], wrt, seeds)
@@ -148,6 +152,30 @@ def reverse_call(sweep, node):
     sweep.tape, *gradients = append(
         call, sweep.tape_after(node), *douts, graph=callee.backward,
         abstract=AbstractTuple((TAPE, *[sweep.sizes.abstract(node.args[i].abstract) for i in wrt])))
+    for i, gradient in zip(wrt, gradients):
+        sweep.add(node.args[i], gradient)
+
+
+# ---------------------------------------------------------------- Python code
+
+def forward_segment(node, args, tape, function):
+    """(recording, out) = segment(x; ▶f)"""
+    return append(segment, *args, **{**node.attrs, "function": function,
+                                     "abstracts": (AbstractAny(), *node.attrs["abstracts"])},
+                  abstract=AbstractTuple((AbstractAny(), *node.abstract.elements)))
+
+
+def reverse_segment(sweep, node):
+    """dx = segment(recording, dout; ◀f), also where nothing has flowed: another call may have read what this one kept."""
+    seeds, douts = seeds_of(sweep, node)
+    wrt = [i for i, x in enumerate(node.args) if x in sweep.active and is_differentiable(x.abstract)
+           and not is_integer(x.abstract)]
+    abstracts = tuple([sweep.sizes.abstract(node.args[i].abstract) for i in wrt])
+    forward, pullback = record_python(node.attrs["function"], wrt, seeds, abstracts, node.attrs["weights"], sweep.calls)
+    sweep.parts[node] = forward
+    gradients = append(segment, sweep.value(node, "recording"), *douts, function=pullback, abstracts=abstracts,
+                       reason=f"the gradient of: {node.attrs['reason']}", keeps=True, weights=(),
+                       abstract=AbstractTuple(abstracts))
     for i, gradient in zip(wrt, gradients):
         sweep.add(node.args[i], gradient)
 
@@ -188,6 +216,7 @@ def reverse_pop(sweep, node):
     sweep.add(node.args[0], tape_push(tape_new() if below is None else below, *dvalues))
 
 
-FORWARD = {cond: forward_cond, while_loop: forward_while, call: forward_call}
+FORWARD = {cond: forward_cond, while_loop: forward_while, call: forward_call, segment: forward_segment}
+PARTS = {cond: ("tape",), while_loop: ("tape", "count"), call: ("tape",), segment: ("recording",)}
 REVERSE = {cond: reverse_cond, while_loop: reverse_while, call: reverse_call, custom_vjp: reverse_custom,
-           tape_push: reverse_push, tape_pop: reverse_pop}
+           segment: reverse_segment, tape_push: reverse_push, tape_pop: reverse_pop}

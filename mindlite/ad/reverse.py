@@ -15,19 +15,19 @@ The reverse is written first. Where a rule reads a value of the forward graph a 
 left after dead code is dropped are what has to be saved, so a value of which only the shape matters is not kept.
 """
 from ..common import dtype as dt
-from ..common.errors import GradientError, GraphSyntaxError, InternalError
+from ..common.errors import GradientError, InternalError
 from ..common.dim import Dim
 from ..common.location import NOWHERE, Origin
-from ..mindir.abstract import AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
+from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
 from ..mindir.builder import building, constant
 from ..mindir.constraints import collecting
-from ..mindir.control import make_tuple, segment, tape_new, tape_pop, tape_push, tuple_getitem
+from ..mindir.control import make_tuple, tape_new, tape_pop, tape_push, tuple_getitem
 from ..mindir.graph import CNode, FuncGraph, Parameter, ValueNode
 from ..mindir.inline import drop_dead_nodes, inline
 from ..mindir.primitive import bprop_rule
 from .. import ops
 from .activity import active_nodes, expand_composites, is_differentiable, is_integer
-from .control import FORWARD, REVERSE
+from .control import FORWARD, PARTS, REVERSE
 from .symbols import Sizes
 from .zeros import zeros_like_abstract
 
@@ -149,9 +149,6 @@ class Reverse:
         if node.fn not in bprop_rule:
             if all(is_integer(e) for e in elements):
                 return                                   # an order, a bit pattern: integers without a slope
-            if node.fn is segment:                       # the whole call is left to eager mode, whose tape sees inside
-                raise GraphSyntaxError("a gradient through a part that runs in Python cannot be compiled",
-                                       note=node.attrs["reason"], location=node.origin.location)
             raise GradientError(f"{node.fn.name} has no gradient", location=node.origin.location)
         if several:
             douts = [self.zeros(e) if d is None and is_differentiable(e) else d for d, e in zip(douts, elements)]
@@ -190,11 +187,11 @@ class Reverse:
                 with building(target, NOWHERE) as builder:
                     builder.origin = Origin(node.origin.location, node, "grad")
                     made = FORWARD[node.fn](node, args, tape_new() if self.top else tape, self.parts[node])
-                n = len(made) - len(node.abstract.elements)
-                for part, extra in zip(("tape", "count"), made[:n]):
-                    env[node, part] = extra
-                env[node] = made[n:]
-                tape = tape if self.top else made[0]
+                names = PARTS[node.fn]
+                env.update(zip([(node, name) for name in names], made))
+                env[node] = made[len(names):]
+                if not self.top and "tape" in names:
+                    tape = env[node, "tape"]
             elif node.fn is tuple_getitem and isinstance(args[0], tuple):
                 env[node] = args[0][node.attrs["index"]]
             else:
@@ -258,7 +255,7 @@ class Reverse:
         target.set_outputs([tape, *[o if isinstance(o, ValueNode) else env[o] for o in self.graph.outputs]], make_tuple)
 
 
-_PARTS = {"tape": AbstractTape(), "count": AbstractTensor(dt.int64, ())}
+_PARTS = {"tape": AbstractTape(), "count": AbstractTensor(dt.int64, ()), "recording": AbstractAny()}
 
 
 def result_of(node):

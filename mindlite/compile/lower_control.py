@@ -56,8 +56,9 @@ def lower_cond(lowering, node):
     for graph in (node.attrs["true"], node.attrs["false"]):
         block = b.block()
         with block:
-            results, sizes = lowering.subgraph(graph, operands)
-            outer, lowering.sizes = lowering.sizes, sizes
+            outer = lowering.sizes
+            lowering.sizes = outer.new_child(own_sizes(lowering, graph, node.args[1:]))
+            results, lowering.sizes = lowering.subgraph(graph, operands)
             results += [lowering.output_size(graph, number, axis) for _, number, axis in open_sizes]
             lowering.sizes = outer
             block.results(*results)
@@ -67,6 +68,18 @@ def lower_cond(lowering, node):
     for (symbol, _, _), register in zip(open_sizes, registers[count:]):
         lowering.sizes[symbol] = register
     return tuple(registers[:count])
+
+
+def own_sizes(lowering, graph, operands):
+    """{Symbol: register} of the sizes that a graph's parameters call by another name than the operands."""
+    found = {}
+    for p, operand in zip(graph.parameters, operands):
+        if isinstance(p.abstract, AbstractTensor):
+            for size, actual in zip(p.abstract.shape, operand.abstract.shape):
+                symbol = lone_symbol(size)
+                if symbol is not None and symbol not in lowering.sizes and not symbols_of(actual) - set(lowering.sizes):
+                    found[symbol] = lowering.size(actual)
+    return found
 
 
 @control(while_loop)
@@ -166,8 +179,8 @@ def lower_tape_pop(lowering, node):
             values[number] = lowering.allocate(abstract)
             lowering.b.copy(values[number], pointer, lowering.nbytes(abstract))
         else:
-            values[number] = lowering.b.pop(tape, "f64" if abstract.type is float else "i64")
-            symbol = lone_symbol(abstract.dim)
+            values[number] = lowering.b.pop(tape, kind_of(abstract))
+            symbol = lone_symbol(getattr(abstract, "dim", None))
             if symbol is not None and symbol not in lowering.sizes:
                 lowering.sizes[symbol] = values[number]
     return (tape, *values)
@@ -176,7 +189,8 @@ def lower_tape_pop(lowering, node):
 @control(segment)
 def lower_segment(lowering, node):
     lowering.kernels.append((node, node.attrs["reason"]))
-    return lowering.python(node, node.attrs["function"], node.args, node.attrs["abstracts"])
+    return lowering.python(node, node.attrs["function"], node.args, node.attrs["abstracts"],
+                           borrowed=len(node.attrs["weights"]))
 
 
 @control(check)

@@ -46,10 +46,12 @@ graph(*operands), a tuple, whose gradient is written by the user.
 bprop: a graph (*operands, *outs, *douts) -> one cotangent per operand, in the operands' order; where it is of another
        dtype than the operand, or the operand carries no gradient, it is not read.
 """)
-segment = _control("segment", lambda *operands, function, abstracts, reason: 0, """\
+segment = _control("segment", lambda *operands, function, abstracts, reason, keeps=True, weights=(): 0, """\
 A Python call between native code (JIT Fallback).
 
 function(*values) is called with Tensors, numbers and objects; it gives values that fit `abstracts`. reason: why it fell back.
+keeps  : False where nothing that it is given stays anywhere or comes back (print): no gradient passes it
+weights: Parameters that the call reads by itself; the last operands are their values, handed over without a copy
 """, ("control", "effect"))
 check = _control("check", lambda condition, *operands, error: 0,
                  "Stop with error(*operand values), before anything after it runs, unless condition holds.",
@@ -119,7 +121,7 @@ def tape_pop_infer(tape, *, abstracts):
 
 
 @infer_rule(segment)
-def segment_infer(*operands, function, abstracts, reason):
+def segment_infer(*operands, function, abstracts, reason, keeps, weights):
     return AbstractTuple(tuple(abstracts))
 
 

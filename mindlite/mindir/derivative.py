@@ -4,7 +4,27 @@
   both given: (gradients of inputs, gradients of weights)
   has_aux: only the first output is differentiated, the others are handed through
 """
-from ..common.errors import ArgumentError, GradientError
+from ..common.errors import ArgumentError, GradientError, InternalError
+
+_recorders = []                                      # how Python code is differentiated: eager mode says it
+
+
+def set_recorder(recorder):
+    """Make `recorder` what `record_python` calls: eager mode, which has the tape, stands above ad, which asks."""
+    _recorders.append(recorder)
+
+
+def record_python(function, wrt, seeds, abstracts, weights, key):
+    """(forward, pullback) of a function that runs in Python.
+
+    wrt, seeds: numbers of the arguments that are differentiated, and of the results that have cotangents
+    abstracts : the types of the gradients;   weights: the Parameters that the last arguments stand for
+    key       : calls of one derivative have one key: what one of them keeps in Python objects, others find there
+    forward   : (*args) -> (recording, *results);   pullback: (recording, *cotangents) -> a gradient for each of wrt
+    """
+    if not _recorders:
+        raise InternalError("nothing records Python code: import mindlite.pynative")
+    return _recorders[-1](function, wrt, seeds, abstracts, weights, key)
 
 
 def positions_of(grad_position, count):

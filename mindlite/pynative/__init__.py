@@ -3,4 +3,5 @@ from .custom import custom, gate, recompute  # noqa: F401
 from .differentiate import Linearized, Recorded, differentiate, forward  # noqa: F401
 from .hooks import register_hook  # noqa: F401
 from .interpreter import PyNative, interpreter  # noqa: F401
+from .segments import Recording  # noqa: F401
 from .tape import Tape, is_recording, paused, recording  # noqa: F401
