@@ -142,7 +142,9 @@ def test_adaptive_pool_cuts_the_plane_into_parts():
 
 
 def test_pools_print_and_refuse_bad_arguments():
-    assert repr(nn.MaxPool2d(2, 2)) == "MaxPool2d<kernel_size=2, stride=2, pad_mode=VALID>"
+    pool = nn.MaxPool2d(2, (2, 2))
+    assert repr(pool) == "MaxPool2d<kernel_size=2, stride=2, pad_mode=VALID>"
+    assert pool.kernel_size == 2 and pool.stride == 2 and nn.AvgPool2d((2, 3)).kernel_size == (2, 3)
     for bad in (lambda: nn.MaxPool2d(0), lambda: nn.MaxPool2d(2, padding=1), lambda: nn.AvgPool2d(2, pad_mode="full"),
                 lambda: nn.AvgPool2d(2, divisor_override=0), lambda: nn.MaxPool2d(2, data_format="NHWC")):
         with pytest.raises(ValueRangeError):

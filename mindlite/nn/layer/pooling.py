@@ -12,8 +12,8 @@ class _Pool(Cell):
     def __init__(self, kernel_size, stride, pad_mode, padding, ceil_mode, data_format):
         super().__init__()
         owner, axes = type(self).__name__, self.axes
-        self.kernel_size = ints(owner, "kernel_size", kernel_size, (axes,))
-        self.stride = ints(owner, "stride", stride, (axes,))
+        kernel, steps = ints(owner, "kernel_size", kernel_size, (axes,)), ints(owner, "stride", stride, (axes,))
+        self.kernel_size, self.stride = _short(kernel), _short(steps)
         if pad_mode.lower() not in ("same", "valid", "pad"):
             raise ValueRangeError(f"{owner}: pad_mode is same, valid or pad, not {pad_mode!r}")
         self.pad_mode, self.ceil_mode = pad_mode.upper(), ceil_mode
@@ -24,7 +24,7 @@ class _Pool(Cell):
             raise ArgumentError(f"{owner}: ceil_mode is a bool, not {type(ceil_mode).__name__}")
         channels_first(owner, data_format)
         one = (1,) * (2 - axes)                                 # one-axis windows run over pictures of height 1
-        self._kernel, self._stride, self._ends = one + self.kernel_size, one + self.stride, (0,) * len(one) + ends
+        self._kernel, self._stride, self._ends = one + kernel, one + steps, (0,) * len(one) + ends
 
     def _picture(self, x):
         if x.ndim not in (self.axes + 1, self.axes + 2):
@@ -39,10 +39,11 @@ class _Pool(Cell):
         return ops.squeeze(out, 0) if out.ndim > like.ndim else out
 
     def extend_repr(self):
-        return f"kernel_size={_short(self.kernel_size)}, stride={_short(self.stride)}, pad_mode={self.pad_mode}"
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, pad_mode={self.pad_mode}"
 
 
 def _short(sizes):
+    """One number where all are alike."""
     return sizes[0] if len(set(sizes)) == 1 else sizes
 
 
