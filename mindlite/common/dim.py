@@ -144,14 +144,13 @@ class Dim:
         return self * -1 + other if isinstance(other, (int, Dim)) else NotImplemented
 
     def __mul__(self, other):
-        if not isinstance(other, (int, Dim)):
+        if isinstance(other, int):
+            return self if other == 1 else Dim({m: c * other for m, c in self.terms.items()}) if other else 0
+        if not isinstance(other, Dim):
             return NotImplemented
         terms = {}
-        for (m1, c1), (m2, c2) in itertools.product(self.terms.items(), _terms(other).items()):
-            powers = dict(m1)
-            for atom, power in m2:
-                powers[atom] = powers.get(atom, 0) + power
-            monomial = tuple(sorted(powers.items(), key=lambda item: _order(item[0])))
+        for (m1, c1), (m2, c2) in itertools.product(self.terms.items(), other.terms.items()):
+            monomial = _times(m1, m2)
             terms[monomial] = terms.get(monomial, 0) + c1 * c2
         return Dim.make(terms)
 
@@ -190,6 +189,16 @@ class Dim:
         raise TypeError(f"the size {self} is known at run time only")
 
     __int__ = __index__ = __bool__
+
+
+def _times(m1, m2):
+    """The product of two monomials."""
+    if not m1 or not m2:
+        return m1 or m2
+    powers = dict(m1)
+    for atom, power in m2:
+        powers[atom] = powers.get(atom, 0) + power
+    return tuple(sorted(powers.items(), key=lambda item: _order(item[0])))
 
 
 def _terms(value):
@@ -350,7 +359,28 @@ def evaluate(value, env):
 
 def substitute(value, env):
     """`value` with symbols replaced by env: {Symbol: int or Dim}; symbols that are not in env stay."""
-    return value if isinstance(value, int) else _fold(value, lambda atom: atom.substitute(env))
+    if isinstance(value, int):
+        return value
+    stay, change = {}, {}
+    for monomial, c in value.terms.items():
+        same = all(isinstance(atom, Symbol) and atom not in env for atom, _ in monomial)
+        (stay if same else change)[monomial] = c
+    if not change:
+        return value
+    changed = _fold(Dim(change), lambda atom: atom.substitute(env))
+    return Dim(stay) + changed if any(stay) else changed + stay.get((), 0)
+
+
+def coefficient(value, symbol):
+    """The factor of `symbol` in an int or Dim that is linear in it, 0 where it does not occur, None for any other."""
+    factor = {}
+    for monomial, c in _terms(value).items():
+        for k, (atom, power) in enumerate(monomial):
+            if atom is symbol and power == 1:
+                factor[monomial[:k] + monomial[k + 1:]] = c
+            elif atom is symbol or (isinstance(atom, Operation) and symbol in atom.symbols()):
+                return None
+    return Dim.make(factor)
 
 
 def compare(op, a, b):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..common import dtype as dt
-from ..common.dim import Dim, Symbol, compare, substitute, symbols_of
+from ..common.dim import Dim, Symbol, coefficient, compare, substitute, symbols_of
 from ..common.errors import InternalError
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.control import tuple_getitem
@@ -395,14 +395,6 @@ def _chain(outputs):
             break
         common.append(variables[0])
     return tuple(common)
-
-
-def coefficient(polynomial, symbol):
-    """The factor of `symbol` in a polynomial in which it is linear, else None; 0 where it does not occur."""
-    if not isinstance(polynomial, Dim) or symbol not in symbols_of(polynomial):
-        return 0
-    at0, at1, at2 = (substitute(polynomial, {symbol: k}) for k in (0, 1, 2))
-    return at1 - at0 if at2 - at1 == at1 - at0 else None
 
 
 def _contiguous(polynomial, outer, inner, extent):

@@ -13,9 +13,9 @@ The outermost loop is the parallel axis, cut into chunks [begin, end) by the lau
 """
 from dataclasses import dataclass, field
 
-from ..common.dim import bounds, substitute, symbols_of
+from ..common.dim import bounds, coefficient, substitute, symbols_of
 from ..mindir.scalar import Call, Const, IndexVar, Reduce, Select, Size
-from .loopnest import Access, CannotFuse, coefficient, walk
+from .loopnest import Access, CannotFuse, walk
 
 INLINE = 10                    # expressions are written inside one another up to here, then one gets a name
 TILE = 256                     # lanes of a column fold: the accumulators stay in the first-level cache

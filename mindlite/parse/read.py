@@ -1,7 +1,7 @@
 """Stage "read": from a Python function to its source text, its syntax tree and exact places in the user's file.
 
-The whole text that the function was compiled from is parsed, not a piece cut out of it: so positions are those of
-the file, indentation needs no repair, and enclosing classes are known. Where the text comes from:
+A `def` is parsed alone where its lines tell where it ends, else the whole text that it was compiled from; positions
+are those of the file either way. Where the text comes from:
 
     a file, a notebook cell, IPython, a doctest, the REPL of Python 3.13     linecache
     python -c                                                                linecache (3.13) or sys.orig_argv
@@ -20,6 +20,7 @@ import functools
 import inspect
 import linecache
 import os
+import re
 import stat
 import sys
 import types
@@ -32,6 +33,7 @@ from ..common.location import Location
 
 _SHARED = ("<string>", "<stdin>")            # file names that many texts have
 _FUTURE = __future__.annotations.compiler_flag
+_PRIVATE = re.compile(r"\b__\w*[^\W_]_?\b")    # names that a class mangles
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -82,8 +84,10 @@ def read(fn):
     code = fn.__code__
     scope = fn.__qualname__.replace("<locals>.", "")
     for name, text, certain in _texts(fn):
-        module = _parse(text)
-        node, classes = _find(module, code, certain) if module is not None else (None, ())
+        node, classes = certain and _statement(text, code), ()
+        if not node:
+            module = _parse(text)
+            node, classes = _find(module, code, certain) if module is not None else (None, ())
         if node is not None:
             tree = gast.ast_to_gast(_mangled(node, classes[-1] if classes else ""))
             name = _register(name, text)
@@ -168,6 +172,37 @@ def _parse(text):
 
 
 # -- which function in the text
+
+def _statement(text, code):
+    """The `def` that begins where `code` does, parsed without the rest of its file; None if that does not tell it.
+
+    It ends where the indentation does. Where that is wrong (a string or a bracket reaches beyond) the part does not parse.
+    """
+    lines = text.split("\n")
+    start = code.co_firstlineno - 1
+    if code.co_name == "<lambda>" or start >= len(lines):
+        return None
+    indent = lines[start][:len(lines[start]) - len(lines[start].lstrip())]
+    if indent.strip(" "):
+        return None
+    stop = start
+    while stop < len(lines) and lines[stop].startswith((f"{indent}@", f"{indent} ", f"{indent}#")):
+        stop += 1                                # decorators come before the `def`
+    stop += 1
+    while stop < len(lines) and (lines[stop].strip()[:1] in ("", "#") or lines[stop].startswith(indent + " ")):
+        stop += 1
+    part = "\n".join(lines[start:stop])
+    if _PRIVATE.search(part):                    # mangled by the name of a class that is not in this part
+        return None
+    module = _parse.__wrapped__(f"if 1:\n{part}" if indent else part)
+    if module is None:
+        return None
+    block = module.body[0].body if indent else module.body
+    if len(block) != 1 or not isinstance(block[0], ast.FunctionDef) or block[0].name != code.co_name \
+            or _argument_names(block[0], ()) != _arguments(code):
+        return None
+    return ast.increment_lineno(block[0], start - bool(indent))
+
 
 def _find(module, code, certain):
     """(node, names of the classes around it) of the function in `module` that became `code`, or (None, ())."""

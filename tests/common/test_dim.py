@@ -3,8 +3,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from mindlite.common.dim import (Dim, Symbol, bounds, compare, dim_max, dim_min, evaluate, floordiv, is_dim,
-                                 lone_symbol, mod, product, substitute, symbols_of)
+from mindlite.common.dim import (Dim, Symbol, bounds, coefficient, compare, dim_max, dim_min, evaluate, floordiv,
+                                 is_dim, lone_symbol, mod, product, substitute, symbols_of)
 
 N, M, K = Symbol("N", 0), Symbol("M", 1), Symbol("K", 2, 9)
 SYMBOLS = (N, M, K)
@@ -95,6 +95,18 @@ def test_substituting_a_number_changes_no_value(expression, env, symbol):
         return
     assert symbol not in symbols_of(replaced)
     assert evaluate(replaced, env) == expected
+
+
+@given(expressions(), st.sampled_from(SYMBOLS))
+@settings(max_examples=300, deadline=None)
+def test_the_coefficient_of_a_symbol_is_what_the_size_grows_by_with_it(expression, symbol):
+    dim = expression[0]
+    factor = coefficient(dim, symbol)
+    if factor is None:
+        assert symbol in symbols_of(dim)
+    else:
+        assert symbol not in symbols_of(factor)
+        assert dim == substitute(dim, {symbol: 0}) + factor * symbol.dim
 
 
 @given(st.lists(st.tuples(st.integers(-5, 5), st.lists(st.sampled_from(SYMBOLS), max_size=3)), max_size=4),

@@ -89,6 +89,20 @@ class Outer:
             return self.__field + __private
 
 
+def commented(x):
+    y = x
+# a comment that is less indented than the body
+    text = """
+and so is this"""
+    return y, text
+
+
+def test_a_function_ends_where_python_ends_it_whatever_the_indentation_of_comments_and_strings():
+    source = read(commented)
+    assert isinstance(source.tree.body[-1], gast.Return)
+    assert source.tree.lineno == commented.__code__.co_firstlineno
+
+
 def test_private_names_belong_to_the_innermost_class():
     source = read(Outer.Inner.method)
     assert source.scope == "Outer.Inner.method"
