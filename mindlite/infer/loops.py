@@ -282,14 +282,14 @@ class Plan:
             state = tuple(join(*items) for items in zip(self.state, self.inside, back))
             carried = {}
             for key, value in after.items():
-                if isinstance(key, Box) and key not in self.ev.store:
-                    continue                                  # made inside the body
+                if self.ev.made_inside(key):
+                    continue
                 if isinstance(key, Place):
                     if self.ev.made_here(key.owner) and key not in self.ev.store:
                         continue                              # an object made inside the body
                     old = self.ev.read_place(key)
                 else:
-                    old = self.ev.store.get(key, key if not isinstance(key, Box) else None)
+                    old = self.ev.store.get(key, None if isinstance(key, Box) else key)
                 if key in self.carried:
                     carried[key] = join(self.carried[key], self.inside_carried[key], value)
                 elif value is not old:

@@ -65,7 +65,7 @@ class Subgraph:
 
     def __init__(self, ev, name, call, weights=()):
         self.ev = ev
-        self.inputs = []
+        self.inputs, self.owners = [], {}                     # owners: {parameter: the Tensor or node it stands for}
         frame = _Frame()
 
         def body():
@@ -85,10 +85,9 @@ class Subgraph:
         self.pattern = self.merge.only(self.value, 0)
         self.changed = {}
         for key, value in self.after.items():
-            if isinstance(key, Box) and key not in ev.store:
-                continue
-            if value is not self.begin.get(key):
-                self.changed[key] = self.merge.only(value, 0)
+            owner = self.owners.get(key, key)                # an argument that the function changes in place
+            if not ev.made_inside(owner) and value is not self.begin.get(key):
+                self.changed[owner] = self.merge.only(value, 0)
         with writing(ev, self.region, self.after):
             outputs = [self.region.capture(convert(ev, slot[0], slot[2])) for slot in self.merge.slots]
             self.region.graph.set_outputs(outputs, make_tuple)
@@ -102,6 +101,8 @@ class Subgraph:
         self.ev.tracer.enter(before)
         self.inputs.append(node)
         made = region.graph.add_parameter(name, abstract(node.abstract) if abstract else node.abstract, node.origin)
+        if isinstance(value, (AnfNode, Tensor)) and made.abstract == node.abstract:
+            self.owners[made] = value
         return made
 
     def leaves(self, value):
