@@ -540,8 +540,8 @@ def _may_fail(node):
     """True for a check, a Python call, arithmetic that may be inexact, and control flow that holds one."""
     if isinstance(node.fn, FuncGraph):
         return False
-    return node.fn in (check, segment) or may_be_inexact(node) or any(
-        _may_fail(n) for v in node.attrs.values() if isinstance(v, FuncGraph) for g in v.reachable() for n in g.nodes)
+    below = [n for v in node.attrs.values() if isinstance(v, FuncGraph) for g in v.reachable() for n in g.nodes]
+    return any(n.fn in (check, segment) or may_be_inexact(n) for n in (node, *below) if not isinstance(n.fn, FuncGraph))
 
 
 def array_at(pointer, dtype, shape):
