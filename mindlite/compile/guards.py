@@ -1,6 +1,10 @@
 """Guards: what was read at compile time (globals, closure cells, attributes) and must still be so at a call."""
+import types
 from collections import deque
 
+import numpy as np
+
+from ..common.errors import GraphSyntaxError
 from ..infer.values import Place, kind_of
 from ..mindir.syntax import Undefined
 
@@ -22,17 +26,19 @@ def same_value(a, b):
         return False
     if isinstance(a, Undefined):
         return True
-    if type(a) in (list, deque):
+    if isinstance(a, (list, deque)):
         return len(a) == len(b) and all(map(same_value, a, b))
-    if type(a) is dict:
+    if isinstance(a, dict):
         return len(a) == len(b) and all(map(same_value, a, b)) and all(map(same_value, a.values(), b.values()))
-    if type(a) is set:
-        return a == b
-    if isinstance(a, (int, float, str, bytes, complex)):
+    if type(a) is float:
+        return a == b and (a != 0 or repr(a) == repr(b))     # -0.0 is another number
+    if isinstance(a, (int, float, str, bytes, complex, set, bytearray)):
         return a == b
     if isinstance(a, tuple):
         return len(a) == len(b) and all(map(same_value, a, b))
-    if hasattr(a, "__func__"):
+    if isinstance(a, np.ndarray):
+        return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
+    if isinstance(a, types.MethodType):
         return a.__func__ is b.__func__ and a.__self__ is b.__self__
     return False
 
@@ -40,8 +46,19 @@ def same_value(a, b):
 def guard_holds(guard):
     """True if what one guard read at compile time is as it was."""
     kind, owner, name, value = guard
+    if kind == "protocol":                   # what a Cell answers to __mindir__, asked where it has changed
+        return owner.cell_version == value[0] or same_answer(owner, value[1])
     now = current_value(kind, owner, name)
     return now is value or same_value(now, value)
+
+
+def same_answer(cell, what):
+    """Does a Cell still answer so: the same function between the same hooks?"""
+    try:
+        now = cell.__mindir__()
+    except GraphSyntaxError:                                 # it says that it cannot be in a graph any more
+        return False
+    return type(now) is type(what) and same_value(now.function, what.function)
 
 
 def guards_hold(guards):
@@ -51,9 +68,12 @@ def guards_hold(guards):
 
 def changed_guard(guards):
     """Words for the first guard that does not hold."""
-    for kind, owner, name, value in guards:
-        if not same_value(current_value(kind, owner, name), value):
+    for guard in guards:
+        if not guard_holds(guard):
+            kind, owner, name, _ = guard
             if kind == "content":
                 return f"what a {type(owner).__name__} holds"
-            return f"{type(owner).__name__}.{name}" if kind.endswith("attr") else name or "a closure cell"
+            has_name = isinstance(owner, (type, types.ModuleType, types.FunctionType))
+            named = owner.__name__ if has_name else type(owner).__name__
+            return name or "a closure cell" if kind.endswith(("item", "cell")) else f"{named}.{name}"
     return "nothing"

@@ -16,6 +16,7 @@ nothing has run, and the call goes the general way. Each thread makes its own, b
 thread.
 """
 import struct
+import types
 
 import numpy as np
 
@@ -153,12 +154,17 @@ class _Writer:
 
     def guard(self, kind, owner, name, value):
         """The test of one guard: what is read is the same object; equal values that are other objects are MISS."""
-        if kind not in ("item", "cell", "attr") or isinstance(value, (Undefined, list, dict, set)) or \
-                (kind == "attr" and not name.isidentifier()):
+        if kind == "item" and isinstance(value, Undefined):
+            return f"{name!r} not in {self.name('o', owner)}"
+        if kind == "protocol":
+            holds = f"{self.name('holds', guard_holds)}({self.name('guard', (kind, owner, name, value))})"
+            return f"({self.name('o', owner)}._version == {value[0]} or {holds})"
+        by_value = isinstance(value, (Undefined, list, dict, set)) or (type(value) is float and value == 0.0)
+        if kind not in ("item", "cell", "attr") or by_value or (kind == "attr" and not name.isidentifier()):
             return f"{self.name('holds', guard_holds)}({self.name('guard', (kind, owner, name, value))})"
         o, v = self.name("o", owner), self.name("v", value)
         read = {"item": f"{o}[{name!r}]", "cell": f"{o}.cell_contents", "attr": f"{o}.{name}"}[kind]
-        if hasattr(value, "__func__") and hasattr(value, "__self__"):
+        if isinstance(value, types.MethodType):
             return (f"{read}.__func__ is {self.name('f', value.__func__)} and "
                     f"{read}.__self__ is {self.name('s', value.__self__)}")
         if type(value) in (int, float, str):

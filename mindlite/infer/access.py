@@ -1,13 +1,13 @@
 """Attributes, items, operators and iteration on the values of inference: by Python where all is known, else by
 operators."""
-import functools
 import inspect
 import operator
 import types
 
+import numpy as np
+
 from ..common.dim import Dim
 from ..common.errors import ArgumentError, GraphSyntaxError, MissingAttributeError
-from ..common.location import is_framework
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.graph import AnfNode
@@ -19,9 +19,8 @@ from .branches import compare_numbers, truth, write_check
 from .containers import method_of_box
 from .fallback import call_unknown
 from .outcome import Raises
+from .outside import CONTAINERS, guard_class, guard_contents, is_users, method_of_class, own_method
 from .values import BoundMethod, Box, Closure, LeavingMethod, Place, Range, has_nodes
-
-_STDLIB = inspect.getsourcefile(inspect).rsplit("/", 1)[0].rsplit("\\", 1)[0]
 
 OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
              "%": operator.mod, "**": operator.pow, "@": operator.matmul, "<<": operator.lshift, ">>": operator.rshift,
@@ -46,41 +45,13 @@ def is_tensor(value):
     return isinstance(value, Tensor) or (isinstance(value, AnfNode) and isinstance(value.abstract, AbstractTensor))
 
 
-@functools.lru_cache(maxsize=None)
-def _is_library_file(filename):
-    return "site-packages" in filename or filename.startswith(("<frozen", _STDLIB))
-
-
-def from_library(fn):
-    """True for functions of the standard library and of installed packages other than mindlite: they are called, not
-    parsed."""
-    filename = fn.__code__.co_filename
-    return _is_library_file(filename) and not is_framework(filename)
-
-
-def own_method(cls, name):
-    """What a user's class, or one below it, defines under a name; None for builtin and library classes."""
-    for base in cls.__mro__ if cls.__flags__ & HEAP_TYPE else ():
-        if name in base.__dict__:
-            return base.__dict__[name]
-    return None
-
-
-HEAP_TYPE = 1 << 9                                   # of classes that were made by a class statement
-
-
-def is_users(function):
-    """True for a function of Python that the user wrote."""
-    return isinstance(function, types.FunctionType) and not from_library(function) \
-        and not is_framework(function.__code__.co_filename)
-
-
 def special(ev, names, a, b):
     """a op b by the methods of a user's class (those of `names`: on a, on b), a one-tuple; None where there is no
     such class."""
     for name, owner, other in ((names[0], a, b), (names[1], b, a)):
         method = own_method(type(owner), name) if name else None
         if is_users(method):
+            guard_class(ev, owner, name, getattr(type(owner), name))
             made = ev.call(method, (owner, other), {})
             if made is not NotImplemented:
                 return made,
@@ -114,13 +85,19 @@ def attribute(ev, value, name):
         raise MissingAttributeError(f"'function' object has no attribute {name!r}")
     if isinstance(value, Tensor):
         if name in ("shape", "dtype", "ndim", "size", "name", "requires_grad"):
-            return getattr(value, name)
+            found = getattr(value, name)
+            if not ev.concrete:
+                ev.guard("attr", value, name, found)
+            return found
         if name in methods.METHODS:
             return BoundMethod(methods.METHODS[name], value, name)
         if name in LEAVES_TENSORS:
             return LeavingMethod(getattr(Tensor, name), value, name)
     if isinstance(value, tuple) and not hasattr(type(value), "_fields") and name in ("index", "count"):
         return BoundMethod(getattr(tuple, name), value, name)
+    if isinstance(value, np.ndarray) and name in ("shape", "ndim", "size", "dtype", "T") and not ev.concrete:
+        ev.guard("attr", value, "shape", value.shape)        # both may be assigned
+        ev.guard("attr", value, "dtype", value.dtype)
     place = Place("attr", value, name)
     if place in ev.store:
         found = ev.store[place]
@@ -129,6 +106,7 @@ def attribute(ev, value, name):
         return found
     getter = own_method(type(value), name)
     if isinstance(getter, property) and not ev.concrete and is_users(getter.fget):
+        guard_class(ev, value, name, getter)
         return ev.call(getter.fget, (value,), {})
     try:
         found = getattr(value, name)
@@ -138,7 +116,8 @@ def attribute(ev, value, name):
     if place in ev.variables or hasattr(type(value), "__slots__"):
         return ev.read_place(place)
     has_fields = isinstance(getattr(value, "__dict__", None), (dict, types.MappingProxyType))
-    if has_fields and not isinstance(value, types.ModuleType):
+    frameworks = isinstance(value, types.ModuleType) and value.__name__.startswith("mindlite")
+    if has_fields and not frameworks and not (isinstance(found, types.BuiltinMethodType) and found.__self__ is value):
         ev.guard("attr", value, name, found)
     return found
 
@@ -164,8 +143,8 @@ def item(ev, value, index):
     if isinstance(value, Range):
         with interpreting(ev.tracer):
             return add_numbers(ev, value.start, multiply_numbers(ev, index, value.step))
-    getitem = getattr(type(value), "__getitem__", None)
-    if isinstance(getitem, types.FunctionType) and not from_library(getitem):
+    getitem = method_of_class(ev, value, "__getitem__")
+    if getitem is not None:
         return ev.call(getitem, (value, index), {})
     if not ev.guard_content(value):
         return call_unknown(ev, operator.getitem, (value, index), {},
@@ -248,7 +227,10 @@ def binary_value(ev, op, a, b):
         made = special(ev, (f"__{stem}__", f"__r{stem}__"), a, b)
         if made is not None:
             return made[0]
-    return OPERATORS[op](a, b)
+    if not guard_contents(ev, (a, b)):
+        return call_unknown(ev, OPERATORS[op], (a, b), {}, f"{op} on a container that changes during the run")
+    made = OPERATORS[op](a, b)
+    return wrap_container(ev, made) if isinstance(made, CONTAINERS) else made
 
 
 def _binary_of_boxes(ev, op, a, b):
@@ -259,6 +241,7 @@ def _binary_of_boxes(ev, op, a, b):
         return ev.new_box("list", ev.store[box] * times)
     if op == "|" and isinstance(a, Box) and isinstance(b, Box) and a.kind == "dict":
         return ev.new_box("dict", tuple({**dict(ev.store[a]), **dict(ev.store[b])}.items()))
+    guard_contents(ev, (a, b))
     made = OPERATORS[op](ev.unbox(a), ev.unbox(b))
     return wrap_container(ev, made)
 
@@ -303,6 +286,8 @@ def compare_values(ev, op, a, b):
             return made[0]
     if isinstance(a, AnfNode) or isinstance(b, AnfNode):
         return op == "!="
+    if not guard_contents(ev, (a, b)):
+        return call_unknown(ev, COMPARISONS[op], (a, b), {}, f"{op} on a container that changes during the run")
     return COMPARISONS[op](ev.unbox(a), ev.unbox(b))
 
 
@@ -337,8 +322,9 @@ def _contains(ev, a, b):
         return result
     if is_tensor(b):
         return ev.trace(lambda x, y: (PRIMITIVES["equal"](x, y)).any(), (b, a), {})
-    if hasattr(b, "__mindir__") and hasattr(type(b), "__contains__"):
-        return ev.call(type(b).__contains__, (b, a), {})
+    contains = method_of_class(ev, b, "__contains__")
+    if contains is not None:
+        return ev.call(contains, (b, a), {})
     if not ev.guard_content(b):
         return call_unknown(ev, operator.contains, (b, a), {}, "`in` for a container that changes during the run")
     return a in b
@@ -376,8 +362,8 @@ def length(ev, value):
         raise ArgumentError(f"object of type {value.abstract} has no len()")
     if isinstance(value, Range):
         raise GraphSyntaxError("len() of a range whose end is known at run time only")
-    own = getattr(type(value), "__len__", None)
-    if isinstance(own, types.FunctionType) and not from_library(own):
+    own = method_of_class(ev, value, "__len__")
+    if own is not None:
         return ev.call(own, (value,), {})
     if not ev.guard_content(value):
         return call_unknown(ev, len, (value,), {}, "the length of an object that changes during the run")
@@ -402,6 +388,17 @@ def iterate(ev, value):
         raise GraphSyntaxError("iteration over an object that Python made at run time")
     if isinstance(value, AnfNode):
         raise ArgumentError(f"{value.abstract} is not iterable")
+    own = own_method(type(value), "__iter__")
+    if is_users(own) and not ev.concrete:
+        guard_class(ev, value, "__iter__", own)
+        guard_contents(ev, (value,))
+        if not own.__code__.co_flags & inspect.CO_GENERATOR:
+            made = ev.call(own, (value,), {})
+            if made is value:
+                raise GraphSyntaxError(f"iteration over a {type(value).__name__}, which is an iterator of its own")
+            return iterate(ev, made)
+    if hasattr(type(value), "cell_version"):                 # a list of Cells
+        ev.guard("attr", value, "cell_version", value.cell_version)
     if not ev.guard_content(value):
         raise GraphSyntaxError("iteration over a container that changes during the run")
     return list(value)

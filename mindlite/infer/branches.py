@@ -19,6 +19,7 @@ from ..ops.basic import cast, reshape
 from ..ops.scalar import scalar_binary, scalar_cast, scalar_compare, scalar_unary, tensor_to_scalar
 from .merging import Merge, convert, fill, undefined_value, writing
 from .outcome import RETURN, LazyException, NoResultYet, Outcome, Raises
+from .outside import guard_contents, method_of_class
 from .region import Region, align
 from .tracebacks import raised_at
 from .values import Box, Place
@@ -33,6 +34,10 @@ def truth(ev, value):
     if isinstance(value, Dim):
         return compare_numbers(ev, "!=", value, 0)
     if not isinstance(value, AnfNode):
+        asked = method_of_class(ev, value, "__bool__") or method_of_class(ev, value, "__len__")
+        if asked is not None and not ev.concrete:
+            return truth(ev, ev.call(asked, (value,), {}))
+        guard_contents(ev, value)
         return bool(value)
     with interpreting(ev.tracer):
         if isinstance(value.abstract, AbstractScalar):

@@ -10,10 +10,7 @@ import functools
 import inspect
 import io
 import types
-from collections import deque
 from collections.abc import Iterator
-
-import numpy as np
 
 from ..common.errors import GraphSyntaxError
 from ..common.location import is_framework
@@ -21,14 +18,16 @@ from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import Primitive
 from ..mindir.protocol import CallOf, CustomGradient, Derivative, Mapped
-from .access import Formatted, from_library, is_users, wrap_container
+from .access import Formatted, wrap_container
 from .builtins import ASK_PYTHON, BUILTINS, item_of_tensor
 from .custom import custom_gradient
 from .fallback import CHANGERS, call_unknown, change_outside
 from .outcome import LazyException
+from .outside import CONTAINERS, HEAP_TYPE, from_library, guard_class, guard_contents, is_users, method_of_class
 from .transforms import differentiate, map_over
 from .values import BoundMethod, Box, Closure, LeavingMethod, has_nodes, leaves
 
+ABOUT_OBJECTS = (isinstance, type, id, callable, hasattr, getattr)       # they do not read what an object holds
 FRAMEWORK = ("mindlite.ops", "mindlite.common", "mindlite.mindir")      # executed over nodes, not parsed
 
 
@@ -52,15 +51,19 @@ def call_value(ev, fn, args, kwargs):
     except TypeError:                                        # not hashable: no builtin
         handler = None
     if handler is not None and not (handler in ASK_PYTHON and any(ev.is_object(a) for a in args)):
+        if fn not in ABOUT_OBJECTS:
+            guard_contents(ev, args)
         return handler(ev, *args, **kwargs)
     if isinstance(fn, types.MethodType):
+        if is_library_object(fn):                            # what it gives depends on what is in the object
+            return call_unknown(ev, fn, args, kwargs, f"{fn.__func__.__qualname__} is a library's")
         return call_value(ev, fn.__func__, (fn.__self__, *args), kwargs)
     if isinstance(fn, types.FunctionType):
         return _call_function(ev, fn, args, kwargs)
     if isinstance(fn, type):
         return _construct(ev, fn, args, kwargs)
-    call = getattr(type(fn), "__call__", None)
-    if isinstance(call, types.FunctionType) and not is_framework(call.__code__.co_filename):
+    call = method_of_class(ev, fn, "__call__")
+    if call is not None and not is_framework(call.__code__.co_filename):
         return call_value(ev, call, (fn, *args), kwargs)
     return _run_or_fall_back(ev, fn, args, kwargs)
 
@@ -77,12 +80,27 @@ def _call_function(ev, fn, args, kwargs):
     return ev.call_function(fn, args, kwargs)
 
 
+def is_library_object(method):
+    """True for a method of Python that a library's object has, of whose state graph mode knows nothing."""
+    cls = method.__self__ if isinstance(method.__self__, type) else type(method.__self__)
+    return isinstance(method.__func__, types.FunctionType) and from_library(method.__func__) \
+        and not is_known_class(cls) and not is_users_class(cls)
+
+
+def is_users_class(cls):
+    """True for a class that the user wrote."""
+    return cls.__flags__ & HEAP_TYPE and any(is_users(v) for v in vars(cls).values())
+
+
 def is_generator(fn):
     """True for a function whose calls give generators or coroutines."""
     return bool(fn.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR))
 
 
 def _call_protocol(ev, fn, what, args, kwargs):
+    if hasattr(type(fn), "cell_version") and not ev.concrete:    # a Cell: its class's construct, its hooks, its casts
+        guard_class(ev, fn, "construct", type(fn).construct)
+        ev.guard("protocol", fn, "construct", (fn.cell_version, what))
     if isinstance(what, CallOf):
         return call_value(ev, what.function, args, kwargs)
     if isinstance(what, Derivative):
@@ -167,7 +185,6 @@ def is_known_class(cls):
     return (module.partition(".")[0] in PURE or module == "builtins") and not module.startswith("numpy.random")
 
 
-HEAP_TYPE = 1 << 9
 IMMUTABLE = (int, float, complex, str, bytes, tuple, frozenset, range, slice, type(None), type, types.FunctionType)
 EFFECTFUL = (open, input, next, exec, eval, print, setattr, delattr, __import__)
 PURE = {"math", "cmath", "operator", "_operator", "functools", "_functools", "itertools", "copy", "string",
@@ -204,15 +221,3 @@ def _run_or_fall_back(ev, fn, args, kwargs):
     if known and guard_contents(ev, (owner, args, tuple(kwargs.values()))):
         return wrap_container(ev, fn(*ev.unbox(args), **ev.unbox(kwargs)))
     return call_unknown(ev, fn, args, kwargs, f"{name} has no Python source, or is a library's")
-
-
-def guard_contents(ev, value):
-    """Guard what the lists, dicts and sets in a value hold; False if one of them changes during the run."""
-    if isinstance(value, (tuple, list)):
-        inner = value
-    else:
-        inner = tuple(value.values()) if type(value) is dict else ()
-    return ev.guard_content(value) and all([guard_contents(ev, v) for v in inner])
-
-
-CONTAINERS = (list, dict, set, bytearray, deque, np.ndarray)

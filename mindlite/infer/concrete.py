@@ -17,11 +17,12 @@ from ..mindir.abstract import AbstractAny
 from ..mindir.primitive import Primitive, eager
 from ..mindir.protocol import CallOf
 from ..mindir.syntax import Undefined
-from .access import LEAVES_TENSORS, OPERATORS, attribute, binary_value, from_library, is_tensor
+from .access import LEAVES_TENSORS, OPERATORS, attribute, binary_value, is_tensor
 from .builtins import BUILTINS
 from .calls import FRAMEWORK, is_generator, is_plain_class
 from .evaluator import EXECUTE, Evaluator
 from .fallback import name_of, place
+from .outside import from_library
 from .region import Tracer
 from .tracebacks import passed_through
 from .values import BoundMethod, Closure, LeavingMethod

@@ -10,10 +10,10 @@ types of what it carries no longer change.
 """
 import copy
 import inspect
-import types
-from collections import ChainMap, deque
+from collections import ChainMap
 
 from ..common.errors import ArgumentError, GraphSyntaxError, MindliteError, NameLookupError
+from ..common.location import is_framework
 from ..common.tensor import Tensor
 from ..mindir import syntax
 from ..mindir.abstract import AbstractAny, AbstractScalar
@@ -27,6 +27,7 @@ from .calls import call_value
 from .jumps import arrive, leave_to
 from .loops import run_loop
 from .outcome import RETURN, Outcome, Recursion
+from .outside import CONTAINERS, guard_contents
 from .recursion import call_recursive
 from .region import Region, Tracer
 from .values import Box, Conflict, fits, has_nodes, kind_of, rebuild
@@ -209,8 +210,11 @@ class Evaluator:
     def call_function(self, function, args, kwargs, scope=""):
         """Call a Python function whose source can be parsed."""
         graph = parse_function(function)
+        if not is_framework(function.__code__.co_filename):
+            self.guard("attr", function, "__code__", function.__code__)
         if function.__defaults__ or function.__kwdefaults__:
-            self.guard("attr", function, "__defaults__", function.__defaults__)
+            for name in ("__defaults__", "__kwdefaults__"):
+                self.guard("attr", function, name, getattr(function, name))
             self.guard_content(function.__kwdefaults__)
         signature = inspect.signature(function, follow_wrapped=False)
         return self.call_graph(graph, signature, None, args, kwargs, function=function, scope=scope)
@@ -219,6 +223,7 @@ class Evaluator:
 
     def trace(self, function, args, kwargs):
         """Run a Python function of the framework on the values: its operators write nodes."""
+        guard_contents(self, (args, tuple(kwargs.values())))
         args, kwargs = self.unbox(args), self.unbox(kwargs)
         with interpreting(self.tracer):
             return self.box(function(*args, **kwargs))
@@ -285,7 +290,7 @@ class Evaluator:
 
     def guard(self, kind, owner, name, value):
         """Remember that `name` of `owner` was read at compile time and was `value`."""
-        if isinstance(value, types.ModuleType) or id(owner) in self.made:
+        if id(owner) in self.made:
             return
         self.guards[kind, id(owner), name] = (kind, owner, name, value)
 
@@ -294,7 +299,7 @@ class Evaluator:
         known."""
         if ("content", id(value)) in self.variables:
             return False
-        if not self.concrete and type(value) in (list, dict, set, deque):
+        if not self.concrete and isinstance(value, CONTAINERS):
             self.guards["content", id(value), ""] = "content", value, "", copy.copy(value)
         return True
 
@@ -313,8 +318,7 @@ class Evaluator:
         if self.made_here(place.owner):
             return value
         if place not in self.variables or not can_vary(value):
-            if not isinstance(value, types.ModuleType):
-                self.guard(place.kind, place.owner, place.name, value)
+            self.guard(place.kind, place.owner, place.name, value)
             return value
         if place not in self.inputs:
             abstract = AbstractScalar(type(value)) if not isinstance(value, Tensor) else constant(value).abstract

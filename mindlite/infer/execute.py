@@ -20,6 +20,7 @@ from .access import (Formatted, add_numbers, attribute, binary_value, compare_va
 from .branches import compare_numbers
 from .evaluator import EXECUTE
 from .fallback import call_unknown, change_outside, interpret_statement
+from .outside import guard_contents, method_of_class
 from .values import Box, Closure, Place, Range, has_nodes
 
 UNARY = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
@@ -43,6 +44,7 @@ def load_global(ev, frame, node, values):
     value = ev.read_place(place) if place in ev.store or name in namespace else Undefined(name)
     if not isinstance(value, Undefined):
         return value
+    ev.guard("item", namespace, name, value)
     known = namespace.get("__builtins__", builtins)
     known = known if isinstance(known, dict) else vars(known)
     if name in known:
@@ -178,8 +180,8 @@ def store_item(ev, frame, node, values):
         made = ev.trace(setitem, (owner, index, value), {})
         ev.tracer.assign(owner, made)
         return
-    setter = getattr(type(owner), "__setitem__", None)
-    if isinstance(setter, types.FunctionType):
+    setter = method_of_class(ev, owner, "__setitem__")
+    if setter is not None:
         ev.call(setter, (owner, index, value), {})
     else:
         change_outside(ev, operator.setitem, (owner, index, value))
@@ -189,8 +191,8 @@ def store_item(ev, frame, node, values):
 def delete_item(ev, frame, node, values):
     owner, index = values
     if not isinstance(owner, Box):
-        deleter = getattr(type(owner), "__delitem__", None)
-        if isinstance(deleter, types.FunctionType):
+        deleter = method_of_class(ev, owner, "__delitem__")
+        if deleter is not None:
             ev.call(deleter, (owner, index), {})
         else:
             change_outside(ev, operator.delitem, (owner, index))
@@ -236,6 +238,10 @@ def unary(ev, frame, node, values):
     if isinstance(value, AnfNode):
         with interpreting(ev.tracer):
             return scalar_unary(value, op=op)
+    method = None if ev.concrete else method_of_class(ev, value, f"__{UNARY[op].__name__}__")
+    if method is not None:
+        return ev.call(method, (value,), {})
+    guard_contents(ev, value)
     return UNARY[op](value)
 
 
@@ -277,6 +283,7 @@ def make_dict(ev, frame, node, values):
     pairs = {}
     for key, value in zip(values[::2], values[1::2]):
         if key is syntax.DICT_STAR:
+            guard_contents(ev, value)
             pairs.update(dict(ev.store[value]) if isinstance(value, Box) else value)
         else:
             pairs[key] = value
@@ -303,6 +310,7 @@ def format_value(ev, frame, node, values):
     value, spec = values[0], values[1] if len(values) > 1 else ""
     if has_nodes(value, ev.store) or isinstance(value, Tensor):
         return Formatted([(value, spec or "", node.attrs["conversion"])])
+    guard_contents(ev, value)
     convert = {"": lambda v: v, "s": str, "r": repr, "a": ascii}[node.attrs["conversion"]]
     return format(convert(ev.unbox(value)), spec or "")
 
@@ -357,6 +365,7 @@ def call(ev, frame, node, values):
         elif word == "*":
             args.extend(iterate(ev, value))
         elif word == "**":
+            guard_contents(ev, value)
             pairs = dict(ev.store[value]) if isinstance(value, Box) else dict(value)
             for key in pairs:
                 if key in kwargs:
