@@ -70,5 +70,15 @@ class _Package(types.ModuleType):
     def vmap(self, room):
         pass                                     # what the import system does after loading the room
 
+    @property
+    def ad(self):
+        """The room mindlite.ad, with `ad.source`, which debug puts there."""
+        importlib.import_module(".debug", __name__)
+        return importlib.import_module(".ad", __name__)
+
+    @ad.setter
+    def ad(self, room):
+        pass
+
 
 sys.modules[__name__].__class__ = _Package

@@ -60,7 +60,7 @@ def reverse_cond(sweep, node):
         return
     wrt = [i for i, x in enumerate(operands) if x in sweep.active]
     wrt = sorted(frozenset().union(*(reached_parameters(node.attrs[side], wrt, seeds) for side in ("true", "false"))))
-    branches = [sweep.below(node.attrs[side], wrt, seeds) for side in ("true", "false")]
+    branches = [sweep.below(node.attrs[side], wrt, seeds, operands) for side in ("true", "false")]
     given = sorted({i for branch in branches for i in branch.given()})
     for branch in branches:
         branch.finish_backward(given)
@@ -102,7 +102,7 @@ def reverse_while(sweep, node):
     wrt = [*sorted(sweep.active[node]), *[i for i in range(n, len(node.args)) if node.args[i] in sweep.active]]
     reached = sorted(reached_state(node, wrt, seeds))
     state, invariants = [i for i in reached if i < n], [i for i in reached if i >= n]
-    body = sweep.below(node.attrs["body"], state + invariants, state)
+    body = sweep.below(node.attrs["body"], state + invariants, state, node.args)
     given = [i for i in body.given() if i >= n]
     body.finish_backward(given)
     body.finish_forward()

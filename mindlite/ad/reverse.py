@@ -38,13 +38,14 @@ class Reverse:
     wrt      : numbers of the parameters whose cotangents are wanted
     seeds    : numbers of the outputs that have a cotangent
     calls    : {(graph, wrt, seeds): Reverse} of graphs that are called, so that recursion ties the knot
-    parent   : the Reverse of the graph in which this one stands (cond, while_loop); None for a called graph
+    parent   : the Reverse of the graph in which this one stands (cond, while_loop), which calls it with `operands`;
+               None for a called graph
     top      : True for the graph of `vjp_graph`, whose values need no tape
     forward  : ▶graph(tape, *parameters) -> (tape, *outputs); filled by `finish_forward`
     backward : ◀graph(tape, *given, *douts) -> (tape, *gradients); filled by `finish_backward`
     """
 
-    def __init__(self, graph, wrt, seeds, calls, parent=None, top=False):
+    def __init__(self, graph, wrt, seeds, calls, parent=None, top=False, operands=()):
         self.wrt, self.seeds, self.calls, self.top = tuple(wrt), tuple(seeds), calls, top
         self.forward = FuncGraph(f"▶{graph.name}", graph.origin)
         self.backward = FuncGraph(f"◀{graph.name}", graph.origin)
@@ -52,7 +53,7 @@ class Reverse:
             calls[graph, self.wrt, self.seeds] = self
         self.graph = expand_composites(graph, self.wrt, (bprop_rule,))
         self.active = active_nodes(self.graph, self.wrt)
-        self.sizes = Sizes(self.graph, None if parent is None else parent.sizes, top)
+        self.sizes = Sizes(self.graph, None if parent is None else parent.sizes, top, operands)
         self.back = FuncGraph(self.backward.name, graph.origin)      # the reverse with holes
         self.holes, self.cotangents, self.parts = {}, {}, {}
         self.tape = self.start = Parameter(self.back, "tape", AbstractTape())
@@ -116,9 +117,9 @@ class Reverse:
             return found
         return self.zeros(node.abstract if index is None else node.abstract.elements[index])
 
-    def below(self, graph, wrt, seeds):
-        """The Reverse of a graph that a control node of this one holds."""
-        return Reverse(graph, wrt, seeds, self.calls, parent=self)
+    def below(self, graph, wrt, seeds, operands):
+        """The Reverse of a graph that a control node of this one holds, and calls with these operands."""
+        return Reverse(graph, wrt, seeds, self.calls, parent=self, operands=operands)
 
     def called(self, graph, wrt, seeds):
         """The Reverse of a graph that is called: made once. In a recursion its forward and backward are empty still."""

@@ -9,19 +9,21 @@ from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple, sym
 
 
 class Sizes:
-    """The renaming of one graph's own symbols. Symbols that it shares with its parents are renamed as there.
+    """The renaming of one graph's own symbols: those that its operands, `given`, do not have. Others are renamed as in
+    the graphs around it.
 
     top: the graph's symbols are known everywhere below and keep their names.
     """
 
-    def __init__(self, graph, parent, top):
+    def __init__(self, graph, parent, top, given=()):
         self.parent, self.fresh = parent, {}
+        outside = frozenset(s for node in given for s in symbols_of_abstract(node.abstract))
         self.defined = frozenset() if top else frozenset(
-            s for node in graph.parameters + graph.nodes for s in symbols_of_abstract(node.abstract))
+            s for node in graph.parameters + graph.nodes for s in symbols_of_abstract(node.abstract)) - outside
 
     def rename(self, symbol):
         """The symbol of the reverse graph that has the value of `symbol`."""
-        if self.parent is not None and self.parent.owns(symbol):
+        if self.parent is not None and (symbol not in self.defined or self.parent.owns(symbol)):
             return self.parent.rename(symbol)
         if symbol not in self.defined:
             return symbol

@@ -26,6 +26,7 @@ from .target import compiled_of
 INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "less": "<", "less_equal": "<=", "greater": ">",
          "greater_equal": ">="}
 COMMENT_COLUMN = 64
+DERIVED = {"grad": "gradient of: ", "jvp": "tangent of: ", "vmap": "mapped: "}
 INLINE = 8
 
 
@@ -42,33 +43,53 @@ def python_code(graph):
     """(text, namespace, name) of a typed graph: after exec(text, namespace) the function is namespace[name]."""
     if not isinstance(graph, FuncGraph) or any(node.abstract is None for node in graph.nodes):
         raise ArgumentError("only typed graphs can be written as Python", hint="one of transform, optimise, fuse")
-    writer = _Writer(graph)
+    writer = Writer(graph)
     name = writer.function(graph)
-    text = "\n\n\n".join(writer.texts) + "\n"
-    operators = {n: prim for n, prim in PRIMITIVES.items() if re.search(rf"\b{n}\(", text)}
-    return text, {**operators, **writer.namespace}, name
+    return writer.text(), {**writer.operators(), **writer.namespace}, name
 
 
-class _Writer:
-    """texts: functions, those that are called first; namespace: constants by name; names: {graph: its function}."""
+class Writer:
+    """texts: functions, those that are called first; namespace: constants by name; names: {graph: its function}.
 
-    def __init__(self, graph):
-        self.texts, self.names = [], {}
+    lines: the user's lines stand above what came from them, else their numbers beside it
+    """
+
+    def __init__(self, graph, lines=False):
+        self.texts, self.names, self.lines = [], {}, lines
         self.variables = {fresh(p.name, ()) for g in graph.reachable() for p in g.parameters}
         self.namespace = {"Tensor": Tensor, **{d.name.rstrip("_") + "_" * (d is dt.bool_): d for d in dt.ALL}}
 
-    def function(self, graph):
-        """Write a graph as a function, once; gives its name. A recursive one calls itself by that name."""
+    def text(self):
+        """What has been written."""
+        return "\n\n\n".join(self.texts) + "\n"
+
+    def operators(self):
+        """{name: operator} of what the text calls."""
+        text = self.text()
+        return {n: prim for n, prim in PRIMITIVES.items() if re.search(rf"\b{n}\(", text)}
+
+    def function(self, graph, name=None, words=None, give=None, doc=None, heads=None):
+        """Write a graph as a function, once; gives its name. A recursive one calls itself by that name.
+
+        words: names for the parameters;   give: (texts of the results) -> the text to return;   doc: its docstring;
+        heads: how the parameters stand in the head: with their defaults
+        """
         if graph not in self.names:
             taken = {*self.names.values(), *PRIMITIVES, *self.namespace, *self.variables}
-            name = self.names[graph] = fresh(graph.name.rpartition(".")[2], taken)
+            name = self.names[graph] = fresh(name or graph.name.rpartition(".")[2], taken)
             body = _Body(self)
-            parameters = [body.name(p, p.name) for p in graph.parameters]
+            parameters = [body.name(p, word) for p, word in zip(graph.parameters,
+                                                                words or [p.name for p in graph.parameters])]
+            if doc is not None:
+                body.write(f'"""{doc}"""')
             for p in graph.parameters:
                 body.bind_sizes(p.abstract, body.names[p])
             results = body.graph(graph)
-            body.write(f"return {', '.join(results)}{',' if len(results) == 1 else ''}" if results else "return ()")
-            self.texts.append("\n".join([f"def {name}({', '.join(parameters)}):", *body.lines]))
+            if give is not None:
+                body.write(f"return {give(results)}")
+            else:
+                body.write(f"return {', '.join(results)}{',' if len(results) == 1 else ''}" if results else "return ()")
+            self.texts.append("\n".join([f"def {name}({', '.join(heads or parameters)}):", *body.lines]))
         return self.names[graph]
 
     def constant(self, value):
@@ -96,7 +117,7 @@ class _Body:
     """The lines of one function, its names {node: variable} and the symbols whose sizes are known."""
 
     def __init__(self, writer):
-        self.writer, self.lines, self.indent = writer, [], 1
+        self.writer, self.lines, self.indent, self.shown = writer, [], 1, None
         self.names, self.symbols, self.taken = {}, {}, {*PRIMITIVES, *writer.namespace, *writer.names.values()}
 
     def name(self, node, word):
@@ -110,10 +131,20 @@ class _Body:
         """Append a statement, beside it the user's line."""
         text = "    " * self.indent + text
         place = node.origin.location if node is not None else None
-        if place is not None:
+        if place is not None and self.writer.lines:
+            self.show(place, node.origin.by)
+        elif place is not None:
             file = place.file.replace("\\", "/").rpartition("/")[2]
             text = f"{text:<{COMMENT_COLUMN}}  # {file}:{place.line}" + (f" ({node.origin.by})" if node.origin.by else "")
         self.lines.append(text)
+
+    def show(self, place, by):
+        """The user's line as a comment, where it is another one than before."""
+        key = place.file, place.line, by, self.indent
+        if key != self.shown:
+            self.shown = key
+            word = DERIVED.get(by, "")
+            self.lines.append("    " * self.indent + f"# {word}{place.source().strip() or place}")
 
     def bind_sizes(self, abstract, name):
         """`N = x.shape[0]` for the symbols that a value shows first; `N = n` for a size that is a number."""

@@ -41,7 +41,7 @@ class Derived:
     def compiled(self):
         """The JitFunction that runs the whole derivative as one graph."""
         if self._compiled is None:
-            self._compiled = JitFunction(self, name=f"{self.kind} {name_of(self.function)}")
+            self._compiled = JitFunction(self, name=name_of(self))
         return self._compiled
 
     def __repr__(self):
@@ -49,6 +49,10 @@ class Derived:
 
 
 def name_of(function):
+    """A name for a function, a Cell, or what was made of one: "jacfwd grad f"."""
+    kind = getattr(function, "kind", None)
+    if isinstance(kind, str) and hasattr(function, "function"):
+        return f"{kind} {name_of(function.function)}"
     return getattr(function, "__qualname__", type(function).__name__).replace("<locals>.", "")
 
 

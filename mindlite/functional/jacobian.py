@@ -26,7 +26,7 @@ class Jacobian:
     """A function that gives Jacobians; see `jacfwd` and `jacrev`. directions: the function that finds them."""
 
     def __init__(self, name, function, grad_position, has_aux, directions):
-        self.name, self.function = name, checked(name, function)
+        self.kind, self.function = name, checked(name, function)
         if not isinstance(has_aux, bool):
             raise ArgumentError(f"{name}: has_aux is a bool, not {type(has_aux).__name__}")
         if grad_position is None:
@@ -46,7 +46,7 @@ class Jacobian:
     def compiled(self):
         """The JitFunction that runs the whole as one graph."""
         if self._compiled is None:
-            self._compiled = JitFunction(self, name=f"{self.name} {name_of(self.function)}")
+            self._compiled = JitFunction(self, name=name_of(self))
         return self._compiled
 
     def call(self, *args):
@@ -146,6 +146,8 @@ def _transposed(columns):
 class Taylor:
     """A function that gives derivatives along a curve; see `jet`."""
 
+    kind = "jet"
+
     def __init__(self, function):
         self.function = function
         self._compiled = None
@@ -162,7 +164,7 @@ class Taylor:
     def compiled(self):
         """The JitFunction that runs the whole as one graph."""
         if self._compiled is None:
-            self._compiled = JitFunction(self, name=f"jet {name_of(self.function)}")
+            self._compiled = JitFunction(self, name=name_of(self))
         return self._compiled
 
     def call(self, inputs, series):

@@ -11,10 +11,13 @@ from ..compile.jit import JitFunction
 from ..mindir.primitive import is_interpreting
 from ..mindir.protocol import Mapped
 from ..pynative.jitted import call_compiled
+from .derivative import name_of
 
 
 class Vmapped:
     """A mapped function; see `vmap`."""
+
+    kind = "vmap"
 
     def __init__(self, function, in_axes, out_axes):
         self.function, self.in_axes, self.out_axes = function, in_axes, out_axes
@@ -27,8 +30,7 @@ class Vmapped:
     def compiled(self):
         """The JitFunction that runs the mapped function."""
         if self._compiled is None:
-            name = getattr(self.function, "__qualname__", type(self.function).__name__).replace("<locals>.", "")
-            self._compiled = JitFunction(self, name=f"vmap {name}")
+            self._compiled = JitFunction(self, name=name_of(self))
         return self._compiled
 
     def __call__(self, *args, **kwargs):

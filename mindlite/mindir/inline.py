@@ -42,23 +42,28 @@ def copy_graph(graph, name=None, emit=None):
 
 
 def drop_dead_nodes(graph):
-    """Remove, in place, the nodes that no output needs; nodes with an effect stay. Returns the graph.
+    """Remove, in place, the nodes that no output needs; nodes with an effect stay. Returns the graph."""
+    graph.nodes[:] = live_nodes(graph, graph.outputs)[0]
+    return graph
+
+
+def live_nodes(graph, outputs):
+    """(the nodes that these outputs, or effects, need, in order; the set of what they and the outputs read).
 
     A node may be needed for its size alone: `nonzero(x).shape[0] * 2` uses a Symbol that only running nonzero binds.
     """
-    used, live, known, sizes = set(graph.outputs), [], {}, set()
+    used, live, known, sizes = set(outputs), [], {}, set()
     binds = _sizes_bound(graph)
     if binds:
-        for output in graph.outputs:
+        for output in outputs:
             sizes |= _symbols_in(output)
     for node in reversed(graph.nodes):
         if node in used or has_effect(node, known) or (node in binds and not sizes.isdisjoint(binds[node])):
             used.update(node.args)
             live.append(node)
             if binds:
-                sizes |= _symbols_read(node)
-    graph.nodes[:] = reversed(live)
-    return graph
+                sizes |= _symbols_read(node) | symbols_of_abstract(node.abstract)
+    return live[::-1], used
 
 
 def _sizes_bound(graph):

@@ -9,7 +9,7 @@ from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.builder import append
 from ..mindir.control import cond, make_tuple, tuple_getitem, while_loop
 from ..mindir.graph import CNode, FuncGraph, ValueNode
-from ..mindir.inline import drop_dead_nodes, has_effect, inline
+from ..mindir.inline import drop_dead_nodes, has_effect, inline, live_nodes
 from ..mindir.primitive import current_interpreter
 from .rewrite import rebuild
 
@@ -52,10 +52,7 @@ def _narrowed(graph, outputs, constants, order):
 
 def _read_by(graph, outputs):
     """The numbers of the parameters that these outputs, or effects, need."""
-    needed, known = {graph.outputs[i] for i in outputs}, {}
-    for node in reversed(graph.nodes):
-        if node in needed or has_effect(node, known):
-            needed.update(node.args)
+    _, needed = live_nodes(graph, [graph.outputs[i] for i in outputs])
     return {i for i, p in enumerate(graph.parameters) if p in needed}
 
 

@@ -16,8 +16,9 @@ from mindlite.graph_kernel import CannotFuse, fusable, lowering                 
 from mindlite.graph_kernel.loopnest import build                                                        # noqa: E402
 from mindlite.graph_kernel.lower_llvm import emit                                                       # noqa: E402
 from mindlite.graph_kernel.machine_code import assembly                                                 # noqa: E402
-from mindlite.graph_kernel.schedule import Fold, Lanes, Loop, schedule                                  # noqa: E402
+from mindlite.graph_kernel.schedule import Branch, Fold, Lanes, Let, Loop, bound_once, schedule         # noqa: E402
 from mindlite.mindir.abstract import AbstractScalar                                                     # noqa: E402
+from mindlite.mindir.scalar import index_var                                                            # noqa: E402
 
 SHAPES = [(), (1,), (7,), (0,), (3, 5), (1, 5), (5, 1), (2, 3, 4), (0, 3), (3, 0), (2, 1, 3), (4, 33)]
 
@@ -335,3 +336,13 @@ def test_squares_are_cut_at_the_ends_of_a_chunk():
     lowered = lowering(w.graph(w(c.transpose, w.x, perm=(1, 0))))
     for chunks in (1, 2, 7, 53):
         np.testing.assert_array_equal(c.execute(lowered, [x], chunks=chunks)[0], x.T)
+
+
+def test_a_value_with_a_name_before_a_branch_gets_no_other_one_in_it():
+    a, b, c = (index_var(name, 4) for name in "abc")
+    inside, after = Let(a), Let(a)
+    statements = [Let(b), Branch(c, ([inside], a), ([Let(b)], b)), after]
+    kept = bound_once(statements, {a})
+    assert kept == statements[:2] and kept[1].then[0] == [] and kept[1].otherwise[0] == []
+    again = [Branch(c, ([inside], a), ([], b)), after]
+    assert bound_once(again, set()) == again and again[0].then[0] == [inside]

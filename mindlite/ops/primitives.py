@@ -1,0 +1,17 @@
+"""The operators themselves, by name, as generated code imports them: they take Tensors and every attribute by keyword.
+
+    from mindlite.ops.primitives import reduce_sum, tanh             reduce_sum(tanh(x), axis=(0,), keepdims=False)
+
+`mindlite.ops` has functions for people, with defaults and conversions; some have the name of the operator they call.
+"""
+from ..mindir.primitive import PRIMITIVES
+
+
+def __getattr__(name):
+    if name in PRIMITIVES:
+        return PRIMITIVES[name]
+    raise AttributeError(f"there is no operator {name!r}")
+
+
+def __dir__():
+    return sorted(PRIMITIVES)
