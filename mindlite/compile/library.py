@@ -75,14 +75,17 @@ def lower_convolution(lowering, node, args, out):
 def lower_pooling(lowering, node, args, out):
     backward = node.fn in (max_pooling_backward, avg_pooling_backward)
     kind = ("max" if node.fn in (max_pooling, max_pooling_backward) else "avg") + ("_backward" if backward else "_forward")
-    kernel = library_kernel("pool2d", kind=kind, dtype=node.abstract.dtype)
+    attrs = node.attrs
+    window = (*attrs["kernel_size"], *attrs["stride"], *attrs["dilation"])
+    kernel = None
+    if all(isinstance(size, int) for size in window):
+        kernel = library_kernel("pool2d", kind=kind, dtype=node.abstract.dtype, window=window)
     if kernel is None:
         return False
     inner = node.abstract.shape if backward else node.args[0].abstract.shape
     outer = node.args[-1].abstract.shape if backward else node.abstract.shape
-    attrs = node.attrs
-    (kh, kw), (sh, sw), (dh, dw) = attrs["kernel_size"], attrs["stride"], attrs["dilation"]
-    sizes = [*inner, *outer[2:], kh, kw, sh, sw, *attrs["padding"], dh, dw,
-             int(bool(attrs.get("count_include_pad", 0))), attrs.get("divisor", 0) or 0]
-    lowering.call_kernel(kernel, [*args, out], sizes, node, extent=inner[0] * inner[1], cost=product(outer[2:]) * kh * kw)
+    sizes = [*inner, *outer[2:], *attrs["padding"], int(bool(attrs.get("count_include_pad", 0))),
+             attrs.get("divisor", 0) or 0]
+    lowering.call_kernel(kernel, [*args, out], sizes, node, extent=inner[0] * inner[1],
+                         cost=product(outer[2:]) * product(attrs["kernel_size"]))
     return True

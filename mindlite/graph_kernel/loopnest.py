@@ -6,8 +6,8 @@
 Reading an intermediate is computing it at that index, so operators fuse by composition (Halide's inlining); values
 are shared because expressions are interned. An offset is a polynomial in loop variables and sizes (a Dim), so two
 adjacent axes collapse exactly if each offset says so: coefficient(outer) = coefficient(inner) * extent(inner).
-Sizes are run-time arguments n0, n1, ..: kernels of different static shapes are one kernel. Reduced axes of at most
-16 are literal, so that windows unroll. `schedule` then decides where each value is computed.
+Sizes are run-time arguments n0, n1, ..: kernels of different static shapes are one kernel. Axes of at most 16 along
+which a window slides are literal, so that windows unroll. `schedule` then decides where each value is computed.
 """
 from dataclasses import dataclass, field
 
@@ -216,10 +216,12 @@ class _Offsets:
     def __init__(self, values, outputs):
         self.numbers, self.sizes, self.symbols, self.variables = {}, {}, {}, {}
         exprs = walk(values)
-        reduced = {v.fields[1] for e in exprs if isinstance(e, Reduce) for v in e.fields[1]}
+        sliding = {v for e in exprs if isinstance(e, Load) for index in e.fields[1] if type(index) is not IndexVar
+                   for v in index.free}
+        windows = {v.fields[1] for e in exprs if isinstance(e, Reduce) for v in e.fields[1] if v in sliding}
         self.dims = {s for e in exprs if isinstance(e, Load) for s in e.fields[0].shape if isinstance(s, int)}
         self.dims |= {s for abstract in outputs for s in abstract.shape if isinstance(s, int)}
-        self.literal = {e for e in reduced if isinstance(e, int) and e <= LITERAL_EXTENT}
+        self.literal = {e for e in windows if isinstance(e, int) and e <= LITERAL_EXTENT}
 
     def size(self, value):
         """The int or symbol that stands for a size of the caller."""

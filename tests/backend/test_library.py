@@ -26,7 +26,8 @@ def test_the_door_gives_kernels_that_compute(call):
     call(library_kernel("matmul", dtype="float64"), [a, b, out], [1, 2, 4, 3], extent=4)
     np.testing.assert_array_equal(out, a @ b)
     assert library_kernel("conv2d", kind="forward", dtype="float64", bias=True).name == "conv2d_forward_f64_bias"
-    assert library_kernel("pool2d", kind="avg_backward", dtype="float32").name == "pool2d_avg_backward_f32"
+    assert library_kernel("pool2d", kind="avg_backward", dtype="float32", window=(2, 2, 2, 2, 1, 1)).name \
+        == "pool2d_avg_backward_f32_2_2_2_2_1_1"
 
 
 def test_every_choice_is_an_event_with_its_reason():

@@ -4,7 +4,7 @@ import itertools
 import numpy as np
 import pytest
 
-from mindlite.backend.cpu.pooling import KINDS, SIZES, pool2d_kernel
+from mindlite.backend.cpu.pooling import KINDS, SIZES, WINDOW, pool2d_kernel
 from mindlite.common import dtype as dtypes
 
 #        N  C  H  W  OH OW KH KW SH SW PT PB PL PR DH DW include divisor
@@ -23,12 +23,13 @@ CASES = {
     "empty batch":       (0, 3, 6, 8, 3, 4, 2, 2, 2, 2, 0, 0, 0, 0, 1, 1, 0, 0),
     "empty output":      (1, 3, 1, 8, 0, 4, 2, 2, 2, 2, 0, 0, 0, 0, 1, 1, 0, 0),
 }
+NAMES = ("N", "C", "H", "W", "OH", "OW", "KH", "KW", "SH", "SW", "PT", "PB", "PL", "PR", "DH", "DW", "INCLUDE_PAD", "DIVISOR")
 TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 1e-5, "float64": 1e-12}
 
 
 def windows(sizes):
     """For every output (i, j): the places inside the picture in row-major order, and the divisor of avg."""
-    s = dict(zip(SIZES, sizes))
+    s = dict(zip(NAMES, sizes))
     for i, j in itertools.product(range(s["OH"]), range(s["OW"])):
         rows = [i * s["SH"] - s["PT"] + p * s["DH"] for p in range(s["KH"])]
         columns = [j * s["SW"] - s["PL"] + q * s["DW"] for q in range(s["KW"])]
@@ -59,10 +60,11 @@ def definition(kind, x, dout, sizes):
 
 
 def run(call, kind, dtype, x, dout, sizes, begin=0, end=None):
-    kernel = pool2d_kernel(kind, dtype)
+    named = dict(zip(NAMES, sizes))
+    kernel = pool2d_kernel(kind, dtype, [named[name] for name in WINDOW])
     result = np.full(dout.shape if kind.endswith("forward") else x.shape, 77, dtype.numpy)
     inputs = {"max_forward": [x], "avg_forward": [x], "max_backward": [x, dout], "avg_backward": [dout]}[kind]
-    call(kernel, [*inputs, result], sizes, begin=begin, extent=sizes[0] * sizes[1] if end is None else end)
+    call(kernel, [*inputs, result], [named[name] for name in SIZES], begin=begin, extent=sizes[0] * sizes[1] if end is None else end)
     return result
 
 
@@ -118,5 +120,5 @@ def test_a_chunk_of_planes_writes_those_planes_alone(call):
 
 def test_unknown_kinds_are_refused_and_integers_have_no_kernel():
     with pytest.raises(ValueError, match="no pooling of kind 'median'"):
-        pool2d_kernel("median", "float32")
-    assert pool2d_kernel("max_forward", "int32") is None
+        pool2d_kernel("median", "float32", (2, 2, 2, 2, 1, 1))
+    assert pool2d_kernel("max_forward", "int32", (2, 2, 2, 2, 1, 1)) is None

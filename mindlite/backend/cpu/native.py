@@ -232,8 +232,11 @@ class Code:
         return variable
 
     @contextlib.contextmanager
-    def loop(self, start, stop, step=1, short=False):
-        """for i in range(start, stop, step), step > 0; yields i. short: few turns, so vectors without interleaving."""
+    def loop(self, start, stop, step=1, turns="many"):
+        """for i in range(start, stop, step), step > 0; yields i.
+
+        turns : "many", "few" (vectors, but no interleaving) or "rare" (left as it is: less to compile)
+        """
         build = self.builder
         start, stop, step = (self.lift(v, I64) for v in (start, stop, step))
         head, body, done = (self.function.append_basic_block(n) for n in ("head", "body", "done"))
@@ -247,8 +250,8 @@ class Code:
         yield Value(self, index)
         index.add_incoming(build.add(index, step.ir, flags=["nsw"]), build.block)
         back = build.branch(head)
-        if short:
-            back.set_metadata("llvm.loop", self.module.short_loop())
+        if turns != "many":
+            back.set_metadata("llvm.loop", self.module.hinted_loop(turns))
         build.position_at_end(done)
 
     @contextlib.contextmanager
@@ -334,10 +337,16 @@ class Code:
             self.builder.ret(self.lift(value, kind).ir)
 
 
+HINTS = ('!"llvm.loop.interleave.count", i32 1', '!"llvm.loop.vectorize.enable", i1 false',
+         '!"llvm.loop.unroll.disable"')
+TURNS = {"few": (0,), "rare": (1, 2)}             # with 4 vectors a turn, rows of 28 would stay scalar
+
+
 @dataclass(frozen=True)
 class _Metadata:
-    """A metadata node that llvmlite cannot build (it refers to itself); Module.text writes it."""
+    """A metadata node that llvmlite cannot build (it refers to itself); Module.text writes it. hints: numbers of HINTS"""
     number: int
+    hints: tuple
 
     def get_reference(self):
         """Its name in LLVM IR."""
@@ -350,7 +359,7 @@ class Module:
     def __init__(self, name):
         self.name, self.ir, self.written_by, self.arguments = name, ir.Module(name), [], ""
         self.ir.triple = llvm.get_process_triple()
-        self.short_loops = []
+        self.hinted_loops = []
 
     def external(self, name, result, args, address=None):
         """A function of the process, or of a library at `address` (which then answers to `name` for LLVM)."""
@@ -380,15 +389,17 @@ class Module:
         with self.function(name, [PTR, I64, I64], I64) as code:
             yield code
 
-    def short_loop(self):
-        """A new loop identity that tells LLVM not to interleave: with 4 vectors a turn, rows of 28 stay scalar."""
-        self.short_loops.append(_Metadata(len(self.short_loops) + 1))
-        return self.short_loops[-1]
+    def hinted_loop(self, turns):
+        """A new loop identity with the hints for so many turns."""
+        self.hinted_loops.append(_Metadata(len(self.hinted_loops) + len(HINTS), TURNS[turns]))
+        return self.hinted_loops[-1]
 
     def text(self):
         """The LLVM IR."""
-        loops = "".join(f"!{loop.number} = distinct !{{!{loop.number}, !0}}\n" for loop in self.short_loops)
-        return str(self.ir) + '\n!0 = !{!"llvm.loop.interleave.count", i32 1}\n' + loops
+        hints = "".join(f"!{number} = !{{{hint}}}\n" for number, hint in enumerate(HINTS))
+        loops = "".join(f"!{loop.number} = distinct !{{!{loop.number}, {', '.join(f'!{h}' for h in loop.hints)}}}\n"
+                        for loop in self.hinted_loops)
+        return f"{self.ir}\n{hints}{loops}"
 
     def source(self):
         """The Python text of the functions that wrote this module."""
@@ -396,7 +407,7 @@ class Module:
 
     def compile(self):
         """The machine code, optimised, from the disk if it was made before: `address(name)`, valid while it lives."""
-        return compile_ir(self.text(), passes=3, level=3, keep=True, name=self.name)
+        return compile_ir(self.text(), passes=2, level=2, keep=True, name=self.name)
 
 
 def processors():

@@ -255,13 +255,13 @@ def write_run(module, library):
             status.set(f.select(lock[3].equals(0), f.number(I64, OUT_OF_MEMORY), f.number(I64, 0)))
         with f.when(status.get().equals(0)):
             part = handle.at(5)
-            with f.loop(0, bindings) as i:
+            with f.loop(0, bindings, turns="rare") as i:
                 argument, place = part[3 * i + 1], f.variable(I64, lock[1] + part[3 * i + 2])
                 with f.when(argument >= 0):
                     place.set(f.arg(argument))
                 f.call(bind, part[3 * i], place.get())
             part = part.at(3 * bindings)
-            with f.loop(0, steps) as i:
+            with f.loop(0, steps, turns="rare") as i:
                 failed = f.call(execute, part[3 * i], stream, f.convert(part[3 * i + 1], I32), part[3 * i + 2])
                 status.set(f.select(failed.equals(0), status.get(), f.number(I64, FAILED)))
         f.builder.atomic_rmw("xchg", lock.pointer, f.number(I64, 0).ir, "release")

@@ -4,7 +4,8 @@
     avg: out[i, j] = their sum / how many taps there are
 
 One row of the output is made at a time. Where a window of 2x2 or 3x3 lies wholly inside, one loop along the row reads
-all its taps (vector code); elsewhere the row is made tap by tap, with the state of each window kept in a buffer.
+all its taps (vector code); elsewhere the row is made tap by tap, with the state of each window kept in a buffer. A
+kernel is made for one window, as an operator has one: code for all of them took LLVM three times as long.
 
 Of equal maxima the first in row-major order gets the gradient, and a NaN wins over numbers, as in PyTorch; oneDNN's
 pooling promises neither. Measured on plain NCHW, one thread of these loops against two of oneDNN with its reorders: 2x2
@@ -19,18 +20,20 @@ from .blas import has_gemm
 from .native import I64, Module, compute_type
 
 KINDS = ("max_forward", "max_backward", "avg_forward", "avg_backward")
-SIZES = ("N", "C", "H", "W", "OH", "OW", "KH", "KW", "SH", "SW", "PT", "PB", "PL", "PR", "DH", "DW", "INCLUDE_PAD",
-         "DIVISOR")
+WINDOW = ("KH", "KW", "SH", "SW", "DH", "DW")
+SIZES = ("N", "C", "H", "W", "OH", "OW", "PT", "PB", "PL", "PR", "INCLUDE_PAD", "DIVISOR")
 ERRORS = ("pooling: out of memory for one row",)
 
 
-def pool2d_kernel(kind, dtype):
+def pool2d_kernel(kind, dtype, window):
     """The kernel of a pooling, or None for a dtype that is not a float.
+
+    window  : (KH, KW, SH, SW, DH, DW), ints
 
     kind    : max_forward   args [x, out, sizes...]          avg_forward   args [x, out, sizes...]
               max_backward  args [x, dout, dx, sizes...]     avg_backward  args [dout, dx, sizes...]
-    sizes   : N, C, H, W, OH, OW, KH, KW, SH, SW, PT, PB, PL, PR, DH, DW, INCLUDE_PAD, DIVISOR. OH and OW are given, so
-              that the caller rounds them up or down. The last two are for avg: count the taps that fall on padding
+    sizes   : N, C, H, W, OH, OW, PT, PB, PL, PR, INCLUDE_PAD, DIVISOR. OH and OW are given, so that the caller rounds
+              them up or down. The last two are for avg: count the taps that fall on padding
               (but not those beyond it), and a divisor in place of the count unless 0
     [begin, end) : the planes, N C of them
     a window without any tap inside gives -inf (max) or 0 (avg) and no gradient
@@ -38,17 +41,17 @@ def pool2d_kernel(kind, dtype):
     """
     if kind not in KINDS:
         raise ValueError(f"no pooling of kind {kind!r}; kinds: {', '.join(KINDS)}")
-    return _pool2d_kernel(kind, to_dtype(dtype))
+    return _pool2d_kernel(kind, to_dtype(dtype), tuple(window))
 
 
 @functools.cache
-def _pool2d_kernel(kind, dtype):
+def _pool2d_kernel(kind, dtype, window):
     if not dtype.is_float or not has_gemm(dtype):
         return None
-    module = Module(f"pool2d_{kind}_{dtype.short}")
+    module = Module("_".join(map(str, (f"pool2d_{kind}_{dtype.short}", *window))))
     writer = WRITERS[kind]
     with module.kernel(module.name) as f:
-        writer(f, dtype)
+        writer(f, dtype, window)
     module.written_by += [writer, write_row, write_taps]
     machine = module.compile()
     # A plane of some hundred pixels with four to nine taps each.
@@ -60,17 +63,21 @@ class Window:
     """The sizes of a pooling as Values of the kernel being written, N at args[first], and tables made once per call.
 
     spans     : for each q the j in [low, high) whose tap q is inside its line
-    low, high : the j whose window of KW taps is inside; fast: whether write_row has a loop for this kind of window
+    low, high : the j whose window of KW taps is inside
+    unit      : whether SW is 1;  fast: the side of the window if write_row has a loop for it, else None
     """
 
-    def __init__(self, f, first):
-        (_, _, self.h, self.w, self.oh, self.ow, self.kh, self.kw, self.sh, self.sw, self.top, self.bottom, self.left,
-         self.right, self.dh, self.dw, self.include_pad, self.divisor) = (f.arg(first + i) for i in range(len(SIZES)))
+    def __init__(self, f, first, window):
+        (_, _, self.h, self.w, self.oh, self.ow, self.top, self.bottom, self.left, self.right, self.include_pad,
+         self.divisor) = (f.arg(first + i) for i in range(len(SIZES)))
+        self.kh, self.kw, self.sh, self.sw, self.dh, self.dw = (f.number(I64, size) for size in window)
+        kh, kw, _, sw, dh, dw = window
+        self.unit, self.fast = sw == 1, kh if kh == kw <= 3 and dh == dw == 1 and sw <= 2 else None
         self.picture, self.plane = self.h * self.w, self.oh * self.ow
         self.memory = write_buffer(f, self.kw * 16)
         self.spans = f.array(int64, self.memory)
         low, high = f.variable(I64, 0), f.variable(I64, self.ow)
-        with f.loop(0, self.kw) as q:
+        with f.loop(0, self.kw, turns="rare") as q:
             shift = q * self.dw - self.left                         # inside: 0 <= j SW + shift < W
             begin = f.minimum(f.maximum(self.sw - 1 - shift, 0) // self.sw, self.ow)
             end = f.maximum(f.minimum(f.maximum(self.w - shift + self.sw - 1, 0) // self.sw, self.ow), begin)
@@ -78,13 +85,11 @@ class Window:
             low.set(f.maximum(low.get(), begin))
             high.set(f.minimum(high.get(), end))
         self.low, self.high = low.get(), f.maximum(high.get(), low.get())
-        square = self.kh.equals(self.kw) & (self.dh * self.dw).equals(1)
-        self.fast = (square & (self.kw.equals(2) | self.kw.equals(3)) & (self.sw.equals(1) | self.sw.equals(2)))
 
     def counts(self, f, dtype, address):
         """Fill the array at `address` with the number of columns of each output; returns f(i) -> j -> the divisor."""
         number, columns = compute_type(dtype), f.array(wide(dtype), address)
-        with f.loop(0, self.ow) as j:
+        with f.loop(0, self.ow, turns="rare") as j:
             columns[j] = f.convert(self._taps(f, j * self.sw - self.left, self.dw, self.kw, self.w, self.left,
                                               self.right), number)
 
@@ -118,17 +123,17 @@ def write_row(f, s, i, first, step, load, store):
     A tap's `place` is its index in the plane of x; load(j) gives back what store(j) kept.
     """
     top = i * s.sh - s.top
-    inside = s.fast & (top >= 0) & (top + s.kh <= s.h)
+    if s.fast is None:
+        write_taps(f, s, top, f.number(I64, 0), s.ow, first, step, load, store)
+        return
+    inside = (top >= 0) & (top + s.kh <= s.h)
     low, high = f.select(inside, s.low, s.ow), f.select(inside, s.high, s.ow)
-    with f.when(inside):
-        for size in (2, 3):
-            for stride in (1, 2):
-                with f.when(s.kw.equals(size) & s.sw.equals(stride)), f.loop(low, high, short=True) as j:
-                    state = first()
-                    for p in range(size):
-                        for q in range(size):
-                            state = step(state, (top + p) * s.w - s.left + (j * stride + q))
-                    store(j, state)
+    with f.when(inside), f.loop(low, high, turns="few") as j:
+        state = first()
+        for p in range(s.fast):
+            for q in range(s.fast):
+                state = step(state, (top + p) * s.w - s.left + (j * s.sw + q))
+        store(j, state)
     with f.when((low > 0) | (high < s.ow)):
         write_taps(f, s, top, f.number(I64, 0), low, first, step, load, store)
         write_taps(f, s, top, high, s.ow, first, step, load, store)
@@ -136,23 +141,22 @@ def write_row(f, s, i, first, step, load, store):
 
 def write_taps(f, s, top, begin, end, first, step, load, store):
     """The windows j in [begin, end), tap by tap; `step` alone (without first) where nothing is kept."""
+    turns = "few" if s.fast is None else "rare"                     # then these are the windows at the edges
     if first is not None:
-        with f.loop(begin, end) as j:
+        with f.loop(begin, end, turns=turns) as j:
             store(j, first())
     with f.loop(0, s.kh) as p:
         line = top + p * s.dh
         with f.when((line >= 0) & (line < s.h)), f.loop(0, s.kw) as q:
             low, high = f.maximum(s.spans[q * 2], begin), f.minimum(s.spans[q * 2 + 1], end)
             place = line * s.w + q * s.dw - s.left
-            with f.choose(s.sw.equals(1)) as (one, other):
-                for branch, stride in ((one, 1), (other, s.sw)):
-                    with branch, f.loop(low, high, short=True) as j:
-                        store(j, step(load(j), place + j * stride))
+            with f.loop(low, high, turns=turns) as j:
+                store(j, step(load(j), place + (j if s.unit else j * s.sw)))
 
 
-def write_max_forward(f, dtype):
+def write_max_forward(f, dtype, window):
     """out = the maximum of the window"""
-    s, number = Window(f, 2), compute_type(dtype)
+    s, number = Window(f, 2, window), compute_type(dtype)
     buffer = write_buffer(f, s.ow * wide(dtype).itemsize)
     best = f.array(wide(dtype), buffer)
     with f.loop(f.begin, f.end) as plane:
@@ -163,14 +167,14 @@ def write_max_forward(f, dtype):
             return f.select((value > so_far) | value.differs(value), value, so_far)
         with f.loop(0, s.oh) as i:
             write_row(f, s, i, lambda: f.number(number, float("-inf")), step, best.__getitem__, best.__setitem__)
-            with f.loop(0, s.ow) as j:
+            with f.loop(0, s.ow, turns="few") as j:
                 out[i * s.ow + j] = best[j]
     write_frees(f, s.memory, buffer)
 
 
-def write_max_backward(f, dtype):
+def write_max_backward(f, dtype, window):
     """dx[where the maximum was] += dout"""
-    s, number, place_type = Window(f, 3), compute_type(dtype), compute_type(int32)
+    s, number, place_type = Window(f, 3, window), compute_type(dtype), compute_type(int32)
     best_buffer, place_buffer = write_buffer(f, s.ow * wide(dtype).itemsize), write_buffer(f, s.ow * 4)
     best, places = f.array(wide(dtype), best_buffer), f.array(int32, place_buffer)
     with write_gradient(f, s, dtype, f.arg(2)) as (plane, dx):
@@ -187,16 +191,16 @@ def write_max_backward(f, dtype):
         with f.loop(0, s.oh) as i:
             write_row(f, s, i, lambda: (f.number(number, float("-inf")), f.number(place_type, -1)), step,
                       lambda j: (best[j], places[j]), store)
-            with f.loop(0, s.ow) as j:
+            with f.loop(0, s.ow, turns="rare") as j:
                 place = f.convert(places[j], I64)
                 with f.when(places[j] >= 0):
                     dx[place] = dx[place] + dout[i * s.ow + j]
     write_frees(f, s.memory, best_buffer, place_buffer)
 
 
-def write_avg_forward(f, dtype):
+def write_avg_forward(f, dtype, window):
     """out = the sum of the window / its count"""
-    s, number = Window(f, 2), compute_type(dtype)
+    s, number = Window(f, 2, window), compute_type(dtype)
     sums, columns = (write_buffer(f, s.ow * wide(dtype).itemsize) for _ in range(2))
     total, counts = f.array(wide(dtype), sums), s.counts(f, dtype, columns)
     with f.loop(f.begin, f.end) as plane:
@@ -205,14 +209,14 @@ def write_avg_forward(f, dtype):
             write_row(f, s, i, lambda: f.number(number, 0), lambda so_far, place: so_far + x[place],
                       total.__getitem__, total.__setitem__)
             divisor = counts(i)
-            with f.loop(0, s.ow) as j:
+            with f.loop(0, s.ow, turns="few") as j:
                 out[i * s.ow + j] = total[j] / divisor(j)
     write_frees(f, s.memory, sums, columns)
 
 
-def write_avg_backward(f, dtype):
+def write_avg_backward(f, dtype, window):
     """dx[every tap] += dout / count"""
-    s = Window(f, 2)
+    s = Window(f, 2, window)
     shares, columns = (write_buffer(f, s.ow * wide(dtype).itemsize) for _ in range(2))
     share, counts = f.array(wide(dtype), shares), s.counts(f, dtype, columns)
     with write_gradient(f, s, dtype, f.arg(1)) as (plane, dx):
@@ -222,7 +226,7 @@ def write_avg_backward(f, dtype):
             dx[place] = dx[place] + share_of_j
         with f.loop(0, s.oh) as i:
             divisor = counts(i)
-            with f.loop(0, s.ow) as j:
+            with f.loop(0, s.ow, turns="few") as j:
                 share[j] = dout[i * s.ow + j] / divisor(j)
             write_taps(f, s, i * s.sh - s.top, f.number(I64, 0), s.ow, None, add, share.__getitem__,
                        lambda j, nothing: None)
