@@ -121,7 +121,9 @@ def _call_method(ev, method, args, kwargs):
         return method.function(ev, method.self, *args, **kwargs) if isinstance(method.self, Box) else \
             method.function(ev.unbox(method.self), *ev.unbox(args))
     if isinstance(method.self, AnfNode) or isinstance(method.self, Tensor):
-        return ev.trace(method.function, (ev.tracer.lift(method.self), *args), kwargs)
+        in_place = method.name.endswith("_") and not method.name.endswith("__")
+        owner = method.self if in_place else ev.tracer.lift(method.self)     # what is written to is the very Tensor
+        return ev.trace(method.function, (owner, *args), kwargs)
     return method.function(method.self, *args, **kwargs)
 
 

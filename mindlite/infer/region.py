@@ -5,12 +5,13 @@ a parameter, and the node outside an operand (lambda lifting on the fly).
 """
 from ..common.errors import InternalError
 from ..common.location import is_framework
-from ..common.tensor import Tensor
+from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..mindir.abstract import AbstractTensor
 from ..mindir.builder import Builder, constant
 from ..mindir.graph import AnfNode, FuncGraph, Parameter, ValueNode
 from ..mindir.primitive import interpreting
 from ..ops.basic import reshape
+from ..ops.state import stored
 
 
 class Region:
@@ -128,5 +129,8 @@ class Tracer(Builder):
             # its value now: the argument itself may be assigned to later
             with interpreting(self):
                 made = reshape(made, shape=made.shape)
+        if isinstance(target, TensorParameter):              # a leaf: gradients stay with it
+            with interpreting(self):
+                made = stored(self.lift(target), made)
         self.store[target] = made
         return made

@@ -13,7 +13,7 @@ from ..mindir.abstract import AbstractTuple
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
 from .basic import batched
-from .define import as_operand, cast_to, dtype_of, elementwise, is_array
+from .define import as_operand, cast_to, composite, dtype_of, elementwise, is_array
 from .sbp import elementwise_spec, sbp_rule
 
 
@@ -85,6 +85,37 @@ def assign_vmap(args, dims, size):
 
 
 sbp_rule(assign, elementwise_spec, linear=[{0, 1}])
+
+
+@composite(infer=lambda variable, value: variable)
+def stored(variable, value):
+    """What a Parameter holds once `value` was assigned to it: the value, whose gradient is the Parameter's.
+
+    A Parameter is a leaf: all that reads it, before or after an assignment, adds to its gradient, and none flows into
+    what was assigned. Inference writes this node for an assignment; once derivatives are made it is `value`.
+
+    variable : what the Parameter held before         value : of variable's shape and dtype
+    source   : MindSpore, in both modes; so are TensorFlow's Variables
+    """
+    return value
+
+
+@bprop_rule(stored)
+def stored_bprop(variable, value, out, dout):
+    return dout, None
+
+
+@jvp_rule(stored)
+def stored_jvp(primals, tangents, out):
+    return tangents[0]
+
+
+@vmap_rule(stored)
+def stored_vmap(args, dims, size):
+    return stored(*[batched(x, dim, size) for x, dim in zip(args, dims)]), 0
+
+
+sbp_rule(stored, elementwise_spec, linear=[{0, 1}])
 
 
 def assign_add(variable, value):

@@ -144,7 +144,9 @@ def enter(operation, args, outs):
 
 
 def record_assign(args, arrays):
-    """assign while recording: what was saved of the old value is kept, and the variable has the new value's number."""
+    """assign while recording: what was saved of the old value is kept, and a Tensor has the new value's number.
+
+    A Parameter keeps its own, so that its gradient is that of all its reads (`ops.state.stored`)."""
     variable, value = args
     if isinstance(variable, Tensor):
         for tape in state.tapes:
@@ -152,8 +154,9 @@ def record_assign(args, arrays):
         if type(variable) is Tensor:
             variable.__dict__.pop(HOOKS, None)              # they saw the gradient of the old value
     out = Tensor.wrap(eval_rule[assign](*arrays))
+    source = variable if isinstance(variable, Parameter) else value
     for tape in state.tapes:
-        number = tape.number(value) if isinstance(value, Tensor) else None
+        number = tape.number(source) if isinstance(source, Tensor) else None
         if isinstance(variable, Tensor):
             tape.set_number(variable, number)
         tape.set_number(out, number)
@@ -174,9 +177,8 @@ _set_data = Parameter.set_data
 
 @functools.wraps(_set_data)
 def set_data(self, data, slice_shape=False):
-    for tape in state.tapes:                     # what was saved stays; from here on it is a value from outside
+    for tape in state.tapes:                     # what was saved stays, and so does its number
         tape.protect(self.array, state.tapes)
-        tape.set_number(self, None)
     return _set_data(self, data, slice_shape)
 
 

@@ -66,6 +66,7 @@ SAMPLES = {
     "standardize": [((_f(3, 5),), dict(axis=(1,), epsilon=1e-3)), ((_f(3, 2, 4),), dict(axis=(0, 2), epsilon=1e-3))],
     # state and random
     "assign": [((_f(2, 3), _f(2, 3)), {})],
+    "stored": [((_f(2, 3), _f(2, 3)), {})],
     "print_values": [((_f(2),), dict(pieces=("x", None)))],
     "identity": [((_f(2, 3),), {})],
     "stop_gradient": [((_f(2, 3),), {})],

@@ -31,7 +31,8 @@ OPERATORS = sorted(name for name, prim in PRIMITIVES.items()
                    if not prim.traits & {"control", "scalar"} and "tests" not in prim.origin[0])
 CASES = [(name, k) for name in OPERATORS for k in range(len(SAMPLES.get(name, ())))]
 COMPLEX_ONLY = {"real", "imag", "conj", "complex"}
-NO_DERIVATIVE = {"assign": "it writes", "stop_gradient": "it hides", "unique": "it has no gradient by definition",
+NO_DERIVATIVE = {"assign": "it writes", "stop_gradient": "it hides",
+                 "stored": "its gradient is that of a leaf", "unique": "it has no gradient by definition",
                  "sgd_update": "it asks whether a float operand is 0"}
 KNOWN_SIZES = {"gather_nd": [(1, 1), (1, 2)], "scatter_nd_add": [(1, 1)], "scatter_nd_update": [(1, 1)],   # depth
                "random_advance": [(0, 0)], "random_integers": [(0, 0)], "random_uniform": [(0, 0)]}   # seed, offset
