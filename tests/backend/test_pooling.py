@@ -64,7 +64,8 @@ def run(call, kind, dtype, x, dout, sizes, begin=0, end=None):
     kernel = pool2d_kernel(kind, dtype, [named[name] for name in WINDOW])
     result = np.full(dout.shape if kind.endswith("forward") else x.shape, 77, dtype.numpy)
     inputs = {"max_forward": [x], "avg_forward": [x], "max_backward": [x, dout], "avg_backward": [dout]}[kind]
-    call(kernel, [*inputs, result], [named[name] for name in SIZES], begin=begin, extent=sizes[0] * sizes[1] if end is None else end)
+    call(kernel, [*inputs, result], [named[name] for name in SIZES],
+         begin=begin, extent=sizes[0] * sizes[1] if end is None else end)
     return result
 
 
