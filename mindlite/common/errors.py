@@ -81,7 +81,7 @@ class GraphSyntaxError(MindliteError, SyntaxError):
         self.msg = message
 
 
-class GradientError(MindliteError, TypeError):
+class GradientError(MindliteError, TypeError, RuntimeError):
     """A gradient that was asked for and does not exist: a loss that is not a scalar, an integer input."""
 
 

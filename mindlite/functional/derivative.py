@@ -6,14 +6,14 @@ In eager mode the function runs with a tape (pynative); inside jit, and in GRAPH
 its gradient. What the objects here answer to `__mindir__` is how inference knows them.
 """
 from ..common.config import GRAPH_MODE, config
-from ..common.errors import ArgumentError
+from ..common.errors import ArgumentError, GradientError, ValueRangeError
 from ..common.tensor import Parameter, Tensor
 from ..compile.jit import JitFunction
 from ..mindir.derivative import weights_of
 from ..mindir.primitive import is_interpreting
 from ..mindir.protocol import CallOf, Derivative
 from ..pynative import Linearized, Recorded, differentiate, forward
-from ..pynative.differentiate import numbers_in
+from ..pynative.differentiate import numbers_in, tensors_in
 from ..pynative.jitted import call_compiled
 
 
@@ -34,7 +34,8 @@ class Derived:
 
     def __call__(self, *args, **kwargs):
         if (self.kind == "jvp" or config.mode == GRAPH_MODE) and not is_interpreting():
-            return call_compiled(self.compiled, args, kwargs)
+            if self.kind == "jvp" or not any(x.has_hooks for x in tensors_in((args, self.options["weights"]))):
+                return call_compiled(self.compiled, args, kwargs)
         return self._at_once(self.function, args, kwargs)
 
     @property
@@ -70,71 +71,30 @@ def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
     weights       : Parameter or sequence of them, whose gradients are given too; None: none
     has_aux       : only the first output is differentiated; the others are given after the gradients
     return_ids    : gradients come with the position or name of what they belong to: (id, gradient)
-    result        : gradients of inputs, of weights, or (inputs, weights) where both are wanted
-    raises        : when called: GradientError where the output is no float Tensor; ArgumentError for a bad position
+    result        : gradients of inputs, of weights, or (inputs, weights) where both are wanted. Numbers, strings, .. are
+                    constants: an argument without a Tensor has no gradient, and leaves no gap
+    raises        : when called: GradientError where the output is no float Tensor, IndexRangeError for a position that
+                    the call does not have
     """
     if grad_position is None and weights is None:
-        raise ArgumentError("grad: grad_position and weights are both None", hint="say what to differentiate by")
-    options = {"grad_position": grad_position, "weights": weights, "has_aux": has_aux}
-    made = Derived(checked("grad", fn), "grad", options)
-    return WithIds(made, options) if return_ids else made
+        raise ValueRangeError("grad: grad_position and weights are both None", hint="say what to differentiate by")
+    return Derived(checked("grad", fn), "grad",
+                   {"grad_position": grad_position, "weights": weights, "has_aux": has_aux, "return_ids": return_ids})
 
 
 def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
     """A function that gives (fn's value, its gradient). Arguments as `grad`; with has_aux the value is all of it."""
     if grad_position is None and weights is None:
-        raise ArgumentError("value_and_grad: grad_position and weights are both None",
-                            hint="say what to differentiate by")
-    options = {"grad_position": grad_position, "weights": weights, "has_aux": has_aux}
-    made = Derived(checked("value_and_grad", fn), "value_and_grad", options)
-    return WithIds(made, options) if return_ids else made
-
-
-class WithIds:
-    """A Derived whose gradients come as (position or name, gradient), for `get_grad`."""
-
-    def __init__(self, derived, options):
-        self.derived, self.options = derived, options
-
-    def __mindir__(self):
-        return CallOf(self.call)
-
-    def __call__(self, *args, **kwargs):
-        return self.call(*args, **kwargs)
-
-    def call(self, *args, **kwargs):
-        """The gradients with their ids."""
-        out = self.derived(*args, **kwargs)
-        if self.derived.kind == "value_and_grad":
-            return out[0], _with_ids(out[1], self.options)
-        if self.options["has_aux"]:
-            return _with_ids(out[0], self.options), out[1]
-        return _with_ids(out, self.options)
-
-
-def _with_ids(grads, options):
-    position, weights = options["grad_position"], options["weights"]
-    if position is not None and weights is not None:
-        return _pairs(grads[0], position), _pairs(grads[1], _names(weights))
-    return _pairs(grads, position if weights is None else _names(weights))
-
-
-def _names(weights):
-    return tuple([w.name for w in weights]) if isinstance(weights, (tuple, list)) else weights.name
-
-
-def _pairs(grads, ids):
-    if isinstance(ids, tuple) and len(ids) == 1 and isinstance(grads, Tensor):
-        return ids[0], grads
-    if isinstance(ids, tuple):
-        return tuple([(i, g) for i, g in zip(ids, grads)])
-    return ids, grads
+        raise ValueRangeError("value_and_grad: grad_position and weights are both None",
+                              hint="say what to differentiate by")
+    return Derived(checked("value_and_grad", fn), "value_and_grad",
+                   {"grad_position": grad_position, "weights": weights, "has_aux": has_aux, "return_ids": return_ids})
 
 
 def get_grad(gradients, identifier):
     """The gradient of one input or weight, out of what grad(..., return_ids=True) gave.
 
-    identifier : a position (int) or a Parameter      raises : ArgumentError where there is no gradient of it
+    identifier : a position (int) or a Parameter      raises : GradientError where there is no gradient of it
     """
     wanted = identifier.name if isinstance(identifier, Parameter) else identifier
 
@@ -147,7 +107,7 @@ def get_grad(gradients, identifier):
         return None
     found = search(gradients)
     if found is None:
-        raise ArgumentError(f"get_grad: there is no gradient of {wanted!r}", hint="was it made with return_ids=True?")
+        raise GradientError(f"get_grad: there is no gradient of {wanted!r}", hint="was it made with return_ids=True?")
     return found
 
 
@@ -165,7 +125,7 @@ class GradOperation:
                 raise ArgumentError(f"GradOperation: {name} is a bool, not {type(value).__name__}")
         self.get_all, self.get_by_list, self.sens_param = get_all, get_by_list, sens_param
 
-    def __call__(self, fn, weights=None, grad_position=0):
+    def __call__(self, fn, weights=None, grad_position="first"):
         """The gradient function of `fn`. raises : ArgumentError where get_by_list has no weights to give"""
         if self.get_by_list and weights is None:
             if not hasattr(fn, "trainable_params"):
@@ -248,7 +208,7 @@ def _vjp_in_graph(fn, *inputs, weights=None, has_aux=False):
 
 
 def _pullback_in_graph(fn, inputs, weights, has_aux):
-    options = {"grad_position": "all", "weights": weights, "has_aux": has_aux, "sens_param": True}
+    options = {"grad_position": "all", "weights": weights, "has_aux": has_aux, "sens_param": True, "numbers": True}
     gradient = Derived(fn, "grad", options)
 
     def pullback(*cotangents):

@@ -11,9 +11,10 @@ from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractTensor
 from ..mindir.builder import building
 from ..mindir.control import custom_vjp, make_tuple
+from ..mindir.derivative import check_gradient
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import interpreting
-from ..ops.basic import broadcast_to
+from ..ops.basic import broadcast_to, cast, sum_to
 from .merging import fill
 from .transforms import Subgraph, as_tensor, replace_leaves
 from .values import Box
@@ -73,12 +74,11 @@ def _gradients_of(ev, name, arg, gradient):
     if is_tensor(arg):
         if gradient is None or (isinstance(gradient, (int, float)) and gradient == 0):
             return [None]
-        made, wanted = as_tensor(ev, gradient).abstract, ev.tracer.lift(arg).abstract
-        if len(made.shape) != len(wanted.shape) or any(
-                isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(made.shape, wanted.shape)) or (
-                wanted.dtype.is_differentiable and made.dtype is not wanted.dtype):
-            raise GradientError(f"{name} gives {made} as the gradient of {wanted}")
-        return [gradient]
+        made, wanted = as_tensor(ev, gradient), ev.tracer.lift(arg).abstract
+        to_sum, to_cast = check_gradient(name, made.abstract, wanted)
+        with interpreting(ev.tracer):
+            made = cast(made, dtype=wanted.dtype) if to_cast else made
+            return [sum_to(made, wanted.shape) if to_sum else made]
     if isinstance(arg, (tuple, list)):
         gradient = gradient if isinstance(gradient, (tuple, list)) else [gradient] * len(arg)
         return [g for a, d in zip(arg, gradient) for g in _gradients_of(ev, name, a, d)]

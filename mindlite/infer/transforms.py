@@ -12,7 +12,7 @@ from ..common.errors import ArgumentError, GraphSyntaxError, ShapeError
 from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.control import J, Vmap, make_tuple
-from ..mindir.derivative import arrange, check_loss, positions_of, weights_of
+from ..mindir.derivative import (arrange, check_loss, cotangents_in, positions_of, weights_of, with_tensors)
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import interpreting
 from ..ops.basic import broadcast_to, scalar_to_tensor
@@ -46,6 +46,20 @@ def as_tensor(ev, value):
 def is_data(value):
     """True for what can be differentiated or mapped: tensors, arrays, numbers."""
     return isinstance(value, (AnfNode, Tensor, bool, int, float, Dim)) or type(value).__module__ == "numpy"
+
+
+def is_tensor(value):
+    """True for what gets a gradient: a Tensor or an array, not a number."""
+    if isinstance(value, AnfNode):
+        return not isinstance(value.abstract, AbstractScalar)
+    return is_data(value) and not isinstance(value, (bool, int, float, Dim))
+
+
+def holds_tensor(ev, value):
+    """True where a value is a tensor, or a tuple, list or dict with one in it."""
+    found = []
+    replace_leaves(ev, value, found.append)
+    return any(map(is_tensor, found))
 
 
 def replace_leaves(ev, value, replace):
@@ -87,7 +101,11 @@ class Subgraph:
         for key, value in self.after.items():
             owner = self.owners.get(key, key)                # an argument that the function changes in place
             if not ev.made_inside(owner) and value is not self.begin.get(key):
-                self.changed[owner] = self.merge.only(value, 0)
+                self.changed[owner] = self._own_slot(self.merge.only(value, 0))
+        self.passed = {}                                 # Tensors that are given as they are: {Tensor: its node inside}
+        for leaf in self.leaves(self.pattern):
+            if isinstance(leaf, Tensor) and leaf in self.after:
+                self.passed[leaf] = self.merge.only(self.latest(leaf), 0)
         with writing(ev, self.region, self.after):
             outputs = [self.region.capture(convert(ev, slot[0], slot[2])) for slot in self.merge.slots]
             self.region.graph.set_outputs(outputs, make_tuple)
@@ -101,9 +119,22 @@ class Subgraph:
         self.ev.tracer.enter(before)
         self.inputs.append(node)
         made = region.graph.add_parameter(name, abstract(node.abstract) if abstract else node.abstract, node.origin)
-        if isinstance(value, (AnfNode, Tensor)) and made.abstract == node.abstract:
+        if isinstance(value, (AnfNode, Tensor)):
             self.owners[made] = value
         return made
+
+    def _own_slot(self, value):
+        """A result of its own for what is assigned: under vmap its axis is not that of an output that is the same."""
+        if not isinstance(value, Slot):
+            return value
+        self.merge.slots.append(self.merge.slots[value.number])
+        return Slot(len(self.merge.slots) - 1, value.abstract)
+
+    def latest(self, value):
+        """What stands for a value at the end of the function."""
+        while isinstance(value, (AnfNode, Tensor)) and value in self.after:
+            value = self.after[value]
+        return value
 
     def leaves(self, value):
         """What is data in a part of `pattern`, in order: Slots, and what comes from outside."""
@@ -114,6 +145,8 @@ class Subgraph:
         if isinstance(value, Box):
             content = dict(self.merge.boxes).get(value)
             return self.leaves(content if content is not None else self.ev.store.get(value, ()))
+        if isinstance(value, Tensor):
+            return [getattr(self, "passed", {}).get(value, value)]
         return [value] if isinstance(value, Slot) or is_data(value) else []
 
     def outputs_of(self, value):
@@ -149,23 +182,28 @@ def _differentiate_at_once(ev, what, args, kwargs):
 
 def _gradient(kind):
     def run(ev, function, options, args, kwargs):
-        sens = ()
-        if options.get("sens_param"):
-            args, sens = args[:-1], (args[-1],)
-        positions = positions_of(options.get("grad_position", 0), len(args))
+        args, kwargs, sens = cotangents_in(options, args, kwargs)
+        numbers_too, position = options.get("numbers", False), options.get("grad_position", 0)
+        if numbers_too:
+            positions = positions_of(position, len(args))
+        else:
+            positions = with_tensors(position, args, lambda value: holds_tensor(ev, value))
         weights = weights_of(options.get("weights"), TensorParameter)
-        # a weight that is named twice is one parameter of the graph
-        numbers = {}
         for weight in weights:
-            numbers.setdefault(id(weight), len(numbers))
-        distinct = list({id(weight): weight for weight in weights}.values())
+            if _guarded(ev, weight, "has_hooks"):
+                raise GraphSyntaxError(f"the Parameter {weight.name!r} has hooks, which run in PYNATIVE_MODE only",
+                                       hint="remove them with the handles that registering gave")
+        # a weight that is named twice is one parameter of the graph
+        distinct = list({id(w): w for w in weights if _guarded(ev, w, "requires_grad")}.values())
+        numbers = {id(weight): number for number, weight in enumerate(distinct)}
         chosen = {}
 
         def call(sub):
             inside = list(args)
             for position in positions:
                 first = len(sub.inputs)
-                inside[position] = replace_leaves(ev, args[position], lambda x: sub.parameter(x))
+                inside[position] = replace_leaves(
+                    ev, args[position], lambda x: sub.parameter(x) if numbers_too or is_tensor(x) else x)
                 chosen[position] = range(first, len(sub.inputs))
             return ev.call(function, tuple(inside), kwargs)
         sub = Subgraph(ev, f"{getattr(function, '__name__', type(function).__name__)}", call, distinct)
@@ -174,9 +212,10 @@ def _gradient(kind):
         seeds = tuple(n for n in sub.outputs_of(loss) if isinstance(sub.region.graph.outputs[n].abstract,
                                                                     AbstractTensor)
                       and sub.region.graph.outputs[n].dtype.is_differentiable)
-        loss_outputs = [sub.region.graph.outputs[n].abstract for n in sub.outputs_of(loss)]
-        if not any(isinstance(a, AbstractTensor) for a in loss_outputs):
-            check_loss(loss_outputs[0] if loss_outputs else ev.unbox(sub.value[0] if loss is not value else sub.value))
+        found = [sub.region.graph.outputs[leaf.number].abstract if isinstance(leaf, Slot) else leaf
+                 for leaf in sub.leaves(loss)]
+        if (positions or weights) and not any(isinstance(leaf, AbstractTensor) or is_tensor(leaf) for leaf in found):
+            check_loss(found[0] if found else ev.unbox(sub.value[0] if loss is not value else sub.value))
         wrt = tuple(range(len(sub.inputs)))
         with interpreting(ev.tracer):
             ones = _cotangents(ev, sub, loss, seeds, sens)
@@ -184,14 +223,23 @@ def _gradient(kind):
         count = len(sub.region.graph.outputs)
         grads = results[count:]
         made = sub.finish(results[:count])
-        weight_grads = [grads[numbers[id(weight)]] for weight in weights]
+        weight_grads = [(w, grads[numbers[id(w)]] if id(w) in numbers else
+                         ev.trace(_zeros, (as_tensor(ev, w).abstract,), {})) for w in weights]
 
         def structure(position):
             numbers = iter(chosen[position])
-            return replace_leaves(ev, args[position], lambda x: grads[next(numbers)])
-        input_grads = [structure(position) for position in positions]
+            return replace_leaves(ev, args[position], lambda x: grads[next(numbers)] if numbers_too or is_tensor(x)
+                                  else 0)
+        input_grads = [(position, structure(position)) for position in positions]
         return arrange(kind, made, input_grads, weight_grads, options)
     return run
+
+
+def _guarded(ev, owner, name):
+    """An attribute of a Parameter, which is compiled in."""
+    found = getattr(owner, name)
+    ev.guard("attr", owner, name, found)
+    return found
 
 
 def _cotangents(ev, sub, loss, seeds, sens):
@@ -268,12 +316,12 @@ def map_over(ev, what, args, kwargs):
     axes = (in_axes,) * len(args) if in_axes is None or isinstance(in_axes, int) else tuple(in_axes)
     if len(axes) != len(args):
         raise ArgumentError(f"vmap: in_axes names {len(axes)} arguments, {len(args)} were given")
-    used, sizes = [], []
+    used, sizes, places = [], [], {}                    # places: {what is mapped: its axis}
 
     def call(sub):
         inside = []
         for value, axis in zip(args, axes):
-            inside.append(_enter(ev, sub, value, axis, used, sizes))
+            inside.append(_enter(ev, sub, value, axis, used, sizes, places))
         return ev.call(what.function, tuple(inside), kwargs)
     sub = Subgraph(ev, "vmap", call)
     if not sizes:
@@ -282,6 +330,9 @@ def map_over(ev, what, args, kwargs):
         if size != sizes[0]:
             raise ShapeError("vmap: the mapped axes differ in size", note=f"{sizes[0]} and {size}")
     numbers = {n: axis for n, axis in _out_axes(sub, sub.pattern, what.out_axes)}
+    for owner, changed in sub.changed.items():              # an argument changes along the axis that it is mapped over
+        if isinstance(owner, (AnfNode, Tensor)) and isinstance(changed, Slot):
+            numbers[changed.number] = places.get(owner)
     out_axes = tuple(numbers.get(n, 0) for n in range(len(sub.region.graph.outputs)))
     with interpreting(ev.tracer):
         results = Vmap(*sub.inputs, *sub.captured, graph=sub.region.graph,
@@ -290,12 +341,12 @@ def map_over(ev, what, args, kwargs):
     return sub.finish(results)
 
 
-def _enter(ev, sub, value, axis, used, sizes):
+def _enter(ev, sub, value, axis, used, sizes, places):
     """The argument inside a mapped function: every tensor along `axis` loses it."""
     if axis is None:
         return value
     if isinstance(axis, tuple):
-        return rebuild(value, [_enter(ev, sub, v, a, used, sizes) for v, a in zip(value, axis)])
+        return rebuild(value, [_enter(ev, sub, v, a, used, sizes, places) for v, a in zip(value, axis)])
 
     def leaf(x):
         def without(abstract):
@@ -303,6 +354,7 @@ def _enter(ev, sub, value, axis, used, sizes):
             if not 0 <= a < abstract.ndim:
                 raise ShapeError(f"vmap: there is no axis {axis} to map over", note=str(abstract))
             used.append(a)
+            places[x] = a
             sizes.append(abstract.shape[a])
             return AbstractTensor(abstract.dtype, abstract.shape[:a] + abstract.shape[a + 1:])
         return sub.parameter(x, abstract=without)

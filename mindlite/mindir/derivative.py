@@ -2,9 +2,10 @@
 
   grad_position  int or tuple of one: one gradient; tuple: a tuple; None: none      weights  a Parameter, several, None
   both given: (gradients of inputs, gradients of weights)
+  numbers are constants: an argument without a Tensor gets no gradient; a Parameter with requires_grad=False gets zeros
   has_aux: only the first output is differentiated, the others are handed through
 """
-from ..common.errors import ArgumentError, GradientError, InternalError
+from ..common.errors import ArgumentError, GradientError, IndexRangeError, InternalError
 
 _recorders = []                                      # how Python code is differentiated: eager mode says it
 
@@ -28,18 +29,42 @@ def record_python(function, wrt, seeds, abstracts, weights, key):
 
 
 def positions_of(grad_position, count):
-    """The argument positions as a tuple. raises : ArgumentError for a position that the call does not have."""
+    """The argument positions as a tuple.
+
+    grad_position : as `grad` has it; "all", "first": those that the call has
+    raises        : ArgumentError for what is no position, GradientError for none and for one that is named twice,
+                    IndexRangeError for one that the call does not have
+    """
     if grad_position is None:
         return ()
-    if grad_position == "all":                       # GradOperation(get_all=True): known when it is called
-        return tuple(range(count))
+    if grad_position in ("all", "first"):            # GradOperation: known when it is called
+        return tuple(range(count if grad_position == "all" else min(count, 1)))
     positions = (grad_position,) if isinstance(grad_position, int) else tuple(grad_position)
     for position in positions:
         if not isinstance(position, int) or isinstance(position, bool) or position < 0:
             raise ArgumentError(f"grad: grad_position holds ints that are not negative, not {position!r}")
         if position >= count:
-            raise ArgumentError(f"grad: grad_position {position} is outside the {count} arguments of the call")
+            raise IndexRangeError(f"grad: grad_position {position} is outside the {count} arguments of the call")
+    if not positions or len(set(positions)) != len(positions):
+        raise GradientError(f"grad: grad_position names {'an argument twice' if positions else 'no argument'}",
+                            note=repr(grad_position), hint="None for the gradients of weights alone")
     return positions
+
+
+def with_tensors(grad_position, args, holds_tensor):
+    """The positions of the arguments that get a gradient: numbers, strings, .. are constants (MindSpore 2.x)."""
+    return tuple([p for p in positions_of(grad_position, len(args)) if holds_tensor(args[p])])
+
+
+def cotangents_in(options, args, kwargs):
+    """(args, kwargs, cotangents) with sens_param: the last argument, or the one named `sens`, is taken off."""
+    if not options.get("sens_param"):
+        return args, kwargs, ()
+    if "sens" in kwargs:
+        return args, {name: value for name, value in kwargs.items() if name != "sens"}, (kwargs["sens"],)
+    if not args:
+        raise ArgumentError("grad: with sens_param the last argument is the cotangent of the result")
+    return args[:-1], kwargs, (args[-1],)
 
 
 def weights_of(weights, parameter_class):
@@ -60,13 +85,32 @@ def check_loss(loss):
                         hint="return a float Tensor (is a `return` missing?)")
 
 
+def check_gradient(name, made, wanted):
+    """What a user's bprop gave, abstract `made`, as the gradient of an argument, abstract `wanted`.
+
+    It is summed over the axes that broadcasting the argument added or repeated, and cast to the argument's dtype.
+    result : (is there something to sum, is there something to cast);  raises : GradientError where that cannot be
+    """
+    lead = len(made.shape) - len(wanted.shape)
+    differ = [(m, w) for m, w in zip(made.shape[max(lead, 0):], wanted.shape)
+              if isinstance(m, int) and isinstance(w, int) and m != w]
+    cast = wanted.dtype.is_differentiable and made.dtype is not wanted.dtype
+    if lead < 0 or any(w != 1 for _, w in differ) or cast and made.dtype.kind == "c":
+        raise GradientError(f"{name} gives {made} as the gradient of {wanted}")
+    return lead > 0 or bool(differ), cast
+
+
 def arrange(kind, value, input_grads, weight_grads, options):
-    """Put values and gradients into the form that the caller expects."""
-    position, weights = options.get("grad_position", 0), options.get("weights")
-    alone = isinstance(position, int) or isinstance(position, (tuple, list)) and len(position) == 1
-    inputs = input_grads[0] if alone else tuple(input_grads)
-    one = weights is not None and not isinstance(weights, (tuple, list))
-    of_weights = weight_grads[0] if one else tuple(weight_grads)
+    """Put values and gradients into the form that the caller expects.
+
+    input_grads: [(position, gradient)];   weight_grads: [(Parameter, gradient)]
+    """
+    position, weights, ids = options.get("grad_position", 0), options.get("weights"), options.get("return_ids")
+    inputs = tuple([pair if ids else pair[1] for pair in input_grads])
+    inputs = inputs[0] if len(inputs) == 1 and position != "all" else inputs
+    of_weights = tuple([(weight.name, gradient) if ids else gradient for weight, gradient in weight_grads])
+    if weights is not None and not isinstance(weights, (tuple, list)):
+        of_weights = of_weights[0]
     if position is None:
         grads = of_weights
     else:

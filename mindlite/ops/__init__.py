@@ -39,6 +39,7 @@ from .linalg import (addmm, addmv, baddbmm, bias_add, bmm, dense, dot, linear, m
                      tensor_dot)
 from .einsum import einsum
 from .nn_conv import conv1d, conv2d, conv2d_transpose
+from .conv3d import conv3d, conv3d_transpose
 from .nn_pool import adaptive_avg_pool2d, avg_pool1d, avg_pool2d, max_pool1d, max_pool2d
 from .nn_norm import (batch_norm, batch_norm_train, group_norm, instance_norm, l2_normalize, layer_norm,
                       layer_norm_from_axis, rms_norm)
@@ -58,7 +59,7 @@ from .combined import (accumulate_n, addn, deg2rad, div_no_nan, float_power, hea
                        truncate_div, truncate_mod, xdivy, xlogy)
 from .diagonal import diag, diag_embed, diagonal, diagonal_scatter, trace
 from .pool3d import avg_pool3d, max_pool3d
-from .resize import resize
+from .resize import crop_and_resize, resize
 from .unpool import lp_pool1d, lp_pool2d, max_unpool1d, max_unpool2d, max_unpool3d
 from .scatter import (tensor_scatter_div, tensor_scatter_max, tensor_scatter_min, tensor_scatter_mul, tensor_scatter_sub)
 from .tensor_methods import FUNCTIONS

@@ -1,13 +1,19 @@
 """Resizing pictures [N, C, H, W] by interpolation: each axis is a product with a matrix of weights, so it is linear.
 
-Rows of the matrix: out[i] = sum_j weights[i, j] x[j], two neighbours for "bilinear", one for "nearest".
+Rows of the matrix: out[i] = sum_j weights[i, j] x[j], two neighbours for "bilinear", one for "nearest". Boxes of
+pictures, whose places depend on data, are read with gather.
 """
 import numpy as np
 
+from ..common import dtype as dt
 from ..common.errors import ArgumentError, ValueRangeError
+from .arithmetic import ceil, clamp, floor
 from .axes import as_size
+from .basic import cast, reshape
+from .creation import arange
 from .define import as_operand, cast_to, dtype_of
 from .linalg import matmul
+from .logic import logical_and, where
 from .structure import swapaxes
 
 
@@ -60,3 +66,44 @@ def resize_backward(dout, x, mode="bilinear", align_corners=False, half_pixel_ce
     """The gradient of resize for x."""
     down, across = _matrices("resize", x.shape, dout.shape[2:], mode, align_corners, half_pixel_centers)
     return matmul(matmul(swapaxes(cast_to(down, dtype_of(dout)), 0, 1), dout), cast_to(across, dtype_of(dout)))
+
+
+def crop_and_resize(image, boxes, box_indices, crop_size, method="bilinear", extrapolation_value=0.0):
+    """Boxes of pictures, each interpolated to `crop_size`: [boxes, height, width, C], float32.
+
+    image       : [N, H, W, C];   boxes: float[boxes, 4] of (y1, x1, y2, x2), 1 being the last row or column
+    box_indices : int[boxes], the picture of each;   method: "bilinear" or "nearest"
+    outside of the picture stands extrapolation_value
+    raises      : ArgumentError for other ranks, ValueRangeError for another method
+    """
+    x, boxes, chosen = cast(as_operand(image), dtype=dt.float32), as_operand(boxes), as_operand(box_indices)
+    if x.ndim != 4 or boxes.ndim != 2 or chosen.ndim != 1:
+        raise ArgumentError("crop_and_resize: an image [N, H, W, C], boxes [n, 4] and box_indices [n] are wanted",
+                            note=f"{list(x.shape)}, {list(boxes.shape)}, {list(chosen.shape)}")
+    if method not in ("bilinear", "nearest"):
+        raise ValueRangeError(f"crop_and_resize: method is 'bilinear' or 'nearest', not {method!r}")
+    rows, in_height = _along(boxes[:, 0], boxes[:, 2], x.shape[1], crop_size[0])
+    columns, in_width = _along(boxes[:, 1], boxes[:, 3], x.shape[2], crop_size[1])
+    count, chosen = boxes.shape[0], reshape(chosen, shape=(-1, 1, 1))
+
+    def read(row, column):
+        return x[chosen, reshape(row, shape=(count, -1, 1)), reshape(column, shape=(count, 1, -1))]
+    if method == "nearest":
+        out = read(*[cast(floor(places + 0.5), dtype=dt.int32) for places in (rows, columns)])
+    else:
+        (top, bottom), (left, right) = ([cast(end(places), dtype=dt.int32) for end in (floor, ceil)]
+                                        for places in (rows, columns))
+        down = reshape(rows - floor(rows), shape=(count, -1, 1, 1))
+        across = reshape(columns - floor(columns), shape=(count, 1, -1, 1))
+        upper = read(top, left) + (read(top, right) - read(top, left)) * across
+        lower = read(bottom, left) + (read(bottom, right) - read(bottom, left)) * across
+        out = upper + (lower - upper) * down
+    inside = logical_and(reshape(in_height, shape=(count, -1, 1, 1)), reshape(in_width, shape=(count, 1, -1, 1)))
+    return where(inside, out, extrapolation_value)
+
+
+def _along(first, last, n, size):
+    """(the places of `size` points from each box's first to last, kept inside an axis of n; where they were inside)."""
+    first, last = (reshape(end, shape=(-1, 1)) * (n - 1) for end in (first, last))
+    places = first + (last - first) * (arange(size) / (size - 1)) if size > 1 else (first + last) * 0.5
+    return clamp(places, 0, n - 1), logical_and(places >= 0, places <= n - 1)

@@ -11,6 +11,8 @@ import numpy as np
 from ..common.errors import GradientError
 from ..common.tensor import Parameter, Tensor
 from ..mindir.builder import constant
+from ..mindir.derivative import check_gradient
+from ..ops.basic import cast, sum_to
 from ..ops.random import generator_state
 from .differentiate import Recorded, map_leaves, tensors_in
 from .tape import paused, state
@@ -92,10 +94,9 @@ def _gradients_of(name, arg, gradient):
         if gradient is None or (isinstance(gradient, (int, float)) and gradient == 0):
             return [None]
         gradient = gradient if isinstance(gradient, Tensor) else Tensor(gradient, arg.dtype)
-        if gradient.shape != arg.shape or (is_float(arg) and gradient.dtype is not arg.dtype):
-            raise GradientError(f"{name} gives {constant(gradient).abstract} as the gradient of "
-                                f"{constant(arg).abstract}")
-        return [gradient]
+        to_sum, to_cast = check_gradient(name, constant(gradient).abstract, constant(arg).abstract)
+        gradient = cast(gradient, dtype=arg.dtype) if to_cast else gradient
+        return [sum_to(gradient, arg.shape) if to_sum else gradient]
     if isinstance(arg, (tuple, list)):
         gradient = gradient if isinstance(gradient, (tuple, list)) else [gradient] * len(arg)
         return [g for a, d in zip(arg, gradient) for g in _gradients_of(name, a, d)]

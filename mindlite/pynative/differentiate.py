@@ -6,7 +6,7 @@ import numpy as np
 
 from ..common.errors import ArgumentError, MindliteError, ShapeError, user_location
 from ..common.tensor import HOOKS, Parameter, Tensor
-from ..mindir.derivative import arrange, check_loss, positions_of, weights_of
+from ..mindir.derivative import arrange, check_loss, cotangents_in, positions_of, weights_of, with_tensors
 from .backward import gradients
 from .hooks import through
 from .tape import Tape, recording, state
@@ -15,22 +15,25 @@ from .tape import Tape, recording, state
 class Recorded:
     """A function that has run under a tape: its value, and its gradients for any cotangents."""
 
-    def __init__(self, function, args, kwargs, positions, weights, kind, hooked=True):
-        self.tape, self.kind, self.hooked = Tape(), kind, hooked
+    def __init__(self, function, args, kwargs, positions, weights, kind, hooked=True, numbers=True):
+        self.tape, self.kind, self.hooked, self.numbers = Tape(), kind, hooked, numbers
         self.inputs, inside = [], list(args)
         for position in positions:
             inside[position] = map_leaves(args[position], self._input)
         self.args = inside
         self.structures = [inside[position] for position in positions]
-        watched = {id(weight): self.tape.watch(weight) for weight in {id(w): w for w in weights}.values()}
-        self.weights, self.weight_numbers = weights, [watched[id(weight)] for weight in weights]
+        trained = {id(w): w for w in weights if w.requires_grad}
+        watched = {key: self.tape.watch(weight) for key, weight in trained.items()}
+        self.weights, self.weight_numbers = weights, [watched.get(id(weight)) for weight in weights]
         if not hooked:                                      # the caller has the gradients seen by them
             self.tape.hooks.clear()
         with recording(self.tape):
             self.value = function(*inside, **kwargs)
 
     def _input(self, value):
-        """The watched copy of an input: another Tensor on the same memory."""
+        """The watched copy of an input: another Tensor on the same memory; a number stays where `numbers` is False."""
+        if not (self.numbers or is_tensor(value)):
+            return value
         if isinstance(value, Parameter):
             made = Parameter.__new__(Parameter)
             made.__dict__.update(value.__dict__)
@@ -48,12 +51,15 @@ class Recorded:
 
     def seeds(self, loss, sens=()):
         """[(number, cotangent)] of the float Tensors in `loss`: ones, or what `sens` holds."""
-        every = tensors_in(loss)
-        found = [t for t in every if t.dtype.is_differentiable]
-        if not every:
+        every = [t for t in numbers_in(loss) if sens or isinstance(t, Tensor)]
+        found = [t for t in every if isinstance(t, Tensor) and t.dtype.is_differentiable]
+        if not tensors_in(loss) and (self.inputs or self.weights):
             check_loss(loss)
-        if len(sens) == len(every):                         # for all results, or for the floats among them
-            sens = tuple([c for c, t in zip(sens, every) if t.dtype.is_differentiable])
+        given = len(sens)
+        for leaves in (every, tensors_in(loss)):            # for all results, for the Tensors, or for the floats
+            if len(leaves) == given and given != len(found):
+                sens = tuple([c for c, t in zip(sens, leaves) if any(t is x for x in found)])
+                break
         if sens and len(sens) != len(found):
             raise ArgumentError(f"{self.kind}: {len(found)} cotangents are wanted, {len(sens)} were given")
         seeds = []
@@ -80,25 +86,28 @@ class Recorded:
             seen.add(id(gradient))
             found.append(gradient)
         each = iter(found)
-        return [map_leaves(structure, lambda x: next(each)) for structure in self.structures], tuple(each)
+        made = [map_leaves(structure, lambda x: next(each) if self.numbers or is_tensor(x) else x * 0)
+                for structure in self.structures]
+        return made, tuple(each)
 
 
 def differentiate(function, kind, options, args, kwargs):
     """grad(function)(*args, **kwargs) and value_and_grad, in eager mode; options as protocol.Derivative has them."""
     try:
-        sens = ()
-        if options.get("sens_param"):
-            args, sens = args[:-1], args[-1]
-            sens = tuple(numbers_in(sens))
-        positions = positions_of(options.get("grad_position", 0), len(args))
+        args, kwargs, sens = cotangents_in(options, args, kwargs)
+        position = options.get("grad_position", 0)
+        if options.get("numbers"):
+            positions = positions_of(position, len(args))
+        else:
+            positions = with_tensors(position, args, lambda x: any(map(is_tensor, numbers_in(x))))
         weights = weights_of(options.get("weights"), Parameter)
-        run = Recorded(function, args, kwargs, positions, weights, kind)
+        run = Recorded(function, args, kwargs, positions, weights, kind, numbers=options.get("numbers", False))
         loss = run.value[0] if options.get("has_aux") and isinstance(run.value, tuple) else run.value
-        input_grads, weight_grads = run.gradients(run.seeds(loss, sens))
+        input_grads, weight_grads = run.gradients(run.seeds(loss, numbers_in(sens)))
         run.tape.clear()
     except MindliteError as error:
         raise error.at(user_location())
-    return arrange(kind, run.value, input_grads, weight_grads, options)
+    return arrange(kind, run.value, zip(positions, input_grads), zip(weights, weight_grads), options)
 
 
 class Linearized:
@@ -175,6 +184,11 @@ def map_leaves(value, function):
     if isinstance(value, (Tensor, bool, int, float, complex, np.ndarray, np.generic)):
         return function(value)
     return value
+
+
+def is_tensor(value):
+    """True for what gets a gradient: a Tensor or an array, not a number."""
+    return isinstance(value, (Tensor, np.ndarray, np.generic))
 
 
 def tensors_in(value):

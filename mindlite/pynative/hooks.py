@@ -66,3 +66,4 @@ def through(hooks, gradient):
 
 
 Tensor.register_hook, Tensor.hooks = register_hook, hooks_of
+Tensor.has_hooks = property(lambda self: bool(self.__dict__.get(HOOKS)), doc="True where a hook sees its gradient.")

@@ -9,6 +9,7 @@ from .. import (abs, adagrad_update, adam_update, assign, avg_pool2d, batch_norm
 from ..define import as_operand
 from ..lookup import gather
 from ..creation import one_hot
+from ..conv3d import conv3d, conv3d_transpose
 from ..nn_conv import convolution_backward_data
 from ..pool3d import avg_pool3d, max_pool3d
 from ..resize import resize
@@ -111,6 +112,27 @@ def Conv2DBackpropInput(dout, weight, input_size, *, out_channel, kernel_size, p
 
 
 Conv2DTranspose = Conv2DBackpropInput
+
+
+@operation
+def Conv3D(x, weight, *, out_channel, kernel_size, mode=1, pad_mode="valid", pad=0, stride=1, dilation=1, group=1,
+           data_format="NCDHW"):
+    """Convolution of [N, C, D, H, W] with weight [out_channel, C / group, KD, KH, KW]."""
+    _volumes("Conv3D", data_format)
+    return conv3d(x, weight, None, stride, pad_mode, pad, dilation, group)
+
+
+@operation
+def Conv3DTranspose(dout, weight, *, in_channel, out_channel, kernel_size, mode=1, pad_mode="valid", pad=0, stride=1,
+                    dilation=1, group=1, output_padding=0, data_format="NCDHW"):
+    """The transpose of Conv3D: [N, in_channel, D, H, W], weight [in_channel, out_channel / group, KD, KH, KW]."""
+    _volumes("Conv3DTranspose", data_format)
+    return conv3d_transpose(dout, weight, None, stride, pad_mode, pad, output_padding, dilation, group)
+
+
+def _volumes(name, data_format):
+    if data_format != "NCDHW":
+        raise ValueRangeError(f"{name}: data_format is 'NCDHW', not {data_format!r}")
 
 
 def _pair(value):

@@ -1,0 +1,109 @@
+"""Convolution over volumes [N, C, D, H, W], which is convolution over pictures: the taps along the depth are channels.
+
+    out[n, o, d] = sum_k conv2d(x[n, :, d * s + k * dilation - p], weight[o, :, k])        one conv2d of C * KD channels
+
+The transposed convolution is the transpose of these steps: conv2d_transpose into C * KD channels, then each tap is put
+in its place along the depth.
+"""
+from ..common.errors import ArgumentError, ShapeError
+from .axes import as_size
+from .basic import reshape, transpose
+from .define import as_operand, promote_operands
+from .nn_conv import convolution, convolution_backward_data
+from .slicing import pad_slice, slice_
+from .structure import pad_constant, stack
+from .windows import out_size, padding_of, pair
+
+
+def triple(name, what, value):
+    """An int or three of them (or MindSpore's five, N and C leading) as a tuple of three. raises : ArgumentError"""
+    made = tuple(value) if isinstance(value, (tuple, list)) else (value,) * 3
+    made = made[2:] if len(made) == 5 else made * 3 if len(made) == 1 else made
+    if len(made) != 3:
+        raise ArgumentError(f"{name}: {what} is an int or three of them", note=repr(value))
+    return (pair(name, what, (made[0],))[0], *pair(name, what, made[1:]))
+
+
+def sides_of(name, pad_mode, padding, sizes, kernel, stride, dilation):
+    """(front, back, top, bottom, left, right) by mode; padding: an int, three or six of them. raises : as padding_of"""
+    given = tuple(padding) if isinstance(padding, (tuple, list)) else (padding,) * 6
+    given = given * 6 if len(given) == 1 else tuple([p for p in given for _ in range(2)]) if len(given) == 3 else given
+    if len(given) != 6:
+        raise ArgumentError(f"{name}: padding is an int, three or six of them", note=repr(padding))
+    along = [(v[0], 1) for v in (sizes, kernel, stride, dilation)]
+    return (*padding_of(name, pad_mode, given[:2] + (0, 0), *along)[:2],
+            *padding_of(name, pad_mode, given[2:], *(v[1:] for v in (sizes, kernel, stride, dilation))))
+
+
+def _operands(name, input, weight):
+    x, w = promote_operands((as_operand(input), as_operand(weight)), {})[0]
+    if x.ndim != 5 or w.ndim != 5:
+        raise ShapeError(f"{name}: input and weight have 5 axes",
+                         note=f"input: {list(x.shape)}, weight: {list(w.shape)}")
+    return x, w
+
+
+def _flat(weight):
+    """[O, C, KD, KH, KW] as [O, C * KD, KH, KW]."""
+    o, c, depth, height, width = weight.shape
+    return reshape(weight, shape=(o, c * depth, height, width))
+
+
+def _with_bias(out, bias):
+    return out if bias is None else out + reshape(bias, shape=(1, bias.shape[0], 1, 1, 1))
+
+
+def conv3d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dilation=1, groups=1):
+    """3-D convolution of input[N, C, D, H, W] with weight[O, C/groups, KD, KH, KW], plus bias[O].
+
+    pad_mode : "valid", "same" or "pad"; padding (an int, three for depth, height, width, or six) goes with "pad"
+    raises   : ShapeError for operands that do not fit, ValueRangeError for an unknown mode
+    """
+    x, w = _operands("conv3d", input, weight)
+    kernel, groups = tuple(w.shape[2:]), as_size("conv3d", groups)
+    stride, dilation = triple("conv3d", "stride", stride), triple("conv3d", "dilation", dilation)
+    sides = sides_of("conv3d", pad_mode, padding, x.shape[2:], kernel, stride, dilation)
+    depth = out_size("conv3d", x.shape[2], kernel[0], stride[0], sides[0], sides[1], dilation[0])
+    x = pad_constant(x, [(0, 0), (0, 0), sides[:2], (0, 0), (0, 0)])
+    n, c, _, height, width = x.shape
+    taps = [slice_(x, start=(0, 0, k * dilation[0], 0, 0), sizes=(n, c, depth, height, width),
+                   step=(1, 1, stride[0], 1, 1)) for k in range(as_size("conv3d", kernel[0]))]
+    pictures = transpose(stack(taps, 2), perm=(0, 3, 1, 2, 4, 5))                   # [N, OD, C, KD, H, W]
+    pictures = reshape(pictures, shape=(n * depth, c * len(taps), height, width))
+    out = convolution(pictures, _flat(w), stride=stride[1:], padding=sides[2:], dilation=dilation[1:], groups=groups)
+    out = reshape(out, shape=(n, depth) + tuple(out.shape[1:]))
+    return _with_bias(transpose(out, perm=(0, 2, 1, 3, 4)), bias)
+
+
+def conv3d_transpose(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, output_padding=0, dilation=1,
+                     groups=1):
+    """The transpose of conv3d: input[N, C, D, H, W], weight[C, O/groups, KD, KH, KW], plus bias[O].
+
+    out size : (D - 1) * stride + (KD - 1) * dilation + 1 - padding + output_padding; "same": D * stride
+    """
+    name = "conv3d_transpose"
+    x, w = _operands(name, input, weight)
+    kernel, groups = tuple(w.shape[2:]), as_size(name, groups)
+    stride, dilation = triple(name, "stride", stride), triple(name, "dilation", dilation)
+    extra = tuple(output_padding)[-3:] if isinstance(output_padding, (tuple, list)) else (output_padding,) * 3
+    if str(pad_mode).lower() == "same":
+        size = tuple(m * s for m, s in zip(x.shape[2:], stride))
+        sides = sides_of(name, "same", 0, size, kernel, stride, dilation)
+    else:
+        sides = sides_of(name, pad_mode, padding, x.shape[2:], kernel, stride, dilation)
+        size = tuple((m - 1) * s + (k - 1) * d + 1 - sides[2 * a] - sides[2 * a + 1] + e for a, (m, s, k, d, e) in
+                     enumerate(zip(x.shape[2:], stride, kernel, dilation, extra)))
+    n, c, depth, height, width = x.shape
+    pictures = reshape(transpose(x, perm=(0, 2, 1, 3, 4)), shape=(n * depth, c, height, width))
+    made = convolution_backward_data(pictures, _flat(w), input_size=size[1:], stride=stride[1:], padding=sides[2:],
+                                     dilation=dilation[1:], groups=groups)
+    count = as_size(name, kernel[0])
+    channels = made.shape[1] // count
+    made = transpose(reshape(made, shape=(n, depth, channels, count) + size[1:]), perm=(3, 0, 2, 1, 4, 5))
+    padded, out = (n, channels, size[0] + sides[0] + sides[1]) + size[1:], None
+    for k in range(count):
+        tap = pad_slice(made[k], shape=padded, start=(0, 0, k * dilation[0], 0, 0), step=(1, 1, stride[0], 1, 1),
+                        value=0)
+        out = tap if out is None else out + tap
+    out = slice_(out, start=(0, 0, sides[0], 0, 0), sizes=(n, channels) + size, step=(1,) * 5)
+    return _with_bias(out, bias)
