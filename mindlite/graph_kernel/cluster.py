@@ -2,11 +2,11 @@
 
     %1 = tanh(%x); %2 = mul(%1, %w); %3 = matmul(%2, %v)     ->     %1 = fused_tanh_mul(%x, %w); %3 = matmul(%1, %v)
 
-Greedy, in program order: a node joins the groups of its producers if the union is convex (no path leaves it and comes
-back, so no cycle arises), is one loop nest (`build` and `schedule` say so exactly) and does not compute so much again
-that storing would be cheaper; refusals are kept. Library operators and effects stay alone. An effect keeps its place
-relative to other effects and to every node that reads one of its operands, and to nothing else. A node with several
-results moves together with the nodes that read them.
+Greedy, in program order, first over large values, then over all: a node joins the groups of its producers if the union
+is convex (no path leaves it and comes back, so no cycle arises), is one loop nest (`build` and `schedule` say so
+exactly) and does not compute so much again that storing would be cheaper; refusals are kept. Library operators and
+effects stay alone. An effect keeps its place relative to other effects and to every node that reads one of its
+operands, and to nothing else. A node with several results moves together with the nodes that read them.
 """
 import heapq
 
@@ -16,10 +16,12 @@ from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.graph import CNode, FuncGraph, Parameter, ValueNode
 from ..mindir.primitive import Primitive, kernel_rule
 from .loopnest import CannotFuse, build
+from .recompute import recompute_cheap
 from .schedule import nominal, schedule, total_cost
 
 MAX_NODES, POINTWISE, MAX_OPERANDS = 64, 32, 32     # beyond, a kernel has more live values than registers
 TRAFFIC, LAUNCH = 16, 1000                  # operations that storing and loading an element costs, and a launch
+LARGE = 1 << 14                             # elements that leave the first-level cache: joining over those goes first
 REMEMBERED = 4096                           # verdicts on clusters that are kept
 REPEAT = 1.25                               # how much dearer a fused kernel may be
 _ALONE = {"library", "effect", "control", "scalar"}
@@ -40,7 +42,7 @@ def _cluster(graph, level, done):
         made = FuncGraph(graph.name, graph.origin, graph.kind)
         made.signature = graph.signature
         done[id(graph)] = made, graph                         # before its body: a recursive graph calls itself
-        _Clusterer(graph, level, made, done).run()
+        _Clusterer(graph if level == "O0" else recompute_cheap(graph), level, made, done).run()
     return done[id(graph)][0]
 
 
@@ -70,9 +72,10 @@ class _Clusterer:
         self.groups = self.singles()
         self.order_edges()
         if self.level != "O0":
-            for group in list(self.groups):
-                if group.fused:
-                    self.join_producers(group)
+            for least in (LARGE, 0):
+                for group in list(self.groups):
+                    if group.fused:
+                        self.join_producers(group, least)
         self.write(self.sorted_groups())
         self.made.transforms["refused"] = self.refused
 
@@ -158,12 +161,13 @@ class _Clusterer:
 
     # ------------------------------------------------------------ joining
 
-    def join_producers(self, group):
-        """Merge `group` with the groups of its operands, the latest first, where that is one kernel."""
+    def join_producers(self, group, least):
+        """Merge `group` with the groups of its operands of `least` elements, the latest first, if that is one kernel."""
         refused = set()
         while True:
             group = self.group_of[id(group.members[0])]
-            producers = {self.group_of[id(a)] for m in group.members for a in m.args if id(a) in self.group_of}
+            producers = {self.group_of[id(a)] for m in group.members for a in m.args
+                         if id(a) in self.group_of and _elements(a) >= least}
             producers = sorted((p for p in producers if p.fused and p is not group and p.number not in refused),
                                key=lambda p: -p.number)
             if not producers:
@@ -174,7 +178,8 @@ class _Clusterer:
                 self.merge(producer, group)
             else:
                 refused.add(producer.number)
-                self.refused.append((group.members[-1], f"apart from {producer.members[-1].fn.name}: {reason}"))
+                if least == 0:                              # said once: a refusal for large values comes again
+                    self.refused.append((group.members[-1], f"apart from {producer.members[-1].fn.name}: {reason}"))
 
     def why_apart(self, first, second):
         """The reason why two groups cannot be one, None if they can."""
@@ -320,6 +325,12 @@ class _Clusterer:
             for k, result in enumerate(results):
                 new[id(result)] = made.add(tuple_getitem, node, abstract=result.abstract, origin=result.origin, index=k)
         made.set_outputs([outer(o) for o in self.graph.outputs], make_tuple)
+
+
+def _elements(node):
+    """How many elements a node's result has, the largest of several."""
+    return max((nominal(a.size) for a in getattr(node.abstract, "elements", (node.abstract,))
+                if isinstance(a, AbstractTensor)), default=0)
 
 
 def _judge(graph):

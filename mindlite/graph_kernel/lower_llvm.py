@@ -92,12 +92,12 @@ class _Emitter:
              Branch: self.branch}[type(s)](s)
 
     def let(self, s):
-        self.names[s.expr] = self.compute(s.expr)
+        self.names[s.expr] = self.compute(s.expr if s.source is None else s.source)
 
     def store(self, s):
         operand = s.output.operand
         value = self.value(s.expr)
-        pointer = self.builder.gep(self.pointers[id(operand)], [self.dim(s.output.offset)])
+        pointer = self.builder.gep(self.pointers[id(operand)], [self.dim(s.offset)])
         self.arithmetic.store(value, pointer, operand.dtype, self.scopes[id(operand)])
 
     def loop_statement(self, s):

@@ -93,13 +93,13 @@ class _Printer:
         return name
 
     def let(self, s, depth):
-        text = self.compute(s.expr)
+        text = self.compute(s.expr if s.source is None else s.source)
         self.line(depth, f"{self.named(s)} = {text}", s.note)
 
     def store(self, s, depth):
         operand = s.output.operand
         note = self.nest.notes.get(s.expr) if s.expr not in self.names else None
-        self.line(depth, f"{self.operands[id(operand)]}[{self.dim(s.output.offset)}] = {self.value(s.expr)}", note)
+        self.line(depth, f"{self.operands[id(operand)]}[{self.dim(s.offset)}] = {self.value(s.expr)}", note)
 
     def bind(self, variable):
         name = self.variables[self.nest.symbols[variable]] = self.fresh(variable.fields[0])

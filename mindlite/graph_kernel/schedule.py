@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from ..common.dim import bounds, coefficient, substitute, symbols_of
 from ..mindir.scalar import Call, Const, IndexVar, Reduce, Select, Size
 from .loopnest import Access, CannotFuse, walk
+from .row_buffer import rows_of
 
 INLINE = 10                    # expressions are written inside one another up to here, then one gets a name
 TILE = 256                     # lanes of a column fold: the accumulators stay in the first-level cache
@@ -27,17 +28,19 @@ ROOT_FOLD = 1 << 16            # a fold over everything, with elementwise work a
 
 @dataclass(eq=False)
 class Let:
-    """name = expr. note: the CNode whose result it is, or None."""
+    """name = expr. note: the CNode whose result it is, or None; source: an Access where a fold has left the value."""
     expr: object
     note: object = None
+    source: object = None
 
 
 @dataclass(eq=False)
 class Store:
-    """out[offset] = expr. number: which output."""
+    """out[offset] = expr. number: which output. offset: the output's own, or where a value waits (`row_buffer`)."""
     number: int
     output: object
     expr: object
+    offset: object
 
 
 @dataclass(eq=False)
@@ -123,6 +126,9 @@ class _Scheduler:
         over = {id(nest.inputs[k]) for k in nest.in_place.values()}       # loaded before anything is written over it
         over |= {id(nest.inputs[k]) for k in nest.in_place if k < len(nest.inputs)}
         self.named |= {e for e in exprs if isinstance(e, Access) and id(e.fields[0]) in over}
+        self.rows, self.waiting = rows_of(nest)
+        self.begun, self.kept = set(), set()              # folds; those that have left their values in rows
+        self.named |= {row.value for row in self.rows.values()} | set(self.waiting)
         self.depth = {}                                   # of the text of an expression without a name
         self.unsafe = {}
         for expr in exprs:
@@ -163,7 +169,7 @@ class _Scheduler:
         here = [(number, output) for number, output in numbered if len(output.loops) == depth]
         for _, output in here:
             self.place(output.value, scope)
-        scope.statements += [Store(number, output, output.value) for number, output in here]
+        scope.statements += [Store(number, output, output.value, output.offset) for number, output in here]
         deeper = {}
         for number, output in numbered:
             if len(output.loops) > depth:
@@ -218,7 +224,13 @@ class _Scheduler:
         if isinstance(expr, (Const, IndexVar, Size)) or scope.has(expr):
             return
         home = self.home(expr, scope)
-        if isinstance(expr, Reduce):
+        fold, source = self.waiting.get(expr, (None, None))
+        if fold is not None and fold not in self.begun:
+            self.place(fold, home)
+        if fold in self.kept and home.has(fold):
+            home.statements.append(Let(expr, self.nest.notes.get(expr), source))
+            home.bound.add(expr)
+        elif isinstance(expr, Reduce):
             self.place_fold(expr, home)
         elif isinstance(expr, Select) and (self.unsafe[expr.fields[1]] or self.unsafe[expr.fields[2]]):
             self.place(expr.fields[0], home)
@@ -244,6 +256,7 @@ class _Scheduler:
         """A fold goes where its free variables are known; over a tile, all lanes at once."""
         nest, (_, variables, body) = self.nest, expr.fields
         lanes = None
+        self.begun.add(expr)
         if home.tile is not None and not home.guard:
             tile, variable = home.tile
             if expr.free <= tile.variables | {variable}:
@@ -263,6 +276,10 @@ class _Scheduler:
             scope = scope.inside(lanes, tile=(home, lanes))
             loops.append((None, None, scope.statements))
         self.place(body, scope)
+        row = self.rows.get(expr)
+        if row is not None and lanes is None and not home.guard and row.value in scope.bound:
+            scope.statements.append(Store(row.number, row.output, row.value, row.offset))
+            self.kept.add(expr)
         home.statements.append(Fold(expr, loops, body, lanes, nest.notes.get(expr)))
         home.bound.add(expr)
 
@@ -329,7 +346,7 @@ class _Cost:
             elif isinstance(s, Branch):
                 cost = cost + sum(self.statements(body) + self.use(value) for body, value in (s.then, s.otherwise))
             elif isinstance(s, Let):
-                cost = cost + self.compute(s.expr)
+                cost = cost + (self.compute(s.expr) if s.source is None else 1)
             else:
                 cost = cost + 1 + self.use(s.expr)
         return cost

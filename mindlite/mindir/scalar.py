@@ -200,7 +200,7 @@ class IndexVar(ScalarExpr):
 
 
 class Size(ScalarExpr):
-    """A size known at run time. Fields: dim."""
+    """A size, which a kernel takes as an argument. Fields: dim (a Dim or an int)."""
     __slots__ = ()
 
 
@@ -439,6 +439,15 @@ def reduce(kind, extents, body):
     variables = tuple(make_expr(Const, dt.int64, True, 0) if isinstance(e, int) and e == 1 else index_var("r", e)
                       for e in extents)
     value = as_expr(body(*variables))
+    for position, variable in enumerate(variables):
+        chosen = _chosen_index(value, variable) if kind == "sum" and isinstance(variable, IndexVar) else None
+        if chosen is not None:                            # the sum of [r == c] * x[r] is x[c]
+            before, after = extents[:position], extents[position + 1:]
+            inner = reduce(kind, [*before, *after],
+                           lambda *rest: body(*rest[:position], chosen, *rest[position:]))
+            size = make_expr(Size, dt.int64, True, extents[position])
+            inside = logical_and(binary("ge", chosen, 0), binary("lt", chosen, size))
+            return where(inside, inner, constant(0, inner.dtype))
     loops = tuple(v for v in variables if isinstance(v, IndexVar))
     if kind in ("any", "all"):
         value, dtype = cast(value, dt.bool_), dt.bool_
@@ -453,6 +462,31 @@ def reduce(kind, extents, body):
     if not loops and kind not in ("argmax", "argmin"):
         return value
     return make_expr(Reduce, dtype, False, kind, loops, value)
+
+
+def _chosen_index(value, variable):
+    """The one index `variable` at which `value` is not 0, an int64 without `variable`; None if it is not known."""
+    if isinstance(value, Select):
+        condition, _, other = value.fields
+        return _only_true_at(condition, variable) if isinstance(other, Const) and other.fields[0] == 0 else None
+    if isinstance(value, Cast):
+        source, = value.fields
+        return (_only_true_at if source.dtype is dt.bool_ else _chosen_index)(source, variable)
+    return None
+
+
+def _only_true_at(condition, variable):
+    """The one index at which a bool can be true: of `variable == index`, or of that and something else."""
+    if not isinstance(condition, BinOp) or condition.fields[0] not in ("eq", "and"):
+        return None
+    op, a, b = condition.fields
+    if op == "and":
+        found = _only_true_at(a, variable)
+        return found if found is not None else _only_true_at(b, variable)
+    for index, other in ((a, b), (b, a)):
+        if index is variable and variable not in other.free:
+            return other
+    return None
 
 
 class Operand:

@@ -283,7 +283,7 @@ def softmax_jvp(primals, tangents, out, *, axis):
 
 @bprop_rule(log_softmax_along)
 def log_softmax_bprop(x, out, dout, *, axis):
-    return dout - exp(out) * _total(dout, axis)
+    return dout - softmax_along(x, axis=axis) * _total(dout, axis)      # shares its exponential with log_softmax
 
 
 @jvp_rule(log_softmax_along)

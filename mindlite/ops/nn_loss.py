@@ -80,12 +80,15 @@ def nll_loss(inputs, target, weight=None, ignore_index=-100, reduction="mean", l
     _check_labels("nll_loss", x, target)
     axis, dtype = _class_axis(x), dtype_of(x)
     chosen = logical_and(_is_class(x, target), expand_dims(not_equal(target, ignore_index), axis))
-    scale = 1 if weight is None else _along_classes(x, cast_to(as_operand(weight), dtype))
-    loss = -reduce_sum(where(chosen, x * scale, 0), axis=axis)
-    used = reduce_sum(cast_to(chosen, dtype) * scale, axis=axis)
+    if weight is None:
+        weighted, used = x, cast_to(chosen, dtype)
+    else:
+        scale = _along_classes(x, cast_to(as_operand(weight), dtype))
+        weighted, used = x * scale, where(chosen, scale, 0)
+    loss, used = -reduce_sum(where(chosen, weighted, 0), axis=axis), reduce_sum(used, axis=axis)
     if label_smoothing:
         counts = cast_to(not_equal(target, ignore_index), dtype)
-        even = -reduce_sum(x * scale, axis=axis) * counts / x.shape[axis]
+        even = -reduce_sum(weighted, axis=axis) * counts / x.shape[axis]
         loss = loss * (1 - label_smoothing) + even * label_smoothing
     return reduced("nll_loss", loss, reduction, reduce_sum(used) if reduction == "mean" else None)
 

@@ -1,0 +1,76 @@
+"""Values that are cheaper to compute again than to store: each reader gets its own.
+
+    %m = equal(%labels[N, 1], %classes[C]) : bool[N, C]             %m  = ..   for the first reader
+    .. = where(%m, ..);  .. = cast(%m)                        ->    %m' = ..   for the second
+
+A mask, a range or a number repeated to a large tensor is made of little: reading it from memory takes longer than
+making it. Shared by two clusters it would have to be stored, and it would tie them together (XLA duplicates such
+producers as well). Inside one cluster equal expressions are one, so nothing is computed twice there.
+"""
+from ..mindir.abstract import AbstractTensor
+from ..mindir.control import make_tuple
+from ..mindir.graph import CNode, FuncGraph, ValueNode
+from .schedule import nominal
+
+CHEAP = {"broadcast_to", "cast", "add", "sub", "mul", "neg", "where", "equal", "not_equal", "less", "less_equal",
+         "greater", "greater_equal", "logical_and", "logical_or", "logical_not"}
+GROWS = 16                                  # how many times larger a value is than all that it is made of
+OPERATORS, READERS = 8, 8                   # at most: those that make it, and those that read it
+
+
+def recompute_cheap(graph):
+    """A copy of `graph` in which each reader of a cheap large value has its own; `graph` itself where there is none.
+
+    Graphs in attributes stay as they are.
+    """
+    made_of, users = {}, {}
+    for node in graph.nodes:
+        for arg in node.args:
+            users.setdefault(arg, []).append(node)
+        cone = _cone(node, made_of)
+        if cone is not None:
+            made_of[node] = cone
+    copies, results = {node: 1 for node in graph.nodes}, set(graph.outputs)
+    for node in reversed(graph.nodes):
+        if node in made_of and node not in results:
+            readers = sum(copies[user] for user in users.get(node, ()))
+            copies[node] = max(1, readers) if readers <= READERS else 1
+    return graph if max(copies.values(), default=1) == 1 else _copy(graph, copies)
+
+
+def _cone(node, made_of):
+    """(how many operators, {values that they read}) of a cheap node, or None for another."""
+    traits, abstract = getattr(node.fn, "traits", ()), node.abstract
+    cheap = "creation" in traits or "view" in traits or getattr(node.fn, "name", None) in CHEAP
+    if not cheap or not isinstance(abstract, AbstractTensor):
+        return None
+    count, leaves = 1, set()
+    for arg in node.args:
+        inner = made_of.get(arg)
+        if inner is None:
+            leaves.add(arg)
+        else:
+            count, leaves = count + inner[0], leaves | inner[1]
+    read = sum(nominal(leaf.abstract.size) for leaf in leaves if isinstance(leaf.abstract, AbstractTensor))
+    return (count, leaves) if count <= OPERATORS and GROWS * read <= nominal(abstract.size) else None
+
+
+def _copy(graph, copies):
+    """The graph with so many copies of each node; a reader takes the next one that is left."""
+    target = FuncGraph(graph.name, graph.origin, graph.kind)
+    target.signature = graph.signature
+    env = {p: target.add_parameter(p.name, p.abstract, p.origin, p.default) for p in graph.parameters}
+    waiting = {}
+
+    def read(arg):
+        if arg in waiting and len(waiting[arg]) > 1:
+            return waiting[arg].pop()
+        return arg if isinstance(arg, ValueNode) else env[arg]
+    for node in graph.nodes:
+        made = []
+        for _ in range(copies[node]):
+            made.append(CNode(target, node.fn, [read(a) for a in node.args], node.attrs, node.abstract, node.origin))
+        target.nodes += made
+        env[node], waiting[node] = made[0], made
+    target.set_outputs([read(o) for o in graph.outputs], make_tuple)
+    return target

@@ -1,0 +1,114 @@
+"""Values that a fold computes and the loop after it needs again wait in the row of the result, where room is anyhow.
+
+    s = sum over r of exp(x[i0, r] - m)                 s = sum over r of (out[i0, r] = exp(x[i0, r] - m))
+    for i1: out[i0, i1] = exp(x[i0, i1] - m) / s   ->   for i1: out[i0, i1] = out[i0, i1] / s
+
+The row is in cache both times, so this is a store and a load in place of a transcendental function.
+"""
+from dataclasses import dataclass
+
+from ..common import dtype as dt
+from ..common.dim import Dim, substitute, symbols_of
+from ..mindir.scalar import Call, Reduce, make_expr, rebuild
+from .loopnest import Access, walk
+
+
+@dataclass(frozen=True)
+class Row:
+    """A value that waits: fold (a Reduce) stores `value` as element `offset` of `output` (a number and an Output)."""
+    fold: object
+    value: object
+    number: int
+    output: object
+    offset: object
+
+
+def rows_of(nest):
+    """({fold: its Row}, {expression: (fold, the Access that reads it from the row)}) of a LoopNest."""
+    exprs = walk(o.value for o in nest.outputs)
+    folds = [e for e in exprs if isinstance(e, Reduce) and len(e.fields[1]) == 1 and _calls(e.fields[2])]
+    rows, waiting, taken = {}, {}, set()
+    for fold in folds:
+        variable, = fold.fields[1]
+        for number, output in enumerate(nest.outputs):
+            if number in taken or not _fits(nest, fold, variable, number, output):
+                continue
+            wanted = _again(nest, fold, variable, output, exprs)
+            if wanted is None:
+                continue
+            value, readers = wanted
+            offset = _renamed_offset(nest, output.offset, output.loops[-1], variable)
+            rows[fold] = Row(fold, value, number, output, offset)
+            taken.add(number)
+            for reader, other in readers.items():
+                at = _renamed_offset(nest, output.offset, output.loops[-1], other)
+                waiting[reader] = fold, _access(nest, value.dtype, False, output.operand, at, (), (), True)
+            break
+    return rows, waiting
+
+
+def _calls(expr):
+    return any(isinstance(e, Call) for e in walk([expr]))
+
+
+def _fits(nest, fold, variable, number, output):
+    """Is the row of `output` as long as the fold and written after it, in memory of its own, without rounding?"""
+    place = len(nest.inputs) + number
+    alone = nest.place(place) == place and place not in nest.in_place.values()
+    return alone and bool(output.loops) and nest.extents[output.loops[-1]] == nest.extents[variable] and \
+        not isinstance(nest.extents[variable], int) and fold.free == frozenset(output.loops[:-1]) and \
+        output.operand.dtype in (dt.float32, dt.float64)
+
+
+def _again(nest, fold, variable, output, exprs):
+    """(the largest value inside the fold that is computed again, {each such computation: its loop variable}), or None.
+
+    Again: in the loop that writes `output`, and perhaps in other folds over the same rows.
+    """
+    known = set(exprs)
+    others = {output.loops[-1]: set(walk([output.value]))}
+    for other in exprs:
+        if isinstance(other, Reduce) and other is not fold and other.free == fold.free and len(other.fields[1]) == 1 \
+                and nest.extents[other.fields[1][0]] == nest.extents[variable]:
+            others[other.fields[1][0]] = known
+    for value in reversed(walk([fold.fields[2]])):
+        if value.dtype is not output.operand.dtype or variable not in value.free or not _calls(value):
+            continue
+        readers = {}
+        for other, among in others.items():
+            renamed = _rename(nest, value, variable, other)
+            if renamed in among:
+                readers[renamed] = other
+        if output.loops[-1] in readers.values():
+            return value, readers
+    return None
+
+
+def _rename(nest, expr, old, new):
+    """`expr` with the loop variable `new` in place of `old`."""
+    made = {old: new}
+
+    def field(value):
+        if isinstance(value, tuple):
+            return tuple(map(field, value))
+        return made.get(value, value) if hasattr(value, "free") else value
+    for part in walk([expr]):
+        if part is old or old not in part.free:
+            made.setdefault(part, part)
+        elif isinstance(part, Access):
+            operand, offset, inner, strides, _, safe = part.fields
+            made[part] = _access(nest, part.dtype, part.weak, operand, _renamed_offset(nest, offset, old, new),
+                                 field(inner), strides, safe)
+        else:
+            made[part] = rebuild(part, *map(field, part.fields))
+    return made[expr]
+
+
+def _renamed_offset(nest, offset, old, new):
+    return substitute(offset, {nest.symbols[old]: nest.symbols[new].dim}) if isinstance(offset, Dim) else offset
+
+
+def _access(nest, dtype, weak, operand, offset, exprs, strides, safe):
+    variables = {symbol: variable for variable, symbol in nest.symbols.items()}
+    inside = sorted((s for s in symbols_of(offset) if s in variables), key=lambda s: s.number)
+    return make_expr(Access, dtype, weak, operand, offset, exprs, strides, tuple(variables[s] for s in inside), safe)
