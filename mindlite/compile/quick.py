@@ -29,7 +29,7 @@ from ..mindir.syntax import Undefined
 from .executable import Context, thread_arenas
 from .guards import guard_holds
 from .printers import runtime as R
-from .signature import TensorSpec
+from .signature import SameSpec, TensorSpec
 
 MISS = object()
 _PLAIN = (int, bool, str, bytes, type(None))
@@ -73,6 +73,9 @@ class _Writer:
         self.flat = all(type(value) in (Tensor, Parameter, np.ndarray) for value in args)
         self.values = False                                 # are there numbers among the results?
         self.read(signature[1], args, "args")
+        tensors = [place for place, owner, _ in self.leaves if owner is not np.ndarray]
+        if len(tensors) > 1:                                # none of them is another one
+            self.tests.append(f"len({{{', '.join(f'id({place})' for place in tensors)}}}) == {len(tensors)}")
         self.context = Context(executable)
         self.arenas = thread_arenas()
         self.sizes = ()
@@ -89,6 +92,8 @@ class _Writer:
             if type(value) not in (Tensor, Parameter, np.ndarray):
                 raise Unfit(f"an argument of class {type(value).__name__}")
             self.leaves.append((place, type(value), signature))
+        elif isinstance(signature, SameSpec):
+            self.tests.append(f"{place} is {self.leaves[signature.number][0]}")
         elif type(value) is tuple:
             if place != "args":
                 self.tests.append(f"type({place}) is tuple")

@@ -9,6 +9,7 @@ import numpy as np
 from ..common import dtype as dt
 from ..common.dim import Symbol
 from ..common.tensor import Parameter, Tensor
+from ..infer.specialise import Same
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 
 
@@ -33,6 +34,15 @@ class TensorSpec:
 
 
 @dataclass(frozen=True)
+class SameSpec:
+    """The very Tensor that is leaf `number`: what is done to the one is done to the other."""
+    number: int
+
+    def __str__(self):
+        return f"argument {self.number} again"
+
+
+@dataclass(frozen=True)
 class ScalarSpec:
     """A number whose value is known at run time only, of class `type`."""
     type: type
@@ -46,12 +56,21 @@ class Leaves(list):
 
     containers : the lists and dicts among its arguments
     numbers    : (how many Tensors come before it, the number) for each int and float
+    known      : {id: number} of the Tensors; one that comes again is no other leaf
     """
-    __slots__ = ("containers", "numbers")
+    __slots__ = ("containers", "numbers", "known")
 
     def __init__(self):
         super().__init__()
-        self.containers, self.numbers = [], []
+        self.containers, self.numbers, self.known = [], [], {}
+
+    def tensor(self, value):
+        """The signature of a Tensor, which is entered."""
+        number = self.known.setdefault(id(value), len(self))
+        if number != len(self):
+            return SameSpec(number)
+        self.append(value)
+        return TensorSpec(value.dtype, value.array.shape)
 
     def with_numbers(self, chosen):
         """The Leaves with the numbers of these ordinals in their places among the Tensors."""
@@ -73,8 +92,7 @@ def signature_of(value, leaves):
     """
     cls = type(value)
     if cls is Tensor or cls is Parameter:
-        leaves.append(value)
-        return TensorSpec(value.dtype, value.array.shape)
+        return leaves.tensor(value)
     if cls is tuple:
         return ("tuple", *[signature_of(v, leaves) for v in value])
     if cls is list:
@@ -89,8 +107,7 @@ def signature_of(value, leaves):
     if cls in (bool, str, type(None), complex, bytes):
         return (cls.__name__ + "=", value)
     if isinstance(value, Tensor):
-        leaves.append(value)
-        return TensorSpec(value.dtype, value.array.shape)
+        return leaves.tensor(value)
     if isinstance(value, np.ndarray):
         leaves.append(Tensor.wrap(np.asarray(value, order="C")))
         return TensorSpec(dt.dtype(value.dtype), value.shape)
@@ -153,6 +170,8 @@ def abstract_values(signature, value):
         return AbstractTensor(signature.dtype, tuple(s.dim if isinstance(s, Symbol) else s for s in signature.shape))
     if isinstance(signature, ScalarSpec):
         return AbstractScalar(signature.type)
+    if isinstance(signature, SameSpec):
+        return Same(signature.number)
     if isinstance(value, (tuple, list)):
         items = [abstract_values(s, v) for s, v in zip(signature[1:], value)]
         return value._make(items) if hasattr(value, "_make") else type(value)(items)

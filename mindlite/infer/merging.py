@@ -8,7 +8,7 @@ import contextlib
 
 from ..common import dtype as dt
 from ..common.dim import Dim, Symbol
-from ..common.errors import DTypeError, GraphSyntaxError, MindliteError, ShapeError
+from ..common.errors import GraphSyntaxError, MindliteError
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.builder import constant
@@ -147,7 +147,7 @@ def conflict(a, b, ev, cause=None):
 def join_abstracts(a, b, fresh=True):
     """The abstract that covers both: equal parts stay, differing sizes become a new Symbol.
 
-    raises : DTypeError or ShapeError where they do not fit together
+    raises : GraphSyntaxError where they do not fit together: Python has no such rule, so Python runs the function then
     """
     if a == b:
         return a
@@ -160,11 +160,12 @@ def join_abstracts(a, b, fresh=True):
     if isinstance(a, AbstractTensor) and isinstance(b, AbstractScalar):
         b = AbstractTensor(dt.promote_scalar(a.dtype, b.type()), ())
     if not (isinstance(a, AbstractTensor) and isinstance(b, AbstractTensor)):
-        raise DTypeError(f"{a} on one path and {b} on another do not fit together")
+        raise GraphSyntaxError(f"{a} on one path and {b} on another do not fit together")
     if a.dtype is not b.dtype:
-        raise DTypeError(f"a tensor is {a} on one path and {b} on another", hint="cast one to the other's dtype")
+        raise GraphSyntaxError(f"a tensor is {a} on one path and {b} on another", hint="cast one to the other's dtype")
     if len(a.shape) != len(b.shape):
-        raise ShapeError(f"a tensor is {a} on one path and {b} on another", hint="give both the same number of axes")
+        raise GraphSyntaxError(f"a tensor is {a} on one path and {b} on another",
+                               hint="give both the same number of axes")
     return AbstractTensor(a.dtype, tuple(x if x == y else Symbol(lo=0).dim for x, y in zip(a.shape, b.shape)))
 
 

@@ -52,6 +52,12 @@ class Result:
 
 
 @dataclass(frozen=True)
+class Same:
+    """Stands, among the arguments, for the very Tensor that is number `number` of them."""
+    number: int
+
+
+@dataclass(frozen=True)
 class Container:
     """Stands for list or dict `number` of the arguments, itself."""
     number: int
@@ -90,9 +96,15 @@ def _specialise(ev, function, args, kwargs):
     # the Boxes of the arguments: their numbers, their first content
     containers, entered = {}, {}
 
+    tensors = []                                             # the arguments that Same counts
     def enter(value, label):
         if isinstance(value, Abstract):
-            return graph.add_parameter(label, value)
+            made = graph.add_parameter(label, value)
+            if hasattr(value, "shape"):
+                tensors.append(made)
+            return made
+        if isinstance(value, Same):
+            return tensors[value.number]
         if isinstance(value, tuple):
             made = [enter(v, f"{label}_{i}") for i, v in enumerate(value)]
             return value._make(made) if hasattr(value, "_make") else tuple(made)
