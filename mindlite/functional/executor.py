@@ -6,6 +6,10 @@ def synchronize():
     """Wait until every operator that was called has run: they run when they are called, so there is no waiting."""
 
 
+def launch_blocking():
+    """Let operators be called one after the other, so that an error stands where its cause is: they are."""
+
+
 class PyNativeExecutor:
     """MindSpore's `_pynative_executor`."""
 

@@ -172,4 +172,10 @@ def jit_class(cls):
     return cls
 
 
+def cell_attr_register(fn=None, attrs=None):
+    """Mark the __init__ of a Cell whose arguments, or `attrs`, decide what its graph is. Graphs are guarded by all that
+    they read, so nothing needs to be done; the mark is for MindSpore's sake."""
+    return fn if fn is not None else lambda init: init
+
+
 ms_function = jit

@@ -10,6 +10,7 @@ _NN = ("mindlite.nn",)
 _INITIALIZER = ("mindlite.common.initializer",)
 _EXECUTORS = {"_pynative_executor": "mindlite.functional.executor:pynative_executor",
               "_cell_graph_executor": "mindlite.functional.executor:cell_graph_executor"}
+_GRADIENTS = {name: f"mindlite.functional.custom:{name}" for name in ("HookBackward", "InsertGradientOf")}
 _PRIMITIVE = {"Primitive": "mindlite.ops.operations:Operation", "constexpr": "mindlite.functional.composite:constexpr",
               "_primexpr": "mindlite.functional.composite:constexpr", "prim": "mindlite.ops.operations:"}
 _PARAMETERS = {"Parameter": "mindlite.common.tensor:Parameter",
@@ -20,7 +21,7 @@ MODULES = {
     "": (("mindlite", "mindlite.functional", "mindlite.train", "mindlite.lite"),
          {"dtype": "mindlite.mindspore.common.dtype:", "float_": "mindlite.common.dtype:float32",
           "int_": "mindlite.common.dtype:int64",
-          "STRICT": "mindlite.common.config:STRICT",
+          "STRICT": "mindlite.common.config:STRICT", "_Function": "mindlite.pynative:Function",
           "LAX": "mindlite.common.config:LAX", "numpy": "mindlite.numpy:",
           "dtype_to_nptype": "mindlite.common.dtype:dtype_to_nptype",
           "pytype_to_dtype": "mindlite.common.dtype:pytype_to_dtype",
@@ -28,7 +29,7 @@ MODULES = {
           "from_numpy": "mindlite.common.tensor:Tensor.from_numpy"}),
     "context": (("mindlite.functional.context",), {}),
     "log": (("mindlite.common.log",), {}),
-    "runtime": (("mindlite.functional.executor",), {"synchronize": "mindlite.functional.executor:synchronize"}),
+    "runtime": (("mindlite.functional.executor",), {}),
 
     "common": (("mindlite.functional",) + _TENSOR + _DTYPE + _INITIALIZER + ("mindlite.common.seed",),
                {}),
@@ -51,14 +52,16 @@ MODULES = {
     "nn.optim": (_NN, {}),
     **{f"nn.optim.{name}": (_NN, {}) for name in (
         "adam", "momentum", "sgd", "optimizer", "lamb", "rmsprop", "adagrad", "ftrl")},
+    "nn.grad": (_NN, {}),
+    "nn.grad.cell_grad": (_NN, {}),
     "nn.wrap": (_NN, {}),
     "nn.wrap.cell_wrapper": (_NN, {}),
     "nn.learning_rate_schedule": (_NN, {}),
     "nn.dynamic_lr": (_NN, {}),
 
     "ops": (_OPS, {**_PRIMITIVE, "auto_generate": "mindlite.ops.operations:"}),
-    "ops.operations": (_OPERATIONS, {}),
-    **{f"ops.operations.{name}": (_OPERATIONS, {}) for name in (
+    "ops.operations": (_OPERATIONS, _GRADIENTS),
+    **{f"ops.operations.{name}": (_OPERATIONS, _GRADIENTS) for name in (
         "array_ops", "math_ops", "nn_ops", "random_ops", "sparse_ops", "other_ops", "inner_ops", "image_ops",
         "linalg_ops",
         "control_ops", "debug_ops", "_grad_ops", "_inner_ops", "_scalar_ops")},
@@ -69,12 +72,16 @@ MODULES = {
         for name in ("add", "sub", "sum", "mean")}),
     "ops.auto_generate.gen_ops_prim": (_OPERATIONS, {}),
     "ops.vm_impl_registry": (_OPERATIONS, {"vm_impl_registry": "mindlite.ops.operations.define:implementations"}),
+    "_extends": ((), {"cell_attr_register": "mindlite.functional.jit:cell_attr_register"}),
+    "_extends.parse": ((), {}),
+    "_extends.parse.compile_config": ((), {}),
     "_checkparam": (("mindlite.common.checks",), {}),
     "_c_expression": (_TENSOR, {"typing": "mindlite.common.dtype:"}),
     "ops.primitive": (_OPERATIONS, _PRIMITIVE),
     "ops.functional": (_OPS, {}),
     "ops.function": (_OPS, {}),
-    **{f"ops.function.{name}": (_OPS, {}) for name in ("array_func", "math_func", "nn_func", "grad")},
+    **{f"ops.function.{name}": (_OPS, {}) for name in ("array_func", "math_func", "nn_func", "grad",
+                                                       "grad.grad_func")},
     "ops.composite": (("mindlite.functional.composite", "mindlite.functional", "mindlite.ops"), {}),
     "ops.composite.base": (("mindlite.functional.composite", "mindlite.functional"), {}),
     "ops.composite.multitype_ops": (("mindlite.functional.composite",), {}),

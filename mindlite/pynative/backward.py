@@ -145,9 +145,9 @@ def one_by_one(live, seeds, wrt, hooks):
         douts = []
         for i, abstract in zip(backward.seeds, backward.douts):
             dout = cotangents.pop(entry.outputs[i], None)
-            if dout is None:
+            if dout is None and (backward.graph is not None or backward.materialize):
                 dout = Tensor.wrap(np.zeros(abstract.shape, abstract.dtype.numpy))
-            elif entry.outputs[i] in hooks:
+            elif dout is not None and entry.outputs[i] in hooks:
                 dout = through(hooks[entry.outputs[i]], dout)
             douts.append(dout)
         found = backward.run(entry.saved, douts) if backward.graph is None else \

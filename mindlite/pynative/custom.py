@@ -19,12 +19,15 @@ from .tape import paused, state
 
 
 class PythonBackward:
-    """A Backward that is a Python function: run(saved, cotangents) -> gradients of the inputs, None for none."""
+    """A Backward that is a Python function: run(saved, cotangents) -> gradients of the inputs, None for none.
+
+    materialize : a cotangent of a result that nothing flows to is zeros, else None
+    """
 
     graph = None
 
-    def __init__(self, wrt, seeds, douts, run):
-        self.wrt, self.seeds, self.douts, self.run = wrt, seeds, douts, run
+    def __init__(self, wrt, seeds, douts, run, materialize=True):
+        self.wrt, self.seeds, self.douts, self.run, self.materialize = wrt, seeds, douts, run, materialize
 
 
 def is_float(tensor):
@@ -32,7 +35,7 @@ def is_float(tensor):
     return tensor.dtype.is_differentiable
 
 
-def enter_python(inputs, outs, saved, run):
+def enter_python(inputs, outs, saved, run, materialize=True):
     """Record on every tape that watches one of `inputs`: outs (Tensors) came from inputs by a function whose backward
     is run(saved, cotangents of the float outs) -> a gradient, or None, for each input."""
     seeds = tuple([i for i, out in enumerate(outs) if is_float(out)])
@@ -46,7 +49,7 @@ def enter_python(inputs, outs, saved, run):
             def only(saved, douts, wrt=wrt):
                 gradients = run(saved, douts)
                 return [gradients[i] for i in wrt]
-            tape.append(PythonBackward(wrt, seeds, douts, only), [numbers[i] for i in wrt], outs, list(saved))
+            tape.append(PythonBackward(wrt, seeds, douts, only, materialize), [numbers[i] for i in wrt], outs, list(saved))
 
 
 def custom(function, bprop, args, kwargs=None):

@@ -54,6 +54,9 @@ class PyNative:
             operation = new_operation(prim, arrays, attrs, None)
         if state.tapes:
             return record(operation, args, arrays, attrs) if prim is not assign else record_assign(args, arrays)
+        if prim is assign:
+            for tape in state.paused:                       # what was saved of the memory is copied first
+                tape.protect(arrays[0], state.paused)
         out = operation.compute(*arrays, **attrs)
         if type(out) is np.ndarray:                         # Tensor.wrap, written out
             made = _new(Tensor)

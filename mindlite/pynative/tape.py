@@ -17,6 +17,7 @@ from ..common.tensor import HOOKS, Tensor
 class _State(threading.local):
     def __init__(self):
         self.tapes = ()                         # those that record, innermost last
+        self.paused = ()                        # those that do not record at present, but have saved values
 
 
 state = _State()
@@ -137,12 +138,12 @@ def recording(tape):
 @contextlib.contextmanager
 def paused():
     """Operators inside the block are recorded on no tape."""
-    before = state.tapes
-    state.tapes = ()
+    before = state.tapes, state.paused
+    state.tapes, state.paused = (), state.paused + state.tapes
     try:
         yield
     finally:
-        state.tapes = before
+        state.tapes, state.paused = before
 
 
 def is_recording():

@@ -4,7 +4,7 @@ import pytest
 
 import mindlite as ms
 from mindlite import nn, ops, Tensor
-from mindlite.common.errors import (ArgumentError, GradientError, GraphSyntaxError, IndexRangeError, MindliteError,
+from mindlite.common.errors import (ArgumentError, GradientError, GraphSyntaxError, MindliteError,
                                     ShapeError, ValueRangeError)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import mindlite as ms
 from mindlite import nn, ops, Tensor
-from mindlite.common.errors import ArgumentError, GradientError
+from mindlite.common.errors import GradientError
 from mindlite.common.events import counting
 from mindlite.pynative import backward
 from mindlite.pynative.tape import Tape, recording, state

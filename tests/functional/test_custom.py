@@ -1,0 +1,81 @@
+"""Gradients of a user's own for functions and values, and derivatives as Cells."""
+import numpy as np
+import pytest
+
+import mindlite as ms
+from mindlite import Tensor, nn, ops
+from mindlite.common.errors import ArgumentError
+from mindlite.functional import HookBackward, InsertGradientOf, custom_vjp
+
+
+@pytest.fixture(params=["eager", "jit", "GRAPH_MODE"])
+def way(request):
+    """A function that makes another one run in one of the three ways."""
+    if request.param == "GRAPH_MODE":
+        ms.set_context(mode=ms.GRAPH_MODE)
+    yield ms.jit if request.param == "jit" else lambda f: f
+    ms.set_context(mode=ms.PYNATIVE_MODE)
+
+
+def vector(*numbers):
+    return Tensor(np.array(numbers, np.float32))
+
+
+def same(got, *want):
+    np.testing.assert_allclose(got.asnumpy(), want, rtol=1e-6)
+
+
+def test_a_function_may_have_a_gradient_that_is_written_by_hand(way):
+    @custom_vjp
+    def f(x, y):
+        return 2 * x + y
+    x, y = vector(1, 2), vector(3, 4)
+    same(ms.grad(f)(x, y), 2, 2)
+    f.defbwd(lambda x, y, out, dout: (5 * dout, y * dout))
+    gradient = ms.grad(lambda a, b: f(a, b) * 2 + a, (0, 1))
+    of_x, of_y = way(lambda a, b: gradient(a, b))(x, y)
+    same(of_x, 11, 11), same(of_y, 6, 8)
+    same(way(f)(x, y), 5, 8)
+    with pytest.raises(ArgumentError, match="takes a function, not int"):
+        custom_vjp(3)
+
+
+def test_a_gradient_may_be_changed_where_it_passes(way):
+    seen = InsertGradientOf(lambda dout: ops.clamp(dout, -1, 1))
+    gradient = ms.grad(lambda a: seen(a) * 3 + a)
+    same(way(lambda a: gradient(a))(vector(1, 2)), 2, 2)
+
+
+def test_a_hook_between_operators_sees_a_tuple_of_gradients(way):
+    seen = []
+
+    def hook(gradients):
+        seen.append(gradients[0].asnumpy().tolist())
+        return gradients[0] * 10
+    between = HookBackward(hook)
+    gradient = ms.grad(lambda a: between(a * 2) * 3)
+    same(way(lambda a: gradient(a))(vector(1, 2)), 60, 60)
+    assert seen == [[3, 3]]
+    first, second = HookBackward(lambda gradients: None)(vector(1), vector(2))
+    same(first, 1), same(second, 2)
+
+
+class Powers(nn.Cell):
+    """Two results of two inputs."""
+
+    def construct(self, x, y):
+        return x * y, y ** 3
+
+
+def test_derivatives_are_cells_too(way):
+    x, y, u, v = vector(1, 2), vector(3, 4), vector(1, 1), vector(2, 2)
+    (value, _), (first, second) = way(nn.Jvp(Powers()))(x, y, (u, v))
+    same(value, 3, 8), same(first, 3 + 2, 4 + 4), same(second, 54, 96)
+    value, tangent = way(nn.Jvp(ops.square))(x, u)
+    same(value, 1, 4), same(tangent, 2, 4)
+    _, (of_x, of_y) = way(nn.Vjp(Powers()))(x, y, (u, v))
+    same(of_x, 3, 4), same(of_y, 1 + 54, 2 + 96)
+    value, gradient = way(nn.Vjp(ops.square))(x, v)
+    same(value, 1, 4), same(gradient, 4, 8)
+    with pytest.raises(ArgumentError, match="Jvp: takes a function"):
+        nn.Jvp(3)
