@@ -21,7 +21,11 @@ from .location import Location, is_framework
 
 
 class MindliteError(Exception):
-    """Base of mindlite's errors: message, note (what was seen, printed beside the caret), hint, location."""
+    """Base of mindlite's errors: message, note (what was seen, printed beside the caret), hint, location.
+
+    again : compiled code raised it before it did anything; Python, which sees the values, is to run the call instead
+    """
+    again = False
 
     def __init__(self, message, *, note="", hint="", location=None):
         super().__init__(message)
@@ -86,14 +90,7 @@ class GradientError(MindliteError, TypeError, RuntimeError):
 
 
 class InexactError(MindliteError, OverflowError):
-    """Compiled code met a number that its registers do not hold, as Python's would.
-
-    begun : the run had called Python before, so that it cannot begin again there
-    """
-
-    def __init__(self, message, *, begun=False, **fields):
-        super().__init__(message, hint="compute it with floats or Tensors, or outside of the compiled function", **fields)
-        self.begun = begun
+    """Compiled code met a number that its registers do not hold, as Python's would."""
 
 
 class InternalError(MindliteError, RuntimeError):

@@ -143,12 +143,17 @@ class Executable:
         instruction = self.linked.places[place]
         location = getattr(getattr(instruction, "origin", None), "location", None)
         if isinstance(instruction, F.Exact) or getattr(instruction, "message", None) == F.INEXACT:
-            return InexactError(F.INEXACT, begun=context.called_python, location=location)
+            error = InexactError(F.INEXACT, location=location,
+                                 hint="compute it with floats or Tensors, or outside of the compiled function")
+            error.again = not context.called_python
+            return error
         if isinstance(instruction, F.Check):
             kinds = self.linked.kinds_of(place)[0][1:]
             values = [_value(context, R.FAIL_VALUES + n, kind) for n, kind in enumerate(kinds)]
             message = instruction.message
             error = message(*values) if callable(message) else ValueRangeError(message.format(*values))
+            if instruction.again:
+                error.again = not context.called_python
             return error.at(location) if isinstance(error, MindliteError) else raised_at(error, location)
         if isinstance(instruction, F.CallKernel):
             texts = instruction.kernel.errors
@@ -285,8 +290,8 @@ class Context:
                 raise InternalError(f"a Python segment gave {len(given)} values for {len(writes)} registers")
             for n, (value, kind) in enumerate(zip(given, writes)):
                 results[n] = to_bits(float(value)) if kind == "f64" else int(value)
-        except InexactError as error:
-            error.begun, self.error = True, error
+        except MindliteError as error:
+            error.again, self.error = False, error
             return 1
         except BaseException as error:
             self.error = error

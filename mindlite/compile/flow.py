@@ -279,11 +279,15 @@ class While(Instruction):
 
 @dataclass(frozen=True)
 class Check(Instruction):
-    """If cond is 0 the run ends with an error: message(*values) if message is callable, else its text formatted."""
+    """If cond is 0 the run ends with an error: message(*values) if message is callable, else its text formatted.
+
+    again : Python is to run the call instead, if this run has not called Python yet
+    """
     cond: int
     message: object
     args: tuple = ()
     origin: object = field(default=None, compare=False)
+    again: bool = False
 
     @property
     def reads(self):

@@ -199,9 +199,9 @@ class FlowBuilder:
         """A LoopBuilder whose state starts as inits (registers)."""
         return LoopBuilder(self, inits)
 
-    def check(self, cond, message, args=(), origin=None):
-        """Stop with an error unless cond."""
-        self.emit(F.Check(cond, message, tuple(args), origin))
+    def check(self, cond, message, args=(), origin=None, again=False):
+        """Stop with an error unless cond; again: Python is to run the call instead, where it can."""
+        self.emit(F.Check(cond, message, tuple(args), origin, again))
 
     def copy(self, dst, src, nbytes):
         """memmove"""

@@ -1,6 +1,8 @@
 """Guards: what was read at compile time (globals, closure cells, attributes) and must still be so at a call."""
+import reprlib
 import types
 from collections import deque
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -66,14 +68,42 @@ def guards_hold(guards):
     return all(map(guard_holds, guards))
 
 
+@dataclass(frozen=True)
+class Change:
+    """What a guard saw to change. place: the variable, if it held a number and holds another; else None."""
+    what: str
+    before: str = ""
+    after: str = ""
+    place: object = None
+
+    def __str__(self):
+        return f"{self.what} changed" + (f": {self.before} -> {self.after}" if self.before != self.after else "")
+
+
 def changed_guard(guards):
-    """Words for the first guard that does not hold."""
+    """The Change that the first guard which does not hold has seen."""
     for guard in guards:
         if not guard_holds(guard):
-            kind, owner, name, _ = guard
+            kind, owner, name, value = guard
             if kind == "content":
-                return f"what a {type(owner).__name__} holds"
+                return Change(f"what a {type(owner).__name__} holds", brief(value), brief(owner))
+            if kind == "protocol":
+                return Change(f"the construct, hooks or casts of a {type(owner).__name__}")
             has_name = isinstance(owner, (type, types.ModuleType, types.FunctionType))
             named = owner.__name__ if has_name else type(owner).__name__
-            return name or "a closure cell" if kind.endswith(("item", "cell")) else f"{named}.{name}"
-    return "nothing"
+            what = name or "a closure cell" if kind.endswith(("item", "cell")) else f"{named}.{name}"
+            now = current_value(kind, owner, name)
+            varies = kind in ("item", "cell", "attr") and type(now) is type(value) in (int, float)
+            return Change(what, brief(value), brief(now), Place(kind, owner, name) if varies else None)
+    return Change("nothing")
+
+
+def brief(value):
+    """A value in a few words."""
+    if isinstance(value, Undefined):
+        return "nothing"
+    if isinstance(value, np.ndarray):
+        return f"array {list(value.shape)}"
+    if isinstance(value, (int, float, str, bytes, type(None), list, tuple, dict, set, deque)):
+        return reprlib.repr(value)
+    return f"a {getattr(value, '__qualname__', type(value).__name__)}"

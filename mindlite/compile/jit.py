@@ -20,13 +20,12 @@ from ..infer.concrete import run_concretely
 from ..infer.fallback import NeedsRecord, ResultChanged
 from ..mindir.primitive import eager
 from ..parse.parse import parse_function
-from .flow import INEXACT
 from .guards import changed_guard, guards_hold
 from .pipeline import compile_function
 from .quick import MISS, quick_call
-from .signature import (Leaves, ScalarSpec, arguments_of, declared_spec, first_difference, numbers_in, open_numbers,
-                        open_sizes,
-                        show_signature, signature_of, sizes_in, sizes_that_differ)
+from .reasons import KNOWN_NUMBER, KNOWN_OUTSIDE, Reason, differences, nearest, parameter_names, reason_of, show_call
+from .signature import (Leaves, ScalarSpec, arguments_of, declared_spec, numbers_in, open_numbers, open_sizes,
+                        signature_of, sizes_in, sizes_that_differ)
 from .variant import Runner
 
 MAX_SHAPE_VARIANTS = 4
@@ -64,8 +63,10 @@ class JitFunction:
         self.jit_level, self.printer, self.inputs = jit_level, printer, inputs
         self.variants, self.exact, self.fallbacks, self.history = [], {}, {}, []
         self.lock, self.quick = threading.RLock(), _Quick()
-        self.runs_in_python, self.in_python, self.fixed_numbers = 0, {}, False
-        self.run_twice = {}                              # {Location: how often Python ran a call again}
+        self.runs_in_python, self.in_python, self.names = 0, {}, parameter_names(function)
+        # numbers outside that are run-time values as they have changed; those (and ordinals of arguments) that cannot be
+        self.varying, self.fixed = set(), set()
+        self.run_twice = {}                              # {Location: (why, how often Python ran a call again)}
         self.warned = set()                              # signatures and places whose run in Python was told of
         alive[next(_numbers)] = self
 
@@ -79,7 +80,7 @@ class JitFunction:
                     if value is not MISS:
                         return value
             return self.run(args, kwargs)
-        except InexactError as error:
+        except MindliteError as error:
             return self.run_again(error, args, kwargs)
 
     def run(self, args, kwargs):
@@ -97,22 +98,24 @@ class JitFunction:
         return value
 
     def run_again(self, error, args, kwargs):
-        """The call in Python, whose ints have no end, after compiled code met a number that its registers do not hold.
+        """The call in Python, where compiled code ended before it did anything: at a number that its registers do not
+        hold, at sizes or indices that Python finds wrong. Any other error is raised.
 
-        Nothing has happened yet: Parameters, containers and variables are written at the end of a run. Only a run that
-        has called Python cannot begin again.
+        Parameters, containers and variables are written at the end of a run; only a run that has called Python cannot
+        begin again.
         """
-        if self.fullgraph:
+        inexact = isinstance(error, InexactError)
+        if inexact and not error.again and not self.fullgraph:
+            self.leave_to_python(signature_of((args, tuple(kwargs.items())), Leaves()), error)
+        if not error.again or (inexact and self.fullgraph):
             raise error
-        if error.begun:
-            signature = signature_of((args, tuple(kwargs.items())), Leaves())
-            self.leave_to_python(signature, error)
-            raise error
-        self.run_twice[error.location] = self.run_twice.get(error.location, 0) + 1
+        error.again = False                                  # whoever called this has begun
         emit("run_again", name=self.name, location=error.location)
-        self.warn(error.location, f"runs again in Python: {error.message}", error.location)
         with eager():
-            return self.function(*args, **kwargs)
+            value = self.function(*args, **kwargs)
+        self.run_twice[error.location] = error.message, self.run_twice.get(error.location, (0, 0))[1] + 1
+        self.warn(error.location, f"runs again in Python: {error.message}", error.location)
+        return value
 
     def warn(self, key, text, location):
         """Tell, once, of a call that Python runs."""
@@ -201,7 +204,7 @@ class JitFunction:
         if stale:
             self.variants = [v for v in self.variants if v not in stale]
             self.exact = {s: v for s, v in self.exact.items() if v not in stale}
-            self.history += [(v, changed_guard(v.guards)) for v in stale]
+            self.history += [(v, self.note_changes(v)) for v in stale]
         for variant in self.variants:
             if variant.fits(signature):
                 return variant
@@ -213,73 +216,93 @@ class JitFunction:
         del self.history[:-MAX_WAITING]
         return None
 
+    def note_changes(self, variant):
+        """The Reason for which a variant no longer holds. Numbers outside that change are run-time values from now on."""
+        change = changed_guard(variant.guards)
+        if change.place is not None and change.place not in self.fixed:
+            self.varying.add(change.place)
+            return Reason(f"{change}; it is a run-time value from now on", KNOWN_OUTSIDE)
+        return Reason(str(change), KNOWN_OUTSIDE)
+
     def compile(self, signature, args, kwargs):
-        """Compile a variant for the signature, with open sizes where the history of calls says so."""
+        """Compile a variant for the signature; sizes and numbers that have changed are open where that is possible."""
         wanted, reason = self.generalise(signature)
-        if wanted is not signature and any(isinstance(s, ScalarSpec) for s in numbers_in(wanted)):
+        numbers = [n for n, s in enumerate(numbers_in(wanted)) if isinstance(s, ScalarSpec)]
+        if numbers or self.varying:
             try:
                 return self.compile_for(wanted, signature, reason, args, kwargs)
             except NeedsRecord:
                 raise
-            # the number must be known, as an axis must: one variant for each
+            # a number must be known, as an axis must: one variant for each
             except Exception as error:
-                self.fixed_numbers = True
-                reason = f"another number, which must be known: {error.args[0] if error.args else error!r}"
-                wanted = self.generalise(signature)[0]
+                why = str(error.args[0] if error.args else repr(error))
+                known = self.fixed, self.varying
+                self.fixed, self.varying = {*self.fixed, *numbers, *self.varying}, set()
+            try:
+                wanted, reason = self.generalise(signature)
+                return self.compile_for(wanted, signature, reason.and_then(f"it must be known ({why})", KNOWN_NUMBER),
+                                        args, kwargs)
+            except Exception:                                # it was not for the numbers
+                self.fixed, self.varying = known
+                raise
         try:
             return self.compile_for(wanted, signature, reason, args, kwargs)
         except MindliteError:
             if wanted == signature:
                 raise
         # open sizes do not work: these sizes either do, or their error says the numbers that the user knows
-        return self.compile_for(signature, signature, f"{reason}; the sizes could not stay open", args, kwargs)
+        return self.compile_for(signature, signature, reason.and_then("the sizes could not stay open"), args, kwargs)
 
     def compile_for(self, wanted, signature, reason, args, kwargs):
         """Compile a variant for `wanted`, which is `signature` with open sizes and numbers."""
         start = time.perf_counter()
-        inside_args, inside_kwargs = arguments_of(wanted, args, kwargs)
-        compiled = compile_function(self.function, inside_args, inside_kwargs, name=self.name, fullgraph=self.fullgraph,
-                                    fallbacks=self.fallbacks, jit_level=self.jit_level, printer=self.printer)
-        variant = Runner(wanted, compiled, reason, time.perf_counter() - start, compiled.specialised.guards)
-        if not variant.fits(signature):                      # a size was assumed that these sizes do not have
-            inside_args, inside_kwargs = arguments_of(signature, args, kwargs)
+
+        def make(spec, why):
+            inside_args, inside_kwargs = arguments_of(spec, args, kwargs)
             compiled = compile_function(self.function, inside_args, inside_kwargs, name=self.name,
-                                        fullgraph=self.fullgraph,
-                                        fallbacks=self.fallbacks, jit_level=self.jit_level, printer=self.printer)
-            variant = Runner(signature, compiled, f"{reason}; these sizes are special", time.perf_counter() - start,
-                             compiled.specialised.guards)
+                                        fullgraph=self.fullgraph, fallbacks=self.fallbacks, jit_level=self.jit_level,
+                                        printer=self.printer, varying=self.varying)
+            return Runner(spec, compiled, why, time.perf_counter() - start, compiled.specialised.guards)
+        variant = make(wanted, reason)
+        if not variant.fits(signature):                      # a size was assumed that these sizes do not have
+            variant = make(signature, reason.and_then("these sizes are special"))
         self.variants.append(variant)
-        emit("variant", name=self.name, reason=variant.reason, seconds=variant.seconds)
+        emit("variant", name=self.name, reason=variant.reason.text, seconds=variant.seconds)
         return variant
 
     def generalise(self, signature):
         """(the signature with Symbols for the sizes that should be open, the reason for compiling)."""
         declared = declared_spec(self.inputs, signature) if self.inputs is not None else signature
         if self.dynamic:
-            return open_sizes(declared, lambda path,
-                              size: True), "first call" if not self.variants else "new kinds of arguments"
+            first = self.history[-1][1] if self.history else Reason("first call")
+            return open_sizes(declared, lambda path, size: True), first if not self.variants else reason_of(
+                nearest(self.variants, signature, self.names), "new kinds of arguments")
         if not self.variants:
-            why = "first call"
-            if self.history:
-                why = f"{self.history[-1][1]} changed"
-            return declared, why
+            return declared, self.history[-1][1] if self.history else Reason("first call")
         for variant in self.variants:
             difference = sizes_that_differ(variant.signature, signature)
             if difference is not None:
-                text = ", ".join(f"{path}: {a} -> {b}" for path, a, b in difference)
+                found = differences(variant.signature, signature, self.names)
                 paths = {path for path, _, _ in difference}
                 already = {path for path, size in sizes_in(variant.signature) if isinstance(size, Symbol)}
                 if sum(1 for v in self.variants if sizes_that_differ(v.signature,
                                                                      signature) is not None) >= MAX_SHAPE_VARIANTS:
-                    return open_sizes(signature, lambda path, size: True), f"too many sizes; all are open now ({text})"
+                    return open_sizes(signature, lambda path, size: True), reason_of(found, "too many sizes").and_then(
+                        "all are open now")
                 return open_sizes(signature, lambda path, size: path in paths
-                                  or path in already), f"another size: {text}"
-        for variant in () if self.fixed_numbers else reversed(self.variants):
+                                  or path in already), reason_of(found, "another size")
+        for variant in reversed(self.variants):
             opened = open_numbers(variant.signature, signature)
-            if opened is not None and opened != signature:
-                text = first_difference(variant.signature, signature)
-                return opened, f"another number: {text}; it is a run-time value from now on"
-        return declared, "new kinds of arguments: " + first_difference(self.variants[-1].signature, signature)
+            if opened is None or opened == signature:
+                continue
+            found = differences(variant.signature, signature, self.names)
+            opens = {n for n, s in enumerate(numbers_in(opened)) if isinstance(s, ScalarSpec)}
+            if not opens & self.fixed:
+                return opened, reason_of(found, "another number").and_then("it is a run-time value from now on")
+        found = nearest(self.variants, signature, self.names)
+        fixed = found and all(d.kind == "number" for d in found)
+        return declared, Reason(reason_of(found, "another number").text, KNOWN_NUMBER) if fixed else \
+            reason_of(found, "new kinds of arguments")
 
     # -- looking inside
 
@@ -309,6 +332,8 @@ class JitFunction:
 
     def explain(self):
         """What was compiled and why, what runs in Python and why, what it costs: a text."""
+        if not self.variants and not self.in_python:
+            return f"{self.name}: not compiled yet; call it, or have its file read by `python -m mindlite check`"
         lines = [f"{self.name}: {len(self.variants)} variant(s), "
                  f"{self.runs_in_python} call(s) run statement by statement"]
         for number, variant in enumerate(self.variants):
@@ -316,8 +341,9 @@ class JitFunction:
             seconds = ", ".join(f"{stage} {t:.3f}" for stage, t in compiled.seconds.items())
             counts = " -> ".join(f"{stage} {n}" for stage, n in compiled.nodes.items())
             plan = compiled.executable.plan
-            lines += [f"  variant {number}: {show_signature(variant.signature)}",
-                      f"    because: {variant.reason}; {variant.calls} call(s)",
+            lines += [f"  variant {number}: {show_call(variant.signature, self.names)}",
+                      f"    because: {variant.reason.text}; {variant.calls} call(s)",
+                      *([f"    cure: {variant.reason.cure}"] if variant.reason.cure else []),
                       f"    compiled in {variant.seconds:.3f} s ({seconds})",
                       f"    nodes: {counts}",
                       f"    kernels: {len(self.kernels(variant))}, storages: {len(plan.storages)}"]
@@ -327,9 +353,9 @@ class JitFunction:
                 name = getattr(node.fn, "name", node.fn)
                 lines.append(f"    {node.origin.location or ''} {name} stays alone: {reason}")
         for signature, (location, reason) in self.in_python.items():
-            lines.append(f"  {show_signature(signature)}: {location or 'somewhere'}: {reason}")
-        for location, count in self.run_twice.items():
-            lines.append(f"  {location}: {count} call(s) ran again in Python: {INEXACT}")
+            lines.append(f"  {show_call(signature, self.names)}: {location or 'somewhere'}: {reason}")
+        for location, (message, count) in self.run_twice.items():
+            lines.append(f"  {location}: {count} call(s) ran again in Python: {message}")
         for variant, why in self.history:
-            lines.append(f"  waiting: {show_signature(variant.signature)}, because {why} changed")
+            lines.append(f"  waiting: {show_call(variant.signature, self.names)}, because {why.text}")
         return "\n".join(lines)

@@ -198,7 +198,8 @@ def lower_check(lowering, node):
     b, error = lowering.b, node.attrs["error"]
     condition, operands = node.args[0], node.args[1:]
     if all(isinstance(o.abstract, AbstractScalar) for o in operands):
-        b.check(lowering.value(condition), error, [lowering.value(o) for o in operands], node.origin)
+        again = node.attrs.get("again", False)
+        b.check(lowering.value(condition), error, [lowering.value(o) for o in operands], node.origin, again)
         return ()
 
     def stop(*values):

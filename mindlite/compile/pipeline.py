@@ -44,8 +44,12 @@ def derive_graph(graph):
     return expand(graph, {J: derivative_graph, Vmap: vmap_graph})
 
 
-def compile_function(function, args, kwargs, *, name, fullgraph=False, fallbacks=None, jit_level=None, printer=None):
-    """Compile `function` for arguments in which Abstracts stand for run-time values."""
+def compile_function(function, args, kwargs, *, name, fullgraph=False, fallbacks=None, jit_level=None, printer=None,
+                     varying=()):
+    """Compile `function` for arguments in which Abstracts stand for run-time values.
+
+    varying : Places outside of the function whose numbers are run-time values too
+    """
     stages, seconds = {}, {}
 
     def timed(stage, work):
@@ -54,7 +58,7 @@ def compile_function(function, args, kwargs, *, name, fullgraph=False, fallbacks
         seconds[stage] = time.perf_counter() - start
         return stages[stage]
     start = time.perf_counter()
-    specialised = specialise(function, args, kwargs, name, fullgraph, fallbacks)
+    specialised = specialise(function, args, kwargs, name, fullgraph, fallbacks, varying)
     stages["infer"], seconds["infer"] = specialised.graph, time.perf_counter() - start
     graph = timed("transform", lambda: derive_graph(specialised.graph))
     graph = timed("optimise", lambda: optimise(expand_composites(optimise(graph))))

@@ -269,15 +269,6 @@ def declared_spec(inputs, signature):
     return (signature[0], merge(tuple(inputs), args), kwargs)
 
 
-def first_difference(a, b):
-    """Words for the first place where two signatures differ."""
-    if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
-        for x, y in zip(a, b):
-            if x != y:
-                return first_difference(x, y)
-    return f"{show_signature(a)} -> {show_signature(b)}"
-
-
 def show_signature(signature):
     """A signature as text."""
     if isinstance(signature, TensorSpec):

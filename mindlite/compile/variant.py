@@ -14,10 +14,10 @@ from .signature import ScalarSpec, flat_specs, matches, numbers_in
 
 @dataclass(eq=False)
 class Variant:
-    """One compiled form. signature: with Symbols for open sizes; reason: why it was made; calls: how often it ran."""
+    """One compiled form. signature: with Symbols for open sizes; reason: why it was made, a Reason; calls: how often it ran."""
     signature: object
     compiled: object
-    reason: str
+    reason: object
     seconds: float
     guards: list = field(default_factory=list)
     calls: int = 0

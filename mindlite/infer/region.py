@@ -3,14 +3,21 @@
 A branch or a loop body becomes a closed graph. While it is written, a value of a graph around it that it uses becomes
 a parameter, and the node outside an operand (lambda lifting on the fly).
 """
+import copy
+
+from ..common.dim import symbols_of
 from ..common.errors import InternalError
 from ..common.location import is_framework
 from ..common.tensor import Parameter as TensorParameter, Tensor
-from ..mindir.abstract import AbstractTensor
+from ..mindir import constraints
+from ..mindir.abstract import AbstractTensor, AbstractTuple, symbols_of_abstract
 from ..mindir.builder import Builder, constant
+from ..mindir.constraints import collecting
+from ..mindir.control import check
 from ..mindir.graph import AnfNode, FuncGraph, Parameter, ValueNode
 from ..mindir.primitive import interpreting
 from ..ops.basic import reshape
+from ..ops.scalar import scalar_compare
 from ..ops.state import stored
 
 
@@ -119,7 +126,31 @@ class Tracer(Builder):
         """Write the node; `assign` changes the store instead."""
         if "assign" in prim.traits:
             return self.assign(*args)
-        return super().bind(prim, args, attrs)
+        start, graph = len(self.graph.nodes), self.graph
+        with collecting() as found:
+            made = super().bind(prim, args, attrs)
+        if found:
+            written = graph.nodes[start:]
+            del graph.nodes[start:]
+            for constraint in found:
+                self.demand(constraint)
+            graph.nodes += written
+        return made
+
+    def demand(self, constraint):
+        """See to it that a fact about sizes holds: those of the arguments are looked at when a variant is chosen, others
+        are checked in their place."""
+        known = set().union(*[symbols_of_abstract(p.abstract) for p in self.root.graph.parameters])
+        if symbols_of(constraint.left) | symbols_of(constraint.right) <= known:
+            constraints.add(constraint)
+            return
+
+        def error():
+            return copy.copy(constraint.error)
+        with interpreting(self):
+            holds = scalar_compare(constant(constraint.left), constant(constraint.right), op=constraint.op)
+        self.graph.add(check, holds, origin=self.origin, abstract=AbstractTuple(()), error=error,
+                       again=True)
 
     def assign(self, target, value):
         """target = value, in place: what reads `target` from now on reads `value`."""

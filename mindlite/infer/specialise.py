@@ -70,12 +70,13 @@ class Made:
     items: tuple
 
 
-def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None):
+def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None, varying=()):
     """Infer `function` for arguments in which Abstracts stand for run-time values; everything else is constant.
 
     args, kwargs: pytrees (tuple, list, dict) of Abstract and constants. An Abstract met twice is two parameters.
+    varying: Places outside that are inputs of the graph, as those are that it reads and assigns
     """
-    variables = set()                                        # what is read and assigned: an input of the graph
+    variables = set(varying)
     while True:
         ev = Evaluator(name, fullgraph, fallbacks, variables)
         made = _specialise(ev, function, args, kwargs)

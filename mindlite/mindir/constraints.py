@@ -38,6 +38,11 @@ def collecting():
         _collectors.stack.pop()
 
 
+def add(constraint):
+    """Hand a Constraint on to the block that collects now."""
+    _collectors.stack[-1].append(constraint)
+
+
 def require(op, left, right, make_error):
     """Demand `left op right` of ints or Dims: raise `make_error()` where it is false, remember it where it is open."""
     known = compare(op, left, right)
@@ -46,4 +51,4 @@ def require(op, left, right, make_error):
     if known is None:
         if not _collectors.stack:
             raise ShapeError(f"cannot show that {left} {op} {right}")
-        _collectors.stack[-1].append(Constraint(op, left, right, make_error()))
+        add(Constraint(op, left, right, make_error()))

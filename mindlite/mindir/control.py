@@ -53,9 +53,11 @@ function(*values) is called with Tensors, numbers and objects; it gives values t
 keeps  : False where nothing that it is given stays anywhere or comes back (print): no gradient passes it
 weights: Parameters that the call reads by itself; the last operands are their values, handed over without a copy
 """, ("control", "effect"))
-check = _control("check", lambda condition, *operands, error: 0,
-                 "Stop with error(*operand values), before anything after it runs, unless condition holds.",
-                 ("control", "effect"))
+check = _control("check", lambda condition, *operands, error, again=False: 0, """\
+Stop with error(*operand values), before anything after it runs, unless condition holds.
+
+again: Python is to run the call instead, where it can; it sees the values, and raises its own error.
+""", ("control", "effect"))
 undefined = _control("undefined", lambda *, abstract: 0, "A value that is never used: the other side of a branch that leaves.")
 
 
@@ -126,7 +128,7 @@ def segment_infer(*operands, function, abstracts, reason, keeps, weights):
 
 
 @infer_rule(check)
-def check_infer(condition, *operands, error):
+def check_infer(condition, *operands, error, again=False):
     return AbstractTuple(())
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from ..ad import vjp_graph
 from ..ad.activity import is_differentiable
 from ..common.config import config
-from ..common.errors import InexactError, MindliteError, user_location
+from ..common.errors import MindliteError, user_location
 from ..common.events import emit
 from ..common.tensor import Tensor
 from ..compile.executable import Executable
@@ -55,7 +55,7 @@ def call_recorded(jit_function, args, kwargs):
         return jit_function.run_in_python(signature, args, kwargs)
     try:
         return run_recorded(jit_function, variant, leaves, signature, args, kwargs)
-    except InexactError as error:
+    except MindliteError as error:
         return jit_function.run_again(error, args, kwargs)
 
 

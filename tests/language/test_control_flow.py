@@ -4,7 +4,7 @@ import pytest
 from programs import PROGRAMS
 
 import mindlite as ms
-from mindlite import ops
+from mindlite import Tensor, ops
 
 CASES = [pytest.param(p.function, call, id=f"{p}-{n}") for p in PROGRAMS for n, call in enumerate(p.calls)]
 SMOOTH = [pytest.param(p.function, call, id=f"{p}-{n}") for p in PROGRAMS if p.smooth for n, call in enumerate(p.calls)]
@@ -117,3 +117,38 @@ def test_a_training_step_through_statements_of_python_descends(mode):
         y = x @ weight.T + bias
         assert np.isclose(float(run(ms.Tensor(x))), 0.5 * (y ** 2).sum(), rtol=1e-12)
         weight, bias = weight - y.T @ x / 64, bias - y.sum(0) / 64
+
+
+def test_sizes_that_do_not_fit_inside_a_loop_raise_at_the_line_as_eager_does():
+    def grow(x):
+        i = 0
+        while x.sum() < 100:
+            x = ops.concat((x, x), 0)
+            if i == 2:
+                x = ops.matmul(x, x)
+            i += 1
+        return x
+    f, seen = ms.jit(grow), []
+    for call in (grow, f, f):
+        with pytest.raises(ms.ShapeError) as caught:
+            call(Tensor(np.ones((2, 3), np.float32)))
+        seen.append(str(caught.value))
+    assert seen[0] == seen[1] == seen[2] and "f32[16, 3]" in seen[0]
+    fits = Tensor(np.full((2, 16), 0.01, np.float32))
+    np.testing.assert_allclose(f(fits).asnumpy(), grow(fits).asnumpy(), rtol=1e-6)
+
+
+def test_sizes_that_do_not_fit_what_data_decides_raise_as_eager_does():
+    def pick(x):
+        return x[x > 0] + ops.ones((3,), ms.float32)
+    f = ms.jit(pick)
+    good, bad = (Tensor(np.array(v, np.float32)) for v in ([1, 2, -1, 3], [1, 2, -1, -3]))
+    for x in (good, bad, good):
+        try:
+            expected = pick(x).asnumpy().tolist()
+        except ms.ShapeError as error:
+            with pytest.raises(ms.ShapeError) as caught:
+                f(x)
+            assert str(caught.value) == str(error)
+        else:
+            assert f(x).asnumpy().tolist() == expected
