@@ -20,6 +20,7 @@ REVERSE[primitive](sweep, node)                                              add
 import numpy as np
 
 from ..common import dtype as dt
+from ..common.events import emit as announce
 from ..mindir.abstract import AbstractAny, AbstractTape, AbstractTensor, AbstractTuple
 from ..mindir.builder import append, written
 from ..mindir.control import call, cond, custom_vjp, segment, tape_new, tape_pop, tape_push, while_loop
@@ -27,6 +28,7 @@ from ..mindir.derivative import record_python
 from ..mindir.inline import inline
 from .. import ops
 from .activity import holds_python, is_differentiable, is_integer, reached_parameters, reached_state
+from .remat import Segments, forward_segments, refusal, reverse_segments
 
 TAPE, COUNT = AbstractTape(), AbstractTensor(dt.int64, ())
 
@@ -78,6 +80,9 @@ def reverse_cond(sweep, node):
 
 def forward_while(node, args, tape, body):
     """(tape, n, s) = while_loop(tape, 0, s, w; c, (▶b, n + 1))"""
+    if isinstance(body, Segments):
+        return forward_segments(node, args, tape)
+
     def turn(target, tape, count, *rest):
         after, *state = inline(target, body.forward, [tape, *rest])
         return [after, ops.add(count, 1), *state]
@@ -107,6 +112,13 @@ def reverse_while(sweep, node):
     body.finish_backward(given)
     body.finish_forward()
     sweep.parts[node] = body
+    segments = node.attrs.get("remat") == "sqrt"
+    if segments:
+        why = refusal(sweep, node, body)
+        if why is not None:
+            announce("remat_refused", of=node.attrs["body"].name, location=node.origin.location,
+                     reason=f"a loop keeps the values of every turn: {why}")
+            segments = False
 
     def turn(target, tape, count, *rest):
         dstate, sums, values = rest[:len(state)], rest[len(state):len(reached)], rest[len(reached):]
@@ -122,13 +134,21 @@ def reverse_while(sweep, node):
     kinds = [TAPE, COUNT, *[d.abstract for d in dstate], *sums, *[v.abstract for v in values]]
     names = ["tape", "count", *[d.name for d in dstate], *[f"sum{i}" for i in invariants], *[v.name for v in values]]
     results = [sweep.sizes.abstract(node.args[i].abstract) for i in state] + sums
+    more = written(f"{body.backward.name}/more", names, kinds, test, by="grad")
+    step = written(body.backward.name, names, kinds, turn, by="grad")
+    if segments:
+        sweep.parts[node] = Segments(body)
+        behind, count = reverse_segments(node, body, (more, step), len(reached), given), 2 + len(reached)
+        given = range(n, len(node.args))
+        kinds = kinds[:count] + [node.args[i].abstract for i in given]
+        names = names[:count] + [f"w{i}" for i in given]
+        more = written(f"{body.backward.name}/more", names, kinds, test, by="grad")
+        step = written(f"{body.backward.name}/segment", names, kinds, behind, by="grad")
     made = append(while_loop, sweep.tape_after(node), sweep.value(node, "count"),
-                *[sweep.cotangent_or_zeros(node, i) for i in state],
-                *[sweep.zeros(node.args[i].abstract) for i in invariants],
-                *[sweep.value(node.args[i]) for i in given], invariants=len(given),
-                cond=written(f"{body.backward.name}/more", names, kinds, test, by="grad"),
-                body=written(body.backward.name, names, kinds, turn, by="grad"),
-                abstract=AbstractTuple((TAPE, COUNT, *results)))
+                  *[sweep.cotangent_or_zeros(node, i) for i in state],
+                  *[sweep.zeros(node.args[i].abstract) for i in invariants],
+                  *[sweep.value(node.args[i]) for i in given], invariants=len(given), cond=more, body=step,
+                  abstract=AbstractTuple((TAPE, COUNT, *results)))
     sweep.tape = made[0]
     for i, gradient in zip(state + invariants, made[2:]):
         sweep.add(node.args[i], gradient)

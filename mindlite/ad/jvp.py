@@ -11,8 +11,8 @@ from ..common.location import Origin
 from ..mindir.abstract import AbstractTape, AbstractTuple
 from ..mindir.builder import append, building
 from ..mindir.constraints import collecting
-from ..mindir.control import (call, cond, custom_vjp, make_tuple, tape_new, tape_pop, tape_push, tuple_getitem,
-                              while_loop)
+from ..mindir.control import (call, cond, custom_vjp, make_tuple, policy_of, tape_new, tape_pop, tape_push,
+                              tuple_getitem, while_loop)
 from ..mindir.graph import CNode, FuncGraph, ValueNode
 from ..mindir.inline import drop_dead_nodes, inline
 from ..mindir.primitive import bprop_rule, jvp_rule
@@ -208,7 +208,7 @@ def _while(forward, node):
                 *map(forward.value, node.args[n:]), *[forward.tangent(node.args[i]) for i in invariants],
                 cond=graph(test.name, lambda target, values, _: inline(target, test, values)),
                 body=graph(derived.name, lambda target, values, tangents: inline(target, derived, values + tangents)),
-                invariants=len(node.args) - n + len(invariants),
+                invariants=len(node.args) - n + len(invariants), **policy_of(node),
                 abstract=AbstractTuple(elements + tuple(elements[i] for i in state)))
     forward.set_results(node, made[:n], state, made[n:])
 

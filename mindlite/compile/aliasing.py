@@ -7,7 +7,7 @@ its own. The analysis is flow-insensitive and may name too many Parameters, neve
 """
 from ..mindir.control import call, cond, segment, tape_new, tape_pop, tape_push, tuple_getitem, while_loop
 from ..mindir.graph import FuncGraph, ValueNode
-from ..ops.basic import reshape
+from ..ops.basic import barrier, reshape
 
 _OWN = frozenset()
 
@@ -21,7 +21,7 @@ def memories(graph):
 
 
 def _memory(node, args):
-    if node.fn is reshape:
+    if node.fn in (barrier, reshape):
         return args[0]
     if node.fn is tuple_getitem:
         return args[0][node.attrs["index"]] if isinstance(args[0], tuple) else args[0]

@@ -349,6 +349,8 @@ class JitFunction:
                       f"    kernels: {len(self.kernels(variant))}, storages: {len(plan.storages)}"]
             for location, reason in dict.fromkeys(compiled.specialised.reasons):
                 lines.append(f"    {location or 'somewhere'}: {reason}")
+            for location, note in dict.fromkeys(compiled.stages["transform"].transforms.get("notes", ())):
+                lines.append(f"    {location or 'somewhere'}: {note}")
             for node, reason in compiled.stages["fuse"].transforms.get("refused", ()):
                 name = getattr(node.fn, "name", node.fn)
                 lines.append(f"    {node.origin.location or ''} {name} stays alone: {reason}")

@@ -3,7 +3,7 @@ from ..common.dim import lone_symbol, symbols_of
 from ..mindir.abstract import AbstractScalar, AbstractTape, AbstractTensor, symbols_of_abstract
 from ..mindir.control import (call, check, cond, make_tuple, segment, tape_new, tape_pop, tape_push, tuple_getitem,
                               undefined, while_loop)
-from ..ops.basic import reshape
+from ..ops.basic import barrier, reshape
 
 CONTROL = {}                                 # {Primitive: (lowering, node) -> register, or tuple of them}
 
@@ -27,6 +27,7 @@ def lower_make_tuple(lowering, node):
     return tuple(lowering.value(a) for a in node.args)
 
 
+@control(barrier)
 @control(reshape)
 def lower_reshape(lowering, node):
     return lowering.value(node.args[0])

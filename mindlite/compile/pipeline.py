@@ -4,12 +4,14 @@
 
 `compile_function` walks it and keeps what came out of every stage, for people who want to look.
 """
+import contextlib
+import threading
 import time
 from dataclasses import dataclass, field
 
 from ..ad import derivative_graph
 from ..common.config import config
-from ..common.events import emit
+from ..common.events import emit, listen
 from ..graph_kernel.cluster import cluster
 from ..graph_kernel.expand import expand_composites
 from ..infer.specialise import specialise
@@ -37,11 +39,29 @@ class Compiled:
     nodes: dict = field(default_factory=dict)
 
 
+NOTED = {"vmap_fallback": "vmap runs {of} element by element: {reason}", "remat_refused": "{reason}"}
+
+
 def derive_graph(graph):
     """`graph` without J and Vmap markers, inner ones first; simplified before: less to differentiate and to save."""
     if any(node.fn in (J, Vmap) for below in graph.reachable() for node in below.nodes):
         graph = optimise(graph)
-    return expand(graph, {J: derivative_graph, Vmap: vmap_graph})
+    with noting() as notes:
+        graph = expand(graph, {J: derivative_graph, Vmap: vmap_graph})
+    graph.transforms.setdefault("notes", []).extend(notes)
+    return graph
+
+
+@contextlib.contextmanager
+def noting():
+    """Yield a list to which (Location, text) is added for each transformation that could not do what was wanted."""
+    thread, notes = threading.get_ident(), []
+
+    def hear(event, fields):
+        if event in NOTED and threading.get_ident() == thread:
+            notes.append((fields.get("location"), NOTED[event].format(**fields)))
+    with listen(hear):
+        yield notes
 
 
 def compile_function(function, args, kwargs, *, name, fullgraph=False, fallbacks=None, jit_level=None, printer=None,

@@ -17,7 +17,7 @@ import textwrap
 import numpy as np
 
 from .. import ad
-from ..common.dtype import ALL
+from ..common.dtype import ALL, bool_
 from ..common.errors import ArgumentError
 from ..common.tensor import Tensor
 from ..compile.jit import JitFunction
@@ -113,7 +113,8 @@ def _written(compiled, variant):
 
 def _imports(writer, operators, constants):
     text = writer.text() + "\n".join(constants)
-    dtypes = [d for d in (dtype.name for dtype in ALL) if re.search(rf"\b{d}\b", text)]
+    dtypes = [d for d in (dtype.name.rstrip("_") + "_" * (dtype is bool_) for dtype in ALL)
+              if re.search(rf"\b{d}\b", text)]
     lines = ["from numpy import array, inf, nan"] if "array(" in text else []
     names = [*["Tensor"] * ("Tensor(" in text), *dtypes]
     if names:

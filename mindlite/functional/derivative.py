@@ -11,8 +11,8 @@ from ..common.tensor import Parameter, Tensor
 from ..compile.jit import JitFunction
 from ..mindir.derivative import weights_of
 from ..mindir.primitive import is_interpreting
-from ..mindir.protocol import CallOf, Derivative
-from ..pynative import Linearized, Recorded, differentiate, forward
+from ..mindir.protocol import CallOf, Derivative, Recomputed
+from ..pynative import Linearized, Recorded, differentiate, forward, recompute as recompute_at_once
 from ..pynative.differentiate import numbers_in, tensors_in
 from ..pynative.jitted import call_compiled
 
@@ -228,6 +228,46 @@ def jvp(fn, inputs, v, has_aux=False):
     if has_aux:
         return first_of(value), tangent[0], aux_of(value)
     return value, tangent
+
+
+class _Recompute:
+    """The function `recompute`."""
+
+    __name__ = __qualname__ = "recompute"
+
+    def __mindir__(self):
+        return CallOf(_recompute_in_graph)
+
+    def __call__(self, block, *args, use_reentrant=True, output_recompute=False, early_stop=True, context_fn=None,
+                 **kwargs):
+        """block(*args, **kwargs), of which a gradient keeps nothing but the inputs: it is run again when that is made.
+
+        Random numbers are the same in both runs. In a graph effects come once; in eager mode Python runs again.
+        block : a Cell or a function;   use_reentrant, output_recompute, early_stop, context_fn: MindSpore's; there is
+                one way of recomputing
+        """
+        return recompute_at_once(checked("recompute", block), *args, **kwargs)
+
+
+recompute = _Recompute()
+
+
+class Recomputing:
+    """A function that is recomputed, inside a graph."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def __mindir__(self):
+        return Recomputed(self.function, lambda run, args, kwargs: recompute_at_once(run, *args, **kwargs))
+
+    def __call__(self, *args, **kwargs):
+        return recompute_at_once(self.function, *args, **kwargs)
+
+
+def _recompute_in_graph(block, *args, use_reentrant=True, output_recompute=False, early_stop=True, context_fn=None,
+                        **kwargs):
+    return Recomputing(block)(*args, **kwargs)
 
 
 class _Linearize:

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from ..common.errors import ArgumentError, ValueRangeError
 from ..compile.jit import JitFunction
 from ..mindir.primitive import is_interpreting
-from ..mindir.protocol import CallOf
+from ..mindir.protocol import CallOf, Rematerialised
 from ..pynative.jitted import call_compiled
+from .derivative import name_of
 
 LEVELS = ("O0", "O1", "O2")
 
@@ -49,7 +50,10 @@ class Jitted:
     """
 
     def __init__(self, function, options):
-        self.options, self.compiled = options, JitFunction(function, **options)
+        remat = options.get("remat")
+        self.options, self.inside = options, Remat(function, remat) if remat else function
+        self.compiled = JitFunction(self.inside, name=name_of(function),
+                                    **{k: v for k, v in options.items() if k != "remat"})
         if hasattr(function, "__name__"):
             functools.update_wrapper(self, function, updated=())
         self.__wrapped__ = function
@@ -85,7 +89,7 @@ class Jitted:
 
     def __mindir__(self):
         """Inside a graph the call is inlined."""
-        return CallOf(self.__wrapped__)
+        return CallOf(self.inside)
 
     def __repr__(self):
         return f"<jit {self.compiled.name}>"
@@ -114,8 +118,23 @@ class Jitted:
         return self.compiled.latest().compiled.executable.source()
 
 
+class Remat:
+    """A function whose loops are differentiated by the policy `remat`."""
+
+    def __init__(self, function, remat):
+        self.function, self.remat = function, remat
+        if hasattr(function, "__name__"):
+            functools.update_wrapper(self, function, updated=())
+
+    def __mindir__(self):
+        return Rematerialised(self.function, self.remat)
+
+    def __call__(self, *args, **kwargs):
+        return self.function(*args, **kwargs)
+
+
 def jit(fn=None, *, fullgraph=False, dynamic=0, jit_level=None, jit_config=None, input_signature=None, printer=None,
-        mode="PSJit", capture_mode="ast", backend="", hash_args=None, compile_once=False):
+        remat=None, mode="PSJit", capture_mode="ast", backend="", hash_args=None, compile_once=False):
     """Compile `fn`, a function, method, Cell or Cell class; a decorator with or without arguments.
 
     fullgraph      : a statement that would run in Python is an error
@@ -124,6 +143,8 @@ def jit(fn=None, *, fullgraph=False, dynamic=0, jit_level=None, jit_config=None,
     jit_config     : a JitConfig, for what is not given here
     input_signature: Tensors whose shapes may hold None: the arguments' declared sizes
     printer        : how the Flow runs: "native", "vm", "python"; None for config.printer
+    remat          : "sqrt": a gradient through a loop of n turns keeps the values of 2 sqrt(2 n) turns, and runs the
+                     loop once more; None: it keeps those of every turn
     mode, capture_mode, backend, hash_args, compile_once: MindSpore's; there is one way of capture, and a function is
                      compiled once for each kind of arguments
     result         : a Jitted; a Cell or class comes back itself, its construct compiled
@@ -137,12 +158,14 @@ def jit(fn=None, *, fullgraph=False, dynamic=0, jit_level=None, jit_config=None,
         fullgraph = fullgraph or jit_config.jit_syntax_level == "STRICT"
     if jit_level not in (None, *LEVELS):
         raise ValueRangeError(f"jit: there is no jit_level {jit_level!r}", hint=f"one of {', '.join(LEVELS)}")
+    if remat not in (None, "sqrt"):
+        raise ValueRangeError(f"jit: there is no remat {remat!r}", hint="'sqrt', or leave it out")
     if dynamic not in (0, 1):
         raise ValueRangeError(f"jit: dynamic is 0 or 1, not {dynamic!r}")
     if input_signature is not None and not isinstance(input_signature, (tuple, list)):
         input_signature = (input_signature,)
     options = {"fullgraph": fullgraph, "dynamic": dynamic, "jit_level": "O1" if jit_level == "O2" else jit_level,
-               "printer": printer, "inputs": input_signature}
+               "printer": printer, "inputs": input_signature, "remat": remat}
     if fn is None:
         return functools.partial(_jitted, options=options)
     return _jitted(fn, options)

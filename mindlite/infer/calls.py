@@ -17,10 +17,10 @@ from ..common.location import is_framework
 from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import Primitive
-from ..mindir.protocol import CallOf, CustomGradient, Derivative, Mapped
+from ..mindir.protocol import CallOf, CustomGradient, Derivative, Mapped, Recomputed, Rematerialised
 from .access import Formatted, wrap_container
 from .builtins import ASK_PYTHON, BUILTINS, item_of_tensor
-from .custom import custom_gradient
+from .custom import custom_gradient, recomputed
 from .fallback import CHANGERS, call_unknown, change_outside
 from .outcome import LazyException
 from .outside import CONTAINERS, HEAP_TYPE, from_library, guard_class, guard_contents, is_users, method_of_class
@@ -103,10 +103,18 @@ def _call_protocol(ev, fn, what, args, kwargs):
         ev.guard("protocol", fn, "construct", (fn.cell_version, what))
     if isinstance(what, CallOf):
         return call_value(ev, what.function, args, kwargs)
+    if isinstance(what, Rematerialised):
+        before, ev.tracer.remat = ev.tracer.remat, what.remat
+        try:
+            return call_value(ev, what.function, args, kwargs)
+        finally:
+            ev.tracer.remat = before
     if isinstance(what, Derivative):
         return differentiate(ev, what, args, kwargs)
     if isinstance(what, CustomGradient):
         return custom_gradient(ev, what, args, kwargs)
+    if isinstance(what, Recomputed):
+        return recomputed(ev, what, args, kwargs)
     if isinstance(what, Mapped):
         return map_over(ev, what, args, kwargs)
     raise GraphSyntaxError(f"{fn!r} answers __mindir__ with {type(what).__name__}")

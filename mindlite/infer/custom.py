@@ -2,7 +2,8 @@
 
     out = cell(x)      ->      %1 = custom_vjp(%x; graph=construct, bprop=bprop),   bprop(x, out, dout) -> dx
 
-Until ad has read the gradient the two stay together; then the function's graph is inlined.
+Until ad has read the gradient the two stay together; then the function's graph is inlined. What is recomputed is such a
+function too: its bprop runs it again.
 """
 import numpy as np
 
@@ -10,9 +11,9 @@ from ..common.errors import GradientError
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractTensor
 from ..mindir.builder import building
-from ..mindir.control import custom_vjp, make_tuple
+from ..mindir.control import J, custom_vjp, make_tuple
 from ..mindir.derivative import check_gradient
-from ..mindir.graph import AnfNode
+from ..mindir.graph import AnfNode, FuncGraph
 from ..mindir.primitive import interpreting
 from ..ops.basic import broadcast_to, cast, sum_to
 from .merging import fill
@@ -62,6 +63,38 @@ def custom_gradient(ev, what, args, kwargs):
     with interpreting(ev.tracer):
         results = custom_vjp(*forward.inputs, *forward.captured, *backward.captured, graph=graph, bprop=bprop)
     return forward.finish(results)
+
+
+def recomputed(ev, what, args, kwargs):
+    """what.function(*args); its gradient runs it again."""
+    if ev.concrete:
+        def run(*inside, **named):
+            return ev.unbox(ev.call(what.function, inside, named))
+        return what.at_once(run, ev.unbox(args), ev.unbox(kwargs))
+
+    def call(sub):
+        inside = [replace_leaves(ev, a, lambda x: sub.parameter(x) if is_tensor(x) else x) for a in args]
+        return ev.call(what.function, tuple(inside), kwargs)
+    forward = Subgraph(ev, what.scope or getattr(what.function, "__name__", "recompute"), call)
+    graph, operands = forward.region.graph, [*forward.inputs, *forward.captured]
+    outs = [node.abstract for node in graph.outputs]
+    wrt = tuple(i for i, p in enumerate(graph.parameters) if _has_gradient(p.abstract))
+    seeds = tuple(i for i, out in enumerate(outs) if _has_gradient(out))
+    bprop = FuncGraph(f"recompute {graph.name}", graph.origin)
+    again = [bprop.add_parameter(p.name, p.abstract) for p in graph.parameters]
+    _, douts = [[bprop.add_parameter(f"{prefix}{i}", a) for i, a in enumerate(outs)] for prefix in ("out", "dout")]
+    with building(bprop, ev.tracer.origin) as builder:
+        found = dict(zip(wrt, J(*again, *[douts[i] for i in seeds], graph=graph, wrt=wrt, seeds=seeds,
+                                mode="recompute"))) if wrt and seeds else {}
+        gradients = [found[i] if i in found else zeros(p.abstract) for i, p in enumerate(again)]
+        bprop.set_outputs([builder.lift(g) for g in gradients], make_tuple)
+    with interpreting(ev.tracer):
+        results = custom_vjp(*operands, graph=graph, bprop=bprop)
+    return forward.finish(results)
+
+
+def _has_gradient(abstract):
+    return isinstance(abstract, AbstractTensor) and abstract.dtype.is_differentiable and abstract.dtype.kind not in "ui"
 
 
 def is_tensor(value):

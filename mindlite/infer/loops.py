@@ -375,7 +375,8 @@ class Plan:
                         for v, p in zip(inits, parameters)]
             operands += [undefined_value(ev, x) if isinstance(x, Abstract) else x for x in extra]
             return control_node(ev, while_prim, [*operands, *captured], [p.abstract for p in parameters],
-                                 cond=test.graph, body=body.graph, invariants=len(captured))
+                                 cond=test.graph, body=body.graph, invariants=len(captured),
+                                 **({"remat": ev.tracer.remat} if ev.tracer.remat else {}))
 
     def outside(self, results):
         """The state behind the loop; the carried store entries are set."""

@@ -82,6 +82,7 @@ class Tracer(Builder):
         super().__init__(root.graph)
         self.region = self.root = root
         self.store, self.inputs, self.symbols = {}, {}, {}
+        self.remat = None                        # of the loops that are written (jit's option)
 
     def move_to(self, origin):
         """What is written next comes from `origin`. Layers are Python too: inside mindlite's files it is the user's

@@ -20,13 +20,17 @@ def _control(name, signature, doc, traits=("control",)):
 make_tuple = _control("make_tuple", lambda *elements: 0, "A tuple of values.")
 tuple_getitem = _control("tuple_getitem", lambda x, *, index: 0, "Element `index` of a node with several results.")
 cond = _control("cond", lambda pred, *operands, true, false: 0, "true(*operands) if pred else false(*operands); a tuple.")
-while_loop = _control("while_loop", lambda *operands, cond, body, invariants: 0,
-                      "The state after the loop; the last `invariants` operands are passed to both graphs unchanged.")
+while_loop = _control("while_loop", lambda *operands, cond, body, invariants, remat=None: 0, """\
+The state after the loop; the last `invariants` operands are passed to both graphs unchanged.
+
+remat: "sqrt": reverse mode keeps the state at some turns, and runs those between again (`ad/remat.py`).
+""")
 call = _control("call", lambda *operands, graph: 0, "graph(*operands), not inlined: recursion; a tuple.")
 J = _control("J", lambda *operands, graph, wrt, seeds, mode: 0, """Marker for a derivative of `graph`, replaced by ad.
 
 mode "vjp": operands are the primals and one cotangent for each output numbered in `seeds` (the others count as zero);
             the results are graph's outputs, then the gradient of each parameter numbered in `wrt`.
+mode "recompute": operands as for "vjp"; the results are the gradients alone, and the forward values are computed again.
 mode "jvp": operands are the primals and one tangent for each parameter in `wrt`; seeds is ();
             the results are graph's outputs, then their tangents.
 """)
@@ -61,6 +65,11 @@ again: Python is to run the call instead, where it can; it sees the values, and 
 undefined = _control("undefined", lambda *, abstract: 0, "A value that is never used: the other side of a branch that leaves.")
 
 
+def policy_of(node):
+    """The attributes of a while_loop that say how it is differentiated: a loop made of it has them too."""
+    return {"remat": node.attrs["remat"]} if "remat" in node.attrs else {}
+
+
 @infer_rule(make_tuple)
 def make_tuple_infer(*elements):
     return AbstractTuple(tuple(elements))
@@ -77,7 +86,7 @@ def cond_infer(pred, *operands, true, false):
 
 
 @infer_rule(while_loop)
-def while_loop_infer(*operands, cond, body, invariants):
+def while_loop_infer(*operands, cond, body, invariants, remat=None):
     return body.output.abstract
 
 
@@ -93,8 +102,8 @@ def custom_vjp_infer(*operands, graph, bprop):
 
 @infer_rule(J)
 def J_infer(*operands, graph, wrt, seeds, mode):
-    outs = tuple(node.abstract for node in graph.outputs)
-    return AbstractTuple(outs + (tuple(graph.parameters[i].abstract for i in wrt) if mode == "vjp" else outs))
+    outs, gradients = tuple(node.abstract for node in graph.outputs), tuple(graph.parameters[i].abstract for i in wrt)
+    return AbstractTuple({"vjp": outs + gradients, "recompute": gradients, "jvp": outs + outs}[mode])
 
 
 @infer_rule(Vmap)

@@ -66,6 +66,16 @@ def live_nodes(graph, outputs):
     return live[::-1], used
 
 
+def nodes_below(graph, ends):
+    """The nodes of `graph` that the values `ends` are made of, in order; effects not among them are left out."""
+    needed, kept = set(ends), []
+    for node in reversed(graph.nodes):
+        if node in needed:
+            needed.update(node.args)
+            kept.append(node)
+    return kept[::-1]
+
+
 def _sizes_bound(graph):
     """{node: the Symbols that no parameter, and no node before it, has in its sizes}."""
     binds, seen = {}, set()

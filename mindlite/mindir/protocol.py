@@ -13,6 +13,13 @@ class CallOf:
 
 
 @dataclass(frozen=True)
+class Rematerialised:
+    """Calling the object is calling `function`, whose loops are differentiated by the policy `remat` ("sqrt")."""
+    function: object
+    remat: str
+
+
+@dataclass(frozen=True)
 class Derivative:
     """Calling the object differentiates `function`.
 
@@ -34,6 +41,17 @@ class CustomGradient:
     """
     function: object
     bprop: object
+    at_once: object
+    scope: str = ""
+
+
+@dataclass(frozen=True)
+class Recomputed:
+    """Calling the object is calling `function`, of which a gradient keeps nothing but its inputs.
+
+    at_once: (function, args, kwargs) -> the same for another function in eager mode;   scope names it in errors
+    """
+    function: object
     at_once: object
     scope: str = ""
 

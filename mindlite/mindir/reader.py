@@ -259,8 +259,9 @@ class _Reader(Cursor):
             return
         if not fn.variadic and len(args) != len(fn.inputs):
             self.fail(f"{fn.name} takes {len(fn.inputs)} arrays, {len(args)} are given", token)
-        if attrs.keys() != fn.attrs.keys():
-            wrong = sorted(attrs.keys() ^ fn.attrs.keys())[0]
+        optional = {"remat"} & fn.attrs.keys()
+        if attrs.keys() | optional != fn.attrs.keys():
+            wrong = sorted((attrs.keys() | optional) ^ fn.attrs.keys())[0]
             self.fail(f"{fn.name} {'has no' if wrong in attrs else 'needs the'} attribute {wrong!r}", token)
 
     def operand(self):

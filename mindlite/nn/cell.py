@@ -21,9 +21,9 @@ from ..common.config import GRAPH_MODE, config
 from ..common.errors import ArgumentError, GraphSyntaxError, MissingAttributeError, user_location
 from ..functional.cell import run_as_graph
 from ..mindir.primitive import is_interpreting
-from ..mindir.protocol import CallOf, CustomGradient
+from ..mindir.protocol import CallOf, CustomGradient, Recomputed
 from ..ops import cast
-from ..pynative import custom, gate, is_recording
+from ..pynative import custom, gate, is_recording, recompute
 from .registry import Registry
 
 _FLAG_TYPES = {"fp16": dt.float16, "fp32": dt.float32, "bf16": dt.bfloat16}
@@ -61,6 +61,7 @@ class Cell(Registry):
         made["_forward_pre_hooks"], made["_forward_hooks"] = OrderedDict(), OrderedDict()
         made["_backward_pre_hooks"], made["_backward_hooks"] = OrderedDict(), OrderedDict()
         made["_flags"], made["_dst_type"], made["_inputs"], made["_jit_config"] = {}, None, None, {}
+        made["_recompute"] = False
         made["training"], made["requires_grad"] = False, False
         if flags:
             self.add_flags(**flags)
@@ -93,6 +94,14 @@ class Cell(Registry):
     def get_flags(self):
         """{name: value} of the flags."""
         return self._flags
+
+    def recompute(self, mp_comm_recompute=True, parallel_optimizer_comm_recompute=False):
+        """A gradient keeps nothing of this Cell but its inputs: construct runs again when its gradient is made.
+
+        A Cell with a `bprop` or with backward hooks is not run again. The arguments are MindSpore's, for parallel runs.
+        """
+        self.__dict__["_recompute"] = not (self._backward_hooks or self._backward_pre_hooks
+                                           or hasattr(type(self), "bprop"))
 
     def set_train(self, mode=True):
         """Set `training` here and below; returns self."""
@@ -191,6 +200,8 @@ class Cell(Registry):
         _check_arguments(self, args, kwargs)
         if config.mode == GRAPH_MODE and not is_interpreting():
             return run_as_graph(self, args, kwargs)
+        if is_recording() and self._recompute:
+            return recompute(self._entry(), *args, **kwargs)
         if is_recording() and (self._backward_hooks or self._backward_pre_hooks or hasattr(type(self), "bprop")):
             return self._recorded(args, kwargs)
         return self._entry()(*args, **kwargs)
@@ -229,6 +240,8 @@ class Cell(Registry):
         if hasattr(type(self), "bprop"):
             return CustomGradient(self._entry(), self.bprop, scope=scope,
                                   at_once=lambda run, args, kwargs: custom(run, self.bprop, args, kwargs))
+        if self._recompute:
+            return Recomputed(self._entry(), lambda run, args, kwargs: recompute(run, *args, **kwargs), scope)
         return CallOf(self._entry(), scope=scope)
 
     def _entry(self):

@@ -171,6 +171,48 @@ def _reshape_spec(x, *, shape):
 sbp_rule(reshape, _reshape_spec, linear=[{0}], local=local_shape)
 
 
+# ---------------------------------------------------------------- barrier
+
+@primitive(traits={"view"})
+def barrier(x, after):
+    """x, once `after` is known: what is computed of it is not merged with what is computed of x itself.
+
+    x : any tensor;   after : any tensor, not read;   out : like x
+    """
+
+
+@infer_rule(barrier)
+def barrier_infer(x, after):
+    return x
+
+
+@eval_rule(barrier)
+def barrier_eval(x, after):
+    return x
+
+
+@bprop_rule(barrier)
+def barrier_bprop(x, after, out, dout):
+    return dout, None
+
+
+@jvp_rule(barrier)
+def barrier_jvp(primals, tangents, out):
+    return tangents[0]
+
+
+@vmap_rule(barrier)
+def barrier_vmap(args, dims, size):
+    return barrier(*args), dims[0]
+
+
+def _barrier_spec(x, after):
+    return f"{letters(len(x.shape))},{'_' * len(after.shape)}->{letters(len(x.shape))}"
+
+
+sbp_rule(barrier, _barrier_spec)
+
+
 # ---------------------------------------------------------------- transpose
 
 def _transpose_prepare(args, attrs):

@@ -7,7 +7,7 @@
 from ..common.dim import Dim, symbols_of
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.builder import append
-from ..mindir.control import cond, make_tuple, tuple_getitem, while_loop
+from ..mindir.control import cond, make_tuple, policy_of, tuple_getitem, while_loop
 from ..mindir.graph import CNode, FuncGraph, ValueNode
 from ..mindir.inline import drop_dead_nodes, has_effect, inline, live_nodes
 from ..mindir.primitive import current_interpreter
@@ -120,7 +120,7 @@ def _prune_while(node, used):
     made = ()
     if kept or has_effect(node):
         made = append(while_loop, *[node.args[i] for i in order], cond=_narrowed(test, [0], constants, order),
-                      body=_narrowed(body, kept, constants, order), invariants=len(invariants),
+                      body=_narrowed(body, kept, constants, order), invariants=len(invariants), **policy_of(node),
                       abstract=AbstractTuple(tuple(node.abstract.elements[i] for i in kept)))
     return _filled(node, kept, made, known)
 
@@ -173,7 +173,7 @@ def _hoist(node):
         target.set_outputs([_first(o, env) for o in source.outputs], make_tuple)
         return target
     return append(while_loop, *node.args, *moved.values(), cond=widened(test, False), body=widened(body, True),
-                  invariants=k + len(moved), abstract=node.abstract)
+                  invariants=k + len(moved), abstract=node.abstract, **policy_of(node))
 
 
 def _first(node, *tables):

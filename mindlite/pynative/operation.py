@@ -10,14 +10,15 @@ import threading
 
 from ..ad import vjp_graph
 from ..ad.activity import is_differentiable, is_integer
+from ..common.dim import lone_symbol
 from ..common.errors import GradientError
 from ..common.events import emit
-from ..mindir.abstract import AbstractTuple
+from ..mindir.abstract import AbstractAny, AbstractTuple, symbols_of_abstract
 from ..mindir.builder import building, typed
 from ..mindir.constraints import collecting
 from ..mindir.control import make_tuple
 from ..mindir.graph import FuncGraph
-from ..mindir.inline import drop_dead_nodes
+from ..mindir.inline import drop_dead_nodes, nodes_below
 from ..mindir.primitive import bprop_rule, expand_rule
 from ..ops.basic import cast
 from ..optim import optimise
@@ -40,13 +41,25 @@ class Backward:
 
     def __init__(self, wrt, seeds, sources, graph):
         self.wrt, self.seeds, self.number = wrt, seeds, next(_numbers)
-        used = set(graph.outputs).union(*(node.args for node in graph.nodes))
         n = len(sources)
+        used = set(graph.outputs).union(*(node.args for node in graph.nodes), what_shows_sizes(graph, n))
         self.saved = tuple([source for source, p in zip(sources, graph.parameters) if p in used])
         graph.parameters = [p for p in graph.parameters[:n] if p in used] + graph.parameters[n:]
         self.douts = tuple([p.abstract for p in graph.parameters[len(self.saved):]])
         self.graph = graph
+        self.opaque = any(isinstance(p.abstract, AbstractAny) for p in graph.parameters)    # it reads objects of Python
         self.operation = GraphOperation(graph)
+
+
+def what_shows_sizes(graph, n):
+    """Those of the first n parameters that no node reads, but that alone have a size which nodes use."""
+    wanted = {s for below in graph.reachable() for node in below.nodes for s in symbols_of_abstract(node.abstract)}
+    if wanted:
+        for p in reversed(graph.parameters):
+            shown = {lone_symbol(size) for size in getattr(p.abstract, "shape", (getattr(p.abstract, "dim", None),))}
+            if p in graph.parameters[:n] and wanted & shown:
+                yield p
+            wanted -= shown
 
 
 class Operation:
@@ -144,13 +157,3 @@ def backward_of_graph(graph, wrt, seeds):
     only.set_outputs(ends, make_tuple)
     sources = [("in", i) for i in range(len(graph.parameters))]
     return Backward(wrt, seeds, sources, optimise(only))
-
-
-def nodes_below(graph, ends):
-    """The nodes of `graph` that the values `ends` are made of, in order; effects not among them are left out."""
-    needed, kept = set(ends), []
-    for node in reversed(graph.nodes):
-        if node in needed:
-            needed.update(node.args)
-            kept.append(node)
-    return kept[::-1]

@@ -119,7 +119,7 @@ class Batch:
             element = typed(lambda *xs: expand_rule[prim](*xs, **attrs), *kinds, name=prim.name)
             made = Batch(element, self.size, self.control, self.calls).emit(args, dims)
         else:
-            announce("vmap_fallback", of=prim.name, reason="there is no vmap rule")
+            announce("vmap_fallback", of=prim.name, location=node.origin.location, reason="there is no vmap rule")
             element = typed(lambda *xs: bind(prim, xs, attrs), *kinds, name=prim.name)
             self._check_sizes(node)
             made = loop_over_elements(element, args, dims, self.size)

@@ -11,7 +11,7 @@ from .. import ops
 from ..common import dtype as dt
 from ..mindir.abstract import AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
 from ..mindir.builder import append, written
-from ..mindir.control import call, cond, custom_vjp, tape_pop, tape_push, while_loop
+from ..mindir.control import call, cond, custom_vjp, policy_of, tape_pop, tape_push, while_loop
 from ..mindir.graph import FuncGraph
 from ..mindir.inline import inline
 from ..ops.basic import cast, move_batch_axis, reduce_sum, reshape
@@ -81,7 +81,8 @@ def batch_while(batch, node, args, dims):
     args = [as_batch(lift(x), have, batch.size) if have is None and dim is not None else x
             for x, have, dim in zip(args, dims, state + dims[n:])]
     if not masked:
-        made = append(while_loop, *args, cond=tests, body=turns, invariants=k, abstract=_abstract(batch, node, state))
+        made = append(while_loop, *args, cond=tests, body=turns, invariants=k, **policy_of(node),
+                      abstract=_abstract(batch, node, state))
         return list(zip(made, state))
     mask = AbstractTensor(dt.bool_, (batch.size,))
 
@@ -94,7 +95,7 @@ def batch_while(batch, node, args, dims):
     names = ["active", *[p.name for p in body.parameters]]
     kinds = [mask, *[p.abstract for p in turns.parameters]]
     first = inline(batch.builder.graph, tests, [lift(x) for x in args])[0]
-    made = append(while_loop, first, *args, invariants=k,
+    made = append(while_loop, first, *args, invariants=k, **policy_of(node),
                   cond=written(f"{tests.name}/any", names, kinds, any_active, by="vmap"),
                   body=written(turns.name, names, kinds, masked_turn, by="vmap"),
                   abstract=AbstractTuple((mask, *_abstract(batch, node, state).elements)))

@@ -42,7 +42,7 @@ def _mapped(graph, in_axes, out_axes, size):
     try:
         return _written(graph, in_axes, out_axes, size, Batch(graph, size, CONTROL, {}).emit)
     except CannotMask as reason:
-        announce("vmap_fallback", of=graph.name, reason=str(reason))
+        announce("vmap_fallback", of=graph.name, location=graph.origin.location, reason=str(reason))
         return _written(graph, in_axes, out_axes, size, lambda args, dims: loop_over_elements(graph, args, dims, size))
 
 
