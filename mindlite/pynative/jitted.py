@@ -21,7 +21,7 @@ from ..common.tensor import Tensor
 from ..compile.executable import Executable
 from ..compile.lower import lower
 from ..compile.pipeline import derive_graph, update_targets
-from ..compile.signature import arguments_of
+from ..compile.signature import arguments_of, open_numbers
 from ..compile.variant import Runner
 from ..graph_kernel.cluster import cluster
 from ..graph_kernel.expand import expand_composites
@@ -61,6 +61,7 @@ def call_recorded(jit_function, args, kwargs):
 
 def run_recorded(jit_function, variant, leaves, signature, args, kwargs):
     """The call of a variant, as one entry on the tape."""
+    signature = open_numbers(variant.signature, signature)       # numbers that vary do so in the gradient too
     plan = plan_of(variant, jit_function, signature, args, kwargs)
     if plan.has_segments:                            # Python between native code: its operators go on the tape
         emit("jit_recorded_in_python", name=jit_function.name)
@@ -89,7 +90,7 @@ class Plan:
         if variant.signature != signature:                  # open sizes: infer again for these
             inside = arguments_of(signature, args, kwargs)
             self.specialised = specialise(jit_function.function, *inside, jit_function.name, jit_function.fullgraph,
-                                          jit_function.fallbacks)
+                                          jit_function.fallbacks, variant.places)
             self.graph = derive_graph(self.specialised.graph)
         self.has_segments = any(node.fn is segment for g in self.graph.reachable() for node in g.nodes)
         self.updates = dict((number, owner) for owner, number in self.specialised.updates)

@@ -2,6 +2,7 @@
 import copy
 import gc
 import pickle
+import types
 import weakref
 
 import numpy as np
@@ -186,3 +187,13 @@ def test_objects_of_a_jit_class_are_used_inside_graphs():
 
     line = Line(2.0, 1.0)
     assert ms.jit(lambda x: line.at(x))(ones(2)).tolist() == [3, 3]
+
+
+def test_gradients_of_a_jitted_function_follow_numbers_that_vary():
+    holder = types.SimpleNamespace(k=1.0)
+    f = ms.jit(lambda x, n, y: (x * n * holder.k * y).sum())
+    x = Tensor(np.ones(3, np.float32))
+    for n, k in ((1.0, 1.0), (2.0, 1.0), (3.0, 1.0), (3.0, 2.0), (4.0, 3.0), (5.0, 4.0)):
+        holder.k = k
+        dx, dy = ms.grad(f, (0, 2))(x, n, x)
+        assert dx.asnumpy().tolist() == dy.asnumpy().tolist() == [n * k] * 3 and float(f(x, n, x)) == 3 * n * k
