@@ -31,6 +31,7 @@ class MindliteError(Exception):
         super().__init__(message)
         self.message, self.note, self.hint = message, note, hint
         self.location = location if location is not None else _places.where()
+        self.certain = True                                  # False: it depends on run-time values, or comes after effects
 
     def at(self, location):
         """The same error, placed at `location` unless it has a place already."""

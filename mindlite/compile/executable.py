@@ -134,10 +134,15 @@ class Executable:
 
     def _failure(self, context):
         """The exception for what the context says of the failed run."""
+        error = self._error(context)
+        _threads.failed = id(error), context.called_python
+        return error
+
+    def _error(self, context):
         place, status = int(context.array[R.FAIL_SITE]), int(context.array[R.FAIL_STATUS])
         if context.error is not None:
             error, context.error = context.error, None
-            return error
+            return raised_at(error, getattr(getattr(self.linked.places[place], "origin", None), "location", None))
         if place < 0:
             return MemoryError(f"{self.name}: no memory for the registers of a call")
         instruction = self.linked.places[place]
@@ -199,10 +204,16 @@ class _Arenas:
 
 class _Threads(threading.local):
     def __init__(self):
-        self.arenas = _Arenas()
+        self.arenas, self.failed = _Arenas(), (0, False)
 
 
 _threads = _Threads()
+
+
+def has_begun(error):
+    """True unless `error`, just caught, ended a run of this thread before it called Python: then nothing has happened."""
+    identity, called_python = _threads.failed
+    return identity != id(error) or called_python
 
 
 def thread_arenas():

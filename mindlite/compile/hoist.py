@@ -8,25 +8,35 @@ def hoist_checks(program):
     """The program with every Check, and exact arithmetic, that depends on the entry's scalars alone before everything else.
 
     Checks at the top of the entry are moved, with the arithmetic they need. A Check inside an If whose condition
-    depends on the entry's scalars alone is repeated under the same condition; one in a loop stays where it is.
+    depends on the entry's scalars alone is repeated under the same condition; one in a loop stays where it is. None
+    overtakes what may fail before it, or has an effect: the error is the one that Python would meet first.
     """
     entry = program.entry
     kinds = list(entry.kinds)
     early = {p.register for p in entry.params if p.kind != "ptr"}
-    first, rest = [], []
+    first, rest, passed = [], [], False
     for i in entry.body.instructions:
-        if isinstance(i, _SCALAR) and set(i.reads) <= early:
+        if passed:
+            rest.append(i)
+        elif isinstance(i, _SCALAR) and set(i.reads) <= early:
             early.update(i.writes)
             first.append(i)
         elif isinstance(i, F.Check) and set(i.reads) <= early:
             first.append(i)
         else:
-            if isinstance(i, F.If) and i.cond in early:
-                first.extend(_early_part(i, early, kinds))
+            part = _early_part(i, early, kinds) if isinstance(i, F.If) and i.cond in early else []
+            first.extend(part)
             rest.append(i)
+            passed = len(_ends(i)) > len([end for copy in part for end in _ends(copy)])
     body = F.Block((*first, *rest))
     flow = F.Flow(entry.name, entry.params, tuple(kinds), body, entry.symbols)
     return F.Program(flow, program.flows, program.outputs)
+
+
+def _ends(instruction):
+    """What may end a run by an error of the user's program, or has an effect: the instruction, or some inside of it."""
+    return [i for i in F.walk(F.Block((instruction,)))
+            if isinstance(i, (F.Check, F.CallFlow)) or isinstance(i, F.PythonSegment) and not (i.pure and i.dsts)]
 
 
 def _early_part(branch, early, kinds):
@@ -44,7 +54,12 @@ def _early_part(branch, early, kinds):
             elif isinstance(i, F.Check) and set(i.reads) <= known:
                 kept.append(F.rename(i, names))
             elif isinstance(i, F.If) and i.cond in known:
-                kept.extend(F.rename(inner, names) for inner in _early_part(i, known, kinds))
+                part = _early_part(i, known, kinds)
+                kept.extend(F.rename(inner, names) for inner in part)
+                if len(_ends(i)) > len([end for copy in part for end in _ends(copy)]):
+                    break
+            elif _ends(i):
+                break
         blocks.append(F.Block(tuple(kept)))
     if not any(isinstance(i, (F.Check, F.Exact, F.If)) for block in blocks for i in block.instructions):
         return []

@@ -20,6 +20,7 @@ from ..infer.concrete import run_concretely
 from ..infer.fallback import NeedsRecord, ResultChanged
 from ..mindir.primitive import eager
 from ..parse.parse import parse_function
+from .executable import has_begun
 from .guards import changed_guard, guards_hold
 from .pipeline import compile_function
 from .quick import MISS, quick_call
@@ -80,8 +81,21 @@ class JitFunction:
                     if value is not MISS:
                         return value
             return self.run(args, kwargs)
-        except MindliteError as error:
-            return self.run_again(error, args, kwargs)
+        except Exception as error:
+            if getattr(error, "again", False) or isinstance(error, InexactError):
+                return self.run_again(error, args, kwargs)
+            return self.end_in_python(error, args, kwargs)
+
+    def end_in_python(self, error, args, kwargs):
+        """The call in Python, after compiled code ended with an exception: what comes before it happens, then it is raised.
+
+        Variables, containers and Tensors outside are written at the end of a run, so nothing has happened yet; a run
+        that has called Python cannot begin again.
+        """
+        if has_begun(error) or not any(v.has_effects for v in self.variants):
+            raise error
+        with eager():
+            return self.function(*args, **kwargs)
 
     def run(self, args, kwargs):
         """The call, the general way."""
@@ -161,8 +175,10 @@ class JitFunction:
         except NeedsRecord as reason:
             self.runs_in_python += 1
             emit("concrete_run", name=self.name, reason=str(reason))
-        except OPERATORS_SAY:
-            raise
+        except OPERATORS_SAY as error:
+            if error.certain or self.fullgraph:
+                raise
+            self.leave_to_python(signature, error)
         except Exception as error:
             if self.fullgraph:
                 raise

@@ -210,7 +210,7 @@ class _Lowering:
         if number in self.updates:
             parameter = self.updates[number]
             target = self.env[self.graph.parameters[parameter]]
-            if self.targets.get(node) != target and value != target:
+            if value != target:
                 b.copy(target, value, self.nbytes(node.abstract))
             return "update", parameter
         if number in self.out_params:
@@ -349,10 +349,11 @@ class _Lowering:
             return rule(*values[:count], **{name: _with_known(value, known) for name, value in attrs.items()})
         return self.python(node, run, operands, abstracts, arrays=True)
 
-    def python(self, node, function, operands, abstracts, arrays=False, borrowed=0):
+    def python(self, node, function, operands, abstracts, arrays=False, borrowed=0, pure=False):
         """Call function(*values) in Python: values are Tensors, numbers and objects; it gives such a tuple.
 
-        arrays: it takes arrays in place of Tensors, and only computes;   borrowed: how many of the last are not copied
+        arrays: it takes arrays in place of Tensors, and only computes;   borrowed: how many of the last are not copied;
+        pure: nothing outside sees that it ran
 
         Sizes that the abstracts leave open are bound to what came. The arrays it gives live until the run ends.
         """
@@ -396,7 +397,7 @@ class _Lowering:
                 else:
                     results.append(value)
             return tuple(results)
-        registers = iter(b.python(run, args, kinds, node.origin, pure=arrays))
+        registers = iter(b.python(run, args, kinds, node.origin, pure=pure or arrays))
         made = []
         for abstract in abstracts:
             register = next(registers)

@@ -199,8 +199,11 @@ def lower_check(lowering, node):
     b, error = lowering.b, node.attrs["error"]
     condition, operands = node.args[0], node.args[1:]
     if all(isinstance(o.abstract, AbstractScalar) for o in operands):
-        again = node.attrs.get("again", False)
-        b.check(lowering.value(condition), error, [lowering.value(o) for o in operands], node.origin, again)
+        types, again = [o.abstract.type for o in operands], node.attrs.get("again", False)
+
+        def make(*values):
+            return error(*[type_(value) for type_, value in zip(types, values)])
+        b.check(lowering.value(condition), make, [lowering.value(o) for o in operands], node.origin, again)
         return ()
 
     def stop(*values):
@@ -209,7 +212,7 @@ def lower_check(lowering, node):
     with fine:
         fine.results()
     with failed:
-        lowering.python(node, stop, operands, ())
+        lowering.python(node, stop, operands, (), pure=True)
         failed.results()
     b.if_(lowering.value(condition), fine, failed)
     return ()

@@ -318,7 +318,10 @@ def _contains(ev, a, b):
                 if same:
                     return True
                 continue
-            result = same if result is False else ev.trace(PRIMITIVES["logical_or"], (result, same), {})
+            same = truth(ev, same)
+            if is_tensor(same):
+                same = ev.trace(PRIMITIVES["tensor_to_scalar"], (same,), {})
+            result = same if result is False else number(ev, "|", result, same)
         return result
     if is_tensor(b):
         return ev.trace(lambda x, y: (PRIMITIVES["equal"](x, y)).any(), (b, a), {})

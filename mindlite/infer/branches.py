@@ -7,7 +7,7 @@ number.
 """
 from ..common import dtype as dt
 from ..common.dim import Dim, compare
-from ..common.errors import GraphSyntaxError, ShapeError
+from ..common.errors import GraphSyntaxError, MindliteError, ShapeError
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
 from ..mindir.control import check as check_prim, cond as cond_prim, make_tuple, tuple_getitem
@@ -75,6 +75,9 @@ def in_region(ev, frame, name, body, certain=False):
             outcome = raised
         except NoResultYet:
             outcome = Outcome({})
+        except MindliteError as error:
+            error.certain = error.certain and certain
+            raise
         return region, outcome, ev.tracer.store
     finally:
         ev.tracer.store, frame.env = store, env

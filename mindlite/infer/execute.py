@@ -220,6 +220,9 @@ def inplace(ev, frame, node, values):
     if isinstance(a, Box) and a.kind == "list" and op == "+":
         ev.store[a] = ev.store[a] + tuple(iterate(ev, b))
         return a
+    if isinstance(a, Box) and a.kind == "list" and op == "*" and isinstance(b, int):
+        ev.store[a] = ev.store[a] * b
+        return a
     if isinstance(a, Box) and a.kind == "dict" and op == "|":
         ev.store[a] = tuple({**dict(ev.store[a]), **dict(ev.store[b])}.items())
         return a

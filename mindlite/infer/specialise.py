@@ -4,13 +4,14 @@
 """
 from dataclasses import dataclass
 
-from ..common.errors import GraphSyntaxError, placing
+from ..common.errors import GraphSyntaxError, MindliteError, placing
 from ..common.tensor import Tensor
 from ..mindir.abstract import Abstract
 from ..mindir.builder import constant
 from ..mindir.constraints import collecting
 from ..mindir.control import make_tuple
 from ..mindir.graph import AnfNode
+from .branches import has_effects
 from .calls import call_value
 from .evaluator import Evaluator, can_vary
 from .access import Formatted
@@ -88,6 +89,14 @@ def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None
         variables |= found
 
 
+def _has_acted(ev, entered):
+    """True if something that is seen outside has been done. entered: {Box of an argument: its first content}"""
+    outside = [key for key in ev.store if not isinstance(key, Box) and not (isinstance(key, Place)
+                                                                            and ev.made_here(key.owner))]
+    return bool(outside) or any(ev.store[box] is not content for box, content in entered.items()) or has_effects(
+        ev.tracer.root.graph)
+
+
 def _set_of(*items):
     return set(items)
 
@@ -121,7 +130,11 @@ def _specialise(ev, function, args, kwargs):
     inside = tuple(enter(v, f"x{i}" if len(args) > 1 else "x") for i, v in enumerate(args))
     named = {k: enter(v, k) for k, v in kwargs.items()}
     with collecting() as constraints, placing(lambda: ev.tracer.origin.location):
-        value = call_value(ev, function, inside, named)
+        try:
+            value = call_value(ev, function, inside, named)
+        except MindliteError as error:
+            error.certain = error.certain and not _has_acted(ev, entered)
+            raise
     arguments = {p: i for i, p in enumerate(p for p in graph.parameters if p.default is None)}
     outputs = []
 
@@ -160,7 +173,7 @@ def _specialise(ev, function, args, kwargs):
     for place, value in ev.store.items():
         if isinstance(place, Place) and not ev.made_here(place.owner):
             value = leave(value)
-            if value is not place.read() or place in ev.variables:
+            if place in ev.variables or not place.holds(value):
                 changes.append((place, value))
     updates = []
     for target, newest in ev.store.items():

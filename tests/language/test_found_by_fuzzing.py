@@ -1,0 +1,144 @@
+"""Differences between graph mode and Python that random programs (tests/fuzz) have found, each mended and kept."""
+import numpy as np
+import pytest
+
+import mindlite as ms
+from mindlite import Tensor, ops
+
+
+def vector(*values):
+    return Tensor(np.array(values))
+
+
+def ends(function, *args):
+    """How a call ends: its value, or the exception's class and text."""
+    try:
+        value = function(*args)
+    except Exception as error:
+        return type(error).__name__, str(error)
+    return value.tolist() if isinstance(value, Tensor) else value
+
+
+def check_same(function, *argument_lists):
+    """Calls of the function and of its graph end the same, and leave the same in Tensors, lists and dicts."""
+    jitted = ms.jit(function)
+    for make in argument_lists:
+        a, b = make(), make()
+        assert repr(ends(function, *a)) == repr(ends(jitted, *b))
+        assert repr(a) == repr(b)
+    return jitted
+
+
+class Holder:
+    """An object with attributes."""
+
+
+def test_a_tensor_made_in_a_loop_in_a_branch_is_assigned_to():
+    def f(x):
+        k = 0
+        if (x > 1).any():
+            while k < 3:
+                k += 1
+                mask = x > 0
+                mask[...] = True
+        return x * k
+    check_same(f, lambda: (vector(2.0, -1.0),), lambda: (vector(0.5, -1.0),))
+
+
+def test_a_gradient_changes_the_argument_that_its_function_changes():
+    def loss(x):
+        x[0] = 2
+        return (x * x).sum()
+    check_same(ms.grad(loss), lambda: (vector(1.0, 3.0),))
+
+
+def test_what_happens_before_an_exception_has_happened():
+    def f(x, items, state):
+        x[0] = 7
+        items.append(1)
+        state.n = 5
+        if x.sum() > 3:
+            raise ValueError(f"sum {x.sum()}")
+        return x
+
+    def run(function):
+        x, items, state = vector(1.0, 1.0), [], Holder()
+        state.n = 0
+        return ends(function, x, items, state), x.tolist(), items, state.n
+    jitted = ms.jit(f)
+    assert run(f) == run(jitted) == run(jitted)
+
+
+def test_an_error_of_an_operator_comes_after_what_happens_before_it():
+    def f(x, items):
+        items.append(1)
+        return x + ops.ones((5,))
+    check_same(f, lambda: (vector(1.0, 2.0), []), lambda: (vector(1.0, 2.0), []))
+
+
+def test_an_error_of_an_operator_on_a_path_that_is_not_taken_is_none():
+    def f(x):
+        if x.sum() > 3:
+            return x + ops.ones((5,))
+        return x
+    check_same(f, lambda: (vector(1.0, 2.0),), lambda: (vector(1.0, 3.0),))
+
+
+def test_the_first_of_two_exceptions_is_the_one_that_is_raised():
+    def f(x, n):
+        if (x > 1).any():
+            raise ValueError("first")
+        return x * (6 // n)
+    check_same(f, lambda: (vector(0.5), 2), lambda: (vector(0.5), 3), lambda: (vector(2.0), 0), lambda: (vector(0.5), 0))
+
+
+def test_a_bool_in_the_message_of_an_exception_is_one():
+    def f(x):
+        if x.sum() > 1:
+            raise ValueError(bool(x.sum() > 1))
+        return x
+    check_same(f, lambda: (vector(2.0),), lambda: (vector(3.0),))
+
+
+def test_being_in_a_tuple_is_a_bool():
+    check_same(lambda n: n in (1, 2), lambda: (1,), lambda: (2,), lambda: (3,))
+    check_same(lambda n: n not in [1, 2], lambda: (1,), lambda: (2,), lambda: (3,))
+
+
+def test_a_list_of_the_caller_is_multiplied_in_place():
+    def f(items, x):
+        items *= 2
+        return x * len(items)
+    check_same(f, lambda: ([1, 2], vector(1.0)))
+
+
+def test_assigning_the_value_that_the_class_has_gives_the_object_one_of_its_own():
+    class Counter:
+        n = 2
+
+    def f(x, counter):
+        counter.n = 2
+        return x
+    for function in (f, ms.jit(f)):
+        counter = Counter()
+        function(vector(1.0), counter)
+        assert vars(counter) == {"n": 2}
+
+
+@pytest.mark.parametrize("printer", ["python", "vm", "native"])
+def test_an_exception_of_python_code_shows_the_line_that_called_it(printer):
+    shared = []
+
+    def f(x):
+        del shared[0]
+        return x
+    jitted = ms.jit(f, printer=printer)
+    lines = []
+    for function in (f, jitted, jitted):
+        shared[:] = [1]
+        function(vector(1.0))
+        with pytest.raises(IndexError) as caught:
+            function(vector(1.0))
+        lines.append(str(caught.traceback[-1].statement if function is f else [
+            e.statement for e in caught.traceback if str(e.path) == __file__][-1]).strip())
+    assert lines == ["del shared[0]"] * 3
