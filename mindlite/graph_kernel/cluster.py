@@ -18,6 +18,8 @@ from ..mindir.primitive import Primitive, kernel_rule
 from .loopnest import CannotFuse, build
 from .recompute import recompute_cheap
 from .schedule import nominal, schedule, total_cost
+from .signature import signature
+from .two_stages import in_two_stages
 
 MAX_NODES, POINTWISE, MAX_OPERANDS = 64, 32, 32     # beyond, a kernel has more live values than registers
 TRAFFIC, LAUNCH = 16, 1000                  # operations that storing and loading an element costs, and a launch
@@ -42,7 +44,7 @@ def _cluster(graph, level, done):
         made = FuncGraph(graph.name, graph.origin, graph.kind)
         made.signature = graph.signature
         done[id(graph)] = made, graph                         # before its body: a recursive graph calls itself
-        _Clusterer(graph if level == "O0" else recompute_cheap(graph), level, made, done).run()
+        _Clusterer(graph if level == "O0" else recompute_cheap(in_two_stages(graph)), level, made, done).run()
     return done[id(graph)][0]
 
 
@@ -61,6 +63,7 @@ class _Clusterer:
     def __init__(self, graph, level, made, done):
         self.graph, self.level, self.made, self.done = graph, level, made, done
         self.refused = []
+        self.texts = {}
         self.users = {}
         for node in graph.nodes:
             for arg in node.args:
@@ -223,7 +226,7 @@ class _Clusterer:
         inner, operands, _ = self.fuse(members)
         if len(operands) + len(inner.outputs) > MAX_OPERANDS:
             return f"more than {MAX_OPERANDS} operands", 0
-        key = _signature(inner)
+        key = signature(inner, self.texts)
         if key not in _verdicts:
             if len(_verdicts) > REMEMBERED:
                 _verdicts.clear()
@@ -341,17 +344,6 @@ def _judge(graph):
 
 
 _verdicts = {}                              # a network repeats its layers: equal clusters are judged once
-
-
-def _signature(graph):
-    """What tells clusters apart: operators, attributes, types, who reads whom."""
-    number = {id(n): k for k, n in enumerate([*graph.parameters, *graph.nodes])}
-
-    def source(arg):
-        return number[id(arg)] if id(arg) in number else (arg.abstract, type(arg.value), repr(arg.value))
-    return (tuple(p.abstract for p in graph.parameters),
-            tuple((n.fn, repr(sorted(n.attrs.items())), n.abstract, *map(source, n.args)) for n in graph.nodes),
-            tuple(map(source, graph.outputs)))
 
 
 def _is_number(node):

@@ -139,7 +139,9 @@ class _Scheduler:
         nest = self.nest
         root = _Scope(None, frozenset())
         first = nest.outputs[0].loops[:1]
-        if first:
+        if not first:
+            self._refuse_folds_of_rows()
+        else:
             whole = self._is_fold_of_everything()
             nest.parallel = None if whole else first[0]
             nest.extent = 1 if whole else nest.actual(nest.extents[first[0]])
@@ -156,13 +158,25 @@ class _Scheduler:
         for output in self.nest.outputs:
             for expr in walk([output.value]):
                 if isinstance(expr, Reduce) and not expr.free:
-                    size = 1
-                    for variable in expr.fields[1]:
-                        size = size * self.nest.actual(self.nest.extents[variable])
-                    if bounds(size)[1] is None or bounds(size)[1] > ROOT_FOLD:
+                    if self._exceeds(expr, ROOT_FOLD):
                         raise CannotFuse("a reduction over everything would be computed again in each chunk")
                     found = True
         return found
+
+    def _refuse_folds_of_rows(self):
+        """Folds over everything of folds over rows would run on one thread; the rows alone can be shared."""
+        for expr in walk(o.value for o in self.nest.outputs):
+            if isinstance(expr, Reduce) and not expr.free and \
+                    any(isinstance(e, Reduce) and e.free and self._exceeds(e, ROOT_FOLD, expr.fields[1])
+                        for e in walk([expr.fields[2]])):
+                raise CannotFuse("the rows of a large reduction would not be shared by threads")
+
+    def _exceeds(self, fold, limit, variables=()):
+        """May a fold (and the loops over `variables` around it) have more than `limit` items?"""
+        size = 1
+        for variable in (*fold.fields[1], *variables):
+            size = size * self.nest.actual(self.nest.extents[variable])
+        return bounds(size)[1] is None or bounds(size)[1] > limit
 
     def outputs(self, numbered, depth, scope):
         """The statements of the outputs whose first `depth` loops are open in `scope`."""

@@ -1,0 +1,65 @@
+"""Reductions of everything: the same number, in rows that threads can share."""
+import numpy as np
+import pytest
+
+from mindlite import Tensor, jit, ops
+from mindlite.common import dtype as dt
+from mindlite.graph_kernel.two_stages import LARGE, in_two_stages
+from mindlite.mindir.abstract import AbstractTensor
+from mindlite.mindir.builder import typed
+
+SHAPES = [(LARGE,), (LARGE + 577,), (700, 500), (2, 3, 40000), (9, 7, 5000)]
+
+
+def kernels(function, x):
+    run = jit(function)
+    run(x)
+    variant, _, _ = run.compiled.select((x,), {})
+    return run, [lowered for _, lowered in variant.compiled.lowered.kernels]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_sums_and_extrema_of_everything_are_numpys(shape):
+    x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    for function, expected in ((lambda x: ops.sum(x * x), np.square(x.astype(np.float64)).sum()),
+                               (lambda x: ops.reduce_max(x), x.max()), (lambda x: ops.reduce_min(x), x.min()),
+                               (lambda x: ops.mean(x + 1.0), (x.astype(np.float64) + 1).mean())):
+        np.testing.assert_allclose(jit(function)(Tensor(x)).asnumpy(), expected, rtol=1e-6)
+
+
+def test_a_nan_in_the_last_elements_wins_and_a_single_truth_is_found():
+    x = np.zeros(LARGE + 577, np.float32)
+    x[-1] = np.nan
+    assert np.isnan(jit(lambda x: ops.reduce_max(x))(Tensor(x)).asnumpy())
+    flags = Tensor(x != 0)
+    assert jit(lambda x: ops.reduce_any(x))(flags).asnumpy() and not jit(lambda x: ops.reduce_all(x))(flags).asnumpy()
+
+
+def test_integers_add_up_exactly():
+    x = np.random.default_rng(0).integers(-2**60, 2**60, LARGE + 5)
+    assert jit(lambda x: ops.sum(x))(Tensor(x)).asnumpy() == x.sum()
+
+
+@pytest.mark.parametrize("shape", [(LARGE + 577,), (700, 500), (9, 7, 5000)])
+def test_the_first_stage_has_an_axis_for_threads(shape):
+    _, made = kernels(lambda x: ops.sum(ops.exp(x)), Tensor(np.zeros(shape, np.float32)))
+    extents = sorted(lowered.extent for lowered in made)
+    assert extents[0] == 1 and extents[-1] >= 32 and len(made) <= 3
+
+
+def test_the_number_of_threads_does_not_change_the_sum():
+    from mindlite.backend.launcher import default_threads, set_threads
+    x = Tensor(np.random.default_rng(0).normal(size=(1 << 18) + 99).astype(np.float32))
+    run = jit(lambda x: ops.sum(x * 1.7))
+    try:
+        totals = [run(x).asnumpy() for threads in (1, 2, 3, 7) if set_threads(threads)]
+    finally:
+        set_threads(default_threads())
+    assert totals and all(t == totals[0] for t in totals)
+
+
+def test_small_reductions_half_precision_and_reductions_of_one_axis_stay_as_they_are():
+    for abstract, axis in ((AbstractTensor(dt.float32, (100, 100)), None), (AbstractTensor(dt.float32, (4000, 4000)), 1),
+                           (AbstractTensor(dt.float16, (4000, 4000)), None)):
+        graph = typed(lambda x: ops.sum(x, dim=axis), abstract)
+        assert in_two_stages(graph) is graph
