@@ -45,6 +45,7 @@ def _join(graph, reverse):
     outputs = [o if isinstance(o, ValueNode) else env[o] for o in reverse.graph.outputs]
     filled = reverse.fill(target, env)
     filled.update(zip(reverse.douts, douts))
+    target.transforms["reverse"] = len(target.nodes)         # from here on it is the reverse
     back = reverse.back
     back.parameters = list(filled)
     used = inline(target, _without_tape(back), list(filled.values()))

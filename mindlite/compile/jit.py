@@ -16,8 +16,11 @@ from ..common.dim import Symbol
 from ..common.errors import (ArgumentError, DTypeError, GradientError, GraphSyntaxError, IndexRangeError, InexactError,
                              InternalError, MindliteError, ShapeError, ValueRangeError, user_level)
 from ..common.events import emit
+from ..fallback.log import CannotReplay, Log, Trap, logging_to
+from ..fallback.record import Records
 from ..infer.concrete import run_concretely
-from ..infer.fallback import NeedsRecord, ResultChanged
+from ..infer.fallback import NeedsRecord
+from ..mindir.control import segment
 from ..mindir.primitive import eager
 from ..parse.parse import parse_function
 from .executable import has_begun
@@ -34,6 +37,7 @@ MAX_WAITING = 16                 # variants kept whose guards do not hold at pre
 MAX_QUICK_CALLS = 8            # short ways that are tried, in each thread, before a call is looked at in full
 
 
+MAX_RECORDINGS = 24              # runs of one signature that show what calls give
 MAX_REMEMBERED = 4096            # signatures whose variant is found by one look-up
 OPERATORS_SAY = (ShapeError, DTypeError, ValueRangeError, IndexRangeError, GradientError, InternalError)
 alive = weakref.WeakValueDictionary()        # every JitFunction by number, for those who look inside a program
@@ -42,6 +46,20 @@ _numbers = itertools.count()
 
 class FallbackWarning(UserWarning):
     """A jitted function cannot be a graph and runs in Python as a whole."""
+
+
+def show_sites(sites):
+    """The lines that tell of Python code in a graph: where, what, why, what it has cost, what to do."""
+    found = {}
+    for site in sites:
+        runs, seconds = found.get((site.location, site.reason, site.cure), (0, 0.0))
+        found[site.location, site.reason, site.cure] = runs + site.runs, seconds + site.seconds
+    for (location, reason, cure), (runs, seconds) in found.items():
+        text = location.source().strip() if location is not None else ""
+        cost = f"; {runs} crossing(s), {1e6 * seconds / runs:.0f} us each" if runs else ""
+        yield f"    {location or 'somewhere'}: {reason}{cost}" + (f"; instead: {cure}" if cure else "")
+        if text:
+            yield f"        {text}"
 
 
 class _Quick(threading.local):
@@ -62,11 +80,13 @@ class JitFunction:
         self.function, self.fullgraph, self.dynamic = function, fullgraph, dynamic
         self.name = name or getattr(function, "__qualname__", type(function).__name__).replace("<locals>.", "")
         self.jit_level, self.printer, self.inputs = jit_level, printer, inputs
-        self.variants, self.exact, self.fallbacks, self.history = [], {}, {}, []
+        self.variants, self.exact, self.fallbacks, self.history = [], {}, Records(), []
         self.lock, self.quick = threading.RLock(), _Quick()
         self.runs_in_python, self.in_python, self.names = 0, {}, parameter_names(function)
         # numbers outside that are run-time values as they have changed; those (and ordinals of arguments) that cannot be
         self.varying, self.fixed = set(), set()
+        self.harmless = set()                            # signatures that Python runs without an exception
+        self.recordings = {}                             # {signature: how often it ran to see what calls give}
         self.run_twice = {}                              # {Location: (why, how often Python ran a call again)}
         self.warned = set()                              # signatures and places whose run in Python was told of
         alive[next(_numbers)] = self
@@ -85,6 +105,8 @@ class JitFunction:
             if getattr(error, "again", False) or isinstance(error, InexactError):
                 return self.run_again(error, args, kwargs)
             return self.end_in_python(error, args, kwargs)
+        except Trap as trap:
+            return self.begin_again(trap, Log(), args, kwargs)
 
     def end_in_python(self, error, args, kwargs):
         """The call in Python, after compiled code ended with an exception: what comes before it happens, then it is raised.
@@ -102,14 +124,42 @@ class JitFunction:
         variant, leaves, signature = self.select(args, kwargs)
         if variant is None:
             return self.run_in_python(signature, args, kwargs)
-        try:
-            value = variant.run(leaves)
-        except ResultChanged as error:                       # it cannot go on; what has run has run
-            self.leave_to_python(signature, error)
-            raise
+        if variant.calls_python:
+            log = Log()
+            try:
+                with logging_to(log):
+                    return variant.run(leaves)
+            except Trap as trap:
+                return self.begin_again(trap, log, args, kwargs)
+        value = variant.run(leaves)
         if not kwargs and variant.calls > 1:
             self.learn(variant, signature, args, leaves)
         return value
+
+    def begin_again(self, trap, log, args, kwargs):
+        """The call, statement by statement, after compiled code came to where nothing is known. Calls of Python that were
+        made are not made again; what is learnt goes into the next variant."""
+        self.learn_from(trap, log.recorded)
+        return run_concretely(self.function, args, kwargs, self.fallbacks, log)
+
+    def learn_from(self, trap, recorded):
+        """The next variant knows what this one did not. recorded: the run has called Python, and a gradient is wanted of
+        what that gave: it cannot begin again (CannotReplay)."""
+        with self.lock:
+            if trap.given:
+                self.fallbacks.add(trap.key, trap.given[0])
+            self.drop([v for v in self.variants if trap.key is None or trap.key in v.compiled.specialised.keys])
+            self.quick.calls, self.quick.tried = (), {}
+            self.runs_in_python += 1
+        emit("trap", name=self.name, location=trap.location)
+        if recorded:
+            raise CannotReplay("a call that runs in Python gave another type of result than before, after calls whose "
+                               "gradient is wanted", location=trap.location, hint="call the function again")
+
+    def drop(self, variants):
+        """Forget these variants."""
+        self.variants = [v for v in self.variants if v not in variants]
+        self.exact = {s: v for s, v in self.exact.items() if v not in variants}
 
     def run_again(self, error, args, kwargs):
         """The call in Python, where compiled code ended before it did anything: at a number that its registers do not
@@ -163,7 +213,7 @@ class JitFunction:
                     self.exact.clear()
                 self.exact[signature] = variant
         variant.calls += 1
-        return variant, variant.complete(leaves) if variant.places or variant.scalars else leaves, signature
+        return variant, variant.complete(leaves) if variant.incomplete else leaves, signature
 
     def compile_or_leave(self, signature, args, kwargs):
         """A new variant; None where the call runs in Python: once, to see what calls give, or as a graph cannot say
@@ -190,18 +240,22 @@ class JitFunction:
         itself."""
         location = getattr(error, "location", None)
         with self.lock:
-            left = [v for v in self.variants if v.fits(signature)]
-            self.variants = [v for v in self.variants if v not in left]
-            self.exact = {s: v for s, v in self.exact.items() if v not in left}
-        self.in_python[signature] = location, f"runs in Python: {getattr(error, 'message', None) or repr(error)}"
+            self.drop([v for v in self.variants if v.fits(signature)])
+        certain = isinstance(error, GraphSyntaxError) or signature in self.harmless
+        self.in_python[signature] = location, f"runs in Python: {getattr(error, 'message', None) or repr(error)}", certain
         emit("python_run", name=self.name, reason=str(error), location=location)
 
     def run_in_python(self, signature, args, kwargs):
         """The call, statement by statement."""
         if signature not in self.in_python:
-            known = len(self.fallbacks)
-            value = run_concretely(self.function, args, kwargs, self.fallbacks)
-            if len(self.fallbacks) == known:
+            well, times = False, self.recordings.get(signature, 0) + 1
+            try:
+                value, well = run_concretely(self.function, args, kwargs, self.fallbacks), True
+            finally:
+                with self.lock:
+                    self.fallbacks.ran(well)
+            self.recordings[signature] = times
+            if times > MAX_RECORDINGS:
                 self.leave_to_python(signature, GraphSyntaxError("a call that runs in Python was not met when it ran"))
             return value
         try:
@@ -210,8 +264,12 @@ class JitFunction:
         except Exception:
             self.in_python.pop(signature, None)
             raise
-        location, why = self.in_python[signature]
-        self.warn(signature, why, location)
+        location, why, certain = self.in_python[signature]
+        if certain:
+            self.warn(signature, why, location)
+        else:                                                # the exception was not the user's: what raised it is left
+            self.harmless.add(signature)
+            del self.in_python[signature]
         return value
 
     def find(self, signature):
@@ -276,7 +334,8 @@ class JitFunction:
         def make(spec, why):
             inside_args, inside_kwargs = arguments_of(spec, args, kwargs)
             compiled = compile_function(self.function, inside_args, inside_kwargs, name=self.name,
-                                        fullgraph=self.fullgraph, fallbacks=self.fallbacks, jit_level=self.jit_level,
+                                        fullgraph=self.fullgraph, fallbacks=self.fallbacks,
+                                        harmless=signature in self.harmless, jit_level=self.jit_level,
                                         printer=self.printer, varying=self.varying)
             return Runner(spec, compiled, why, time.perf_counter() - start, compiled.specialised.guards)
         variant = make(wanted, reason)
@@ -365,12 +424,15 @@ class JitFunction:
                       f"    kernels: {len(self.kernels(variant))}, storages: {len(plan.storages)}"]
             for location, reason in dict.fromkeys(compiled.specialised.reasons):
                 lines.append(f"    {location or 'somewhere'}: {reason}")
+            lines += show_sites(compiled.specialised.sites)
             for location, note in dict.fromkeys(compiled.stages["transform"].transforms.get("notes", ())):
                 lines.append(f"    {location or 'somewhere'}: {note}")
             for node, reason in compiled.stages["fuse"].transforms.get("refused", ()):
+                if node.fn is segment:
+                    continue
                 name = getattr(node.fn, "name", node.fn)
                 lines.append(f"    {node.origin.location or ''} {name} stays alone: {reason}")
-        for signature, (location, reason) in self.in_python.items():
+        for signature, (location, reason, _) in self.in_python.items():
             lines.append(f"  {show_call(signature, self.names)}: {location or 'somewhere'}: {reason}")
         for location, (message, count) in self.run_twice.items():
             lines.append(f"  {location}: {count} call(s) ran again in Python: {message}")

@@ -130,7 +130,7 @@ class _Lowering:
             self.env[p] = self.b.param(kind, p.name, symbol=symbol)
             if symbol is not None:
                 self.sizes[symbol] = self.env[p]
-            self.parameters.append(("scalar", p))
+            self.parameters.append(("object" if isinstance(abstract, AbstractAny) else "scalar", p))
 
     def choose_targets(self):
         """Which nodes may write straight into the memory of a result: kernels of the outermost block, once each."""

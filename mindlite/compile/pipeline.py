@@ -64,8 +64,8 @@ def noting():
         yield notes
 
 
-def compile_function(function, args, kwargs, *, name, fullgraph=False, fallbacks=None, jit_level=None, printer=None,
-                     varying=()):
+def compile_function(function, args, kwargs, *, name, fullgraph=False, fallbacks=None, harmless=False,
+                     jit_level=None, printer=None, varying=()):
     """Compile `function` for arguments in which Abstracts stand for run-time values.
 
     varying : Places outside of the function whose numbers are run-time values too
@@ -78,7 +78,7 @@ def compile_function(function, args, kwargs, *, name, fullgraph=False, fallbacks
         seconds[stage] = time.perf_counter() - start
         return stages[stage]
     start = time.perf_counter()
-    specialised = specialise(function, args, kwargs, name, fullgraph, fallbacks, varying)
+    specialised = specialise(function, args, kwargs, name, fullgraph, fallbacks, harmless, varying=varying)
     stages["infer"], seconds["infer"] = specialised.graph, time.perf_counter() - start
     graph = timed("transform", lambda: derive_graph(specialised.graph))
     graph = timed("optimise", lambda: optimise(expand_composites(optimise(graph))))

@@ -39,9 +39,10 @@ class Runner(Variant):
         self.input_shapes = [(t.array.dtype, t.array.shape) for t in self.inputs]
         where = {p: (i, None) for p, i in argument.items()}
         where.update({p: (None, k) for k, p in enumerate(q for q in graph.parameters if q.default is not None)})
-        self.places = compiled.specialised.places
+        self.places, self.objects = compiled.specialised.places, compiled.specialised.objects
         self.scalars = frozenset(number for number, spec in enumerate(numbers_in(signature))
                                  if isinstance(spec, ScalarSpec))
+        self.incomplete = bool(self.places or self.objects or self.scalars)
         self.steps, self.outs = [], {}
         for step in lowered.parameters:
             kind = step[0]
@@ -69,8 +70,8 @@ class Runner(Variant):
         now."""
         if self.scalars:
             leaves = leaves.with_numbers(self.scalars)
-        for place in self.places:
-            leaves.append(place.read())
+        leaves.extend([leaves.containers[number] for number in self.objects])
+        leaves.extend([place.read() for place in self.places])
         return leaves
 
     def fits(self, signature):
@@ -91,6 +92,13 @@ class Runner(Variant):
     def run(self, leaves):
         """Run on the leaves (Tensors) of a call; what the function did to the lists and dicts among its arguments is
         done."""
+        if not self.calls_python:
+            return self.run_with(leaves, [])
+        with self.compiled.lowered.keep[1].running() as objects:
+            return self.run_with(leaves, objects)
+
+    def run_with(self, leaves, objects):
+        """Run; objects: a list for the Python objects of this run."""
         arrays = [leaf.array if isinstance(leaf, Tensor) else leaf for leaf in leaves]
         env = None
         params, made, copies = [], {}, []
@@ -107,6 +115,9 @@ class Runner(Variant):
                 params.append(array.shape[step[3]])
             elif kind == "scalar":
                 params.append(arrays[step[1]])
+            elif kind == "object":
+                params.append(len(objects))
+                objects.append(arrays[step[1]])
             else:
                 shape = step[3]
                 if not self.static:
@@ -115,14 +126,9 @@ class Runner(Variant):
                     shape = tuple(evaluate(s, env) for s in shape)
                 made[step[1]] = array = np.empty(shape, step[2])
                 params.append(array.__array_interface__["data"][0])
-        if not self.calls_python:
-            values, outputs = self.executable.run(params)
-            self.write_back(copies, leaves)
-            return self.finish(values, outputs, made, leaves, ())
-        with self.compiled.lowered.keep[1].running() as objects:
-            values, outputs = self.executable.run(params)
-            self.write_back(copies, leaves)
-            return self.finish(values, outputs, made, leaves, objects)
+        values, outputs = self.executable.run(params)
+        self.write_back(copies, leaves)
+        return self.finish(values, outputs, made, leaves, objects)
 
     def write_back(self, copies, leaves):
         """Give arrays that are not contiguous what was assigned to their copies."""

@@ -1,8 +1,14 @@
-"""What a call that runs in Python gave, recorded: the types with which the code behind it is compiled.
+"""What calls that run in Python gave, recorded: the types with which the code behind them is compiled.
 
-    describe((Tensor(shape=[3]), 2.5, None, obj))  ->  (f32[3], float, None, any)
-    opened(that)                                   ->  (f32[s0], float, None, any)
+    describe((Tensor(shape=[3]), 2.5, None, obj))     ->  (f32[3], float, None, any)
+    opened(that)                                      ->  (f32[s0], float, None, any)
+    widen((f32[3], None), (f32[5], 2.5))              ->  (f32[3], any)
+
+A value that is not there (what a statement returns, where it does not return) is ABSENT; until one has been seen its
+record is UNMET, and code that uses it is not compiled.
 """
+import numpy as np
+
 from ..common.dim import Symbol
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor
@@ -10,35 +16,77 @@ from ..mindir.builder import constant
 from ..mindir.syntax import Undefined
 
 
+class Absent:
+    """The value that is not there; using it in compiled code is a Trap."""
+    __slots__ = ("key",)
+
+    def __init__(self, key=None):
+        self.key = key
+
+    def __repr__(self):
+        return "absent"
+
+
+ABSENT = Absent()
+
+
 class Given:
-    """What a segment gave, recorded: a constant, or the abstract of a run-time value."""
+    """The record of one value: a constant, or the abstract of a run-time value."""
     __slots__ = ("value", "abstract")
 
     def __init__(self, value=None, abstract=None):
         self.value, self.abstract = value, abstract
 
+    def __str__(self):
+        return str(self.abstract) if self.abstract is not None else repr(self.value)
+
+
+ANY, UNMET = Given(abstract=AbstractAny()), Given(ABSENT)
+
 
 def describe(value):
-    """The record of what a segment gave: tensors and numbers by type, tuples by their items, the rest as objects."""
+    """The record of what a call gave: tensors and numbers by type, tuples by their items, the rest as objects."""
     if isinstance(value, Tensor):
         return Given(abstract=constant(value).abstract)
-    if type(value) in (bool, int, float):
+    if type(value) in (bool, int, float) and has_register(value):
         return Given(abstract=AbstractScalar(type(value)))
+    if value is ABSENT:
+        return UNMET
     if value is None or isinstance(value, Undefined):
         return Given(value)
-    if type(value) is tuple:
-        return tuple(describe(v) for v in value)
-    return Given(abstract=AbstractAny())
+    return tuple([describe(v) for v in value]) if type(value) is tuple else ANY
 
 
-def same_kind(a, b):
-    """True if two records differ in sizes at most."""
+def has_register(value):
+    """False for an int that 64 bits do not hold."""
+    return type(value) is not int or -1 << 63 <= value < 1 << 63
+
+
+def fits(value, record):
+    """True if code that is compiled for `record` takes `value`."""
+    if isinstance(record, tuple):
+        return type(value) is tuple and len(value) == len(record) and all(map(fits, value, record))
+    wanted = record.abstract
+    if wanted is None:
+        return value is record.value or isinstance(value, Undefined) and value == record.value
+    if value is ABSENT or isinstance(wanted, AbstractAny):
+        return True
+    if isinstance(wanted, AbstractTensor):
+        return isinstance(value, Tensor) and value.dtype is wanted.dtype and len(value.shape) == wanted.ndim
+    return type(value) is wanted.type and has_register(value)
+
+
+def widen(a, b):
+    """The record of what `a` or `b` is the record of."""
+    if a is UNMET or b is UNMET:
+        return b if a is UNMET else a
     if isinstance(a, tuple) or isinstance(b, tuple):
-        return isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b) and all(map(same_kind, a, b))
+        alike = isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b)
+        return tuple(map(widen, a, b)) if alike else ANY
     x, y = a.abstract, b.abstract
     if isinstance(x, AbstractTensor) and isinstance(y, AbstractTensor):
-        return x.dtype is y.dtype and x.ndim == y.ndim
-    return x == y and a.value == b.value
+        return a if x.dtype is y.dtype and x.ndim == y.ndim else ANY
+    return a if x == y and a.value == b.value else ANY
 
 
 def opened(record):
@@ -50,15 +98,57 @@ def opened(record):
     return record
 
 
+def abstracts_in(record):
+    """The types of the run-time values of a record, in order."""
+    if isinstance(record, tuple):
+        return [abstract for r in record for abstract in abstracts_in(r)]
+    return [] if record.abstract is None else [record.abstract]
+
+
 def values_in(value, record):
-    """The run-time values in what a segment gave, in the order of the record."""
+    """The run-time values in what a call gave, in the order of the record; zeros for what is absent."""
     if isinstance(record, tuple):
         return [x for v, r in zip(value, record) for x in values_in(v, r)]
-    return [] if record.abstract is None else [value]
+    if record.abstract is None:
+        return []
+    if value is ABSENT and isinstance(record.abstract, AbstractTensor):
+        return [Tensor.wrap(np.zeros((0,) * record.abstract.ndim, record.abstract.dtype.numpy))]
+    return [record.abstract.type(0) if value is ABSENT and isinstance(record.abstract, AbstractScalar) else value]
 
 
-def show(record):
-    """A record as text."""
+def filled(record, values):
+    """What a record stands for, with these (an iterator) as its run-time values."""
     if isinstance(record, tuple):
-        return "(" + ", ".join(map(show, record)) + ")"
-    return str(record.abstract) if record.abstract is not None else repr(record.value)
+        return tuple([filled(r, values) for r in record])
+    return record.value if record.abstract is None else next(values)
+
+
+class Records:
+    """What is known of the Python code of one jitted function.
+
+    given : {key: record} of calls that have been made
+    marks : {what Python has to do, or to hold, beside what no graph can say (see `infer/sharing.py`): why}
+    """
+
+    def __init__(self):
+        self.given, self.marks, self.settled = {}, {}, None
+
+    def __len__(self):
+        return len(self.given)
+
+    def add(self, key, value):
+        """A call gave `value`; its record."""
+        known, seen = self.given.get(key), describe(value)
+        self.given[key] = seen if known is None else widen(known, seen)
+        return self.given[key]
+
+    def has_run(self):
+        """True if the function has run, and was recorded, with these marks."""
+        return self.settled is not None and self.settled.keys() == self.marks.keys()
+
+    def ran(self, well):
+        """It has run; if not well, an exception came out, and what was marked for this run is forgotten."""
+        if well:
+            self.settled = dict(self.marks)
+        else:
+            self.marks = dict(self.settled or {})

@@ -18,8 +18,7 @@ import types
 import gast
 
 from ..mindir.syntax import Undefined
-
-LEFT_NORMALLY = ""
+from .record import ABSENT
 
 
 def compile_segment(statements, names, global_names, source, scope, super_arguments=()):
@@ -63,7 +62,8 @@ def run_segment(node, values, namespace):
     """Run an `interpret` node: `values` of its arguments, `namespace` the user's globals. Returns its results, a tuple.
 
     A value may be Undefined, and so may a result. A name in the node's `cells` is passed as a types.CellType.
-    An exception of the user's statement passes through unchanged.
+    An exception of the user's statement passes through unchanged. How the statement left is a number: 0 at its end,
+    else one more than the place of the jump in the node's `leaves`; what it returns is ABSENT where it does not.
     """
     attrs = node.attrs
     cells = {}
@@ -76,7 +76,11 @@ def run_segment(node, values, namespace):
     if attrs["writes"] is None:
         return left
     results = tuple(_content(cells[name], name) for name in attrs["writes"])
-    return (*(left or (LEFT_NORMALLY, None)), *results) if attrs["leaves"] else results
+    if not attrs["leaves"]:
+        return results
+    how, value = left or (None, None)
+    number = 0 if how is None else 1 + attrs["leaves"].index(how)
+    return (number, value if how == "return" else ABSENT, *results)
 
 
 def _content(cell, name):

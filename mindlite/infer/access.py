@@ -17,10 +17,10 @@ from ..ops import methods
 from ..ops.scalar import BINARY, scalar_binary, scalar_unary
 from .branches import compare_numbers, truth, write_check
 from .containers import method_of_box
-from .fallback import call_unknown
+from .fallback import A_BOOL, AN_INT, array_outside, ask_python
 from .outcome import Raises
 from .outside import CONTAINERS, guard_class, guard_contents, is_users, method_of_class, own_method
-from .values import BoundMethod, Box, Closure, LeavingMethod, Place, Range, has_nodes
+from .values import BoundMethod, Box, Closure, Formatted, LeavingMethod, Place, Range, has_nodes
 
 OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
              "%": operator.mod, "**": operator.pow, "@": operator.matmul, "<<": operator.lshift, ">>": operator.rshift,
@@ -29,6 +29,9 @@ METHOD_OF = {"&": "and", "|": "or"}
 MIRRORED = {"<": "__gt__", "<=": "__ge__", ">": "__lt__", ">=": "__le__", "==": "__eq__", "!=": "__ne__"}
 COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq,
                "!=": operator.ne}
+# what is asked of Python about objects that it has made
+ASKED = {**COMPARISONS, "is": operator.is_, "is not": operator.is_not, "in": lambda a, b: a in b,
+         "not in": lambda a, b: a not in b}
 TENSOR_COMPARISONS = {"<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal", "==": "equal",
                       "!=": "not_equal"}
 # methods that give Python's or NumPy's data: they are called at run time
@@ -61,7 +64,7 @@ def special(ev, names, a, b):
 def attribute(ev, value, name):
     """value.name"""
     if ev.is_object(value):
-        return call_unknown(ev, getattr, (value, name), {}, f"the attribute {name!r} of an object that Python made")
+        return ask_python(ev, getattr, (value, name), f"the attribute {name!r} of an object that Python made")
     if isinstance(value, Box):
         return method_of_box(ev, value, name)
     if isinstance(value, AnfNode):
@@ -119,13 +122,13 @@ def attribute(ev, value, name):
     frameworks = isinstance(value, types.ModuleType) and value.__name__.startswith("mindlite")
     if has_fields and not frameworks and not (isinstance(found, types.BuiltinMethodType) and found.__self__ is value):
         ev.guard("attr", value, name, found)
-    return found
+    return array_outside(ev, found)
 
 
 def item(ev, value, index):
     """value[index]"""
     if ev.is_object(value):
-        return call_unknown(ev, operator.getitem, (value, index), {}, "an item of an object that Python made")
+        return ask_python(ev, operator.getitem, (value, index), "an item of an object that Python made")
     if isinstance(value, Box):
         content = ev.store[value]
         if value.kind == "dict":
@@ -147,8 +150,7 @@ def item(ev, value, index):
     if getitem is not None:
         return ev.call(getitem, (value, index), {})
     if not ev.guard_content(value):
-        return call_unknown(ev, operator.getitem, (value, index), {},
-                            "an item of an object that changes during the run")
+        return ask_python(ev, operator.getitem, (value, index), "an item of an object that changes during the run")
     return value[ev.unbox(index)]
 
 
@@ -212,7 +214,7 @@ def zero_division(op, a, b):
 def binary_value(ev, op, a, b):
     """a op b"""
     if ev.is_object(a) or ev.is_object(b):
-        return call_unknown(ev, OPERATORS[op], (a, b), {}, f"{op} on an object that Python made")
+        return ask_python(ev, OPERATORS[op], (a, b), f"{op} on an object that Python made")
     if isinstance(a, Box) or isinstance(b, Box):
         return _binary_of_boxes(ev, op, a, b)
     if is_tensor(a) or is_tensor(b):
@@ -228,7 +230,7 @@ def binary_value(ev, op, a, b):
         if made is not None:
             return made[0]
     if not guard_contents(ev, (a, b)):
-        return call_unknown(ev, OPERATORS[op], (a, b), {}, f"{op} on a container that changes during the run")
+        return ask_python(ev, OPERATORS[op], (a, b), f"{op} on a container that changes during the run")
     made = OPERATORS[op](a, b)
     return wrap_container(ev, made) if isinstance(made, CONTAINERS) else made
 
@@ -259,8 +261,9 @@ def wrap_container(ev, value):
 
 def compare_values(ev, op, a, b):
     """a op b"""
-    if op in COMPARISONS and (ev.is_object(a) or ev.is_object(b)):
-        return call_unknown(ev, COMPARISONS[op], (a, b), {}, f"{op} on an object that Python made")
+    if (ev.is_object(a) or ev.is_object(b)) and op in ASKED:
+        return ask_python(ev, ASKED[op], (a, b), f"{op} on an object that Python made",
+                          None if op in COMPARISONS else A_BOOL)
     if op in ("is", "is not"):
         if isinstance(a, AnfNode) or isinstance(b, AnfNode):
             same = a is b
@@ -287,7 +290,7 @@ def compare_values(ev, op, a, b):
     if isinstance(a, AnfNode) or isinstance(b, AnfNode):
         return op == "!="
     if not guard_contents(ev, (a, b)):
-        return call_unknown(ev, COMPARISONS[op], (a, b), {}, f"{op} on a container that changes during the run")
+        return ask_python(ev, COMPARISONS[op], (a, b), f"{op} on a container that changes during the run")
     return COMPARISONS[op](ev.unbox(a), ev.unbox(b))
 
 
@@ -329,32 +332,14 @@ def _contains(ev, a, b):
     if contains is not None:
         return ev.call(contains, (b, a), {})
     if not ev.guard_content(b):
-        return call_unknown(ev, operator.contains, (b, a), {}, "`in` for a container that changes during the run")
+        return ask_python(ev, operator.contains, (b, a), "`in` for a container that changes during the run", A_BOOL)
     return a in b
-
-
-class Formatted:
-    """A string with run-time values in it: parts are strings and (value, spec, conversion)."""
-
-    def __init__(self, parts):
-        self.parts = parts
-
-    @property
-    def values(self):
-        """The run-time values, in order."""
-        return [p[0] for p in self.parts if not isinstance(p, str)]
-
-    def make(self, values):
-        """The string for the given values."""
-        values = iter(values)
-        return "".join(p if isinstance(p, str) else format(
-            {"": lambda v: v, "s": str, "r": repr, "a": ascii}[p[2]](next(values)), p[1]) for p in self.parts)
 
 
 def length(ev, value):
     """len(value)"""
     if ev.is_object(value):
-        return call_unknown(ev, len, (value,), {}, "the length of an object that Python made")
+        return ask_python(ev, len, (value,), "the length of an object that Python made", AN_INT)
     if isinstance(value, Box):
         return len(ev.store[value])
     if isinstance(value, AnfNode):
@@ -369,7 +354,7 @@ def length(ev, value):
     if own is not None:
         return ev.call(own, (value,), {})
     if not ev.guard_content(value):
-        return call_unknown(ev, len, (value,), {}, "the length of an object that changes during the run")
+        return ask_python(ev, len, (value,), "the length of an object that changes during the run", AN_INT)
     return len(value)
 
 
@@ -388,7 +373,7 @@ def iterate(ev, value):
     if isinstance(value, Range):
         raise GraphSyntaxError("the number of items is known at run time only")
     if ev.is_object(value):
-        raise GraphSyntaxError("iteration over an object that Python made at run time")
+        raise GraphSyntaxError("the items of an object that Python made, whose number is known at run time only")
     if isinstance(value, AnfNode):
         raise ArgumentError(f"{value.abstract} is not iterable")
     own = own_method(type(value), "__iter__")

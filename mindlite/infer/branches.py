@@ -17,16 +17,19 @@ from ..mindir.primitive import interpreting
 from ..mindir.syntax import Undefined
 from ..ops.basic import cast, reshape
 from ..ops.scalar import scalar_binary, scalar_cast, scalar_compare, scalar_unary, tensor_to_scalar
+from .fallback import A_BOOL, ask_python
 from .merging import Merge, convert, fill, undefined_value, writing
 from .outcome import RETURN, LazyException, NoResultYet, Outcome, Raises
 from .outside import guard_contents, method_of_class
 from .region import Region, align
 from .tracebacks import raised_at
-from .values import Box, Place
+from .values import Box, Conflict, Place
 
 
 def truth(ev, value):
     """The truth value: a Python bool where it is known, else a node, bool or bool[]."""
+    if ev.is_object(value):
+        return ask_python(ev, bool, (value,), "the truth value of an object that Python made", A_BOOL)
     if isinstance(value, Tensor):
         value = ev.tracer.lift(value)
     if isinstance(value, Box):
@@ -135,6 +138,8 @@ def branch(ev, frame, condition, origin, true, false, names):
             changed[key] = one_sided(ev, merge, key, a, b)
         elif a is not old or b is not old:
             changed[key] = merge.value(a, b)
+            if isinstance(key, Box) and isinstance(changed[key], Conflict):
+                changed[key].error.marks = key.marks
     results = emit_cond(ev, condition, sides, merge, origin)
     for box, content in merge.boxes:
         ev.store[box] = fill(content, results)

@@ -16,7 +16,7 @@ from ..ops.scalar import scalar_binary, scalar_cast, scalar_unary, tensor_to_sca
 from .access import Formatted, attribute, binary_value, iterate, length
 from .branches import truth
 from .containers import pairs_of
-from .fallback import call_unknown
+from .fallback import ask_python, call_unknown
 from .values import BoundMethod, Box, Closure, Range, has_nodes
 
 BUILTINS = {}
@@ -194,7 +194,7 @@ def _is_tensor(value):
 def _converter(cls, kind):
     def handler(ev, value=0, *rest):
         if ev.is_object(value):
-            return call_unknown(ev, cls, (value,), {}, f"{cls.__name__} of an object that Python made")
+            return ask_python(ev, cls, (value, *rest), f"{cls.__name__} of an object that Python made")
         if _is_tensor(value):
             value = item_of_tensor(ev, value)
         if isinstance(value, Dim):
@@ -325,14 +325,15 @@ def _print(ev, *values, sep=" ", end="\n", **kwargs):
             else:
                 made.append(items.pop(0))
         print(*made, sep=sep, end=end)
-    return call_unknown(ev, show, tuple(operands), {}, "print", returns=())
+    show.__qualname__ = "print"
+    return call_unknown(ev, show, tuple(operands), {}, "print", returns=(), keeps=False)
 
 
 @builtin(Tensor)
 def _tensor(ev, input_data=None, dtype=None, shape=None, init=None):
     if ev.is_object(input_data):
-        return call_unknown(ev, Tensor, (input_data,), {} if dtype is None else {"dtype": dtype},
-                            "a Tensor made of an object")
+        return ask_python(ev, Tensor, (input_data,), "a Tensor made of an object", None,
+                          {} if dtype is None else {"dtype": dtype})
     if isinstance(input_data, AnfNode) or has_nodes(input_data, ev.store):
         wanted = None if dtype is None else dt.dtype(dtype)
 

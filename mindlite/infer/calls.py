@@ -12,22 +12,26 @@ import io
 import types
 from collections.abc import Iterator
 
+import numpy as np
+
 from ..common.errors import GraphSyntaxError
 from ..common.location import is_framework
 from ..common.tensor import Tensor
+from ..fallback.record import ANY
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import Primitive
 from ..mindir.protocol import CallOf, CustomGradient, Derivative, Mapped, Recomputed, Rematerialised
 from .access import Formatted, wrap_container
 from .builtins import ASK_PYTHON, BUILTINS, item_of_tensor
 from .custom import custom_gradient, recomputed
-from .fallback import CHANGERS, call_unknown, change_outside
+from .fallback import CHANGERS, ask_python, call_unknown, change_outside
 from .outcome import LazyException
 from .outside import CONTAINERS, HEAP_TYPE, from_library, guard_class, guard_contents, is_users, method_of_class
 from .transforms import differentiate, map_over
 from .values import BoundMethod, Box, Closure, LeavingMethod, has_nodes, leaves
 
 ABOUT_OBJECTS = (isinstance, type, id, callable, hasattr, getattr)       # they do not read what an object holds
+TAKE_OBJECTS = (print, str, repr, Tensor)
 FRAMEWORK = ("mindlite.ops", "mindlite.common", "mindlite.mindir")      # executed over nodes, not parsed
 
 
@@ -35,12 +39,15 @@ def call_value(ev, fn, args, kwargs):
     """fn(*args, **kwargs)"""
     if isinstance(fn, Closure):
         return ev.call_graph(fn.graph, fn.signature, fn.defaults, args, kwargs, outer=fn.frame, outer_env=fn.env)
+    if ev.is_object(fn):
+        return ask_python(ev, fn, args, "a function that is known at run time only", None, kwargs)
+    if not ev.concrete and asks_python(ev, fn, (args, kwargs)):
+        name = getattr(fn, "__name__", None) or getattr(fn, "name", type(fn).__name__)
+        return ask_python(ev, fn, args, f"{name} of an object that Python made", None, kwargs)
     if isinstance(fn, BoundMethod):
         return _call_method(ev, fn, args, kwargs)
     if isinstance(fn, Primitive):
         return ev.trace(fn, args, kwargs)
-    if ev.is_object(fn):
-        return call_unknown(ev, fn, args, kwargs, "a function that is known at run time only")
     if isinstance(fn, functools.partial):
         return call_value(ev, fn.func, (*fn.args, *args), {**fn.keywords, **kwargs})
     protocol = getattr(fn, "__mindir__", None)
@@ -66,6 +73,19 @@ def call_value(ev, fn, args, kwargs):
     if call is not None and not is_framework(call.__code__.co_filename):
         return call_value(ev, call, (fn, *args), kwargs)
     return _run_or_fall_back(ev, fn, args, kwargs)
+
+
+def asks_python(ev, fn, given):
+    """True for an operator, a builtin or a method of the graph's values that is given an object that Python made."""
+    if isinstance(fn, BoundMethod) and isinstance(fn.self, Box):
+        return fn.name not in ("append", "insert", "extend") and any(map(ev.is_object, [*given[0], *given[1].values()]))
+    if isinstance(fn, (BoundMethod, Primitive)) or isinstance(fn, types.FunctionType) and (
+            fn.__module__ or "").startswith(FRAMEWORK):
+        return any(map(ev.is_object, leaves(given, ev.store)))
+    try:
+        return fn in BUILTINS and fn not in TAKE_OBJECTS and any(map(ev.is_object, [*given[0], *given[1].values()]))
+    except TypeError:                                        # not hashable
+        return False
 
 
 def _call_function(ev, fn, args, kwargs):
@@ -141,6 +161,8 @@ def _construct(ev, cls, args, kwargs):
         return _make_exception(ev, cls, args, kwargs)
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         return cls(*args, **kwargs)
+    if ev.is_marked(cls.__name__):
+        return call_unknown(ev, cls, args, kwargs, f"a {cls.__name__} is shared with Python code", ANY)
     if is_plain_class(cls):                                  # what object() and __init__ do
         made = ev.make_object(object.__new__(cls))
         if cls.__init__ is not object.__init__:
@@ -228,6 +250,7 @@ def _run_or_fall_back(ev, fn, args, kwargs):
     if isinstance(owner, CONTAINERS) and getattr(fn, "__name__", "") in CHANGERS:
         return change_outside(ev, getattr(type(owner), fn.__name__), (owner, *args), kwargs)
     known = not ev.concrete and is_known(fn) and not leaves((args, kwargs, owner), ev.store)
-    if known and guard_contents(ev, (owner, args, tuple(kwargs.values()))):
-        return wrap_container(ev, fn(*ev.unbox(args), **ev.unbox(kwargs)))
+    if known and not ev.is_marked("ndarray") and guard_contents(ev, (owner, args, tuple(kwargs.values()))):
+        made = wrap_container(ev, fn(*ev.unbox(args), **ev.unbox(kwargs)))
+        return ev.make_object(made) if isinstance(made, np.ndarray) else made
     return call_unknown(ev, fn, args, kwargs, f"{name} has no Python source, or is a library's")

@@ -1,9 +1,12 @@
 """Executing a function through inference's eyes, on real values: the first run of what has JIT Fallback in it.
 
-Every operator is computed at once, lists are lists and functions are functions, so this is Python; but the calls that
-would become segments of a graph are recorded: what each gave, under the key by which inference asks for it.
+Every operator is computed at once, lists are lists and functions are functions, so this is Python; but what every
+construct gives, and every call that would become a segment of a graph, is recorded, under the key by which inference
+asks for it.
 
     y = np.sort(x.asnumpy())          runs, and records   (line, "sort") -> any
+
+With the log of a compiled run that was trapped it begins that run again: calls that were made then are not made twice.
 """
 import copy
 import functools
@@ -11,23 +14,21 @@ import types
 
 from ..common.location import is_framework
 from ..common.tensor import Tensor
-from ..fallback.record import describe
+from ..fallback.log import Log
 from ..mindir import syntax
-from ..mindir.abstract import AbstractAny
 from ..mindir.primitive import Primitive, eager
 from ..mindir.protocol import CallOf
 from ..mindir.syntax import Undefined
-from .access import LEAVES_TENSORS, OPERATORS, attribute, binary_value, is_tensor
+from .access import LEAVES_TENSORS, OPERATORS, binary_value, is_tensor
 from .builtins import BUILTINS
 from .calls import FRAMEWORK, is_generator, is_plain_class
-from .evaluator import EXECUTE, Evaluator
-from .fallback import name_of, place
+from .evaluator import EXECUTE, MAKE, Evaluator
+from .fallback import place
 from .outside import from_library
 from .region import Tracer
 from .tracebacks import passed_through
-from .values import BoundMethod, Closure, LeavingMethod
+from .values import BoundMethod, Closure, LeavingMethod, LiveIterator
 
-ABOUT_OBJECTS = (str, repr, type, isinstance, id, callable)
 CONCRETE = {}                                        # {Syntax: function} for the constructs that differ from EXECUTE
 
 
@@ -54,21 +55,18 @@ class _Values(Tracer):
 
 
 class Recorder(Evaluator):
-    """An Evaluator over real values. fallbacks: {key: record}, to which it adds."""
+    """An Evaluator over real values. fallbacks: the Records, to which it adds; log: of the run that begins again."""
     concrete = True
 
-    def __init__(self, name, fallbacks):
+    def __init__(self, name, fallbacks, log):
         super().__init__(name, False, fallbacks)
-        self.tracer = _Values(self.tracer.root)
-        self.objects = {}                            # by id: what segments gave that graph mode knows nothing of
+        self.tracer, self.log = _Values(self.tracer.root), log
 
     # -- values are Python's own
 
     def new_box(self, kind, content, name=""):
         """A list, dict, set or closure cell of Python."""
-        if kind == "cell":
-            return types.CellType() if isinstance(content, Undefined) else types.CellType(content)
-        return {"list": list, "dict": dict, "set": set}[kind](content)
+        return MAKE[kind](content)
 
     def unbox(self, value):
         """The value."""
@@ -90,34 +88,25 @@ class Recorder(Evaluator):
     def execute(self, frame, node):
         """The value of one syntax node."""
         self.tracer.origin = node.origin
+        before, self.construct = self.construct, node.fn.name
+        key = place(self)
         try:
-            return CONCRETE.get(node.fn, EXECUTE[node.fn])(self, frame, node, [self.read(frame, a) for a in node.args])
+            given = self.log.take(key)
+            value = given[0] if given else \
+                CONCRETE.get(node.fn, EXECUTE[node.fn])(self, frame, node, [self.read(frame, a) for a in node.args])
         except Exception as error:
             raise passed_through(error, node.origin.location)
+        finally:
+            self.construct = before
+        self.fallbacks.add(key, value)
+        return value
 
-    # -- recording
-
-    def is_object(self, value):
-        """True for what a graph would hold as an object of unknown type."""
-        return id(value) in self.objects
-
-    def call_unknown(self, fn, args, kwargs, returns):
+    def call_unknown(self, fn, args, kwargs):
         """Make the call that inference would leave to run time, and record what it gives."""
-        key = place(self, name_of(self, fn)) if returns is None else None
-        given = fn(*map(self.live, args), **{k: self.live(v) for k, v in kwargs.items()})
-        if key is not None:
-            record = self.fallbacks.setdefault(key, describe(given))
-            self.keep(given, record)
-        return given
-
-    def keep(self, value, record):
-        """Remember the objects of unknown type in what a segment gave."""
-        if isinstance(record, tuple):
-            if isinstance(value, tuple):
-                for part, r in zip(value, record):
-                    self.keep(part, r)
-        elif isinstance(record.abstract, AbstractAny):
-            self.objects[id(value)] = value
+        key = place(self, getattr(fn, "__qualname__", type(fn).__name__))
+        given = self.log.take(key) or [fn(*map(self.live, args), **{k: self.live(v) for k, v in kwargs.items()})]
+        self.fallbacks.add(key, given[0])
+        return given[0]
 
     # -- calls
 
@@ -131,13 +120,11 @@ class Recorder(Evaluator):
         if isinstance(fn, functools.partial):
             return self.call(fn.func, (*fn.args, *args), {**fn.keywords, **kwargs})
         if isinstance(fn, LeavingMethod):
-            return self.call_unknown(getattr(fn.self, fn.name), args, kwargs, None)
+            return self.call_unknown(fn.function, (fn.self, *args), kwargs)
         if isinstance(fn, BoundMethod):
             return self.trace(fn.function, (fn.self, *args), kwargs)
         if isinstance(fn, Primitive):
             return self.trace(fn, args, kwargs)
-        if self.is_object(fn):
-            return self.call_unknown(fn, args, kwargs, None)
         protocol = getattr(fn, "__mindir__", None)
         if protocol is not None and not isinstance(fn, type):
             return self.call_protocol(fn, protocol(), args, kwargs)
@@ -150,12 +137,14 @@ class Recorder(Evaluator):
             if fn.__init__ is not object.__init__:
                 self.call(fn.__init__, (made, *args), kwargs)
                 return made
-        if self.is_native(fn) and (fn in ABOUT_OBJECTS or not any(map(self.is_object, args))):
+        if fn is print:
+            return self.call_unknown(fn, args, kwargs)
+        if self.is_native(fn):
             return fn(*map(self.live, args), **{k: self.live(v) for k, v in kwargs.items()})
         call = getattr(type(fn), "__call__", None)
         if isinstance(call, types.FunctionType) and not is_framework(call.__code__.co_filename):
             return self.call(call, (fn, *args), kwargs)
-        return self.call_unknown(fn, args, kwargs, None)
+        return self.call_unknown(fn, args, kwargs)
 
     def is_native(self, fn):
         """True for a builtin that inference knows."""
@@ -178,10 +167,10 @@ class Recorder(Evaluator):
         """A function of Python."""
         if (fn.__module__ or "").startswith(FRAMEWORK):
             if fn.__name__ in LEAVES_TENSORS:
-                return self.call_unknown(fn, args, kwargs, None)
+                return self.call_unknown(fn, args, kwargs)
             return self.trace(fn, args, kwargs)
         if is_generator(fn) or from_library(fn):
-            return self.call_unknown(fn, args, kwargs, None)
+            return self.call_unknown(fn, args, kwargs)
         return self.call_function(fn, args, kwargs)
 
     def live(self, value):
@@ -202,23 +191,6 @@ class Recorder(Evaluator):
             function.__qualname__ = fn.graph.name
         function.executes = fn
         return function
-
-
-class LiveIterator:
-    """An iterator of Python that is asked for item i, items in order."""
-
-    def __init__(self, value):
-        self.iterator, self.number, self.item = iter(value), -1, None
-
-    def has(self, i):
-        """Is there an item i?"""
-        while self.number < i:
-            try:
-                self.item = next(self.iterator)
-            except StopIteration:
-                return False
-            self.number += 1
-        return True
 
 
 def concretely(prim):
@@ -260,7 +232,7 @@ def set_add(ev, frame, node, values):
 @concretely(syntax.inplace)
 def inplace(ev, frame, node, values):
     op, (a, b) = node.attrs["op"], values
-    if is_tensor(a) or is_tensor(b) or ev.is_object(a) or ev.is_object(b):
+    if is_tensor(a) or is_tensor(b):
         return binary_value(ev, op, a, b)
     changed = getattr(type(a), f"__i{OPERATORS[op].__name__.strip('_')}__", None)
     made = changed(a, b) if changed is not None else NotImplemented
@@ -269,8 +241,6 @@ def inplace(ev, frame, node, values):
 
 @concretely(syntax.load_attr)
 def load_attr(ev, frame, node, values):
-    if ev.is_object(values[0]):
-        return attribute(ev, values[0], node.attrs["name"])
     return getattr(values[0], node.attrs["name"])
 
 
@@ -307,9 +277,9 @@ def iter_more(ev, frame, node, values):
 
 @concretely(syntax.iter_item)
 def iter_item(ev, frame, node, values):
-    return values[0].item
+    return values[0].get(values[1])
 
 
-def run_concretely(function, args, kwargs, fallbacks):
-    """function(*args, **kwargs), recording what its segments give."""
-    return Recorder("concrete", fallbacks).call(function, args, kwargs)
+def run_concretely(function, args, kwargs, fallbacks, log=None):
+    """function(*args, **kwargs), recording what its constructs give; log: of the run that it begins again."""
+    return Recorder("concrete", fallbacks, log or Log()).call(function, args, kwargs)

@@ -10,11 +10,14 @@ types of what it carries no longer change.
 """
 import copy
 import inspect
+import types
 from collections import ChainMap
 
 from ..common.errors import ArgumentError, GraphSyntaxError, MindliteError, NameLookupError
 from ..common.location import is_framework
 from ..common.tensor import Tensor
+from ..fallback.log import Trap
+from ..fallback.record import ABSENT, ANY, Records
 from ..mindir import syntax
 from ..mindir.abstract import AbstractAny, AbstractScalar
 from ..mindir.builder import constant
@@ -24,12 +27,14 @@ from ..mindir.syntax import Undefined
 from ..parse.parse import parse_function
 from .branches import continue_exits, run_raise, run_switch
 from .calls import call_value
+from .fallback import array_outside, ask_python
 from .jumps import arrive, leave_to
 from .loops import run_loop
-from .outcome import RETURN, Outcome, Recursion
+from .outcome import RETURN, Outcome, Raises, Recursion
 from .outside import CONTAINERS, guard_contents
 from .recursion import call_recursive
 from .region import Region, Tracer
+from .sharing import spot
 from .values import Box, Conflict, fits, has_nodes, kind_of, rebuild
 
 MAX_DEPTH = 200
@@ -75,11 +80,15 @@ class Evaluator:
     def __init__(self, name="f", fullgraph=False, fallbacks=None, variables=None):
         self.tracer = Tracer(Region(name))
         self.frames, self.guards, self.reasons = [], {}, []
-        self.fullgraph, self.fallbacks = fullgraph, {} if fallbacks is None else fallbacks
+        self.fullgraph, self.fallbacks = fullgraph, Records() if fallbacks is None else fallbacks
+        # what runs in Python; the keys of the records that were asked for; the construct that is executed, and whether
+        # it has asked Python; the record that is missing
+        self.sites, self.keys, self.construct, self.asked, self.needed = [], set(), "", None, None
+        self.failed = None                           # (the last exception, the user's place where it came up)
         # Places in use; {Place: node}
         self.variables, self.inputs = variables if variables is not None else set(), {}
         # objects that the function makes, by id; objects that must stay alive
-        self.made, self.kept = {}, []
+        self.made, self.made_marks, self.kept = {}, {}, []
         self.recursive = {}                          # functions known to recurse under a run-time condition
         self.places, self.calls = {}, []                              # what is being executed: (graph, region) per call
 
@@ -102,6 +111,8 @@ class Evaluator:
                                       location=node.origin.location) from None
         if isinstance(value, Conflict):
             raise value.error
+        if value is ABSENT:
+            raise Raises(Trap(None, (), self.tracer.origin.location), (), self.tracer.origin)
         if isinstance(value, AnfNode):
             value = self.tracer.current(value)
         return value
@@ -162,10 +173,14 @@ class Evaluator:
     def execute(self, frame, node):
         """The value of one syntax node; errors get its place."""
         self.tracer.move_to(node.origin)
+        before = self.construct, self.asked
+        self.construct, self.asked = node.fn.name, None
         try:
             return EXECUTE[node.fn](self, frame, node, [self.read(frame, a) for a in node.args])
         except MindliteError as error:
             raise error.at(node.origin.location)
+        finally:
+            self.construct, self.asked = before
 
     # -- calls
 
@@ -201,6 +216,10 @@ class Evaluator:
         self.frames.append(frame)
         try:
             outcome = self.run_block(frame, graph, (tuple(values), {}), frozenset())
+        except Exception as error:
+            if self.failed is None or self.failed[0] is not error:
+                self.failed = error, self.tracer.origin.location
+            raise
         finally:
             self.calls.pop()
             self.frames.pop()
@@ -209,7 +228,7 @@ class Evaluator:
 
     def call_function(self, function, args, kwargs, scope=""):
         """Call a Python function whose source can be parsed."""
-        graph = parse_function(function)
+        graph = parse_function(function, self.fallbacks.marks)
         if not is_framework(function.__code__.co_filename):
             self.guard("attr", function, "__code__", function.__code__)
         if function.__defaults__ or function.__kwdefaults__:
@@ -260,8 +279,11 @@ class Evaluator:
         return value
 
     def new_box(self, kind, content, name=""):
-        """A fresh mutable value."""
-        box = Box(kind, name)
+        """A fresh mutable value; one that is marked is an object that Python makes."""
+        mark = self.mark_of(f"{kind} {name}")
+        if mark in self.fallbacks.marks:
+            return ask_python(self, MAKE[kind], (content,), f"a {kind} is shared with Python code", ANY)
+        box = Box(kind, name, (mark,))
         self.store[box] = content
         return box
 
@@ -274,7 +296,16 @@ class Evaluator:
     def make_object(self, value):
         """Remember that `value` is an object of this run: it is no variable outside, and new in every run."""
         self.made[id(value)] = value
+        self.made_marks[id(value)] = self.mark_of(type(value).__name__)
         return value
+
+    def mark_of(self, what):
+        """The mark that makes what is made here, now, Python's from the beginning."""
+        return "made", what, spot(self.tracer.origin.location)
+
+    def is_marked(self, what):
+        """True if it is."""
+        return not self.concrete and bool(self.fallbacks.marks) and self.mark_of(what) in self.fallbacks.marks
 
     def made_here(self, value):
         """True for an object that the function makes."""
@@ -319,7 +350,7 @@ class Evaluator:
             return value
         if place not in self.variables or not can_vary(value):
             self.guard(place.kind, place.owner, place.name, value)
-            return value
+            return array_outside(self, value)
         if place not in self.inputs:
             abstract = AbstractScalar(type(value)) if not isinstance(value, Tensor) else constant(value).abstract
             self.inputs[place] = self.tracer.root.graph.add_parameter(place.name or "cell", abstract)
@@ -377,6 +408,12 @@ def _show(signature):
     return "(" + ", ".join(str(p.replace(annotation=inspect.Parameter.empty))
                            for p in signature.parameters.values()) + ")"
 
+
+def _cell(content):
+    return types.CellType() if isinstance(content, Undefined) else types.CellType(content)
+
+
+MAKE = {"list": list, "dict": dict, "set": set, "cell": _cell}
 
 # {Syntax: (evaluator, frame, node, values) -> value}, filled by execute.py
 EXECUTE = {}

@@ -9,6 +9,7 @@ import types
 from ..common.errors import ArgumentError, GraphSyntaxError, NameLookupError
 from ..common.location import is_framework
 from ..common.tensor import Parameter as TensorParameter, Tensor
+from ..fallback.record import ANY
 from ..mindir import syntax
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import PRIMITIVES, interpreting
@@ -19,10 +20,13 @@ from .access import (Formatted, add_numbers, attribute, binary_value, compare_va
                      multiply_numbers, negate, number)
 from .branches import compare_numbers
 from .evaluator import EXECUTE
-from .fallback import call_unknown, change_outside, interpret_statement
+from .fallback import A_BOOL, ask_python, change_outside, interpret_statement
 from .outside import guard_contents, method_of_class
-from .values import Box, Closure, Place, Range, has_nodes
+from .values import Box, Closure, LiveIterator, Place, Range, has_nodes
 
+IN_PLACE = {"+": operator.iadd, "-": operator.isub, "*": operator.imul, "/": operator.itruediv,
+            "//": operator.ifloordiv, "%": operator.imod, "**": operator.ipow, "@": operator.imatmul,
+            "<<": operator.ilshift, ">>": operator.irshift, "&": operator.iand, "|": operator.ior, "^": operator.ixor}
 UNARY = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
 
 
@@ -90,6 +94,22 @@ def load_local(ev, frame, node, values):
     return values[0]
 
 
+def read_cell(cell, name):
+    """The content of a closure cell. raises : NameError if it is empty"""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        raise NameError(f"cannot access variable {name!r} where it is not associated with a value") from None
+
+
+def write_cell(cell, value):
+    """Assign to a closure cell; Undefined empties it."""
+    if not isinstance(value, Undefined):
+        cell.cell_contents = value
+    else:
+        del cell.cell_contents
+
+
 @executes(syntax.cell_new)
 def cell_new(ev, frame, node, values):
     return ev.new_box("cell", values[0], node.attrs["name"])
@@ -97,6 +117,8 @@ def cell_new(ev, frame, node, values):
 
 @executes(syntax.cell_get)
 def cell_get(ev, frame, node, values):
+    if ev.is_object(values[0]):
+        return ask_python(ev, read_cell, (values[0], node.attrs["name"]), "a variable that Python code shares is read")
     value = ev.store[values[0]]
     if isinstance(value, Undefined):
         raise NameLookupError(f"cannot access variable {node.attrs['name']!r} where it is not associated with a value")
@@ -105,6 +127,9 @@ def cell_get(ev, frame, node, values):
 
 @executes(syntax.cell_set)
 def cell_set(ev, frame, node, values):
+    if ev.is_object(values[0]):
+        ask_python(ev, write_cell, (values[0], values[1]), "a variable that Python code shares is assigned", ())
+        return
     ev.store[values[0]] = values[1]
 
 
@@ -130,6 +155,9 @@ def load_attr(ev, frame, node, values):
 def store_attr(ev, frame, node, values):
     owner, value = values
     name = node.attrs["name"]
+    if ev.is_object(owner):
+        ask_python(ev, setattr, (owner, name, value), f"the attribute {name!r} of an object that Python made is set", ())
+        return
     if isinstance(owner, (AnfNode, Box, Closure)):
         raise GraphSyntaxError(f"setting the attribute {name!r} of a value that is made at run time")
     old = getattr(owner, name, None)
@@ -153,6 +181,9 @@ def check_plain(ev, owner, name):
 @executes(syntax.delete_attr)
 def delete_attr(ev, frame, node, values):
     name = node.attrs["name"]
+    if ev.is_object(values[0]):
+        ask_python(ev, delattr, (values[0], name), f"the attribute {name!r} of an object that Python made is deleted", ())
+        return
     attribute(ev, values[0], name)
     ev.write_place(Place("attr", values[0], name), Undefined(name))
 
@@ -165,6 +196,9 @@ def load_item(ev, frame, node, values):
 @executes(syntax.store_item)
 def store_item(ev, frame, node, values):
     owner, index, value = values
+    if ev.is_object(owner):
+        ask_python(ev, operator.setitem, values, "an item of an object that Python made is set", ())
+        return
     if isinstance(owner, Box):
         content = ev.store[owner]
         if owner.kind == "dict":
@@ -190,7 +224,9 @@ def store_item(ev, frame, node, values):
 @executes(syntax.delete_item)
 def delete_item(ev, frame, node, values):
     owner, index = values
-    if not isinstance(owner, Box):
+    if ev.is_object(owner):
+        ask_python(ev, operator.delitem, values, "an item of an object that Python made is deleted", ())
+    elif not isinstance(owner, Box):
         deleter = method_of_class(ev, owner, "__delitem__")
         if deleter is not None:
             ev.call(deleter, (owner, index), {})
@@ -217,6 +253,8 @@ def binary(ev, frame, node, values):
 def inplace(ev, frame, node, values):
     a, b = values
     op = node.attrs["op"]
+    if ev.is_object(a):
+        return ask_python(ev, IN_PLACE[op], (a, b), f"{op}= on an object that Python made")
     if isinstance(a, Box) and a.kind == "list" and op == "+":
         ev.store[a] = ev.store[a] + tuple(iterate(ev, b))
         return a
@@ -233,7 +271,7 @@ def inplace(ev, frame, node, values):
 def unary(ev, frame, node, values):
     op, value = node.attrs["op"], values[0]
     if op != "not" and ev.is_object(value):
-        return call_unknown(ev, UNARY[op], (value,), {}, f"{op} on an object that Python made")
+        return ask_python(ev, UNARY[op], (value,), f"{op} on an object that Python made")
     if op == "not":
         return negate(ev, value)
     if is_tensor(value):
@@ -300,11 +338,17 @@ def make_slice(ev, frame, node, values):
 
 @executes(syntax.list_append)
 def list_append(ev, frame, node, values):
+    if ev.is_object(values[0]):
+        ask_python(ev, list.append, values, "a list that Python code shares grows", ())
+        return
     ev.store[values[0]] = ev.store[values[0]] + (values[1],)
 
 
 @executes(syntax.set_add)
 def set_add(ev, frame, node, values):
+    if ev.is_object(values[0]):
+        ask_python(ev, set.add, values, "a set that Python code shares grows", ())
+        return
     ev.store[values[0]] = tuple(dict.fromkeys([*ev.store[values[0]], values[1]]))
 
 
@@ -327,8 +371,8 @@ def join_str(ev, frame, node, values):
 
 @executes(syntax.unpack)
 def unpack(ev, frame, node, values):
-    if ev.is_object(values[0]):
-        values = [call_unknown(ev, tuple, (values[0],), {}, "unpacking an object that Python made")]
+    if ev.is_object(values[0]) and not node.attrs["star"]:
+        values = [ask_python(ev, tuple, (values[0],), "unpacking an object that Python made")]
     items = tuple(iterate(ev, values[0]))
     before, star, after = (node.attrs[k] for k in ("before", "star", "after"))
     if not star:
@@ -395,7 +439,7 @@ def _super(ev, frame):
 def get_iter(ev, frame, node, values):
     value = values[0]
     if ev.is_object(value):
-        raise GraphSyntaxError("iteration over an object that Python made at run time")
+        return ask_python(ev, LiveIterator, (value,), "iteration over an object that Python made", ANY)
     if is_tensor(value):
         return value if isinstance(value, AnfNode) else ev.tracer.lift(value)
     if isinstance(value, (range, Range)):
@@ -406,6 +450,8 @@ def get_iter(ev, frame, node, values):
 @executes(syntax.iter_more)
 def iter_more(ev, frame, node, values):
     iterator, i = values
+    if ev.is_object(iterator):
+        return ask_python(ev, LiveIterator.has, values, "iteration over an object that Python made", A_BOOL)
     if isinstance(iterator, Range):
         with interpreting(ev.tracer):
             here = add_numbers(ev, iterator.start, multiply_numbers(ev, i, iterator.step))
@@ -417,6 +463,8 @@ def iter_more(ev, frame, node, values):
 
 @executes(syntax.iter_item)
 def iter_item(ev, frame, node, values):
+    if ev.is_object(values[0]):
+        return ask_python(ev, LiveIterator.get, values, "iteration over an object that Python made")
     return item(ev, values[0], values[1])
 
 

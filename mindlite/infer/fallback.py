@@ -2,90 +2,148 @@
 time.
 
 What such a call gives is not known before it has run once. So the first call of a function with a segment is executed
-statement by statement (`concrete.py`), for real, and what each segment gave is recorded; from then on the function is
-compiled with those types, sizes staying open.
+statement by statement (`concrete.py`), for real, and what every construct gave is recorded; from then on the function
+is compiled with those types, sizes staying open. A path that was not taken then ends in a `Trap`; and a call that gives
+another type than the recorded one is one: the run begins again in Python, with the results of the calls that it made
+(`fallback/log.py`), and what is learnt goes into the next variant.
 """
 import operator
+import time
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..common.errors import GraphSyntaxError
 from ..common.tensor import Tensor
-from ..fallback.record import describe, opened, same_kind, show, values_in
+from ..fallback.log import Trap, current_log
+from ..fallback.record import Given, abstracts_in, filled, fits, opened, values_in
 from ..fallback.segment import run_segment
+from ..mindir.abstract import AbstractAny, AbstractScalar
 from ..mindir.control import segment
-from ..mindir.graph import AnfNode
+from ..mindir.derivative import is_recording_python
 from ..mindir.primitive import interpreting
-from .values import BoundMethod, Box, Closure, Conflict, leaves, rebuild
+from .outcome import Raises
+from .sharing import LeaveToPython, flatten, spot
+
+
+A_BOOL, AN_INT = Given(abstract=AbstractScalar(bool)), Given(abstract=AbstractScalar(int))
 
 
 class NeedsRecord(Exception):
     """A segment was met whose result is not known yet: the function must run once."""
 
+    def __init__(self, reason, key):
+        super().__init__(reason)
+        self.key = key
 
-def place(ev, name):
-    """What identifies a segment: where it stands, what it calls, and through which calls one gets there."""
+
+@dataclass(eq=False)
+class Site:
+    """A piece of Python code in a graph. runs, seconds: how often it ran, how long in all"""
+    location: object
+    reason: str
+    cure: str
+    runs: int = 0
+    seconds: float = 0.0
+
+
+CURES = {"numpy": "compute with ops instead of NumPy",
+         "library": "move it out of the function, or write it with ops", "object": "give the value a type: Tensor(x), int(x)",
+         "statement": "move the statement out of the function"}
+
+
+def place(ev, name=None):
+    """What identifies a call: where it stands, in which construct, what it calls (None: it is what the construct does),
+    through which calls one gets there."""
     location = ev.tracer.origin.location
-    spot = location and (location.file, location.line, location.col, location.end_line, location.end_col)
-    return spot, name, tuple(graph for (graph, _), _ in ev.calls)
+    return spot(location), ev.construct, name, tuple([graph.origin.location for (graph, _), _ in ev.calls])
 
 
-class ResultChanged(GraphSyntaxError):
-    """A segment gave another type of result than the one that the code behind it was compiled for."""
+def call_unknown(ev, fn, args, kwargs, reason, returns=None, keeps=True, copies=False, cure="library"):
+    """Call fn at run time, between native code.
 
-
-def name_of(ev, fn):
-    """The name of a callable, in both kinds of runs."""
-    return "an object" if ev.is_object(fn) else getattr(fn, "__qualname__", type(fn).__name__)
-
-
-def call_unknown(ev, fn, args, kwargs, reason, returns=None):
-    """Call fn at run time, between native code. returns: what it gives, where that is known (() for nothing)."""
+    returns : the record of what it gives, where that is known (() for nothing)
+    keeps   : False where nothing that it is given stays anywhere: print      copies : it gets copies of the graph's lists
+    """
     if ev.concrete:
-        return ev.call_unknown(fn, args, kwargs, returns)
+        return ev.call_unknown(fn, args, kwargs)
+    key = place(ev, getattr(fn, "__qualname__", type(fn).__name__))
+    return _write(ev, key, fn, args, kwargs, reason, returns, keeps, copies, CURES[cure])
+
+
+def ask_python(ev, fn, args, reason, returns=None, kwargs=None):
+    """What a construct gives whose operand is an object that only Python knows: fn(*args, **kwargs), at run time."""
+    key = place(ev)
+    if key == ev.asked:
+        raise GraphSyntaxError(f"a construct asks Python several times: {reason}")
+    ev.asked = key
+    return _write(ev, key, fn, args, kwargs or {}, reason, returns, True, False, CURES["object"])
+
+
+def _write(ev, key, fn, args, kwargs, reason, returns, keeps, copies, cure):
     location = ev.tracer.origin.location
-    if ev.fullgraph and returns is None:
+    if ev.fullgraph and keeps:
         raise GraphSyntaxError(f"fullgraph=True, but {reason}", location=location,
-                               hint="leave out fullgraph=True to let this call run in Python")
-    record = returns
-    if record is None:
-        key = place(ev, name_of(ev, fn))
-        if key not in ev.fallbacks:
-            raise NeedsRecord(reason)
-        record = ev.fallbacks[key]
-    operands, rebuild_args = flatten(ev, (fn, args, kwargs))
-    abstracts, pattern = [], opened(record)
-    values = []
+                               hint=f"{cure}; or leave out fullgraph=True to let this run in Python")
+    record = returns if returns is not None else _recorded(ev, key, reason)
+    weights = [t for t in ev.store if isinstance(t, Tensor)] if keeps else []
+    operands, rebuild = flatten(ev, (fn, tuple(args), tuple(kwargs.items())), copies or not keeps)
+    count, pattern = len(operands), opened(record)
+    site = Site(location, reason, cure)
+    ev.sites.append(site)
 
-    def collect(p):
-        if isinstance(p, tuple):
-            for q in p:
-                collect(q)
-        elif p.abstract is not None:
-            abstracts.append(p.abstract)
-    collect(pattern)
-
-    def run(*leaves_now):
-        fn_now, args_now, kwargs_now = rebuild_args(leaves_now)
-        given = fn_now(*args_now, **kwargs_now)
-        if returns is not None:
+    def run(*values):
+        for weight, value in zip(weights, values[count:]):
+            if weight.array.ctypes.data != value.array.ctypes.data:         # what the graph has assigned so far
+                weight.array[...] = value.array
+        start = time.perf_counter()
+        fn_now, args_now, kwargs_now = rebuild(values[:count])
+        given = fn_now(*args_now, **dict(kwargs_now))
+        site.runs += 1
+        site.seconds += time.perf_counter() - start
+        log = current_log()
+        if log is not None:
+            log.add(key, given, keeps and is_recording_python())
+        if returns == ():
             return ()
-        seen = describe(given)
-        if not same_kind(seen, record):
-            raise ResultChanged("a call that runs in Python gave another type of result than before", location=location,
-                                hint="from now on the whole function runs in Python: call it again",
-                                note=f"{show(record)} before, {show(seen)} now")
+        if not fits(given, record):
+            raise Trap(key, [given], location)
         return tuple(values_in(given, record))
-    ev.reasons.append((location, reason))
+    operands += [ev.tracer.lift(weight) for weight in weights]
     with interpreting(ev.tracer):
-        values = segment(*operands, function=run, abstracts=tuple(abstracts), reason=reason)
-    values = iter(values)
+        values = segment(*operands, function=run, abstracts=tuple(abstracts_in(pattern)), reason=reason, keeps=keeps,
+                         weights=tuple(weights))
+    return filled(pattern, iter(values)) if returns != () else None
 
-    def fill(p):
-        if isinstance(p, tuple):
-            return tuple(fill(q) for q in p)
-        return p.value if p.abstract is None else next(values)
-    return fill(pattern) if returns is None else None
+
+def _recorded(ev, key, reason):
+    """The record of a call. raises : NeedsRecord if the function has not run yet; Raises (a Trap) on a path that was
+    not taken when it ran"""
+    ev.keys.add(key)
+    if key in ev.fallbacks.given:
+        return ev.fallbacks.given[key]
+    if not ev.fallbacks.has_run():
+        raise NeedsRecord(reason, key)
+    ev.needed = reason, key
+    raise Raises(Trap(key, (), ev.tracer.origin.location), (), ev.tracer.origin)
+
+
+def as_object(ev, value):
+    """`value` as a node of unknown type."""
+    if ev.is_object(value):
+        return value
+    operands, rebuild = flatten(ev, value)
+    with interpreting(ev.tracer):
+        node, = segment(*operands, function=lambda *now: (rebuild(now),), abstracts=(AbstractAny(),), reason="a value of "
+                        "several types", keeps=True, weights=())
+    return node
+
+
+def array_outside(ev, value):
+    """A value from outside; an array that the function changes is an object of Python."""
+    if isinstance(value, np.ndarray) and ("content", id(value)) in ev.variables and not ev.concrete:
+        return as_object(ev, value)
+    return value
 
 
 def change_outside(ev, fn, args, kwargs=None):
@@ -93,17 +151,16 @@ def change_outside(ev, fn, args, kwargs=None):
 
     What is read of the object in this function is then read at run time too.
     """
-    owner = args[0]
-    if ev.concrete:
-        return fn(*args, **(kwargs or {}))
-    if ev.made_here(owner) or isinstance(owner, np.ndarray):         # what was read of an array is a constant by now
-        raise GraphSyntaxError(f"a {type(owner).__name__} of Python's is changed")
-    ev.variables.add(("content", id(owner)))
-    ev.kept.append(owner)
+    owner, returns = args[0], None
     if fn in RETURN_NOTHING or getattr(fn, "__name__", "") in RETURN_NOTHING_NAMES:
-        return call_unknown(ev, fn, args, kwargs or {}, f"{fn.__name__} changes an object outside of the graph",
-                            returns=())
-    return call_unknown(ev, fn, args, kwargs or {}, f"{fn.__name__} changes an object outside of the graph")
+        returns = ()
+    if not ev.concrete:
+        if ev.made_here(owner):
+            raise LeaveToPython(f"a {type(owner).__name__} that was made when the graph was is changed",
+                                [ev.made_marks[id(owner)]], ev.tracer.origin.location)
+        ev.variables.add(("content", id(owner)))
+        ev.kept.append(owner)
+    return call_unknown(ev, fn, args, kwargs or {}, f"{fn.__name__} changes an object outside of the graph", returns)
 
 
 RETURN_NOTHING = (operator.setitem, operator.delitem)
@@ -112,77 +169,15 @@ RETURN_NOTHING_NAMES = ("append", "extend", "insert", "clear", "sort", "reverse"
 CHANGERS = frozenset(RETURN_NOTHING_NAMES + (
     "pop", "popitem", "setdefault", "popleft", "__setitem__", "__delitem__", "__iadd__", "__ior__", "resize", "put",
     "difference_update", "intersection_update", "symmetric_difference_update", "subtract"))
-
-
-def flatten(ev, value):
-    """(the run-time parts of `value` in order, a function that puts their run-time values back)."""
-    raw = list(containers_outside(value))
-    value = ev.unbox(value)
-    for part in parts_of(value):
-        if isinstance(part, (Closure, Box, BoundMethod, Conflict)) or ev.made_here(part):
-            what = {Closure: "function", Box: "variable", BoundMethod: "method"}.get(type(part), type(part).__name__)
-            raise GraphSyntaxError(f"a {what} that was made inside the graph is given to Python code")
-    found = leaves(value, ev.store)
-    outside = {id(v) for v in raw}
-
-    def rebuild_value(now):
-        now = iter(now)
-
-        def build(v):
-            if isinstance(v, (AnfNode, Tensor)):
-                return next(now)
-            if isinstance(v, tuple):
-                return rebuild(v, [build(x) for x in v])
-            if id(v) in outside:
-                return v
-            if type(v) is list:
-                return [build(x) for x in v]
-            if type(v) is dict:
-                return {k: build(x) for k, x in v.items()}
-            return v
-        return build(value)
-    return [ev.tracer.lift(leaf) for leaf in found], rebuild_value
-
-
-def containers_outside(value):
-    """The lists and dicts in a value that the graph did not make: Python gets them themselves."""
-    if type(value) in (list, dict):
-        yield value
-    if isinstance(value, (tuple, list)):
-        for v in value:
-            yield from containers_outside(v)
-    elif type(value) is dict:
-        for v in value.values():
-            yield from containers_outside(v)
-
-
-def parts_of(value):
-    """The parts of a value through tuples, lists and dicts."""
-    if isinstance(value, (tuple, list)):
-        for v in value:
-            yield from parts_of(v)
-    elif type(value) is dict:
-        for v in value.values():
-            yield from parts_of(v)
-    else:
-        yield value
-
-
 READ_ONLY = ("mapping and class patterns run in Python",)
 
 
 def interpret_statement(ev, frame, node, values):
-    """A statement that graph mode leaves to Python (`try`, `with`, ...): run now if all it reads is known, else a
-    segment."""
+    """A statement that graph mode leaves to Python (a class, ...): a segment."""
     namespace = frame.globals
 
     def statement(*reads):
         return run_segment(node, list(reads), namespace)
-
-    only_reads = node.attrs["reason"] in READ_ONLY
-    for value in values:
-        if isinstance(value, Box) and not ev.concrete and (not only_reads or value.kind == "cell"):
-            reason = node.attrs["reason"]
-            raise GraphSyntaxError(f"a {value.kind} is shared with a statement that Python runs: {reason}")
     statement.__qualname__ = f"statement at line {node.origin.location.line}"
-    return call_unknown(ev, statement, tuple(values), {}, node.attrs["reason"])
+    return call_unknown(ev, statement, tuple(values), {}, node.attrs["reason"], cure="statement",
+                        copies=node.attrs["reason"] in READ_ONLY)

@@ -8,7 +8,7 @@ from ..common.dim import Symbol, lone_symbol
 from ..common.errors import GraphSyntaxError, MindliteError
 from ..common.tensor import Tensor
 from ..mindir import syntax
-from ..mindir.abstract import Abstract, AbstractScalar, AbstractTensor
+from ..mindir.abstract import Abstract, AbstractAny, AbstractScalar, AbstractTensor
 from ..mindir.control import make_tuple, while_loop as while_prim
 from ..mindir.graph import AnfNode, ValueNode
 from ..mindir.primitive import interpreting
@@ -16,7 +16,8 @@ from ..mindir.syntax import Undefined
 from ..ops.scalar import tensor_to_scalar
 from .branches import (compare_numbers, control_node, go_round_or_leave, has_effects, in_region, truth, without)
 from .jumps import loop_exits
-from .merging import Merge, abstract_of, conflict, convert, fill, is_data, join_abstracts, undefined_value, writing
+from .merging import (Merge, abstract_of, conflict, convert, fill, is_data, join_abstracts, join_mark, undefined_value,
+                      writing)
 from .outcome import Outcome, Raises
 from .region import Region, align
 from .values import Box, Place, Range, rebuild
@@ -246,6 +247,9 @@ class Plan:
             if isinstance(outer, (Varying, AnfNode, Tensor)) or is_data(outer):
                 initial = outer.initial if isinstance(outer, Varying) else outer
                 have = outer.abstract if isinstance(outer, Varying) else None
+                if not is_data(new) and (isinstance(have, AbstractAny) or join_mark(self.ev) in self.ev.fallbacks.marks):
+                    changed |= not isinstance(have, AbstractAny)
+                    return outer if isinstance(have, AbstractAny) else Varying(initial, AbstractAny())
                 if not is_data(new):
                     raise CannotLoop(conflict(outer if not isinstance(outer, Varying) else initial, new, self.ev))
                 if new is inner:
@@ -276,6 +280,9 @@ class Plan:
             if outer is new or (type(outer) is type(new) and not isinstance(outer, (Box, tuple, dict))
                                 and outer == new):
                 return outer
+            if self.ev.is_object(new) or join_mark(self.ev) in self.ev.fallbacks.marks:
+                changed = True
+                return Varying(outer, AbstractAny())
             raise CannotLoop(conflict(outer, new, self.ev))
 
         try:
@@ -291,7 +298,12 @@ class Plan:
                 else:
                     old = self.ev.store.get(key, None if isinstance(key, Box) else key)
                 if key in self.carried:
-                    carried[key] = join(self.carried[key], self.inside_carried[key], value)
+                    try:
+                        carried[key] = join(self.carried[key], self.inside_carried[key], value)
+                    except CannotLoop as reason:
+                        if isinstance(key, Box):
+                            reason.error.marks = key.marks
+                        raise
                 elif value is not old:
                     carried[key] = old
                     changed = True

@@ -10,7 +10,7 @@ from ..common import dtype as dt
 from ..common.dim import Dim, Symbol
 from ..common.errors import GraphSyntaxError, MindliteError
 from ..common.tensor import Tensor
-from ..mindir.abstract import AbstractScalar, AbstractTensor
+from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor
 from ..mindir.builder import constant
 from ..mindir.control import undefined as undefined_prim
 from ..mindir.graph import AnfNode
@@ -18,6 +18,8 @@ from ..mindir.primitive import interpreting
 from ..mindir.syntax import Undefined
 from ..ops.basic import cast, scalar_to_tensor
 from ..ops.scalar import scalar_cast
+from .fallback import as_object
+from .sharing import spot
 from .values import Box, Conflict, Range, rebuild
 
 
@@ -36,6 +38,8 @@ class Merge:
             return a if isinstance(a, Conflict) else b
         if isinstance(a, Undefined) or isinstance(b, Undefined):
             return a if isinstance(a, Undefined) else b
+        if ev.is_object(a) or ev.is_object(b):
+            return self.slot(a, b, AbstractAny())
         if is_data(a) and is_data(b):
             return self.data(a, b)
         if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
@@ -45,7 +49,7 @@ class Merge:
         if isinstance(a, Box) and isinstance(b, Box) and a.kind == b.kind:
             left, right = ev.after[0].get(a), ev.after[1].get(b)
             if left is not None and right is not None and len(left) == len(right):
-                box = Box(a.kind)
+                box = Box(a.kind, marks=(*a.marks, *b.marks))
                 self.boxes.append((box, self.value(tuple(left), tuple(right))))
                 return box
         if isinstance(a, Range) and isinstance(b, Range):
@@ -57,6 +61,8 @@ class Merge:
             # a user's own __eq__ may raise anything: then they are not known to be equal
             except Exception as error:
                 return Conflict(conflict(a, b, ev, error))
+        if join_mark(ev) in ev.fallbacks.marks:
+            return self.slot(a, b, AbstractAny())
         return Conflict(conflict(a, b, ev))
 
     def data(self, a, b):
@@ -93,7 +99,7 @@ class Merge:
         if isinstance(value, Range):
             return Range(*[self.only(v, side) for v in (value.start, value.stop, value.step)])
         if isinstance(value, Box) and value not in self.ev.store and value in self.ev.after[side]:
-            box = Box(value.kind)
+            box = Box(value.kind, marks=value.marks)
             self.boxes.append((box, self.only(self.ev.after[side][value], side)))
             return box
         return value
@@ -141,7 +147,13 @@ def conflict(a, b, ev, cause=None):
                              "depending on a value that is known at run time only", location=ev.tracer.origin.location,
                              hint="give it the same type and structure on both paths")
     error.__cause__ = cause
+    error.marks = (*getattr(a, "marks", ()), *getattr(b, "marks", ()), join_mark(ev))
     return error
+
+
+def join_mark(ev):
+    """The mark of what is merged now."""
+    return "join", spot(ev.tracer.origin.location)
 
 
 def join_abstracts(a, b, fresh=True):
@@ -151,6 +163,8 @@ def join_abstracts(a, b, fresh=True):
     """
     if a == b:
         return a
+    if isinstance(a, AbstractAny) or isinstance(b, AbstractAny):
+        return AbstractAny()
     if isinstance(a, AbstractScalar) and isinstance(b, AbstractScalar):
         order = [bool, int, float]
         kind = max(a.type, b.type, key=order.index)
@@ -171,6 +185,8 @@ def join_abstracts(a, b, fresh=True):
 
 def convert(ev, value, abstract):
     """`value` as a node of the given abstract, in the present region."""
+    if isinstance(abstract, AbstractAny):
+        return as_object(ev, value)
     node = ev.tracer.lift(value)
     have = node.abstract
     with interpreting(ev.tracer):

@@ -2,20 +2,26 @@
 
     specialise(f, (AbstractTensor(f32, (N, 3)), 2), {})  ->  Specialised(graph, output, inputs, updates, guards, ...)
 """
-from dataclasses import dataclass
+import itertools
+from dataclasses import dataclass, field
 
-from ..common.errors import GraphSyntaxError, MindliteError, placing
+from ..common.errors import (DTypeError, GradientError, GraphSyntaxError, IndexRangeError, InternalError, MindliteError,
+                             ShapeError, ValueRangeError, placing)
 from ..common.tensor import Tensor
-from ..mindir.abstract import Abstract
+from ..fallback.log import Trap
+from ..fallback.record import Records
+from ..mindir.abstract import Abstract, AbstractAny
 from ..mindir.builder import constant
 from ..mindir.constraints import collecting
 from ..mindir.control import make_tuple
-from ..mindir.graph import AnfNode
+from ..mindir.graph import AnfNode, Parameter
 from .branches import has_effects
 from .calls import call_value
 from .evaluator import Evaluator, can_vary
-from .access import Formatted
-from .values import BoundMethod, Box, Closure, Conflict, Place, Range
+from .fallback import NeedsRecord
+from .outcome import Raises
+from .sharing import LeaveToPython, spot
+from .values import BoundMethod, Box, Closure, Conflict, Formatted, Place, Range
 from . import execute  # noqa: F401  (fills the table of constructs)
 
 
@@ -32,7 +38,10 @@ class Specialised:
     updates    : (Tensor, number of the output that it is assigned)
     guards     : what was read at compile time: (kind, owner, name, value)
     constraints: facts about sizes that must hold
-    reasons    : (Location, why something fell back or was unrolled)
+    reasons    : (Location, why something was unrolled)
+    sites      : the pieces of Python code
+    keys       : the keys of the records that it was compiled by
+    objects    : numbers of the lists and dicts among the arguments that are run-time arguments themselves, after the rest
     """
     graph: object
     output: object
@@ -42,6 +51,9 @@ class Specialised:
     guards: list
     constraints: list
     reasons: list
+    sites: list = field(default_factory=list)
+    keys: frozenset = frozenset()
+    objects: tuple = ()
 
 
 @dataclass(frozen=True)
@@ -71,22 +83,65 @@ class Made:
     items: tuple
 
 
-def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None, varying=()):
+def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None, harmless=False,
+               weights=(), varying=()):
     """Infer `function` for arguments in which Abstracts stand for run-time values; everything else is constant.
 
     args, kwargs: pytrees (tuple, list, dict) of Abstract and constants. An Abstract met twice is two parameters.
-    varying: Places outside that are inputs of the graph, as those are that it reads and assigns
+    fallbacks   : the Records of the function; what inference leaves to Python is marked there
+    weights     : Parameters of which gradients are wanted: what runs in Python reads them as inputs of the graph
+    varying     : Places outside that are inputs of the graph, as those are that it reads and assigns
+    harmless    : True where Python has run such a call without an exception: one that comes up here is no user's
     """
-    variables = set(varying)
+    variables = set(varying)                                 # what is read and assigned: an input of the graph
+    records = Records() if fallbacks is None else fallbacks
+    before = dict(records.marks)
     while True:
-        ev = Evaluator(name, fullgraph, fallbacks, variables)
-        made = _specialise(ev, function, args, kwargs)
+        ev = Evaluator(name, fullgraph, records, variables)
+        try:
+            made = _specialise(ev, function, args, kwargs, weights)
+        except Raises as raised:
+            if not isinstance(raised.exception, Trap):
+                raise
+            raise NeedsRecord(*ev.needed) from None
+        except (NeedsRecord, RecursionError):
+            raise
+        except Exception as error:
+            if fullgraph or not may_be_left(error, harmless) or not leave_to_python(ev, error):
+                records.marks = before
+                raise
+            continue
         found = {key for key in ev.store if isinstance(key, Place) and key.key in ev.guards
                  and can_vary(ev.guards[key.key][3])}
         stale = {key for key in variables if isinstance(key, tuple) and (*key, "") in ev.guards}
         if not found and not stale:
             return made
         variables |= found
+
+
+MAX_MARKS = 64                   # of one function: beyond, it is Python's as a whole
+MAX_AROUND = 8                   # statements around a place that are tried, the innermost first
+
+
+def may_be_left(error, harmless):
+    """True for what only graphs cannot do. Errors of operators are the user's to see, before anything runs; what else
+    comes up may be the user's exception, or ours."""
+    return isinstance(error, GraphSyntaxError) or harmless and not isinstance(
+        error, (DTypeError, GradientError, IndexRangeError, InternalError, ShapeError, SyntaxError, ValueRangeError))
+
+
+def leave_to_python(ev, error):
+    """Mark what Python has to do so that this error does not come up again; False where nothing is left to mark."""
+    marks = ev.fallbacks.marks
+    location = getattr(error, "location", None) or (ev.failed[1] if ev.failed and ev.failed[0] is error else None)
+    wanted = list(getattr(error, "marks", ()))
+    if location is not None:
+        wanted += [("statement", spot(location), n) for n in range(MAX_AROUND)]
+    new = next((mark for mark in wanted if mark not in marks), None)
+    if new is None or len(marks) >= MAX_MARKS:
+        return False
+    marks[new] = getattr(error, "message", None) or repr(error)
+    return True
 
 
 def _has_acted(ev, entered):
@@ -101,10 +156,11 @@ def _set_of(*items):
     return set(items)
 
 
-def _specialise(ev, function, args, kwargs):
+def _specialise(ev, function, args, kwargs, weights):
     graph = ev.tracer.root.graph
     # the Boxes of the arguments: their numbers, their first content
-    containers, entered = {}, {}
+    containers, entered, objects, numbers = {}, {}, {}, itertools.count()
+    marks = ev.fallbacks.marks
 
     tensors = []                                             # the arguments that Same counts
     def enter(value, label):
@@ -119,16 +175,22 @@ def _specialise(ev, function, args, kwargs):
             made = [enter(v, f"{label}_{i}") for i, v in enumerate(value)]
             return value._make(made) if hasattr(value, "_make") else tuple(made)
         if type(value) in (list, dict):
-            kind = type(value).__name__
-            box = ev.new_box(kind, ())
-            containers[box] = len(containers)
-            ev.store[box] = tuple(enter(v, f"{label}_{i}") for i, v in enumerate(value)) if kind == "list" else \
+            kind, number = type(value).__name__, next(numbers)
+            content = tuple(enter(v, f"{label}_{i}") for i, v in enumerate(value)) if kind == "list" else \
                 tuple((k, enter(v, f"{label}_{k}")) for k, v in value.items())
-            entered[box] = ev.store[box]
+            if ("argument", label) in marks:
+                objects[number] = Parameter(graph, label, AbstractAny())
+                return objects[number]
+            box = Box(kind, marks=(("argument", label),))
+            containers[box] = number
+            ev.store[box] = entered[box] = content
             return box
         return value
     inside = tuple(enter(v, f"x{i}" if len(args) > 1 else "x") for i, v in enumerate(args))
     named = {k: enter(v, k) for k, v in kwargs.items()}
+    graph.parameters += objects.values()
+    for weight in weights:
+        ev.store[weight] = ev.tracer.input(weight)
     with collecting() as constraints, placing(lambda: ev.tracer.origin.location):
         try:
             value = call_value(ev, function, inside, named)
@@ -136,7 +198,7 @@ def _specialise(ev, function, args, kwargs):
             error.certain = error.certain and not _has_acted(ev, entered)
             raise
     arguments = {p: i for i, p in enumerate(p for p in graph.parameters if p.default is None)}
-    outputs = []
+    outputs, gone = [], set()
 
     def leave(value):
         value = ev.tracer.current(value) if isinstance(value, (AnfNode, Tensor)) else value
@@ -156,9 +218,14 @@ def _specialise(ev, function, args, kwargs):
             return Made(range, (leave(value.start), leave(value.stop), leave(value.step)))
         if isinstance(value, Conflict):
             raise value.error
-        if isinstance(value, (Closure, BoundMethod)) or ev.made_here(value):
-            what = "function" if isinstance(value, Closure) else type(value).__name__
-            raise GraphSyntaxError(f"a {what} that was made inside the graph leaves it")
+        if isinstance(value, Closure):
+            raise LeaveToPython("a function that was made inside the graph leaves it",
+                                [("statement", spot(value.graph.origin.location), 0)])
+        if isinstance(value, BoundMethod):
+            raise GraphSyntaxError(f"the method {value.name!r} of a value that is made at run time leaves the graph")
+        if ev.made_here(value):
+            raise LeaveToPython(f"a {type(value).__name__} that was made inside the graph leaves it",
+                                [ev.made_marks[id(value)]])
         if hasattr(value, "terms"):                          # a Dim
             outputs.append(constant(value))
             return Result(len(outputs) - 1)
@@ -166,6 +233,11 @@ def _specialise(ev, function, args, kwargs):
 
     def content_of(value):
         content = ev.store[value]
+        if isinstance(content, Conflict):
+            raise content.error
+        if value in gone:
+            raise LeaveToPython(f"a {value.kind} leaves the graph in several places", value.marks)
+        gone.add(value)
         return {k: leave(v) for k, v in content} if value.kind == "dict" else \
             [leave(v) for v in content] if value.kind == "list" else Made(_set_of, tuple(leave(v) for v in content))
     output = leave(value)
@@ -177,7 +249,7 @@ def _specialise(ev, function, args, kwargs):
                 changes.append((place, value))
     updates = []
     for target, newest in ev.store.items():
-        owner = target if isinstance(target, Tensor) else None
+        owner = target if isinstance(target, Tensor) and newest is not ev.tracer.input(target) else None
         if owner is None and isinstance(target, AnfNode) and target in arguments:
             owner = arguments[target]                        # an argument that the function changes in place
         if owner is not None:
@@ -185,4 +257,4 @@ def _specialise(ev, function, args, kwargs):
             updates.append((owner, len(outputs) - 1))
     graph.set_outputs(outputs, make_tuple)
     return Specialised(graph, output, changes, list(ev.inputs), updates, list(ev.guards.values()), constraints,
-                       ev.reasons)
+                       ev.reasons, ev.sites, frozenset(ev.keys), tuple(objects))

@@ -14,11 +14,15 @@ from ..mindir.syntax import Undefined
 
 
 class Box:
-    """The identity of a mutable value; its content is `store[box]`."""
-    __slots__ = ("kind", "name")
+    """The identity of a mutable value; its content is `store[box]`.
 
-    def __init__(self, kind, name=""):
-        self.kind, self.name = kind, name          # kind: "list", "dict", "set", "cell"
+    kind  : "list", "dict", "set", "cell"
+    marks : what makes it Python's from the beginning (sharing.py)
+    """
+    __slots__ = ("kind", "name", "marks")
+
+    def __init__(self, kind, name="", marks=()):
+        self.kind, self.name, self.marks = kind, name, marks
 
     def __repr__(self):
         return f"<{self.kind}>"
@@ -107,6 +111,45 @@ class Range:
     step: object
 
 
+class Formatted:
+    """A string with run-time values in it: parts are strings and (value, spec, conversion)."""
+
+    def __init__(self, parts):
+        self.parts = parts
+
+    @property
+    def values(self):
+        """The run-time values, in order."""
+        return [p[0] for p in self.parts if not isinstance(p, str)]
+
+    def make(self, values):
+        """The string for the given values."""
+        values = iter(values)
+        return "".join(p if isinstance(p, str) else format(
+            {"": lambda v: v, "s": str, "r": repr, "a": ascii}[p[2]](next(values)), p[1]) for p in self.parts)
+
+
+class LiveIterator:
+    """An iterator of Python that is asked for item i, items in order."""
+
+    def __init__(self, value):
+        self.iterator, self.number, self.item = iter(value), -1, None
+
+    def has(self, i):
+        """Is there an item i?"""
+        while self.number < i:
+            try:
+                self.item = next(self.iterator)
+            except StopIteration:
+                return False
+            self.number += 1
+        return True
+
+    def get(self, i):
+        """Item i, for which `has` was asked."""
+        return self.item
+
+
 @dataclass(frozen=True)
 class Conflict:
     """A variable whose values on two paths do not fit together; using it raises the error."""
@@ -144,6 +187,8 @@ def leaves(value, store, found=None):
         leaves((value.start, value.stop, value.step), store, found)
     elif isinstance(value, BoundMethod):
         leaves(value.self, store, found)
+    elif isinstance(value, Formatted):
+        leaves(value.values, store, found)
     return found
 
 

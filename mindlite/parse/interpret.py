@@ -1,7 +1,7 @@
 """JIT Fallback in the graph: the `interpret` nodes of statements, lazy generators and patterns that Python runs.
 
     try: y = f(x)                 1 = interpret(x, undefined(y); reads=(x, y), writes=(y,))      y = load_item(1, 0)
-    except E: return 0            with leaves=("return",): 1 gives (how, value, y);  switch(how == "return", ...)
+    except E: return 0            with leaves=("return",): 1 gives (how, value, y);  switch(how == 1, ...)
 
 What the code of such a node is, and how it is run, is in `fallback/segment.py`.
 """
@@ -20,28 +20,68 @@ if hasattr(gast, "TryStar"):                 # Python 3.11+
 SUBJECT, MATCHED = "subject_of_match", "pattern_matched"
 
 
-def interpret_statement(p, node):
+def interpret_statement(p, node, why=None):
     """What a graph cannot say runs in Python, with its variables handed in and out."""
     word = REASONS.get(type(node))
-    if word is None:
+    if word is None and why is None:
         raise p.error(f"{type(node).__name__} is not a statement that graph mode knows", node)
+    why, word = why or f"{word} statements run in Python", word or type(node).__name__.lower()
     _, written, deleted, _ = p.names.uses(node)
     written = [variable for variable in written if not _in_cell(variable)]
     before = {variable: p.value_of(variable) for variable in written}
-    made = _interpret(p, node, [node], writes=[v.name for v in written], reason=f"{word} statements run in Python")
+    made = _interpret(p, node, [node], writes=[v.name for v in written], reason=why)
     leaves = made.attrs["leaves"]
     for number, variable in enumerate(written, start=2 if leaves else 0):
         value = item(p, made, number, node)
         p.ssa.unsure[value] = None if variable in deleted else before[variable]
         p.assign(variable, value, node)
-    for how in leaves:
-        left = p.add(syntax.compare, item(p, made, 0, node), p.constant(how, node), node=node, op="==")
+    for number, how in enumerate(leaves, start=1):
+        left = p.add(syntax.compare, item(p, made, 0, node), p.constant(number, node), node=node, op="==")
         p.block, stay, _ = p.switch(left, how, f"after_{word}", node)
         if how == "return":
             p.end(syntax.return_, item(p, made, 1, node), node=node)
         else:
             (break_ if how == "break" else continue_)(p, node)
         p.block = stay
+
+
+def leave_statement(p, node, why):
+    """A statement that inference leaves to Python: of one that assigns, returns or drops a value, the expression alone."""
+    value = getattr(node, "value", None)
+    simple = isinstance(node, (gast.Return, gast.Expr)) or isinstance(node, (gast.Assign, gast.AnnAssign)) and all(
+        isinstance(target, gast.Name) for target in getattr(node, "targets", None) or [node.target])
+    if value is None or not simple or any(isinstance(part, gast.NamedExpr) for part in gast.walk(value)):
+        interpret_statement(p, node, why)
+        return
+    made = _interpret(p, node, value, writes=None, reason=why)
+    if isinstance(node, gast.Return):
+        p.end(syntax.return_, made, node=node)
+    for target in [] if isinstance(node, (gast.Return, gast.Expr)) else getattr(node, "targets", None) or [node.target]:
+        p.write(target.id, made, node)
+
+
+def why_left(p, node):
+    """Why a statement is left to Python, or None: it is the n-th around a place."""
+    for (place, n), why in p.left.items():
+        if statements_around(p, node, place) == n + 1:
+            return why
+    return None
+
+
+def statements_around(p, node, place):
+    """How many statements, `node` and those inside it, are around a place; 0 if `node` is not."""
+    here = p.source.location(node, p.name)
+    if not (here.line, here.col) <= place[1:3] or not place[3:5] <= (here.end_line, here.end_col):
+        return 0
+    return 1 + max([statements_around(p, inner, place) for inner in _statements_in(node)], default=0)
+
+
+def _statements_in(node):
+    for part in gast.iter_child_nodes(node):
+        if isinstance(part, gast.stmt):
+            yield part
+        elif isinstance(part, (gast.ExceptHandler, gast.match_case)):
+            yield from _statements_in(part)
 
 
 def interpret_generator(p, node):

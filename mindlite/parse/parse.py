@@ -23,28 +23,31 @@ from ..mindir.graph import CNode, ValueNode
 from ..mindir.syntax import Undefined
 from .comprehensions import COMPREHENSIONS
 from .expressions import EXPRESSIONS
-from .interpret import interpret_statement
+from .interpret import interpret_statement, leave_statement, why_left
 from .read import read
 from .scope import Names, arguments_of
 from .ssa import SSA
 from .statements import STATEMENTS
 
-_parsed = {}                                 # id(code) -> (weak reference to the code, graph)
+_parsed = {}                                 # id(code) -> (weak reference to the code, {what is left to Python: graph})
 _KINDS = ("generator function", inspect.CO_GENERATOR), ("coroutine", inspect.CO_COROUTINE), \
          ("asynchronous generator", inspect.CO_ASYNC_GENERATOR)
 
 
-def parse_function(fn):
+def parse_function(fn, marks=()):
     """The FuncGraph (syntax dialect, kind "function") of a Python function, method or lambda; once per code object.
 
+    marks  : {("statement", place, n): why} the n-th statement around that place is left to Python, where it is in fn
     raises : GraphSyntaxError if fn is a generator or coroutine function, if its source is not to be found, or if it has
              a statement that graph mode refuses
     """
     fn = getattr(fn, "__func__", fn)
     code = fn.__code__
+    left = {mark[1:]: why for mark, why in marks.items() if mark[0] == "statement" and mark[1][0] == code.co_filename
+            and mark[1][1] >= code.co_firstlineno} if marks else {}
     known = _parsed.get(id(code))
-    if known is not None and known[0]() is code:
-        return known[1]
+    if known is not None and known[0]() is code and frozenset(left) in known[1]:
+        return known[1][frozenset(left)]
     for kind, flag in _KINDS:
         if code.co_flags & flag:
             place = Location(code.co_filename, code.co_firstlineno, scope=fn.__qualname__.replace("<locals>.", ""))
@@ -52,11 +55,13 @@ def parse_function(fn):
                                    hint="call it from Python")
     source = read(fn)
     names = Names(source.tree, code.co_freevars, fn.__globals__)
-    parser = Parser(source, source.tree, names, SSA(), None, source.scope)
+    parser = Parser(source, source.tree, names, SSA(), None, source.scope, left)
     graph = parser.function()
     parser.ssa.finish()
     key = id(code)
-    _parsed[key] = weakref.ref(code, lambda _: _parsed.pop(key, None)), graph
+    if known is None or known[0]() is not code:
+        _parsed[key] = weakref.ref(code, lambda _: _parsed.pop(key, None)), {}
+    _parsed[key][1][frozenset(left)] = graph
     return graph
 
 
@@ -67,11 +72,12 @@ class Parser:
     outer  : Parser of the function around, or None  scope : the Scope that names are looked up in
     graph  : the function's FuncGraph                block : the block being written, None after a jump (dead code)
     cells  : {Variable: node of its cell}, shared    loops : the loops around, innermost last
+    left   : {(place, n): why} of the statements that are left to Python
     """
 
-    def __init__(self, source, tree, names, ssa, outer, name):
+    def __init__(self, source, tree, names, ssa, outer, name, left):
         self.source, self.tree, self.names, self.ssa, self.outer, self.name = source, tree, names, ssa, outer, name
-        self.scope = names.scopes[tree]
+        self.scope, self.left = names.scopes[tree], left
         self.cells = outer.cells if outer is not None else {}
         self.loops = []
         short = name.rpartition(".")[2].replace("<lambda>", "lambda")
@@ -106,7 +112,7 @@ class Parser:
 
     def inner(self, tree, name):
         """The graph of a function inside this one."""
-        parser = Parser(self.source, tree, self.names, self.ssa, self, f"{self.name}.{name}")
+        parser = Parser(self.source, tree, self.names, self.ssa, self, f"{self.name}.{name}", self.left)
         return parser.function()
 
     # -- nodes
@@ -145,7 +151,11 @@ class Parser:
         for statement in statements:
             if self.block is None:
                 return
-            STATEMENTS.get(type(statement), interpret_statement)(self, statement)
+            why = why_left(self, statement) if self.left else None
+            if why is not None:
+                leave_statement(self, statement, why)
+            else:
+                STATEMENTS.get(type(statement), interpret_statement)(self, statement)
 
     # -- blocks
 

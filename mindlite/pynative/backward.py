@@ -42,7 +42,7 @@ def gradients(tape, seeds, wrt):
     flow, saved = None, None
     hooks = tape.hooks
     hooked = hooks and any(number in hooks for entry in live for number in entry.outputs)
-    if not hooked and all(entry.backward.graph is not None for entry in live) and not _is_compiled_alone(live):
+    if not hooked and all(_is_plain(entry.backward) for entry in live) and not _is_compiled_alone(live):
         key, saved = structure(live, seeds, wrt)
         flow = flow_of(key, live, seeds, wrt, saved)
     if flow is None:
@@ -50,6 +50,11 @@ def gradients(tape, seeds, wrt):
     found, flows_to = flow
     results = iter(apply(found, [*saved, *[c for _, c in seeds]]))
     return [next(results) if flows else None for flows in flows_to]
+
+
+def _is_plain(backward):
+    """True for a graph that reads nothing but Tensors and numbers."""
+    return backward.graph is not None and not backward.opaque
 
 
 def _is_compiled_alone(live):

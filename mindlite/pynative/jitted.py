@@ -15,6 +15,7 @@ import numpy as np
 from ..ad import vjp_graph
 from ..ad.activity import is_differentiable
 from ..common.config import config
+from ..common.dim import lone_symbol
 from ..common.errors import MindliteError, user_location
 from ..common.events import emit
 from ..common.tensor import Tensor
@@ -23,17 +24,19 @@ from ..compile.lower import lower
 from ..compile.pipeline import derive_graph, update_targets
 from ..compile.signature import arguments_of, open_numbers
 from ..compile.variant import Runner
+from ..fallback.log import Log, Trap, logging_to
 from ..graph_kernel.cluster import cluster
 from ..graph_kernel.expand import expand_composites
 from ..infer.specialise import Result, specialise
-from ..mindir.abstract import AbstractScalar, AbstractTensor
+from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor, symbols_of_abstract
+from ..mindir.builder import constant
 from ..mindir.control import make_tuple, segment
 from ..mindir.graph import FuncGraph, ValueNode
 from ..mindir.inline import drop_dead_nodes, inline
 from ..mindir.primitive import eager
 from ..optim import optimise
 from .operation import Backward, backward_of_graph
-from .tape import state
+from .tape import paused, state
 
 _lock = threading.RLock()
 
@@ -62,47 +65,69 @@ def call_recorded(jit_function, args, kwargs):
 def run_recorded(jit_function, variant, leaves, signature, args, kwargs):
     """The call of a variant, as one entry on the tape."""
     signature = open_numbers(variant.signature, signature)       # numbers that vary do so in the gradient too
-    plan = plan_of(variant, jit_function, signature, args, kwargs)
-    if plan.has_segments:                            # Python between native code: its operators go on the tape
-        emit("jit_recorded_in_python", name=jit_function.name)
-        with eager():
-            return jit_function.function(*args, **kwargs)
-    return plan.run(leaves)
+    if not variant.calls_python:
+        return plan_of(variant, jit_function, signature, args, kwargs, ()).run(leaves)
+    weights = {id(t): t for tape in state.tapes for t, number in tape.named.values() if number is not None}
+    plan = plan_of(variant, jit_function, signature, args, kwargs, tuple(weights.values()))
+    log = Log()
+    if plan.can_be_parted(leaves):
+        try:
+            with logging_to(log):
+                return plan.run(leaves)
+        except Trap as trap:
+            jit_function.learn_from(trap, bool(log.given))
+    emit("jit_recorded_in_python", name=jit_function.name)
+    with eager():                                    # its operators go on the tape
+        return jit_function.function(*args, **kwargs)
 
 
-def plan_of(variant, jit_function, signature, args, kwargs):
-    """The Plan of a variant for these sizes, made once."""
-    plans = variant.__dict__.setdefault("recorded", {})
-    if signature not in plans:
+def plan_of(variant, jit_function, signature, args, kwargs, weights):
+    """The Plan of a variant for these sizes, made once. weights: Parameters that Python code in it may read"""
+    plans, key = variant.__dict__.setdefault("recorded", {}), (signature, tuple([id(w) for w in weights]))
+    if key not in plans:
         with _lock:
-            if signature not in plans:
-                plans[signature] = Plan(variant, jit_function, signature, args, kwargs)
-    return plans[signature]
+            if key not in plans:
+                plans[key] = Plan(variant, jit_function, signature, args, kwargs, weights)
+    return plans[key]
 
 
 class Plan:
     """How a variant is recorded: its graph with known sizes, and the Backward for each choice of watched inputs."""
 
-    def __init__(self, variant, jit_function, signature, args, kwargs):
+    def __init__(self, variant, jit_function, signature, args, kwargs, weights):
         self.variant, self.signature, self.name = variant, signature, jit_function.name
         compiled = variant.compiled
         self.specialised, self.graph = compiled.specialised, compiled.stages["transform"]
-        if variant.signature != signature:                  # open sizes: infer again for these
+        self.weights = weights                              # they stay alive: their ids are a key
+        if variant.signature != signature or weights:       # open sizes: infer again for these
             inside = arguments_of(signature, args, kwargs)
             self.specialised = specialise(jit_function.function, *inside, jit_function.name, jit_function.fullgraph,
-                                          jit_function.fallbacks, variant.places)
+                                          jit_function.fallbacks, signature in jit_function.harmless, weights, variant.places)
             self.graph = derive_graph(self.specialised.graph)
-        self.has_segments = any(node.fn is segment for g in self.graph.reachable() for node in g.nodes)
         self.updates = dict((number, owner) for owner, number in self.specialised.updates)
         results = results_in([self.specialised.output, *[content for _, content in self.specialised.changes]])
         self.seeds = tuple([i for i, node in enumerate(self.graph.outputs) if is_differentiable(node.abstract)
                             and (i in self.updates or results.get(i) is None and i in results)])
         self.made = {}
 
+    def inputs(self, leaves):
+        """The values of the graph's parameters."""
+        arguments = iter(leaves)
+        return [p.default if p.default is not None else next(arguments) for p in self.graph.parameters]
+
+    def watched(self, tape, values):
+        """Numbers of the parameters whose values (these) are watched by a tape."""
+        return tuple([i for i, (p, x) in enumerate(zip(self.graph.parameters, values)) if isinstance(x, Tensor)
+                      and tape.number(x) is not None and is_differentiable(p.abstract)])
+
+    def can_be_parted(self, leaves):
+        """False where Python code would have to run twice: in a loop, whose tape is no value, or for several tapes."""
+        active = [wrt for wrt in [self.watched(tape, self.inputs(leaves)) for tape in state.tapes] if wrt and self.seeds]
+        return not active or len(active) == 1 and self.parted(active[0])[0] is not None
+
     def run(self, leaves):
         """Run and record; gives the function's value."""
-        arguments = iter(leaves)
-        inputs = [p.default if p.default is not None else next(arguments) for p in self.graph.parameters]
+        inputs = self.inputs(leaves)
         targets = {n: leaves[owner] if isinstance(owner, int) else owner for n, owner in self.updates.items()}
         before = list(inputs)
         for target in targets.values():
@@ -116,15 +141,14 @@ class Plan:
         watching = []
         for tape in state.tapes:
             numbers = [tape.number(value) if isinstance(value, Tensor) else None for value in before]
-            wrt = tuple([i for i, p in enumerate(self.graph.parameters)
-                         if numbers[i] is not None and is_differentiable(p.abstract)])
-            watching.append((tape, numbers, wrt))
+            watching.append((tape, numbers, self.watched(tape, before)))
         active = [wrt for _, _, wrt in watching if wrt and self.seeds]
         if not active:
             value, extra = self.variant.run(leaves), ()
         elif len(active) == 1:
             runner, backward = self.parted(active[0])
-            value, extra = runner.run(leaves) if runner is not None else (self.variant.run(leaves), ())
+            with paused():
+                value, extra = runner.run(leaves) if runner is not None else (self.variant.run(leaves), ())
         else:
             value, extra = self.variant.run(leaves), ()
         outs = [None] * len(self.graph.outputs)
@@ -190,22 +214,26 @@ def part(joint, graph, wrt, seeds, updates):
             them, the graph (*sources, *cotangents) -> gradients), or None if a tape would have to be saved
     """
     n, outputs = len(graph.parameters), len(graph.outputs)
-    late = set(joint.parameters[n:])
+    pullbacks = [node for node in joint.nodes[joint.transforms["reverse"]:] if node.fn is segment]
+    late = {*joint.parameters[n:], *pullbacks}
     for node in joint.nodes:
         if any(a in late for a in node.args):
             late.add(node)
     ends = joint.outputs[outputs:]
-    needed = set(ends)
+    needed = {*ends, *pullbacks}                             # what Python code keeps, another pullback reads
     for node in reversed(joint.nodes):
         if node in late and node in needed:
             needed.update(node.args)
     reads = [node for node in [*joint.parameters[:n], *joint.nodes] if node in needed and node not in late]
-    if any(not isinstance(node.abstract, (AbstractTensor, AbstractScalar)) for node in reads):
+    if any(not isinstance(node.abstract, (AbstractAny, AbstractScalar, AbstractTensor)) for node in reads):
         return None
     places = {p: ("in", i) for i, p in enumerate(joint.parameters[:n])}
     for i, node in enumerate(joint.outputs[:outputs]):
         if i in seeds and i not in updates and not isinstance(node, ValueNode):
             places.setdefault(node, ("out", i))
+    rest = FuncGraph(joint.name)
+    rest.nodes = [node for node in joint.nodes if node in late and node in needed]
+    reads += [constant(symbol.dim) for symbol in sizes_between(joint, late, rest, [*reads, *joint.parameters[n:]])]
     extra = [node for node in reads if node not in places]
     places.update({node: ("extra", k) for k, node in enumerate(extra)})
     forward = FuncGraph(graph.name, graph.origin)
@@ -217,12 +245,19 @@ def part(joint, graph, wrt, seeds, updates):
     back = FuncGraph(joint.name, graph.origin)
     made = [back.add_parameter(f"saved{i}", node.abstract) for i, node in enumerate(reads)]
     douts = [back.add_parameter(p.name, p.abstract) for p in joint.parameters[n:]]
-    rest = FuncGraph(joint.name)
     rest.parameters = [*reads, *joint.parameters[n:]]
-    rest.nodes = [node for node in joint.nodes if node in late and node in needed]
     rest.set_outputs(ends, make_tuple)
     back.set_outputs(inline(back, rest, [*made, *douts]), make_tuple)
     return drop_dead_nodes(forward), len(extra), [places[node] for node in reads], optimise(back)
+
+
+def sizes_between(joint, late, rest, shown):
+    """The Symbols to which the first part gives values and which the rest uses, but which none of `shown` has as a size."""
+    def symbols(nodes):
+        return {s for node in nodes for s in symbols_of_abstract(node.abstract)}
+    bound = {lone_symbol(size) for node in shown if isinstance(node.abstract, AbstractTensor) for size in node.abstract.shape}
+    used = symbols([node for g in rest.reachable() for node in [*g.parameters, *g.nodes]])
+    return sorted(used & symbols([node for node in joint.nodes if node not in late]) - bound, key=lambda s: s.number)
 
 
 def results_in(pattern, found=None):

@@ -105,17 +105,20 @@ class Compiled:
         arrays = [a if not isinstance(a, np.ndarray) or a.flags.c_contiguous else np.ascontiguousarray(a)
                   for a in arrays]
         params, made = [], {}
-        for kind, place, more, dtype in self.steps:
-            if kind == "tensor":
-                params.append(arrays[place].__array_interface__["data"][0])
-            elif kind == "out":
-                array = made[place] = np.empty(more, dtype)
-                params.append(array.__array_interface__["data"][0])
-            elif kind == "size":
-                params.append(arrays[place].shape[more])
-            else:
-                params.append(arrays[place])
         with self.lowered.keep[1].running() as objects:
+            for kind, place, more, dtype in self.steps:
+                if kind == "tensor":
+                    params.append(arrays[place].__array_interface__["data"][0])
+                elif kind == "out":
+                    array = made[place] = np.empty(more, dtype)
+                    params.append(array.__array_interface__["data"][0])
+                elif kind == "size":
+                    params.append(arrays[place].shape[more])
+                elif kind == "object":
+                    params.append(len(objects))
+                    objects.append(arrays[place])
+                else:
+                    params.append(arrays[place])
             values, outputs = self.executable.run(params)
             return [self._result(result, abstract, values, outputs, made, objects)
                     for result, abstract in zip(self.lowered.outputs, self.abstracts)]

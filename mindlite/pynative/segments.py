@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import ops
 from ..common.tensor import Tensor
-from ..mindir.derivative import set_recorder
+from ..mindir.derivative import recording_python, set_recorder
 from .backward import gradients
 from .tape import Tape, recording
 
@@ -63,7 +63,7 @@ def record(function, wrt, seeds, abstracts, weights, key):
         named = dict(zip(range(len(args) - len(weights), len(args)), weights))
         watched = [named.get(i, args[i]) for i in wrt]
         made.inputs, made.shapes = [made.tape.watch(x) for x in watched], [x.shape for x in watched]
-        with recording(made.tape):
+        with recording(made.tape), recording_python():
             given = function(*args)
         given = given if isinstance(given, tuple) else (given,)
         made.outputs = [made.tape.number(x) if isinstance(x, Tensor) else None for x in given]

@@ -436,7 +436,7 @@ def try_except(x):
     return y
 
 
-@construct("return out of try", PYTHON)
+@construct("return out of try", SEGMENTS)
 def return_out_of_try(x):
     try:
         return x * 2
@@ -530,7 +530,7 @@ def generate(x):
         yield x * n
 
 
-@construct("a generator function consumed by a loop", PYTHON)
+@construct("a generator function consumed by a loop", SEGMENTS)
 def generator_function(x):
     y = x * 0
     for v in generate(x):
@@ -658,14 +658,14 @@ def numpy_of_tensors(x):
     return x * ms.Tensor(order.astype(np.float64))
 
 
-@construct("an array of NumPy, changed", PYTHON)
+@construct("an array of NumPy, changed", SEGMENTS)
 def numpy_changed(x):
     y = np.array([1.0, 2.0, 3.0])
     y[0] = 5.0
     return x * ms.Tensor(y)
 
 
-@construct("a list whose length depends on data", PYTHON)
+@construct("a list whose length depends on data", SEGMENTS)
 def list_by_data(x):
     values = []
     for i in range(3):
