@@ -2,12 +2,15 @@
 
     python -m mindlite ir model.py step --stage fuse        python -m mindlite doctor
     python -m mindlite kernel model.py                      python -m mindlite view model.py step -o step.html
+    python -m mindlite check model.py                       python -m mindlite check model.py --run --json
 
-The program runs as `__main__`; what it prints goes to stderr, so that stdout holds the answer alone. Arguments after `--`
+`check` reads the file and runs nothing, unless it is told to; its status is 1 where Python would run a part of a graph.
+Else the program runs as `__main__`; what it prints goes to stderr, so that stdout holds the answer alone. Arguments after `--`
 are the program's.
 """
 import argparse
 import contextlib
+import json
 import os
 import runpy
 import sys
@@ -16,6 +19,7 @@ import traceback
 from ..common.errors import ArgumentError
 from ..common.events import listen
 from ..debug import diff, doctor, explain, ir, kernel, memory, python, steps, view
+from ..debug.check import check_compiled, check_file, reports_as_data, show_reports
 from ..debug.target import compiled_functions
 
 STAGES = ("parse", "infer", "transform", "optimise", "fuse", "plan")
@@ -36,6 +40,12 @@ def parser():
     top = argparse.ArgumentParser(prog="mindlite", description="Look inside what mindlite compiles.")
     commands = top.add_subparsers(dest="command", required=True, metavar="command")
     commands.add_parser("doctor", help="what this machine offers, and what would help")
+    check = commands.add_parser("check", help="which functions become graphs, and what of them runs in Python and why",
+                                description="Read FILE as graph mode does. Status 0: all is native; 1: it is not.")
+    check.add_argument("file", help="a Python program")
+    check.add_argument("--function", help="this one only, whether it becomes a graph or not")
+    check.add_argument("--json", action="store_true", help="print data in place of text")
+    check.add_argument("--run", action="store_true", help="run the program, then tell what was really compiled")
     for name, (text, _) in LOOK.items():
         command = commands.add_parser(name, help=text, description=f"Run FILE, then print {text}.")
         command.add_argument("file", help="a Python program that calls compiled functions")
@@ -62,14 +72,20 @@ def main(argv=None):
         return 0
     if not os.path.isfile(arguments.file):
         return _complain(f"there is no file {arguments.file}")
-    try:
-        found = run_program(arguments.file, rest)
-    except KeyboardInterrupt:
-        return _complain("interrupted", 130)
-    except Exception:
-        traceback.print_exc()
-        return 1
+    found = []
+    if arguments.command != "check" or arguments.run:
+        try:
+            found = run_program(arguments.file, rest)
+        except KeyboardInterrupt:
+            return _complain("interrupted", 130)
+        except Exception:
+            traceback.print_exc()
+            return 1
     wanted = matching(found, arguments.function)
+    if arguments.command == "check":
+        return check(arguments, wanted)
+    if arguments.command != "explain":
+        wanted = [f for f in wanted if f.variants]
     if not wanted:
         names = ", ".join(dict.fromkeys(f.name for f in found))
         return _complain(f"{arguments.file} compiled no function named {arguments.function!r}; there are: {names}"
@@ -87,12 +103,25 @@ def main(argv=None):
     return 0
 
 
+def check(arguments, compiled):
+    """The command `check`: print the reports; 1 if Python runs anything, else 0."""
+    try:
+        reports = check_compiled(compiled) if arguments.run else check_file(arguments.file, arguments.function)
+    except ArgumentError as error:
+        return _complain(str(error))
+    if arguments.json:
+        print(json.dumps(reports_as_data(reports), indent=2))
+    else:
+        sys.stdout.write(show_reports(reports))
+    return int(any(report.findings for report in reports))
+
+
 def run_program(file, arguments):
     """Run a program as __main__; gives the JitFunctions that it compiled. raises : what the program raises"""
     known, kept = compiled_functions(), []
 
     def keep(event, fields):
-        if event == "variant":                   # hold them: locals of the program are gone when it ends
+        if event in ("variant", "concrete_run", "python_run"):    # hold them: locals of the program are gone when it ends
             kept.extend(f for f in compiled_functions() if f not in known and f not in kept)
     before, sys.argv = sys.argv, [file, *arguments]
     sys.path.insert(0, os.path.dirname(os.path.abspath(file)))
