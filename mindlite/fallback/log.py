@@ -23,6 +23,13 @@ class Trap(BaseException):
         self.key, self.given, self.location = key, given, location
 
 
+class Raised:
+    """Stands for the exception that a call has raised."""
+
+    def __init__(self, error):
+        self.error = error
+
+
 class CannotReplay(GraphSyntaxError):
     """A run was trapped after calls whose results a tape knows: it cannot begin again."""
 

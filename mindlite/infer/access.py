@@ -15,12 +15,11 @@ from ..mindir.primitive import PRIMITIVES, interpreting
 from ..mindir.syntax import Undefined
 from ..ops import methods
 from ..ops.scalar import BINARY, scalar_binary, scalar_unary
-from .branches import compare_numbers, truth, write_check
+from .branches import compare_numbers, fail_unless, truth
 from .containers import method_of_box
-from .fallback import A_BOOL, AN_INT, array_outside, ask_python
-from .outcome import Raises
+from .fallback import AN_INT, A_BOOL, array_outside, ask_python
 from .outside import CONTAINERS, guard_class, guard_contents, is_users, method_of_class, own_method
-from .values import BoundMethod, Box, Closure, Formatted, LeavingMethod, Place, Range, has_nodes
+from .values import BoundMethod, Box, Closure, LeavingMethod, MadeException, Place, Range, has_nodes
 
 OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
              "%": operator.mod, "**": operator.pow, "@": operator.matmul, "<<": operator.lshift, ">>": operator.rshift,
@@ -98,6 +97,10 @@ def attribute(ev, value, name):
             return LeavingMethod(getattr(Tensor, name), value, name)
     if isinstance(value, tuple) and not hasattr(type(value), "_fields") and name in ("index", "count"):
         return BoundMethod(getattr(tuple, name), value, name)
+    if isinstance(value, MadeException):
+        return _attribute_of_exception(ev, value, name)
+    if name in ev.linked.get(id(value), ()):
+        return ev.linked[id(value)][name]
     if isinstance(value, np.ndarray) and name in ("shape", "ndim", "size", "dtype", "T") and not ev.concrete:
         ev.guard("attr", value, "shape", value.shape)        # both may be assigned
         ev.guard("attr", value, "dtype", value.dtype)
@@ -123,6 +126,17 @@ def attribute(ev, value, name):
     if has_fields and not frameworks and not (isinstance(found, types.BuiltinMethodType) and found.__self__ is value):
         ev.guard("attr", value, name, found)
     return array_outside(ev, found)
+
+
+def _attribute_of_exception(ev, value, name):
+    """An attribute of an exception that is made of run-time values."""
+    if name == "args" and (value.fields is None or Place("attr", value.fields, name) not in ev.store):
+        return value.args
+    if name in ("__cause__", "__context__"):
+        return getattr(value, name)
+    if value.fields is None:
+        raise GraphSyntaxError(f"the attribute {name!r} of an exception that is made of run-time values")
+    return attribute(ev, value.fields, name)
 
 
 def item(ev, value, index):
@@ -198,7 +212,8 @@ def number(ev, op, a, b):
             a = ev.call(float, (a,), {})
     if op in ("/", "//", "%") and (isinstance(b, (AnfNode, Dim)) or b == 0):
         with interpreting(ev.tracer):
-            write_check(ev, compare_numbers(ev, "!=", b, 0), Raises(zero_division(op, *kinds)), ())
+            condition = compare_numbers(ev, "!=", b, 0)
+        fail_unless(ev, condition, zero_division(op, *kinds))
     with interpreting(ev.tracer):
         return scalar_binary(a, b, op=op)
 

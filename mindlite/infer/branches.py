@@ -4,7 +4,13 @@ A switch on a run-time condition executes both sides in regions of their own, up
 they hand on (phis, return values, assigned Tensors, contents of lists). Sides that leave differently (one returns, one
 goes on) also hand on a number that says how they left, and what follows is executed once, under a `cond` on that
 number.
+
+Inside a `try`, a raise is such a way to leave, with the handler as its target. Where a part of a statement may raise
+(a division, a call), all that follows becomes a side of a branch (`open_side`) that ends where the region or the try
+does (`closing`).
 """
+from dataclasses import dataclass
+
 from ..common import dtype as dt
 from ..common.dim import Dim, compare
 from ..common.errors import GraphSyntaxError, MindliteError, ShapeError
@@ -17,13 +23,15 @@ from ..mindir.primitive import interpreting
 from ..mindir.syntax import Undefined
 from ..ops.basic import cast, reshape
 from ..ops.scalar import scalar_binary, scalar_cast, scalar_compare, scalar_unary, tensor_to_scalar
+from ..fallback.log import Trap
 from .fallback import A_BOOL, ask_python
-from .merging import Merge, convert, fill, undefined_value, writing
-from .outcome import RETURN, LazyException, NoResultYet, Outcome, Raises
+from .merging import Merge, Slot, conflict, convert, fill, undefined_value, writing
+from .messages import kind_of, taken_apart
+from .outcome import NEVER, RETURN, Caught, Departs, NoResultYet, Outcome, Raises, ends_call
 from .outside import guard_contents, method_of_class
 from .region import Region, align
 from .tracebacks import raised_at
-from .values import Box, Conflict, Place
+from .values import Box, ByExit, Conflict, MadeException, Place, Unsure
 
 
 def truth(ev, value):
@@ -73,7 +81,7 @@ def in_region(ev, frame, name, body, certain=False):
     ev.tracer.store, frame.env = dict(store), env.new_child()
     try:
         try:
-            outcome = body()
+            outcome = closing(ev, body)
         except Raises as raised:
             outcome = raised
         except NoResultYet:
@@ -87,9 +95,116 @@ def in_region(ev, frame, name, body, certain=False):
         ev.tracer.enter(before)
 
 
+@dataclass
+class Side:
+    """What goes on under `condition`, in `region`; where it does not hold, `rest` is how the code ends.
+
+    before, store : the region around it, and what the store held when it was opened
+    """
+    condition: object
+    rest: Outcome
+    region: Region
+    before: Region
+    store: dict
+    origin: object
+
+
+def open_side(ev, condition, rest):
+    """From here on everything is executed under `condition`; where that does not hold the code ends with `rest`."""
+    if not isinstance(condition, AnfNode):
+        if condition:
+            return
+        raise Departs(rest)
+    tracer, region = ev.tracer, Region("goes_on", ev.tracer.region, certain=True)
+    ev.sides.append(Side(condition, rest, region, tracer.enter(region), tracer.store, tracer.origin))
+    tracer.store = dict(tracer.store)
+
+
+def closing(ev, body):
+    """The outcome of body(), with the sides that it opened closed."""
+    depth = len(ev.sides)
+    try:
+        try:
+            outcome = body()
+        except Departs as departed:
+            outcome = departed.outcome
+        except Raises as raised:
+            if len(ev.sides) == depth:
+                raise
+            if not ev.attempts:
+                raise
+            outcome = to_handler(ev, raised)
+        except NoResultYet:
+            if len(ev.sides) == depth:
+                raise
+            outcome = Outcome({})
+        while len(ev.sides) > depth:
+            side, after = ev.sides.pop(), ev.tracer.store
+            ev.tracer.enter(side.before)
+            ev.tracer.store = side.store
+            if not outcome.exits and outcome is not NEVER:   # a recursion that has no result yet
+                outcome = side.rest
+                continue
+            other = Region("raised", side.before), side.rest, dict(side.store)
+            outcome = join_sides(ev, side.condition, [(side.region, outcome, after), other], side.origin)
+        return outcome
+    finally:
+        leave_sides(ev, depth)
+
+
+def leave_sides(ev, depth):
+    """Forget the sides that were opened since `depth`."""
+    if len(ev.sides) > depth:
+        ev.tracer.enter(ev.sides[depth].before)
+        ev.tracer.store = ev.sides[depth].store
+        del ev.sides[depth:]
+
+
+def to_handler(ev, raised):
+    """The outcome of raising inside a `try`."""
+    attempt, exception = ev.attempts[-1], raised.exception
+    if isinstance(exception, Trap):                          # Python begins the run again
+        write_check(ev, False, raised)
+        return NEVER
+    if attempt.barrier:
+        raise GraphSyntaxError(f"an exception, on a condition that is known at run time only, leaves {attempt.barrier}")
+    ev.raised_at.setdefault(id(exception), (exception, raised.origin))
+    key = kind_of(exception), raised.origin and raised.origin.location
+    return Outcome({attempt.targets.setdefault(key, Caught(attempt)): exception})
+
+
+def fail_unless(ev, condition, exception):
+    """Raise the exception where `condition` does not hold: a check, or inside a `try` a way to its handler."""
+    raised = Raises(exception, ev.tracer.origin)
+    if ev.attempts:
+        open_side(ev, condition, to_handler(ev, raised))
+    else:
+        write_check(ev, condition, raised)
+
+
+def settle(ev, outcome):
+    """The ways out of a call that are no exceptions; on the condition that there are none, what follows goes on."""
+    raising = {t: payload for t, payload in outcome.exits.items() if isinstance(t, Caught)}
+    if not raising:
+        return outcome
+    others = [t for t in outcome.exits if t not in raising]
+    if not others:
+        raise Departs(outcome)
+    if len(others) > 1:
+        raise GraphSyntaxError("how a generator goes on is known at run time only")
+    number = list(outcome.exits).index(others[0])
+    rest = Outcome(raising, without(ev, outcome.code, number) if len(raising) > 1 else 0)
+    open_side(ev, compare_numbers(ev, "==", outcome.code, number), rest)
+    choose(ev, others[0])
+    return Outcome({others[0]: outcome.exits[others[0]]})
+
+
 def run_switch(ev, frame, end, stops):
     """A two-way branch of the syntax graph."""
-    condition = truth(ev, ev.defined(ev.read(frame, end.args[0]), end.origin))
+    try:
+        condition = truth(ev, ev.defined(ev.read(frame, end.args[0]), end.origin))
+    except Exception as error:
+        raise ev.believed(end, (), error)
     true, false, join = end.attrs["true"], end.attrs["false"], end.attrs["join"]
     if not isinstance(condition, AnfNode):
         return ev.run_block(frame, true if condition else false, ((), {}), stops)
@@ -106,19 +221,44 @@ def branch(ev, frame, condition, origin, true, false, names):
     outcomes = [side[1] for side in sides]
     raising = [isinstance(outcome, Raises) for outcome in outcomes]
     # a check, then the other side in line (it may raise as well)
-    if any(raising):
-        check_instead(ev, condition, raising[1] and not raising[0], sides[raising.index(True)][0],
-                      outcomes[raising.index(True)])
-        return (false if raising[0] else true)()
+    if any(raising) and ev.attempts:
+        sides = [(region, to_handler(ev, outcome) if isinstance(outcome, Raises) else outcome, store)
+                 for region, outcome, store in sides]
+        outcomes = [side[1] for side in sides]
+    elif any(raising):
+        number = raising.index(True)
+        region, raised, store = sides[number]
+        if all(raising) or not has_effects(region.graph):
+            check_instead(ev, condition, number == 1, region, raised)
+            return (false if raising[0] else true)()
+        with writing(ev, region, store):                     # what comes before the raise happens only if it does
+            write_check(ev, False, raised)
+        sides[number] = region, NEVER, store
+        return join_sides(ev, condition, sides, origin)
     # a recursion that has no result yet: go on with the other side
-    if not outcomes[0].exits or not outcomes[1].exits:
+    if not all(outcome.exits or outcome is NEVER for outcome in outcomes):
         if not outcomes[0].exits and not outcomes[1].exits:
             raise NoResultYet()
         return (true if outcomes[0].exits else false)()
+    return join_sides(ev, condition, sides, origin)
+
+
+def join_sides(ev, condition, sides, origin):
+    """The cond of two sides that are written: (region, outcome, store after) each. Returns how it ends."""
+    outcomes = [side[1] for side in sides]
     ev.after = (sides[0][2], sides[1][2])
     merge = Merge(ev)
     targets = list(dict.fromkeys([*outcomes[0].exits, *outcomes[1].exits]))
-    code = merge.value(*(_renumber(ev, side, targets) for side in sides)) if len(targets) > 1 else 0
+    only = next((number for number in (0, 1) if outcomes[1 - number] is NEVER), None)       # the side that goes on
+    if only is not None and outcomes[only] is NEVER:
+        emit_cond(ev, condition, sides, merge, origin)
+        return NEVER
+    if len(targets) < 2:
+        code = 0
+    elif only is None:
+        code = merge.value(*(_renumber(ev, side, targets) for side in sides))
+    else:
+        code = merge.only(outcomes[only].code, only)
     exits = {}
     for target in targets:
         have = [target in outcome.exits for outcome in outcomes]
@@ -134,10 +274,18 @@ def branch(ev, frame, condition, origin, true, false, names):
         a, b = (side[2].get(key, old) for side in sides)
         if a is b:
             continue
-        if isinstance(key, Place) and isinstance(a, Undefined) is not isinstance(b, Undefined):
+        if only is not None:
+            changed[key] = merge.only((a, b)[only], only)
+        elif isinstance(a, ByExit) or isinstance(b, ByExit):
+            changed[key] = by_exit(merge, outcomes, targets, a, b)
+        elif isinstance(key, Place) and isinstance(a, Undefined) is not isinstance(b, Undefined):
             changed[key] = one_sided(ev, merge, key, a, b)
         elif a is not old or b is not old:
             changed[key] = merge.value(a, b)
+            if isinstance(key, Box) and key.kind != "cell" and isinstance(changed[key], Slot):
+                changed[key] = Conflict(conflict(a, b, ev))  # contents are tuples
+            if isinstance(changed[key], (Unsure, Conflict)) and len(targets) > 1:
+                changed[key] = by_exit(merge, outcomes, targets, a, b)
             if isinstance(key, Box) and isinstance(changed[key], Conflict):
                 changed[key].error.marks = key.marks
     results = emit_cond(ev, condition, sides, merge, origin)
@@ -146,6 +294,23 @@ def branch(ev, frame, condition, origin, true, false, names):
     for key, value in changed.items():
         ev.store[key] = fill(value, results)
     return Outcome({target: fill(payload, results) for target, payload in exits.items()}, fill(code, results))
+
+
+def by_exit(merge, outcomes, targets, a, b):
+    """The value of a variable for each way out of a branch, where there is none for all of them."""
+    values = {}
+    for target in targets:
+        given = [v.values.get(target, Conflict(v.error)) if isinstance(v, ByExit) else v for v in (a, b)]
+        have = [target in outcome.exits for outcome in outcomes]
+        values[target] = merge.value(*given) if all(have) else merge.only(given[have.index(True)], have.index(True))
+    return ByExit(conflict(a, b, merge.ev), values)
+
+
+def choose(ev, target):
+    """From here on the code is on its way to `target`."""
+    for key, value in ev.store.items():
+        if isinstance(value, ByExit):
+            ev.store[key] = value.values.get(target, Conflict(value.error))
 
 
 def one_sided(ev, merge, place, a, b):
@@ -207,7 +372,7 @@ def continue_exits(ev, frame, outcome, stops):
     """Go on from an outcome with several exits: those that are not awaited outside are executed, each once, under its
     number."""
     while outcome.single is None:
-        todo = next((t for t in outcome.exits if t != RETURN and t not in stops), None)
+        todo = next((t for t in outcome.exits if not ends_call(t) and t not in stops), None)
         if todo is None:
             return outcome
         payload = outcome.exits[todo]
@@ -222,9 +387,15 @@ def go_round_or_leave(ev, frame, target, outcome, go_on):
     number, code = targets.index(target), outcome.code
     rest = {t: p for t, p in outcome.exits.items() if t is not target}
 
+    def taken():
+        choose(ev, target)
+        return go_on()
+
     def remaining():
+        if len(rest) == 1:
+            choose(ev, next(iter(rest)))
         return Outcome(rest, without(ev, code, number) if len(rest) > 1 else 0)
-    return branch(ev, frame, compare_numbers(ev, "==", code, number), ev.tracer.origin, go_on, remaining,
+    return branch(ev, frame, compare_numbers(ev, "==", code, number), ev.tracer.origin, taken, remaining,
                   (target.name, "left"))
 
 
@@ -234,44 +405,61 @@ def without(ev, code, number):
         return scalar_binary(code, scalar_cast(scalar_compare(code, number, op=">"), type=int), op="-")
 
 
-def run_raise(ev, args, origin):
-    """`raise`: at once where it is certain to happen; inside a branch it becomes a check (see `branch`)."""
-    exception = args[0] if args else RuntimeError("No active exception to reraise")
+def run_raise(ev, args, origin, again=False):
+    """`raise`: at once where it is certain to happen; inside a branch it becomes a check, or a way to the handler."""
+    if not args:
+        args, again = ev.handling[-1:] or [RuntimeError("No active exception to reraise")], True
+    exception = args[0]
     if isinstance(exception, type) and issubclass(exception, BaseException):
-        exception = exception()
-    if not isinstance(exception, (BaseException, LazyException)):
+        exception = ev.call(exception, (), {})
+    if not isinstance(exception, (BaseException, MadeException)) and not ev.is_object(exception):
         raise TypeError("exceptions must derive from BaseException")
-    if len(args) == 2 and isinstance(exception, BaseException):
-        exception.__cause__ = args[1]
-    raised = Raises(exception, getattr(exception, "operands", ()), origin)
-    if ev.tracer.region is not ev.tracer.root:
+    if again:
+        origin = ev.raised_at.get(id(exception), (None, origin))[1]
+    elif not isinstance(exception, AnfNode):
+        if ev.handling and ev.handling[-1] is not exception and not ev.concrete:
+            link(ev, exception, "__context__", ev.handling[-1])
+        if len(args) == 2:
+            link(ev, exception, "__cause__", ev.call(args[1], (), {}) if isinstance(args[1], type) else args[1])
+    raised = Raises(exception, origin)
+    if ev.attempts or ev.tracer.region is not ev.tracer.root:
         raise raised
     if isinstance(exception, BaseException):
         raise exception
-    write_check(ev, False, raised, raised.operands)
+    write_check(ev, False, raised)
     return Outcome({RETURN: None})
 
 
-def write_check(ev, condition, raised, operands):
-    """Write a check that stops with the exception unless `condition` holds."""
-    exception = raised.exception
-    make = exception.make if isinstance(exception, LazyException) else (lambda *_, exception=exception: exception)
-    location = (raised.origin or ev.tracer.origin).location
+def link(ev, exception, name, value):
+    """Set the __cause__ or __context__ of an exception; one that is made of run-time values waits in `ev.linked`."""
+    if value is None or isinstance(value, BaseException) or isinstance(exception, MadeException):
+        setattr(exception, name, value)
+    else:
+        ev.linked.setdefault(id(exception), {})[name] = value
+
+
+def write_check(ev, condition, raised, operands=None):
+    """Write a check that stops with the exception unless `condition` holds; operands: its run-time parts, if they are
+    not those that stand in it."""
+    parts, make = taken_apart(ev, raised.exception)
+    origin = raised.origin or ev.tracer.origin
 
     def error(*values):
-        return raised_at(make(*values), location)
+        return raised_at(make(values), origin.location)
     with interpreting(ev.tracer):
-        ev.tracer.graph.add(check_prim, ev.tracer.lift(condition), *[ev.tracer.lift(x) for x in operands],
-                            origin=raised.origin or ev.tracer.origin, abstract=AbstractTuple(()), error=error)
+        ev.tracer.graph.add(check_prim, ev.tracer.lift(condition), *[
+            ev.tracer.lift(x) for x in (parts if operands is None else operands)],
+            origin=origin, abstract=AbstractTuple(()), error=error)
 
 
 def check_instead(ev, condition, holds, region, raised):
     """Where one side of a branch only raises: a check in its place. What the side computed for the message is
     inlined."""
+    operands, _ = taken_apart(ev, raised.exception)
     with interpreting(ev.tracer):
         condition = tensor_to_scalar(condition) if isinstance(condition.abstract, AbstractTensor) else condition
         condition = condition if holds else scalar_unary(condition, op="not")
-        region.graph.set_outputs([region.capture(x) for x in raised.operands], make_tuple)
+        region.graph.set_outputs([region.capture(x) for x in operands], make_tuple)
         captured = {p: node for node, p in region.captures.items()}
         operands = inline(ev.tracer.graph, region.graph, [ev.tracer.lift(captured[p]) for p in region.graph.parameters])
     write_check(ev, condition, raised, operands)

@@ -5,7 +5,7 @@ import types
 
 from ..common import dtype as dt
 from ..common.dim import Dim, dim_max, dim_min
-from ..common.errors import ArgumentError, GraphSyntaxError, MissingAttributeError
+from ..common.errors import GraphSyntaxError, MissingAttributeError
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.graph import AnfNode
@@ -13,11 +13,12 @@ from ..mindir.primitive import PRIMITIVES, interpreting
 from ..ops import stack
 from ..ops.define import as_operand, cast_to
 from ..ops.scalar import scalar_binary, scalar_cast, scalar_unary, tensor_to_scalar
-from .access import Formatted, attribute, binary_value, iterate, length
+from .access import attribute, binary_value, iterate, length
 from .branches import truth
 from .containers import pairs_of
 from .fallback import ask_python, call_unknown
-from .values import BoundMethod, Box, Closure, Range, has_nodes
+from .messages import class_of, text_of
+from .values import BoundMethod, Box, Closure, Formatted, MadeException, Range, has_nodes
 
 BUILTINS = {}
 ASK_PYTHON = set()
@@ -255,6 +256,8 @@ def python_type(value):
         raise GraphSyntaxError("the type of an object that is known at run time only")
     if isinstance(value, Dim):
         return int
+    if isinstance(value, MadeException):
+        return class_of(value)
     if isinstance(value, Range):
         return range
     if isinstance(value, (Closure, BoundMethod)):
@@ -264,6 +267,8 @@ def python_type(value):
 
 @builtin(isinstance)
 def _isinstance(ev, value, classes):
+    if isinstance(value, MadeException):
+        return issubclass(class_of(value), classes)
     if isinstance(value, (Box, AnfNode, Dim, Range, Closure, BoundMethod)):
         return issubclass(python_type(value), classes)
     return isinstance(value, classes)
@@ -303,17 +308,31 @@ def _id(ev, value):
     return id(value)
 
 
-@builtin(str, repr)
+@builtin(str)
 def _str(ev, value=""):
+    if isinstance(value, (BaseException, MadeException)):
+        return text_of(ev, value)
+    if isinstance(value, Formatted):
+        return value
     if has_nodes(value, ev.store) or isinstance(value, Tensor):
         return Formatted([(value, "", "s")])
     return str(ev.unbox(value))
 
 
+@builtin(repr)
+def _repr(ev, value):
+    if isinstance(value, MadeException):
+        raise GraphSyntaxError("repr() of an exception that is made of run-time values")
+    if has_nodes(value, ev.store) or isinstance(value, Tensor):
+        return Formatted([(value, "", "r")])
+    return repr(ev.unbox(value))
+
+
 @builtin(builtins.print)
 def _print(ev, *values, sep=" ", end="\n", **kwargs):
     if kwargs:
-        raise ArgumentError("print inside a graph takes sep and end only")
+        raise GraphSyntaxError("print inside a graph takes sep and end only")
+    values = tuple(text_of(ev, v) if isinstance(v, (BaseException, MadeException)) else v for v in values)
     operands = [v for value in values for v in (value.values if isinstance(value, Formatted) else [value])]
 
     def show(*items):

@@ -21,14 +21,13 @@ from ..fallback.record import ANY
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import Primitive
 from ..mindir.protocol import CallOf, CustomGradient, Derivative, Mapped, Recomputed, Rematerialised
-from .access import Formatted, wrap_container
+from .access import wrap_container
 from .builtins import ASK_PYTHON, BUILTINS, item_of_tensor
 from .custom import custom_gradient, recomputed
 from .fallback import CHANGERS, ask_python, call_unknown, change_outside
-from .outcome import LazyException
 from .outside import CONTAINERS, HEAP_TYPE, from_library, guard_class, guard_contents, is_users, method_of_class
 from .transforms import differentiate, map_over
-from .values import BoundMethod, Box, Closure, LeavingMethod, has_nodes, leaves
+from .values import BoundMethod, Box, Closure, Formatted, LeavingMethod, MadeException, Place, has_nodes, leaves
 
 ABOUT_OBJECTS = (isinstance, type, id, callable, hasattr, getattr)       # they do not read what an object holds
 TAKE_OBJECTS = (print, str, repr, Tensor)
@@ -61,6 +60,9 @@ def call_value(ev, fn, args, kwargs):
         if fn not in ABOUT_OBJECTS:
             guard_contents(ev, args)
         return handler(ev, *args, **kwargs)
+    if isinstance(fn, types.MethodWrapperType) and isinstance(fn.__self__, BaseException) \
+            and fn.__name__ == "__init__" and not kwargs and not ev.concrete:
+        return ev.write_place(Place("attr", fn.__self__, "args"), args)
     if isinstance(fn, types.MethodType):
         if is_library_object(fn):                            # what it gives depends on what is in the object
             return call_unknown(ev, fn, args, kwargs, f"{fn.__func__.__qualname__} is a library's")
@@ -227,20 +229,15 @@ PURE = {"math", "cmath", "operator", "_operator", "functools", "_functools", "it
 
 
 def _make_exception(ev, cls, args, kwargs):
-    if not has_nodes(args, ev.store) and not any(isinstance(a, Formatted) for a in args):
-        return cls(*ev.unbox(args), **ev.unbox(kwargs))
-    operands = [v for a in args for v in (a.values if isinstance(a, Formatted) else [a])]
-
-    def make(*values):
-        values, made = list(values), []
-        for a in args:
-            if isinstance(a, Formatted):
-                made.append(a.make(values[:len(a.values)]))
-                values = values[len(a.values):]
-            else:
-                made.append(values.pop(0))
-        return cls(*made)
-    return LazyException(make, operands)
+    """cls(*args), an exception: an object if all is known, else MadeException; a user's __init__ is executed."""
+    init = cls.__init__
+    if not has_nodes((args, kwargs), ev.store) and not any(isinstance(a, (Formatted, Box, MadeException)) for a in args):
+        return ev.make_object(cls(*args, **kwargs))
+    if not is_users(init):
+        return MadeException(cls, args, kwargs)
+    fields = ev.make_object(cls.__new__(cls))
+    ev.call(init, (fields, *args), kwargs)
+    return MadeException(cls, args, kwargs, fields)
 
 
 def _run_or_fall_back(ev, fn, args, kwargs):

@@ -14,7 +14,7 @@ import types
 
 from ..common.location import is_framework
 from ..common.tensor import Tensor
-from ..fallback.log import Log
+from ..fallback.log import Log, Raised
 from ..mindir import syntax
 from ..mindir.primitive import Primitive, eager
 from ..mindir.protocol import CallOf
@@ -91,7 +91,7 @@ class Recorder(Evaluator):
         before, self.construct = self.construct, node.fn.name
         key = place(self)
         try:
-            given = self.log.take(key)
+            given = self.taken(key)
             value = given[0] if given else \
                 CONCRETE.get(node.fn, EXECUTE[node.fn])(self, frame, node, [self.read(frame, a) for a in node.args])
         except Exception as error:
@@ -101,10 +101,17 @@ class Recorder(Evaluator):
         self.fallbacks.add(key, value)
         return value
 
+    def taken(self, key):
+        """What the run that begins again has got from a call, or []; an exception is raised again."""
+        given = self.log.take(key)
+        if given and isinstance(given[0], Raised):
+            raise given[0].error
+        return given
+
     def call_unknown(self, fn, args, kwargs):
         """Make the call that inference would leave to run time, and record what it gives."""
         key = place(self, getattr(fn, "__qualname__", type(fn).__name__))
-        given = self.log.take(key) or [fn(*map(self.live, args), **{k: self.live(v) for k, v in kwargs.items()})]
+        given = self.taken(key) or [fn(*map(self.live, args), **{k: self.live(v) for k, v in kwargs.items()})]
         self.fallbacks.add(key, given[0])
         return given[0]
 

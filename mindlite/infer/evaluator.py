@@ -25,17 +25,18 @@ from ..mindir.graph import AnfNode, ValueNode
 from ..mindir.primitive import interpreting
 from ..mindir.syntax import Undefined
 from ..parse.parse import parse_function
-from .branches import continue_exits, run_raise, run_switch
+from .branches import continue_exits, run_raise, run_switch, settle
 from .calls import call_value
+from .exceptions import believed, run_try
 from .fallback import array_outside, ask_python
 from .jumps import arrive, leave_to
 from .loops import run_loop
-from .outcome import RETURN, Outcome, Raises, Recursion
+from .outcome import RETURN, Outcome, Raises, Recursion, ends_call
 from .outside import CONTAINERS, guard_contents
 from .recursion import call_recursive
 from .region import Region, Tracer
 from .sharing import spot
-from .values import Box, Conflict, fits, has_nodes, kind_of, rebuild
+from .values import Box, Conflict, Unsure, fits, has_nodes, kind_of, rebuild
 
 MAX_DEPTH = 200
 
@@ -89,6 +90,10 @@ class Evaluator:
         self.variables, self.inputs = variables if variables is not None else set(), {}
         # objects that the function makes, by id; objects that must stay alive
         self.made, self.made_marks, self.kept = {}, {}, []
+        # each `try` around; sides that were opened; exceptions being handled
+        self.attempts, self.sides, self.handling = [], [], []
+        # {id: (exception, where it was raised)}; {id: {"__cause__": .., "__context__": ..} made of run-time values}
+        self.raised_at, self.linked = {}, {}
         self.recursive = {}                          # functions known to recurse under a run-time condition
         self.places, self.calls = {}, []                              # what is being executed: (graph, region) per call
 
@@ -112,17 +117,24 @@ class Evaluator:
         if isinstance(value, Conflict):
             raise value.error
         if value is ABSENT:
-            raise Raises(Trap(None, (), self.tracer.origin.location), (), self.tracer.origin)
+            raise Raises(Trap(None, (), self.tracer.origin.location), self.tracer.origin)
         if isinstance(value, AnfNode):
             value = self.tracer.current(value)
         return value
 
     def defined(self, value, origin=None):
         """`value`, or NameError where it is Undefined."""
+        self.sure(value)
         if isinstance(value, Undefined):
             raise NameLookupError(f"name {value.name!r} is not defined on this path",
                                   location=(origin or self.tracer.origin).location)
         return value
+
+    def sure(self, value):
+        """A variable that may have no value is no error of the program."""
+        if isinstance(value, Unsure):
+            raise GraphSyntaxError(f"whether {value.name!r} is assigned is known at run time only",
+                                   location=self.tracer.origin.location, hint="assign it on both paths")
 
     # -- blocks
 
@@ -136,7 +148,7 @@ class Evaluator:
         """Execute the blocks that an outcome leads to, until a return or a jump to one of `stops`."""
         while outcome.single is not None:
             block = outcome.single
-            if block == RETURN or block in stops:
+            if ends_call(block) or block in stops:
                 return outcome
             arrive(frame, block, outcome.exits[block])
             args = [frame.env[p] for p in block.parameters]
@@ -166,7 +178,9 @@ class Evaluator:
         if end.fn is syntax.switch:
             return run_switch(self, frame, end, stops)
         if end.fn is syntax.raise_:
-            return run_raise(self, [self.read(frame, a) for a in end.args], end.origin)
+            return run_raise(self, [self.read(frame, a) for a in end.args], end.origin, "again" in end.attrs)
+        if end.fn is syntax.try_:
+            return run_try(self, frame, end, stops)
         args = [self.read(frame, a) for a in end.args]
         return Outcome({end.fn: leave_to(frame, end.fn, args) if end.fn in stops else (tuple(args), {})})
 
@@ -176,11 +190,19 @@ class Evaluator:
         before = self.construct, self.asked
         self.construct, self.asked = node.fn.name, None
         try:
-            return EXECUTE[node.fn](self, frame, node, [self.read(frame, a) for a in node.args])
+            values = ()
+            values = [self.read(frame, a) for a in node.args]
+            return EXECUTE[node.fn](self, frame, node, values)
         except MindliteError as error:
-            raise error.at(node.origin.location)
+            raise self.believed(node, values, error.at(node.origin.location))
+        except Exception as error:
+            raise self.believed(node, values, error)
         finally:
             self.construct, self.asked = before
+
+    def believed(self, node, values, error):
+        """What an error in a construct is: in a `try` it may be the program's."""
+        return believed(self, node, values, error) if self.attempts else error
 
     # -- calls
 
@@ -224,7 +246,7 @@ class Evaluator:
             self.calls.pop()
             self.frames.pop()
             self.tracer.origin = origin
-        return outcome.exits[RETURN]
+        return settle(self, outcome).exits[RETURN]
 
     def call_function(self, function, args, kwargs, scope=""):
         """Call a Python function whose source can be parsed."""

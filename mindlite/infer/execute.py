@@ -16,13 +16,15 @@ from ..mindir.primitive import PRIMITIVES, interpreting
 from ..mindir.syntax import Undefined
 from ..ops import setitem
 from ..ops.scalar import scalar_unary
-from .access import (Formatted, add_numbers, attribute, binary_value, compare_values, is_tensor, item, iterate, length,
+from .access import (add_numbers, attribute, binary_value, compare_values, is_tensor, item, iterate, length,
                      multiply_numbers, negate, number)
 from .branches import compare_numbers
 from .evaluator import EXECUTE
+from .exceptions import catches, enter, leave_context
 from .fallback import A_BOOL, ask_python, change_outside, interpret_statement
+from .messages import text_of
 from .outside import guard_contents, method_of_class
-from .values import Box, Closure, LiveIterator, Place, Range, has_nodes
+from .values import Box, Closure, Conflict, Formatted, LiveIterator, MadeException, Place, Range, has_nodes
 
 IN_PLACE = {"+": operator.iadd, "-": operator.isub, "*": operator.imul, "/": operator.itruediv,
             "//": operator.ifloordiv, "%": operator.imod, "**": operator.ipow, "@": operator.imatmul,
@@ -88,6 +90,7 @@ def closure_cell(ev, frame, node, values):
 
 @executes(syntax.load_local)
 def load_local(ev, frame, node, values):
+    ev.sure(values[0])
     if isinstance(values[0], Undefined):
         name = node.attrs["name"]
         raise NameLookupError(f"cannot access local variable {name!r} where it is not associated with a value")
@@ -120,6 +123,9 @@ def cell_get(ev, frame, node, values):
     if ev.is_object(values[0]):
         return ask_python(ev, read_cell, (values[0], node.attrs["name"]), "a variable that Python code shares is read")
     value = ev.store[values[0]]
+    if isinstance(value, Conflict):
+        raise value.error
+    ev.sure(value)
     if isinstance(value, Undefined):
         raise NameLookupError(f"cannot access variable {node.attrs['name']!r} where it is not associated with a value")
     return value
@@ -355,6 +361,10 @@ def set_add(ev, frame, node, values):
 @executes(syntax.format_value)
 def format_value(ev, frame, node, values):
     value, spec = values[0], values[1] if len(values) > 1 else ""
+    if isinstance(value, (BaseException, MadeException)) and node.attrs["conversion"] != "r":
+        value = text_of(ev, value)
+    if isinstance(value, Formatted) and not spec:
+        return value
     if has_nodes(value, ev.store) or isinstance(value, Tensor):
         return Formatted([(value, spec or "", node.attrs["conversion"])])
     guard_contents(ev, value)
@@ -471,6 +481,28 @@ def iter_item(ev, frame, node, values):
 @executes(syntax.iter_step)
 def iter_step(ev, frame, node, values):
     return values[0] + 1 if isinstance(values[0], int) else number(ev, "+", values[0], 1)
+
+
+# ---------------------------------------------------------------- exceptions
+
+@executes(syntax.caught)
+def caught(ev, frame, node, values):
+    return ev.handling[-1]
+
+
+@executes(syntax.catches)
+def catches_(ev, frame, node, values):
+    return catches(ev, *values)
+
+
+@executes(syntax.enter_context)
+def enter_context(ev, frame, node, values):
+    return enter(ev, *values)
+
+
+@executes(syntax.exit_context)
+def exit_context(ev, frame, node, values):
+    return leave_context(ev, *values)
 
 
 # ---------------------------------------------------------------- JIT Fallback

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..common.errors import GraphSyntaxError
 from ..common.tensor import Tensor
-from ..fallback.log import Trap, current_log
+from ..fallback.log import Raised, Trap, current_log
 from ..fallback.record import Given, abstracts_in, filled, fits, opened, values_in
 from ..fallback.segment import run_segment
 from ..mindir.abstract import AbstractAny, AbstractScalar
@@ -89,7 +89,7 @@ def _write(ev, key, fn, args, kwargs, reason, returns, keeps, copies, cure):
     weights = [t for t in ev.store if isinstance(t, Tensor)] if keeps else []
     operands, rebuild = flatten(ev, (fn, tuple(args), tuple(kwargs.items())), copies or not keeps)
     count, pattern = len(operands), opened(record)
-    site = Site(location, reason, cure)
+    site, attempted = Site(location, reason, cure), bool(ev.attempts)
     ev.sites.append(site)
 
     def run(*values):
@@ -98,10 +98,16 @@ def _write(ev, key, fn, args, kwargs, reason, returns, keeps, copies, cure):
                 weight.array[...] = value.array
         start = time.perf_counter()
         fn_now, args_now, kwargs_now = rebuild(values[:count])
-        given = fn_now(*args_now, **dict(kwargs_now))
+        log = current_log()
+        try:
+            given = fn_now(*args_now, **dict(kwargs_now))
+        except Exception as error:
+            if not attempted or log is None:
+                raise
+            log.add(key, Raised(error))                      # a `try` of the graph is around: Python goes on there
+            raise Trap(key, (), location) from error
         site.runs += 1
         site.seconds += time.perf_counter() - start
-        log = current_log()
         if log is not None:
             log.add(key, given, keeps and is_recording_python())
         if returns == ():
@@ -125,7 +131,7 @@ def _recorded(ev, key, reason):
     if not ev.fallbacks.has_run():
         raise NeedsRecord(reason, key)
     ev.needed = reason, key
-    raise Raises(Trap(key, (), ev.tracer.origin.location), (), ev.tracer.origin)
+    raise Raises(Trap(key, (), ev.tracer.origin.location), ev.tracer.origin)
 
 
 def as_object(ev, value):

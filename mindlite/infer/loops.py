@@ -14,7 +14,8 @@ from ..mindir.graph import AnfNode, ValueNode
 from ..mindir.primitive import interpreting
 from ..mindir.syntax import Undefined
 from ..ops.scalar import tensor_to_scalar
-from .branches import (compare_numbers, control_node, go_round_or_leave, has_effects, in_region, truth, without)
+from .branches import (compare_numbers, control_node, go_round_or_leave, has_effects, in_region, leave_sides, truth,
+                       without)
 from .jumps import loop_exits
 from .merging import (Merge, abstract_of, conflict, convert, fill, is_data, join_abstracts, join_mark, undefined_value,
                       writing)
@@ -34,6 +35,7 @@ class CannotLoop(Exception):
     def __init__(self, error):
         super().__init__(str(error))
         self.error = error
+        error.conflict = True                                # of two rounds, not of the program
 
 
 def run_loop(ev, frame, header, args, stops):
@@ -63,12 +65,13 @@ def run_loop(ev, frame, header, args, stops):
 
 def _save(ev, frame):
     graph = ev.tracer.graph
-    return (dict(ev.tracer.store), len(graph.nodes), dict(ev.tracer.region.captures), list(graph.parameters),
-            dict(frame.env.maps[0]))
+    return (len(ev.sides), dict(ev.tracer.store), len(graph.nodes), dict(ev.tracer.region.captures),
+            list(graph.parameters), dict(frame.env.maps[0]))
 
 
 def _restore(ev, frame, saved):
-    store, nodes, captures, parameters, env = saved
+    sides, store, nodes, captures, parameters, env = saved
+    leave_sides(ev, sides)
     ev.tracer.store = store
     graph = ev.tracer.graph
     del graph.nodes[nodes:]
@@ -97,7 +100,7 @@ def execute_on_constants(ev, frame, header, args, stops):
     A caller that gets None must restore what was saved.
     """
     graph, more = ev.tracer.graph, header.nodes[0] if header.nodes else None
-    written = len(graph.nodes)
+    written, sides = len(graph.nodes), len(ev.sides)
     if header.loop == "for" and not isinstance(ev.read(frame, more.args[0]), range) \
             or header.loop == "for" and len(ev.read(frame, more.args[0])) > EXECUTE_AT_MOST:
         return None
@@ -105,11 +108,12 @@ def execute_on_constants(ev, frame, header, args, stops):
         if header.output.fn is syntax.switch:                # look at the condition first: a body may cost much
             saved = _save(ev, frame)
             ev.run_nodes(frame, header, args)
-            if isinstance(truth(ev, ev.read(frame, header.output.args[0])), AnfNode) or len(graph.nodes) > written:
+            if isinstance(truth(ev, ev.read(frame, header.output.args[0])), AnfNode) or len(graph.nodes) > written \
+                    or len(ev.sides) > sides:
                 return None
             _restore(ev, frame, saved)
         outcome = ev.run_once(frame, header, args, stops)
-        if outcome.single is None or len(graph.nodes) > written:
+        if outcome.single is None or len(graph.nodes) > written or len(ev.sides) > sides:
             return None
         if header not in outcome.exits:
             return outcome
@@ -204,8 +208,9 @@ class Plan:
                 if not self.plain:
                     self.begin(frame)
                     return ev.run_once(frame, header, self.inside, stops)
+                sides = len(ev.sides)
                 condition = self.test(frame, header)
-                self.plain = not has_effects(ev.tracer.graph)
+                self.plain = not has_effects(ev.tracer.graph) and len(ev.sides) == sides
                 if condition is False:
                     return Outcome({})
                 return ev.run_block(frame, end.attrs["true"], ((), {}), stops)

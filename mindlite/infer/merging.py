@@ -19,8 +19,10 @@ from ..mindir.syntax import Undefined
 from ..ops.basic import cast, scalar_to_tensor
 from ..ops.scalar import scalar_cast
 from .fallback import as_object
+from .jumps import live_into
+from .messages import kind_of
 from .sharing import spot
-from .values import Box, Conflict, Range, rebuild
+from .values import Box, ByExit, Closure, Conflict, Formatted, MadeException, Range, Unsure, rebuild
 
 
 class Merge:
@@ -37,7 +39,8 @@ class Merge:
         if isinstance(a, Conflict) or isinstance(b, Conflict):
             return a if isinstance(a, Conflict) else b
         if isinstance(a, Undefined) or isinstance(b, Undefined):
-            return a if isinstance(a, Undefined) else b
+            gone = a if isinstance(a, Undefined) else b
+            return gone if isinstance(a, Undefined) and isinstance(b, Undefined) else Unsure(gone.name)
         if ev.is_object(a) or ev.is_object(b):
             return self.slot(a, b, AbstractAny())
         if is_data(a) and is_data(b):
@@ -52,6 +55,12 @@ class Merge:
                 box = Box(a.kind, marks=(*a.marks, *b.marks))
                 self.boxes.append((box, self.value(tuple(left), tuple(right))))
                 return box
+        if isinstance(a, Formatted) and isinstance(b, Formatted) and kind_of(a) == kind_of(b):
+            values = iter([self.value(x, y) for x, y in zip(a.values, b.values)])
+            return a.replaced(lambda _: next(values))
+        if isinstance(a, (BaseException, MadeException)) and kind_of(a) == kind_of(b):
+            return a if isinstance(a, BaseException) else MadeException(
+                a.cls, self.value(a.args, b.args), self.value(a.kwargs, b.kwargs), a.fields).after(a)
         if isinstance(a, Range) and isinstance(b, Range):
             return Range(*[self.value(x, y) for x, y in zip((a.start, a.stop, a.step), (b.start, b.stop, b.step))])
         if type(a) is type(b) and not isinstance(a, (Box, tuple, dict)):
@@ -75,6 +84,7 @@ class Merge:
         try:
             abstract = join_abstracts(abstract_of(a), abstract_of(b))
         except MindliteError as error:
+            error.conflict = True                            # of two paths, not of the program
             return Conflict(error.at(self.ev.tracer.origin.location))
         return self.slot(a, b, abstract)
 
@@ -98,11 +108,27 @@ class Merge:
             return {k: self.only(v, side) for k, v in value.items()}
         if isinstance(value, Range):
             return Range(*[self.only(v, side) for v in (value.start, value.stop, value.step)])
+        if isinstance(value, (Formatted, MadeException)):
+            return value.replaced(lambda v: self.only(v, side))
+        if isinstance(value, ByExit):
+            return ByExit(value.error, {t: self.only(v, side) for t, v in value.values.items()})
+        if isinstance(value, Closure):
+            return self.function(value, side)
         if isinstance(value, Box) and value not in self.ev.store and value in self.ev.after[side]:
             box = Box(value.kind, marks=value.marks)
             self.boxes.append((box, self.only(self.ev.after[side][value], side)))
             return box
         return value
+
+    def function(self, closure, side):
+        """A function that was made on one side, if what it uses is to be seen from here."""
+        env = closure.env
+        for node in live_into(closure.graph):
+            value = env.get(node)
+            if isinstance(value, AnfNode) and not self.ev.tracer.region.can_see(value):
+                return Conflict(GraphSyntaxError("a function that is made on one of two paths is used behind them",
+                                                 location=self.ev.tracer.origin.location))
+        return closure
 
 
 class Slot:
@@ -123,6 +149,10 @@ def fill(value, results):
         return {k: fill(v, results) for k, v in value.items()}
     if isinstance(value, Range):
         return Range(*[fill(v, results) for v in (value.start, value.stop, value.step)])
+    if isinstance(value, (Formatted, MadeException)):
+        return value.replaced(lambda v: fill(v, results))
+    if isinstance(value, ByExit):
+        return ByExit(value.error, fill(value.values, results))
     return value
 
 

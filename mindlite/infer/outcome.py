@@ -1,14 +1,49 @@
 """How a piece of a function can end."""
+import contextlib
+
+from ..mindir.graph import CNode
 from ..mindir.syntax import Undefined
 
 RETURN = "return"
+
+
+class Attempt:
+    """A `try` whose body is being executed. barrier: what no exception can leave on a run-time condition, as it is a
+    graph of its own, or None; targets: {kind of exception: Caught}."""
+
+    def __init__(self, barrier=None):
+        self.barrier, self.targets = barrier, {}
+
+
+@contextlib.contextmanager
+def barrier(ev, what):
+    """Inside, no exception finds the `try` around on a condition that is known at run time only."""
+    depth = len(ev.attempts)
+    if depth:
+        ev.attempts.append(Attempt(what))
+    try:
+        yield
+    finally:
+        del ev.attempts[depth:]
+
+
+class Caught:
+    """Target: the handler of `attempt`, with an exception, which is the payload."""
+    __slots__ = ("attempt",)
+    name = "except"
+
+    def __init__(self, attempt):
+        self.attempt = attempt
+
+
 BOTTOM = Undefined("the result of an endless recursion")
 
 
 class Outcome:
     """{target: payload}, and the number of the target (an int, or a node where several are left).
 
-    A target is RETURN, with the value, or a block, with the values that `leave_to` gives.
+    A target is RETURN, with the value, or a block, with the values that `leave_to` gives, or Caught with an exception,
+    or the node of a `yield` with (its value, what `leave_to` gives for the block behind it).
     """
 
     def __init__(self, exits, code=0):
@@ -20,20 +55,29 @@ class Outcome:
         return next(iter(self.exits)) if len(self.exits) == 1 else None
 
 
+def ends_call(target):
+    """True for a target that is not a block of the function."""
+    return target == RETURN or isinstance(target, (Caught, CNode))
+
+
 class Raises(Exception):
-    """The code raises `exception`, an exception or a LazyException over `operands`."""
+    """The code raises `exception`, an exception or a MadeException."""
     exits = {}
 
-    def __init__(self, exception, operands=(), origin=None):
+    def __init__(self, exception, origin=None):
         super().__init__(exception)
-        self.exception, self.operands, self.origin = exception, operands, origin
+        self.exception, self.origin = exception, origin
 
 
-class LazyException:
-    """An exception whose arguments hold run-time values: make(*operand values) when it is raised."""
+NEVER = Outcome({})                                          # the code does not go on: it has ended the run
 
-    def __init__(self, make, operands):
-        self.make, self.operands = make, operands
+
+class Departs(Exception):
+    """A call that does not return: it ends with `outcome`, whose targets are all Caught."""
+
+    def __init__(self, outcome):
+        super().__init__()
+        self.outcome = outcome
 
 
 class Recursion(Exception):

@@ -9,7 +9,7 @@ from ..mindir.primitive import interpreting
 from .branches import control_node
 from .loops import CannotLoop, Plan, flat_like, widen
 from .merging import abstract_of, convert, is_data, undefined_value
-from .outcome import BOTTOM, NoResultYet, Recursion
+from .outcome import BOTTOM, NoResultYet, Recursion, barrier
 from .region import Region
 from .values import Box
 
@@ -41,7 +41,8 @@ def call_recursive(ev, key, enter, values):
             plan.inside, _ = plan.enter(region)
             for node in captured:
                 region.capture(node)
-            returned = enter(list(plan.inside))
+            with barrier(ev, "a recursive function"):
+                returned = enter(list(plan.inside))
             changed = {k: v for k, v in ev.tracer.store.items() if not isinstance(k, Box) and store.get(k, k) is not v}
             if changed:
                 raise GraphSyntaxError(f"{key[0].name}: a recursive function that assigns to Tensors cannot be a graph")

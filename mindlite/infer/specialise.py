@@ -21,7 +21,7 @@ from .evaluator import Evaluator, can_vary
 from .fallback import NeedsRecord
 from .outcome import Raises
 from .sharing import LeaveToPython, spot
-from .values import BoundMethod, Box, Closure, Conflict, Formatted, Place, Range
+from .values import BoundMethod, Box, Closure, Conflict, Formatted, MadeException, Place, Range
 from . import execute  # noqa: F401  (fills the table of constructs)
 
 
@@ -223,6 +223,8 @@ def _specialise(ev, function, args, kwargs, weights):
                                 [("statement", spot(value.graph.origin.location), 0)])
         if isinstance(value, BoundMethod):
             raise GraphSyntaxError(f"the method {value.name!r} of a value that is made at run time leaves the graph")
+        if isinstance(value, MadeException):
+            raise GraphSyntaxError("an exception that was made inside the graph leaves it")
         if ev.made_here(value):
             raise LeaveToPython(f"a {type(value).__name__} that was made inside the graph leaves it",
                                 [ev.made_marks[id(value)]])

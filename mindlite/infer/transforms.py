@@ -18,7 +18,7 @@ from ..mindir.primitive import interpreting
 from ..ops.basic import broadcast_to, scalar_to_tensor
 from .branches import in_region
 from .merging import Merge, Slot, convert, fill, writing
-from .outcome import Outcome, Raises
+from .outcome import Outcome, Raises, barrier
 from .region import align
 from .values import Box, rebuild
 
@@ -91,9 +91,10 @@ class Subgraph:
         self.name = name
         outer = ev.tracer.region
         self.outer = outer
-        self.region, outcome, self.after = in_region(ev, frame, name, body, certain=True)
+        with barrier(ev, "a function that is differentiated or mapped"):
+            self.region, outcome, self.after = in_region(ev, frame, name, body, certain=True)
         if isinstance(outcome, Raises):
-            raise outcome.exception if isinstance(outcome.exception, BaseException) else outcome
+            raise outcome.exception if isinstance(outcome.exception, BaseException) and not ev.attempts else outcome
         ev.after = (self.after, self.after)
         self.merge = Merge(ev)
         self.pattern = self.merge.only(self.value, 0)

@@ -111,24 +111,6 @@ class Range:
     step: object
 
 
-class Formatted:
-    """A string with run-time values in it: parts are strings and (value, spec, conversion)."""
-
-    def __init__(self, parts):
-        self.parts = parts
-
-    @property
-    def values(self):
-        """The run-time values, in order."""
-        return [p[0] for p in self.parts if not isinstance(p, str)]
-
-    def make(self, values):
-        """The string for the given values."""
-        values = iter(values)
-        return "".join(p if isinstance(p, str) else format(
-            {"": lambda v: v, "s": str, "r": repr, "a": ascii}[p[2]](next(values)), p[1]) for p in self.parts)
-
-
 class LiveIterator:
     """An iterator of Python that is asked for item i, items in order."""
 
@@ -150,10 +132,71 @@ class LiveIterator:
         return self.item
 
 
+class Unsure(Undefined):
+    """A variable that is assigned on one of two paths, by a value that is known at run time only."""
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Conflict:
     """A variable whose values on two paths do not fit together; using it raises the error."""
     error: MindliteError
+
+    def __iter__(self):
+        raise self.error
+
+    def __len__(self):
+        raise self.error
+
+    def __add__(self, other):
+        raise self.error
+
+
+class Formatted:
+    """A string with run-time values in it: parts are strings and (value, spec, conversion)."""
+
+    def __init__(self, parts):
+        self.parts = parts
+
+    @property
+    def values(self):
+        """The run-time values, in order."""
+        return [p[0] for p in self.parts if not isinstance(p, str)]
+
+    def make(self, values):
+        """The string for the given values."""
+        values = iter(values)
+        return "".join(p if isinstance(p, str) else format(
+            {"": lambda v: v, "s": str, "r": repr, "a": ascii}[p[2]](next(values)), p[1]) for p in self.parts)
+
+    def replaced(self, replace):
+        """The string with replace(x) for each run-time value x."""
+        return Formatted([p if isinstance(p, str) else (replace(p[0]), *p[1:]) for p in self.parts])
+
+
+class MadeException:
+    """An exception that is made of run-time values: cls(*args, **kwargs). `fields`: the object that holds what its
+    __init__, if it is a user's, has assigned; None without one."""
+
+    def __init__(self, cls, args, kwargs, fields=None):
+        self.cls, self.args, self.kwargs, self.fields = cls, args, kwargs, fields
+        self.__cause__ = self.__context__ = None
+
+    def replaced(self, replace):
+        """The exception with replace(x) for each part x."""
+        return MadeException(self.cls, tuple([replace(a) for a in self.args]),
+                             {k: replace(a) for k, a in self.kwargs.items()}, self.fields).after(self)
+
+    def after(self, other):
+        """This exception, with the cause and the context of another."""
+        self.__cause__, self.__context__ = other.__cause__, other.__context__
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class ByExit(Conflict):
+    """A variable whose values fit together only per way out: {target: value}. It has one again when a way is taken."""
+    values: dict
 
 
 def kind_of(value):
@@ -189,6 +232,8 @@ def leaves(value, store, found=None):
         leaves(value.self, store, found)
     elif isinstance(value, Formatted):
         leaves(value.values, store, found)
+    elif isinstance(value, MadeException):
+        leaves((value.args, value.kwargs), store, found)
     return found
 
 

@@ -38,7 +38,10 @@ ALL = {}
 # terminators
 return_ = Syntax("return", "(value)")
 switch = Syntax("switch", "(condition; true=block, false=block, join=block or None)")
-raise_ = Syntax("raise", "(), (exception) or (exception, cause)")
+raise_ = Syntax("raise", "(), (exception) or (exception, cause); again=True where a handler lets it go on")
+try_ = Syntax("try", "(; body=block, handler=block, exits, handler_exits, join=block or None) what is raised in the body goes to the handler;"
+              " each ends where it jumps to one of its exits")
+
 
 # names
 load_global = Syntax("load_global", "(; name) a global of the function's module, or a builtin")
@@ -91,6 +94,12 @@ get_iter = Syntax("get_iter", "(iterable)")
 iter_more = Syntax("iter_more", "(iterator, i)")
 iter_item = Syntax("iter_item", "(iterator, i)")
 iter_step = Syntax("iter_step", "(i) i + 1")
+
+# exceptions
+caught = Syntax("caught", "() the exception that the handler is about")
+catches = Syntax("catches", "(exception, classes) does `except classes` take it?")
+enter_context = Syntax("enter_context", "(manager) manager.__enter__()")
+exit_context = Syntax("exit_context", "(manager, exception or None) manager.__exit__(class, exception, traceback)")
 
 # JIT Fallback
 interpret = Syntax("interpret", "(*reads; source, reads, cells, writes, leaves, code, reason) run the statement in Python; the"

@@ -9,11 +9,12 @@ import gast
 
 from ..mindir import syntax
 from ..mindir.syntax import Undefined
+from .exceptions import leave_by_return
 from .loops import break_, continue_
 from ..fallback.segment import compile_segment
 from .targets import item
 
-REASONS = {gast.Try: "try", gast.With: "with", gast.AsyncWith: "with", gast.ClassDef: "class",
+REASONS = {gast.AsyncWith: "with", gast.ClassDef: "class",
            gast.AsyncFunctionDef: "coroutine", gast.FunctionDef: "generator"}
 if hasattr(gast, "TryStar"):                 # Python 3.11+
     REASONS[gast.TryStar] = "try"
@@ -39,7 +40,10 @@ def interpret_statement(p, node, why=None):
         left = p.add(syntax.compare, item(p, made, 0, node), p.constant(number, node), node=node, op="==")
         p.block, stay, _ = p.switch(left, how, f"after_{word}", node)
         if how == "return":
-            p.end(syntax.return_, item(p, made, 1, node), node=node)
+            value = item(p, made, 1, node)
+            leave_by_return(p, node)
+            if p.block is not None:
+                p.end(syntax.return_, value, node=node)
         else:
             (break_ if how == "break" else continue_)(p, node)
         p.block = stay

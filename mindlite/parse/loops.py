@@ -14,15 +14,20 @@ from dataclasses import dataclass, field
 import gast
 
 from ..mindir import syntax
+from .exceptions import leave
 from .scope import Variable
 from .targets import store
 
 
 @dataclass
 class Loop:
-    """A loop being parsed: step() writes what precedes the jump back to the header; breaks: blocks that jump out."""
+    """A loop being parsed: step() writes what precedes the jump back to the header; breaks: blocks that jump out.
+
+    parts: how many parts of `try` are around it
+    """
     header: object
     step: object
+    parts: int
     breaks: list = field(default_factory=list)
 
     def again(self, p, node):
@@ -35,7 +40,7 @@ class Loop:
 def while_loop(p, node):
     """while test: body else: orelse"""
     header = _enter(p, "while", node)
-    loop = Loop(header, step=lambda: None)
+    loop = Loop(header, lambda: None, len(p.parts))
     if isinstance(node.test, gast.Constant) and node.test.value:       # as CPython: no test, so no normal end
         body, after = p.new_block("while.body", [header], node), None
         p.jump(body, node)
@@ -62,7 +67,7 @@ def iterate(p, iterable, node, body, statements=(), orelse=(), breaks=False):
 
     def step():
         p.ssa.write(p.block, index, p.add(syntax.iter_step, current, node=node))
-    loop = Loop(header, step)
+    loop = Loop(header, step, len(p.parts))
     more = p.add(syntax.iter_more, iterator, current, node=node)
     first, after = _test(p, "for", more, loop, node, breaks or orelse or _breaks(statements))
 
@@ -121,10 +126,15 @@ def _breaks(statements):
 
 def break_(p, node):
     """Leave the loop."""
-    p.loops[-1].breaks.append(p.block)
-    p.block = None
+    loop = p.loops[-1]
+    leave(p, loop.parts, node)
+    if p.block is not None:
+        loop.breaks.append(p.block)
+        p.block = None
 
 
 def continue_(p, node):
     """The next round."""
-    p.loops[-1].again(p, node)
+    loop = p.loops[-1]
+    leave(p, loop.parts, node)
+    loop.again(p, node)

@@ -71,7 +71,7 @@ class Parser:
     source : Source of the outermost function        names : Names, its scopes    ssa : SSA, shared by inner functions
     outer  : Parser of the function around, or None  scope : the Scope that names are looked up in
     graph  : the function's FuncGraph                block : the block being written, None after a jump (dead code)
-    cells  : {Variable: node of its cell}, shared    loops : the loops around, innermost last
+    cells  : {Variable: node of its cell}, shared    loops, parts : the loops and the parts of `try` around, innermost last
     left   : {(place, n): why} of the statements that are left to Python
     """
 
@@ -79,7 +79,7 @@ class Parser:
         self.source, self.tree, self.names, self.ssa, self.outer, self.name = source, tree, names, ssa, outer, name
         self.scope, self.left = names.scopes[tree], left
         self.cells = outer.cells if outer is not None else {}
-        self.loops = []
+        self.loops, self.parts = [], []
         short = name.rpartition(".")[2].replace("<lambda>", "lambda")
         self.graph = self.block = ssa.block(f"{outer.graph.name}.{short}" if outer else short, kind="function",
                                             parent=outer and outer.block, origin=self.origin(tree))

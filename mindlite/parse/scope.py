@@ -9,7 +9,8 @@
 
 One walk over the tree in the order of evaluation writes down every use of a name as an Event; all questions are
 asked of that list. A variable needs a cell when an inner function captures it and it is assigned after the capture:
-at a later event, or at an earlier one of a loop that holds both, or by an inner function. What a statement reads
+at a later event, or at an earlier one of a loop that holds both, or by an inner function; and when the body of a `try`
+or `with` assigns it and what is outside of that body reads it, because an exception may come before or after. What a statement reads
 and writes (for JIT Fallback) is the list between its first and its last event.
 
 Source: Python's reference, section 4.2 (naming and binding) and 6.2.4 (scopes of comprehensions), PEP 572 (walrus).
@@ -72,6 +73,7 @@ class Names(gast.NodeVisitor):
         self.tree, self.closure = tree, frozenset(closure)
         self.builtins = (CONSUMERS | SEARCHES.keys() | FRAME.keys()).difference(_stored_names(tree), taken, closure)
         self.scopes, self.events, self.spans = {}, [], {}
+        self.protected = []                              # (first event, last, in a loop?) of what a `try` holds
         self.outside = {}                                # name -> Variable, of kind closure or global
         self._scope, self._loops = None, ()
         self.visit(tree)
@@ -113,7 +115,7 @@ class Names(gast.NodeVisitor):
         return list(variables), list(written), list(deleted), list(globals_)
 
     def _find_cells(self):
-        captures, stores = {}, {}
+        captures, stores, loads = {}, {}, {}
         for position, event in enumerate(self.events):
             variable = self.find(event.scope, event.name)
             if variable.kind == "local":
@@ -122,12 +124,18 @@ class Names(gast.NodeVisitor):
                     captures.setdefault(variable, []).append((position, event.loops))
                 if event.kind != "load":
                     stores.setdefault(variable, []).append((position, event.loops, captured))
+                else:
+                    loads.setdefault(variable, []).append(position)
         for variable, captured in captures.items():
             depth = variable.scope.depth
             first = captured[0][0]
             loops = {loop for _, within in captured for loop in within[depth:]}
             variable.cell = any(by_inner or position > first or loops.intersection(within[depth:])
                                 for position, within, by_inner in stores.get(variable, ()))
+        for start, end, in_loop in self.protected:
+            for variable, stored in stores.items():
+                if variable.scope.start <= start and any(start <= position < end for position, _, _ in stored):
+                    variable.cell |= any(in_loop or not start <= position < end for position in loads.get(variable, ()))
 
     # -- the walk
 
@@ -283,6 +291,30 @@ class Names(gast.NodeVisitor):
             self._use(alias.asname or alias.name.split(".")[0], "store")
 
     visit_ImportFrom = visit_Import
+
+    def _protected(self, nodes):
+        """Walk what stands in a `try` or `with`."""
+        start = len(self.events)
+        self._all(nodes)
+        self.protected.append((start, len(self.events), bool(self._loops)))
+
+    def visit_Try(self, node):
+        """`except` protects the body, `finally` all that comes before it."""
+        start = len(self.events)
+        self._protected(node.body)
+        self._all([*node.handlers, *node.orelse])
+        if node.finalbody:
+            self.protected.append((start, len(self.events), bool(self._loops)))
+            self._all(node.finalbody)
+
+    def visit_With(self, node):
+        """A manager stands outside of what it protects, and inside of what those before it do."""
+        start = len(self.events)
+        for item in node.items:
+            self.visit(item.context_expr)
+            self._protected([item.optional_vars])
+        self._all(node.body)
+        self.protected.append((start, len(self.events), bool(self._loops)))
 
     def visit_ExceptHandler(self, node):
         """The exception's name is assigned, and deleted at the end."""

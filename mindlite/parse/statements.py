@@ -8,13 +8,14 @@ import gast
 
 from ..mindir import syntax
 from .expressions import BINARY, make_function
+from .exceptions import leave_by_return, try_, with_
 from .interpret import interpret_statement
 from .loops import break_, continue_, for_loop, while_loop
 from .patterns import match
 from .targets import store
 
 STATEMENTS = {gast.For: for_loop, gast.While: while_loop, gast.Break: break_, gast.Continue: continue_,
-              gast.Match: match}
+              gast.Match: match, gast.Try: try_, gast.With: with_}
 
 
 def statement(*types):
@@ -116,7 +117,9 @@ def if_(p, node):
 def return_(p, node):
     """return value"""
     value = p.constant(None, node) if node.value is None else p.evaluate(node.value)
-    p.end(syntax.return_, value, node=node)
+    leave_by_return(p, node)
+    if p.block is not None:
+        p.end(syntax.return_, value, node=node)
 
 
 @statement(gast.Raise)

@@ -140,12 +140,8 @@ def test_one_can_look_inside():
 
 def test_a_fallback_is_an_error_under_fullgraph():
     def f(x):
-        try:
-            y = x * 2
-        except ValueError:
-            y = x
-        return y
-    assert ms.jit(f)(ones(2)).tolist() == [2, 2]
+        return x * 2 + len(np.sort(x.asnumpy()))
+    assert ms.jit(f)(ones(2)).tolist() == [4, 4]
     with pytest.raises(GraphSyntaxError):
         ms.jit(f, fullgraph=True)(ones(2))
     with pytest.raises(GraphSyntaxError):

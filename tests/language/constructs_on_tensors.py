@@ -412,7 +412,7 @@ def nothing(x):
 
 # ---------------------------------------------------------------- exceptions and context managers
 
-@construct("try/except of what does not happen", SEGMENTS)
+@construct("try/except of what does not happen")
 def try_without_exception(x):
     try:
         y = x * 2
@@ -421,7 +421,7 @@ def try_without_exception(x):
     return y
 
 
-@construct("try/except/else/finally", SEGMENTS)
+@construct("try/except/else/finally")
 def try_except(x):
     y = x
     try:
@@ -436,7 +436,7 @@ def try_except(x):
     return y
 
 
-@construct("return out of try", SEGMENTS)
+@construct("return out of try")
 def return_out_of_try(x):
     try:
         return x * 2
@@ -444,7 +444,7 @@ def return_out_of_try(x):
         x = x + 1
 
 
-@construct("try in a loop with break and continue", SEGMENTS)
+@construct("try in a loop with break and continue")
 def try_in_loop(x):
     for n in (1, 0, 2):
         try:
@@ -467,7 +467,7 @@ class Scaled:
         return False
 
 
-@construct("with", SEGMENTS)
+@construct("with")
 def with_statement(x):
     with Scaled(3) as factor:
         y = x * factor

@@ -75,7 +75,7 @@ class Machine:
     """Runs graphs with the globals `namespace` and the closure cells of the outermost function."""
 
     def __init__(self, namespace, cells):
-        self.namespace, self.cells = namespace, cells
+        self.namespace, self.cells, self.handled = namespace, cells, []
 
     def function(self, graph, defaults, outer):
         """The Python function that `graph` is, made where `outer` is the environment."""
@@ -96,15 +96,25 @@ class Machine:
 
     def run(self, block, environment):
         """Run blocks until one returns or raises."""
+        return self.walk(block, environment, ())[1]
+
+    def walk(self, block, environment, stops):
+        """(None, value) of a return, or (block, None) of a jump to one of `stops`."""
         while True:
+            if block in stops:
+                return block, None
             for node in block.nodes:
                 environment[node] = self.node(node, environment)
             end = block.output
             args = [self.value(arg, environment) for arg in end.args]
             if end.fn is syntax.return_:
-                return args[0]
+                return None, args[0]
             if end.fn is syntax.raise_:
                 self.throw(*args)
+            elif end.fn is syntax.try_:
+                block, value = self.attempt(end, environment)
+                if block is None:
+                    return None, value
             elif end.fn is syntax.switch:
                 block = end.attrs["true"] if args[0] else end.attrs["false"]
                 assert not block.parameters
@@ -113,11 +123,42 @@ class Machine:
                 block = end.fn
                 environment.update(zip(block.parameters, args))
 
+    def attempt(self, end, environment):
+        """try: what its body or its handler gives, as `walk`."""
+        try:
+            return self.walk(end.attrs["body"], environment, end.attrs["exits"])
+        except Exception as error:
+            self.handled.append(error)
+            try:
+                return self.walk(end.attrs["handler"], environment, end.attrs["handler_exits"])
+            finally:
+                self.handled.pop()
+
+    def caught(self):
+        """The exception that the handler is about."""
+        return self.handled[-1]
+
+    @staticmethod
+    def catches(exception, classes):
+        """except classes"""
+        return isinstance(exception, classes)
+
+    @staticmethod
+    def enter_context(manager):
+        """with manager"""
+        return type(manager).__enter__(manager)
+
+    @staticmethod
+    def exit_context(manager, exception):
+        """The way out of `with`."""
+        return type(manager).__exit__(manager, exception and type(exception), exception,
+                                      exception and exception.__traceback__)
+
     @staticmethod
     def throw(*args):
         """raise"""
         if not args:
-            raise RuntimeError("No active exception to reraise")
+            raise
         if len(args) == 2:
             raise args[0] from args[1]
         raise args[0]

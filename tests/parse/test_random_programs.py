@@ -50,12 +50,32 @@ def compound(inner):
         st.tuples(st.just("True"), block, orelse).map(loop(lambda t: f"while {t[0]}:")),
         st.tuples(name, block, orelse).map(loop(lambda t: f"for {t[0]} in range(3):")),
         st.tuples(block, block).map(lambda t: ["try:", *indented(t[0]), "except NameError:", *indented(t[1])]),
+        st.tuples(block, block, block, orelse).map(
+            lambda t: ["try:", *indented(t[0]), "except (NameError, ZeroDivisionError) as e:", *indented(t[1]),
+                       *(["else:", *indented(t[3])] if t[3] else []), "finally:", *indented(t[2])]),
+        st.tuples(block, st.booleans()).map(
+            lambda t: [f"with manager(note, {t[1]}) as {'abcd'[t[1]]}:", *indented(t[0])]),
+        st.tuples(expression, expression).map(lambda t: [f"note({t[0]} // {t[1]})"]),
         st.tuples(name, expression).map(lambda t: [f"g = lambda x={t[0]}: note(x) + {t[1]}", "note(g())"]),
         st.tuples(name, block).map(lambda t: ["def h():", f"    nonlocal {t[0]}", f"    {t[0]} = 7",
                                               *indented(["for _ in range(1):", *indented(t[1])]), "h()"]))
 
 
 statements = st.lists(st.recursive(simple, compound, max_leaves=12), min_size=1, max_size=5).map(lambda p: sum(p, []))
+
+
+class Manager:
+    """A context manager that notes what comes, and may swallow a NameError."""
+
+    def __init__(self, note, swallows):
+        self.note, self.swallows = note, swallows
+
+    def __enter__(self):
+        return self.note(5)
+
+    def __exit__(self, kind, value, traceback):
+        self.note(kind if kind is None or not issubclass(kind, NameError) else NameError)
+        return self.swallows and isinstance(value, NameError)
 
 
 class OutOfFuel(Exception):
@@ -67,7 +87,7 @@ def compiled(lines):
     text = "\n".join(["def make(note, burn):", "    def f(a, b):", "        c = 1", "        for _ in range(2):",
                       *indented(indented(indented(lines))), "        return a, b", "    return f"]) + "\n"
     linecache.cache["<random program>"] = (len(text), None, text.splitlines(keepends=True), "<random program>")
-    namespace = {}
+    namespace = {"manager": Manager}
     try:
         exec(compile(text, "<random program>", "exec"), namespace)
     except SyntaxError:
@@ -132,12 +152,14 @@ def check(graph):
             seen.add(node)
         end = block.output
         jump = isinstance(end.fn, FuncGraph)
-        assert jump or end.fn in (syntax.return_, syntax.switch, syntax.raise_)
+        assert jump or end.fn in (syntax.return_, syntax.switch, syntax.raise_, syntax.try_)
         for arg in end.args:
             check_use(arg, block, seen, jump)
         assert not jump or (end.fn.kind == "block" and len(end.args) == len(end.fn.parameters))
         if end.fn is syntax.switch:
             assert not end.attrs["true"].parameters and not end.attrs["false"].parameters
+        if end.fn is syntax.try_:
+            assert not end.attrs["body"].parameters and not end.attrs["handler"].parameters
 
 
 def check_use(arg, block, seen, undefined_allowed):

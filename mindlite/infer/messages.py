@@ -1,0 +1,102 @@
+"""Strings and exceptions that hold run-time values: what they are made of is known, they are made at run time.
+
+    raise ValueError(f"too large: {x.sum()}")     MadeException(ValueError, (Formatted(["too large: ", (%1, "", "")]),))
+"""
+import types
+
+from ..common.dim import Dim
+from ..common.errors import GraphSyntaxError
+from ..common.tensor import Tensor
+from ..mindir.graph import AnfNode
+from .values import Box, Formatted, MadeException, Place, rebuild
+
+
+def class_of(value):
+    """The class of an exception."""
+    return value.cls if isinstance(value, MadeException) else type(value)
+
+
+def kind_of(value):
+    """What two values that differ in their run-time parts at most have in common: strings, exceptions."""
+    if isinstance(value, (AnfNode, Tensor, Dim)):
+        return "node"
+    if isinstance(value, Formatted):
+        return tuple(p if isinstance(p, str) else p[1:] for p in value.parts)
+    if isinstance(value, MadeException):
+        return value.cls, kind_of(value.args), kind_of(value.kwargs), id(value.__cause__), id(value.fields)
+    if isinstance(value, BaseException) and type(value).__module__ == "builtins" and not vars(value):
+        return type(value), kind_of(value.args), id(value.__cause__)
+    if isinstance(value, tuple):
+        return tuple(map(kind_of, value))
+    if type(value) is dict:
+        return tuple((k, kind_of(v)) for k, v in value.items())
+    return (type(value), repr(value)) if isinstance(value, (str, bytes, int, float, bool, type(None))) else id(value)
+
+
+def text_of(ev, exception):
+    """str(exception)"""
+    cls = class_of(exception)
+    if cls.__str__ not in (BaseException.__str__, KeyError.__str__):
+        if isinstance(exception, MadeException):
+            raise GraphSyntaxError(f"str() of a {cls.__name__} that is made of run-time values")
+        return str(exception)
+    args = exception.args
+    if isinstance(exception, MadeException) and exception.fields is not None:
+        args = ev.store.get(Place("attr", exception.fields, "args"), args)
+    if not args:
+        return ""
+    if len(args) == 1 and cls.__str__ is BaseException.__str__:
+        return ev.call(str, args, {})
+    return ev.call(repr, (args[0] if len(args) == 1 else args,), {})
+
+
+def taken_apart(ev, value):
+    """(the run-time parts of a value, in order; a function that makes the value of what they are at run time)."""
+    operands = []
+
+    def parts(value):
+        if isinstance(value, Box):
+            value = ev.unbox(value)
+        if isinstance(value, (AnfNode, Tensor, Dim)):
+            operands.append(value)
+            number = len(operands) - 1
+            return lambda now: now[number]
+        if isinstance(value, Formatted):
+            inside = [parts(v) for v in value.values]
+            return lambda now: value.make([make(now) for make in inside])
+        if isinstance(value, (tuple, list)):
+            made = [parts(v) for v in value]
+            return lambda now: (rebuild(value, [make(now) for make in made]) if isinstance(value, tuple)
+                                else [make(now) for make in made])
+        if type(value) is dict:
+            made = {k: parts(v) for k, v in value.items()}
+            return lambda now: {k: make(now) for k, make in made.items()}
+        if isinstance(value, MadeException):
+            return exception(value)
+        if id(value) in ev.linked:
+            return linked(value, {name: parts(other) for name, other in ev.linked[id(value)].items()})
+        if not isinstance(value, (str, bytes, int, float, complex, type(None), BaseException, type,
+                                  types.FunctionType)) and ev.made_here(value):
+            raise GraphSyntaxError(f"a {type(value).__name__} that was made inside the graph leaves it")
+        return lambda now: value
+
+    def linked(value, others):
+        def make(now):
+            for name, other in others.items():
+                setattr(value, name, other(now))
+            return value
+        return make
+
+    def exception(value):
+        args, kwargs = parts(tuple(value.args)), parts(dict(value.kwargs))
+        cause, context = parts(value.__cause__), parts(value.__context__)
+
+        def make(now):
+            made = value.cls(*args(now), **kwargs(now))
+            made.__context__ = context(now)
+            if value.__cause__ is not None:
+                made.__cause__ = cause(now)
+            return made
+        return make
+    make = parts(value)
+    return operands, make
