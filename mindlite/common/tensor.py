@@ -17,11 +17,12 @@ class Tensor:
     dtype      : element type; the data's own by default
     shape, init: with `init` (an Initializer) the data is made at `init_data()`; without data, `shape` may hold None for
                  sizes that are known at run time (Cell.set_inputs); with a dtype alone the rank is open: (-2,)
+    const_arg  : MindSpore's: a constant of the graphs that take it; every graph here takes its value at run time
     raises     : DTypeError for what is no number, ShapeError for ragged lists
     """
     __slots__ = ("array", "tape", "_shape", "init", "placement", "sbp", "__weakref__", "__dict__")
 
-    def __init__(self, input_data=None, dtype=None, shape=None, init=None):
+    def __init__(self, input_data=None, dtype=None, shape=None, init=None, const_arg=False):
         self.tape = self.init = self._shape = None
         if input_data is None and (shape is not None or dtype is not None):
             shape = (-2,) if shape is None else (shape,) if isinstance(shape, (int, Symbol)) else tuple(shape)
@@ -99,6 +100,11 @@ class Tensor:
             array = np.empty(self._shape, self.array.dtype)
             self.init(array)
             self.array, self._shape, self.init = array, None, None
+        return self
+
+    def set_dtype(self, dtype):
+        """Make `dtype` the element type; the elements are cast. Returns self."""
+        self.array = self.init_data().array.astype(dt.dtype(dtype).numpy)
         return self
 
     def asnumpy(self):

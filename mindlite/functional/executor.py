@@ -1,4 +1,6 @@
 """MindSpore's executors by name: waiting for what is under way, and compiling a Cell without running it."""
+import enum
+
 from .cell import compiled_cell
 
 
@@ -10,8 +12,17 @@ def launch_blocking():
     """Let operators be called one after the other, so that an error stands where its cause is: they are."""
 
 
+class CreationType(enum.Enum):
+    """How a view came about, in MindSpore's words. There it decides whether the view may be changed in place; here such
+    a change makes a value of its own for the gradient, so it always may."""
+    DEFAULT, MULTI_OUTPUT, NO_GRAD_DEFAULT, CUSTOM_BPROP = range(4)
+
+
 class PyNativeExecutor:
     """MindSpore's `_pynative_executor`."""
+
+    def set_creation_type(self, tensor, creation_type):
+        """Say how a view came about; see CreationType."""
 
     def sync(self):
         """See `synchronize`."""

@@ -9,7 +9,7 @@ from .. import ops
 from ..common.errors import ArgumentError, ShapeError
 from ..compile.jit import JitFunction
 from ..mindir.primitive import is_interpreting
-from ..mindir.protocol import Mapped
+from ..mindir.protocol import CallOf, Mapped
 from ..pynative.jitted import call_compiled
 from .derivative import name_of
 
@@ -40,6 +40,49 @@ class Vmapped:
 
     def __repr__(self):
         return f"<vmap of {self.function!r}>"
+
+
+class Ensemble:
+    """Cells that are alike in what they do, each with weights of its own, mapped as one; see `vmap`."""
+
+    kind = "vmap"
+
+    def __init__(self, cells, in_axes, out_axes):
+        self.cells, self.in_axes, self.out_axes = cells, in_axes, out_axes
+        self.function = cells[0]
+        self._compiled = None
+
+    def __mindir__(self):
+        return CallOf(self.call)
+
+    compiled = Vmapped.compiled
+
+    def __call__(self, *args, **kwargs):
+        return self.call(*args, **kwargs) if is_interpreting() else call_compiled(self.compiled, args, kwargs)
+
+    def call(self, *args, **kwargs):
+        """Each Cell for its item of what is mapped; the results, stacked."""
+        axes = self.in_axes if isinstance(self.in_axes, tuple) else (self.in_axes,) * len(args)
+        outs = []
+        for i, cell in enumerate(self.cells):
+            items = [_item(arg, axis, i, len(self.cells)) for arg, axis in zip(args, axes)]
+            outs.append(cell(*items, **kwargs))
+        return _stacked(outs, self.out_axes)
+
+    def __repr__(self):
+        return f"<vmap of {len(self.cells)} Cells>"
+
+
+def _item(value, axis, i, count):
+    """Item `i` of what is mapped."""
+    if isinstance(value, (tuple, list)):
+        axes = axis if isinstance(axis, tuple) else (axis,) * len(value)
+        return type(value)([_item(v, a, i, count) for v, a in zip(value, axes)])
+    if axis is None:
+        return value
+    if value.shape[axis] != count:
+        raise ShapeError(f"vmap: {count} Cells for {value.shape[axis]} items", note=f"axis {axis} of {value.shape}")
+    return ops.gather(value, i, axis)
 
 
 def one_by_one(function, in_axes, out_axes, args, kwargs):
@@ -76,14 +119,21 @@ def _stacked(outs, axis):
 def vmap(fn, in_axes=0, out_axes=0):
     """Map `fn` over an axis of its arguments.
 
+    fn       : a function or a Cell; a CellList: each Cell of it, all of one class, is called for its own item, with its
+               own weights (an ensemble), and what all share has the axis None
     in_axes  : int for all arguments, or a tuple with an int or None (not mapped) for each; nested as the arguments are
     out_axes : where the mapped axis stands in each result, an int or a tuple
     raises   : ArgumentError for other axes; when called: ShapeError where mapped axes differ in size
     """
+    ensemble = getattr(fn, "cell_list", None) if getattr(type(fn), "is_ensemble", False) else None
+    if ensemble is not None and len({type(cell) for cell in ensemble}) != 1:
+        raise ArgumentError("vmap: a CellList holds Cells of one class", note=repr([type(c).__name__ for c in ensemble]))
     if not callable(fn) and not hasattr(fn, "signature"):
         raise ArgumentError(f"vmap: takes a function or a Cell, not {type(fn).__name__}")
     _check_axes("in_axes", in_axes)
     _check_axes("out_axes", out_axes)
+    if ensemble is not None:
+        return Ensemble(tuple(ensemble), _as_tuple(in_axes), _as_tuple(out_axes))
     return Vmapped(fn, _as_tuple(in_axes), _as_tuple(out_axes))
 
 

@@ -23,7 +23,7 @@ from ..functional.cell import run_as_graph
 from ..mindir.primitive import is_interpreting
 from ..mindir.protocol import CallOf, CustomGradient, Recomputed
 from ..ops import cast
-from ..pynative import custom, gate, is_recording, recompute
+from ..pynative import custom, gate, is_recording, is_watched, recompute
 from .registry import Registry
 
 _FLAG_TYPES = {"fp16": dt.float16, "fp32": dt.float32, "bf16": dt.bfloat16}
@@ -98,10 +98,9 @@ class Cell(Registry):
     def recompute(self, mp_comm_recompute=True, parallel_optimizer_comm_recompute=False):
         """A gradient keeps nothing of this Cell but its inputs: construct runs again when its gradient is made.
 
-        A Cell with a `bprop` or with backward hooks is not run again. The arguments are MindSpore's, for parallel runs.
+        A Cell with a `bprop` is not run again. The arguments are MindSpore's, for parallel runs.
         """
-        self.__dict__["_recompute"] = not (self._backward_hooks or self._backward_pre_hooks
-                                           or hasattr(type(self), "bprop"))
+        self.__dict__["_recompute"] = not hasattr(type(self), "bprop")
 
     def set_train(self, mode=True):
         """Set `training` here and below; returns self."""
@@ -200,18 +199,22 @@ class Cell(Registry):
         _check_arguments(self, args, kwargs)
         if config.mode == GRAPH_MODE and not is_interpreting():
             return run_as_graph(self, args, kwargs)
-        if is_recording() and self._recompute:
-            return recompute(self._entry(), *args, **kwargs)
-        if is_recording() and (self._backward_hooks or self._backward_pre_hooks or hasattr(type(self), "bprop")):
+        if is_recording():
             return self._recorded(args, kwargs)
         return self._entry()(*args, **kwargs)
 
     def _recorded(self, args, kwargs):
-        """The call while a gradient is being made, with the `bprop` of the class and between the backward hooks."""
-        run = self._entry()
+        """The call while a gradient is being made: with the `bprop` of the class, or run again for the gradient, and
+        between the backward hooks."""
+        entry = self._entry()
+
+        def run(*args, **kwargs):
+            if hasattr(type(self), "bprop"):
+                return custom(entry, self.bprop, args, kwargs)
+            return recompute(entry, *args, **kwargs) if self._recompute else entry(*args, **kwargs)
         if not (self._backward_hooks or self._backward_pre_hooks):
-            return custom(run, self.bprop, args, kwargs)
-        outgoing = [()]
+            return run(*args, **kwargs)
+        outgoing, silent = [()], None
 
         def before(grads):
             for hook, _ in tuple(self._backward_pre_hooks.values()):
@@ -219,6 +222,8 @@ class Cell(Registry):
                 if changed is not None:
                     grads = changed if isinstance(changed, tuple) else (changed,)
             outgoing[0] = grads
+            if silent is not None:
+                after(silent)
             return grads
 
         def after(grads):
@@ -227,8 +232,11 @@ class Cell(Registry):
                 if changed is not None:
                     grads = changed if isinstance(changed, tuple) else (changed,)
             return grads
-        args = gate(args, after)
-        output = custom(run, self.bprop, args, kwargs) if hasattr(type(self), "bprop") else run(*args, **kwargs)
+        if is_watched(args):
+            args = gate(args, after)
+        else:                                               # weights alone: the hooks see that inputs have no gradient
+            silent = (None,) * sum(hasattr(arg, "register_hook") for arg in args)
+        output = run(*args, **kwargs)
         return gate(output, before) if isinstance(output, tuple) else gate((output,), before)[0]
 
     def __mindir__(self):

@@ -204,6 +204,10 @@ class Registry:
         """{Parameter's name: Parameter}."""
         return OrderedDict((param.name, param) for param in self.get_parameters(recurse))
 
+    def init_parameters_data(self, auto_parallel_mode=False):
+        """Make the values of all Parameters that an initialiser promises; {Parameter: itself}, as MindSpore has it."""
+        return {param: param.init_data() for param in self.get_parameters()}
+
     def trainable_params(self, recurse=True):
         """The Parameters with requires_grad. raises : ArgumentError where two of them have one name"""
         return self._unique_names([param for param in self.get_parameters(recurse) if param.requires_grad])

@@ -7,9 +7,9 @@ by NumPy.
 import numpy as np
 
 from ..common import dtype as dt
-from ..common.errors import DTypeError
 from ..mindir.primitive import bprop_rule, jvp_rule
 from .basic import sum_to
+from .creation import zeros_like
 from .define import as_operand, dtype_of, elementwise, is_array, same_shape_tangent, to_float
 from .elementary import atan2
 
@@ -82,11 +82,9 @@ def real(input):
 
 
 def imag(input):
-    """The imaginary part. raises : DTypeError for real numbers."""
+    """The imaginary part; zeros for real numbers."""
     input = as_operand(input)
-    if dtype_of(input).kind != "c":
-        raise DTypeError(f"imag: takes complex numbers, not {dtype_of(input).name}")
-    return imaginary_part(input)
+    return imaginary_part(input) if dtype_of(input).kind == "c" else zeros_like(input)
 
 
 def angle(input):

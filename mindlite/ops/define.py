@@ -62,8 +62,21 @@ def as_operand(value, dtype=None):
     if isinstance(value, (bool, int, float, complex, np.generic)):
         return np.asarray(value, (dtype or dt.dtype(type(value))).numpy)
     if isinstance(value, (list, tuple)):
-        return as_array(value, dtype)
+        return as_sequence(value, dtype)
     raise ArgumentError(f"a tensor or a number is wanted, not {type(value).__name__}", note=repr(value)[:80])
+
+
+def as_sequence(values, dtype=None):
+    """A tensor of nested lists and tuples: an array where all is known, else their tensors, stacked."""
+    if not any(map(_holds_tensor, values)):
+        return as_array(values, dtype)
+    rows = [as_operand(v, dtype) for v in values]
+    rows = [reshape(row, shape=(1, *row.shape)) for row in promote_operands(tuple(rows), {})[0]]
+    return find_primitive("concatenate")(*rows, axis=0)
+
+
+def _holds_tensor(value):
+    return any(map(_holds_tensor, value)) if isinstance(value, (list, tuple)) else isinstance(value, (Tensor, AnfNode))
 
 
 def promote_operands(args, attrs):
@@ -78,7 +91,7 @@ def promote_operands(args, attrs):
             return args, attrs
         if len(args) == 2 and (type(b) is float and array.kind == "f" or type(b) is int and array.kind in "fi"):
             return (a, np.asarray(b, array)), attrs          # x * 2.0: the number takes the tensor's dtype
-    args = tuple(as_array(x) if isinstance(x, (list, tuple)) else x for x in args)
+    args = tuple(as_sequence(x) if isinstance(x, (list, tuple)) else x for x in args)
     arrays = [x for x in args if is_array(x)]
     if not arrays:
         args = tuple(as_operand(x) for x in args)

@@ -129,7 +129,7 @@ def _known_int(item):
 def read_index(x, index):
     """The Selection that `index` makes of x.
 
-    raises : IndexRangeError for an int outside its axis or too many indices, ArgumentError for what is no index
+    raises : IndexRangeError for an int outside its axis, for too many indices, and for what is no index
     """
     made = Selection([], [], [], set(), set(), {}, [], 0)
     axis, in_run = 0, False
@@ -156,9 +156,8 @@ def read_index(x, index):
             made.dynamic.add(axis)
             made.dropped.add(axis)
         else:
-            raise ArgumentError(f"an index is an int, a slice, ..., None or an integer or bool tensor, "
-                                f"not {type(item).__name__}",
-                                note=repr(item)[:80])
+            raise IndexRangeError(f"an index is an int, a slice, ..., None or an integer or bool tensor, "
+                                  f"not {type(item).__name__}", note=repr(item)[:80])
         made.start.append(start)
         made.size.append(size)
         made.step.append(step)
@@ -237,7 +236,7 @@ def _basic(x, s):
 def getitem(x, index):
     """x[index], for every form of index that NumPy takes.
 
-    raises : IndexRangeError outside an axis or for too many indices, ArgumentError for what is no index
+    raises : IndexRangeError outside an axis, for too many indices, and for what is no index
     """
     x = as_operand(x)
     if isinstance(index, (Tensor, np.ndarray)) and index.ndim == 0 and index.dtype.kind in "iu" and not x.ndim == 0:

@@ -1,5 +1,5 @@
 """Eager mode: the interpreter, the tape, backward graphs. Importing this room makes it the one that runs operators."""
-from .custom import custom, gate, recompute  # noqa: F401
+from .custom import custom, gate, is_watched, recompute  # noqa: F401
 from .differentiate import Linearized, Recorded, differentiate, forward  # noqa: F401
 from .function import Function  # noqa: F401
 from .hooks import register_hook  # noqa: F401

@@ -109,6 +109,11 @@ def _gradients_of(name, arg, gradient):
     return []
 
 
+def is_watched(values):
+    """True where a gradient of one of these Tensors is being made."""
+    return any(tape.number(x) is not None for tape in state.tapes for x in values if isinstance(x, Tensor))
+
+
 def gate(tensors, hook):
     """The same Tensors, new objects; backwards hook(gradients) -> gradients sees them all at once. Others just pass."""
     if not state.tapes:

@@ -245,3 +245,9 @@ def test_a_parameter_tuple_holds_parameters_alone():
     with pytest.raises(ArgumentError, match="holds Parameters, not Tensor"):
         ParameterTuple([Tensor(1)])
     assert ms.common.tensor.ParameterTuple is ParameterTuple
+
+
+def test_set_dtype_casts_in_place():
+    x = Parameter(Tensor(np.array([1.5, 2], np.float32)), name="x")
+    assert x.set_dtype(ms.float16) is x and x.dtype is ms.float16 and x.tolist() == [1.5, 2]
+    assert Tensor([1, 2], const_arg=True).tolist() == [1, 2]

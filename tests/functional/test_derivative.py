@@ -300,3 +300,28 @@ def test_functions_of_functions_stand_among_the_operators_too(way):
     first, (second,) = way(lambda a: ops.HyperMap(ops.add)((a, (a,)), (a, (a * 2,))))(x)
     np.testing.assert_allclose(first.asnumpy(), 2 * x.array)
     np.testing.assert_allclose(second.asnumpy(), 3 * x.array)
+
+
+def test_an_ensemble_of_cells_is_mapped_as_one(way):
+    cells = nn.CellList([nn.Dense(3, 2) for _ in range(3)])
+    x = tensor(3, 4, 3, dtype=np.float32)
+    want = np.stack([cell(x[i]).asnumpy() for i, cell in enumerate(cells)])
+    np.testing.assert_allclose(way(ms.vmap(cells))(x).asnumpy(), want, rtol=1e-5)
+    shared = np.stack([cell(x[0]).asnumpy() for cell in cells], 1)
+    np.testing.assert_allclose(way(lambda a: ms.vmap(cells, None, 1)(a))(x[0]).asnumpy(), shared, rtol=1e-5)
+    grads = way(ms.grad(lambda a: ms.vmap(cells)(a).sum(), None, cells.trainable_params()))(x)
+    np.testing.assert_allclose(grads[2].asnumpy(), np.tile(x.array[1].sum(0), (2, 1)), rtol=1e-4)
+    with pytest.raises(ShapeError, match="3 Cells for 4 items"):
+        ms.vmap(cells, 1)(x)
+    with pytest.raises(ArgumentError, match="Cells of one class"):
+        ms.vmap(nn.CellList([nn.Dense(3, 2), nn.ReLU()]))
+
+
+def test_what_a_mapped_function_assigns_to_its_argument_is_assigned_along_the_mapped_axis(way):
+    total, x = ms.Parameter(tensor(2, 3), name="total"), tensor(3, 2, seed=1)
+    before = total.array.copy()
+    got = way(lambda a: ms.vmap(ops.assign_add, (1, 0), 0)(total, a))(x)
+    np.testing.assert_allclose(got.asnumpy(), (before + x.array.T).T)
+    np.testing.assert_allclose(total.asnumpy(), before + x.array.T)
+    ms.vmap(ms.vmap(ops.assign_add))(total, x.T)
+    np.testing.assert_allclose(total.asnumpy(), before + 2 * x.array.T)

@@ -4,6 +4,7 @@ import copy
 import numpy as np
 import pytest
 
+import mindlite as ms
 from mindlite import nn, ops
 from mindlite.common import dtype as dt
 from mindlite.common.config import GRAPH_MODE, config
@@ -373,3 +374,26 @@ def test_a_construct_may_return_anything():
         def construct(self, x):
             return {"y": ops.tanh(x)}, None
     assert Pair()(ones(1))[1] is None
+
+
+def test_backward_hooks_are_called_where_weights_alone_have_gradients():
+    dense, x, seen = nn.Dense(2, 2), Tensor(np.ones((1, 2), np.float32)), []
+    dense.register_backward_hook(lambda cell, grad_input, grad_output: seen.append((grad_input, len(grad_output))))
+    ms.grad(dense, None, dense.trainable_params())(x)
+    assert seen == [((None,), 1)]
+
+
+def test_backward_hooks_stand_around_a_cell_that_is_run_again():
+    class Square(nn.Cell):
+        def construct(self, x):
+            return x * x
+    net = Square()
+    net.recompute()
+    net.register_backward_hook(lambda cell, grad_input, grad_output: grad_input[0] * 2)
+    np.testing.assert_array_equal(ms.grad(net)(Tensor(np.array([1, 2], np.float32))).asnumpy(), [4, 8])
+
+
+def test_init_parameters_data_makes_what_an_initialiser_promises():
+    dense = nn.Dense(2, 2)
+    made = dense.init_parameters_data()
+    assert list(made) == dense.trainable_params() and not any(param.has_init for param in made.values())

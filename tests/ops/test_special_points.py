@@ -4,6 +4,7 @@ import math
 import numpy as np
 import pytest
 
+import mindlite as ms
 from mindlite import ops
 from mindlite.ad import vjp_graph
 from mindlite.common import dtype as dt
@@ -14,6 +15,7 @@ from mindlite.mindir.abstract import AbstractTensor
 from mindlite.mindir.builder import constant, typed
 from mindlite.mindir.constraints import collecting
 from mindlite.mindir.evaluate import run
+from mindlite.ops import operations as P
 
 
 def gradients(function, *arrays, dout=1.0):
@@ -186,3 +188,24 @@ def test_creation_and_reductions_take_sizes_that_are_symbols():
                 np.zeros((size, 2)), x.argmax(0))
         for got, expected in zip(outs, want):
             np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_the_imaginary_part_of_real_numbers_is_zero():
+    x = Tensor(np.array([1.5, -2], np.float32))
+    assert ops.imag(x).tolist() == [0, 0] and ops.imag(x).dtype is ms.float32
+
+
+def test_a_tuple_of_tensors_beside_a_tensor_is_their_stack_and_has_gradients():
+    x, y = (Tensor(np.array(v, np.float32)) for v in ([1, 2], [3, 4]))
+
+    def f(a, b):
+        return (a, b) + x * [a, [b, 1][0]]
+    want = np.stack([x.array, y.array]) + x.array * np.stack([x.array, y.array])
+    for way in (f, ms.jit(f)):
+        np.testing.assert_array_equal(way(x, y).asnumpy(), want)
+        np.testing.assert_array_equal(ms.grad(way, 1)(x, y).asnumpy(), 1 + x.array)
+
+
+def test_a_reduction_takes_its_axes_as_a_tensor():
+    x = Tensor(np.arange(6, dtype=np.float32).reshape(2, 3))
+    assert P.ReduceSum()(x, Tensor(1)).tolist() == [3, 12] and P.ReduceSum()(x, Tensor([0, 1])).tolist() == 15

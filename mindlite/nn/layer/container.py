@@ -131,6 +131,7 @@ class CellList(_Row):
 
     args : Cells, or one list or tuple of them
     """
+    is_ensemble = True                                        # to vmap: each Cell is called for an item of its own
 
     def __init__(self, *args, **kwargs):
         super().__init__(auto_prefix=kwargs.pop("auto_prefix", True))

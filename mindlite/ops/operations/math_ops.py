@@ -8,6 +8,7 @@ from .. import (
     min, minimum, mul, nan_to_num, neg, norm, not_equal, outer, pow, prod, real, reciprocal, round, rsqrt, sigmoid,
     sign, sin, sinh, sqrt, square, sub, sum, tan, tanh, true_divide, trunc)
 from ...common import dtype as dt
+from ...common.tensor import Tensor
 from .. import (amax, amin, cast, concat, cummax, cummin, flip, reshape, swapaxes, zeros_like)
 from ..define import dtype_of
 from ..diagonal import trace
@@ -49,8 +50,9 @@ globals().update(table({
 
 def _reduction(reduce):
     def call(x, axis=(), *, keep_dims=False):
-        """Over `axis`, an int or a tuple; () is all of them."""
-        return reduce(x, None if axis == () else axis, keep_dims)
+        """Over `axis`, an int, a tuple, or a Tensor of them whose value is known; () is all of them."""
+        axis = tuple(axis.tolist()) if isinstance(axis, Tensor) and axis.ndim else axis
+        return reduce(x, None if isinstance(axis, tuple) and not axis else axis, keep_dims)
     return call
 
 
