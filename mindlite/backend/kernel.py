@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 
 @dataclass(eq=False)
 class Kernel:
-    """name, address (of the C function), source (text for people), device, cost (flops per item of the parallel axis).
+    """name, address (of the C function), text, device, cost (flops per item of the parallel axis).
+
+    text   : `source`, for people, or a function that makes it
 
     prepare: for library kernels that need a handle per set of sizes: prepare(sizes) -> int, passed as args[0]
     errors : texts of the status numbers
@@ -18,9 +20,14 @@ class Kernel:
     """
     name: str
     address: int
-    source: str = ""
+    text: object = ""
     device: str = "CPU"
     cost: int = 1
     prepare: object = None
     errors: tuple = ()
     keep: object = field(default=None, repr=False)
+
+    @property
+    def source(self):
+        """The kernel as text for people."""
+        return self.text() if callable(self.text) else self.text

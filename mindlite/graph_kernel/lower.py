@@ -9,10 +9,11 @@ from ..backend.kernel import Kernel
 from ..common.config import config
 from ..common.errors import ValueRangeError
 from . import cache
-from .loopnest import CannotFuse, LoopNest, build
+from .loopnest import CannotFuse, build
 from .lower_llvm import emit
 from .python_source import numba_source, python_source
 from .schedule import nominal, schedule
+from .signature import signature
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Lowered:
     sizes  : the ints or Dims that follow, in argument order
     extent : items of the parallel axis, an int or Dim: run over [0, extent) in any chunks
     cost   : operations per item, an int or Dim
-    nest   : the LoopNest
+    nest   : the LoopNest; made anew, for people, where an equal cluster was lowered before
     """
     kernel: Kernel
     inputs: tuple
@@ -33,7 +34,25 @@ class Lowered:
     sizes: tuple
     extent: object
     cost: object
-    nest: LoopNest
+    scheduled: object
+
+    @functools.cached_property
+    def nest(self):
+        """The scheduled LoopNest."""
+        return self.scheduled()
+
+
+@dataclass(frozen=True)
+class _Written:
+    """What equal clusters share: the text of their kernel, and the sizes, extent and cost of its launch."""
+    text: str
+    sizes: tuple
+    extent: object
+    cost: object
+
+
+_written = {}
+REMEMBERED = 1024
 
 
 def lowering(graph, in_place=()):
@@ -43,15 +62,27 @@ def lowering(graph, in_place=()):
                read such a parameter elementwise only, at the index that is written
     raises   : CannotFuse(reason) if the graph is no single kernel; InternalError if in_place is not possible
     """
-    nest = schedule(build(graph, in_place))
-    return _lowered(graph, nest, cache.address_of(text_of(nest), graph.name))
+    written, scheduled = _write(graph, tuple(in_place))
+    return _lowered(graph, written, scheduled, cache.address_of(written.text, graph.name))
 
 
 def lowering_many(graphs):
     """`lowering` of several graphs; what is new is compiled in worker processes where that pays."""
-    nests = [schedule(build(graph)) for graph in graphs]
-    addresses = cache.compile_many([text_of(nest) for nest in nests])
-    return [_lowered(*parts) for parts in zip(graphs, nests, addresses)]
+    parts = [_write(graph, ()) for graph in graphs]
+    addresses = cache.compile_many([written.text for written, _ in parts])
+    return [_lowered(graph, *part, address) for graph, part, address in zip(graphs, parts, addresses)]
+
+
+def _write(graph, in_place):
+    """(_Written, function that gives the LoopNest)."""
+    key = signature(graph), in_place, config.lowering
+    if key in _written:
+        return _written[key], lambda: schedule(build(graph, in_place))
+    nest = schedule(build(graph, in_place))
+    if len(_written) >= REMEMBERED:
+        _written.clear()
+    _written[key] = _Written(text_of(nest), tuple(nest.sizes.values()), nest.extent, nest.cost)
+    return _written[key], lambda: nest
 
 
 def text_of(nest):
@@ -80,7 +111,10 @@ def fusable(graph):
     return None
 
 
-def _lowered(graph, nest, address):
-    kernel = Kernel(graph.name, address, python_source(nest), cost=max(1, nominal(nest.cost)))
-    return Lowered(kernel, tuple(graph.parameters), tuple(graph.outputs), tuple(nest.sizes.values()), nest.extent,
-                   nest.cost, nest)
+def _lowered(graph, written, scheduled, address):
+    def source():
+        return python_source(lowered.nest)
+    kernel = Kernel(graph.name, address, source, cost=max(1, nominal(written.cost)))
+    lowered = Lowered(kernel, tuple(graph.parameters), tuple(graph.outputs), written.sizes, written.extent, written.cost,
+                      scheduled)
+    return lowered

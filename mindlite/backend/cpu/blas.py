@@ -130,7 +130,7 @@ def _matmul_kernel(dtype, transpose_a, transpose_b, batched, accumulate):
     write_matmul(module, dtype, transpose_a, transpose_b, batched, accumulate)
     module.written_by.append(write_matmul)
     machine = module.compile()
-    return Kernel(module.name, machine.address(module.name), source=module.source(), errors=(OUT_OF_MEMORY,),
+    return Kernel(module.name, machine.address(module.name), text=module.source, errors=(OUT_OF_MEMORY,),
                   keep=machine)
 
 

@@ -69,7 +69,7 @@ def _conv2d_kernel(kind, dtype, bias, library):
             if sizes not in handles:
                 handles[sizes] = RECIPES[kind](library, sizes, bias)
             return handles[sizes].address
-    return Kernel(module.name, machine.address(module.name), source=module.source(), prepare=prepare, errors=ERRORS,
+    return Kernel(module.name, machine.address(module.name), text=module.source, prepare=prepare, errors=ERRORS,
                   keep=(machine, handles))
 
 

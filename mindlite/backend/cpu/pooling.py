@@ -55,7 +55,7 @@ def _pool2d_kernel(kind, dtype, window):
     module.written_by += [writer, write_row, write_taps]
     machine = module.compile()
     # A plane of some hundred pixels with four to nine taps each.
-    return Kernel(module.name, machine.address(module.name), source=module.source(), cost=1024, errors=ERRORS,
+    return Kernel(module.name, machine.address(module.name), text=module.source, cost=1024, errors=ERRORS,
                   keep=machine)
 
 
