@@ -1,7 +1,9 @@
 # make demo    train LeNet-5 on handwritten digits in both modes, and write report.html
 # make test    style, types and all tests
 # make lint    style and types alone
-# make bench   every row of docs/performance.md, side by side with jax: bench/results/bench.md (ROWS="text" chooses)
+# make bench   every row of docs/performance.md, side by side with jax, PyTorch and MindSpore: bench/results/bench.md
+#              (ROWS="text" chooses)
+# make fuzz-transforms N=5000 SEED=0    random programs under random compositions of grad, jvp, vmap, jit and their kin
 # make clean   remove what these made: the environment, the kernel cache, the report
 #
 # Each does its own set-up: it looks for a Python from 3.10 to 3.13 (PYTHON=... to choose one), makes .venv and installs
@@ -16,7 +18,7 @@ CHECK := import sys, venv, ensurepip; sys.exit(not (3, 10) <= sys.version_info[:
 PYTHON ?= $(shell for p in python3.12 python3.13 python3.11 python3.10 python3 python; do \
                       if $$p -c '$(CHECK)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: demo test lint bench setup clean
+.PHONY: demo test lint bench setup clean fuzz-transforms
 .DEFAULT_GOAL := demo
 
 setup: $(READY)
@@ -50,10 +52,16 @@ test: $(READY)
 # Peers live in environments of their own, outside of this folder.
 PEERS ?= $(HOME)/.cache/mindlite/peers
 bench: $(READY)
-	@test -x $(PEERS)/jax/bin/python || { echo "Setting up jax in $(PEERS)/jax: once."; \
-	    $(PYTHON) -m venv $(PEERS)/jax && $(PEERS)/jax/bin/python -m pip install --quiet jax; } \
-	    || echo "jax is not to be had: the table shows mindlite and NumPy alone."
+	@for peer in jax torch mindspore; do \
+	    test -x $(PEERS)/$$peer/bin/python && continue; echo "Setting up $$peer in $(PEERS)/$$peer: once."; \
+	    index=; test $$peer = torch && index="--index-url https://download.pytorch.org/whl/cpu"; \
+	    { $(PYTHON) -m venv $(PEERS)/$$peer && $(PEERS)/$$peer/bin/python -m pip install --quiet numpy && \
+	      $(PEERS)/$$peer/bin/python -m pip install --quiet $$peer $$index; } || { rm -rf $(PEERS)/$$peer; \
+	      echo "$$peer is not to be had: the table does without it."; }; done
 	@$(BIN)/python bench/run.py --peers $(PEERS) $(if $(ROWS),--rows $(ROWS))
+
+fuzz-transforms: $(READY)
+	@$(BIN)/python tests/functional/random_transforms.py --count $(or $(N),1000) --seed $(or $(SEED),0)
 
 clean:
 	rm -rf .venv .cache build dist mindlite.egg-info .pytest_cache .mypy_cache report.html

@@ -8,8 +8,12 @@ import numpy as np
 
 
 class Framework:
-    """What all have: array(ndarray), numpy(x), wait(x), leaves(value); jit and grad are None where there is none."""
-    name = ""
+    """What all have: array(ndarray), numpy(x), wait(x), leaves(value); jit and grad are None where there is none.
+
+    kind: whose programs it runs ("mindspore", "jax", "torch", "numpy"); compiles: is the first call a compilation?
+    """
+    name = kind = ""
+    compiles = True
 
     def array(self, x):
         """The framework's array of an ndarray."""
@@ -30,16 +34,17 @@ class Framework:
         return [] if value is None else [value]
 
 
-class Mindlite(Framework):
-    """mindlite itself."""
-    name = "mindlite"
+class MindSporeLike(Framework):
+    """What speaks MindSpore's interface, imported as `package`."""
+    kind = "mindspore"
 
-    def __init__(self):
-        ms = importlib.import_module("mindlite")
-        self.ms, self.nn, self.ops = ms, ms.nn, ms.ops
-        self.jit, self.tanh, self.sigmoid, self.matmul = ms.jit, ms.ops.tanh, ms.ops.sigmoid, ms.ops.matmul
-        self.gelu = ms.ops.gelu
-        self.versions = {"mindlite": ms.__version__, "numpy": np.__version__}
+    def __init__(self, package):
+        ms = importlib.import_module(package)
+        self.ms, self.nn = ms, importlib.import_module(f"{package}.nn")
+        self.ops = importlib.import_module(f"{package}.ops")
+        self.jit, self.tanh, self.sigmoid, self.matmul = ms.jit, self.ops.tanh, self.ops.sigmoid, self.ops.matmul
+        self.gelu = self.ops.gelu
+        self.versions = {package: ms.__version__, "numpy": np.__version__}
 
     def array(self, x):
         return self.ms.Tensor(x)
@@ -68,9 +73,37 @@ class Mindlite(Framework):
         return self.ops.conv2d(x, w, pad_mode="pad", padding=padding)
 
 
+class Mindlite(MindSporeLike):
+    """mindlite itself."""
+    name = "mindlite"
+
+    def __init__(self):
+        super().__init__("mindlite")
+
+
+class MindSpore(MindSporeLike):
+    """MindSpore on the CPU, in graph mode."""
+    name = "mindspore"
+
+    def __init__(self):
+        super().__init__("mindspore")
+
+    def layer_norm(self, x, gamma, beta):
+        """Normalise the last axis; ops.layer_norm has no kernel for the CPU."""
+        mean = x.mean(-1, keep_dims=True)
+        variance = ((x - mean) ** 2).mean(-1, keep_dims=True)
+        return (x - mean) * self.ops.rsqrt(variance + 1e-5) * gamma + beta
+
+    def wait(self, value):
+        for leaf in self.leaves(value):
+            if hasattr(leaf, "asnumpy"):
+                leaf.asnumpy()
+        return value
+
+
 class Jax(Framework):
     """jax.jit on the CPU."""
-    name = "jax"
+    name = kind = "jax"
 
     def __init__(self):
         jax = importlib.import_module("jax")
@@ -105,9 +138,78 @@ class Jax(Framework):
         return self.lax.conv_general_dilated(x, w, (1, 1), [(padding, padding)] * 2)
 
 
+class Torch(Framework):
+    """PyTorch, eager; its jit does nothing."""
+    name = kind = "torch"
+    compiles = False
+
+    def __init__(self):
+        torch = importlib.import_module("torch")
+        self.torch, self.functional = torch, importlib.import_module("torch.nn.functional")
+        self.tanh, self.sigmoid, self.matmul, self.array = torch.tanh, torch.sigmoid, torch.matmul, torch.from_numpy
+        self.versions = {"torch": torch.__version__, "numpy": np.__version__}
+
+    def jit(self, f):
+        """f as it is."""
+        return f
+
+    def numpy(self, x):
+        return x.detach().numpy() if isinstance(x, self.torch.Tensor) else np.asarray(x)
+
+    def value_and_grad(self, f):
+        """x -> (f(x), df/dx)"""
+        def run(x):
+            leaf = x.detach().requires_grad_()
+            value = f(leaf)
+            return value.detach(), self.torch.autograd.grad(value, leaf)[0]
+        return run
+
+    def grad(self, f):
+        """x -> df/dx"""
+        run = self.value_and_grad(f)
+        return lambda x: run(x)[1]
+
+    def gelu(self, x):
+        """The exact form, with erf."""
+        return self.functional.gelu(x)
+
+    def layer_norm(self, x, gamma, beta):
+        """Normalise the last axis."""
+        return self.functional.layer_norm(x, gamma.shape, gamma, beta)
+
+    def cross_entropy(self, x, labels):
+        """The mean of -log softmax(x)[label]."""
+        return self.functional.cross_entropy(x, labels.long())
+
+    def conv2d(self, x, w, padding):
+        """Convolution, NCHW."""
+        return self.functional.conv2d(x, w, padding=padding)
+
+
+class TorchCompile(Torch):
+    """torch.compile: the forward function is compiled, and with it its gradient."""
+    name = "torch.compile"
+    compiles = True
+
+    def jit(self, f):
+        """f compiled; what differentiates has compiled the function inside already."""
+        return f if getattr(f, "differentiates", False) else self.torch.compile(f)
+
+    def value_and_grad(self, f):
+        run = super().value_and_grad(self.torch.compile(f))
+        run.differentiates = True
+        return run
+
+    def grad(self, f):
+        run = super().grad(f)
+        run.differentiates = True
+        return run
+
+
 class Numpy(Framework):
     """NumPy, line by line; what has no derivative or compiler there is left out."""
-    name = "numpy"
+    name = kind = "numpy"
+    compiles = False
     jit = grad = value_and_grad = None
 
     def __init__(self):
@@ -122,4 +224,4 @@ class Numpy(Framework):
         return 1 / (1 + np.exp(-x))
 
 
-FRAMEWORKS = {"mindlite": Mindlite, "jax": Jax, "numpy": Numpy}
+FRAMEWORKS = {f.name: f for f in (Mindlite, Jax, Torch, TorchCompile, MindSpore, Numpy)}

@@ -4,7 +4,8 @@
 
 A peer is present if DIR/<name>/bin/python exists (make bench builds them). Each framework runs in a process of its own;
 a round takes one sample from each, and the table shows medians and minima over the rounds. Ratios are mindlite's median
-by the best peer's. The results of all frameworks are compared too: a row that computes something else is named.
+by the best peer's, and its processor time by the least of a peer. The results of all frameworks are compared too: a
+row that computes something else is named.
 """
 import argparse
 import datetime
@@ -18,13 +19,14 @@ import sys
 import tempfile
 
 import rows
+from frameworks import FRAMEWORKS
 from measure import ROWS
 
 HERE = pathlib.Path(__file__).parent
 IMPORT = "import, in a process of its own"
-PEERS = ("jax",)
+PEERS = {"jax": "jax", "torch": "torch", "torch.compile": "torch", "mindspore": "mindspore"}     # and their folders
 IMPORTS = {"mindlite": "import mindlite; from mindlite import nn, ops, Tensor", "jax": "import jax.numpy",
-           "numpy": "import numpy"}
+           "torch": "import torch", "mindspore": "from mindspore import nn, ops, Tensor", "numpy": "import numpy"}
 
 
 class Worker:
@@ -62,8 +64,8 @@ class Worker:
 def interpreters(peers):
     """{framework: its Python}, mindlite first."""
     found = {"mindlite": sys.executable}
-    for name in PEERS:
-        python = pathlib.Path(peers) / name / "bin" / "python"
+    for name, folder in PEERS.items():
+        python = pathlib.Path(peers) / folder / "bin" / "python"
         if python.exists():
             found[name] = str(python)
     return {**found, "numpy": sys.executable}
@@ -78,16 +80,24 @@ def warm(names, workers, rounds):
             said = worker.ask("prepare", name)
             if "absent" not in said:
                 ready[worker], digests[worker.name] = said["first"], said["digest"]
+            elif said["absent"]:
+                print(f"{worker.name} cannot run {name}: {said['absent']}", flush=True)
         samples = {worker: [] for worker in ready}
         for _ in range(rounds):
             for worker in ready:
-                samples[worker].append(worker.ask("sample", name)["seconds"])
-        table[name] = {worker.name: {"median": statistics.median(taken), "minimum": min(taken), "first": ready[worker]}
-                       for worker, taken in samples.items()}
+                samples[worker].append(worker.ask("sample", name))
+        table[name] = {worker.name: summary(taken) | {"first": ready[worker]} for worker, taken in samples.items()}
         if not agree(digests):
             differing.append((name, digests))
         show(name, table[name])
     return table, differing
+
+
+def summary(taken):
+    """{median, minimum, processor} of samples; processor: the median of the processor time of all threads."""
+    seconds = [sample["seconds"] for sample in taken]
+    return {"median": statistics.median(seconds), "minimum": min(seconds),
+            "processor": statistics.median(sample["processor"] for sample in taken)}
 
 
 def agree(digests):
@@ -119,19 +129,21 @@ def cold(names, pythons, repeats=3):
 
 def imports(pythons, repeats=5):
     """Seconds of importing each framework, in processes of their own."""
-    taken = {name: [] for name in pythons}
+    taken = {name: [] for name in pythons if name in IMPORTS}
     for _ in range(repeats):
         for name, python in pythons.items():
+            if name not in IMPORTS:
+                continue
             code = f"import time; t = time.perf_counter(); {IMPORTS[name]}; print(time.perf_counter() - t)"
             done = subprocess.run([python, "-c", code], cwd=HERE.parent, capture_output=True, text=True, check=True)
             taken[name].append(float(done.stdout))
     return {name: {"median": statistics.median(s), "minimum": min(s)} for name, s in taken.items()}
 
 
-def ratio(row, measured):
-    """mindlite's median by the best peer's that compiles; None without a peer."""
-    peers = [m["median"] for name, m in measured.items() if not name.startswith(("mindlite", "numpy"))]
-    return measured["mindlite"]["median"] / min(peers) if peers and "mindlite" in measured else None
+def ratio(measured, what="median"):
+    """mindlite's time by the best peer's; None without a peer. NumPy is no peer but a mark."""
+    peers = [m[what] for name, m in measured.items() if not name.startswith(("mindlite", "numpy")) and what in m]
+    return measured["mindlite"][what] / min(peers) if peers and what in measured.get("mindlite", ()) else None
 
 
 def text_of(seconds):
@@ -153,17 +165,18 @@ def markdown(table, goals, facts, differing):
     versions = ", ".join(f"{k} {v}" for k, v in facts["versions"].items())
     lines = ["# Benchmark", "", f"{facts['date']}, {facts['cpu']}, {facts['cores']} cores, load {facts['load']}; "
              f"{versions}. Medians of {facts['rounds']} rounds in turns (minima in brackets). "
-             "Ratio: mindlite by the best peer that compiles.", "",
-             "| work | " + " | ".join(names) + " | ratio | goal | |", "|---|" + "---|" * (len(names) + 3)]
+             "Ratio: mindlite by the best peer; CPU: the same of the processor time of all threads, which other "
+             "work on the machine disturbs less.", "",
+             "| work | " + " | ".join(names) + " | ratio | CPU | goal | |", "|---|" + "---|" * (len(names) + 4)]
     missed = []
     for name, measured in table.items():
         cells = [f"{text_of(measured[n]['median'])} ({text_of(measured[n]['minimum'])})" if n in measured else ""
                  for n in names]
-        r, goal = ratio(name, measured), goals.get(name)
+        r, processor, goal = ratio(measured), ratio(measured, "processor"), goals.get(name)
         met = "" if r is None or goal is None else "met" if r <= goal else "missed"
         if met == "missed":
             missed.append(f"{name}: {r:.2f}, goal {goal}")
-        cells += ["" if r is None else f"{r:.2f}", str(goal or ""), met]
+        cells += [*("" if x is None else f"{x:.2f}" for x in (r, processor)), str(goal or ""), met]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     lines += ["", "Peak memory: " + ", ".join(f"{k} {v / 2**20:.0f} MiB" for k, v in facts["peak"].items()), ""]
     lines += ["## Missed", "", *[f"- {m}" for m in missed], ""] if missed else []
@@ -194,7 +207,7 @@ def main():
     workers = [Worker(name, python) for name, python in pythons.items()]
     table, differing = warm([n for n in chosen if not ROWS[n].cold], workers, options.rounds)
     ends = {w.name: w.end() for w in workers}
-    compiling = {name: python for name, python in pythons.items() if name != "numpy"}
+    compiling = {name: python for name, python in pythons.items() if FRAMEWORKS[name].compiles}
     table |= cold([n for n in chosen if ROWS[n].cold], compiling)
     goals = {name: ROWS[name].goal for name in chosen}
     if not options.rows or any(text in IMPORT for text in options.rows):

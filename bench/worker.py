@@ -1,7 +1,7 @@
 """One framework in one process: asked by run.py in lines of JSON, it answers in lines of JSON.
 
     {"do": "prepare", "row": name}  ->  {"digest": [...], "first": seconds}     or {"absent": why}
-    {"do": "sample", "row": name}   ->  {"seconds": per call}
+    {"do": "sample", "row": name}   ->  {"seconds": per call, "processor": of all threads}
     {"do": "end"}                   ->  {"peak": bytes of memory at most, "versions": {...}}
 """
 import json
@@ -31,15 +31,22 @@ def main():
             break
         name = asked["row"]
         if asked["do"] == "prepare":
-            sampler = Sampler(name, framework)
-            if sampler.run is None:
-                answer(out, absent="there is no such thing")
+            try:
+                sampler = Sampler(name, framework)
+                digest = None if sampler.run is None else sampler.prepare()
+            except Exception as error:                        # what a peer cannot run is told of, and left out
+                if framework.name == "mindlite":
+                    raise
+                answer(out, absent=f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
+                continue
+            if digest is None:
+                answer(out, absent="")
                 continue
             samplers[name] = sampler
-            digest = sampler.prepare()
             answer(out, digest=digest, first=sampler.first)
         else:
-            answer(out, seconds=samplers[name].sample())
+            seconds, processor = samplers[name].sample()
+            answer(out, seconds=seconds, processor=processor)
     answer(out, peak=1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, versions=framework.versions)
 
 

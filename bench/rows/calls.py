@@ -25,7 +25,10 @@ def eager_chain(F):
 def eager_chain_gradient(F):
     if F.grad is None:
         return None
-    x, f = F.array(normal(8)), F.grad(lambda x: chain(F, x).sum())
+
+    def total(x):
+        return chain(F, x).sum()
+    x, f = F.array(normal(8)), F.grad(total)
     return lambda: f(x)
 
 
@@ -33,7 +36,11 @@ def eager_chain_gradient(F):
 def compiled_add(F):
     if F.jit is None:
         return None
-    x, y, f = F.array(normal(4)), F.array(normal(4, seed=1)), F.jit(lambda x, y: x + y)
+    x, y = F.array(normal(4)), F.array(normal(4, seed=1))
+
+    def add(x, y):
+        return x + y
+    f = F.jit(add)
     return lambda: f(x, y)
 
 
@@ -41,7 +48,10 @@ def compiled_add(F):
 def compiled_chain(F):
     if F.jit is None:
         return None
-    x, f = F.array(normal(8)), F.jit(lambda x: chain(F, x))
+
+    def forward(x):
+        return chain(F, x)
+    x, f = F.array(normal(8)), F.jit(forward)
     return lambda: f(x)
 
 
@@ -49,5 +59,8 @@ def compiled_chain(F):
 def compiled_chain_gradient(F):
     if F.jit is None:
         return None
-    x, f = F.array(normal(8)), F.jit(F.grad(lambda x: chain(F, x).sum()))
+
+    def total(x):
+        return chain(F, x).sum()
+    x, f = F.array(normal(8)), F.jit(F.grad(total))
     return lambda: f(x)

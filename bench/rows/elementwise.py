@@ -17,7 +17,10 @@ def fused(F):
 def gelu(F):
     if F.jit is None:
         return None
-    x, f = F.array(normal(4096, 1024)), F.jit(lambda x: F.gelu(x))
+
+    def forward(x):
+        return F.gelu(x)
+    x, f = F.array(normal(4096, 1024)), F.jit(forward)
     return lambda: f(x)
 
 
@@ -25,7 +28,10 @@ def gelu(F):
 def gelu_gradient(F):
     if F.jit is None:
         return None
-    x, f = F.array(normal(4096, 1024)), F.jit(F.grad(lambda x: F.gelu(x).sum()))
+
+    def total(x):
+        return F.gelu(x).sum()
+    x, f = F.array(normal(4096, 1024)), F.jit(F.grad(total))
     return lambda: f(x)
 
 
@@ -34,7 +40,10 @@ def layer_norm(F):
     if F.jit is None:
         return None
     x, gamma, beta = F.array(normal(4096, 1024)), F.array(normal(1024, seed=1)), F.array(normal(1024, seed=2))
-    f = F.jit(F.value_and_grad(lambda x: (F.layer_norm(x, gamma, beta) * x).sum()))
+
+    def total(x):
+        return (F.layer_norm(x, gamma, beta) * x).sum()
+    f = F.jit(F.value_and_grad(total))
     return lambda: f(x)
 
 
@@ -43,23 +52,38 @@ def cross_entropy(F):
     if F.jit is None:
         return None
     x, y = F.array(normal(4096, 1000)), F.array(labels(4096, 1000))
-    f = F.jit(F.value_and_grad(lambda x: F.cross_entropy(x, y)))
+
+    def loss(x):
+        return F.cross_entropy(x, y)
+    f = F.jit(F.value_and_grad(loss))
     return lambda: f(x)
 
 
 @row("Adam, 4M parameters", goal=0.95)
 def adam(F):
     start, gradient = normal(4096, 1024), normal(4096, 1024, seed=1)
-    if F.name == "mindlite":
+    if F.kind == "mindspore":
         parameter = F.ms.Parameter(F.array(start), name="p")
         optimiser, g = F.nn.Adam([parameter], 1e-3), F.array(gradient)
-        step = F.jit(lambda g: optimiser((g,)))
+
+        @F.jit
+        def step(g):
+            return optimiser((g,))
 
         def run():
             step(g)
             return parameter
         return run
-    if F.name == "numpy":
+    if F.name == "torch":
+        parameter = F.array(start).requires_grad_()
+        parameter.grad = F.array(gradient)
+        optimiser = F.torch.optim.Adam([parameter], 1e-3, fused=True)
+
+        def run():
+            optimiser.step()
+            return parameter
+        return run
+    if F.kind != "jax":
         return None
     jnp = F.jnp
 

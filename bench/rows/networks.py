@@ -6,13 +6,16 @@ from measure import labels, normal, row
 def weights(sizes):
     """Weights and biases of a chain of dense layers, the same for all frameworks."""
     pairs = enumerate(zip(sizes, sizes[1:]))
-    return [(normal(b, a, seed=i) / np.sqrt(a), np.zeros(b, np.float32)) for i, (a, b) in pairs]
+    return [(normal(b, a, seed=i) / np.float32(a ** 0.5), np.zeros(b, np.float32)) for i, (a, b) in pairs]
 
 
-def mindlite_step(F, net, optimiser, x, y):
+def mindspore_step(F, net, optimiser, x, y):
     """The loss of one training step after the other."""
     loss_fn = F.nn.CrossEntropyLoss()
-    gradients = F.ms.value_and_grad(lambda x, y: loss_fn(net(x), y), None, optimiser.parameters)
+
+    def forward(x, y):
+        return loss_fn(net(x), y)
+    gradients = F.ms.value_and_grad(forward, None, optimiser.parameters)
 
     @F.jit
     def step(x, y):
@@ -21,6 +24,29 @@ def mindlite_step(F, net, optimiser, x, y):
         return loss
     x, y = F.array(x), F.array(y)
     return lambda: step(x, y)
+
+
+def torch_dense(F, layers):
+    """Dense layers with these weights, relu between them."""
+    nn, made = F.torch.nn, []
+    for w, b in layers:
+        made += [nn.ReLU()] * bool(made) + [nn.Linear(w.shape[1], w.shape[0])]
+        made[-1].weight.data, made[-1].bias.data = F.array(w), F.array(b)
+    return made
+
+
+def torch_step(F, net, optimiser, x, y):
+    """The same in PyTorch; under torch.compile the network and its loss are compiled, the optimiser is fused anyhow."""
+    x, y = F.array(x), F.array(y).long()
+    loss_of = F.jit(lambda x, y: F.functional.cross_entropy(net(x), y))
+
+    def run():
+        optimiser.zero_grad()
+        loss = loss_of(x, y)
+        loss.backward()
+        optimiser.step()
+        return loss.detach()
+    return run
 
 
 def jax_step(F, forward, params, update, x, y):
@@ -48,11 +74,15 @@ def jax_step(F, forward, params, update, x, y):
 @row("step: MLP 784-512-512-10, batch 64, Momentum", goal=0.9)
 def mlp(F):
     x, y, layers = normal(64, 784), labels(64, 10), weights((784, 512, 512, 10))
-    if F.name == "mindlite":
+    if F.kind == "torch":
+        nn = F.torch.nn
+        net = nn.Sequential(*torch_dense(F, layers))
+        return torch_step(F, net, F.torch.optim.SGD(net.parameters(), 0.01, 0.9), x, y)
+    if F.kind == "mindspore":
         nn = F.nn
         dense = [nn.Dense(w.shape[1], w.shape[0], weight_init=F.array(w), bias_init=F.array(b)) for w, b in layers]
         net = nn.SequentialCell([dense[0], nn.ReLU(), dense[1], nn.ReLU(), dense[2]])
-        return mindlite_step(F, net, nn.Momentum(net.trainable_params(), 0.01, 0.9), x, y)
+        return mindspore_step(F, net, nn.Momentum(net.trainable_params(), 0.01, 0.9), x, y)
     if F.name == "numpy":
         return None
 
@@ -72,7 +102,14 @@ def mlp(F):
 def lenet(F):
     x, y, dense = normal(32, 1, 28, 28), labels(32, 10), weights((400, 120, 84, 10))
     first, second = normal(6, 1, 5, 5, seed=7) * 0.2, normal(16, 6, 5, 5, seed=8) * 0.1
-    if F.name == "mindlite":
+    if F.kind == "torch":
+        nn = F.torch.nn
+        net = nn.Sequential(nn.Conv2d(1, 6, 5, padding=2, bias=False), nn.ReLU(), nn.MaxPool2d(2),
+                            nn.Conv2d(6, 16, 5, bias=False), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+                            *torch_dense(F, dense))
+        net[0].weight.data, net[3].weight.data = F.array(first), F.array(second)
+        return torch_step(F, net, F.torch.optim.Adam(net.parameters(), 1e-3, fused=True), x, y)
+    if F.kind == "mindspore":
         nn = F.nn
         layers = [nn.Conv2d(1, 6, 5, pad_mode="pad", padding=2, weight_init=F.array(first)), nn.ReLU(),
                   nn.MaxPool2d(2, 2), nn.Conv2d(6, 16, 5, pad_mode="valid", weight_init=F.array(second)), nn.ReLU(),
@@ -82,7 +119,7 @@ def lenet(F):
             if i < 2:
                 layers.append(nn.ReLU())
         net = nn.SequentialCell(layers)
-        return mindlite_step(F, net, nn.Adam(net.trainable_params(), 1e-3), x, y)
+        return mindspore_step(F, net, nn.Adam(net.trainable_params(), 1e-3), x, y)
     if F.name == "numpy":
         return None
     jax, jnp = F.jax, F.jnp
