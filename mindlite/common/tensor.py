@@ -107,6 +107,11 @@ class Tensor:
         self.array = self.init_data().array.astype(dt.dtype(dtype).numpy)
         return self
 
+    def set_const_arg(self, const_arg=True):
+        """Say whether this is a constant argument (see `const_arg`). Returns self."""
+        self.const_arg = bool(const_arg)
+        return self
+
     def asnumpy(self):
         """The data as an ndarray that shares memory with the Tensor."""
         return self.array

@@ -244,6 +244,11 @@ def tuple_getitem(items, index):
     return items[index]
 
 
+def switch(condition, x, y):
+    """x where `condition` holds, else y."""
+    return x if condition else y
+
+
 def scalar_add(a, b):
     """a + b for numbers"""
     return a + b

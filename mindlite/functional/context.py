@@ -105,11 +105,11 @@ def set_deterministic(deterministic):
 def mutable(input_data, dynamic_len=False):
     """`input_data` itself. Tensors inside tuples, lists and dicts are run-time values of a graph in any case.
 
-    raises : ArgumentError for anything but Tensors and numbers, and for dynamic_len, which graphs do not have
+    dynamic_len : a tuple or list may come with another length next time; there is a graph for each length
+    raises      : ArgumentError for anything but Tensors and numbers, and for dynamic_len of what is no tuple or list
     """
-    if dynamic_len:
-        raise ArgumentError("mutable: a tuple whose length is known at run time only cannot enter a graph",
-                            hint="stack its items into one Tensor")
+    if dynamic_len and not isinstance(input_data, (tuple, list)):
+        raise ArgumentError(f"mutable: dynamic_len is for a tuple or list, not {type(input_data).__name__}")
     _only_values(input_data)
     return input_data
 

@@ -27,7 +27,8 @@ class JitConfig:
     """How `jit` compiles, as MindSpore's class of that name.
 
     jit_level       : "O0" one kernel per operator, "O1" fused, "O2" as O1; "" for config.jit_level
-    jit_syntax_level: "STRICT": no statement runs in Python (fullgraph); "LAX", "": it does where a graph cannot say it
+    jit_syntax_level: "STRICT": no statement runs in Python (fullgraph); "LAX", "COMPATIBLE", "": it does where a graph
+                      cannot say it
     exc_mode        : accepted for MindSpore's sake: there is one way of executing
     """
     jit_level: str = ""
@@ -38,9 +39,9 @@ class JitConfig:
         if self.jit_level not in ("", *LEVELS):
             raise ValueRangeError(f"JitConfig: there is no jit_level {self.jit_level!r}",
                                   hint=f"one of {', '.join(LEVELS)}")
-        if self.jit_syntax_level not in ("", "STRICT", "LAX"):
+        if self.jit_syntax_level not in ("", "STRICT", "COMPATIBLE", "LAX"):
             raise ValueRangeError(f"JitConfig: there is no jit_syntax_level {self.jit_syntax_level!r}",
-                                  hint="STRICT or LAX")
+                                  hint="STRICT, COMPATIBLE or LAX")
 
 
 class Jitted:

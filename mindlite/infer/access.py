@@ -16,7 +16,7 @@ from ..mindir.syntax import Undefined
 from ..ops import methods
 from ..ops.scalar import BINARY, scalar_binary, scalar_unary
 from .branches import compare_numbers, fail_unless, truth
-from .containers import method_of_box
+from .containers import METHODS_OF, method_of_box
 from .fallback import AN_INT, A_BOOL, array_outside, ask_python
 from .outside import CONTAINERS, guard_class, guard_contents, is_users, method_of_class, own_method
 from .values import BoundMethod, Box, Closure, LeavingMethod, MadeException, Place, Range, has_nodes
@@ -96,7 +96,7 @@ def attribute(ev, value, name):
         if name in LEAVES_TENSORS:
             return LeavingMethod(getattr(Tensor, name), value, name)
     if isinstance(value, tuple) and not hasattr(type(value), "_fields") and name in ("index", "count"):
-        return BoundMethod(getattr(tuple, name), value, name)
+        return BoundMethod(SEARCHES[name], value, name)
     if isinstance(value, MadeException):
         return _attribute_of_exception(ev, value, name)
     if name in ev.linked.get(id(value), ()):
@@ -143,6 +143,8 @@ def item(ev, value, index):
     """value[index]"""
     if ev.is_object(value):
         return ask_python(ev, operator.getitem, (value, index), "an item of an object that Python made")
+    if is_scalar_node(index) and (type(value) is dict or isinstance(value, Box) and value.kind == "dict"):
+        raise GraphSyntaxError("which entry of a dict it is, is known at run time only")
     if isinstance(value, Box):
         content = ev.store[value]
         if value.kind == "dict":
@@ -230,7 +232,7 @@ def binary_value(ev, op, a, b):
     """a op b"""
     if ev.is_object(a) or ev.is_object(b):
         return ask_python(ev, OPERATORS[op], (a, b), f"{op} on an object that Python made")
-    if isinstance(a, Box) or isinstance(b, Box):
+    if (isinstance(a, Box) or isinstance(b, Box)) and not (is_tensor(a) or is_tensor(b)):
         return _binary_of_boxes(ev, op, a, b)
     if is_tensor(a) or is_tensor(b):
         a, b = (ev.tracer.lift(x) if is_tensor(x) else x for x in (a, b))
@@ -280,6 +282,10 @@ def compare_values(ev, op, a, b):
         return ask_python(ev, ASKED[op], (a, b), f"{op} on an object that Python made",
                           None if op in COMPARISONS else A_BOOL)
     if op in ("is", "is not"):
+        if is_scalar_node(a) and is_scalar_node(b) or is_scalar_node(a) and _is_small(b) \
+                or is_scalar_node(b) and _is_small(a):
+            same = _one_number(ev, a, b)
+            return same if op == "is" else negate(ev, same)
         if isinstance(a, AnfNode) or isinstance(b, AnfNode):
             same = a is b
         else:
@@ -296,7 +302,7 @@ def compare_values(ev, op, a, b):
                                                          or isinstance(b, str)):
         return compare_numbers(ev, op, a, b)
     if isinstance(a, (Box, tuple)) and isinstance(b, (Box, tuple)) and op in ("==", "!=") \
-            and (has_nodes(a, ev.store) or has_nodes(b, ev.store)):
+            and (_has_numbers(a, ev.store) or _has_numbers(b, ev.store)):
         return _equal_sequences(ev, a, b, op)
     if not ev.concrete:
         made = special(ev, (f"__{COMPARISONS[op].__name__}__", MIRRORED[op]), a, b)
@@ -315,31 +321,60 @@ def _equal_sequences(ev, a, b, op):
         return op == "!="
     result = True
     for p, q in zip(x, y):
-        same = truth(ev, compare_values(ev, "==", p, q))
+        same = equal(ev, p, q)
         if same is False:
             return op == "!="
         if same is not True:
-            result = same if result is True else ev.trace(PRIMITIVES["logical_and"], (result, same), {})
-    if isinstance(result, AnfNode):
-        return result if op == "==" else negate(ev, result)
-    return result if op == "==" else not result
+            result = same if result is True else number(ev, "&", result, same)
+    return result if op == "==" else negate(ev, result)
+
+
+def _has_numbers(value, store):
+    """True if any part of the value is known at run time only, sizes among them."""
+    if isinstance(value, Box):
+        value = store[value]
+    if isinstance(value, (tuple, list)):
+        return any(_has_numbers(item, store) for item in value)
+    return has_nodes(value, store)
+
+
+def _is_small(value):
+    """True for a bool, and for an int of which Python keeps one object."""
+    return type(value) is bool or type(value) is int and -5 <= value <= 256
+
+
+def _one_number(ev, a, b):
+    """a is b, where one of them is known at run time only: Python keeps one object of each bool and each small int."""
+    kinds = [x.abstract.type if isinstance(x, AnfNode) else int if isinstance(x, Dim) else type(x) for x in (a, b)]
+    if a is b or kinds[0] is not kinds[1] or kinds[0] is float:
+        return a is b
+    same = compare_numbers(ev, "==", a, b)
+    if kinds[0] is bool or _is_small(a) or _is_small(b):
+        return same
+    raise GraphSyntaxError("`is` between ints that are known at run time only", hint="use ==")
+
+
+def equal(ev, a, b):
+    """Are items of containers the same, or equal? A bool where it is known, else a scalar node."""
+    same = True if a is b else truth(ev, compare_values(ev, "==", a, b))
+    return ev.trace(PRIMITIVES["tensor_to_scalar"], (same,), {}) if is_tensor(same) else same
 
 
 def _contains(ev, a, b):
+    if is_scalar_node(a) and (type(b) in (range, list, dict, set, frozenset)
+                              or isinstance(b, Box) and b.kind == "dict"):
+        guard_contents(ev, (b,))
+        b = tuple(b) if not isinstance(b, Box) else tuple([k for k, _ in ev.store[b]])
     if isinstance(b, Box) and b.kind == "dict":
         return any(k == a for k, _ in ev.store[b])
     if isinstance(b, (Box, tuple)):
         result = False
         for element in (ev.store[b] if isinstance(b, Box) else b):
-            same = True if element is a else compare_values(ev, "==", a, element)
-            if not isinstance(same, AnfNode):
-                if same:
-                    return True
-                continue
-            same = truth(ev, same)
-            if is_tensor(same):
-                same = ev.trace(PRIMITIVES["tensor_to_scalar"], (same,), {})
-            result = same if result is False else number(ev, "|", result, same)
+            same = equal(ev, element, a)
+            if same is True:
+                return True
+            if same is not False:
+                result = same if result is False else number(ev, "|", result, same)
         return result
     if is_tensor(b):
         return ev.trace(lambda x, y: (PRIMITIVES["equal"](x, y)).any(), (b, a), {})
@@ -349,6 +384,33 @@ def _contains(ev, a, b):
     if not ev.guard_content(b):
         return ask_python(ev, operator.contains, (b, a), "`in` for a container that changes during the run", A_BOOL)
     return a in b
+
+
+def count_of(ev, content, value):
+    """How many items equal `value`."""
+    found = 0
+    for item_ in content:
+        found = add_numbers(ev, found, equal(ev, item_, value))
+    return found + 0 if isinstance(found, bool) else found
+
+
+def index_of(ev, content, value, *bounds):
+    """Where the first item that equals `value` stands. raises : ValueError if none does"""
+    start, stop = (*bounds, None, None)[:2]
+    for i in range(len(content))[start:stop]:
+        same = equal(ev, content[i], value)
+        if same is True:
+            return i
+        if same is not False:
+            raise GraphSyntaxError("which of the items it is, is known at run time only")
+    raise ValueError("x not in sequence")
+
+
+SEARCHES = {"count": count_of, "index": index_of}             # of a tuple; those of a list look into the store
+METHODS_OF["list"].update(
+    count=lambda ev, box, value: count_of(ev, ev.store[box], value),
+    index=lambda ev, box, value, *bounds: index_of(ev, ev.store[box], value, *bounds),
+    remove=lambda ev, box, value: METHODS_OF["list"]["pop"](ev, box, index_of(ev, ev.store[box], value)))
 
 
 def length(ev, value):

@@ -349,7 +349,7 @@ def _print(ev, *values, sep=" ", end="\n", **kwargs):
 
 
 @builtin(Tensor)
-def _tensor(ev, input_data=None, dtype=None, shape=None, init=None):
+def _tensor(ev, input_data=None, dtype=None, shape=None, init=None, const_arg=False):
     if ev.is_object(input_data):
         return ask_python(ev, Tensor, (input_data,), "a Tensor made of an object", None,
                           {} if dtype is None else {"dtype": dtype})
@@ -362,4 +362,4 @@ def _tensor(ev, input_data=None, dtype=None, shape=None, init=None):
             made = as_operand(data)
             return cast_to(made, wanted) if wanted is not None else made
         return ev.trace(make, (input_data,), {})
-    return Tensor(ev.unbox(input_data), dtype, shape, init)
+    return Tensor(ev.unbox(input_data), dtype, shape, init, const_arg)

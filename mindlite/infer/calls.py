@@ -148,8 +148,7 @@ def _call_method(ev, method, args, kwargs):
     if method.name == "item" and not args:
         return item_of_tensor(ev, method.self)
     if isinstance(method.self, (Box, tuple)):
-        return method.function(ev, method.self, *args, **kwargs) if isinstance(method.self, Box) else \
-            method.function(ev.unbox(method.self), *ev.unbox(args))
+        return method.function(ev, method.self, *args, **kwargs)
     if isinstance(method.self, AnfNode) or isinstance(method.self, Tensor):
         in_place = method.name.endswith("_") and not method.name.endswith("__")
         owner = method.self if in_place else ev.tracer.lift(method.self)     # what is written to is the very Tensor

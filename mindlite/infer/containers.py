@@ -65,18 +65,6 @@ def _list_copy(ev, box):
     return ev.new_box(box.kind, ev.store[box])
 
 
-def _list_count(ev, box, value):
-    return sum(1 for x in ev.unbox(ev.store[box]) if x is value or x == value)
-
-
-def _list_index(ev, box, value):
-    return ev.unbox(ev.store[box]).index(value)
-
-
-def _list_remove(ev, box, value):
-    _list_pop(ev, box, _list_index(ev, box, value))
-
-
 def _dict_items(ev, box):
     return tuple((k, v) for k, v in ev.store[box])
 
@@ -126,8 +114,7 @@ def _list_sort(ev, box, *, key=None, reverse=False):
 METHODS_OF = {
     "list": {"append": _list_append, "extend": _list_extend, "insert": _list_insert, "pop": _list_pop,
              "clear": _list_clear,
-             "reverse": _list_reverse, "copy": _list_copy, "count": _list_count, "index": _list_index,
-             "remove": _list_remove,
+             "reverse": _list_reverse, "copy": _list_copy,
              "sort": _list_sort},
     "dict": {"items": _dict_items, "keys": _dict_keys, "values": _dict_values, "get": _dict_get, "update": _dict_update,
              "pop": _dict_pop, "setdefault": _dict_setdefault, "has_key": _dict_has_key, "clear": _list_clear,

@@ -161,8 +161,8 @@ def _specialise(ev, function, args, kwargs, weights):
     # the Boxes of the arguments: their numbers, their first content
     containers, entered, objects, numbers = {}, {}, {}, itertools.count()
     marks = ev.fallbacks.marks
-
     tensors = []                                             # the arguments that Same counts
+
     def enter(value, label):
         if isinstance(value, Abstract):
             made = graph.add_parameter(label, value)

@@ -59,12 +59,13 @@ MODULES = {
     "nn.learning_rate_schedule": (_NN, {}),
     "nn.dynamic_lr": (_NN, {}),
 
-    "ops": (_OPS, {**_PRIMITIVE, "auto_generate": "mindlite.ops.operations:"}),
+    "ops": (_OPS, {**_PRIMITIVE, "auto_generate": "mindlite.ops.operations:",
+                   "dtype": "mindlite.ops.operations:DType.function"}),
     "ops.operations": (_OPERATIONS, _GRADIENTS),
     **{f"ops.operations.{name}": (_OPERATIONS, _GRADIENTS) for name in (
         "array_ops", "math_ops", "nn_ops", "random_ops", "sparse_ops", "other_ops", "inner_ops", "image_ops",
         "linalg_ops",
-        "control_ops", "debug_ops", "_grad_ops", "_inner_ops", "_scalar_ops")},
+        "control_ops", "debug_ops", "_grad_ops", "_inner_ops", "_scalar_ops", "_sequence_ops")},
     "ops.auto_generate": (_OPERATIONS + _OPS, {"copy": "mindlite.ops.operations:Copy.function",
                                                "contiguous": "mindlite.ops.operations:Contiguous.function"}),
     "ops.auto_generate.gen_ops_def": (_OPS, {
@@ -79,7 +80,7 @@ MODULES = {
     "_c_expression": (_TENSOR, {"typing": "mindlite.common.dtype:",
                                 "CreationType": "mindlite.functional.executor:CreationType"}),
     "ops.primitive": (_OPERATIONS, _PRIMITIVE),
-    "ops.functional": (_OPS, {}),
+    "ops.functional": (_OPS, {"dtype": "mindlite.ops.operations:DType.function"}),
     "ops.function": (_OPS, {}),
     **{f"ops.function.{name}": (_OPS, {}) for name in ("array_func", "math_func", "nn_func", "grad",
                                                        "grad.grad_func")},

@@ -47,8 +47,15 @@ def test_mutable_takes_values_alone():
     assert ms.mutable((x, [2, {"a": x}]))[0] is x
     with pytest.raises(ArgumentError, match="not str"):
         ms.mutable(("a",))
-    with pytest.raises(ArgumentError, match="known at run time"):
-        ms.mutable((x,), dynamic_len=True)
+
+
+def test_a_mutable_tuple_may_come_with_another_length():
+    jitted = ms.jit(lambda items: sum(items) + len(items), fullgraph=True)
+    for count in (1, 3, 2, 3):
+        items = ms.mutable((Tensor([1.0]),) * count, dynamic_len=True)
+        assert jitted(items).tolist() == [2 * count]
+    with pytest.raises(ArgumentError, match="tuple or list"):
+        ms.mutable(Tensor([1.0]), dynamic_len=True)
 
 
 def test_importing_the_package_loads_neither_compilers_nor_rooms():

@@ -150,3 +150,15 @@ def test_mint_takes_the_names_of_torch():
     assert ms.mint.sum(x, dim=1, keepdim=True).shape == (2, 1)
     assert ms.mint.prod(ms.Tensor([2, 3], mstype.int32)).dtype is mstype.int64
     np.testing.assert_array_equal(ms.mint.add(x, x, alpha=2).asnumpy(), 3 * x.asnumpy())
+
+
+def test_a_switch_of_values_a_dtype_and_sums_of_sequences_have_their_names(mode):
+    from mindlite.mindspore.ops.operations._sequence_ops import SequenceAddN, SequenceMul
+    x, y = ms.Tensor([1.0, 2.0]), ms.Tensor([3.0, 4.0])
+
+    @ms.jit
+    def f(x, y):
+        return F.switch(x.sum() > y.sum(), x, y), ms.ops.dtype(x) is mstype.float32, SequenceAddN()((x, y))
+    chosen, is_float32, total = f(x, y)
+    assert chosen.tolist() == [3, 4] and is_float32 and total.tolist() == [4, 6]
+    assert SequenceMul()((1, 2), 2) == (1, 2, 1, 2)

@@ -3,7 +3,7 @@ import functools
 
 from ...common import dtype as dt
 from .. import (
-    assign, assign_add, assign_sub, bernoulli, broadcast_to, cast, chunk, concat, depend, expand_dims, eye, flip,
+    addn, assign, assign_add, assign_sub, bernoulli, broadcast_to, cast, chunk, concat, depend, expand_dims, eye, flip,
     full, gather, gather_d, gather_nd, identity, index_add, masked_fill, masked_select, meshgrid, multinomial,
     one_hot, ones, ones_like, pad, permute, print_, randint, rank, repeat_interleave, reshape, scatter, scatter_nd,
     select, shape, size, sort, split, squeeze, stack, standard_normal, stop_gradient, sum, mean, tile, topk, tril,
@@ -237,7 +237,13 @@ def _assign(variable, value):
     return variable
 
 
-globals().update(table({"Assign": _assign, "AssignAdd": assign_add, "AssignSub": assign_sub}))
+def _times(sequence, times):
+    """The items of a tuple or list, `times` over."""
+    return sequence * times
+
+
+globals().update(table({"Assign": _assign, "AssignAdd": assign_add, "AssignSub": assign_sub, "SequenceAddN": addn,
+                        "SequenceMul": _times}))
 
 
 # ---------------------------------------------------------------- random numbers

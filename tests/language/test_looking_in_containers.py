@@ -1,0 +1,83 @@
+"""`in`, count, index, remove, == and `is` on values that a graph knows at run time only: Python's rules."""
+import numpy as np
+import pytest
+
+import mindlite as ms
+from mindlite import Tensor
+
+
+SET, TABLE = {3, 9}, {1: "a", 7: "b"}
+
+
+def small_ints_are_one_object(x, y):
+    n = int(x)
+    return n is 3, n is not 3, (n > 2) is True, n is True, 3 is int(y)     # noqa: F632
+
+
+def count(x, y):
+    return (x, y, "a", 1).count(x), [x, y, 1].count(3), (1, int(x), int(y)).count(3), [1, 2, 2].count(2)
+
+
+def index(x, y):
+    return [x, 5].index(x), (1, "a").index("a"), ["q", x].index(x), (7, 1, 7).index(7, 1)
+
+
+def contains(x, y):
+    return int(x) in (1, 3), x in [y, 3], int(x) in [7, 8], int(y) not in {1: 2}, \
+        int(x) in range(2, 8, 2), int(y) in SET, int(x) in TABLE
+
+
+def compare(x, y):
+    return (int(x), 1) == (3, 1), [int(x), 1] != [3, int(y)], (x, y) == (3, 4), ([x], 1) == ([y], 1)
+
+
+def remove(x, y):
+    items = [1, x, "s", 1]
+    items.remove("s")
+    items.remove(1)
+    return items
+
+
+def operate_on_lists(x, y):
+    return x + (y,), (x, y) * x, [1, 2] + x, x - [x, [y]][0]
+
+
+@pytest.mark.filterwarnings("ignore::SyntaxWarning")
+@pytest.mark.parametrize("function", [small_ints_are_one_object, count, index, contains, compare, remove],
+                         ids=lambda f: f.__name__)
+def test_containers_are_searched_as_python_searches_them(function):
+    jitted = ms.jit(function, fullgraph=True)
+    for x, y in ((3, 4), (3, 3), (1, 1), (7, 3)):
+        try:
+            expected = repr(function(Tensor(x), Tensor(y)))
+        except ValueError as error:
+            with pytest.raises(ValueError, match=str(error)):
+                jitted(Tensor(x), Tensor(y))
+            continue
+        assert repr(jitted(Tensor(x), Tensor(y))) == expected
+
+
+def test_sizes_that_depend_on_data_are_compared_at_run_time():
+    def f(x):
+        found = x.nonzero()
+        return found.shape == (2, 1), found.shape[:1] == (3,), found.shape != (2, 1)
+    jitted = ms.jit(f, fullgraph=True)
+    for data in ([1, 0, 1], [1, 1, 1], [0, 0, 0]):
+        assert jitted(Tensor(data)) == f(Tensor(data))
+
+
+@pytest.mark.filterwarnings("ignore::mindlite.compile.jit.FallbackWarning")
+def test_which_item_it_is_may_be_known_to_python_alone():
+    def f(x, y):
+        return (1, y, x).index(x), TABLE[int(x)], {3: "c", 7: "d"}[int(x)]
+    for y in (7, 4):
+        assert ms.jit(f)(Tensor(7), Tensor(y)) == f(Tensor(7), Tensor(y))
+
+
+def test_lists_of_tensors_are_operands_and_carry_gradients():
+    jitted = ms.jit(operate_on_lists, fullgraph=True)
+    x, y = Tensor([1.0]), Tensor([2.0])
+    assert repr(jitted(x, y)) == repr(operate_on_lists(x, y))
+    gradient = ms.grad(lambda a, b: (a * (b,)).sum(), (0, 1))
+    for run in (gradient, ms.jit(gradient)):
+        np.testing.assert_array_equal([g.asnumpy() for g in run(x, y)], [[2], [1]])
