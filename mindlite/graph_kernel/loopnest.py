@@ -413,6 +413,8 @@ class _Rewriter:
         self.offsets, self.memo, self.old_notes, self.notes = offsets, {}, notes, {}
 
     def __call__(self, expr):
+        if expr in self.memo:
+            return self.memo[expr]
         for part in walk([expr], self.memo):
             made = self.memo[part] = self.make(part)
             if part in self.old_notes:

@@ -43,7 +43,7 @@ def compute_dtype(dtype):
 
 class ScalarExpr:
     """Base of scalar expressions. Fields: dtype, weak, fields (what it is made of), free (the IndexVars in it)."""
-    __slots__ = ("dtype", "weak", "fields", "free", "__weakref__")
+    __slots__ = ("dtype", "weak", "fields", "free", "inside", "__weakref__")
 
     __hash__ = object.__hash__
 
@@ -59,12 +59,8 @@ class ScalarExpr:
     __int__ = __index__ = __float__
 
     def children(self):
-        """The expressions directly inside this one."""
-        for field in self.fields:
-            if isinstance(field, ScalarExpr):
-                yield field
-            elif isinstance(field, tuple):
-                yield from (f for f in field if isinstance(f, ScalarExpr))
+        """The expressions directly inside this one, a tuple."""
+        return self.inside
 
     def __add__(self, other):
         return binary("add", self, other)
@@ -247,8 +243,10 @@ def make_expr(cls, dtype, weak, *fields):
         return found
     made = cls.__new__(cls)
     made.dtype, made.weak, made.fields = dtype, weak, fields
+    flat = [f for field in fields for f in (field if isinstance(field, tuple) else (field,))]
+    made.inside = tuple(f for f in flat if isinstance(f, ScalarExpr))
     free = frozenset() if cls is not IndexVar else frozenset((made,))
-    for child in made.children():
+    for child in made.inside:
         free |= child.free
     made.free = free.difference(fields[1]) if cls is Reduce else free
     return _interned.setdefault(key, made)
