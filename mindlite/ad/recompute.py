@@ -12,6 +12,7 @@ from ..mindir.control import make_tuple
 from ..mindir.graph import FuncGraph
 from ..mindir.inline import inline, nodes_below
 from ..ops.basic import barrier
+from ..ops.state import stop_gradient
 from .vjp import vjp_graph
 
 
@@ -30,7 +31,8 @@ def recompute_graph(graph, wrt, seeds):
         made = [target.add_parameter(p.name, p.abstract, p.origin) for p in joint.parameters]
         n = len(graph.parameters)
         with building(target, graph.origin, by="grad"):
-            inside = [barrier(p, made[n]) if isinstance(p.abstract, AbstractTensor) else p for p in made[:n]]
+            known = stop_gradient(made[n])
+            inside = [barrier(p, known) if isinstance(p.abstract, AbstractTensor) else p for p in made[:n]]
         target.set_outputs(inline(target, only, [*inside, *made[n:]]), make_tuple)
         graph.transforms[key] = target
     return graph.transforms[key]

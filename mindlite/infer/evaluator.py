@@ -216,7 +216,10 @@ class Evaluator:
         if signature.parameters and list(signature.parameters.values())[-1].kind is inspect.Parameter.VAR_KEYWORD:
             bound[-1] = self.new_box("dict", tuple(bound[-1].items()))
         key = (graph, outer_env and id(outer_env))
-        if key in self.recursive or any(k == key and home is not self.tracer.region.home for k, home in self.calls):
+        place = graph.origin.location                        # jvp of a function that calls jvp is no recursion
+        own = place is not None and is_framework(place.file)
+        if key in self.recursive or not own and any(
+                k == key and home is not self.tracer.region.home for k, home in self.calls):
             return call_recursive(self, key, lambda values: self.enter_call(
                 key, graph, values, function, outer, outer_env, scope), bound)
         if len(self.calls) >= MAX_DEPTH:

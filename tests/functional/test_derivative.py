@@ -325,3 +325,20 @@ def test_what_a_mapped_function_assigns_to_its_argument_is_assigned_along_the_ma
     np.testing.assert_allclose(total.asnumpy(), before + x.array.T)
     ms.vmap(ms.vmap(ops.assign_add))(total, x.T)
     np.testing.assert_allclose(total.asnumpy(), before + 2 * x.array.T)
+
+
+def test_a_function_that_takes_a_derivative_in_a_branch_is_differentiated_in_any_order(way):
+    def f(x):
+        if x.sum() > 0:
+            x = ms.jvp(lambda t: t * t * t, x, x)[1]
+        n = 0
+        while n < 2:
+            x, n = ms.vjp(lambda t: ops.sin(t), x)[1](x)[0], n + 1
+        return x
+    x = tensor(3)
+    value, slope = way(lambda a: ms.jvp(f, a, a))(x)
+    _, push = ms.linearize(f, x)
+    inner = 3 * x.array ** 3
+    once = np.cos(inner) * inner
+    np.testing.assert_allclose(value.asnumpy(), np.cos(once) * once)
+    np.testing.assert_allclose(push(x).asnumpy(), slope.asnumpy())

@@ -222,3 +222,16 @@ def test_a_loop_that_cannot_be_run_again_keeps_all_and_says_so():
 def test_remat_is_sqrt_or_nothing():
     with pytest.raises(ValueRangeError, match="there is no remat"):
         ms.jit(chain, remat="all")
+
+
+def test_the_gradient_of_the_tangent_of_a_recomputed_loop(way):
+    def turns(x):
+        n = 0
+        while n < 3 and (x * x).sum() < 33:
+            x, n = x * ops.sin(x) + 1, n + 1
+        return x
+
+    def slope(f):
+        return ms.grad(lambda x: ms.jvp(f, x, x * 2)[1].sum())
+    x = Tensor(np.array([0.8, 0.6, -0.8]))
+    close(way(slope(lambda x: ms.recompute(turns, x)))(x), way(slope(turns))(x))
