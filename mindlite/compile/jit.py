@@ -139,18 +139,32 @@ class JitFunction:
     def begin_again(self, trap, log, args, kwargs):
         """The call, statement by statement, after compiled code came to where nothing is known. Calls of Python that were
         made are not made again; what is learnt goes into the next variant."""
+        before = self.fallbacks.changes
         self.learn_from(trap, log.recorded)
-        return run_concretely(self.function, args, kwargs, self.fallbacks, log)
+        try:
+            return run_concretely(self.function, args, kwargs, self.fallbacks, log)
+        finally:
+            self.drop_outdated(trap, before)
+
+    def drop_outdated(self, trap, before):
+        """Forget the variants that a trap concerns, if something has been learnt since `changes` was `before`. (Where
+        nothing has, the call raises whenever it is made.)"""
+        with self.lock:
+            if self.fallbacks.changes != before:
+                self.drop([v for v in self.variants if v.calls_python or trap.key is None
+                           or trap.key in v.compiled.specialised.keys])
+                self.quick.calls, self.quick.tried = (), {}
 
     def learn_from(self, trap, recorded):
         """The next variant knows what this one did not. recorded: the run has called Python, and a gradient is wanted of
         what that gave: it cannot begin again (CannotReplay)."""
+        before = self.fallbacks.changes
         with self.lock:
+            self.fallbacks.learn(trap.restless)
             if trap.given:
                 self.fallbacks.add(trap.key, trap.given[0])
-            self.drop([v for v in self.variants if trap.key is None or trap.key in v.compiled.specialised.keys])
-            self.quick.calls, self.quick.tried = (), {}
             self.runs_in_python += 1
+        self.drop_outdated(trap, before)
         emit("trap", name=self.name, location=trap.location)
         if recorded:
             raise CannotReplay("a call that runs in Python gave another type of result than before, after calls whose "

@@ -15,12 +15,13 @@ from ..common.errors import GraphSyntaxError
 class Trap(BaseException):
     """Compiled code came to where nothing is known. No handler of the user's sees it.
 
-    key : of the call;   given : [what it gave], or [] where it was not reached before
+    key     : of the call;   given : [what it gave], or [] where it was not reached before
+    restless: {key: owner} of variables that the call has changed, and that were taken for constants
     """
 
-    def __init__(self, key, given=(), location=None):
+    def __init__(self, key, given=(), location=None, restless=()):
         super().__init__(str(key))
-        self.key, self.given, self.location = key, given, location
+        self.key, self.given, self.location, self.restless = key, given, location, dict(restless)
 
 
 class Raised:
@@ -35,20 +36,36 @@ class CannotReplay(GraphSyntaxError):
 
 
 class Log:
-    """{key: what the calls gave, in order}. recorded: some of it was made for the gradient of compiled code."""
+    """What the calls of a run gave, and what they did to variables.
+
+    given    : {key: [what a call gave, functions that do again what it did to variables], in order}
+    undo     : functions that undo what the run did to variables, in order
+    recorded : some of it was made for the gradient of compiled code
+    """
 
     def __init__(self):
-        self.given, self.recorded = {}, False
+        self.given, self.undo, self.recorded = {}, [], False
 
-    def add(self, key, value, recorded=False):
+    def add(self, key, value, recorded=False, redo=()):
         """A call gave `value`."""
-        self.given.setdefault(key, deque()).append(value)
+        self.given.setdefault(key, deque()).append((value, redo))
         self.recorded |= recorded
 
     def take(self, key):
         """[the next value of these calls], or [] where they have to be made."""
         values = self.given.get(key)
-        return [values.popleft()] if values else []
+        if not values:
+            return []
+        value, redo = values.popleft()
+        for function in redo:
+            function()
+        return [value]
+
+    def rewind(self):
+        """Variables are as they were when the run began."""
+        for function in reversed(self.undo):
+            function()
+        self.undo = []
 
 
 class _Logs(threading.local):

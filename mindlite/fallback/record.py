@@ -127,11 +127,13 @@ class Records:
     """What is known of the Python code of one jitted function.
 
     given : {key: record} of calls that have been made
+    restless: {(kind, id of owner, name): owner} of variables outside that Python code changes during a run
+    changes : how often something was learnt
     marks : {what Python has to do, or to hold, beside what no graph can say (see `infer/sharing.py`): why}
     """
 
     def __init__(self):
-        self.given, self.marks, self.settled = {}, {}, None
+        self.given, self.marks, self.restless, self.settled, self.changes = {}, {}, {}, None, 0
 
     def __len__(self):
         return len(self.given)
@@ -139,8 +141,14 @@ class Records:
     def add(self, key, value):
         """A call gave `value`; its record."""
         known, seen = self.given.get(key), describe(value)
-        self.given[key] = seen if known is None else widen(known, seen)
-        return self.given[key]
+        self.given[key] = seen = seen if known is None else widen(known, seen)
+        self.changes += seen != known
+        return seen
+
+    def learn(self, restless):
+        """These variables change during a run."""
+        self.changes += not restless.keys() <= self.restless.keys()
+        self.restless.update(restless)
 
     def has_run(self):
         """True if the function has run, and was recorded, with these marks."""

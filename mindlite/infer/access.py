@@ -19,6 +19,7 @@ from .branches import compare_numbers, fail_unless, truth
 from .containers import METHODS_OF, method_of_box
 from .fallback import AN_INT, A_BOOL, array_outside, ask_python
 from .outside import CONTAINERS, guard_class, guard_contents, is_users, method_of_class, own_method
+from .sharing import check_key
 from .values import BoundMethod, Box, Closure, LeavingMethod, MadeException, Place, Range, has_nodes
 
 OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
@@ -119,7 +120,7 @@ def attribute(ev, value, name):
     except AttributeError as error:
         ev.guard("attr", value, name, Undefined(name))
         raise MissingAttributeError(str(error)) from None
-    if place in ev.variables or hasattr(type(value), "__slots__"):
+    if place in ev.variables or ev.is_restless(place) or hasattr(type(value), "__slots__"):
         return ev.read_place(place)
     has_fields = isinstance(getattr(value, "__dict__", None), (dict, types.MappingProxyType))
     frameworks = isinstance(value, types.ModuleType) and value.__name__.startswith("mindlite")
@@ -148,6 +149,7 @@ def item(ev, value, index):
     if isinstance(value, Box):
         content = ev.store[value]
         if value.kind == "dict":
+            check_key(ev, index, value.marks)
             for key, found in content:
                 if key == index:
                     return found
@@ -366,6 +368,7 @@ def _contains(ev, a, b):
         guard_contents(ev, (b,))
         b = tuple(b) if not isinstance(b, Box) else tuple([k for k, _ in ev.store[b]])
     if isinstance(b, Box) and b.kind == "dict":
+        check_key(ev, a, b.marks)
         return any(k == a for k, _ in ev.store[b])
     if isinstance(b, (Box, tuple)):
         result = False

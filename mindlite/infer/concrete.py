@@ -82,6 +82,10 @@ class Recorder(Evaluator):
         """The value of a variable outside."""
         return place.read()
 
+    def is_restless(self, place):
+        """Every variable is read when it is."""
+        return False
+
     def guard(self, kind, owner, name, value):
         """Nothing is compiled, so nothing is guarded."""
 
@@ -289,4 +293,6 @@ def iter_item(ev, frame, node, values):
 
 def run_concretely(function, args, kwargs, fallbacks, log=None):
     """function(*args, **kwargs), recording what its constructs give; log: of the run that it begins again."""
+    if log is not None:
+        log.rewind()
     return Recorder("concrete", fallbacks, log or Log()).call(function, args, kwargs)

@@ -1,5 +1,6 @@
 """Methods of lists, dicts and sets whose content stands in the store."""
 from ..common.errors import ArgumentError, MissingAttributeError
+from .sharing import check_key
 from .values import BoundMethod, Box, Conflict
 
 
@@ -78,6 +79,7 @@ def _dict_values(ev, box):
 
 
 def _dict_get(ev, box, key, default=None):
+    check_key(ev, key, box.marks)
     return dict(ev.store[box]).get(key, default)
 
 
@@ -86,6 +88,7 @@ def _dict_update(ev, box, *args, **kwargs):
 
 
 def _dict_pop(ev, box, key, *default):
+    check_key(ev, key, box.marks)
     pairs = dict(ev.store[box])
     value = pairs.pop(key, *default)
     ev.store[box] = tuple(pairs.items())
@@ -93,6 +96,7 @@ def _dict_pop(ev, box, key, *default):
 
 
 def _dict_setdefault(ev, box, key, default=None):
+    check_key(ev, key, box.marks)
     pairs = dict(ev.store[box])
     value = pairs.setdefault(key, default)
     ev.store[box] = tuple(pairs.items())
@@ -100,10 +104,12 @@ def _dict_setdefault(ev, box, key, default=None):
 
 
 def _dict_has_key(ev, box, key):
+    check_key(ev, key, box.marks)
     return key in dict(ev.store[box])
 
 
 def _set_add(ev, box, value):
+    check_key(ev, value, box.marks)
     ev.store[box] = tuple(dict.fromkeys([*ev.store[box], value]))
 
 

@@ -85,6 +85,7 @@ class Evaluator:
         # what runs in Python; the keys of the records that were asked for; the construct that is executed, and whether
         # it has asked Python; the record that is missing
         self.sites, self.keys, self.construct, self.asked, self.needed = [], set(), "", None, None
+        self.written, self.watches = set(), []       # variables.py
         self.failed = None                           # (the last exception, the user's place where it came up)
         # Places in use; {Place: node}
         self.variables, self.inputs = variables if variables is not None else set(), {}
@@ -348,7 +349,9 @@ class Evaluator:
         """Remember that `name` of `owner` was read at compile time and was `value`."""
         if id(owner) in self.made:
             return
-        self.guards[kind, id(owner), name] = (kind, owner, name, value)
+        self.guards[kind, id(owner), name] = made = (kind, owner, name, value)
+        for watched in self.watches:
+            watched[kind, id(owner), name] = made
 
     def guard_content(self, value):
         """Remember what a list, dict or set of Python held; False where it changes during the run, so that it is not
@@ -356,7 +359,7 @@ class Evaluator:
         if ("content", id(value)) in self.variables:
             return False
         if not self.concrete and isinstance(value, CONTAINERS):
-            self.guards["content", id(value), ""] = "content", value, "", copy.copy(value)
+            self.guard("content", value, "", copy.copy(value))
         return True
 
     # -- variables outside of the graph
@@ -366,7 +369,13 @@ class Evaluator:
         guarded."""
         if place in self.store:
             return self.store[place]
+        if self.is_restless(place):
+            return ask_python(self, place.read, (), "a variable that Python code changes is read")
         return self.initial(place)
+
+    def is_restless(self, place):
+        """True for a variable that is read at run time: Python code changes it, or saw it after the graph assigned it."""
+        return place in self.written or place.key in self.fallbacks.restless
 
     def initial(self, place):
         """The value of a Place at the beginning of a run."""

@@ -24,6 +24,7 @@ from .exceptions import catches, enter, leave_context
 from .fallback import A_BOOL, ask_python, change_outside, interpret_statement
 from .messages import text_of
 from .outside import guard_contents, method_of_class
+from .sharing import check_key
 from .values import Box, Closure, Conflict, Formatted, LiveIterator, MadeException, Place, Range, has_nodes
 
 IN_PLACE = {"+": operator.iadd, "-": operator.isub, "*": operator.imul, "/": operator.itruediv,
@@ -208,6 +209,7 @@ def store_item(ev, frame, node, values):
     if isinstance(owner, Box):
         content = ev.store[owner]
         if owner.kind == "dict":
+            check_key(ev, index, owner.marks)
             pairs = dict(content)
             pairs[index] = value
             ev.store[owner] = tuple(pairs.items())
@@ -239,6 +241,7 @@ def delete_item(ev, frame, node, values):
         else:
             change_outside(ev, operator.delitem, (owner, index))
     elif owner.kind == "dict":
+        check_key(ev, index, owner.marks)
         pairs = dict(ev.store[owner])
         del pairs[index]
         ev.store[owner] = tuple(pairs.items())
@@ -322,7 +325,9 @@ def make_list(ev, frame, node, values):
 
 @executes(syntax.make_set)
 def make_set(ev, frame, node, values):
-    return ev.new_box("set", tuple(dict.fromkeys(_splat(ev, node, values))))
+    items = _splat(ev, node, values)
+    check_key(ev, tuple(items), [ev.mark_of("set ")])
+    return ev.new_box("set", tuple(dict.fromkeys(items)))
 
 
 @executes(syntax.make_dict)
@@ -333,6 +338,7 @@ def make_dict(ev, frame, node, values):
             guard_contents(ev, value)
             pairs.update(dict(ev.store[value]) if isinstance(value, Box) else value)
         else:
+            check_key(ev, key, [ev.mark_of("dict ")])
             pairs[key] = value
     return ev.new_box("dict", tuple(pairs.items()))
 
@@ -355,6 +361,7 @@ def set_add(ev, frame, node, values):
     if ev.is_object(values[0]):
         ask_python(ev, set.add, values, "a set that Python code shares grows", ())
         return
+    check_key(ev, values[1], values[0].marks)
     ev.store[values[0]] = tuple(dict.fromkeys([*ev.store[values[0]], values[1]]))
 
 

@@ -7,6 +7,7 @@ is compiled with those types, sizes staying open. A path that was not taken then
 another type than the recorded one is one: the run begins again in Python, with the results of the calls that it made
 (`fallback/log.py`), and what is learnt goes into the next variant.
 """
+import functools
 import operator
 import time
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import numpy as np
 
 from ..common.errors import GraphSyntaxError
 from ..common.tensor import Tensor
-from ..fallback.log import Raised, Trap, current_log
+from ..fallback.log import Log, Raised, Trap, current_log
 from ..fallback.record import Given, abstracts_in, filled, fits, opened, values_in
 from ..fallback.segment import run_segment
 from ..mindir.abstract import AbstractAny, AbstractScalar
@@ -24,6 +25,8 @@ from ..mindir.derivative import is_recording_python
 from ..mindir.primitive import interpreting
 from .outcome import Raises
 from .sharing import LeaveToPython, flatten, spot
+from .variables import again, changed, pending, restorer, watch
+from .tracebacks import passed_through
 
 
 A_BOOL, AN_INT = Given(abstract=AbstractScalar(bool)), Given(abstract=AbstractScalar(int))
@@ -68,7 +71,7 @@ def call_unknown(ev, fn, args, kwargs, reason, returns=None, keeps=True, copies=
     if ev.concrete:
         return ev.call_unknown(fn, args, kwargs)
     key = place(ev, getattr(fn, "__qualname__", type(fn).__name__))
-    return _write(ev, key, fn, args, kwargs, reason, returns, keeps, copies, CURES[cure])
+    return _write(ev, key, fn, args, kwargs, reason, returns, keeps, keeps, copies, CURES[cure])
 
 
 def ask_python(ev, fn, args, reason, returns=None, kwargs=None):
@@ -77,39 +80,51 @@ def ask_python(ev, fn, args, reason, returns=None, kwargs=None):
     if key == ev.asked:
         raise GraphSyntaxError(f"a construct asks Python several times: {reason}")
     ev.asked = key
-    return _write(ev, key, fn, args, kwargs or {}, reason, returns, True, False, CURES["object"])
+    return _write(ev, key, fn, args, kwargs or {}, reason, returns, True, ev.construct == "call", False,
+                  CURES["object"])
 
 
-def _write(ev, key, fn, args, kwargs, reason, returns, keeps, copies, cure):
+def _write(ev, key, fn, args, kwargs, reason, returns, keeps, sees, copies, cure):
+    """The segment. sees: the code may read and change variables outside"""
     location = ev.tracer.origin.location
     if ev.fullgraph and keeps:
         raise GraphSyntaxError(f"fullgraph=True, but {reason}", location=location,
                                hint=f"{cure}; or leave out fullgraph=True to let this run in Python")
     record = returns if returns is not None else _recorded(ev, key, reason)
     weights = [t for t in ev.store if isinstance(t, Tensor)] if keeps else []
-    operands, rebuild = flatten(ev, (fn, tuple(args), tuple(kwargs.items())), copies or not keeps)
+    variables = pending(ev) if sees else []
+    operands, rebuild = flatten(ev, (fn, tuple(args), tuple(kwargs.items()), tuple([v for _, v in variables])),
+                                copies or not keeps)
     count, pattern = len(operands), opened(record)
     site, attempted = Site(location, reason, cure), bool(ev.attempts)
     ev.sites.append(site)
+    places, later = [place for place, _ in variables], watch(ev) if sees else {}
 
     def run(*values):
+        fn_now, args_now, kwargs_now, variables_now = rebuild(values[:count])
+        log, outside = current_log() or Log(), [variable.guard(None) for variable in places]
+        for variable, value in zip(places, variables_now):
+            log.undo.append(restorer(*variable.guard(variable.read())))
+            variable.write(value)
         for weight, value in zip(weights, values[count:]):
             if weight.array.ctypes.data != value.array.ctypes.data:         # what the graph has assigned so far
+                log.undo.append(functools.partial(np.copyto, weight.array, weight.array.copy()))
                 weight.array[...] = value.array
         start = time.perf_counter()
-        fn_now, args_now, kwargs_now = rebuild(values[:count])
-        log = current_log()
         try:
             given = fn_now(*args_now, **dict(kwargs_now))
         except Exception as error:
-            if not attempted or log is None:
-                raise
-            log.add(key, Raised(error))                      # a `try` of the graph is around: Python goes on there
+            if not attempted or current_log() is None:
+                raise passed_through(error, location)
+            log.add(key, Raised(error), redo=again(outside))     # a `try` of the graph is around: Python goes on there
             raise Trap(key, (), location) from error
         site.runs += 1
         site.seconds += time.perf_counter() - start
-        if log is not None:
-            log.add(key, given, keeps and is_recording_python())
+        wrong = changed(later) if sees else []
+        log.undo += [restorer(*guard) for guard in wrong]
+        log.add(key, given, keeps and is_recording_python(), again([*outside, *wrong]))
+        if wrong:
+            raise Trap(key, [given], location, [((kind, id(owner), name), owner) for kind, owner, name, _ in wrong])
         if returns == ():
             return ()
         if not fits(given, record):

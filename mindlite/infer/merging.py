@@ -42,7 +42,7 @@ class Merge:
             gone = a if isinstance(a, Undefined) else b
             return gone if isinstance(a, Undefined) and isinstance(b, Undefined) else Unsure(gone.name)
         if ev.is_object(a) or ev.is_object(b):
-            return self.slot(a, b, AbstractAny())
+            return self.slot(Held(a), Held(b), AbstractAny())
         if is_data(a) and is_data(b):
             return self.data(a, b)
         if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
@@ -71,7 +71,7 @@ class Merge:
             except Exception as error:
                 return Conflict(conflict(a, b, ev, error))
         if join_mark(ev) in ev.fallbacks.marks:
-            return self.slot(a, b, AbstractAny())
+            return self.slot(Held(a), Held(b), AbstractAny())
         return Conflict(conflict(a, b, ev))
 
     def data(self, a, b):
@@ -129,6 +129,14 @@ class Merge:
                 return Conflict(GraphSyntaxError("a function that is made on one of two paths is used behind them",
                                                  location=self.ev.tracer.origin.location))
         return closure
+
+
+class Held:
+    """Any value, None too, of a side whose slot holds an object."""
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
 
 
 class Slot:
@@ -216,7 +224,7 @@ def join_abstracts(a, b, fresh=True):
 def convert(ev, value, abstract):
     """`value` as a node of the given abstract, in the present region."""
     if isinstance(abstract, AbstractAny):
-        return as_object(ev, value)
+        return as_object(ev, value.value if isinstance(value, Held) else value)
     node = ev.tracer.lift(value)
     have = node.abstract
     with interpreting(ev.tracer):

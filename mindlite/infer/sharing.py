@@ -17,7 +17,7 @@ from ..common.dim import Dim
 from ..common.errors import GraphSyntaxError
 from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
-from .values import BoundMethod, Box, Closure, Conflict, Formatted, Range, rebuild
+from .values import BoundMethod, Box, Closure, Conflict, Formatted, Range, has_nodes, rebuild
 
 
 class LeaveToPython(GraphSyntaxError):
@@ -31,6 +31,12 @@ class LeaveToPython(GraphSyntaxError):
 def spot(location):
     """A Location as a part of a mark."""
     return location and (location.file, location.line, location.col, location.end_line, location.end_col)
+
+
+def check_key(ev, key, marks):
+    """A dict or set is Python's where a key is known at run time only. raises : LeaveToPython"""
+    if not ev.concrete and has_nodes(key, ev.store) and not any(mark in ev.fallbacks.marks for mark in marks):
+        raise LeaveToPython("a key is known at run time only", marks, ev.tracer.origin.location)
 
 
 def flatten(ev, value, copies=False):

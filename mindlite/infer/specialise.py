@@ -97,6 +97,7 @@ def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None
     records = Records() if fallbacks is None else fallbacks
     before = dict(records.marks)
     while True:
+        variables |= {key[:2] for key in records.restless if key[0] == "content"}
         ev = Evaluator(name, fullgraph, records, variables)
         try:
             made = _specialise(ev, function, args, kwargs, weights)

@@ -48,6 +48,10 @@ class Place:
     def __repr__(self):
         return f"<{self.kind} {self.name}>"
 
+    def guard(self, value):
+        """The guard that says it holds `value`."""
+        return self.kind, self.owner, self.name, value
+
     def read(self):
         """What it holds now, Undefined if nothing."""
         try:
