@@ -101,7 +101,7 @@ class _Comparison:
         if isinstance(x, Dim):
             return substitute(x, self.symbols) == y
         if isinstance(x, float):
-            return struct.pack("d", x) == struct.pack("d", y)
+            return struct.pack("d", x) == struct.pack("d", y) or (x != x and y != y)     # a NaN's bits mean nothing
         if isinstance(x, Abstract):
             return all(self.same(getattr(x, f.name), getattr(y, f.name)) for f in fields(x))
         if isinstance(x, Tensor):
