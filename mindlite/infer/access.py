@@ -250,7 +250,8 @@ def binary_value(ev, op, a, b):
             return made[0]
     if not guard_contents(ev, (a, b)):
         return ask_python(ev, OPERATORS[op], (a, b), f"{op} on a container that changes during the run")
-    made = OPERATORS[op](a, b)
+    with interpreting(ev.tracer):                            # a sparse tensor's operators
+        made = OPERATORS[op](a, b)
     return wrap_container(ev, made) if isinstance(made, CONTAINERS) else made
 
 

@@ -38,6 +38,7 @@ MODULES = {
     "common.initializer": (_INITIALIZER, {}),
     "common.parameter": (_TENSOR + _INITIALIZER, {"_Buffer": "mindlite.common.tensor:Tensor"}),
     "common.tensor": (_TENSOR, {}),
+    "common.sparse_tensor": (("mindlite.ops.sparse",), {"RowTensorInner": "mindlite.ops.sparse:RowTensor"}),
     "common.seed": (("mindlite.common.seed",), {}),
     "common.jit_config": (("mindlite.functional",), {}),
 

@@ -1,0 +1,183 @@
+"""Sparse tensors: named tuples of the Tensors that hold them, so that graphs and transformations take them as tuples.
+
+    COOTensor(indices, values, shape)             values[k] stands at indices[k]; equal indices add up
+    CSRTensor(indptr, indices, values, shape)     row i holds values[indptr[i]:indptr[i + 1]], in the columns `indices`
+    RowTensor(indices, values, dense_shape)       the rows `indices` of a tensor, all others 0
+
+What is done to the elements is done to `values`; products and conversions are gathers and scatters.
+
+Source: Barrett et al. 1994, Templates for the Solution of Linear Systems, section 4.3.1.
+"""
+from collections import namedtuple
+
+from ..common import dtype as dt
+from ..common.errors import ArgumentError, DTypeError, ShapeError
+from . import arithmetic
+from .basic import cast, reduce_sum, reshape
+from .creation import arange
+from .define import as_operand, dtype_of
+from .lookup import gather, scatter_nd
+from .logic import less, less_equal
+from .sort import argsort
+from .structure import concat, stack
+
+
+class _Values:
+    """What sparse tensors have in common: their elements are `values`."""
+    __slots__ = ()
+
+    @property
+    def dtype(self):
+        """The element type."""
+        return dtype_of(self.values)
+
+    @property
+    def size(self):
+        """The number of values that are held."""
+        return self.values.shape[0]
+
+    @property
+    def itemsize(self):
+        """Bytes of one value."""
+        return self.dtype.numpy.itemsize
+
+    @property
+    def ndim(self):
+        """The number of axes."""
+        return len(self.shape)
+
+    def astype(self, dtype):
+        """With values of `dtype`."""
+        return self._replace(values=cast(self.values, dtype=dt.dtype(dtype)))
+
+    def abs(self):
+        """The absolute value of each element."""
+        return self._replace(values=arithmetic.abs(self.values))
+
+    def to_tuple(self):
+        """The parts, as a plain tuple."""
+        return tuple(self)
+
+
+class COOTensor(_Values, namedtuple("COOTensor", "indices values shape")):
+    """A sparse tensor by coordinates.
+
+    indices : int[N, axes]      values : [N]      shape : tuple of int
+    raises  : ShapeError where the parts do not fit together, DTypeError for indices that are no integers
+    """
+    __slots__ = ()
+
+    def __new__(cls, indices=None, values=None, shape=None, coo_tensor=None):
+        if coo_tensor is not None:
+            return coo_tensor
+        shape = _shape_of("COOTensor", shape)
+        _check("COOTensor: indices", indices, 2, integers=True)
+        _check("COOTensor: values", values, 1)
+        if indices.shape[1] != len(shape) or indices.shape[0] != values.shape[0]:
+            raise ShapeError("COOTensor: indices are [values, axes]", note=f"indices: {list(indices.shape)}, "
+                             f"values: {list(values.shape)}, shape: {list(shape)}")
+        return super().__new__(cls, indices, values, shape)
+
+    def to_dense(self):
+        """The Tensor of this shape."""
+        return scatter_nd(self.indices, self.values, self.shape)
+
+    def to_csr(self):
+        """The matrix by rows, its values in order. raises : ShapeError for what is no matrix"""
+        if len(self.shape) != 2:
+            raise ShapeError("to_csr: a matrix is wanted", note=f"shape: {list(self.shape)}")
+        rows, columns = self.indices[:, 0], self.indices[:, 1]
+        order = argsort(cast(rows, dtype=dt.int64) * self.shape[1] + columns)
+        bounds = reshape(arange(self.shape[0] + 1), shape=(-1, 1))
+        indptr = reduce_sum(cast(less(rows, bounds), dtype=dtype_of(rows)), axis=(1,), keepdims=False)
+        return CSRTensor(indptr, gather(columns, order, 0), gather(self.values, order, 0), self.shape)
+
+    def add(self, other, thresh=None):
+        """self + other: the values of both. thresh: must be None or 0, no value is left out."""
+        if thresh is not None and float(thresh) != 0:
+            raise ArgumentError("COOTensor.add: values are not left out", note=f"thresh: {thresh}")
+        if self.shape != other.shape:
+            raise ShapeError("COOTensor.add: the shapes differ", note=f"{list(self.shape)} and {list(other.shape)}")
+        return COOTensor(concat((self.indices, other.indices)), concat((self.values, other.values)), self.shape)
+
+
+class CSRTensor(_Values, namedtuple("CSRTensor", "indptr indices values shape")):
+    """A sparse matrix by rows.
+
+    indptr : int[rows + 1], from 0 to N      indices : int[N], columns      values : [N]      shape : (rows, columns)
+    raises : ShapeError where the parts do not fit together, DTypeError for indices that are no integers
+    """
+    __slots__ = ()
+
+    def __new__(cls, indptr=None, indices=None, values=None, shape=None, csr_tensor=None):
+        if csr_tensor is not None:
+            return csr_tensor
+        shape = _shape_of("CSRTensor", shape)
+        _check("CSRTensor: indptr", indptr, 1, integers=True)
+        _check("CSRTensor: indices", indices, 1, integers=True)
+        _check("CSRTensor: values", values, 1)
+        if len(shape) != 2 or indptr.shape[0] != shape[0] + 1 or indices.shape != values.shape:
+            raise ShapeError("CSRTensor: indptr is [rows + 1], indices and values are of one size",
+                             note=f"indptr: {list(indptr.shape)}, indices: {list(indices.shape)}, "
+                             f"values: {list(values.shape)}, shape: {list(shape)}")
+        return super().__new__(cls, indptr, indices, values, shape)
+
+    def rows(self):
+        """The row of each value: how many rows end at its place or before."""
+        ends = reshape(self.indptr[1:], shape=(1, -1))
+        places = reshape(arange(self.values.shape[0]), shape=(-1, 1))
+        return reduce_sum(cast(less_equal(ends, places), dtype=dtype_of(self.indices)), axis=(1,), keepdims=False)
+
+    def to_coo(self):
+        """The matrix by coordinates."""
+        return COOTensor(stack((self.rows(), self.indices), 1), self.values, self.shape)
+
+    def to_dense(self):
+        """The Tensor of this shape."""
+        return self.to_coo().to_dense()
+
+    def mm(self, matrix):
+        """self @ matrix, a Tensor; raises : ShapeError where the inner sizes differ"""
+        matrix = as_operand(matrix)
+        if matrix.ndim != 2 or matrix.shape[0] != self.shape[1]:
+            raise ShapeError("mm: the contracted sizes differ", note=f"{list(self.shape)} and {list(matrix.shape)}")
+        parts = reshape(self.values, shape=(-1, 1)) * gather(matrix, self.indices, 0)
+        return scatter_nd(reshape(self.rows(), shape=(-1, 1)), parts, (self.shape[0], matrix.shape[1]))
+
+    def mv(self, vector):
+        """self @ vector for a vector as a column, [columns, 1]; gives [rows, 1]."""
+        return self.mm(vector)
+
+    def __mul__(self, other):
+        """Each value times the element of `other` (a Tensor of this shape, or a number) at its place."""
+        if isinstance(other, (int, float)):
+            return self._replace(values=self.values * other)
+        flat = self.rows() * self.shape[1] + self.indices
+        return self._replace(values=self.values * gather(reshape(as_operand(other), shape=(-1,)), flat, 0))
+
+
+class RowTensor(_Values, namedtuple("RowTensor", "indices values dense_shape")):
+    """Some rows of a tensor: indices int[N], values [N, ...]; dense_shape: the shape of the whole."""
+    __slots__ = ()
+
+    @property
+    def shape(self):
+        """The shape of the whole."""
+        return self.dense_shape
+
+    def to_dense(self):
+        """The Tensor of this shape."""
+        return scatter_nd(reshape(self.indices, shape=(-1, 1)), self.values, self.dense_shape)
+
+
+def _shape_of(name, shape):
+    if not isinstance(shape, (tuple, list)) or not shape:
+        raise ArgumentError(f"{name}: shape is a tuple of int", note=repr(shape))
+    return tuple(shape)
+
+
+def _check(name, part, ndim, integers=False):
+    if len(part.shape) != ndim:
+        raise ShapeError(f"{name} has {ndim} axis(es)", note=f"shape: {list(part.shape)}")
+    if integers and dtype_of(part).kind not in "iu":
+        raise DTypeError(f"{name} holds integers", note=dtype_of(part).name)

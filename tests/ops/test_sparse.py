@@ -1,0 +1,94 @@
+"""Sparse tensors are named tuples: their products and conversions are those of the dense tensor, in graphs too."""
+import numpy as np
+import pytest
+
+import mindlite as ms
+from mindlite import COOTensor, CSRTensor, RowTensor, Tensor
+from mindlite.common.errors import ArgumentError, DTypeError, ShapeError
+
+DENSE = np.array([[0, 2, 0, 1], [0, 0, 0, 0], [3, 0, 4, 0]], np.float32)
+MATRIX = np.random.default_rng(0).standard_normal((4, 2)).astype(np.float32)
+
+
+def coo():
+    indices = np.argwhere(DENSE)
+    return COOTensor(Tensor(indices), Tensor(DENSE[tuple(indices.T)]), DENSE.shape)
+
+
+def as_graph(function):
+    return ms.jit(function, fullgraph=True)
+
+
+@pytest.mark.parametrize("run", [lambda f: f, as_graph], ids=["eager", "graph"])
+def test_conversions_keep_the_elements(run):
+    def convert(z):
+        rows = z.to_csr()
+        dtype = rows.astype(ms.float64).values.dtype
+        return z.to_dense(), rows.to_dense(), rows.to_coo().to_dense(), rows.indptr, dtype
+    one, two, three, indptr, dtype = run(convert)(coo())
+    for dense in (one, two, three):
+        np.testing.assert_array_equal(dense.asnumpy(), DENSE)
+    assert indptr.tolist() == [0, 2, 2, 4] and dtype is ms.float64
+
+
+@pytest.mark.parametrize("run", [lambda f: f, as_graph], ids=["eager", "graph"])
+def test_products_are_those_of_the_dense_matrix(run):
+    def multiply(z, m, d):
+        return z.mm(m), (z * d).to_dense(), (z * 2).to_dense(), z.mv(m[:, :1])
+    product, squares, doubled, column = run(multiply)(coo().to_csr(), Tensor(MATRIX), Tensor(DENSE))
+    np.testing.assert_allclose(product.asnumpy(), DENSE @ MATRIX, rtol=1e-6)
+    np.testing.assert_array_equal(squares.asnumpy(), DENSE * DENSE)
+    np.testing.assert_array_equal(doubled.asnumpy(), 2 * DENSE)
+    np.testing.assert_allclose(column.asnumpy(), DENSE @ MATRIX[:, :1], rtol=1e-6)
+
+
+def test_equal_indices_add_up_and_rows_need_not_be_in_order():
+    z = COOTensor(Tensor([[2, 1], [0, 0], [2, 1]]), Tensor([1.0, 5.0, 2.0]), (3, 2))
+    np.testing.assert_array_equal(z.to_dense().asnumpy(), [[5, 0], [0, 0], [0, 3]])
+    np.testing.assert_array_equal(z.to_csr().to_dense().asnumpy(), [[5, 0], [0, 0], [0, 3]])
+    np.testing.assert_array_equal(z.add(z).to_dense().asnumpy(), [[10, 0], [0, 0], [0, 6]])
+
+
+def test_a_sparse_tensor_is_state_of_a_loop():
+    def f(z, x, y):
+        while x < y:
+            z = CSRTensor(z.indptr, z.indices, z.values + x, z.shape)
+            x = x + 1
+        return z, isinstance(z, CSRTensor)
+    z, is_sparse = as_graph(f)(coo().to_csr(), Tensor(2.0), Tensor(4.0))
+    assert is_sparse and type(z) is CSRTensor and z.values.tolist() == [7, 6, 8, 9]
+
+
+def test_gradients_reach_the_values():
+    z = coo().to_csr()
+
+    def f(values):
+        return CSRTensor(z.indptr, z.indices, values, z.shape).mm(Tensor(MATRIX)).sum()
+    for run in (ms.grad(f), as_graph(ms.grad(f))):
+        np.testing.assert_allclose(run(z.values).asnumpy(), MATRIX.sum(1)[z.indices.asnumpy()], rtol=1e-6)
+
+
+def test_what_a_sparse_tensor_is():
+    z = coo()
+    assert (z.shape, z.ndim, z.size, z.itemsize, z.dtype) == ((3, 4), 2, 4, 4, ms.float32)
+    assert z.to_tuple() == tuple(z) and COOTensor(coo_tensor=z) is z
+    assert z.abs().values.tolist() == np.abs(z.values.asnumpy()).tolist()
+    rows = RowTensor(Tensor([2, 0]), Tensor([[1.0, 2.0], [3.0, 4.0]]), (3, 2))
+    np.testing.assert_array_equal(rows.to_dense().asnumpy(), [[3, 4], [0, 0], [1, 2]])
+    assert rows.shape == (3, 2)
+
+
+def test_parts_that_do_not_fit_together_are_errors():
+    two, four = Tensor([[0, 1], [1, 0]]), Tensor([1.0, 2.0, 3.0, 4.0])
+    with pytest.raises(ShapeError):
+        COOTensor(two, four, (2, 2))
+    with pytest.raises(DTypeError):
+        COOTensor(Tensor([[0.0, 1.0]]), Tensor([1.0]), (2, 2))
+    with pytest.raises(ArgumentError):
+        COOTensor(two, Tensor([1.0, 2.0]), 2)
+    with pytest.raises(ShapeError):
+        CSRTensor(Tensor([0, 1]), Tensor([0]), Tensor([1.0]), (2, 2))
+    with pytest.raises(ShapeError):
+        coo().to_csr().mm(Tensor(DENSE))
+    with pytest.raises(ArgumentError):
+        coo().add(coo(), 0.5)
