@@ -16,7 +16,7 @@ _DTYPES = ("bool_", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int
            "float32", "float64", "complex64", "complex128")
 _HOME = {
     **dict.fromkeys(_DTYPES, "common.dtype"),
-    **dict.fromkeys(("GRAPH_MODE", "PYNATIVE_MODE"), "common.config"),
+    **dict.fromkeys(("GRAPH_MODE", "PYNATIVE_MODE", "STRICT", "LAX"), "common.config"),
     **dict.fromkeys(("set_seed", "get_seed"), "common.seed"),
     **dict.fromkeys(("MindliteError", "ShapeError", "DTypeError", "ArgumentError", "GradientError", "GraphSyntaxError"),
                     "common.errors"),

@@ -36,6 +36,8 @@ SWITCHES = (
     Switch("threads", 0, "MINDLITE_THREADS", int, "threads of a kernel; 0 for the number of cores"),
     Switch("onednn", True, "MINDLITE_ONEDNN", _flag, "use oneDNN where it is installed"),
     Switch("jit_level", "O1", "MINDLITE_JIT_LEVEL", str, "O0: one kernel per operator; O1: operators are fused"),
+    Switch("jit_syntax_level", LAX, "MINDLITE_JIT_SYNTAX_LEVEL", int,
+           "LAX (2): what a graph cannot say runs in Python; STRICT (0): it is an error, as with jit(fullgraph=True)"),
     Switch("lowering", "llvm", "MINDLITE_LOWERING", str,
            "how fused kernels become machine code: llvm (LLVM IR, compiles faster) or numba (Python text, same results)"),
     Switch("show_framework_frames", False, "MINDLITE_FRAMES", _flag, "keep mindlite's own frames in tracebacks"),

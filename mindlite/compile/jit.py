@@ -12,6 +12,7 @@ import time
 import warnings
 import weakref
 
+from ..common.config import STRICT, config
 from ..common.dim import Symbol
 from ..common.errors import (ArgumentError, DTypeError, GradientError, GraphSyntaxError, IndexRangeError, InexactError,
                              InternalError, MindliteError, ShapeError, ValueRangeError, user_level)
@@ -71,13 +72,14 @@ class _Quick(threading.local):
 
 class JitFunction:
     """function : the Python function (or bound method, or Cell)
-    fullgraph   : a fallback is an error           dynamic  : 1: all sizes of Tensor arguments are open from the start
+    fullgraph   : a fallback is an error; None: config.jit_syntax_level says it
+    dynamic     : 1: all sizes of Tensor arguments are open from the start
     jit_level   : "O0" one kernel per operator, "O1" fused           printer: how the Flow runs (config.printer)
     inputs      : declared argument placeholders (set_inputs), or None
     """
 
-    def __init__(self, function, *, name=None, fullgraph=False, dynamic=0, jit_level=None, printer=None, inputs=None):
-        self.function, self.fullgraph, self.dynamic = function, fullgraph, dynamic
+    def __init__(self, function, *, name=None, fullgraph=None, dynamic=0, jit_level=None, printer=None, inputs=None):
+        self.function, self.strict, self.dynamic = function, fullgraph, dynamic
         self.name = name or getattr(function, "__qualname__", type(function).__name__).replace("<locals>.", "")
         self.jit_level, self.printer, self.inputs = jit_level, printer, inputs
         self.variants, self.exact, self.fallbacks, self.history = [], {}, Records(), []
@@ -90,6 +92,11 @@ class JitFunction:
         self.run_twice = {}                              # {Location: (why, how often Python ran a call again)}
         self.warned = set()                              # signatures and places whose run in Python was told of
         alive[next(_numbers)] = self
+
+    @property
+    def fullgraph(self):
+        """True where what would run in Python is an error."""
+        return config.jit_syntax_level == STRICT if self.strict is None else bool(self.strict)
 
     # -- calling
 

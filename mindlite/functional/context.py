@@ -4,7 +4,7 @@
 """
 import warnings
 
-from ..common.config import GRAPH_MODE, PYNATIVE_MODE, config
+from ..common.config import GRAPH_MODE, LAX, PYNATIVE_MODE, STRICT, config
 from ..common.errors import ArgumentError, ValueRangeError
 from ..common.seed import get_seed, set_seed
 from ..common.tensor import Tensor
@@ -12,11 +12,12 @@ from ..common.tensor import Tensor
 DEVICES = ("CPU", "GPU", "CUDA")
 _MODES = {GRAPH_MODE: GRAPH_MODE, PYNATIVE_MODE: PYNATIVE_MODE,
           "GRAPH_MODE": GRAPH_MODE, "PYNATIVE_MODE": PYNATIVE_MODE}
+_SYNTAX = {STRICT: STRICT, LAX: LAX, "STRICT": STRICT, "LAX": LAX, "COMPATIBLE": LAX, 1: LAX}
 # MindSpore's settings that say how its own runtime works; nothing here answers to them.
 WITHOUT_EFFECT = (
     "save_graphs", "save_graphs_path", "enable_compile_cache", "compile_cache_path", "max_call_depth",
     "enable_graph_kernel", "graph_kernel_flags", "memory_optimize_level", "max_device_memory", "pynative_synchronize",
-    "ascend_config", "gpu_config", "jit_syntax_level", "reserve_class_name_in_scope", "mempool_block_size",
+    "ascend_config", "gpu_config", "reserve_class_name_in_scope", "mempool_block_size",
     "print_file_path", "env_config_path", "check_bprop", "grad_for_scalar", "support_binary", "inter_op_parallel_num",
     "runtime_num_threads", "variable_memory_max_size", "precompile_only", "aoe_tune_mode", "aoe_config",
     "auto_tune_mode", "debug_level", "jit_enable_inplace_ops", "enable_reduce_precision", "save_dump_path")
@@ -41,6 +42,12 @@ def _level(value):
     return {"": "O1", "O2": "O1"}.get(value, value)
 
 
+def _syntax(value):
+    if isinstance(value, bool) or value not in _SYNTAX:
+        raise ValueRangeError(f"set_context: there is no jit_syntax_level {value!r}", hint="STRICT or LAX")
+    return _SYNTAX[value]
+
+
 def _count(value):
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise ValueRangeError(f"set_context: a count that is not negative is wanted, not {value!r}")
@@ -54,14 +61,17 @@ def _deterministic(value):
 
 
 _SETTINGS = {"mode": ("mode", _mode), "device_target": ("device_target", _device), "device_id": ("device_id", _count),
-             "jit_level": ("jit_level", _level), "runtime_threads": ("threads", _count)}
+             "jit_level": ("jit_level", _level), "jit_syntax_level": ("jit_syntax_level", _syntax),
+             "runtime_threads": ("threads", _count)}
 
 
 def set_context(**settings):
     """Change settings of the process.
 
     mode          : GRAPH_MODE or PYNATIVE_MODE (the default)     device_target: "CPU", "GPU"    device_id: int
-    jit_level     : "O0", "O1", "O2"                               jit_config: {"jit_level": ..}
+    jit_level     : "O0", "O1", "O2"                jit_config: {"jit_level": .., "jit_syntax_level": ..}
+    jit_syntax_level: LAX, the default: what a graph cannot say runs in Python; STRICT: it is an error. It is read when a
+                    function is compiled; jit(fullgraph=..) and a JitConfig say it for one function
     deterministic : "ON" or "OFF"; results are repeatable in either case
     warns         : for one of MindSpore's settings that has no meaning here
     raises        : ArgumentError for an unknown setting; ValueRangeError
@@ -69,8 +79,9 @@ def set_context(**settings):
     changes = {}
     for name, value in settings.items():
         if name == "jit_config":
-            level = value.get("jit_level", "")
-            changes["jit_level"] = _level(level)
+            changes["jit_level"] = _level(value.get("jit_level", ""))
+            if "jit_syntax_level" in value:
+                changes["jit_syntax_level"] = _syntax(value["jit_syntax_level"])
         elif name == "deterministic":
             _deterministic(value)
         elif name in _SETTINGS:

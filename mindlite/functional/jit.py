@@ -43,6 +43,11 @@ class JitConfig:
             raise ValueRangeError(f"JitConfig: there is no jit_syntax_level {self.jit_syntax_level!r}",
                                   hint="STRICT, COMPATIBLE or LAX")
 
+    @property
+    def fullgraph(self):
+        """True for STRICT, False for the others, None where the context says it."""
+        return self.jit_syntax_level == "STRICT" if self.jit_syntax_level else None
+
 
 class Jitted:
     """A function that runs as compiled graphs: what `jit` gives.
@@ -134,11 +139,11 @@ class Remat:
         return self.function(*args, **kwargs)
 
 
-def jit(fn=None, *, fullgraph=False, dynamic=0, jit_level=None, jit_config=None, input_signature=None, printer=None,
+def jit(fn=None, *, fullgraph=None, dynamic=0, jit_level=None, jit_config=None, input_signature=None, printer=None,
         remat=None, mode="PSJit", capture_mode="ast", backend="", hash_args=None, compile_once=False):
     """Compile `fn`, a function, method, Cell or Cell class; a decorator with or without arguments.
 
-    fullgraph      : a statement that would run in Python is an error
+    fullgraph      : True: a statement that would run in Python is an error; None: as set_context(jit_syntax_level=..) says
     dynamic        : 1: all sizes are open from the start
     jit_level      : "O0" one kernel per operator, "O1" (and "O2") fused; None for config.jit_level
     jit_config     : a JitConfig, for what is not given here
@@ -156,7 +161,7 @@ def jit(fn=None, *, fullgraph=False, dynamic=0, jit_level=None, jit_config=None,
                               f"jit: there is no capture_mode {capture_mode!r}", hint="leave it out")
     if jit_config is not None:
         jit_level = jit_level or jit_config.jit_level or None
-        fullgraph = fullgraph or jit_config.jit_syntax_level == "STRICT"
+        fullgraph = fullgraph or jit_config.fullgraph
     if jit_level not in (None, *LEVELS):
         raise ValueRangeError(f"jit: there is no jit_level {jit_level!r}", hint=f"one of {', '.join(LEVELS)}")
     if remat not in (None, "sqrt"):

@@ -87,7 +87,7 @@ def ask_python(ev, fn, args, reason, returns=None, kwargs=None):
 def _write(ev, key, fn, args, kwargs, reason, returns, keeps, sees, copies, cure):
     """The segment. sees: the code may read and change variables outside"""
     location = ev.tracer.origin.location
-    if ev.fullgraph and keeps:
+    if ev.fullgraph and returns != ():
         raise GraphSyntaxError(f"fullgraph=True, but {reason}", location=location,
                                hint=f"{cure}; or leave out fullgraph=True to let this run in Python")
     record = returns if returns is not None else _recorded(ev, key, reason)

@@ -146,7 +146,7 @@ class Cell(Registry):
         """How graph mode compiles this Cell: a JitConfig."""
         level = jit_config.jit_level or None
         self.__dict__["_jit_config"] = {"jit_level": "O1" if level == "O2" else level,
-                                        "fullgraph": jit_config.jit_syntax_level == "STRICT"}
+                                        "fullgraph": jit_config.fullgraph}
 
     def get_jit_config(self):
         """What `set_jit_config` said, as keyword arguments of compilation."""
