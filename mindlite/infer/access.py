@@ -1,5 +1,6 @@
 """Attributes, items, operators and iteration on the values of inference: by Python where all is known, else by
 operators."""
+import functools
 import inspect
 import operator
 import types
@@ -34,6 +35,8 @@ ASKED = {**COMPARISONS, "is": operator.is_, "is not": operator.is_not, "in": lam
          "not in": lambda a, b: a not in b}
 TENSOR_COMPARISONS = {"<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal", "==": "equal",
                       "!=": "not_equal"}
+# what Python's functions ask of a number, by the method that answers
+CONVERSIONS = {"__index__": int, "__int__": int, "__float__": float, "__bool__": bool, "__len__": len}
 # methods that give Python's or NumPy's data: they are called at run time
 LEAVES_TENSORS = ("asnumpy", "numpy", "tolist", "__array__")
 
@@ -79,9 +82,12 @@ def attribute(ev, value, name):
                 return BoundMethod(methods.METHODS.get(name), value, name)
             if name in LEAVES_TENSORS:
                 return LeavingMethod(getattr(Tensor, name), value, name)
+            if name in CONVERSIONS and (name != "__index__" or value.dtype.kind in "iub"):
+                return functools.partial(CONVERSIONS[name], value)
             raise MissingAttributeError(f"'Tensor' object has no attribute {name!r}")
         if isinstance(value.abstract, AbstractScalar):
-            return getattr(value.abstract.type, name)
+            found = getattr(value.abstract.type, name)
+            return functools.partial(CONVERSIONS[name], value) if name in CONVERSIONS else found
     if isinstance(value, Closure):
         if name in ("__name__", "__qualname__"):
             return value.graph.name

@@ -28,6 +28,7 @@ from ..fallback.log import Log, Trap, logging_to
 from ..graph_kernel.cluster import cluster
 from ..graph_kernel.expand import expand_composites
 from ..infer.specialise import Result, specialise
+from ..infer.values import Place
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor, symbols_of_abstract
 from ..mindir.builder import constant
 from ..mindir.control import make_tuple, segment
@@ -153,8 +154,9 @@ class Plan:
             value, extra = self.variant.run(leaves), ()
         outs = [None] * len(self.graph.outputs)
         collect(self.specialised.output, value, outs)
-        for number, content in self.specialised.changes:
-            collect(content, leaves.containers[number], outs)
+        for target, content in self.specialised.changes:
+            if results_in(content):
+                collect(content, target.read() if isinstance(target, Place) else leaves.containers[target], outs)
         for number, target in targets.items():
             outs[number] = target
             for tape in state.tapes:

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import mindlite as ms
-from mindlite import Tensor
+from mindlite import Tensor, nn
 
 
 SET, TABLE = {3, 9}, {1: "a", 7: "b"}
@@ -81,3 +81,24 @@ def test_lists_of_tensors_are_operands_and_carry_gradients():
     gradient = ms.grad(lambda a, b: (a * (b,)).sum(), (0, 1))
     for run in (gradient, ms.jit(gradient)):
         np.testing.assert_array_equal([g.asnumpy() for g in run(x, y)], [[2], [1]])
+
+
+def test_a_row_of_cells_is_indexed_by_a_tensor():
+    layers = nn.CellList([nn.Dense(3, 3), nn.ReLU(), nn.Tanh()])
+
+    def f(x):
+        i = Tensor(0)
+        while i < 3:
+            x = layers[i](x)
+            i = i + 1
+        return x
+    x = Tensor(np.ones((2, 3), np.float32))
+    for _ in range(2):
+        np.testing.assert_allclose(ms.jit(f)(x).asnumpy(), f(x).asnumpy(), rtol=1e-6)
+
+
+def test_what_answers_for_a_number_is_called_by_its_name():
+    def f(x, y):
+        return x.__index__() + 1, y.__float__(), (x > 3).__bool__(), int(x).__index__()
+    x, y = Tensor(7), Tensor(2.5)
+    assert ms.jit(f, fullgraph=True)(x, y) == (8, 2.5, True, 7)

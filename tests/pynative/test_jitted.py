@@ -181,3 +181,22 @@ def test_mapped_functions_are_differentiated():
 def test_levels_give_the_same_gradients(level):
     x, y = tensor(3), tensor(3, seed=1)
     close(ms.grad(ms.jit(f, jit_level=level), (0, 1))(x, y), ms.grad(f, (0, 1))(x, y))
+
+
+class Counter:
+    sign, last = 1, None
+
+
+def test_attributes_that_a_jitted_function_sets_are_set_under_a_tape_too():
+    @ms.jit
+    def turn(x):
+        Counter.sign = -Counter.sign
+        Counter.last = x * Counter.sign
+        return Counter.last
+
+    def f(x):
+        turn(x)
+        return turn(x) * Counter.sign + Counter.last
+    for _ in range(3):
+        Counter.sign = 1
+        assert float(ms.grad(f)(Tensor(16.0))) == 2 and Counter.sign == 1 and float(Counter.last) == 16
