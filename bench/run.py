@@ -29,11 +29,17 @@ IMPORTS = {"mindlite": "import mindlite; from mindlite import nn, ops, Tensor", 
            "torch": "import torch", "mindspore": "from mindspore import nn, ops, Tensor", "numpy": "import numpy"}
 
 
+def clean_environment():
+    """The environment without what would make one framework slower: OPENBLAS_CORETYPE halves some images' BLAS, and
+    without byte code on the disk a package is compiled by Python at each start."""
+    return {k: v for k, v in os.environ.items() if k not in ("OPENBLAS_CORETYPE", "PYTHONDONTWRITEBYTECODE")}
+
+
 class Worker:
     """A process of one framework. cache: the folder for kernels, by default the user's."""
 
     def __init__(self, name, python, cache=None):
-        environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}    # it halves some images' BLAS
+        environment = clean_environment()
         environment["PYTHONPATH"] = os.pathsep.join([str(HERE), str(HERE.parent)])
         if cache is not None:
             environment["MINDLITE_CACHE_DIR"] = str(cache)
@@ -135,7 +141,8 @@ def imports(pythons, repeats=5):
             if name not in IMPORTS:
                 continue
             code = f"import time; t = time.perf_counter(); {IMPORTS[name]}; print(time.perf_counter() - t)"
-            done = subprocess.run([python, "-c", code], cwd=HERE.parent, capture_output=True, text=True, check=True)
+            done = subprocess.run([python, "-c", code], cwd=HERE.parent, capture_output=True, text=True, check=True,
+                                  env=clean_environment())
             taken[name].append(float(done.stdout))
     return {name: {"median": statistics.median(s), "minimum": min(s)} for name, s in taken.items()}
 
