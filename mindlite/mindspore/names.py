@@ -11,6 +11,16 @@ _INITIALIZER = ("mindlite.common.initializer",)
 _EXECUTORS = {"_pynative_executor": "mindlite.functional.executor:pynative_executor",
               "_cell_graph_executor": "mindlite.functional.executor:cell_graph_executor"}
 _GRADIENTS = {name: f"mindlite.functional.custom:{name}" for name in ("HookBackward", "InsertGradientOf")}
+# MindSpore's words for operators that have another name here.
+_SYNONYMS = {
+    **{f"tensor_{name}": f"mindlite.ops:{found}" for name, found in {
+        "add": "add", "sub": "sub", "mul": "mul", "div": "div", "mod": "floor_mod", "floordiv": "floor_div",
+        "pow": "pow", "exp": "exp", "expm1": "expm1", "lt": "less", "le": "less_equal", "gt": "greater",
+        "ge": "greater_equal"}.items()},
+    "slice": "mindlite.ops.operations:Slice.function", "dtype": "mindlite.ops.operations:DType.function",
+    "inv": "mindlite.ops:reciprocal", "invert": "mindlite.ops:bitwise_not", "matrix_determinant": "mindlite.ops:det",
+    "log_matrix_determinant": "mindlite.ops:slogdet", "floordiv": "mindlite.ops:floor_div",
+    "floormod": "mindlite.ops:floor_mod", "reverse": "mindlite.ops:flip", "pows": "mindlite.ops:pow"}
 _PRIMITIVE = {"Primitive": "mindlite.ops.operations:Operation", "constexpr": "mindlite.functional.composite:constexpr",
               "_primexpr": "mindlite.functional.composite:constexpr", "prim": "mindlite.ops.operations:"}
 _PARAMETERS = {"Parameter": "mindlite.common.tensor:Parameter",
@@ -60,8 +70,7 @@ MODULES = {
     "nn.learning_rate_schedule": (_NN, {}),
     "nn.dynamic_lr": (_NN, {}),
 
-    "ops": (_OPS, {**_PRIMITIVE, "auto_generate": "mindlite.ops.operations:",
-                   "dtype": "mindlite.ops.operations:DType.function"}),
+    "ops": (_OPS, {**_SYNONYMS, **_PRIMITIVE, "auto_generate": "mindlite.ops.operations:"}),
     "ops.operations": (_OPERATIONS, _GRADIENTS),
     **{f"ops.operations.{name}": (_OPERATIONS, _GRADIENTS) for name in (
         "array_ops", "math_ops", "nn_ops", "random_ops", "sparse_ops", "other_ops", "inner_ops", "image_ops",
@@ -81,10 +90,10 @@ MODULES = {
     "_c_expression": (_TENSOR, {"typing": "mindlite.common.dtype:",
                                 "CreationType": "mindlite.functional.executor:CreationType"}),
     "ops.primitive": (_OPERATIONS, _PRIMITIVE),
-    "ops.functional": (_OPS, {"dtype": "mindlite.ops.operations:DType.function"}),
-    "ops.function": (_OPS, {}),
-    **{f"ops.function.{name}": (_OPS, {}) for name in ("array_func", "math_func", "nn_func", "grad",
-                                                       "grad.grad_func")},
+    "ops.functional": (_OPS, _SYNONYMS),
+    "ops.function": (_OPS, _SYNONYMS),
+    **{f"ops.function.{name}": (_OPS, _SYNONYMS) for name in ("array_func", "math_func", "nn_func", "grad",
+                                                              "grad.grad_func")},
     "ops.composite": (("mindlite.functional.composite", "mindlite.functional", "mindlite.ops"), {}),
     "ops.composite.base": (("mindlite.functional.composite", "mindlite.functional"), {}),
     "ops.composite.multitype_ops": (("mindlite.functional.composite",), {}),

@@ -26,6 +26,8 @@ from .scan import (cummax, cummin, cumprod, cumsum)
 from .sort import (argsort, argwhere, masked_select, msort, nonzero, sort, topk, unique)
 from .basic import broadcast_to, cast, reduce_sum, reshape, transpose
 from . import array_methods, tensor_methods
+from .stacking import (atleast_1d, atleast_2d, atleast_3d, block_diag, column_stack, dsplit, dstack, hsplit, hstack,
+                       row_stack, tensor_split, vsplit, vstack)
 from .structure import (broadcast_tensors, cat, chunk, concat, expand_dims, flatten, flip, fliplr,
                         flipud, meshgrid, moveaxis, movedim, narrow, pad, permute, ravel,
                         repeat_interleave, roll, split, squeeze, stack, swapaxes, swapdims, tile,
@@ -37,7 +39,13 @@ from .lookup import (embedding, gather, gather_d, gather_elements, index_add, in
 from .getitem import getitem, setitem
 from .linalg import (addmm, addmv, baddbmm, bias_add, bmm, dense, dot, linear, matmul, mm, mv, outer,
                      tensor_dot)
+from .decomposition import (cholesky, cholesky_inverse, cholesky_solve, det, inverse, linear_solve as matrix_solve, logdet,
+                            slogdet, solve, solve_triangular)
 from .einsum import einsum
+from .products import (addbmm, addr, bidense, cdist, cross, dist, ger, kron, matrix_band_part, matrix_diag, ptp, trapz,
+                       vander, vecdot)
+from .segments import unsorted_segment_max, unsorted_segment_min, unsorted_segment_prod, unsorted_segment_sum
+from .special import digamma, erfinv, lgamma, polygamma
 from .nn_conv import conv1d, conv2d, conv2d_transpose
 from .conv3d import conv3d, conv3d_transpose
 from .nn_pool import adaptive_avg_pool2d, avg_pool1d, avg_pool2d, max_pool1d, max_pool2d
@@ -54,9 +62,10 @@ from .nn_loss import (binary_cross_entropy, binary_cross_entropy_with_logits, co
                       softmax_cross_entropy_with_logits, sparse_softmax_cross_entropy_with_logits,
                       triplet_margin_loss)
 from .attention import scaled_dot_product_attention
-from .combined import (accumulate_n, addn, deg2rad, div_no_nan, float_power, heaviside, isneginf, isposinf, isreal, ldexp,
-                       logaddexp2, mul_no_nan, nanmean, nansum, positive, rad2deg, rint, sinc, squared_difference,
-                       truncate_div, truncate_mod, xdivy, xlogy)
+from .combined import (accumulate_n, addn, approximate_equal, clip_by_norm, copysign, deg2rad, div_no_nan, fast_gelu,
+                       float_power, heaviside, inplace_add, inplace_sub, inplace_update, is_nonzero, isneginf, isposinf,
+                       isreal, ldexp, logaddexp2, logit, mul_no_nan, nanmean, nansum, positive, rad2deg, renorm, rint,
+                       sgn, signbit, sinc, squared_difference, swiglu, truncate_div, truncate_mod, xdivy, xlogy)
 from .diagonal import diag, diag_embed, diagonal, diagonal_scatter, trace
 from .pool3d import avg_pool3d, max_pool3d
 from .resize import crop_and_resize, resize

@@ -1,6 +1,7 @@
 """Methods of Tensor and of graph nodes that move elements, multiply matrices or index: rows of methods.METHODS."""
 from ..common.tensor import Tensor
-from . import getitem, indexing, linalg, lookup, structure
+from . import (arithmetic, combined, decomposition, getitem, indexing, linalg, logic, lookup, products, segments,
+               special, stacking, structure)
 from .basic import broadcast_to
 from .methods import method, renaming
 from .sort import msort
@@ -63,3 +64,16 @@ for _name, _function in {
 method("msort", msort)
 method("__array_priority__", 1000)                # ndarray + Tensor asks the Tensor, so that it gives a Tensor
 Tensor.__setitem__ = getitem.set_in_place           # a graph node is never written: infer rebinds the name instead
+
+for _module, _names in {
+    decomposition: "cholesky cholesky_inverse cholesky_solve det inverse logdet slogdet",
+    special: "lgamma digamma erfinv",
+    products: "addbmm addr cross ger ptp",
+    stacking: "dsplit hsplit tensor_split vsplit",
+    combined: "approximate_equal copysign inplace_update logit renorm sgn signbit",
+    segments: "unsorted_segment_max unsorted_segment_min unsorted_segment_prod",
+}.items():
+    for _name in _names.split():
+        method(_name, renaming(getattr(_module, _name)))
+method("inv", renaming(arithmetic.reciprocal))
+method("invert", renaming(logic.bitwise_not))

@@ -5,13 +5,15 @@ Each is ordinary Python over ops, so that its derivatives, batches and kernels a
 import math
 
 from ..common import dtype as dt
-from ..common.errors import ArgumentError
-from .arithmetic import fmod, mul, round, sub, trunc
-from .basic import cast
+from ..common.errors import ArgumentError, ValueRangeError
+from .arithmetic import abs, clamp, fmod, mul, pow, round, sign, sub, trunc
+from .basic import cast, reshape
 from .define import as_operand, cast_to, dtype_of
-from .elementary import exp2, log, sin
-from .logic import equal, isinf, less, logical_and, logical_not, not_equal, where
-from .reduction import sum
+from .elementary import exp2, log, sigmoid, sin
+from .logic import (equal, greater, isfinite, isinf, less, logical_and, logical_not, logical_or, not_equal, where)
+from .reduction import amax, sum
+from .scatter import tensor_scatter_add, tensor_scatter_sub, tensor_scatter_update
+from .structure import narrow, stack
 
 
 def addn(x):
@@ -162,3 +164,110 @@ def nanmean(input, axis=None, keepdims=False, *, dtype=None):
     """The mean of what is no NaN."""
     there = cast(logical_not(not_equal(input, input)), dtype=dtype_of(input))
     return nansum(input, axis, keepdims, dtype=dtype) / sum(there, axis, keepdims)
+
+
+# ---------------------------------------------------------------- signs and sizes
+
+def signbit(input):
+    """True where the sign is minus, that of -0.0 too."""
+    x = as_operand(input)
+    if dtype_of(x).kind != "f":
+        return less(x, 0)
+    return logical_or(less(x, 0), logical_and(equal(x, 0), less(1 / x, 0)))
+
+
+def copysign(x, other):
+    """The size of x with the sign of `other`."""
+    size = abs(as_operand(x))
+    size = size if dtype_of(size).kind == "f" else cast(size, dtype=dt.float32)
+    return where(signbit(other), -size, size)
+
+
+def sgn(input):
+    """x / |x|, 0 for 0: the sign, also of complex numbers."""
+    x = as_operand(input)
+    if dtype_of(x).kind != "c":
+        return sign(x)
+    size = abs(x)
+    return x / where(equal(size, 0), 1, size)
+
+
+def logit(input, eps=None):
+    """log(x / (1 - x)); with eps, x is kept in [eps, 1 - eps] first."""
+    x = as_operand(input)
+    x = x if eps is None or eps < 0 else clamp(x, eps, 1 - eps)
+    return log(x) - log(1 - x)
+
+
+def is_nonzero(input):
+    """True if the one element is not 0. raises : ArgumentError where there are several"""
+    x = as_operand(input)
+    if x.size != 1:
+        raise ArgumentError(f"is_nonzero: a tensor of one element is wanted, this has {x.size}")
+    return reshape(not_equal(x, 0), shape=())
+
+
+def approximate_equal(x, y, tolerance=1e-5):
+    """True where |x - y| < tolerance."""
+    return less(abs(as_operand(x) - y), tolerance)
+
+
+def fast_gelu(input_x):
+    """x * sigmoid(1.702 x)."""
+    x = as_operand(input_x)
+    return x * sigmoid(x * 1.702)
+
+
+def swiglu(input, dim=-1):
+    """silu(the first half) * the second half, along `dim`."""
+    x = as_operand(input)
+    half = x.shape[dim] // 2
+    first, second = narrow(x, dim, 0, half), narrow(x, dim, half, half)
+    return first * sigmoid(first) * second
+
+
+def renorm(input, p, axis, maxnorm):
+    """Each part along `axis` whose p-norm is larger than maxnorm, scaled down to it."""
+    x = as_operand(input)
+    others = tuple(a for a in range(x.ndim) if a != axis % x.ndim)
+    norms = pow(sum(pow(abs(x), p), others, True), 1 / p)
+    return x * where(greater(norms, maxnorm), maxnorm / (norms + 1e-7), 1)
+
+
+def clip_by_norm(x, max_norm, norm_type=2.0, error_if_nonfinite=False):
+    """The tensor, or each of several, scaled so that the norm of all together is at most max_norm.
+
+    raises : ValueRangeError where the norm is infinite or NaN and error_if_nonfinite is True
+    """
+    single = not isinstance(x, (tuple, list))
+    tensors = [as_operand(t) for t in ([x] if single else x)]
+    flat = [reshape(abs(t), shape=(-1,)) for t in tensors]
+    if norm_type == float("inf"):
+        total = amax(stack([amax(f, 0) for f in flat]), 0)
+    else:
+        total = pow(sum(stack([sum(pow(f, norm_type), 0) for f in flat]), 0), 1 / norm_type)
+    if error_if_nonfinite and not isfinite(total):
+        raise ValueRangeError(f"clip_by_norm: the norm is {total}")
+    scale = clamp(max_norm / (total + 1e-6), None, 1.0)
+    made = [t * cast(scale, dtype=dtype_of(t)) for t in tensors]
+    return made[0] if single else type(x)(made)
+
+
+def inplace_add(x, v, indices):
+    """x with v added to the rows `indices`, an int or a tuple of them."""
+    return _rows_of(x, v, indices, tensor_scatter_add)
+
+
+def inplace_sub(x, v, indices):
+    """x with v taken off the rows `indices`."""
+    return _rows_of(x, v, indices, tensor_scatter_sub)
+
+
+def inplace_update(x, v, indices):
+    """x with v written to the rows `indices`."""
+    return _rows_of(x, v, indices, tensor_scatter_update)
+
+
+def _rows_of(x, v, indices, scatter):
+    places = as_operand([indices] if isinstance(indices, int) else indices)
+    return scatter(as_operand(x), reshape(places, shape=(-1, 1)), v)

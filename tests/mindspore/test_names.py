@@ -162,3 +162,16 @@ def test_a_switch_of_values_a_dtype_and_sums_of_sequences_have_their_names(mode)
     chosen, is_float32, total = f(x, y)
     assert chosen.tolist() == [3, 4] and is_float32 and total.tolist() == [4, 6]
     assert SequenceMul()((1, 2), 2) == (1, 2, 1, 2)
+
+
+def test_linear_algebra_goes_by_all_of_its_names():
+    x = ms.Tensor(np.array([[2, 1], [1, 3]], np.float32))
+    want = np.linalg.inv(x.asnumpy())
+    for got in (x.inverse(), P.MatrixInverse()(x), P.MatrixSolve()(x, ms.ops.eye(2)), P.CholeskyInverse()(
+                x.cholesky())):
+        np.testing.assert_allclose(got.asnumpy(), want, rtol=1e-5)
+    assert F.matrix_determinant(x) == P.MatrixDeterminant()(x) and x.inv()[0, 0] == 0.5
+    np.testing.assert_allclose(P.Lgamma()(x).asnumpy(), x.lgamma().asnumpy())
+    np.testing.assert_allclose(P.Polygamma()(ms.Tensor(1), x).asnumpy(), ms.ops.polygamma(1, x).asnumpy())
+    np.testing.assert_allclose(P.Cdist(1.0)(x, x).asnumpy(), [[0, 3], [3, 0]])
+    np.testing.assert_array_equal(P.InplaceAdd(1)(x, x[:1]).asnumpy(), [[2, 1], [3, 4]])

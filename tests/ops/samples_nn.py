@@ -77,6 +77,13 @@ SAMPLES = {
                         ((_STATE,), dict(shape=(6,), low=0, high=2 ** 32, dtype=dt.int64))],
     "random_advance": [((_STATE,), dict(blocks=7))],
     # optimisers
+    "lgamma": [((_positive(4, 3) * 3,), {})], "digamma": [((_positive(4, 3) * 3,), {})],
+    "polygamma": [((_positive(4, 3) * 3,), dict(n=n)) for n in (1, 2)],
+    "erfinv": [((np.array([[-0.9, -0.3, 0.1], [0.4, 0.7, 0.95]]),), {})],
+    **{name: [((_f(2, 3, 3) * 0.5 + 2 * np.eye(3),), {}), ((_f(2, 2) + 3 * np.eye(2),), {})]
+       for name in ("inverse", "determinant", "sign_and_log_determinant")},
+    "linear_solve": [((_f(2, 3, 3) * 0.5 + 2 * np.eye(3), _f(3, 2)), {}), ((_f(2, 2) + 3 * np.eye(2), _f(4, 2, 1)), {})],
+    "cholesky_factor": [((_f(2, 3, 3) * 0.3 + 2 * np.eye(3),), {})],
     "adam_update": [((_f(2, 3), _f(2, 3), _positive(2, 3), _f(2, 3), *map(np.array, _RATES)),
                      dict(beta1=0.9, beta2=0.99, epsilon=1e-3, use_nesterov=nesterov)) for nesterov in (False, True)],
     "adamw_update": [((_f(2, 3), _f(2, 3), _positive(2, 3), _f(2, 3), *map(np.array, _RATES)),

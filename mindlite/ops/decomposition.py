@@ -1,0 +1,318 @@
+"""Square matrices [.., n, n]: inverse, determinant, Cholesky's factor, and solving with them. LAPACK, through NumPy.
+
+Gradients are those of matrix calculus (Giles 2008; Murray 2016 for Cholesky), written with products and with these
+operators themselves, so any order of derivative works. A singular matrix is an error in `inverse` and `solve`, as it is
+in NumPy, and a matrix that is not positive definite in `cholesky`.
+"""
+import numpy as np
+
+from ..common.errors import DTypeError, ShapeError, ValueRangeError
+from ..mindir.abstract import AbstractTensor, AbstractTuple
+from ..mindir.constraints import require
+from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive, vmap_rule
+from .arithmetic import abs, sign
+from .axes import broadcast_shapes
+from .basic import batched, reshape, sum_to
+from .creation import eye, tril, triu
+from .define import as_operand, promote_operands
+from .elementary import log
+from .linalg import batch_matmul
+from .reduction import sum
+from .sbp import elementwise_spec, sbp_rule
+from .structure import swapaxes
+
+
+def _wide(x):
+    return x.astype(np.float32) if x.dtype.itemsize == 2 else x
+
+
+def _square(name, x):
+    if x.dtype.kind != "f":
+        raise DTypeError(f"{name}: does not take {x.dtype.name}", note=f"x: {x}", hint="takes floats")
+    if x.ndim < 2:
+        raise ShapeError(f"{name}: a square matrix, or a stack of them, is wanted", note=f"x: {x}")
+    require("==", x.shape[-1], x.shape[-2], lambda: ShapeError(f"{name}: the matrix is not square", note=f"x: {x}"))
+
+
+def _lapack(name, compute, *arrays):
+    try:
+        return compute(*arrays)
+    except np.linalg.LinAlgError as error:
+        raise ValueRangeError(f"{name}: {error}") from error
+
+
+def _stack_spec(outs):
+    """An SBP spec: the axes before the matrices are split alike. outs: the matrix axes that each result has."""
+    def spec(*operands, **attrs):
+        lead = elementwise_spec(*(AbstractTensor(x.dtype, x.shape[:-2]) for x in operands))
+        inputs, result = lead.split("->")
+        return ",".join(part + "__" for part in inputs.split(",")) + "->" + \
+            ",".join(result + "_" * axes for axes in outs)
+    return spec
+
+
+def _batch_first(prim):
+    @vmap_rule(prim)
+    def rule(args, dims, size, **attrs):
+        rank = max(x.ndim - (d is not None) for x, d in zip(args, dims))
+        ready = []
+        for x, d in zip(args, dims):
+            x = batched(x, d, size)
+            ready.append(reshape(x, shape=x.shape[:1] + (1,) * (rank + 1 - x.ndim) + tuple(x.shape[1:])))
+        out = prim(*ready, **attrs)
+        return out, (0,) * len(out) if isinstance(out, tuple) else 0
+
+
+def turned(x):
+    """The matrices, transposed."""
+    return swapaxes(x, -1, -2)
+
+
+# ---------------------------------------------------------------- inverse
+
+def _one(args, attrs):
+    return (as_operand(args[0]),), attrs
+
+
+@primitive(traits={"library"}, prepare=_one)
+def inverse(x):
+    """The inverse of each matrix in x : float[.., n, n]. raises : when run: ValueRangeError for a singular one"""
+
+
+@infer_rule(inverse)
+def inverse_infer(x):
+    _square("inverse", x)
+    return x
+
+
+@eval_rule(inverse)
+def inverse_eval(x):
+    return _lapack("inverse", np.linalg.inv, _wide(x)).astype(x.dtype, copy=False)
+
+
+@bprop_rule(inverse)
+def inverse_bprop(x, out, dout):
+    return (-batch_matmul(batch_matmul(out, dout, transpose_a=True), out, transpose_b=True),)
+
+
+@jvp_rule(inverse)
+def inverse_jvp(primals, tangents, out):
+    return -batch_matmul(batch_matmul(out, tangents[0]), out)
+
+
+sbp_rule(inverse, _stack_spec((2,)))
+_batch_first(inverse)
+
+
+# ---------------------------------------------------------------- solving
+
+def _two(args, attrs):
+    return promote_operands(tuple(as_operand(x) for x in args), attrs)
+
+
+@primitive(traits={"library"}, prepare=_two)
+def linear_solve(a, b):
+    """out with a @ out = b : a is float[.., n, n], b float[.., n, k]; the axes before are broadcast.
+
+    raises : ShapeError for sizes that do not fit; when run: ValueRangeError for a singular matrix
+    """
+
+
+@infer_rule(linear_solve)
+def linear_solve_infer(a, b):
+    _square("solve", a)
+    note = f"a: {a}, b: {b}"
+    if b.ndim < 2:
+        raise ShapeError("solve: the right side is a matrix", note=note, hint="a vector b: solve(a, b[:, None])[:, 0]")
+    require("==", a.shape[-1], b.shape[-2], lambda: ShapeError("solve: the sizes differ", note=note))
+    return AbstractTensor(b.dtype, broadcast_shapes("solve", a.shape[:-2], b.shape[:-2]) + b.shape[-2:])
+
+
+@eval_rule(linear_solve)
+def linear_solve_eval(a, b):
+    return _lapack("solve", np.linalg.solve, _wide(a), _wide(b)).astype(b.dtype, copy=False)
+
+
+@bprop_rule(linear_solve)
+def linear_solve_bprop(a, b, out, dout):
+    db = linear_solve(turned(a), dout)
+    return sum_to(-batch_matmul(db, out, transpose_b=True), a.shape), sum_to(db, b.shape)
+
+
+@jvp_rule(linear_solve)
+def linear_solve_jvp(primals, tangents, out):
+    a, (da, db) = primals[0], tangents
+    right = None if da is None else -batch_matmul(da, out)
+    right = right if db is None else db if right is None else right + db
+    return linear_solve(a, right)
+
+
+sbp_rule(linear_solve, _stack_spec((2,)), linear=[{1}])
+_batch_first(linear_solve)
+
+
+# ---------------------------------------------------------------- determinant
+
+@primitive(traits={"library"}, prepare=_one, name="sign_and_log_determinant")
+def sign_and_log_determinant(x):
+    """(the sign of each determinant: -1, 0 or 1, the logarithm of its absolute value) for x : float[.., n, n]."""
+
+
+@infer_rule(sign_and_log_determinant)
+def sign_and_log_determinant_infer(x):
+    _square("slogdet", x)
+    one = AbstractTensor(x.dtype, x.shape[:-2])
+    return AbstractTuple((one, one))
+
+
+@eval_rule(sign_and_log_determinant)
+def sign_and_log_determinant_eval(x):
+    return tuple(np.asarray(part, x.dtype) for part in np.linalg.slogdet(_wide(x)))
+
+
+def _for_each(scale, matrices):
+    """matrices, each times its number."""
+    return reshape(scale, shape=tuple(scale.shape) + (1, 1)) * matrices
+
+
+@bprop_rule(sign_and_log_determinant)
+def sign_and_log_determinant_bprop(x, out, dout):
+    return (None if dout[1] is None else _for_each(dout[1], turned(inverse(x))),)
+
+
+@jvp_rule(sign_and_log_determinant)
+def sign_and_log_determinant_jvp(primals, tangents, out):
+    return None, sum(turned(inverse(primals[0])) * tangents[0], (-2, -1))
+
+
+sbp_rule(sign_and_log_determinant, _stack_spec((0, 0)))
+_batch_first(sign_and_log_determinant)
+
+
+@primitive(traits={"library"}, prepare=_one, name="determinant")
+def determinant(x):
+    """The determinant of each matrix in x : float[.., n, n]; its gradient wants an inverse."""
+
+
+@infer_rule(determinant)
+def determinant_infer(x):
+    _square("det", x)
+    return AbstractTensor(x.dtype, x.shape[:-2])
+
+
+@eval_rule(determinant)
+def determinant_eval(x):
+    return np.asarray(np.linalg.det(_wide(x)), x.dtype)
+
+
+@bprop_rule(determinant)
+def determinant_bprop(x, out, dout):
+    return (_for_each(dout * out, turned(inverse(x))),)
+
+
+@jvp_rule(determinant)
+def determinant_jvp(primals, tangents, out):
+    return out * sum(turned(inverse(primals[0])) * tangents[0], (-2, -1))
+
+
+sbp_rule(determinant, _stack_spec((0,)))
+_batch_first(determinant)
+
+
+# ---------------------------------------------------------------- Cholesky
+
+@primitive(traits={"library"}, prepare=_one, name="cholesky_factor")
+def cholesky_factor(x):
+    """The lower triangular L with L L^T = x, for symmetric positive definite x : float[.., n, n]: (x + x^T) / 2 is.
+
+    raises : when run: ValueRangeError for a matrix that is not positive definite
+    """
+
+
+@infer_rule(cholesky_factor)
+def cholesky_factor_infer(x):
+    _square("cholesky", x)
+    return x
+
+
+@eval_rule(cholesky_factor)
+def cholesky_factor_eval(x):
+    symmetric = (_wide(x) + np.swapaxes(_wide(x), -1, -2)) * 0.5
+    return _lapack("cholesky", np.linalg.cholesky, symmetric).astype(x.dtype, copy=False)
+
+
+def _half(x):
+    """The lower half, of the diagonal one half."""
+    return tril(x) - x * eye(x.shape[-1], x.shape[-1], x.dtype) * 0.5
+
+
+@bprop_rule(cholesky_factor)
+def cholesky_factor_bprop(x, out, dout):
+    middle = _half(batch_matmul(out, tril(dout), transpose_a=True))
+    back = linear_solve(turned(out), turned(linear_solve(turned(out), turned(middle))))
+    return ((back + turned(back)) * 0.5,)
+
+
+@jvp_rule(cholesky_factor)
+def cholesky_factor_jvp(primals, tangents, out):
+    symmetric = (tangents[0] + turned(tangents[0])) * 0.5
+    inner = linear_solve(out, turned(linear_solve(out, symmetric)))
+    return batch_matmul(out, _half(inner))
+
+
+sbp_rule(cholesky_factor, _stack_spec((2,)))
+_batch_first(cholesky_factor)
+
+
+# ---------------------------------------------------------------- public names
+
+def det(input):
+    """The determinant of each matrix in input[.., n, n]."""
+    return determinant(input)
+
+
+def slogdet(input):
+    """(the sign of each determinant, the logarithm of its absolute value)."""
+    return sign_and_log_determinant(input)
+
+
+def logdet(input):
+    """The logarithm of each determinant: NaN where it is negative, -inf where it is 0."""
+    signs, logarithm = sign_and_log_determinant(input)
+    return logarithm + log(signs) * abs(sign(signs))
+
+
+def cholesky(input_x, upper=False):
+    """Cholesky's factor of each symmetric positive definite matrix: lower triangular, or upper."""
+    lower = cholesky_factor(input_x)
+    return turned(lower) if upper else lower
+
+
+def cholesky_solve(input, input2, upper=False):
+    """The solution of A out = input, where input2 is Cholesky's factor of A."""
+    factor = triu(as_operand(input2)) if upper else tril(as_operand(input2))
+    first, second = (turned(factor), factor) if upper else (factor, turned(factor))
+    return linear_solve(second, linear_solve(first, input))
+
+
+def cholesky_inverse(input_x, upper=False):
+    """The inverse of A from its Cholesky factor."""
+    x = as_operand(input_x)
+    return cholesky_solve(eye(x.shape[-1], x.shape[-1], x.dtype), x, upper)
+
+
+def solve(A, B):
+    """X with A X = B; B is a matrix, a stack of matrices, or a vector of the length of A."""
+    a, b = (as_operand(x) for x in (A, B))
+    if b.ndim == 1:
+        return reshape(linear_solve(a, reshape(b, shape=(b.shape[0], 1))), shape=tuple(a.shape[:-1]))
+    return linear_solve(a, b)
+
+
+def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False):
+    """X with a X = b for a triangular a. trans : 0 or "N": a, 1 or "T": its transpose; unit_diagonal: of ones."""
+    a = tril(as_operand(a)) if lower else triu(as_operand(a))
+    if unit_diagonal:
+        one = eye(a.shape[-1], a.shape[-1], a.dtype)
+        a = a * (1 - one) + one
+    return solve(turned(a) if trans in (1, "T", 2, "C") else a, b)

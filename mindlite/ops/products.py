@@ -1,0 +1,149 @@
+"""Products and distances of vectors and matrices beyond the matrix product: cross, kron, cdist; parts of matrices.
+
+Each is ordinary Python over ops, so that its derivatives, batches and kernels are those of its parts.
+"""
+from ..common.errors import ArgumentError, ShapeError
+from .arithmetic import abs, pow
+from .basic import reshape, transpose
+from .creation import arange, eye
+from .define import as_operand, cast_to, dtype_of, promote_operands
+from .elementary import sqrt
+from .linalg import bmm, dense, outer
+from .logic import greater_equal, less, less_equal, logical_and, logical_or, not_equal, where
+from .reduction import amax, amin, sum
+from .structure import concat, narrow, roll
+
+
+def _pair(a, b):
+    return promote_operands((as_operand(a), as_operand(b)), {})[0]
+
+
+def cross(input, other, dim=None):
+    """The vector product along `dim`, an axis of size 3: the first such axis by default. raises : ShapeError"""
+    a, b = _pair(input, other)
+    if dim is None:
+        dim = next((i for i, n in enumerate(a.shape) if n == 3), None)
+    if dim is None or a.shape[dim] != 3 or b.shape[dim] != 3:
+        raise ShapeError("cross: an axis of size 3 is wanted", note=f"input: {list(a.shape)}, other: {list(b.shape)}")
+    return roll(a, -1, dim) * roll(b, -2, dim) - roll(a, -2, dim) * roll(b, -1, dim)
+
+
+def kron(input, other):
+    """Kronecker's product: every element of input times the whole of other."""
+    a, b = _pair(input, other)
+    rank = max(a.ndim, b.ndim)
+    first, second = ((1,) * (rank - x.ndim) + tuple(x.shape) for x in (a, b))
+    spread = reshape(a, shape=tuple(n for size in first for n in (size, 1)))
+    made = spread * reshape(b, shape=tuple(n for size in second for n in (1, size)))
+    return reshape(made, shape=tuple(m * n for m, n in zip(first, second)))
+
+
+def ger(input, vec2):
+    """The outer product of two vectors."""
+    return outer(input, vec2)
+
+
+def addr(input, vec1, vec2, beta=1, alpha=1):
+    """beta * input + alpha * outer(vec1, vec2)."""
+    return as_operand(input) * beta + outer(vec1, vec2) * alpha
+
+
+def addbmm(input, batch1, batch2, beta=1, alpha=1):
+    """beta * input + alpha * the sum over the stack of batch1 @ batch2."""
+    return as_operand(input) * beta + sum(bmm(batch1, batch2), 0) * alpha
+
+
+def vecdot(x, y, axis=-1):
+    """The scalar products along `axis`."""
+    a, b = _pair(x, y)
+    return sum((a.conj() if dtype_of(a).kind == "c" else a) * b, axis)
+
+
+def bidense(input1, input2, weight, bias=None):
+    """out[.., o] = sum_ij input1[.., i] weight[o, i, j] input2[.., j] + bias[o]."""
+    a, w = _pair(input1, weight)
+    b = as_operand(input2)
+    o, i, j = w.shape
+    left = dense(a, reshape(transpose(w, perm=(0, 2, 1)), shape=(o * j, i)))
+    left = reshape(left, shape=tuple(a.shape[:-1]) + (o, j))
+    out = sum(left * reshape(b, shape=tuple(b.shape[:-1]) + (1, j)), -1)
+    return out if bias is None else out + bias
+
+
+def _p_norm(difference, p, axis):
+    """The p-norm; where all is zero its slope is 0, as torch has it."""
+    size = abs(difference)
+    if p == 0:
+        return sum(cast_to(not_equal(size, 0), dtype_of(size)), axis)
+    if p == 1:
+        return sum(size, axis)
+    if p == float("inf"):
+        return amax(size, axis)
+    total = sum(size * size if p == 2 else pow(size, p), axis)
+    still = less_equal(total, 0)
+    safe = where(still, 1, total)
+    return where(still, 0, sqrt(safe) if p == 2 else pow(safe, 1 / p))
+
+
+def cdist(x1, x2, p=2.0):
+    """The p-norm distances of all rows of x1[.., m, n] and x2[.., k, n] : [.., m, k]. raises : ArgumentError for p < 0"""
+    if p < 0:
+        raise ArgumentError(f"cdist: p is not negative, not {p}")
+    a, b = _pair(x1, x2)
+    rows = reshape(a, shape=tuple(a.shape[:-1]) + (1, a.shape[-1]))
+    others = reshape(b, shape=tuple(b.shape[:-2]) + (1,) + tuple(b.shape[-2:]))
+    return _p_norm(rows - others, p, -1)
+
+
+def dist(input, other, p=2):
+    """The p-norm of input - other."""
+    a, b = _pair(input, other)
+    return _p_norm(reshape(a - b, shape=(-1,)), p, 0)
+
+
+def vander(x, N=None):
+    """The matrix with x ** (N - 1), .., x, 1 as its columns."""
+    x = as_operand(x)
+    if x.ndim != 1:
+        raise ShapeError(f"vander: a one-axis tensor is wanted, this has {x.ndim} axes")
+    count = x.shape[0] if N is None else N
+    column = reshape(x, shape=(-1, 1))
+    return concat([column ** k if k else column * 0 + 1 for k in range(count - 1, -1, -1)], 1)
+
+
+def trapz(y, x=None, dx=1.0, dim=-1):
+    """The integral along `dim` by the trapezium rule, at the points x, or dx apart."""
+    y = as_operand(y)
+    size = y.shape[dim]
+    means = (narrow(y, dim, 0, size - 1) + narrow(y, dim, 1, size - 1)) * 0.5
+    if x is None:
+        return sum(means, dim) * dx
+    x = as_operand(x)
+    axis = dim % y.ndim
+    if x.ndim == 1:
+        x = reshape(x, shape=tuple(-1 if a == axis else 1 for a in range(y.ndim)))
+    count = x.shape[axis]
+    return sum(means * (narrow(x, axis, 1, count - 1) - narrow(x, axis, 0, count - 1)), dim)
+
+
+# ---------------------------------------------------------------- parts of matrices
+
+def matrix_band_part(x, lower, upper):
+    """x[.., m, n] with zeros outside `lower` diagonals below and `upper` above the main one; negative: all of them."""
+    x = as_operand(x)
+    rows, columns = reshape(arange(x.shape[-2]), shape=(-1, 1)), arange(x.shape[-1])
+    keep = greater_equal(rows, 0)
+    for limit, distance in ((lower, rows - columns), (upper, columns - rows)):
+        keep = logical_and(keep, logical_or(less(limit, 0), less_equal(distance, limit)))
+    return where(keep, x, 0)
+
+
+def matrix_diag(x):
+    """Matrices with the rows of x[.., n] as their diagonals."""
+    x = as_operand(x)
+    return reshape(x, shape=tuple(x.shape) + (1,)) * eye(x.shape[-1], x.shape[-1], dtype_of(x))
+
+
+def ptp(x, axis=None, keepdims=False):
+    """The largest element minus the smallest."""
+    return amax(x, axis, keepdims) - amin(x, axis, keepdims)

@@ -1,0 +1,60 @@
+"""Rows gathered by a number: unsorted_segment_sum and its kin.
+
+    unsorted_segment_sum(x, ids, n)[k] = the sum of the x[i] with ids[i] = k            ids may have several axes
+
+Sums are scattered; the other folds go over rows and segments at once, with what leaves them alone where a row is of
+another segment.
+"""
+import numpy as np
+
+from ..common.errors import ShapeError
+from .basic import reshape
+from .creation import arange, zeros
+from .define import as_operand, dtype_of
+from .logic import equal, greater_equal, less, logical_and, where
+from .lookup import tensor_scatter_add
+from .reduction import amax, amin, prod
+
+
+def _rows(name, x, ids):
+    """(the rows [n, ..] of x, their numbers [n], the axes of a row)"""
+    x, ids = as_operand(x), as_operand(ids)
+    fits = all(m == n for m, n in zip(ids.shape, x.shape) if isinstance(m, int) and isinstance(n, int))
+    if ids.ndim > x.ndim or not fits:
+        raise ShapeError(f"{name}: segment_ids has the first axes of x", note=f"{list(ids.shape)}, {list(x.shape)}")
+    rest = tuple(x.shape[ids.ndim:])
+    return reshape(x, shape=(-1, *rest)), reshape(ids, shape=(-1,)), rest
+
+
+def unsorted_segment_sum(input_x, segment_ids, num_segments):
+    """The sums of the rows that have the same number; zeros where there is none, numbers outside are left out."""
+    rows, ids, rest = _rows("unsorted_segment_sum", input_x, segment_ids)
+    inside = logical_and(greater_equal(ids, 0), less(ids, num_segments))
+    places = reshape(where(inside, ids, num_segments), shape=(-1, 1))
+    made = tensor_scatter_add(zeros((num_segments + 1, *rest), dtype_of(rows)), places, rows)
+    return made[:num_segments]
+
+
+def _fold(name, fold, neutral):
+    def segments(x, segment_ids, num_segments):
+        rows, ids, rest = _rows(name, x, segment_ids)
+        of = equal(reshape(ids, shape=(-1, 1)), arange(num_segments))
+        of = reshape(of, shape=tuple(of.shape) + (1,) * len(rest))
+        spread = reshape(rows, shape=(rows.shape[0], 1, *rest))
+        return fold(where(of, spread, neutral(dtype_of(rows).numpy)), 0)
+    segments.__name__ = segments.__qualname__ = name
+    return segments
+
+
+def _end(dtype, end):
+    """The type's smallest or largest number: "min" or "max"."""
+    limits = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
+    return type(np.zeros((), dtype).item())(getattr(limits, end))
+
+
+unsorted_segment_max = _fold("unsorted_segment_max", amax, lambda dtype: _end(dtype, "min"))
+unsorted_segment_max.__doc__ = "The largest of the rows with the same number; the type's smallest where there is none."
+unsorted_segment_min = _fold("unsorted_segment_min", amin, lambda dtype: _end(dtype, "max"))
+unsorted_segment_min.__doc__ = "The smallest of the rows with the same number; the type's largest where there is none."
+unsorted_segment_prod = _fold("unsorted_segment_prod", prod, lambda dtype: 1)
+unsorted_segment_prod.__doc__ = "The product of the rows with the same number; one where there is none."
