@@ -1,0 +1,169 @@
+"""Gradients pass Python code in a graph: they are PyNative's, to any order, through lists, loops and weights."""
+import itertools
+import operator
+
+import numpy as np
+import pytest
+
+import mindlite as ms
+from mindlite import Tensor, nn, ops
+from mindlite.mindir.control import segment
+
+KEPT = []
+
+
+def evaluated(x, y):
+    z = eval("x * y")
+    return (ops.tanh(z) * x).sum()
+
+
+def in_a_loop(x, y):
+    for _ in range(6):
+        x = ops.tanh(x) * eval("x * y") + y
+    return x.sum()
+
+
+def in_a_loop_whose_end_is_data(x, y):
+    while x.sum() < 100:
+        x = x * 2 + eval("y * y") * x + ops.abs(y)
+    return x.sum()
+
+
+def through_a_list_of_pythons(x, y):
+    xs = list(itertools.accumulate((x, y, x * y), operator.mul))
+    return (xs[1] * 2 + xs[2]).sum()
+
+
+def on_one_path(x, y):
+    if x.sum() > 0:
+        z = eval("x * y")
+    else:
+        z = y
+    return (ops.tanh(z) * x).sum()
+
+
+def through_a_list_outside(x, y):
+    KEPT.clear()
+    for _ in range(6):
+        KEPT.append(ops.tanh(x) * y)
+        x = x * 2
+    return (KEPT[0] * KEPT[5] * x).sum()
+
+
+def through_a_list_that_python_shares(x, y):
+    kept = []
+    for n in range(5):
+        kept.append(ops.tanh(x) * y)
+        x = x * 1.5
+    eval("kept.reverse()")
+    return (kept[0] * kept[3] * x).sum()
+
+
+def mapped(x, y):
+    return ms.vmap(lambda a, b: eval("a * b") * a)(x, y).sum()
+
+
+def twice_the_same_argument(x, y):
+    return (eval("x * x") + eval("x")).sum() + y.sum()
+
+
+PROGRAMS = [f for f in list(globals().values())
+            if getattr(f, "__code__", None) and f.__code__.co_varnames[:2] == ("x", "y")]
+POINTS = [[0.1, 0.2, 0.3], [2.0, -1.0, 0.5]], [[-0.1, -0.2, 0.1], [2.0, -1.0, 0.5]]
+
+
+def arguments(point):
+    return [Tensor(np.array(v, np.float32)) for v in point]
+
+
+def close(a, b):
+    for left, right in zip(a, b, strict=True):
+        np.testing.assert_allclose(left.asnumpy(), right.asnumpy(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("point", POINTS, ids=["first", "second"])
+@pytest.mark.parametrize("program", PROGRAMS, ids=[f.__name__.replace("_", " ") for f in PROGRAMS])
+def test_the_gradient_of_a_graph_is_pynatives(program, point):
+    jitted = ms.jit(ms.grad(program, (0, 1)))
+    for _ in range(3):
+        close(jitted(*arguments(point)), ms.grad(program, (0, 1))(*arguments(point)))
+    assert not jitted.compiled.in_python and len(jitted.variants) == 1
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=[f.__name__.replace("_", " ") for f in PROGRAMS])
+def test_the_second_derivative_of_a_graph_is_pynatives(program):
+    def twice(x, y):
+        dx, dy = ms.grad(program, (0, 1))(x, y)
+        return dx.sum() + dy.sum()
+    jitted = ms.jit(ms.grad(twice, (0, 1)))
+    for _ in range(3):
+        close(jitted(*arguments(POINTS[0])), ms.grad(twice, (0, 1))(*arguments(POINTS[0])))
+    assert not jitted.compiled.in_python
+
+
+def test_the_third_derivative_passes_python_code():
+    def f(x):
+        return eval("x * x * x * x").sum()
+
+    def third(x):
+        return ms.grad(lambda x: ms.grad(lambda x: ms.grad(f)(x).sum())(x).sum())(x)
+    x = Tensor(np.array([1.0, 2.0], np.float32))
+    jitted = ms.jit(third)
+    for _ in range(3):
+        assert jitted(x).tolist() == [24.0, 48.0]
+
+
+class Mixed(nn.Cell):
+    """Parameters that only Python code reads, and one that the graph reads."""
+
+    def __init__(self):
+        super().__init__()
+        self.v = ms.Parameter(Tensor(np.array([0.5, 0.2, 0.3], np.float32)), name="v")
+        self.w = ms.Parameter(Tensor(np.array([1.0, 2.0, 3.0], np.float32)), name="w")
+
+    def construct(self, x):
+        y = x * self.v
+        z = eval("self.w * y * self.w")
+        xs = list(itertools.accumulate((x, y, z), operator.mul))
+        return (xs[2] + z).sum()
+
+
+def test_parameters_that_python_code_reads_get_their_gradients():
+    x = Tensor(np.array([0.1, 0.2, 0.3], np.float32))
+    net, jitted = Mixed(), Mixed()
+    jitted.construct = ms.jit(jitted.construct)
+    value, (dx, dw) = ms.value_and_grad(net, 0, net.trainable_params())(x)
+    whole = ms.jit(lambda x: ms.value_and_grad(net, 0, net.trainable_params())(x))
+    for _ in range(3):
+        for found, (fx, fw) in (whole(x), ms.value_and_grad(jitted, 0, jitted.trainable_params())(x)):
+            close([found, fx, *fw], [value, dx, *dw])
+    assert not whole.compiled.in_python and not jitted.construct.compiled.in_python
+
+
+def test_the_backward_graph_calls_python_where_the_forward_graph_did():
+    jitted = ms.jit(ms.grad(evaluated, (0, 1)))
+    for _ in range(2):
+        jitted(*arguments(POINTS[0]))
+    reasons = [node.attrs["reason"] for graph in jitted.graph("optimise").reachable() for node in graph.nodes
+               if node.fn is segment]
+    assert len(reasons) == 2 and reasons[1] == "the gradient of: " + reasons[0]
+
+
+def test_a_jitted_function_with_python_in_it_is_recorded_as_one_operation():
+    f = ms.jit(lambda x: (eval("ops.tanh(x) * x") * x).sum())
+
+    def plain(x):
+        return (eval("ops.tanh(x) * x") * x).sum()
+    x = Tensor(np.array([0.1, 0.2, 0.3], np.float32))
+    for _ in range(3):
+        close([ms.grad(f)(x)], [ms.grad(plain)(x)])
+        close([ms.grad(lambda x: ms.grad(f)(x).sum())(x)], [ms.grad(lambda x: ms.grad(plain)(x).sum())(x)])
+
+
+def test_only_what_leaves_the_tensors_stops_gradients():
+    def f(x):
+        return (x * Tensor(x.asnumpy()) + eval("x")).sum()
+    x = Tensor(np.array([3.0, 4.0], np.float32))
+    jitted = ms.jit(ms.grad(f))
+    for _ in range(3):
+        assert jitted(x).tolist() == [4.0, 5.0] == ms.grad(f)(x).tolist()
