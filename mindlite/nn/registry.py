@@ -44,12 +44,12 @@ class Registry:
     def __getattr__(self, name):                              # called only where the attribute is not found
         if name in ("_params", "_cells", "_version", "_forward_hooks"):
             raise self._not_initialised(name)
-        error = MissingAttributeError(f"{type(self).__name__}: no attribute is named {name!r}")
+        error = MissingAttributeError(f"'{type(self).__name__}' object has no attribute {name!r}")
         raise error if name.startswith("__") else error.at(user_location())      # protocols ask for dunder names often
 
     def __delattr__(self, name):
         if name not in self.__dict__:
-            raise MissingAttributeError(f"{type(self).__name__}: no attribute is named {name!r}").at(user_location())
+            raise MissingAttributeError(f"'{type(self).__name__}' object has no attribute {name!r}").at(user_location())
         if isinstance(self.__dict__[name], ParameterTuple):
             self._forget_tuple(self.__dict__[name])
         del self.__dict__[name]

@@ -49,6 +49,8 @@ def renaming(function):
         return next((other for group in SYNONYMS if name in group for other in group if other in names), name)
 
     def call(self, *args, **attrs):
+        if not isinstance(self, (Tensor, AnfNode)):         # Tensor.add([1], [2])
+            raise ArgumentError(f"a method of Tensor is called on {type(self).__name__}", hint="make a Tensor of it")
         if attrs:
             attrs = {known(name): value for name, value in attrs.items()}
         return function(self, *args, **attrs)

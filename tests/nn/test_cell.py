@@ -397,3 +397,8 @@ def test_init_parameters_data_makes_what_an_initialiser_promises():
     dense = nn.Dense(2, 2)
     made = dense.init_parameters_data()
     assert list(made) == dense.trainable_params() and not any(param.has_init for param in made.values())
+
+
+def test_a_missing_attribute_is_said_in_the_words_of_python():
+    with pytest.raises(AttributeError, match="'ReLU' object has no attribute 'missing'"):
+        nn.ReLU().missing

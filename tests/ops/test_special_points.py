@@ -209,3 +209,8 @@ def test_a_tuple_of_tensors_beside_a_tensor_is_their_stack_and_has_gradients():
 def test_a_reduction_takes_its_axes_as_a_tensor():
     x = Tensor(np.arange(6, dtype=np.float32).reshape(2, 3))
     assert P.ReduceSum()(x, Tensor(1)).tolist() == [3, 12] and P.ReduceSum()(x, Tensor([0, 1])).tolist() == 15
+
+
+def test_a_method_of_tensor_is_for_tensors():
+    with pytest.raises(ArgumentError, match="a method of Tensor is called on list"):
+        Tensor.add([1], [2])
