@@ -23,7 +23,7 @@ from .location import Location, is_framework
 class MindliteError(Exception):
     """Base of mindlite's errors: message, note (what was seen, printed beside the caret), hint, location.
 
-    again : compiled code raised it before it did anything; Python, which sees the values, is to run the call instead
+    again : compiled code raised it where it cannot go on; Python, which sees the values, is to run the call instead
     """
     again = False
 

@@ -135,7 +135,7 @@ class Tensor:
     def item(self, *index):
         """The one element (or the element at `index`) as a Python number."""
         if not index and self.array.size != 1:
-            raise ArgumentError(f"item() wants a Tensor of one element, this has shape {self.shape}")
+            raise ShapeError("only a tensor of one element is a number", note=f"x: {self.dtype.short}{list(self.shape)}")
         return self.array.item(*index)
 
     def __bool__(self):

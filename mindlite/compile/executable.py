@@ -150,7 +150,7 @@ class Executable:
         if isinstance(instruction, F.Exact) or getattr(instruction, "message", None) == F.INEXACT:
             error = InexactError(F.INEXACT, location=location,
                                  hint="compute it with floats or Tensors, or outside of the compiled function")
-            error.again = not context.called_python
+            error.again = True
             return error
         if isinstance(instruction, F.Check):
             kinds = self.linked.kinds_of(place)[0][1:]
@@ -158,14 +158,16 @@ class Executable:
             message = instruction.message
             error = message(*values) if callable(message) else ValueRangeError(message.format(*values))
             if instruction.again:
-                error.again = not context.called_python
+                error.again = True
             return error.at(location) if isinstance(error, MindliteError) else raised_at(error, location)
         if isinstance(instruction, F.CallKernel):
             texts = instruction.kernel.errors
             text = texts[status - 1] if 0 < status <= len(texts) else f"status {status}"
             return InternalError(f"the kernel {instruction.kernel.name} failed: {text}").at(location)
         if isinstance(instruction, F.CallFlow):
-            return RecursionError(f"{instruction.flow} calls itself more than {context.limit} times deep")
+            name = instruction.flow.rpartition(".")[0] or instruction.flow
+            text = f"maximum recursion depth exceeded: {name} calls itself more than {context.limit} times"
+            return raised_at(RecursionError(text), location)
         if isinstance(instruction, F.TapePop):
             return InternalError(f"{self.name}: a tape is popped more often than it was pushed")
         if isinstance(instruction, F.Alloc) and any(s.register == instruction.dst for s in self.plan.storages):

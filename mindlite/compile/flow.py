@@ -216,6 +216,7 @@ class CallFlow(Instruction):
     dsts: tuple
     flow: str
     args: tuple
+    origin: object = field(default=None, compare=False)
 
     @property
     def reads(self):
@@ -281,7 +282,7 @@ class While(Instruction):
 class Check(Instruction):
     """If cond is 0 the run ends with an error: message(*values) if message is callable, else its text formatted.
 
-    again : Python is to run the call instead, if this run has not called Python yet
+    again : Python is to run the call instead
     """
     cond: int
     message: object

@@ -179,10 +179,10 @@ class FlowBuilder:
         self.emit(F.Handle(dst, kernel, tuple(sizes), None if dims is None else tuple(dims)))
         return dst
 
-    def call(self, flow, args, returns=()):
+    def call(self, flow, args, returns=(), origin=None):
         """Call a Flow of the program by name; returns: the kinds of its results."""
         dsts = tuple(self.fresh(kind) for kind in returns)
-        self.emit(F.CallFlow(dsts, flow, tuple(args)))
+        self.emit(F.CallFlow(dsts, flow, tuple(args), origin))
         return dsts
 
     def block(self):

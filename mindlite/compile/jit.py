@@ -109,7 +109,7 @@ class JitFunction:
                         return value
             return self.run(args, kwargs)
         except Exception as error:
-            if getattr(error, "again", False) or isinstance(error, InexactError):
+            if getattr(error, "again", False):
                 return self.run_again(error, args, kwargs)
             return self.end_in_python(error, args, kwargs)
         except Trap as trap:
@@ -138,6 +138,14 @@ class JitFunction:
                     return variant.run(leaves)
             except Trap as trap:
                 return self.begin_again(trap, log, args, kwargs)
+            except MindliteError as error:                   # calls of Python that were made are not made again
+                if not error.again or not has_begun(error) or log.recorded or self.fullgraph:
+                    raise
+                error.again = False
+                log.rewind()
+                value = run_concretely(self.function, args, kwargs, self.fallbacks, log)
+                self.note_second_run(error)
+                return value
         value = variant.run(leaves)
         if not kwargs and variant.calls > 1:
             self.learn(variant, signature, args, leaves)
@@ -189,18 +197,19 @@ class JitFunction:
         Parameters, containers and variables are written at the end of a run; only a run that has called Python cannot
         begin again.
         """
-        inexact = isinstance(error, InexactError)
-        if inexact and not error.again and not self.fullgraph:
-            self.leave_to_python(signature_of((args, tuple(kwargs.items())), Leaves()), error)
-        if not error.again or (inexact and self.fullgraph):
+        again, error.again = error.again, False              # whoever called this has begun
+        if not again or has_begun(error) or (self.fullgraph and isinstance(error, InexactError)):
             raise error
-        error.again = False                                  # whoever called this has begun
         emit("run_again", name=self.name, location=error.location)
         with eager():
             value = self.function(*args, **kwargs)
+        self.note_second_run(error)
+        return value
+
+    def note_second_run(self, error):
+        """Remember, and tell once, that Python ran a call again."""
         self.run_twice[error.location] = error.message, self.run_twice.get(error.location, (0, 0))[1] + 1
         self.warn(error.location, f"runs again in Python: {error.message}", error.location)
-        return value
 
     def warn(self, key, text, location):
         """Tell, once, of a call that Python runs."""

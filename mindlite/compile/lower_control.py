@@ -137,7 +137,8 @@ def lower_call(lowering, node):
     args = [lowering.value(a) for a in node.args] + [lowering.sizes_for(s, graph, node) for s in symbols]
     abstracts = node.abstract.elements
     numbers = [n for n, a in enumerate(abstracts) if not isinstance(a, AbstractTensor)]
-    registers = lowering.b.call(name, [*args, lowering.results], [kind_of(abstracts[n]) for n in numbers] + ["i64"] * len(opened))
+    kinds = [kind_of(abstracts[n]) for n in numbers] + ["i64"] * len(opened)
+    registers = lowering.b.call(name, [*args, lowering.results], kinds, node.origin)
     for (number, axis), register in zip(opened, registers[len(numbers):]):
         symbol = lone_symbol(abstracts[number].shape[axis])
         if symbol is not None and symbol not in lowering.sizes:

@@ -153,12 +153,14 @@ def open_numbers(pattern, signature):
         if kinds[0] is not kinds[1]:
             return None
         return signature if pattern == signature else ScalarSpec(kinds[0])
+    if pattern == signature:
+        return signature
     if isinstance(signature, tuple) and isinstance(pattern, tuple) and len(signature) == len(pattern):
         parts = []
         for p, s in zip(pattern, signature):
-            part = open_numbers(p, s)
-            if part is None:
-                return s if s is None and p is None else None
+            part = s if p == s else open_numbers(p, s)
+            if part is None and s is not None:
+                return None
             parts.append(part)
         return tuple(parts)
     return signature if type(pattern) is type(signature) and pattern == signature else None

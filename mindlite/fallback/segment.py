@@ -13,6 +13,7 @@ calls see each other's assignments. Jumps that leave the statement become `retur
 on from `how`.
 """
 import ast
+import sys
 import types
 
 import gast
@@ -58,6 +59,11 @@ def compile_segment(statements, names, global_names, source, scope, super_argume
     return code.replace(co_name=name, **qualified), tuple(sorted(leaves.found))
 
 
+# what Python says of a local variable; to the segment it is one of a function around it
+UNBOUND = "cannot access local variable {!r} where it is not associated with a value" if sys.version_info >= (3, 11) else \
+    "local variable {!r} referenced before assignment"
+
+
 def run_segment(node, values, namespace):
     """Run an `interpret` node: `values` of its arguments, `namespace` the user's globals. Returns its results, a tuple.
 
@@ -72,7 +78,14 @@ def run_segment(node, values, namespace):
         empty = isinstance(value, Undefined)
         cells[name] = value if shared else types.CellType() if empty else types.CellType(value)
     code = attrs["code"]
-    left = types.FunctionType(code, namespace, code.co_name, None, tuple(cells[name] for name in code.co_freevars))()
+    run = types.FunctionType(code, namespace, code.co_name, None, tuple(cells[name] for name in code.co_freevars))
+    try:
+        left = run()
+    except NameError as error:
+        frame = error.__traceback__.tb_next
+        if frame.tb_next is None and error.name in cells and error.name not in attrs["cells"]:
+            raise UnboundLocalError(UNBOUND.format(error.name)).with_traceback(frame) from None
+        raise
     if attrs["writes"] is None:
         return left
     results = tuple(_content(cells[name], name) for name in attrs["writes"])

@@ -88,9 +88,11 @@ def _item(value, axis, i, count):
 def one_by_one(function, in_axes, out_axes, args, kwargs):
     """What vmap means: the results of the items, stacked.
 
-    raises : ShapeError where nothing is mapped, or sizes differ
+    raises : ShapeError where nothing is mapped, or sizes differ; ArgumentError where in_axes names other arguments
     """
-    axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
+    axes = tuple(in_axes) if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
+    if len(axes) != len(args):
+        raise ArgumentError(f"vmap: in_axes names {len(axes)} arguments, {len(args)} were given")
     sizes = []
     items = [_mapped(arg, axis, lambda x, a: sizes.append(x.shape[a])) for arg, axis in zip(args, axes)]
     if len(set(sizes)) != 1:

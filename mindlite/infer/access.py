@@ -20,6 +20,7 @@ from .branches import compare_numbers, fail_unless, truth
 from .containers import METHODS_OF, method_of_box
 from .fallback import AN_INT, A_BOOL, array_outside, ask_python
 from .outside import CONTAINERS, guard_class, guard_contents, is_users, method_of_class, own_method
+from .region import has_sizes
 from .sharing import check_key
 from .values import BoundMethod, Box, Closure, LeavingMethod, MadeException, Place, Range, has_nodes
 
@@ -245,6 +246,8 @@ def binary_value(ev, op, a, b):
     if is_tensor(a) or is_tensor(b):
         a, b = (ev.tracer.lift(x) if is_tensor(x) else x for x in (a, b))
         return ev.trace(OPERATORS[op], (a, b), {})
+    if op == "%" and isinstance(a, str) and has_sizes(b) and not ev.concrete:
+        return ask_python(ev, operator.mod, (a, b), "a text of sizes that are known at run time only")
     if is_scalar_node(a) or is_scalar_node(b):
         if isinstance(a, (str, tuple)) or isinstance(b, (str, tuple)):
             return OPERATORS[op](a, b)
@@ -318,10 +321,19 @@ def compare_values(ev, op, a, b):
         if made is not None:
             return made[0]
     if isinstance(a, AnfNode) or isinstance(b, AnfNode):
+        if op not in ("==", "!="):
+            raise TypeError(f"{op!r} not supported between instances of {class_name(a)!r} and {class_name(b)!r}")
         return op == "!="
     if not guard_contents(ev, (a, b)):
         return ask_python(ev, COMPARISONS[op], (a, b), f"{op} on a container that changes during the run")
     return COMPARISONS[op](ev.unbox(a), ev.unbox(b))
+
+
+def class_name(value):
+    """The name of a value's class, as Python's errors have it."""
+    if isinstance(value, AnfNode):
+        return value.abstract.type.__name__ if isinstance(value.abstract, AbstractScalar) else "Tensor"
+    return value.kind if isinstance(value, Box) else type(value).__name__
 
 
 def _equal_sequences(ev, a, b, op):

@@ -197,6 +197,8 @@ def _converter(cls, kind):
         if ev.is_object(value):
             return ask_python(ev, cls, (value, *rest), f"{cls.__name__} of an object that Python made")
         if _is_tensor(value):
+            if kind is bool:
+                return truth(ev, value)
             value = item_of_tensor(ev, value)
         if isinstance(value, Dim):
             if kind is int:
@@ -314,6 +316,7 @@ def _str(ev, value=""):
         return text_of(ev, value)
     if isinstance(value, Formatted):
         return value
+    value = value if ev.concrete else ev.tracer.late(value)
     if has_nodes(value, ev.store) or isinstance(value, Tensor):
         return Formatted([(value, "", "s")])
     return str(ev.unbox(value))

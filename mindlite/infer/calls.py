@@ -26,6 +26,7 @@ from .builtins import ASK_PYTHON, BUILTINS, item_of_tensor
 from .custom import custom_gradient, recomputed
 from .fallback import CHANGERS, ask_python, call_unknown, change_outside
 from .outside import CONTAINERS, HEAP_TYPE, from_library, guard_class, guard_contents, is_users, method_of_class
+from .region import has_sizes
 from .transforms import differentiate, map_over
 from .values import BoundMethod, Box, Closure, Formatted, LeavingMethod, MadeException, Place, has_nodes, leaves
 
@@ -230,6 +231,8 @@ PURE = {"math", "cmath", "operator", "_operator", "functools", "_functools", "it
 def _make_exception(ev, cls, args, kwargs):
     """cls(*args), an exception: an object if all is known, else MadeException; a user's __init__ is executed."""
     init = cls.__init__
+    if not ev.concrete:
+        args, kwargs = tuple([ev.tracer.late(a) for a in args]), {k: ev.tracer.late(v) for k, v in kwargs.items()}
     if not has_nodes((args, kwargs), ev.store) and not any(isinstance(a, (Formatted, Box, MadeException)) for a in args):
         return ev.make_object(cls(*args, **kwargs))
     if not is_users(init):
@@ -245,7 +248,8 @@ def _run_or_fall_back(ev, fn, args, kwargs):
     name = getattr(fn, "__qualname__", None) or type(fn).__name__
     if isinstance(owner, CONTAINERS) and getattr(fn, "__name__", "") in CHANGERS:
         return change_outside(ev, getattr(type(owner), fn.__name__), (owner, *args), kwargs)
-    known = not ev.concrete and is_known(fn) and not leaves((args, kwargs, owner), ev.store)
+    known = not ev.concrete and is_known(fn) and not leaves((args, kwargs, owner), ev.store) \
+        and not (isinstance(owner, str) and has_sizes((args, kwargs)))
     if known and not ev.is_marked("ndarray") and guard_contents(ev, (owner, args, tuple(kwargs.values()))):
         made = wrap_container(ev, fn(*ev.unbox(args), **ev.unbox(kwargs)))
         return ev.make_object(made) if isinstance(made, np.ndarray) else made

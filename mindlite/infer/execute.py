@@ -372,6 +372,7 @@ def format_value(ev, frame, node, values):
         value = text_of(ev, value)
     if isinstance(value, Formatted) and not spec:
         return value
+    value = value if ev.concrete else ev.tracer.late(value)
     if has_nodes(value, ev.store) or isinstance(value, Tensor):
         return Formatted([(value, spec or "", node.attrs["conversion"])])
     guard_contents(ev, value)

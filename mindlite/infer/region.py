@@ -5,7 +5,7 @@ a parameter, and the node outside an operand (lambda lifting on the fly).
 """
 import copy
 
-from ..common.dim import symbols_of
+from ..common.dim import Dim, symbols_of
 from ..common.errors import InternalError
 from ..common.location import is_framework
 from ..common.tensor import Parameter as TensorParameter, Tensor
@@ -71,6 +71,13 @@ def align(regions):
     return list(order)
 
 
+def has_sizes(value):
+    """True if a size that is known at run time only stands in a value."""
+    if isinstance(value, (tuple, list)):
+        return any(map(has_sizes, value))
+    return isinstance(value, Dim) or isinstance(value, dict) and any(map(has_sizes, value.values()))
+
+
 class Tracer(Builder):
     """The interpreter under which operators run during inference: it writes into the innermost region.
 
@@ -105,6 +112,15 @@ class Tracer(Builder):
         if isinstance(value, Tensor):
             return self.region.capture(self.input(value))
         return constant(value)
+
+    def late(self, value):
+        """`value` with a node in place of each size in it that is known at run time only: for texts, which are made then."""
+        if isinstance(value, Dim):
+            return self.lift(value)
+        if isinstance(value, tuple) and has_sizes(value):
+            made = [self.late(v) for v in value]
+            return value._make(made) if hasattr(value, "_make") else tuple(made)
+        return value
 
     def current(self, value):
         """The newest value of something that may have been assigned to."""

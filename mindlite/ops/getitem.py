@@ -15,6 +15,7 @@ from ..common.dim import Dim, bounds, compare
 from ..common.errors import ArgumentError, IndexRangeError, ShapeError
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor
+from ..mindir.constraints import require
 from ..mindir.graph import AnfNode, ValueNode
 from ..mindir.primitive import current_interpreter
 from .axes import broadcast_shapes
@@ -98,10 +99,12 @@ def _without_bools(items):
 def _check_mask(x, mask, at):
     if at is None:
         return
+    error = lambda: IndexRangeError("a mask has the shape of the axes that it selects from",  # noqa: E731
+                                    note=f"mask: {list(mask.shape)}, x: {list(x.shape)}")
     for a, n in enumerate(mask.shape):
-        if at + a >= x.ndim or compare("==", n, x.shape[at + a]) is False:
-            raise IndexRangeError("a mask has the shape of the axes that it selects from",
-                                  note=f"mask: {list(mask.shape)}, x: {list(x.shape)}")
+        if at + a >= x.ndim:
+            raise error()
+        require("==", n, x.shape[at + a], error)
 
 
 def mask_indices(mask):

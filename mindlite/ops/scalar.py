@@ -7,9 +7,10 @@ import operator
 
 import numpy as np
 
-from ..common.dim import Dim, compare as compare_dims
+from ..common.dim import Dim
 from ..common.errors import ArgumentError, ShapeError
 from ..mindir.abstract import AbstractScalar, AbstractTensor
+from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, primitive
 
 BINARY = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
@@ -75,8 +76,9 @@ def scalar_cast_infer(a, *, type):
 
 @infer_rule(tensor_to_scalar)
 def tensor_to_scalar_infer(x):
-    if isinstance(x, AbstractTensor) and any(compare_dims("==", s, 1) is False for s in x.shape):
-        raise ShapeError("a tensor with several elements is no number", note=f"x: {x}")
+    if isinstance(x, AbstractTensor):
+        for size in x.shape:
+            require("==", size, 1, lambda: ShapeError("only a tensor of one element is a number", note=f"x: {x}"))
     if not isinstance(x, AbstractTensor) or x.dtype.kind == "c":
         raise ArgumentError("a real tensor of one element is wanted", note=f"x: {x}")
     return AbstractScalar({"b": bool, "f": float}.get(x.dtype.kind, int))

@@ -137,14 +137,14 @@ def line_of(function):
     return next(n for n in range(first, len(lines) + 1) if lines[n - 1].endswith("# wrong"))
 
 
-def check_text(error, line):
+def check_text(error, line, file=__file__):
     """An error of ours shows file, line, its text and a caret below it; one of Python's own ends at the line."""
     if not isinstance(error, MindliteError):
         last = traceback.extract_tb(error.__traceback__)[-1]
-        assert (last.filename, last.lineno) == (__file__, line)
+        assert (last.filename, last.lineno) == (file, line)
         return
     text = str(error)
-    assert f"{__file__}:{line}" in text, text
+    assert f"{file}:{line}" in text, text
     shown, caret = re.search(rf"\n +{line} \| (.*)\n +\| ( *\^+)", text).groups()
     assert shown.strip() and caret.strip() and shown[caret.index("^")] != " ", text
     assert text.count("-->") == 1, text

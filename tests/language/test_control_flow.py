@@ -152,3 +152,22 @@ def test_sizes_that_do_not_fit_what_data_decides_raise_as_eager_does():
             assert str(caught.value) == str(error)
         else:
             assert f(x).asnumpy().tolist() == expected
+
+
+def test_texts_of_open_sizes_hold_the_sizes_of_the_run(capsys):
+    def tell(x):
+        print(x.shape, f"{x.shape} {x.shape[0]:3d}", [x.shape[0]])
+        return f"{x.shape}", str(x.shape), "%d %s" % (x.shape[0], x.shape), "{}".format(x.shape), {"n": x.shape[1]}
+
+    def complain(x):
+        if x.sum() > 0:
+            raise ValueError("bad", x.shape, f"{x.shape[0]}")
+        return x
+    f, g = ms.jit(tell, dynamic=1), ms.jit(complain, dynamic=1)
+    for shape in ((2, 3), (2, 3), (4, 5), (4, 5)):
+        x = Tensor(np.ones(shape, np.float32))
+        expected = tell(x), capsys.readouterr().out
+        assert (f(x), capsys.readouterr().out) == expected
+        with pytest.raises(ValueError) as caught:
+            g(x)
+        assert caught.value.args == ("bad", shape, str(shape[0]))

@@ -256,3 +256,10 @@ def test_however_many_kinds_of_arguments_come_all_are_compiled():
     for n in range(40):
         assert value(f(tensor(2), "a" * n)) == [float(n)] * 2
     assert len(f.variants) == 40 and not f.in_python
+
+
+def test_a_number_beside_none_becomes_a_variable_too():
+    f = JitFunction(lambda x, mask, n: x * n if mask is None else x)
+    for n in (1, 2, 3, 4):
+        assert value(f(tensor(2), None, n)) == [float(n)] * 2
+    assert len(f.variants) == 2
