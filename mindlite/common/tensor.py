@@ -140,7 +140,7 @@ class Tensor:
 
     def __bool__(self):
         if self.array.size != 1:
-            raise ShapeError("the truth value of a Tensor with several elements is ambiguous",
+            raise ShapeError("The truth value of an array with more than one element is ambiguous.",
                              note=f"{self.dtype.short}{list(self.shape)}", hint="use x.any() or x.all()")
         return bool(self.array)
 

@@ -70,7 +70,7 @@ class Leaves(list):
         if number != len(self):
             return SameSpec(number)
         self.append(value)
-        return TensorSpec(value.dtype, value.array.shape)
+        return TensorSpec(value.dtype, value.init_data().array.shape)
 
     def with_numbers(self, chosen):
         """The Leaves with the numbers of these ordinals in their places among the Tensors."""

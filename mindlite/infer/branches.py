@@ -55,7 +55,7 @@ def truth(ev, value):
             return value if value.abstract.type is bool else compare_numbers(ev, "!=", value, 0)
         if isinstance(value.abstract, AbstractTensor):
             if any(isinstance(s, int) and s != 1 for s in value.shape):
-                raise ShapeError("the truth value of a Tensor with several elements is ambiguous",
+                raise ShapeError("The truth value of an array with more than one element is ambiguous.",
                                  note=str(value.abstract), hint="use x.any() or x.all()")
             if value.dtype is not dt.bool_:
                 value = cast(value, dtype=dt.bool_)

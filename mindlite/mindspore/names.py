@@ -118,7 +118,7 @@ MODULES = {
 
     "numpy": (("mindlite.numpy",), {}),
     "mint": (("mindlite.ops.extended",), {}),
-    "mint.nn": (_NN, {"Linear": "mindlite.nn:Dense"}),
+    "mint.nn": (("mindlite.nn.extended",) + _NN, {}),
     "mint.nn.functional": (("mindlite.ops.extended",), {}),
     "mint.optim": (_NN, {}),
     "experimental": ((), {}),
