@@ -1,4 +1,4 @@
-"""Gradients of a user's own for functions and for values: custom_vjp, InsertGradientOf, HookBackward.
+"""Gradients of a user's own for functions and for values: custom_vjp, InsertGradientOf, HookBackward; Custom operators.
 
     @custom_vjp                                     clip = InsertGradientOf(lambda dout: ops.clamp(dout, -1, 1))
     def f(x): return x * x                          clip(x) is x; backwards the gradient goes through the function
@@ -8,7 +8,8 @@ The first two are graphs in graph mode; a hook is a Python function, which sees 
 """
 import functools
 
-from ..common.errors import ArgumentError, GraphSyntaxError
+from ..common.errors import ArgumentError, DTypeError, GraphSyntaxError, ShapeError, ValueRangeError
+from ..common.tensor import Tensor
 from ..mindir.protocol import CallOf, CustomGradient
 from ..pynative import custom, gate
 
@@ -84,3 +85,44 @@ class HookBackward:
     def __call__(self, *inputs):
         outs = gate(inputs, self.hook_fn)
         return outs[0] if len(outs) == 1 else outs
+
+
+class Custom:
+    """An operator that a Python function of ndarrays computes, MindSpore's `Custom` of func_type "pyfunc".
+
+    func                : (*ndarrays) -> ndarray, or a tuple of them
+    out_shape, out_dtype: what it gives: values, or functions of the inputs' shapes and dtypes; None: not checked
+    bprop               : bprop(*inputs, out, dout), one gradient for each input; None: it has no gradient
+    raises              : ValueRangeError for another func_type; when called: ShapeError, DTypeError where the result is
+                          not what was promised
+    """
+
+    def __init__(self, func, out_shape=None, out_dtype=None, func_type="pyfunc", bprop=None, reg_info=None):
+        if func_type != "pyfunc":
+            raise ValueRangeError(f"Custom: func_type is 'pyfunc', not {func_type!r}",
+                                  hint="a compiled operator is written with mindlite's own kernels")
+        self.func, self.out_shape, self.out_dtype = _function("Custom", func), out_shape, out_dtype
+        self.bprop = bprop if bprop is None else _function("Custom", bprop)
+
+    def __mindir__(self):
+        raise GraphSyntaxError(f"Custom calls the Python function {getattr(self.func, '__name__', 'func')}")
+
+    def __call__(self, *inputs):
+        return self._run(*inputs) if self.bprop is None else custom(self._run, self.bprop, inputs)
+
+    def _run(self, *inputs):
+        given = self.func(*[x.asnumpy() if isinstance(x, Tensor) else x for x in inputs])
+        outs = [Tensor(x) for x in (given if isinstance(given, tuple) else (given,))]
+        for what, promised, error in (("shape", self.out_shape, ShapeError), ("dtype", self.out_dtype, DTypeError)):
+            if promised is None:
+                continue
+            wanted = promised(*[getattr(x, what) for x in inputs]) if callable(promised) else promised
+            found = tuple([getattr(out, what) for out in outs])
+            found = found if isinstance(given, tuple) else found[0]
+            if _plain(found) != _plain(wanted):
+                raise error(f"Custom: the function gives the {what} {found}, {wanted} was promised")
+        return tuple(outs) if isinstance(given, tuple) else outs[0]
+
+
+def _plain(value):
+    return tuple(map(_plain, value)) if isinstance(value, (tuple, list)) else value

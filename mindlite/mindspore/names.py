@@ -10,7 +10,7 @@ _NN = ("mindlite.nn",)
 _INITIALIZER = ("mindlite.common.initializer",)
 _EXECUTORS = {"_pynative_executor": "mindlite.functional.executor:pynative_executor",
               "_cell_graph_executor": "mindlite.functional.executor:cell_graph_executor"}
-_GRADIENTS = {name: f"mindlite.functional.custom:{name}" for name in ("HookBackward", "InsertGradientOf")}
+_GRADIENTS = {name: f"mindlite.functional.custom:{name}" for name in ("Custom", "HookBackward", "InsertGradientOf")}
 # MindSpore's words for operators that have another name here.
 _SYNONYMS = {
     **{f"tensor_{name}": f"mindlite.ops:{found}" for name, found in {
@@ -21,6 +21,8 @@ _SYNONYMS = {
     "inv": "mindlite.ops:reciprocal", "invert": "mindlite.ops:bitwise_not", "matrix_determinant": "mindlite.ops:det",
     "log_matrix_determinant": "mindlite.ops:slogdet", "floordiv": "mindlite.ops:floor_div",
     "floormod": "mindlite.ops:floor_mod", "reverse": "mindlite.ops:flip", "pows": "mindlite.ops:pow"}
+_GENERATOR = {name: f"mindlite.ops.generator:{name}" for name in (
+    "Generator", "default_generator", "manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state")}
 _PRIMITIVE = {"Primitive": "mindlite.ops.operations:Operation", "constexpr": "mindlite.functional.composite:constexpr",
               "_primexpr": "mindlite.functional.composite:constexpr", "prim": "mindlite.ops.operations:"}
 _PARAMETERS = {"Parameter": "mindlite.common.tensor:Parameter",
@@ -31,7 +33,7 @@ MODULES = {
     "": (("mindlite", "mindlite.functional", "mindlite.train", "mindlite.lite"),
          {"dtype": "mindlite.mindspore.common.dtype:", "float_": "mindlite.common.dtype:float32",
           "int_": "mindlite.common.dtype:int64",
-          "STRICT": "mindlite.common.config:STRICT", "_Function": "mindlite.pynative:Function",
+          **_GENERATOR, "STRICT": "mindlite.common.config:STRICT", "_Function": "mindlite.pynative:Function",
           "LAX": "mindlite.common.config:LAX", "numpy": "mindlite.numpy:",
           "dtype_to_nptype": "mindlite.common.dtype:dtype_to_nptype",
           "pytype_to_dtype": "mindlite.common.dtype:pytype_to_dtype",
@@ -50,6 +52,7 @@ MODULES = {
     "common.tensor": (_TENSOR, {}),
     "common.sparse_tensor": (("mindlite.ops.sparse",), {"RowTensorInner": "mindlite.ops.sparse:RowTensor"}),
     "common.seed": (("mindlite.common.seed",), {}),
+    "common.generator": (("mindlite.ops.generator",), {}),
     "common.jit_config": (("mindlite.functional",), {}),
 
     "nn": (_NN, {}),

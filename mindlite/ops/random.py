@@ -12,8 +12,6 @@ import numpy as np
 from ..common import dtype as dt
 from ..common.dim import product
 from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
-from ..common.seed import when_seeded
-from ..common.tensor import Parameter
 from ..mindir.abstract import AbstractTensor
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
 from ..mindir.scalar import cast as cast_scalar, where as where_scalar
@@ -21,6 +19,7 @@ from .axes import as_shape, as_size, flatten_index
 from .basic import broadcast_to, reshape
 from .define import as_operand, cast_to, dtype_of
 from .elementary import cos, log, sqrt
+from .generator import Generator, generator_state
 from .indexing import gather_axis
 from .logic import where
 from .reduction import argmax
@@ -203,22 +202,14 @@ sbp_rule(random_advance, "_->_")
 
 # ---------------------------------------------------------------- the state
 
-generator_state = Parameter(np.array([0, 0], np.int64), name="random_state", requires_grad=False)
-
-
-@when_seeded
-def seed_generator(seed):
-    """Begin the stream of `seed`: mindlite.set_seed calls it."""
-    generator_state.array[:] = seed, 0
-
-
 def _draw(prim, shape, words, seed, **attrs):
-    """prim's numbers from the global state, which is then advanced; with a seed of one's own, always the same
-    numbers."""
-    if seed is not None:
+    """prim's numbers from the global state, or from a Generator's, which is then advanced; with a seed of one's own,
+    always the same numbers."""
+    if seed is not None and not isinstance(seed, Generator):
         return prim(np.array([as_size(prim.name, seed), 0], np.int64), shape=shape, **attrs)
-    out = prim(generator_state, shape=shape, **attrs)
-    assign(generator_state, random_advance(generator_state, blocks=(product(shape) * words + 3) // 4))
+    state = generator_state if seed is None else seed.state
+    out = prim(state, shape=shape, **attrs)
+    assign(state, random_advance(state, blocks=(product(shape) * words + 3) // 4))
     return out
 
 
@@ -242,7 +233,7 @@ def uniform(shape, minval, maxval, seed=None, dtype=dt.float32):
     """Numbers evenly spread in [minval, maxval), or integers if dtype is an integer type.
 
     minval, maxval : numbers, or tensors, whose shape follows `shape` in the result
-    seed           : None draws from the global stream; an int gives the same numbers each time
+    seed           : None draws from the global stream, a Generator from its own; an int: the same numbers each time
     """
     dtype = dt.dtype(dtype)
     full = _parts("uniform", shape, minval, maxval)
@@ -256,7 +247,8 @@ def standard_normal(shape, seed=None, *, dtype=dt.float32):
     """Normal numbers of mean 0 and variance 1, by Box and Muller 1958 from two uniform ones."""
     dtype, shape = dt.dtype(dtype), as_shape("standard_normal", shape)
     wide = dt.float64 if dtype is dt.float64 else dt.float32
-    radius, angle = _uniform(shape, wide, seed), _uniform(shape, wide, None if seed is None else seed + 0x5DEECE66D)
+    other = seed if seed is None or isinstance(seed, Generator) else seed + 0x5DEECE66D
+    radius, angle = _uniform(shape, wide, seed), _uniform(shape, wide, other)
     made = sqrt(log(1 - radius) * -2) * cos(angle * (2 * math.pi))
     return stop_gradient(cast_to(made, dtype))
 

@@ -4,8 +4,8 @@ import pytest
 
 import mindlite as ms
 from mindlite import Tensor, nn, ops
-from mindlite.common.errors import ArgumentError
-from mindlite.functional import HookBackward, InsertGradientOf, custom_vjp
+from mindlite.common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
+from mindlite.functional import Custom, HookBackward, InsertGradientOf, custom_vjp
 
 
 @pytest.fixture(params=["eager", "jit", "GRAPH_MODE"])
@@ -79,3 +79,23 @@ def test_derivatives_are_cells_too(way):
     same(value, 1, 4), same(gradient, 4, 8)
     with pytest.raises(ArgumentError, match="Jvp: takes a function"):
         nn.Jvp(3)
+
+
+def test_a_python_function_of_arrays_is_an_operator_with_a_gradient(way):
+    cube = Custom(lambda x: x ** 3, lambda shape: shape, lambda dtype: dtype, "pyfunc",
+                  bprop=lambda x, out, dout: (3 * x * x * dout,))
+    x = vector(1, 2)
+    same(way(lambda a: cube(a) * 2)(x), 2, 16)
+    gradient = ms.grad(lambda a: cube(a) * 2)
+    same(way(lambda a: gradient(a))(x), 6, 24)
+    low, high = Custom(lambda x: (x.min(), x.max()), ((), ()))(x)
+    assert float(low) == 1 and float(high) == 2
+
+
+def test_a_custom_operator_keeps_what_it_promised():
+    with pytest.raises(ShapeError, match="promised"):
+        Custom(lambda x: x[:1], lambda shape: shape)(vector(1, 2))
+    with pytest.raises(DTypeError, match="promised"):
+        Custom(lambda x: x, None, ms.float64)(vector(1, 2))
+    with pytest.raises(ValueRangeError, match="func_type is 'pyfunc'"):
+        Custom(lambda x: x, func_type="aot")

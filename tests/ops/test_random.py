@@ -2,14 +2,16 @@
 import numpy as np
 import pytest
 
+import mindlite as ms
 from mindlite import ops
 from mindlite.common import dtype as dt
-from mindlite.common.errors import ShapeError, ValueRangeError
+from mindlite.common.errors import ArgumentError, ShapeError, ValueRangeError
 from mindlite.common.seed import set_seed
 from mindlite.common.tensor import Parameter, Tensor
 from mindlite.mindir.abstract import AbstractTensor
 from mindlite.mindir.builder import typed
 from mindlite.mindir.evaluate import run
+from mindlite.ops.generator import Generator, default_generator
 from mindlite.ops.random import generator_state, philox, random_advance, random_uniform
 from mindlite.ops.state import print_values
 
@@ -196,3 +198,35 @@ def test_a_half_precision_parameter_keeps_its_dtype_and_its_state_single():
     assert (out.dtype, m.dtype, v.dtype) == (dt.float16, dt.float32, dt.float32)
     with pytest.raises(ShapeError):
         ops.adam_update(p, state, state, Tensor(np.ones(3)), 0.1, 0.9, 0.99)
+
+
+def test_a_generator_is_a_stream_of_its_own_in_eager_mode_and_in_graphs():
+    first, second = Generator().manual_seed(5), Generator().manual_seed(5)
+    ms.set_seed(1)
+    before = ops.rand(3).asnumpy()
+    ms.set_seed(1)
+    drawn = [ops.rand(4, seed=first).asnumpy(), ops.randn(3, seed=first).asnumpy(), ops.rand(2, seed=first).asnumpy()]
+    np.testing.assert_array_equal(ops.rand(3).asnumpy(), before)
+    uniform, normal = ms.jit(lambda: ops.rand(4, seed=second)), ms.jit(lambda: ops.randn(3, seed=second))
+    np.testing.assert_array_equal(uniform().asnumpy(), drawn[0])
+    np.testing.assert_allclose(normal().asnumpy(), drawn[1], rtol=1e-5)
+    place = second.get_state()
+    np.testing.assert_array_equal(ops.rand(2, seed=second).asnumpy(), drawn[2])
+    second.set_state(place)
+    np.testing.assert_array_equal(ops.rand(2, seed=second).asnumpy(), drawn[2])
+    assert first.initial_seed() == 5 and len({first.seed(), first.seed()}) == 2
+    with pytest.raises(ArgumentError, match="get_state gave"):
+        first.set_state(3)
+    with pytest.raises(ValueRangeError, match="outside"):
+        first.manual_seed(-1)
+
+
+def test_the_default_generator_is_the_seed_of_everything():
+    default_generator.manual_seed(9)
+    first = ops.rand(3).asnumpy()
+    assert default_generator.initial_seed() == 9 and ms.get_seed() == 9
+    ms.set_seed(9)
+    state = default_generator.get_state()
+    np.testing.assert_array_equal(ops.rand(3).asnumpy(), first)
+    default_generator.set_state(state)
+    np.testing.assert_array_equal(ops.rand(3).asnumpy(), first)
