@@ -101,7 +101,9 @@ class _Emitter:
         self.arithmetic.store(value, pointer, operand.dtype, self.scopes[id(operand)])
 
     def loop_statement(self, s):
-        start, stop = (self.begin, self.end) if s.parallel else (I64(0), self.dim(s.extent))
+        start, stop = (self.begin, self.end) if s.parallel else (I64(s.start), self.dim(s.extent))
+        if s.stop is not None:
+            stop = self.at_most(I64(s.stop), stop)
         if s.squares:
             self.squares(s, start, stop)
             return
@@ -115,9 +117,11 @@ class _Emitter:
 
     def piece_end(self, start, size, stop):
         """The end of a piece of `size` that begins at `start`: at most `stop`."""
-        b = self.builder
-        last = b.add(start, I64(size), flags=("nsw",))
-        return b.select(b.icmp_signed("<", last, stop), last, stop)
+        return self.at_most(self.builder.add(start, I64(size), flags=("nsw",)), stop)
+
+    def at_most(self, last, stop):
+        """The smaller of two ends."""
+        return self.builder.select(self.builder.icmp_signed("<", last, stop), last, stop)
 
     def squares(self, s, start, stop):
         """Two loops, in squares."""

@@ -106,7 +106,8 @@ class _Printer:
         return name
 
     def loop(self, s, depth):
-        start, stop = ("begin", "end") if s.parallel else ("0", self.dim(s.extent))
+        start, stop = ("begin", "end") if s.parallel else (str(s.start), self.dim(s.extent))
+        stop = stop if s.stop is None else f"minimum({s.stop}, {stop})"
         if s.squares:
             self.squares(s, start, stop, depth)
             return

@@ -11,11 +11,12 @@ So reduce followed by elementwise work on its result ("stitch") is a row that st
 computed again and again, because a loop around it does not occur in it, is refused: the clusterer then splits.
 The outermost loop is the parallel axis, cut into chunks [begin, end) by the launcher.
 """
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..common.dim import bounds, coefficient, substitute, symbols_of
 from ..mindir.scalar import Call, Const, IndexVar, Reduce, Select, Size
 from .loopnest import Access, CannotFuse, walk
+from .ranges import Decided, cuts_of
 from .row_buffer import rows_of
 
 INLINE = 10                    # expressions are written inside one another up to here, then one gets a name
@@ -46,13 +47,16 @@ class Store:
 @dataclass(eq=False)
 class Loop:
     """for variable in range(extent): body; over [begin, end) if parallel; tiled: in pieces of TILE with lane loops;
-    squares: with the loop inside, which is all of the body, in squares of SIDE."""
+    squares: with the loop inside, which is all of the body, in squares of SIDE; start, stop: a piece of the range (see
+    `ranges`), a number each, None for the end."""
     variable: object
     extent: object
     body: list
     parallel: bool = False
     tiled: bool = False
     squares: bool = False
+    start: int = 0
+    stop: object = None
 
 
 @dataclass(eq=False)
@@ -117,20 +121,23 @@ def schedule(nest):
 class _Scheduler:
     def __init__(self, nest):
         self.nest = nest
-        exprs = walk(o.value for o in nest.outputs)
+        self.over = {id(nest.inputs[k]) for k in nest.in_place.values()}  # loaded before anything is written over it
+        self.over |= {id(nest.inputs[k]) for k in nest.in_place if k < len(nest.inputs)}
+        self.rows, self.waiting = rows_of(nest)
+        self.begun, self.kept = set(), set()              # folds; those that have left their values in rows
+        self.named = {row.value for row in self.rows.values()} | set(self.waiting)
+        self.depth = {}                                   # of the text of an expression without a name
+        self.unsafe, self.sound = {}, _unconditional(o.value for o in nest.outputs)
+        self.learn(walk(o.value for o in nest.outputs))
+
+    def learn(self, exprs):
+        """What of the expressions gets a name (what is used twice or is a node's result), and what may lie outside."""
         uses = {}
         for expr in exprs:
             for child in expr.children():
                 uses[child] = uses.get(child, 0) + 1
-        self.named = {e for e, n in uses.items() if n > 1} | set(nest.notes)
-        over = {id(nest.inputs[k]) for k in nest.in_place.values()}       # loaded before anything is written over it
-        over |= {id(nest.inputs[k]) for k in nest.in_place if k < len(nest.inputs)}
-        self.named |= {e for e in exprs if isinstance(e, Access) and id(e.fields[0]) in over}
-        self.rows, self.waiting = rows_of(nest)
-        self.begun, self.kept = set(), set()              # folds; those that have left their values in rows
-        self.named |= {row.value for row in self.rows.values()} | set(self.waiting)
-        self.depth = {}                                   # of the text of an expression without a name
-        self.unsafe = {}
+        self.named |= {e for e, n in uses.items() if n > 1} | {e for e in exprs if e in self.nest.notes}
+        self.named |= {e for e in exprs if isinstance(e, Access) and id(e.fields[0]) in self.over}
         for expr in exprs:
             self.unsafe[expr] = (isinstance(expr, Access) and not expr.fields[5]) or \
                 any(self.unsafe[c] for c in expr.children())
@@ -197,15 +204,31 @@ class _Scheduler:
                 self.outputs(group, depth + 1, lanes)
                 loop.body = tile.statements + [Lanes(variable, lanes.statements)]
             else:
+                cuts = None if loop.parallel else cuts_of(self.nest, variable, [o.value for _, o in group])
+                if cuts is not None:
+                    self.pieces(variable, group, depth, scope, cuts)
+                    continue
                 inner = scope.inside(variable)
                 self.outputs(group, depth + 1, inner)
                 loop.body = inner.statements
                 loop.squares = self.wants_squares(loop, [output for _, output in group])
             scope.statements.append(loop)
 
+    def pieces(self, variable, group, depth, scope, cuts):
+        """A loop cut in pieces; in each, the conditions on its variable are decided."""
+        for start, stop in zip([0, *cuts], [*cuts, None]):
+            decided = Decided(self.nest, variable, start, stop)
+            part = [(number, replace(output, value=decided(output.value))) for number, output in group]
+            self.learn(walk(o.value for _, o in part))
+            inner = scope.inside(variable, guard=True, tile=scope.tile)     # a load may be inside in this piece alone
+            self.outputs(part, depth + 1, inner)
+            extent = self.nest.extents[variable]
+            scope.statements.append(Loop(variable, extent, inner.statements, start=start, stop=stop))
+
     def wants_squares(self, loop, outputs):
         """True if a loop and the innermost one, which is all of its body, are read in the other order."""
-        if len(loop.body) != 1 or type(loop.body[0]) is not Loop or loop.body[0].tiled or \
+        if len(loop.body) != 1 or type(loop.body[0]) is not Loop or loop.body[0].tiled or loop.body[0].start or \
+                loop.body[0].stop is not None or \
                 not all(isinstance(s, (Let, Store)) for s in loop.body[0].body):
             return False
         outer, inner = (self.nest.symbols[v] for v in (loop.variable, loop.body[0].variable))
@@ -229,7 +252,7 @@ class _Scheduler:
     def home(self, expr, scope):
         """The outermost scope in which `expr` can be computed."""
         while scope.parent is not None and expr.free <= scope.parent.variables and \
-                not (scope.guard and self.unsafe[expr]):
+                not (scope.guard and self.unsafe[expr] and expr not in self.sound):
             scope = scope.parent
         return scope
 
@@ -298,6 +321,17 @@ class _Scheduler:
         home.bound.add(expr)
 
 
+def _unconditional(values):
+    """The expressions in `values` that are computed whatever conditions hold."""
+    seen, todo = set(), list(values)
+    while todo:
+        expr = todo.pop()
+        if expr not in seen:
+            seen.add(expr)
+            todo.extend(expr.fields[:1] if isinstance(expr, Select) else expr.children())
+    return seen
+
+
 def bound_once(statements, bound):
     """The statements without those whose value has a name already where they stand.
 
@@ -348,7 +382,7 @@ class _Cost:
         cost = 0
         for s in statements:
             if isinstance(s, Loop):
-                cost = cost + self.statements(s.body) * s.extent
+                cost = cost + self.statements(s.body) * (s.extent if s.stop is None else s.stop - s.start)
             elif isinstance(s, Lanes):
                 cost = cost + self.statements(s.body)
             elif isinstance(s, Fold):
