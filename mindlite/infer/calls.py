@@ -220,7 +220,7 @@ def is_known_class(cls):
 
 
 IMMUTABLE = (int, float, complex, str, bytes, tuple, frozenset, range, slice, type(None), type, types.FunctionType)
-EFFECTFUL = (open, input, next, exec, eval, print, setattr, delattr, __import__)
+EFFECTFUL = (open, input, next, exec, eval, print, setattr, delattr, __import__, breakpoint)
 PURE = {"math", "cmath", "operator", "_operator", "functools", "_functools", "itertools", "copy", "string",
         "_string", "re", "numbers", "typing", "collections", "_collections", "_collections_abc", "dataclasses",
         "inspect", "types", "enum", "posixpath", "ntpath", "genericpath", "statistics", "abc", "_abc", "textwrap",

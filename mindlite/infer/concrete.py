@@ -26,7 +26,7 @@ from .evaluator import EXECUTE, MAKE, Evaluator
 from .fallback import place
 from .outside import from_library
 from .region import Tracer
-from .tracebacks import passed_through
+from .tracebacks import call_at, namespace_of, passed_through
 from .values import BoundMethod, Closure, LeavingMethod, LiveIterator
 
 CONCRETE = {}                                        # {Syntax: function} for the constructs that differ from EXECUTE
@@ -115,7 +115,8 @@ class Recorder(Evaluator):
     def call_unknown(self, fn, args, kwargs):
         """Make the call that inference would leave to run time, and record what it gives."""
         key = place(self, getattr(fn, "__qualname__", type(fn).__name__))
-        given = self.taken(key) or [fn(*map(self.live, args), **{k: self.live(v) for k, v in kwargs.items()})]
+        given = self.taken(key) or [call_at(self.tracer.origin.location, namespace_of(self.frames), fn, tuple(map(
+            self.live, args)), {k: self.live(v) for k, v in kwargs.items()})]
         self.fallbacks.add(key, given[0])
         return given[0]
 

@@ -26,7 +26,7 @@ from ..mindir.primitive import interpreting
 from .outcome import Raises
 from .sharing import LeaveToPython, flatten, spot
 from .variables import again, changed, pending, restorer, watch
-from .tracebacks import passed_through
+from .tracebacks import call_at, namespace_of, passed_through
 
 
 A_BOOL, AN_INT = Given(abstract=AbstractScalar(bool)), Given(abstract=AbstractScalar(int))
@@ -99,6 +99,7 @@ def _write(ev, key, fn, args, kwargs, reason, returns, keeps, sees, copies, cure
     site, attempted = Site(location, reason, cure), bool(ev.attempts)
     ev.sites.append(site)
     places, later = [place for place, _ in variables], watch(ev) if sees else {}
+    namespace = namespace_of(ev.frames)
 
     def run(*values):
         fn_now, args_now, kwargs_now, variables_now = rebuild(values[:count])
@@ -112,7 +113,7 @@ def _write(ev, key, fn, args, kwargs, reason, returns, keeps, sees, copies, cure
                 weight.array[...] = value.array
         start = time.perf_counter()
         try:
-            given = fn_now(*args_now, **dict(kwargs_now))
+            given = call_at(location, namespace, fn_now, args_now, dict(kwargs_now))
         except Exception as error:
             if not attempted or current_log() is None:
                 raise passed_through(error, location)

@@ -24,7 +24,7 @@ CONSUMERS = frozenset(("sum", "min", "max", "sorted", "list", "tuple", "set", "f
 # Builtins that stop at the first item that is so.
 SEARCHES = {"any": True, "all": False}
 # Builtins that look at the frame of their caller when they have no more arguments than this.
-FRAME = {"locals": 0, "globals": 0, "vars": 0, "dir": 0, "eval": 1, "exec": 1}
+FRAME = {"breakpoint": 0, "locals": 0, "globals": 0, "vars": 0, "dir": 0, "eval": 1, "exec": 1}
 
 
 class Variable:
