@@ -6,12 +6,12 @@ An operator without a jvp rule is written in smaller ones, or its bprop is trans
 the vjp of the bprop with respect to the cotangent is the jvp (J. Townsend 2017, "A new trick for calculating Jacobian
 vector products"). Control flow carries tangents beside the values; the tangent of a tape is a tape of tangents.
 """
-from ..common.errors import GradientError, InternalError
+from ..common.errors import GradientError, GraphSyntaxError, InternalError
 from ..common.location import Origin
 from ..mindir.abstract import AbstractTape, AbstractTuple
 from ..mindir.builder import append, building
 from ..mindir.constraints import collecting
-from ..mindir.control import (call, cond, custom_vjp, make_tuple, policy_of, tape_new, tape_pop, tape_push,
+from ..mindir.control import (call, cond, custom_vjp, make_tuple, policy_of, segment, tape_new, tape_pop, tape_push,
                               tuple_getitem, while_loop)
 from ..mindir.graph import CNode, FuncGraph, ValueNode
 from ..mindir.inline import drop_dead_nodes, inline
@@ -32,7 +32,7 @@ def jvp_graph(graph, wrt):
     if key not in graph.transforms:
         target = FuncGraph(f"jvp {graph.name}", graph.origin)
         graph.transforms[key] = drop_dead_nodes(
-            Forward(graph, tuple(wrt), tuple(range(len(graph.outputs))), {}).write(target))
+            Forward(graph, tuple(wrt), tuple(range(len(graph.outputs))), {}).write(target), tapes=True)
     return graph.transforms[key]
 
 
@@ -106,6 +106,9 @@ class Forward:
             self.tangents[node, None] = tape_new()
         elif "stop_gradient" in node.fn.traits or all(self.tangent(a) is None for a in node.args):
             self.keep(node)
+        elif node.fn is segment and node.attrs["keeps"]:
+            raise GraphSyntaxError("forward mode cannot follow code that runs in Python", note=node.attrs["reason"],
+                                   location=node.origin.location, hint="ms.grad can; or write it with ops")
         elif node.fn in CONTROL:
             CONTROL[node.fn](self, node)
         else:

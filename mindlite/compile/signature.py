@@ -56,7 +56,7 @@ class Leaves(list):
 
     containers : the lists and dicts among its arguments
     numbers    : (how many Tensors come before it, the number) for each int and float
-    known      : {id: number} of the Tensors; one that comes again is no other leaf
+    known      : {id: number} of the Tensors, {(id,): number} of the containers; one that comes again is no other leaf
     """
     __slots__ = ("containers", "numbers", "known")
 
@@ -71,6 +71,13 @@ class Leaves(list):
             return SameSpec(number)
         self.append(value)
         return TensorSpec(value.dtype, value.init_data().array.shape)
+
+    def container(self, value):
+        """None, or the SameSpec of a list or dict that has come before: they are counted from -1 downwards."""
+        number = self.known.setdefault((id(value),), len(self.containers))
+        if number != len(self.containers):
+            return SameSpec(-1 - number)
+        self.containers.append(value)
 
     def with_numbers(self, chosen):
         """The Leaves with the numbers of these ordinals in their places among the Tensors."""
@@ -96,11 +103,9 @@ def signature_of(value, leaves):
     if cls is tuple:
         return ("tuple", *[signature_of(v, leaves) for v in value])
     if cls is list:
-        leaves.containers.append(value)
-        return ("list", *[signature_of(v, leaves) for v in value])
+        return leaves.container(value) or ("list", *[signature_of(v, leaves) for v in value])
     if cls is dict:
-        leaves.containers.append(value)
-        return ("dict", *[(k, signature_of(v, leaves)) for k, v in value.items()])
+        return leaves.container(value) or ("dict", *[(k, signature_of(v, leaves)) for k, v in value.items()])
     if cls is int or cls is float:
         leaves.numbers.append((len(leaves), value))
         return ("int=", value) if cls is int else ("float=", value, repr(value))

@@ -365,4 +365,4 @@ def _tensor(ev, input_data=None, dtype=None, shape=None, init=None, const_arg=Fa
             made = as_operand(data)
             return cast_to(made, wanted) if wanted is not None else made
         return ev.trace(make, (input_data,), {})
-    return Tensor(ev.unbox(input_data), dtype, shape, init, const_arg)
+    return ev.make_object(Tensor(ev.unbox(input_data), dtype, shape, init, const_arg))

@@ -2,6 +2,7 @@
 
     specialise(f, (AbstractTensor(f32, (N, 3)), 2), {})  ->  Specialised(graph, output, inputs, updates, guards, ...)
 """
+import functools
 import itertools
 from dataclasses import dataclass, field
 
@@ -66,7 +67,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Same:
-    """Stands, among the arguments, for the very Tensor that is number `number` of them."""
+    """Stands, among the arguments, for the very Tensor that is number `number` of them; below 0 for a list or dict."""
     number: int
 
 
@@ -153,6 +154,10 @@ def _has_acted(ev, entered):
         ev.tracer.root.graph)
 
 
+def _copy(tensor):
+    return Tensor.wrap(tensor.array.copy())
+
+
 def _set_of(*items):
     return set(items)
 
@@ -162,7 +167,7 @@ def _specialise(ev, function, args, kwargs, weights):
     # the Boxes of the arguments: their numbers, their first content
     containers, entered, objects, numbers = {}, {}, {}, itertools.count()
     marks = ev.fallbacks.marks
-    tensors = []                                             # the arguments that Same counts
+    tensors, boxes = [], {}                                  # the arguments that Same counts
 
     def enter(value, label):
         if isinstance(value, Abstract):
@@ -171,21 +176,22 @@ def _specialise(ev, function, args, kwargs, weights):
                 tensors.append(made)
             return made
         if isinstance(value, Same):
-            return tensors[value.number]
+            return tensors[value.number] if value.number >= 0 else boxes[-1 - value.number]
         if isinstance(value, tuple):
             made = [enter(v, f"{label}_{i}") for i, v in enumerate(value)]
             return value._make(made) if hasattr(value, "_make") else tuple(made)
         if type(value) in (list, dict):
             kind, number = type(value).__name__, next(numbers)
+            if ("argument", label) in marks:
+                boxes[number] = objects[number] = Parameter(graph, label, AbstractAny())
+            else:
+                boxes[number] = box = Box(kind, marks=(("argument", label),))
+                containers[box] = number
             content = tuple(enter(v, f"{label}_{i}") for i, v in enumerate(value)) if kind == "list" else \
                 tuple((k, enter(v, f"{label}_{k}")) for k, v in value.items())
-            if ("argument", label) in marks:
-                objects[number] = Parameter(graph, label, AbstractAny())
-                return objects[number]
-            box = Box(kind, marks=(("argument", label),))
-            containers[box] = number
-            ev.store[box] = entered[box] = content
-            return box
+            if number not in objects:
+                ev.store[box] = entered[box] = content
+            return boxes[number]
         return value
     inside = tuple(enter(v, f"x{i}" if len(args) > 1 else "x") for i, v in enumerate(args))
     named = {k: enter(v, k) for k, v in kwargs.items()}
@@ -226,6 +232,8 @@ def _specialise(ev, function, args, kwargs, weights):
             raise GraphSyntaxError(f"the method {value.name!r} of a value that is made at run time leaves the graph")
         if isinstance(value, MadeException):
             raise GraphSyntaxError("an exception that was made inside the graph leaves it")
+        if isinstance(value, Tensor) and ev.made_here(value):
+            return Made(functools.partial(_copy, value), ())
         if ev.made_here(value):
             raise LeaveToPython(f"a {type(value).__name__} that was made inside the graph leaves it",
                                 [ev.made_marks[id(value)]])
@@ -252,7 +260,9 @@ def _specialise(ev, function, args, kwargs, weights):
                 changes.append((place, value))
     updates = []
     for target, newest in ev.store.items():
-        owner = target if isinstance(target, Tensor) and newest is not ev.tracer.input(target) else None
+        owner = None
+        if isinstance(target, Tensor) and not ev.made_here(target) and newest is not ev.tracer.input(target):
+            owner = target
         if owner is None and isinstance(target, AnfNode) and target in arguments:
             owner = arguments[target]                        # an argument that the function changes in place
         if owner is not None:

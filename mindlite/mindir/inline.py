@@ -1,8 +1,8 @@
 """Copying typed graphs: into another graph (inlining), or node by node through a function; dropping dead nodes."""
 from ..common.dim import Dim, symbols_of
 from ..common.location import Origin
-from .abstract import symbols_of_abstract
-from .control import make_tuple
+from .abstract import AbstractTape, symbols_of_abstract
+from .control import make_tuple, tuple_getitem
 from .graph import CNode, FuncGraph, Parameter, ValueNode
 
 
@@ -41,10 +41,29 @@ def copy_graph(graph, name=None, emit=None):
     return target
 
 
-def drop_dead_nodes(graph):
-    """Remove, in place, the nodes that no output needs; nodes with an effect stay. Returns the graph."""
-    graph.nodes[:] = live_nodes(graph, graph.outputs)[0]
-    return graph
+def drop_dead_nodes(graph, tapes=False):
+    """Remove, in place, the nodes that no output needs; nodes with an effect stay. Returns the graph.
+
+    tapes : what takes a tape that is made here stays with it. A graph that will be differentiated wants that: behind the
+            last pop a tape is empty, and so is its cotangent; behind pushes alone it would have to hold zeros
+    """
+    outputs = list(graph.outputs)
+    while True:
+        live = live_nodes(graph, outputs)[0]
+        kept, more = set(live), []
+        for node in graph.nodes if tapes else ():
+            if node not in kept and any(_is_tape_of(a, kept) for a in node.args):
+                more.append(node)
+        if not more:
+            graph.nodes[:] = live
+            return graph
+        outputs += more
+
+
+def _is_tape_of(value, nodes):
+    """True for a tape that one of the nodes gives."""
+    return isinstance(value, CNode) and isinstance(value.abstract, AbstractTape) and (
+        value in nodes or value.fn is tuple_getitem and value.args[0] in nodes)
 
 
 def live_nodes(graph, outputs):
@@ -100,15 +119,16 @@ def _symbols_in(value):
     if isinstance(value, (tuple, list)):
         return set().union(*map(_symbols_in, value))
     if isinstance(value, FuncGraph):
-        return set().union(*[_symbols_read(node) | symbols_of_abstract(node.abstract)
+        return set().union(*[_symbols_read(node, graphs=False) | symbols_of_abstract(node.abstract)
                              for graph in value.reachable() for node in graph.nodes],
                            *[_symbols_in(output) for graph in value.reachable() for output in graph.outputs])
     return symbols_of_abstract(value.abstract) if isinstance(value, (CNode, Parameter)) else set()
 
 
-def _symbols_read(node):
-    """The Symbols in the operands and attributes of a node."""
-    return set().union(*map(_symbols_in, node.args), *map(_symbols_in, node.attrs.values()))
+def _symbols_read(node, graphs=True):
+    """The Symbols in the operands and attributes of a node. graphs: also in those that it holds"""
+    values = [v for v in node.attrs.values() if graphs or not isinstance(v, FuncGraph)]
+    return set().union(*map(_symbols_in, node.args), *map(_symbols_in, values))
 
 
 def has_effect(node, known=None):

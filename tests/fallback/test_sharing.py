@@ -1,12 +1,16 @@
 """Only the statement runs in Python: values, effects and containers are those of plain Python, whoever changes them."""
 import copy
+import sys
+import warnings
 
+import numpy as np
 import pytest
 from shared_with_python import PROGRAMS, T
 
+import mindlite as ms
 from mindlite import Tensor
 from mindlite.common.errors import GraphSyntaxError
-from mindlite.compile.jit import JitFunction
+from mindlite.compile.jit import FallbackWarning, JitFunction
 
 # Programs of which a graph can say nothing: they run in Python as a whole, for this reason.
 WHOLE = {}
@@ -89,3 +93,91 @@ def test_an_error_of_fullgraph_names_the_construct_the_line_and_a_cure():
     with pytest.raises(GraphSyntaxError, match="fullgraph=True, but") as caught:
         JitFunction(lambda x: eval("x * 2"), fullgraph=True)(T(1, 1))
     assert "leave out fullgraph=True" in caught.value.hint
+
+
+def test_one_list_given_twice_is_one_list():
+    def f(x, a, b):
+        a.append(x)
+        return len(b), a is b
+    jitted = JitFunction(f)
+    one, other = [], [1]
+    assert [jitted(T(1), one, one), jitted(T(1), one, one)] == [(1, True), (2, True)] and len(one) == 2
+    assert jitted(T(1), one, other) == (1, False) and len(one) == 3
+
+
+def test_a_list_that_holds_itself_is_an_argument():
+    def f(x, a):
+        return x * len(a) + len(a[1])
+    ring = [1]
+    ring.append(ring)
+    jitted = JitFunction(f)
+    assert [jitted(T(1), ring).tolist() for _ in range(2)] == [[4.0], [4.0]]
+
+
+def test_a_tensor_of_constants_is_new_in_each_call():
+    def f(x):
+        t = Tensor([1.0, 2.0])
+        t[0] = x.sum()
+        return t, Tensor([5.0])
+    jitted = JitFunction(f)
+    for n in (1, 2, 3):
+        a, b = jitted(T(n)), jitted(T(n + 1))
+        assert a[0].tolist() == [n, 2] and b[0].tolist() == [n + 1, 2] and a[1] is not b[1]
+        a[1][0] = 9.0
+        assert jitted(T(n))[1].tolist() == [5.0]
+
+
+def test_arrays_of_numpy_that_change_are_seen():
+    small, large = np.arange(3, dtype=np.float32), np.zeros(100_000, np.float32)
+
+    def f(x):
+        return x * Tensor(small) + Tensor(large).sum()
+    jitted = JitFunction(f)
+    assert jitted(T(1, 2, 3)).tolist() == [0, 2, 6]
+    small[0] = 5
+    assert jitted(T(1, 2, 3)).tolist() == [5, 2, 6]
+    large[7] = 3
+    assert jitted(T(1, 2, 3)).tolist() == [8, 5, 9]
+
+
+def test_recursion_may_pass_python_code():
+    def f(x, n):
+        return x if n.sum() <= 0 else eval("x * 2") * f(x, n - 1)
+    jitted = JitFunction(f)
+    for n in (3, 0, 2, 5):
+        assert jitted(T(1, 2), T(n)).tolist() == f(T(1, 2), T(n)).tolist()
+    assert not jitted.in_python
+
+
+def test_vmap_runs_python_code_item_by_item_and_explain_says_so():
+    @ms.jit
+    def f(xs):
+        return ms.vmap(lambda x: Tensor(np.sin(x.asnumpy())) + x)(xs)
+    for _ in range(3):
+        np.testing.assert_allclose(f(T(1, 2, 3)).asnumpy(), np.sin([1, 2, 3]) + [1, 2, 3], rtol=1e-6)
+    assert "element by element" in f.explain() and not f.compiled.in_python
+
+
+def test_forward_mode_leaves_python_code_to_pynative():
+    f = ms.jit(lambda x: ms.jvp(lambda v: eval("v * v"), (x,), (x,)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallbackWarning)
+        for _ in range(3):
+            value, tangent = f(T(1, 2))
+            assert value.tolist() == [1, 4] and tangent.tolist() == [2, 8]
+    assert "forward mode cannot follow" in f.explain()
+
+
+def test_breakpoint_stops_in_the_users_function_where_it_stands(monkeypatch):
+    stops = []
+    monkeypatch.setattr(sys, "breakpointhook", lambda: stops.append(
+        (sys._getframe(1).f_code.co_name, sorted(sys._getframe(1).f_locals))))
+
+    def stopping(x):
+        y = x * 2
+        breakpoint()
+        return y
+    jitted = JitFunction(stopping)
+    for n in range(1, 4):
+        jitted(T(1))
+        assert stops == [("stopping", ["x", "y"])] * n
