@@ -1,7 +1,6 @@
 """Attributes, items, operators and iteration on the values of inference: by Python where all is known, else by
 operators."""
 import functools
-import inspect
 import operator
 import types
 
@@ -21,7 +20,7 @@ from .containers import METHODS_OF, method_of_box
 from .fallback import AN_INT, A_BOOL, array_outside, ask_python
 from .outside import CONTAINERS, guard_class, guard_contents, is_users, method_of_class, own_method
 from .region import has_sizes
-from .sharing import check_key
+from .sharing import LeaveToPython, check_key
 from .values import BoundMethod, Box, Closure, LeavingMethod, MadeException, Place, Range, has_nodes
 
 OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
@@ -112,6 +111,11 @@ def attribute(ev, value, name):
     if isinstance(value, np.ndarray) and name in ("shape", "ndim", "size", "dtype", "T") and not ev.concrete:
         ev.guard("attr", value, "shape", value.shape)        # both may be assigned
         ev.guard("attr", value, "dtype", value.dtype)
+    if not ev.concrete and ("content", id(getattr(value, "__dict__", None))) in ev.variables:
+        if ev.made_here(value):
+            raise LeaveToPython(f"what attributes a {type(value).__name__} has is known at run time only",
+                                [ev.made_marks[id(value)]], ev.tracer.origin.location)
+        return ask_python(ev, getattr, (value, name), "an attribute of an object whose __dict__ changes")
     place = Place("attr", value, name)
     if place in ev.store:
         found = ev.store[place]
@@ -154,6 +158,8 @@ def item(ev, value, index):
     if is_scalar_node(index) and (type(value) is dict or isinstance(value, Box) and value.kind == "dict"):
         raise GraphSyntaxError("which entry of a dict it is, is known at run time only")
     if isinstance(value, Box):
+        if value.kind == "iterator":
+            raise TypeError("an iterator is not subscriptable")
         content = ev.store[value]
         if value.kind == "dict":
             check_key(ev, index, value.marks)
@@ -391,7 +397,7 @@ def _contains(ev, a, b):
         return any(k == a for k, _ in ev.store[b])
     if isinstance(b, (Box, tuple)):
         result = False
-        for element in (ev.store[b] if isinstance(b, Box) else b):
+        for element in iterate(ev, b):
             same = equal(ev, element, a)
             if same is True:
                 return True
@@ -440,6 +446,8 @@ def length(ev, value):
     if ev.is_object(value):
         return ask_python(ev, len, (value,), "the length of an object that Python made", AN_INT)
     if isinstance(value, Box):
+        if value.kind == "iterator":
+            raise TypeError("an iterator has no len()")
         return len(ev.store[value])
     if isinstance(value, AnfNode):
         if isinstance(value.abstract, AbstractTensor):
@@ -460,6 +468,8 @@ def length(ev, value):
 def iterate(ev, value):
     """The items of something iterable, as a list."""
     if isinstance(value, Box):
+        if value.kind == "iterator":
+            return ev.drain(value)
         content = ev.store[value]
         return [k for k, _ in content] if value.kind == "dict" else list(content)
     if isinstance(value, AnfNode) and isinstance(value.abstract, AbstractTensor) or isinstance(value, Tensor):
@@ -479,11 +489,7 @@ def iterate(ev, value):
     if is_users(own) and not ev.concrete:
         guard_class(ev, value, "__iter__", own)
         guard_contents(ev, (value,))
-        if not own.__code__.co_flags & inspect.CO_GENERATOR:
-            made = ev.call(own, (value,), {})
-            if made is value:
-                raise GraphSyntaxError(f"iteration over a {type(value).__name__}, which is an iterator of its own")
-            return iterate(ev, made)
+        return ev.drain(value)
     if hasattr(type(value), "cell_version"):                 # a list of Cells
         ev.guard("attr", value, "cell_version", value.cell_version)
     if not ev.guard_content(value):

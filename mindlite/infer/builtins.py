@@ -17,7 +17,9 @@ from .access import attribute, binary_value, iterate, length
 from .branches import truth
 from .containers import pairs_of
 from .fallback import ask_python, call_unknown
+from .iterators import catching, is_iterator, iterator_of, new_iterator, next_of
 from .messages import class_of, text_of
+from .outside import method_of_class
 from .values import BoundMethod, Box, Closure, Formatted, MadeException, Range, has_nodes
 
 BUILTINS = {}
@@ -81,6 +83,8 @@ def _dict(ev, *args, **kwargs):
 
 @builtin(zip)
 def _zip(ev, *values, strict=False):
+    if any(is_iterator(v) for v in values):
+        return new_iterator(ev, "zip", tuple([iterator_of(ev, v) for v in values]), strict)
     lists = [iterate(ev, v) for v in values]
     if strict and len({len(x) for x in lists}) > 1:
         raise ValueError("zip() arguments have different lengths")
@@ -89,6 +93,8 @@ def _zip(ev, *values, strict=False):
 
 @builtin(enumerate)
 def _enumerate(ev, value, start=0):
+    if is_iterator(value):
+        return new_iterator(ev, "enumerate", value, start)
     return tuple(enumerate(iterate(ev, value), start))
 
 
@@ -99,11 +105,15 @@ def _reversed(ev, value):
 
 @builtin(map)
 def _map(ev, fn, *values):
+    if any(is_iterator(v) for v in values):
+        return new_iterator(ev, "map", fn, _zip(ev, *values))
     return tuple(ev.call(fn, items, {}) for items in zip(*(iterate(ev, v) for v in values)))
 
 
 @builtin(filter)
 def _filter(ev, fn, value):
+    if is_iterator(value):
+        return new_iterator(ev, "filter", fn, value)
     kept = []
     for x in iterate(ev, value):
         keep = truth(ev, x if fn is None else ev.call(fn, (x,), {}))
@@ -112,6 +122,26 @@ def _filter(ev, fn, value):
         if keep:
             kept.append(x)
     return tuple(kept)
+
+
+@builtin(iter)
+def _iter(ev, value, *sentinel):
+    if sentinel:
+        raise GraphSyntaxError("iter() of a function")
+    return iterator_of(ev, value)
+
+
+@builtin(next)
+def _next(ev, iterator, *default):
+    if is_iterator(iterator):
+        return next_of(ev, iterator, *default)
+    method = method_of_class(ev, iterator, "__next__")
+    if method is None:
+        return ask_python(ev, next, (iterator, *default), "next() of an iterator of Python")
+    if not default:
+        return ev.call(method, (iterator,), {})
+    more, value = catching(ev, StopIteration, lambda: ev.call(method, (iterator,), {}))
+    return value if more else default[0]
 
 
 @builtin(functools.reduce)

@@ -10,6 +10,7 @@ import functools
 import inspect
 import io
 import types
+from abc import ABCMeta
 from collections.abc import Iterator
 
 import numpy as np
@@ -98,7 +99,7 @@ def _call_function(ev, fn, args, kwargs):
     wrapped = getattr(fn, "__wrapped__", None)
     if wrapped is not None and hasattr(fn, "__mindir__"):
         return call_value(ev, wrapped, args, kwargs)
-    if is_generator(fn) or from_library(fn):
+    if is_coroutine(fn) or from_library(fn):
         return _run_or_fall_back(ev, fn, args, kwargs)
     return ev.call_function(fn, args, kwargs)
 
@@ -115,9 +116,9 @@ def is_users_class(cls):
     return cls.__flags__ & HEAP_TYPE and any(is_users(v) for v in vars(cls).values())
 
 
-def is_generator(fn):
-    """True for a function whose calls give generators or coroutines."""
-    return bool(fn.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR))
+def is_coroutine(fn):
+    """True for a function whose calls give coroutines."""
+    return bool(fn.__code__.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR))
 
 
 def _call_protocol(ev, fn, what, args, kwargs):
@@ -189,8 +190,9 @@ def is_plain_class(cls):
     """True for a user's class whose objects are made by its __init__ alone, in Python that can be parsed."""
     init = cls.__init__
     own = init is object.__init__ or is_users(init) and not init.__code__.co_filename.startswith("<")
-    return own and cls.__new__ is object.__new__ and type(cls) is type and not is_framework_class(cls) \
-        and cls.__flags__ & HEAP_TYPE and cls.__setattr__ is object.__setattr__ and not hasattr(cls, "__slots__")
+    return own and cls.__new__ is object.__new__ and type(cls) in (type, ABCMeta) and not is_framework_class(cls) \
+        and cls.__flags__ & HEAP_TYPE and cls.__setattr__ is object.__setattr__ \
+        and not any(c.__dict__.get("__slots__") for c in cls.__mro__)
 
 
 def is_known(fn):

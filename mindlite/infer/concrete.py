@@ -21,7 +21,7 @@ from ..mindir.protocol import CallOf
 from ..mindir.syntax import Undefined
 from .access import LEAVES_TENSORS, OPERATORS, binary_value, is_tensor
 from .builtins import BUILTINS
-from .calls import FRAMEWORK, is_generator, is_plain_class
+from .calls import FRAMEWORK, is_coroutine, is_plain_class
 from .evaluator import EXECUTE, MAKE, Evaluator
 from .fallback import place
 from .outside import from_library
@@ -181,7 +181,7 @@ class Recorder(Evaluator):
             if fn.__name__ in LEAVES_TENSORS:
                 return self.call_unknown(fn, args, kwargs)
             return self.trace(fn, args, kwargs)
-        if is_generator(fn) or from_library(fn):
+        if is_coroutine(fn) or from_library(fn):
             return self.call_unknown(fn, args, kwargs)
         return self.call_function(fn, args, kwargs)
 
@@ -190,7 +190,7 @@ class Recorder(Evaluator):
         fn = value
         if hasattr(fn, "executes") or not isinstance(fn, (Closure, types.FunctionType)):
             return value
-        if isinstance(fn, types.FunctionType) and (is_generator(fn) or from_library(fn)
+        if isinstance(fn, types.FunctionType) and (is_coroutine(fn) or from_library(fn)
                                                    or is_framework(fn.__code__.co_filename)):
             return value
 

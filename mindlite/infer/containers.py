@@ -7,6 +7,8 @@ from .values import BoundMethod, Box, Conflict
 def items_of(ev, value):
     """The items of a container, as a list."""
     if isinstance(value, Box):
+        if value.kind == "iterator":
+            return ev.drain(value)
         content = ev.store[value]
         return [k for k, _ in content] if value.kind == "dict" else list(content)
     return list(value)

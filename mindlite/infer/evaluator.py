@@ -28,14 +28,15 @@ from ..parse.parse import parse_function
 from .branches import continue_exits, run_raise, run_switch, settle
 from .calls import call_value
 from .exceptions import believed, run_try
-from .fallback import array_outside, ask_python
+from .fallback import array_outside, ask_python, call_unknown
+from .iterators import GeneratorCall, drain, iterator_of, mark_of, start
 from .jumps import arrive, leave_to
 from .loops import run_loop
-from .outcome import RETURN, Outcome, Raises, Recursion, ends_call
+from .outcome import RETURN, Outcome, Raises, Recursion, Suspended, ends_call
 from .outside import CONTAINERS, guard_contents
 from .recursion import call_recursive
 from .region import Region, Tracer
-from .sharing import spot
+from .sharing import LeaveToPython, spot
 from .values import Box, Conflict, Unsure, fits, has_nodes, kind_of, rebuild
 
 MAX_DEPTH = 200
@@ -93,6 +94,7 @@ class Evaluator:
         self.made, self.made_marks, self.kept = {}, {}, []
         # each `try` around; sides that were opened; exceptions being handled
         self.attempts, self.sides, self.handling = [], [], []
+        self.suspended = set()                       # generators that wait inside of a try or with statement
         # {id: (exception, where it was raised)}; {id: {"__cause__": .., "__context__": ..} made of run-time values}
         self.raised_at, self.linked = {}, {}
         self.recursive = {}                          # functions known to recurse under a run-time condition
@@ -181,9 +183,21 @@ class Evaluator:
         if end.fn is syntax.raise_:
             return run_raise(self, [self.read(frame, a) for a in end.args], end.origin, "again" in end.attrs)
         if end.fn is syntax.try_:
-            return run_try(self, frame, end, stops)
+            return self.run_try(frame, end, stops)
+        if end.fn is syntax.yield_:
+            target = end.attrs.setdefault("target", Suspended(end))
+            handled = sum(handles for _, handles in end.attrs["parts"])
+            lives = {}
+            for block in (end.attrs["resume"], *[outer.attrs["handler"] for outer, _ in end.attrs["parts"]]):
+                lives.update(leave_to(frame, block, ())[1])
+            return Outcome({target: (self.read(frame, end.args[0]), ((), lives),
+                                     tuple(self.handling[len(self.handling) - handled:]))})
         args = [self.read(frame, a) for a in end.args]
         return Outcome({end.fn: leave_to(frame, end.fn, args) if end.fn in stops else (tuple(args), {})})
+
+    def run_try(self, frame, end, stops, body=None, handles=False):
+        """Execute a `try`."""
+        return run_try(self, frame, end, stops, body, handles)
 
     def execute(self, frame, node):
         """The value of one syntax node; errors get its place."""
@@ -216,6 +230,10 @@ class Evaluator:
         bound = bind_arguments(graph.name, signature, defaults, args, kwargs)
         if signature.parameters and list(signature.parameters.values())[-1].kind is inspect.Parameter.VAR_KEYWORD:
             bound[-1] = self.new_box("dict", tuple(bound[-1].items()))
+        if graph.generator:
+            if function is not None and mark_of(self, function) in self.fallbacks.marks:
+                return call_unknown(self, function, args, kwargs, "a generator is shared with Python code")
+            return start(self, GeneratorCall(graph, function, outer, outer_env, scope), bound)
         key = (graph, outer_env and id(outer_env))
         place = graph.origin.location                        # jvp of a function that calls jvp is no recursion
         own = place is not None and is_framework(place.file)
@@ -237,11 +255,20 @@ class Evaluator:
     def enter_call(self, key, graph, values, function, outer, outer_env, scope):
         """Execute the graph in a new frame."""
         frame = Frame(graph, function, outer, outer_env, scope)
+        outcome = self.within(frame, key, lambda: self.run_block(frame, graph, (tuple(values), {}), frozenset()))
+        return settle(self, outcome).exits[RETURN]
+
+    def new_frame(self, call):
+        """A Frame for a GeneratorCall."""
+        return Frame(call.graph, call.function, call.outer, call.outer_env, call.scope)
+
+    def within(self, frame, key, body):
+        """body(), which executes something of `frame`."""
         origin = self.tracer.origin
         self.calls.append((key, self.tracer.region.home))
         self.frames.append(frame)
         try:
-            outcome = self.run_block(frame, graph, (tuple(values), {}), frozenset())
+            return body()
         except Exception as error:
             if self.failed is None or self.failed[0] is not error:
                 self.failed = error, self.tracer.origin.location
@@ -250,7 +277,6 @@ class Evaluator:
             self.calls.pop()
             self.frames.pop()
             self.tracer.origin = origin
-        return settle(self, outcome).exits[RETURN]
 
     def call_function(self, function, args, kwargs, scope=""):
         """Call a Python function whose source can be parsed."""
@@ -284,6 +310,8 @@ class Evaluator:
                 return {k: self.unbox(v) for k, v in content}
             if value.kind == "set":
                 return set(content)
+            if value.kind == "iterator":
+                raise LeaveToPython("an iterator is given to Python code", value.marks, self.tracer.origin.location)
             return self.unbox(content)
         if isinstance(value, tuple):
             return rebuild(value, [self.unbox(v) for v in value])
@@ -312,6 +340,10 @@ class Evaluator:
         box = Box(kind, name, (mark,))
         self.store[box] = content
         return box
+
+    def drain(self, value):
+        """The items that are left of an iterator, or all of what has one, as a list."""
+        return drain(self, iterator_of(self, value))
 
     def is_object(self, value):
         """True for a Python object of which nothing is known until run time."""

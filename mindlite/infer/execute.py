@@ -3,6 +3,7 @@
 Known operands are handled by Python itself; if a run-time node is among them, the construct becomes operators.
 """
 import builtins
+import functools
 import operator
 import types
 
@@ -16,12 +17,14 @@ from ..mindir.primitive import PRIMITIVES, interpreting
 from ..mindir.syntax import Undefined
 from ..ops import setitem
 from ..ops.scalar import scalar_unary
+from . import patterns
 from .access import (add_numbers, attribute, binary_value, compare_values, is_tensor, item, iterate, length,
                      multiply_numbers, negate, number)
 from .branches import compare_numbers
 from .evaluator import EXECUTE
 from .exceptions import catches, enter, leave_context
 from .fallback import A_BOOL, ask_python, change_outside, interpret_statement
+from .iterators import iterator_of, new_iterator, step as next_step
 from .messages import text_of
 from .outside import guard_contents, method_of_class
 from .sharing import check_key
@@ -414,6 +417,22 @@ def match_sequence(ev, frame, node, values):
     return size >= node.attrs["length"] if node.attrs["star"] else size == node.attrs["length"]
 
 
+@executes(syntax.match_keys)
+def match_keys(ev, frame, node, values):
+    return patterns.keys_of(*values) if ev.concrete else patterns.match_keys(ev, *values)
+
+
+@executes(syntax.match_rest)
+def match_rest(ev, frame, node, values):
+    return patterns.rest_of(*values) if ev.concrete else patterns.match_rest(ev, *values)
+
+
+@executes(syntax.match_class)
+def match_class(ev, frame, node, values):
+    match = patterns.attributes_of if ev.concrete else functools.partial(patterns.match_class, ev)
+    return match(*values, node.attrs["count"], node.attrs["names"])
+
+
 # ---------------------------------------------------------------- functions and calls
 
 @executes(syntax.make_function)
@@ -462,12 +481,16 @@ def get_iter(ev, frame, node, values):
         return value if isinstance(value, AnfNode) else ev.tracer.lift(value)
     if isinstance(value, (range, Range)):
         return value
-    return tuple(iterate(ev, value))
+    iterator = iterator_of(ev, value)
+    kind, *state = ev.store[iterator]
+    return state[0] if kind == "items" and iterator is not value else new_iterator(ev, "ahead", iterator, None)
 
 
 @executes(syntax.iter_more)
 def iter_more(ev, frame, node, values):
     iterator, i = values
+    if isinstance(iterator, Box):
+        return next_step(ev, iterator)[0]
     if ev.is_object(iterator):
         return ask_python(ev, LiveIterator.has, values, "iteration over an object that Python made", A_BOOL)
     if isinstance(iterator, Range):
@@ -483,7 +506,26 @@ def iter_more(ev, frame, node, values):
 def iter_item(ev, frame, node, values):
     if ev.is_object(values[0]):
         return ask_python(ev, LiveIterator.get, values, "iteration over an object that Python made")
+    if isinstance(values[0], Box):
+        return ev.store[values[0]][2]
     return item(ev, values[0], values[1])
+
+
+@executes(syntax.iter_returned)
+def iter_returned(ev, frame, node, values):
+    iterator = values[0]
+    if ev.concrete:
+        return iterator.item
+    if ev.is_object(iterator):
+        return ask_python(ev, LiveIterator.get, (iterator, 0), "what an iterator that Python made returned")
+    return ev.store[iterator][2] if isinstance(iterator, Box) else None
+
+
+@executes(syntax.sent)
+def sent(ev, frame, node, values):
+    if node.attrs["delegates"] and frame.sent is not None:
+        raise GraphSyntaxError("a value is sent to a generator that yields from another")
+    return frame.sent
 
 
 @executes(syntax.iter_step)

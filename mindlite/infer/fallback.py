@@ -191,7 +191,6 @@ RETURN_NOTHING_NAMES = ("append", "extend", "insert", "clear", "sort", "reverse"
 CHANGERS = frozenset(RETURN_NOTHING_NAMES + (
     "pop", "popitem", "setdefault", "popleft", "__setitem__", "__delitem__", "__iadd__", "__ior__", "resize", "put",
     "difference_update", "intersection_update", "symmetric_difference_update", "subtract"))
-READ_ONLY = ("mapping and class patterns run in Python",)
 
 
 def interpret_statement(ev, frame, node, values):
@@ -201,5 +200,4 @@ def interpret_statement(ev, frame, node, values):
     def statement(*reads):
         return run_segment(node, list(reads), namespace)
     statement.__qualname__ = f"statement at line {node.origin.location.line}"
-    return call_unknown(ev, statement, tuple(values), {}, node.attrs["reason"], cure="statement",
-                        copies=node.attrs["reason"] in READ_ONLY)
+    return call_unknown(ev, statement, tuple(values), {}, node.attrs["reason"], cure="statement")

@@ -41,23 +41,27 @@ def loop_exits(header):
 
 
 def live_into(block):
-    """The syntax nodes that a block, or one after it, uses without defining them: what must outlive a region.
+    """The syntax nodes that a block, or one after it, uses before it defines them: what must outlive a region.
     Cached."""
     known = block.transforms.get("live_into")
     if known is not None:
         return known
-    used, defined, seen, todo = {}, set(), {block}, [block]
-    while todo:
-        here = todo.pop()
-        defined.update(here.parameters, here.nodes)
-        for node in [*here.nodes, here.output]:
-            used.update(dict.fromkeys(a for a in node.args if not isinstance(a, ValueNode)))
-        for after in here.subgraphs():
-            if after not in seen:
-                seen.add(after)
-                todo.append(after)
-    known = block.transforms["live_into"] = tuple(n for n in used if n not in defined)
-    return known
+    blocks = block.reachable()
+    after = {here: list(here.subgraphs()) for here in blocks}
+    defined = {here: {*here.parameters, *here.nodes} for here in blocks}
+    live = {here: {a: None for node in [*here.nodes, here.output] for a in node.args
+                   if not isinstance(a, ValueNode) and a not in defined[here]} for here in blocks}
+    changed = True
+    while changed:
+        changed = False
+        for here in reversed(blocks):
+            before = len(live[here])
+            for other in after[here]:
+                live[here].update((n, None) for n in live[other] if n not in defined[here])
+            changed |= len(live[here]) > before
+    for here in blocks:
+        here.transforms["live_into"] = tuple(live[here])
+    return block.transforms["live_into"]
 
 
 def leave_to(frame, block, args):

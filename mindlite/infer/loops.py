@@ -89,7 +89,7 @@ def static_trips(ev, frame, header, args):
     iterator = ev.read(frame, more.args[0]) if header.nodes else None
     if isinstance(iterator, range):
         return len(iterator) if len(iterator) <= UNROLL_AT_MOST else None
-    if isinstance(iterator, tuple):
+    if isinstance(iterator, (tuple, Box)):
         return 0
     return None
 

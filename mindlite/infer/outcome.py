@@ -1,7 +1,6 @@
 """How a piece of a function can end."""
 import contextlib
 
-from ..mindir.graph import CNode
 from ..mindir.syntax import Undefined
 
 RETURN = "return"
@@ -39,11 +38,20 @@ class Caught:
 BOTTOM = Undefined("the result of an endless recursion")
 
 
+class Suspended:
+    """Target: who goes on with a generator behind the yield whose terminator is `end`."""
+    __slots__ = ("end",)
+    name = "yield"
+
+    def __init__(self, end):
+        self.end = end
+
+
 class Outcome:
     """{target: payload}, and the number of the target (an int, or a node where several are left).
 
     A target is RETURN, with the value, or a block, with the values that `leave_to` gives, or Caught with an exception,
-    or the node of a `yield` with (its value, what `leave_to` gives for the block behind it).
+    or Suspended with (the value, what `leave_to` gives for the block behind it, the exceptions being handled).
     """
 
     def __init__(self, exits, code=0):
@@ -57,7 +65,7 @@ class Outcome:
 
 def ends_call(target):
     """True for a target that is not a block of the function."""
-    return target == RETURN or isinstance(target, (Caught, CNode))
+    return target == RETURN or isinstance(target, (Caught, Suspended))
 
 
 class Raises(Exception):

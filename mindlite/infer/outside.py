@@ -18,6 +18,8 @@ CONTAINERS = (list, dict, set, bytearray, deque, np.ndarray)
 
 @functools.lru_cache(maxsize=None)
 def _is_library_file(filename):
+    if filename.endswith("contextlib.py"):                   # `with` needs to see into it
+        return False
     return "site-packages" in filename or filename.startswith(("<frozen", _STDLIB))
 
 

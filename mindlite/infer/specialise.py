@@ -246,12 +246,16 @@ def _specialise(ev, function, args, kwargs, weights):
         content = ev.store[value]
         if isinstance(content, Conflict):
             raise content.error
+        if value.kind == "iterator":
+            raise LeaveToPython("an iterator that was made inside the graph leaves it", value.marks)
         if value in gone:
             raise LeaveToPython(f"a {value.kind} leaves the graph in several places", value.marks)
         gone.add(value)
         return {k: leave(v) for k, v in content} if value.kind == "dict" else \
             [leave(v) for v in content] if value.kind == "list" else Made(_set_of, tuple(leave(v) for v in content))
     output = leave(value)
+    if ev.suspended:
+        raise GraphSyntaxError("a generator is left in the middle of a try or with statement")
     changes = [(number, content_of(box)) for box, number in containers.items() if ev.store[box] is not entered[box]]
     for place, value in ev.store.items():
         if isinstance(place, Place) and not ev.made_here(place.owner):

@@ -126,7 +126,8 @@ class LiveIterator:
         while self.number < i:
             try:
                 self.item = next(self.iterator)
-            except StopIteration:
+            except StopIteration as stop:
+                self.item = stop.value
                 return False
             self.number += 1
         return True

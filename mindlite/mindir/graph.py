@@ -99,6 +99,7 @@ class FuncGraph:
                 is its number among the defaults (those of __defaults__, then those of __kwdefaults__)
     loop      : "while" or "for" for a loop's header, else None
     exit      : of a loop's header: the block after the loop, where `break` and the normal end meet, or None
+    generator : True for a generator function
     """
 
     def __init__(self, name, origin=NOWHERE, kind="function", parent=None):
@@ -106,6 +107,7 @@ class FuncGraph:
         self.parameters, self.nodes, self.output = [], [], None
         self.transforms = {}
         self.signature = self.loop = self.exit = None
+        self.generator = False
 
     def __repr__(self):
         return f"<FuncGraph {self.name}>"

@@ -88,12 +88,23 @@ set_add = Syntax("set_add", "(set, value) of a comprehension; no result")
 match_sequence = Syntax("match_sequence",
                         "(value; length, star) is it a sequence (PEP 634) of that length, with star at least?")
 
+match_keys = Syntax("match_keys", "(value, *keys) the values of a mapping (PEP 634) for these keys, a tuple; None if it has"
+                    " not all of them or is none")
+match_rest = Syntax("match_rest", "(mapping, *keys) the dict of its other keys")
+match_class = Syntax("match_class", "(value, class; count, names) the first `count` of __match_args__ and the attributes `names`"
+                     " of an instance of the class, a tuple; None if it is none or lacks one")
+
 # loops: it = get_iter(x); header(i, ...): switch(iter_more(it, i));
 #        body: target = iter_item(it, i); ... jump header(iter_step(i), ...)
 get_iter = Syntax("get_iter", "(iterable)")
 iter_more = Syntax("iter_more", "(iterator, i)")
 iter_item = Syntax("iter_item", "(iterator, i)")
 iter_step = Syntax("iter_step", "(i) i + 1")
+
+# generators
+yield_ = Syntax("yield", "(value; resume=block, parts) terminator: parts are (try, is this its handler?) of each `try` around")
+sent = Syntax("sent", "(; delegates) what the one who goes on with the generator has sent; delegates: it is for another one")
+iter_returned = Syntax("iter_returned", "(iterator) what a generator that has ended returned, None of other iterators")
 
 # exceptions
 caught = Syntax("caught", "() the exception that the handler is about")

@@ -3,13 +3,13 @@
     [f(x) for x in xs if c]        made = make_list(); for x in xs: if c: list_append(made, f(x))
     any(f(x) for x in xs)          found = False; for x in xs: if f(x): found = True; break
     sum(f(x) for x in xs)          sum([f(x) for x in xs])
-    iter(f(x) for x in xs)         an `interpret` node: only Python can make a lazy generator
+    iter(f(x) for x in xs)         a call of a generator function: def f(xs): for x in xs: yield f(x)
 """
 import gast
 
 from ..mindir import syntax
-from .expressions import call
-from .interpret import interpret_call, interpret_generator
+from .expressions import call, suspend
+from .interpret import interpret_call
 from .loops import iterate
 from .scope import FRAME, SEARCHES, Variable
 from .targets import store
@@ -37,9 +37,19 @@ def dict_comprehension(p, node):
 
 
 def generator(p, node):
-    """A list if its only user takes all items at once (`scope.py` knows), else what Python makes of it."""
-    eager = p.names.scopes[node].kind == "comprehension"
-    return list_comprehension(p, node) if eager else interpret_generator(p, node)
+    """A list if its only user takes all items at once (`scope.py` knows), else a generator."""
+    if p.names.scopes[node].kind == "comprehension":
+        return list_comprehension(p, node)
+    first = p.evaluate(node.generators[0].iter)
+    graph = p.inner(node, "<genexpr>")
+    function = p.add(syntax.make_function, node=node, graph=graph, signature=graph.signature)
+    return p.add(syntax.call, function, first, node=node, layout=("",))
+
+
+def yield_from(p, node):
+    """yield from values: for value in values: yield value; its value is what they return in the end"""
+    iterator = iterate(p, p.evaluate(node.value), node, lambda item: suspend(p, node, item, delegates=True))
+    return p.add(syntax.iter_returned, iterator, node=node)
 
 
 def call_or_search(p, node):
@@ -71,7 +81,13 @@ def _comprehension(p, node, one, breaks=False):
     outer, p.scope = p.scope, p.names.scopes[node]
     p.make_cells(p.scope, node)
 
-    def loops(number, iterable):
+    loops(p, node, first, one, breaks)
+    p.scope = outer
+
+
+def loops(p, node, first, one, breaks=False):
+    """The loops of a comprehension or generator expression."""
+    def nest(number, iterable):
         if number == len(node.generators):
             one()
             return
@@ -86,11 +102,11 @@ def _comprehension(p, node, one, breaks=False):
                 p.loops[-1].again(p, test)
                 p.block = keep
             inner = node.generators[number + 1:number + 2]
-            loops(number + 1, p.evaluate(inner[0].iter) if inner else None)
+            nest(number + 1, p.evaluate(inner[0].iter) if inner else None)
         iterate(p, iterable, generator.target, body, breaks=breaks and number == 0)
-    loops(0, first)
-    p.scope = outer
+    nest(0, first)
 
 
 COMPREHENSIONS = {gast.ListComp: list_comprehension, gast.SetComp: set_comprehension, gast.DictComp: dict_comprehension,
-                  gast.GeneratorExp: generator, gast.Call: call_or_search}
+                  gast.GeneratorExp: generator, gast.Call: call_or_search,
+                  gast.YieldFrom: yield_from}

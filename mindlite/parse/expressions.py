@@ -209,7 +209,22 @@ def lambda_(p, node):
     return make_function(p, node, "<lambda>")
 
 
-@expression(gast.Yield, gast.YieldFrom, gast.Await)
-def suspend(p, node):
-    """Only a generator or coroutine may suspend, and such a function is not parsed."""
-    raise p.error("a function that is suspended cannot become a graph", node)
+@expression(gast.Yield)
+def yield_(p, node):
+    """yield value"""
+    return suspend(p, node, p.constant(None, node) if node.value is None else p.evaluate(node.value))
+
+
+def suspend(p, node, value, delegates=False):
+    """Give `value` to who goes on with the generator; what is sent back."""
+    resume = p.new_block("resumed", [p.block], node)
+    parts = tuple([(part.terminator, part.handles) for part in p.parts])
+    p.end(syntax.yield_, value, node=node, resume=resume, parts=parts)
+    p.block = resume
+    return p.add(syntax.sent, node=node, delegates=delegates)
+
+
+@expression(gast.Await)
+def await_(p, node):
+    """Only a coroutine may wait, and such a function is not parsed."""
+    raise p.error("a function that waits cannot become a graph", node)

@@ -1,4 +1,4 @@
-"""JIT Fallback in the graph: the `interpret` nodes of statements, lazy generators and patterns that Python runs.
+"""JIT Fallback in the graph: the `interpret` nodes of statements that Python runs.
 
     try: y = f(x)                 1 = interpret(x, undefined(y); reads=(x, y), writes=(y,))      y = load_item(1, 0)
     except E: return 0            with leaves=("return",): 1 gives (how, value, y);  switch(how == 1, ...)
@@ -8,17 +8,15 @@ What the code of such a node is, and how it is run, is in `fallback/segment.py`.
 import gast
 
 from ..mindir import syntax
-from ..mindir.syntax import Undefined
 from .exceptions import leave_by_return
 from .loops import break_, continue_
 from ..fallback.segment import compile_segment
 from .targets import item
 
 REASONS = {gast.AsyncWith: "with", gast.ClassDef: "class",
-           gast.AsyncFunctionDef: "coroutine", gast.FunctionDef: "generator"}
+           gast.AsyncFunctionDef: "coroutine"}
 if hasattr(gast, "TryStar"):                 # Python 3.11+
     REASONS[gast.TryStar] = "try"
-SUBJECT, MATCHED = "subject_of_match", "pattern_matched"
 
 
 def interpret_statement(p, node, why=None):
@@ -88,11 +86,6 @@ def _statements_in(node):
             yield from _statements_in(part)
 
 
-def interpret_generator(p, node):
-    """A lazy generator is an iterator that Python makes; its first iterable is evaluated here and now."""
-    return _interpret(p, node, node, writes=None, reason="generators run in Python")
-
-
 def interpret_call(p, node):
     """locals(), eval(text) and their like look at the caller's frame: they run in Python with all local variables."""
     _, written, _, _ = p.names.uses(node)
@@ -100,25 +93,6 @@ def interpret_call(p, node):
         raise p.error("an assignment inside a call that looks at the function's frame cannot become a graph", node)
     every = p.names.scopes[p.tree].variables.values()
     return _interpret(p, node, node, also=every, writes=None, reason="calls that look at the frame run in Python")
-
-
-def interpret_pattern(p, pattern, subject):
-    """Ask Python whether `subject` matches: (node of the tuple (matched, *captures), names of the captures)."""
-    captures = []
-    for part in gast.walk(pattern):
-        captures.append(getattr(part, "name", None) if isinstance(part, (gast.MatchAs, gast.MatchStar))
-                        else getattr(part, "rest", None))
-    captures = [name for name in dict.fromkeys(captures) if name is not None]
-    case = gast.match_case(pattern, None, [_assign(MATCHED, True)])
-    statements = [_assign(MATCHED, False), gast.Match(gast.Name(SUBJECT, gast.Load(), None, None), [case])]
-    given = {SUBJECT: subject, **{name: p.constant(Undefined(name), pattern) for name in (MATCHED, *captures)}}
-    made = _interpret(p, pattern, [gast.copy_location(statement, pattern) for statement in statements], given,
-                      writes=[MATCHED, *captures], reason="mapping and class patterns run in Python")
-    return made, captures
-
-
-def _assign(name, value):
-    return gast.Assign([gast.Name(name, gast.Store(), None, None)], gast.Constant(value, None), None)
 
 
 def _in_cell(variable):

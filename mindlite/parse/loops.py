@@ -58,7 +58,8 @@ def for_loop(p, node):
 
 
 def iterate(p, iterable, node, body, statements=(), orelse=(), breaks=False):
-    """A `for` over the node `iterable`; body(item) writes one round; breaks out as `statements` do, or if `breaks`."""
+    """A `for` over the node `iterable`; body(item) writes one round; breaks out as `statements` do, or if `breaks`.
+    Returns the node of the iterator."""
     iterator = p.add(syntax.get_iter, iterable, node=node)
     index = Variable("index", "local")
     p.ssa.write(p.block, index, p.constant(0, node))
@@ -74,6 +75,7 @@ def iterate(p, iterable, node, body, statements=(), orelse=(), breaks=False):
     def round_():
         body(p.add(syntax.iter_item, iterator, current, node=node))
     _run(p, "for", loop, first, after, node, round_, orelse)
+    return iterator
 
 
 def _enter(p, kind, node):

@@ -21,24 +21,24 @@ from ..common.location import Location, Origin
 from ..mindir import syntax
 from ..mindir.graph import CNode, ValueNode
 from ..mindir.syntax import Undefined
-from .comprehensions import COMPREHENSIONS
-from .expressions import EXPRESSIONS
+from .comprehensions import COMPREHENSIONS, loops
+from .expressions import EXPRESSIONS, suspend
 from .interpret import interpret_statement, leave_statement, why_left
 from .read import read
 from .scope import Names, arguments_of
 from .ssa import SSA
+from .scope import is_generator
 from .statements import STATEMENTS
 
 _parsed = {}                                 # id(code) -> (weak reference to the code, {what is left to Python: graph})
-_KINDS = ("generator function", inspect.CO_GENERATOR), ("coroutine", inspect.CO_COROUTINE), \
-         ("asynchronous generator", inspect.CO_ASYNC_GENERATOR)
+_KINDS = ("coroutine", inspect.CO_COROUTINE), ("asynchronous generator", inspect.CO_ASYNC_GENERATOR)
 
 
 def parse_function(fn, marks=()):
     """The FuncGraph (syntax dialect, kind "function") of a Python function, method or lambda; once per code object.
 
     marks  : {("statement", place, n): why} the n-th statement around that place is left to Python, where it is in fn
-    raises : GraphSyntaxError if fn is a generator or coroutine function, if its source is not to be found, or if it has
+    raises : GraphSyntaxError if fn is a coroutine function, if its source is not to be found, or if it has
              a statement that graph mode refuses
     """
     fn = getattr(fn, "__func__", fn)
@@ -88,6 +88,9 @@ class Parser:
 
     def function(self):
         """Parse the whole function and return its graph (not finished: that is the outermost's to do)."""
+        if isinstance(self.tree, gast.GeneratorExp):
+            return self.generator_expression()
+        self.graph.generator = is_generator(self.tree)
         for argument in arguments_of(self.tree.args):
             parameter = self.graph.add_parameter(argument.id, origin=self.origin(argument))
             self.ssa.write(self.block, self.names.find(self.scope, argument.id), parameter)
@@ -100,6 +103,16 @@ class Parser:
             self.execute(self.tree.body)
         if self.block is not None:
             self.end(syntax.return_, self.constant(None, self.tree), node=self.tree)
+        return self.graph
+
+    def generator_expression(self):
+        """A generator function of one argument, the first iterable."""
+        self.graph.generator = True
+        self.graph.signature = inspect.Signature([inspect.Parameter("iterable", inspect.Parameter.POSITIONAL_ONLY)])
+        self.make_cells(self.scope, self.tree)
+        iterable = self.graph.add_parameter("iterable", origin=self.origin(self.tree))
+        loops(self, self.tree, iterable, lambda: suspend(self, self.tree, self.evaluate(self.tree.elt)))
+        self.end(syntax.return_, self.constant(None, self.tree), node=self.tree)
         return self.graph
 
     def make_cells(self, scope, node):

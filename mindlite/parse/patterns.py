@@ -1,14 +1,12 @@
 """match: a case is a chain of tests; one that fails jumps to the next case, captures are assigned when all have held.
 
-Literals, dotted names, captures, wildcards, or-patterns and sequences are tests in the graph. Mapping and class
-patterns are asked of Python, one `interpret` node per pattern; the bodies of the cases stay in the graph.
+    case Point(a, y=b):     1 = match_class(subject, Point; count=1, names=(y,));  1 is not None;  a = 1[0];  b = 1[1]
 
 Source: PEP 634.
 """
 import gast
 
 from ..mindir import syntax
-from .interpret import interpret_pattern
 from .scope import Variable
 from .targets import item, shape_of
 
@@ -58,8 +56,12 @@ def _test(p, pattern, subject, captures, failed):
         _alternatives(p, pattern, subject, captures, failed)
     elif isinstance(pattern, gast.MatchSequence):
         _sequence(p, pattern, subject, captures, failed)
+    elif isinstance(pattern, gast.MatchMapping):
+        _mapping(p, pattern, subject, captures, failed)
     else:
-        _ask_python(p, pattern, subject, captures, failed)
+        attributes = p.add(syntax.match_class, subject, p.evaluate(pattern.cls), node=pattern,
+                           count=len(pattern.patterns), names=tuple(pattern.kwd_attrs))
+        _parts(p, pattern, attributes, [*pattern.patterns, *pattern.kwd_patterns], captures, failed)
 
 
 def _alternatives(p, pattern, subject, captures, failed):
@@ -91,8 +93,15 @@ def _sequence(p, pattern, subject, captures, failed):
             _test(p, part, item(p, items, number, part), captures, failed)
 
 
-def _ask_python(p, pattern, subject, captures, failed):
-    result, names = interpret_pattern(p, pattern, subject)
-    _require(p, item(p, result, 0, pattern), failed, pattern)
-    for number, name in enumerate(names):
-        _capture(p, name, item(p, result, number + 1, pattern), captures)
+def _mapping(p, pattern, subject, captures, failed):
+    keys = p.evaluate_all(pattern.keys)
+    _parts(p, pattern, p.add(syntax.match_keys, subject, *keys, node=pattern), pattern.patterns, captures, failed)
+    _capture(p, pattern.rest, pattern.rest and p.add(syntax.match_rest, subject, *keys, node=pattern), captures)
+
+
+def _parts(p, pattern, values, patterns, captures, failed):
+    """Go on where `values` is a tuple, and its items fit the patterns."""
+    nothing = p.constant(None, pattern)
+    _require(p, p.add(syntax.compare, values, nothing, node=pattern, op="is not"), failed, pattern)
+    for number, part in enumerate(patterns):
+        _test(p, part, item(p, values, number, part), captures, failed)

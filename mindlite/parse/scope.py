@@ -380,3 +380,15 @@ def arguments_of(arguments):
     """The names of a gast `arguments`, in the order of inspect.Signature."""
     return [*arguments.posonlyargs, *arguments.args, *filter(None, [arguments.vararg]), *arguments.kwonlyargs,
             *filter(None, [arguments.kwarg])]
+
+
+def is_generator(node):
+    """Does the function `node` yield?"""
+    todo = list(node.body) if isinstance(node.body, list) else [node.body]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, (gast.Yield, gast.YieldFrom)):
+            return True
+        if not isinstance(part, (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda, gast.ClassDef)):
+            todo.extend(gast.iter_child_nodes(part))
+    return False

@@ -9,7 +9,6 @@ import gast
 from ..mindir import syntax
 from .expressions import BINARY, make_function
 from .exceptions import leave_by_return, try_, with_
-from .interpret import interpret_statement
 from .loops import break_, continue_, for_loop, while_loop
 from .patterns import match
 from .targets import store
@@ -144,25 +143,11 @@ def assert_(p, node):
 @statement(gast.FunctionDef)
 def function(p, node):
     """def: decorators first, then defaults, then the function goes through the decorators from the innermost."""
-    if _is_generator(node):
-        interpret_statement(p, node)
-        return
     decorators = p.evaluate_all(node.decorator_list)
     value = make_function(p, node, node.name)
     for decorator, tree in zip(reversed(decorators), reversed(node.decorator_list)):
         value = p.add(syntax.call, decorator, value, node=tree, layout=("",))
     p.write(node.name, value, node)
-
-
-def _is_generator(node):
-    todo = list(node.body)
-    while todo:
-        part = todo.pop()
-        if isinstance(part, (gast.Yield, gast.YieldFrom)):
-            return True
-        if not isinstance(part, (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda, gast.ClassDef)):
-            todo.extend(gast.iter_child_nodes(part))
-    return False
 
 
 @statement(gast.Import)

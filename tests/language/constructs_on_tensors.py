@@ -366,7 +366,7 @@ def match_values(x):
     return y
 
 
-@construct("match: classes and mappings", SEGMENTS)
+@construct("match: classes and mappings")
 def match_classes(x):
     match {"k": 2, "rest": 3}:
         case {"k": n}:
@@ -530,7 +530,7 @@ def generate(x):
         yield x * n
 
 
-@construct("a generator function consumed by a loop", SEGMENTS)
+@construct("a generator function consumed by a loop")
 def generator_function(x):
     y = x * 0
     for v in generate(x):

@@ -12,6 +12,7 @@ import operator
 import types
 from collections.abc import Sequence
 
+from mindlite.infer.patterns import attributes_of, keys_of, rest_of
 from mindlite.mindir import syntax
 from mindlite.mindir.graph import FuncGraph, ValueNode
 from mindlite.mindir.syntax import Undefined
@@ -44,9 +45,12 @@ class Iterator:
 
     def more(self):
         """Is there another item?"""
-        for self.item in self.items:
-            return True
-        return False
+        try:
+            self.item = next(self.items)
+        except StopIteration as stop:
+            self.item = stop.value
+            return False
+        return True
 
 
 def unpack(value, before, star, after):
@@ -91,15 +95,24 @@ class Machine:
                     values.append(defaults[parameter.default])
                 else:
                     values.append(() if parameter.kind is parameter.VAR_POSITIONAL else {})
-            return self.run(graph, {**environment, **dict(zip(graph.parameters, values))})
+            made = {**environment, **dict(zip(graph.parameters, values))}
+            return self.generate(graph, made) if graph.generator else self.run(graph, made)
         return called
 
     def run(self, block, environment):
         """Run blocks until one returns or raises."""
-        return self.walk(block, environment, ())[1]
+        try:
+            next(self.generate(block, environment))
+        except StopIteration as stop:
+            return stop.value
+        raise AssertionError("only a generator yields")
+
+    def generate(self, block, environment):
+        """A generator that runs blocks."""
+        return (yield from self.walk(block, environment, ()))[1]
 
     def walk(self, block, environment, stops):
-        """(None, value) of a return, or (block, None) of a jump to one of `stops`."""
+        """(None, value) of a return, or (block, None) of a jump to one of `stops`; yields what they yield."""
         while True:
             if block in stops:
                 return block, None
@@ -111,8 +124,11 @@ class Machine:
                 return None, args[0]
             if end.fn is syntax.raise_:
                 self.throw(*args)
+            elif end.fn is syntax.yield_:
+                environment["sent"] = yield args[0]
+                block = end.attrs["resume"]
             elif end.fn is syntax.try_:
-                block, value = self.attempt(end, environment)
+                block, value = yield from self.attempt(end, environment)
                 if block is None:
                     return None, value
             elif end.fn is syntax.switch:
@@ -126,11 +142,11 @@ class Machine:
     def attempt(self, end, environment):
         """try: what its body or its handler gives, as `walk`."""
         try:
-            return self.walk(end.attrs["body"], environment, end.attrs["exits"])
+            return (yield from self.walk(end.attrs["body"], environment, end.attrs["exits"]))
         except Exception as error:
             self.handled.append(error)
             try:
-                return self.walk(end.attrs["handler"], environment, end.attrs["handler_exits"])
+                return (yield from self.walk(end.attrs["handler"], environment, end.attrs["handler_exits"]))
             finally:
                 self.handled.pop()
 
@@ -175,6 +191,8 @@ class Machine:
             assert not any(isinstance(arg, Undefined) for arg in args), f"{node} uses an undefined variable"
         if node.fn is syntax.make_function:
             return self.function(node.attrs["graph"], args, environment)
+        if node.fn is syntax.sent:
+            return environment["sent"]
         if node.fn is syntax.interpret:
             return run_segment(node, args, self.namespace)
         return getattr(self, node.fn.name)(*args, **node.attrs)
@@ -307,9 +325,14 @@ class Machine:
         return (isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray))
                 and (len(value) >= length if star else len(value) == length))
 
+    match_keys = staticmethod(keys_of)
+    match_rest = staticmethod(rest_of)
+    match_class = staticmethod(lambda value, cls, count, names: attributes_of(value, cls, count, names))
+
     # -- loops
 
     get_iter = staticmethod(Iterator)
     iter_more = staticmethod(lambda iterator, index: iterator.more())
     iter_item = staticmethod(lambda iterator, index: iterator.item)
     iter_step = staticmethod(lambda index: index + 1)
+    iter_returned = staticmethod(lambda iterator: iterator.item)

@@ -152,7 +152,7 @@ def check(graph):
             seen.add(node)
         end = block.output
         jump = isinstance(end.fn, FuncGraph)
-        assert jump or end.fn in (syntax.return_, syntax.switch, syntax.raise_, syntax.try_)
+        assert jump or end.fn in (syntax.return_, syntax.switch, syntax.raise_, syntax.try_, syntax.yield_)
         for arg in end.args:
             check_use(arg, block, seen, jump)
         assert not jump or (end.fn.kind == "block" and len(end.args) == len(end.fn.parameters))

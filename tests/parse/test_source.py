@@ -191,13 +191,13 @@ def test_the_history_of_the_interactive_interpreter():
     assert readline
 
 
-def test_a_generator_function_is_refused_at_its_line():
-    def generate():
-        yield 1
-
+def test_a_coroutine_is_refused_at_its_line():
     async def coroutine():
         pass
-    for fn, kind in (generate, "generator function"), (coroutine, "coroutine"):
+
+    async def generate():
+        yield 1
+    for fn, kind in (generate, "asynchronous generator"), (coroutine, "coroutine"):
         with pytest.raises(GraphSyntaxError, match=f"is a {kind}") as caught:
             parse_function(fn)
         assert caught.value.location.line == fn.__code__.co_firstlineno
