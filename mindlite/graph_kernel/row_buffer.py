@@ -79,7 +79,7 @@ def _again(nest, fold, variable, output, exprs):
             renamed = _rename(nest, value, variable, other)
             if renamed in among:
                 readers[renamed] = other
-        if output.loops[-1] in readers.values():
+        if any(reader is output.loops[-1] for reader in readers.values()):    # expressions compare to expressions
             return value, readers
     return None
 

@@ -9,7 +9,9 @@ import math
 import numpy as np
 
 from ..mindir.scalar import call as call_scalar, where as where_scalar
+from .basic import cast
 from .define import elementwise, to_float
+from .logic import equal
 
 
 def _function(scalar, array, derivative, accepts="fc"):
@@ -111,8 +113,14 @@ def atan(input):
     """The angle in (-pi/2, pi/2) whose tangent is input."""
 
 
+def _norm(x, y):
+    """x * x + y * y, 1 at the origin, where the angle has no slope."""
+    square = x * x + y * y
+    return square + cast(equal(square, 0), dtype=square.dtype)
+
+
 @elementwise(scalar=math.atan2, array=np.arctan2, accepts="f", prepare=to_float,
-             derivatives=[lambda y, x, out: x / (x * x + y * y), lambda y, x, out: -y / (x * x + y * y)])
+             derivatives=[lambda y, x, out: x / _norm(x, y), lambda y, x, out: -y / _norm(x, y)])
 def atan2(input, other):
     """The angle in (-pi, pi] of the point (other, input): atan(input / other) in the right quadrant."""
 

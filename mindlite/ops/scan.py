@@ -7,15 +7,17 @@ The transpose of a running sum is the running sum from the other end; so gradien
 import numpy as np
 
 from ..common import dtype as dt
+from ..common.dim import dim_min
 from ..common.errors import DTypeError
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive, vmap_rule
 from .axes import normal_axis
-from .basic import cast, move_batch_axis, reshape
+from .basic import batched, cast, move_batch_axis, reshape
 from .define import as_operand
 from .indexing import gather_elements_axis, scatter_elements_add
-from .logic import equal, logical_and, where
 from .sbp import letters, sbp_rule
+from .slicing import take_range
+from .structure import concat
 
 
 def _prepare(args, attrs):
@@ -36,7 +38,7 @@ def cumulative_sum(x, *, axis, exclusive=False, reverse=False):
 def cumulative_product(x, *, axis, exclusive=False, reverse=False):
     """out[i] = product of x[j] for j <= i along `axis`; j < i if exclusive; from the other end if reverse.
 
-    gradient: right where elements are 0; the mixed second derivative by such a 0 and an element behind it counts as 0
+    gradient: exact in every order where elements are 0 too, since nothing is divided
     """
 
 
@@ -80,35 +82,90 @@ def cumulative_sum_jvp(primals, tangents, out, **attrs):
     return cumulative_sum(tangents[0], **attrs)
 
 
-def _first_zero(x, axis, reverse):
-    """Where the first zero along the axis is, and where there was none before (both bool)."""
-    zero = equal(x, 0)
-    before = equal(cumulative_sum(zero, axis=axis, exclusive=True, reverse=reverse), 0)
-    return logical_and(zero, before), before
+# ---------------------------------------------------------------- linear recurrences, the gradient of a running product
+
+def _recurrence_prepare(args, attrs):
+    return tuple(map(as_operand, args)), attrs
+
+
+@primitive(prepare=_recurrence_prepare, traits={"library"})
+def linear_recurrence(a, d, *, axis, reverse):
+    """out[k] = d[k] + a[k] * out[k - 1] along `axis`, from the other end if reverse; the first a is not read.
+
+    a, d : numbers of one dtype and shape;   out : like them
+    """
+
+
+@infer_rule(linear_recurrence)
+def linear_recurrence_infer(a, d, *, axis, reverse):
+    return d
+
+
+@eval_rule(linear_recurrence)
+def linear_recurrence_eval(a, d, *, axis, reverse):
+    if d.ndim == 0 or not d.shape[axis]:
+        return d.copy()
+    a, out = np.moveaxis(a, axis, 0), np.array(np.moveaxis(d, axis, 0))
+    order = range(len(out) - 1, -1, -1) if reverse else range(len(out))
+    with np.errstate(all="ignore"):
+        for before, k in zip(order, order[1:]):
+            out[k] += a[k] * out[before]
+    return np.ascontiguousarray(np.moveaxis(out, 0, axis))
+
+
+def _moved(x, axis, reverse):
+    """x one place on along the axis (back if reverse), a zero where it begins."""
+    if x.ndim == 0:
+        return x * 0
+    edge = take_range(x, axis, 0, dim_min(x.shape[axis], 1)) * 0
+    if reverse:
+        return concat([take_range(x, axis, dim_min(x.shape[axis], 1), x.shape[axis]), edge], axis)
+    return concat([edge, take_range(x, axis, 0, x.shape[axis] - dim_min(x.shape[axis], 1))], axis)
+
+
+@bprop_rule(linear_recurrence)
+def linear_recurrence_bprop(a, d, out, dout, *, axis, reverse):
+    slope = linear_recurrence(_moved(a, axis, not reverse), dout, axis=axis, reverse=not reverse)
+    return slope * _moved(out, axis, reverse), slope
+
+
+@jvp_rule(linear_recurrence)
+def linear_recurrence_jvp(primals, tangents, out, *, axis, reverse):
+    da, dd = tangents
+    moving = None if da is None else da * _moved(out, axis, reverse)
+    change = moving if dd is None else dd if moving is None else moving + dd
+    return linear_recurrence(primals[0], change, axis=axis, reverse=reverse)
+
+
+@vmap_rule(linear_recurrence)
+def linear_recurrence_vmap(args, dims, size, *, axis, reverse):
+    a, d = [batched(x, dim, size) for x, dim in zip(args, dims)]
+    if a.ndim > 1:
+        return linear_recurrence(a, d, axis=axis + 1, reverse=reverse), 0
+    return d + a * 0, 0
 
 
 @bprop_rule(cumulative_product)
 def cumulative_product_bprop(x, out, dout, *, axis, exclusive, reverse):
-    """Before the first zero: sum of dout * out behind, over x. At it: the same with 1 in its place. Behind it: 0."""
+    """The product of what is before times the sum, over what is behind, of dout times the product in between."""
     if not x.dtype.is_differentiable:
         return None
-    first, before = _first_zero(x, axis, reverse)
-    nonzero = where(first, 1, x)
-    back = {"axis": axis, "exclusive": exclusive, "reverse": not reverse}
-    at = cumulative_sum(dout * cumulative_product(nonzero, axis=axis, exclusive=exclusive, reverse=reverse), **back)
-    ahead = cumulative_sum(dout * out, **back) / where(equal(x, 0), 1, x)
-    return where(first, at, where(before, ahead, 0))
+    if x.ndim == 0:
+        return dout * 0 if exclusive else dout
+    before = out if exclusive else cumulative_product(x, axis=axis, exclusive=True, reverse=reverse)
+    dout = _moved(dout, axis, not reverse) if exclusive else dout
+    return before * linear_recurrence(_moved(x, axis, not reverse), dout, axis=axis, reverse=not reverse)
 
 
 @jvp_rule(cumulative_product)
 def cumulative_product_jvp(primals, tangents, out, *, axis, exclusive, reverse):
-    """The transpose of bprop: out * sum of t / x over elements before the first zero, plus its own term behind it."""
+    """d out[k] = d x[k] * out[k - 1] + x[k] * d out[k - 1]"""
     x, t = primals[0], tangents[0]
-    first, before = _first_zero(x, axis, reverse)
-    scan = {"axis": axis, "exclusive": exclusive, "reverse": reverse}
-    ahead = out * cumulative_sum(where(logical_and(before, ~first), t / where(equal(x, 0), 1, x), 0), **scan)
-    at = cumulative_product(where(first, 1, x), **scan) * cumulative_sum(where(first, t, 0), **scan)
-    return ahead + at
+    if x.ndim == 0:
+        return t * 0 if exclusive else t
+    before = out if exclusive else cumulative_product(x, axis=axis, exclusive=True, reverse=reverse)
+    made = linear_recurrence(x, t * before, axis=axis, reverse=reverse)
+    return _moved(made, axis, reverse) if exclusive else made
 
 
 def _scan_spec(outputs):
@@ -135,6 +192,14 @@ for _prim in (cumulative_sum, cumulative_product):
     _batch(_prim)
 sbp_rule(cumulative_sum, _scan_spec(1), linear=[{0}])
 sbp_rule(cumulative_product, _scan_spec(1))
+
+
+def _recurrence_spec(a, d, *, axis, reverse):
+    names = "".join("_" if i == axis else c for i, c in enumerate(letters(len(d.shape))))
+    return f"{names},{names}->{names}"
+
+
+sbp_rule(linear_recurrence, _recurrence_spec, linear=[{1}])
 
 
 def cumsum(x, axis, dtype=None):

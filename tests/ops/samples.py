@@ -70,6 +70,7 @@ SAMPLES = {
     "scalar_to_tensor": [((2.5,), dict(dtype=dt.float64)), ((3,), dict(dtype=dt.int64))],
     "reshape": [((_f(4, 6),), dict(shape=(4, 3, 2))), ((_f(4, 6),), dict(shape=(-1,))),
                 ((_f(2, 3, 4),), dict(shape=(6, 4)))],
+    "linear_recurrence": [((_f(4), _f(4)), dict(axis=0, reverse=False)), ((_f(2, 3), _f(2, 3)), dict(axis=1, reverse=True))],
     "barrier": [((_f(2, 3), _f(4)), {}), ((_f(), _f(2, 1)), {})],
     "transpose": [((_f(2, 3, 4),), dict(perm=(2, 0, 1))), ((_f(4, 2),), dict(perm=None))],
     "broadcast_to": [((_f(3, 1),), dict(shape=(2, 3, 4))), ((_f(),), dict(shape=(4,))), ((_f(1),), dict(shape=(1,)))],
