@@ -3,6 +3,7 @@
 # make lint    style and types alone
 # make bench   every row of docs/performance.md, side by side with jax, PyTorch and MindSpore: bench/results/bench.md
 #              (ROWS="text" chooses)
+# make fuzz    N random programs (10000) from SEED (0), in all modes; FIRST goes on where the last line of a run says
 # make fuzz-transforms N=5000 SEED=0    random programs under random compositions of grad, jvp, vmap, jit and their kin
 # make clean   remove what these made: the environment, the kernel cache, the report
 #
@@ -18,7 +19,7 @@ CHECK := import sys, venv, ensurepip; sys.exit(not (3, 10) <= sys.version_info[:
 PYTHON ?= $(shell for p in python3.12 python3.13 python3.11 python3.10 python3 python; do \
                       if $$p -c '$(CHECK)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: demo test lint bench setup clean fuzz-transforms
+.PHONY: demo test lint bench fuzz fuzz-transforms setup clean
 .DEFAULT_GOAL := demo
 
 setup: $(READY)
@@ -59,6 +60,10 @@ bench: $(READY)
 	      $(PEERS)/$$peer/bin/python -m pip install --quiet $$peer $$index; } || { rm -rf $(PEERS)/$$peer; \
 	      echo "$$peer is not to be had: the table does without it."; }; done
 	@$(BIN)/python bench/run.py --peers $(PEERS) $(if $(ROWS),--rows $(ROWS))
+
+# A difference is printed as a file that runs.
+fuzz: $(READY)
+	@$(BIN)/python tests/fuzz/test_random_programs.py $(or $(N),10000) $(or $(SEED),0) $(or $(FIRST),0)
 
 fuzz-transforms: $(READY)
 	@$(BIN)/python tests/functional/random_transforms.py --count $(or $(N),1000) --seed $(or $(SEED),0)

@@ -118,13 +118,22 @@ class JitFunction:
     def end_in_python(self, error, args, kwargs):
         """The call in Python, after compiled code ended with an exception: what comes before it happens, then it is raised.
 
-        Variables, containers and Tensors outside are written at the end of a run, so nothing has happened yet; a run
-        that has called Python cannot begin again.
+        Variables, containers and Tensors outside are written at the end of a run, so nothing has happened yet. (A run
+        that has called Python begins again by its log: see `run`.)
         """
         if has_begun(error) or not any(v.has_effects for v in self.variants):
             raise error
         with eager():
             return self.function(*args, **kwargs)
+
+    def end_by_log(self, error, args, kwargs, log):
+        """The same for a run that has called Python."""
+        try:
+            return run_concretely(self.function, args, kwargs, self.fallbacks, log)
+        except type(error) as ended:
+            if ended.args != error.args:
+                raise
+        raise error                                          # it shows the user's lines
 
     def run(self, args, kwargs):
         """The call, the general way."""
@@ -138,11 +147,14 @@ class JitFunction:
                     return variant.run(leaves)
             except Trap as trap:
                 return self.begin_again(trap, log, args, kwargs)
-            except MindliteError as error:                   # calls of Python that were made are not made again
-                if not error.again or not has_begun(error) or log.recorded or self.fullgraph:
+            except Exception as error:                       # calls of Python that were made are not made again
+                again = getattr(error, "again", False) and not self.fullgraph
+                if not (again or variant.has_effects) or not has_begun(error) or log.recorded:
                     raise
-                error.again = False
                 log.rewind()
+                if not again:                                # what comes before the exception happens
+                    return self.end_by_log(error, args, kwargs, log)
+                error.again = False
                 value = run_concretely(self.function, args, kwargs, self.fallbacks, log)
                 self.note_second_run(error)
                 return value

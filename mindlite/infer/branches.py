@@ -289,6 +289,13 @@ def join_sides(ev, condition, sides, origin):
             if isinstance(key, Box) and isinstance(changed[key], Conflict):
                 changed[key].error.marks = key.marks
     results = emit_cond(ev, condition, sides, merge, origin)
+    newest = {value.number for key, value in changed.items() if isinstance(value, Slot)
+              and isinstance(key, (AnfNode, Tensor))}
+    assigned = [{id(value) for key, value in side[2].items() if isinstance(key, (AnfNode, Tensor))} for side in sides]
+    for number, slot in enumerate(merge.slots):
+        if number not in newest and isinstance(slot[2], AbstractTensor) and any(
+                ev.tracer.has_name(slot[n]) or id(slot[n]) in assigned[n] for n in (0, 1)):
+            ev.tracer.ambiguous.add(results[number])
     for box, content in merge.boxes:
         ev.store[box] = fill(content, results)
     for key, value in changed.items():

@@ -115,10 +115,10 @@ def _write(ev, key, fn, args, kwargs, reason, returns, keeps, sees, copies, cure
         try:
             given = call_at(location, namespace, fn_now, args_now, dict(kwargs_now))
         except Exception as error:
+            log.add(key, Raised(error), redo=again(outside))
             if not attempted or current_log() is None:
                 raise passed_through(error, location)
-            log.add(key, Raised(error), redo=again(outside))     # a `try` of the graph is around: Python goes on there
-            raise Trap(key, (), location) from error
+            raise Trap(key, (), location) from error             # a `try` of the graph is around: Python goes on there
         site.runs += 1
         site.seconds += time.perf_counter() - start
         wrong = changed(later) if sees else []

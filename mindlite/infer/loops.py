@@ -20,7 +20,7 @@ from .jumps import loop_exits
 from .merging import (Merge, abstract_of, conflict, convert, fill, is_data, join_abstracts, join_mark, undefined_value,
                       writing)
 from .outcome import Outcome, Raises
-from .region import Region, align
+from .region import AmbiguousTarget, Region, align
 from .values import Box, Place, Range, rebuild
 
 UNROLL_AT_MOST = 4           # iterations of a constant range that are cheaper written out than as a loop with a tape
@@ -196,7 +196,10 @@ class Plan:
             self.inits.append(initial)
             self.parameters.append(parameter)
             return parameter
-        return tuple(inside(v) for v in self.state), {key: inside(value) for key, value in self.carried.items()}
+        state, carried = tuple(inside(v) for v in self.state), {k: inside(v) for k, v in self.carried.items()}
+        newest = {v for key, v in carried.items() if isinstance(key, (AnfNode, Tensor))}
+        self.ev.tracer.ambiguous.update(p for p in self.parameters if p not in newest)
+        return state, carried
 
     def attempt(self, frame, header, stops):
         """Execute one iteration in a new region. `plain` is True for a loop that is left from its header only."""
@@ -215,7 +218,7 @@ class Plan:
                     return Outcome({})
                 return ev.run_block(frame, end.attrs["true"], ((), {}), stops)
             except MindliteError as error:
-                if self.has_varying():
+                if self.has_varying() or isinstance(error, AmbiguousTarget):
                     raise CannotLoop(error.at(ev.tracer.origin.location)) from error
                 raise
         made = in_region(ev, frame, header.name, body)
@@ -346,6 +349,7 @@ class Plan:
         region, _, _ = in_region(ev, frame, f"{header.name}.test", test)
         results = self.write(header, body, region, inits, parameters, [])
         self.inside, self.inside_carried, self.parameters = inside, carried, parameters
+        self.remember_names(results, values)
         values = self.outside(results)
         ev.run_nodes(frame, header, values)
         return ev.run_block(frame, header.output.attrs["false"], ((), {}), stops)
@@ -377,6 +381,9 @@ class Plan:
         body.graph.parameters = own + [p for p in body.graph.parameters if p not in set(own)]
         results = self.write(header, body, region, self.inits, own, [*(a for _, _, a in merge.slots), True, 0])
         slots = results[len(self.parameters):]
+        self.remember_names(results, values)
+        ev.tracer.ambiguous.update(node for (value, _, _), node in zip(merge.slots, slots)
+                                   if value in ev.tracer.ambiguous or value in self.parameters)
         self.outside(results)
         for box, content in merge.boxes:
             ev.store[box] = fill(content, slots)
@@ -394,6 +401,13 @@ class Plan:
             return control_node(ev, while_prim, [*operands, *captured], [p.abstract for p in parameters],
                                  cond=test.graph, body=body.graph, invariants=len(captured),
                                  **({"remat": ev.tracer.remat} if ev.tracer.remat else {}))
+
+    def remember_names(self, results, values):
+        """Which results may be Tensors that have other names: by their first value, or by one of a later turn."""
+        ambiguous, has_name = self.ev.tracer.ambiguous, self.ev.tracer.has_name
+        for parameter, result, first, later in zip(self.parameters, results, self.inits, values):
+            if parameter in ambiguous and (has_name(first) or later is not parameter and has_name(later)):
+                ambiguous.add(result)
 
     def outside(self, results):
         """The state behind the loop; the carried store entries are set."""

@@ -6,7 +6,7 @@ a parameter, and the node outside an operand (lambda lifting on the fly).
 import copy
 
 from ..common.dim import Dim, symbols_of
-from ..common.errors import InternalError
+from ..common.errors import GraphSyntaxError, InternalError
 from ..common.location import is_framework
 from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..mindir import constraints
@@ -19,6 +19,10 @@ from ..mindir.primitive import interpreting
 from ..ops.basic import reshape
 from ..ops.scalar import scalar_compare
 from ..ops.state import stored
+
+
+class AmbiguousTarget(GraphSyntaxError):
+    """An assignment to items of what is one of several Tensors, by a condition that is known at run time only."""
 
 
 class Region:
@@ -89,6 +93,7 @@ class Tracer(Builder):
         super().__init__(root.graph)
         self.region = self.root = root
         self.store, self.inputs, self.symbols = {}, {}, {}
+        self.ambiguous = set()                   # nodes that are one of several Tensors with names of their own
         self.remat = None                        # of the loops that are written (jit's option)
 
     def move_to(self, origin):
@@ -103,6 +108,11 @@ class Tracer(Builder):
         before, self.region = self.region, region
         self.graph = region.graph
         return before
+
+    def has_name(self, value):
+        """True for a Tensor, or a node of one, that may be assigned to by another name in the present region."""
+        return isinstance(value, Tensor) or isinstance(value, AnfNode) and not isinstance(value, ValueNode) and (
+            value in self.ambiguous or self.region.can_see(value))
 
     def lift(self, value):
         """The node, in the present region, of a node, Tensor, array or number."""
@@ -172,6 +182,9 @@ class Tracer(Builder):
     def assign(self, target, value):
         """target = value, in place: what reads `target` from now on reads `value`."""
         target = target if isinstance(target, (Tensor, AnfNode)) else self.lift(target)
+        if target in self.ambiguous:
+            raise AmbiguousTarget("which Tensor is assigned to is known at run time only",
+                                  hint="assign to the Tensor itself, or to a copy: x = x + 0")
         made = self.lift(value)
         if isinstance(made, Parameter) and made.graph is self.root.graph and isinstance(made.abstract, AbstractTensor):
             # its value now: the argument itself may be assigned to later

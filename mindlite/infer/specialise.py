@@ -21,6 +21,7 @@ from .calls import call_value
 from .evaluator import Evaluator, can_vary
 from .fallback import NeedsRecord
 from .outcome import Raises
+from .region import AmbiguousTarget
 from .sharing import LeaveToPython, spot
 from .values import BoundMethod, Box, Closure, Conflict, Formatted, MadeException, Place, Range
 from . import execute  # noqa: F401  (fills the table of constructs)
@@ -128,6 +129,8 @@ MAX_AROUND = 8                   # statements around a place that are tried, the
 def may_be_left(error, harmless):
     """True for what only graphs cannot do. Errors of operators are the user's to see, before anything runs; what else
     comes up may be the user's exception, or ours."""
+    if isinstance(error, AmbiguousTarget):                   # a piece of Python is given copies of Tensors
+        return False
     return isinstance(error, GraphSyntaxError) or harmless and not isinstance(
         error, (DTypeError, GradientError, IndexRangeError, InternalError, ShapeError, SyntaxError, ValueRangeError))
 

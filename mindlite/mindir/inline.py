@@ -1,8 +1,13 @@
 """Copying typed graphs: into another graph (inlining), or node by node through a function; dropping dead nodes."""
 from ..common.dim import Dim, symbols_of
 from ..common.location import Origin
+<<<<<<< ours
 from .abstract import AbstractTape, symbols_of_abstract
 from .control import make_tuple, tuple_getitem
+=======
+from .abstract import AbstractTuple, symbols_of_abstract
+from .control import make_tuple
+>>>>>>> theirs
 from .graph import CNode, FuncGraph, Parameter, ValueNode
 
 
@@ -108,6 +113,17 @@ def _sizes_bound(graph):
             if fresh:
                 binds[node] = fresh
     return binds
+
+
+def sized_results(graph):
+    """{node of several results: the numbers of those whose Symbols it binds and something else uses}."""
+    found = {}
+    for node, symbols in _sizes_bound(graph).items():
+        if isinstance(node.abstract, AbstractTuple):
+            others = [n for n in graph.nodes if n is not node and node not in n.args]
+            used = symbols.intersection(*[set().union(*[_symbols_read(n) for n in others], *map(_symbols_in, graph.outputs))])
+            found[node] = {number for number, part in enumerate(node.abstract.elements) if symbols_of_abstract(part) & used}
+    return found
 
 
 def _symbols_in(value):

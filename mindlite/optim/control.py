@@ -9,7 +9,7 @@ from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.builder import append
 from ..mindir.control import cond, make_tuple, policy_of, tuple_getitem, while_loop
 from ..mindir.graph import CNode, FuncGraph, ValueNode
-from ..mindir.inline import drop_dead_nodes, has_effect, inline, live_nodes
+from ..mindir.inline import drop_dead_nodes, has_effect, inline, live_nodes, sized_results
 from ..mindir.primitive import current_interpreter
 from .rewrite import rebuild
 
@@ -28,8 +28,8 @@ def prune_control(graph):
 
 
 def _used_results(graph):
-    """{node: numbers of its results that something reads}"""
-    used = {}
+    """{node: numbers of its results that something reads, or whose sizes something uses that has them from nowhere else}"""
+    used = sized_results(graph)
     for node in graph.nodes + [graph.output]:
         for arg in node.args:
             if isinstance(arg.abstract, AbstractTuple):

@@ -53,20 +53,45 @@ def test_a_gradient_changes_the_argument_that_its_function_changes():
 
 
 def test_what_happens_before_an_exception_has_happened():
+    log = []
+
     def f(x, items, state):
         x[0] = 7
         items.append(1)
         state.n = 5
+        log.append(len(items))
         if x.sum() > 3:
             raise ValueError(f"sum {x.sum()}")
         return x
 
     def run(function):
+        log.clear()
         x, items, state = vector(1.0, 1.0), [], Holder()
         state.n = 0
-        return ends(function, x, items, state), x.tolist(), items, state.n
+        return ends(function, x, items, state), x.tolist(), items, state.n, list(log)
     jitted = ms.jit(f)
     assert run(f) == run(jitted) == run(jitted)
+
+
+def test_what_python_code_did_before_it_raised_is_done_once():
+    log = []
+
+    def record(n):
+        log.append(n)
+        return 6 // (n - 2)
+
+    def f(x, items):
+        items.append(len(items))
+        print("here")
+        return x * record(int(x.sum()))
+    jitted = ms.jit(f)
+
+    def run(function, value):
+        log.clear()
+        items = []
+        return ends(function, vector(value), items), items, list(log)
+    for value in (1.0, 3.0, 2.0, 2.0, 4.0):
+        assert run(f, value) == run(jitted, value)
 
 
 def test_an_error_of_an_operator_comes_after_what_happens_before_it():
@@ -142,3 +167,36 @@ def test_an_exception_of_python_code_shows_the_line_that_called_it(printer):
         lines.append(str(caught.traceback[-1].statement if function is f else [
             e.statement for e in caught.traceback if str(e.path) == __file__][-1]).strip())
     assert lines == ["del shared[0]"] * 3
+
+
+def test_a_tensor_that_is_chosen_at_run_time_is_assigned_to_under_all_its_names():
+    def by_branch(x, y):
+        z = x if x.sum() > 0 else y
+        z[0] = 5
+        return z * 2
+
+    def behind_a_loop(x, y):
+        k = 0
+        while k < 5 and x.sum() < 0:
+            x = x + 1
+            k += 1
+        x[0] = 9
+        return x + y
+
+    def in_a_loop(x, y):
+        for k in range(6):
+            y[0] = k
+            y = y * 2
+        return x + y
+    for function in (by_branch, behind_a_loop, in_a_loop):
+        check_same(function, *[lambda sign=sign: (vector(sign, 2.0 * sign), vector(-1.0, 0.5)) for sign in (1, -1, 1)])
+
+
+def test_the_gradient_of_paths_of_different_sizes_knows_the_size_of_what_it_does_not_read():
+    def loss(x):
+        if (x > 1).any():
+            y = x * 2
+        else:
+            y = ops.ones((2,), ms.float64)
+        return y.sum()
+    check_same(ms.grad(loss), lambda: (vector(1.0, 2.0, 3.0),), lambda: (vector(0.0, 0.0, 0.0),))
