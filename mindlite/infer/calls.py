@@ -9,6 +9,7 @@
 import functools
 import inspect
 import io
+import operator
 import types
 from abc import ABCMeta
 from collections.abc import Iterator
@@ -28,6 +29,7 @@ from .custom import custom_gradient, recomputed
 from .fallback import CHANGERS, ask_python, call_unknown, change_outside
 from .outside import CONTAINERS, HEAP_TYPE, from_library, guard_class, guard_contents, is_users, method_of_class
 from .region import has_sizes
+from .sharing import parts_of
 from .transforms import differentiate, map_over
 from .values import BoundMethod, Box, Closure, Formatted, LeavingMethod, MadeException, Place, has_nodes, leaves
 
@@ -205,12 +207,21 @@ def is_known(fn):
         return is_known_class(type(owner) if not isinstance(owner, type) else owner)
     if isinstance(fn, type):
         return is_known_class(fn)
+    if isinstance(fn, operator.methodcaller) or getattr(fn, "__name__", "") in CHANGING:
+        return False
     module = getattr(fn, "__module__", None) or ""
     if module == "builtins":
         return fn not in EFFECTFUL
     if type(fn).__name__ == "ufunc":
         return True
     return module.partition(".")[0] in PURE and not module.startswith(("numpy.random", "os.environ"))
+
+
+def is_users_object(value):
+    """True for an object of the user's, of whose state a library's function may make something."""
+    cls = type(value)
+    return bool(cls.__flags__ & HEAP_TYPE) and (cls.__module__ or "").partition(".")[0] not in PURE \
+        and not is_framework_class(cls)
 
 
 def is_known_class(cls):
@@ -222,6 +233,10 @@ def is_known_class(cls):
 
 
 IMMUTABLE = (int, float, complex, str, bytes, tuple, frozenset, range, slice, type(None), type, types.FunctionType)
+# functions of pure modules that change what they are given
+CHANGING = frozenset(("setitem", "delitem", "iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul",
+                      "iand", "ior", "ixor", "ilshift", "irshift", "iconcat", "insort", "insort_left", "insort_right",
+                      "copyto", "put", "place", "putmask", "put_along_axis", "fill_diagonal", "dump", "save", "savez"))
 EFFECTFUL = (open, input, next, exec, eval, print, setattr, delattr, __import__, breakpoint)
 PURE = {"math", "cmath", "operator", "_operator", "functools", "_functools", "itertools", "copy", "string",
         "_string", "re", "numbers", "typing", "collections", "_collections", "_collections_abc", "dataclasses",
@@ -252,7 +267,8 @@ def _run_or_fall_back(ev, fn, args, kwargs):
         return change_outside(ev, getattr(type(owner), fn.__name__), (owner, *args), kwargs)
     known = not ev.concrete and is_known(fn) and not leaves((args, kwargs, owner), ev.store) \
         and not (isinstance(owner, str) and has_sizes((args, kwargs)))
-    if known and not ev.is_marked("ndarray") and guard_contents(ev, (owner, args, tuple(kwargs.values()))):
+    known = known and not any(map(is_users_object, parts_of((args, tuple(kwargs.values())))))
+    if known and not ev.is_marked("result") and guard_contents(ev, (owner, args, tuple(kwargs.values()))):
         made = wrap_container(ev, fn(*ev.unbox(args), **ev.unbox(kwargs)))
-        return ev.make_object(made) if isinstance(made, np.ndarray) else made
+        return ev.make_object(made, "result") if isinstance(made, (np.ndarray, Iterator)) else made
     return call_unknown(ev, fn, args, kwargs, f"{name} has no Python source, or is a library's")

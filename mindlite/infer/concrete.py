@@ -74,7 +74,7 @@ class Recorder(Evaluator):
 
     box = unbox
 
-    def make_object(self, value):
+    def make_object(self, value, what=None):
         """The object."""
         return value
 

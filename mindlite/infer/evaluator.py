@@ -351,10 +351,10 @@ class Evaluator:
 
     # -- objects that are made inside
 
-    def make_object(self, value):
+    def make_object(self, value, what=None):
         """Remember that `value` is an object of this run: it is no variable outside, and new in every run."""
         self.made[id(value)] = value
-        self.made_marks[id(value)] = self.mark_of(type(value).__name__)
+        self.made_marks[id(value)] = self.mark_of(what or type(value).__name__)
         return value
 
     def mark_of(self, what):

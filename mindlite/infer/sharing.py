@@ -33,6 +33,18 @@ def spot(location):
     return location and (location.file, location.line, location.col, location.end_line, location.end_col)
 
 
+def parts_of(value):
+    """The parts of a value through tuples, lists and dicts."""
+    if isinstance(value, (tuple, list)):
+        for v in value:
+            yield from parts_of(v)
+    elif isinstance(value, dict):
+        for v in value.values():
+            yield from parts_of(v)
+    else:
+        yield value
+
+
 def check_key(ev, key, marks):
     """A dict or set is Python's where a key is known at run time only. raises : LeaveToPython"""
     if not ev.concrete and has_nodes(key, ev.store) and not any(mark in ev.fallbacks.marks for mark in marks):

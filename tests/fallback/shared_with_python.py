@@ -307,3 +307,24 @@ def object_arith(x):
     g = f + 1
     g += f
     return x * float(-g), f < g, g == g, not f
+
+
+@sharing("iterators that are new in each call", (T(1, 2),), (T(3, 4),))
+def iterators(x):
+    count, values = itertools.count(), iter([1, 2, 3])
+    next(values)
+    return x * next(count) + next(count) * next(values)
+
+
+@sharing("a library that changes a list", (T(1, 2), [1]), (T(3, 4), [2, 3]))
+def changed_by_operator(x, xs):
+    operator.setitem(xs, 0, xs[0] + 1)
+    return x * xs[0]
+
+
+@sharing("an array of NumPy that a library fills", (T(1, 2),), (T(3, 4),))
+def filled_by_numpy(x):
+    z = np.zeros(2, np.float32)
+    np.copyto(z, 3.0)
+    z += 1
+    return x * Tensor(z), z.tolist()
