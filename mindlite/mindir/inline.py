@@ -1,13 +1,8 @@
 """Copying typed graphs: into another graph (inlining), or node by node through a function; dropping dead nodes."""
 from ..common.dim import Dim, symbols_of
 from ..common.location import Origin
-<<<<<<< ours
-from .abstract import AbstractTape, symbols_of_abstract
+from .abstract import AbstractTape, AbstractTuple, symbols_of_abstract
 from .control import make_tuple, tuple_getitem
-=======
-from .abstract import AbstractTuple, symbols_of_abstract
-from .control import make_tuple
->>>>>>> theirs
 from .graph import CNode, FuncGraph, Parameter, ValueNode
 
 
