@@ -4,7 +4,7 @@
 """
 from ..backend.cpu import library_kernel
 from ..common.dim import dim_max, dim_min, product
-from ..ops.linalg import batch_matmul
+from ..ops.linalg import batch_matmul, matmul_add
 from ..ops.nn_conv import convolution, convolution_backward_data, convolution_backward_weight
 from ..ops.nn_pool import avg_pooling, avg_pooling_backward, max_pooling, max_pooling_backward
 
@@ -20,9 +20,9 @@ def library(*primitives):
     return register
 
 
-@library(batch_matmul)
+@library(batch_matmul, matmul_add)
 def lower_matmul(lowering, node, args, out):
-    a, b = (x.abstract for x in node.args)
+    a, b = (x.abstract for x in node.args[-2:])
     transpose_a, transpose_b = node.attrs["transpose_a"], node.attrs["transpose_b"]
     m, n = node.abstract.shape[-2:]
     k = a.shape[-2] if transpose_a else a.shape[-1]
@@ -40,11 +40,12 @@ def lower_matmul(lowering, node, args, out):
         batched = "b"
     else:
         return False                                         # both broadcast, each along other axes
-    kernel = library_kernel("matmul", dtype=a.dtype, transpose_a=transpose_a, transpose_b=transpose_b, batched=batched)
+    kernel = library_kernel("matmul", dtype=a.dtype, transpose_a=transpose_a, transpose_b=transpose_b, batched=batched,
+                            accumulate=node.fn is matmul_add)
     if kernel is None:
         return False
     extent, cost = (dim_max(m, n), 2 * k * dim_min(m, n)) if batched == "none" else (batch, 2 * m * n * k)
-    lowering.call_kernel(kernel, [*args, out], [batch, m, n, k], node, extent=extent, cost=cost)
+    lowering.call_kernel(kernel, [*args[-2:], out], [batch, m, n, k], node, extent=extent, cost=cost)
     return True
 
 

@@ -1,5 +1,6 @@
 """Lowering of tuples, branches, loops, calls, tapes and Python segments: the control nodes of the typed dialect."""
 from ..common.dim import lone_symbol, symbols_of
+from ..graph_kernel.accumulate import accumulators
 from ..mindir.abstract import AbstractScalar, AbstractTape, AbstractTensor, symbols_of_abstract
 from ..mindir.control import (call, check, cond, make_tuple, segment, tape_new, tape_pop, tape_push, tuple_getitem,
                               undefined, while_loop)
@@ -89,6 +90,11 @@ def lower_while(lowering, node):
     invariants = node.attrs["invariants"]
     count = len(node.args) - invariants
     inits = [lowering.value(a) for a in node.args]
+    for number in accumulators(node):                        # the loop adds to one memory of its own
+        abstract = node.args[number].abstract
+        mine = lowering.allocate(abstract)
+        b.copy(mine, inits[number], lowering.nbytes(abstract))
+        inits[number] = mine
     states = [p.abstract for p in graph.parameters[:count]]
     open_sizes = lowering.open_sizes(states)
     first = [lowering.size(node.args[number].abstract.shape[axis])

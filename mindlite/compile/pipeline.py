@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from ..ad import derivative_graph
 from ..common.config import config
 from ..common.events import emit, listen
+from ..graph_kernel.accumulate import accumulate_products
 from ..graph_kernel.cluster import cluster
 from ..graph_kernel.expand import expand_composites
 from ..infer.specialise import specialise
@@ -82,7 +83,8 @@ def compile_function(function, args, kwargs, *, name, fullgraph=False, fallbacks
     stages["infer"], seconds["infer"] = specialised.graph, time.perf_counter() - start
     graph = timed("transform", lambda: derive_graph(specialised.graph))
     graph = timed("optimise", lambda: optimise(expand_composites(optimise(graph))))
-    graph = timed("fuse", lambda: cluster(graph, level=jit_level or config.jit_level))
+    level = jit_level or config.jit_level
+    graph = timed("fuse", lambda: cluster(graph if level == "O0" else accumulate_products(graph), level=level))
     start = time.perf_counter()
     lowered = lower(graph, update_targets(specialised, graph))
     stages["plan"], seconds["plan"] = lowered.program, time.perf_counter() - start

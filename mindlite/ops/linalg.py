@@ -115,6 +115,69 @@ def matmul_vmap(args, dims, size, **attrs):
     return batch_matmul(*ready, **attrs), 0
 
 
+# ---------------------------------------------------------------- a product that is added to a sum
+
+@primitive(traits={"library"}, name="matmul_add")
+def matmul_add(total, a, b, *, transpose_a=False, transpose_b=False):
+    """total + batch_matmul(a, b): what `graph_kernel.accumulate` makes of a sum that a product is added to in place.
+
+    In compiled code the result takes the memory of `total`, which nothing else reads.
+    raises : ShapeError if the product has another shape than `total`
+    """
+
+
+@infer_rule(matmul_add)
+def matmul_add_infer(total, a, b, *, transpose_a, transpose_b):
+    made = matmul_infer(a, b, transpose_a=transpose_a, transpose_b=transpose_b)
+
+    def differ():
+        return ShapeError("matmul_add: the product has another type than the sum", note=f"{made} and {total}")
+    if (made.dtype, made.ndim) != (total.dtype, total.ndim):
+        raise differ()
+    for size, wanted in zip(made.shape, total.shape):
+        require("==", size, wanted, differ)
+    return total
+
+
+@eval_rule(matmul_add)
+def matmul_add_eval(total, a, b, *, transpose_a, transpose_b):
+    return total + matmul_eval(a, b, transpose_a=transpose_a, transpose_b=transpose_b)
+
+
+@kernel_rule(matmul_add)
+def matmul_add_kernel(total, a, b, out, *, transpose_a, transpose_b):
+    product = matmul_kernel(a, b, out, transpose_a=transpose_a, transpose_b=transpose_b)
+    return lambda *index: total[index] + product(*index)
+
+
+@bprop_rule(matmul_add)
+def matmul_add_bprop(total, a, b, out, dout, *, transpose_a, transpose_b):
+    return (dout, *matmul_bprop(a, b, out, dout, transpose_a=transpose_a, transpose_b=transpose_b))
+
+
+@jvp_rule(matmul_add)
+def matmul_add_jvp(primals, tangents, out, **attrs):
+    parts = [tangents[0]] if tangents[0] is not None else []
+    if tangents[1] is not None or tangents[2] is not None:
+        parts.append(matmul_jvp(primals[1:], tangents[1:], out, **attrs))
+    return sum(parts[1:], parts[0])
+
+
+def _matmul_add_spec(total, a, b, **attrs):
+    factors, out = _matmul_spec(a, b, **attrs).split("->")
+    return f"{out},{factors}->{out}"
+
+
+sbp_rule(matmul_add, _matmul_add_spec, linear=[{0, 1}, {0, 2}], reduction=None)
+
+
+@vmap_rule(matmul_add)
+def matmul_add_vmap(args, dims, size, **attrs):
+    made, _ = matmul_vmap(args[1:], dims[1:], size, **attrs) if (dims[1], dims[2]) != (None, None) else (
+        batch_matmul(*args[1:], **attrs), None)
+    return (batched(args[0], dims[0], size) if dims[0] is not None else args[0]) + made, 0
+
+
 # ---------------------------------------------------------------- public names
 
 def _flags(name, *operands):
