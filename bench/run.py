@@ -1,11 +1,12 @@
 """The benchmark: every row in every framework that is present, in turns, so that all see the same machine.
 
-    python bench/run.py [--rows TEXT ...] [--rounds 15] [--peers DIR] [--out DIR]
+    python bench/run.py [--rows TEXT ...] [--rounds 15] [--peers DIR] [--out DIR] [--keep WORDS]
 
 A peer is present if DIR/<name>/bin/python exists (make bench builds them). Each framework runs in a process of its own;
 a round takes one sample from each, and the table shows medians and minima over the rounds. Ratios are mindlite's median
 by the best peer's, and its processor time by the least of a peer. The results of all frameworks are compared too: a
-row that computes something else is named.
+row that computes something else is named. Written are bench.md, bench.json and bench.svg; --keep puts the JSON into
+bench/history as well, under the date and these words: the result of a change that matters.
 """
 import argparse
 import datetime
@@ -13,6 +14,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -21,6 +23,7 @@ import tempfile
 import rows
 from frameworks import FRAMEWORKS
 from measure import ROWS
+from plot import ratio, svg
 
 HERE = pathlib.Path(__file__).parent
 IMPORT = "import, in a process of its own"
@@ -147,12 +150,6 @@ def imports(pythons, repeats=5):
     return {name: {"median": statistics.median(s), "minimum": min(s)} for name, s in taken.items()}
 
 
-def ratio(measured, what="median"):
-    """mindlite's time by the best peer's; None without a peer. NumPy is no peer but a mark."""
-    peers = [m[what] for name, m in measured.items() if not name.startswith(("mindlite", "numpy")) and what in m]
-    return measured["mindlite"][what] / min(peers) if peers and what in measured.get("mindlite", ()) else None
-
-
 def text_of(seconds):
     """A time as people read it."""
     for unit, size in (("s", 1), ("ms", 1e-3)):
@@ -201,12 +198,13 @@ def cpu_name():
 
 
 def main():
-    """Run, print, write bench.md and bench.json; status 0 whatever the ratios are."""
+    """Run, print, write bench.md, bench.json and bench.svg; status 0 whatever the ratios are."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rows", nargs="*", help="only rows with one of these texts in their name")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--peers", default=str(pathlib.Path.home() / ".cache" / "mindlite" / "peers"))
     parser.add_argument("--out", default=str(HERE / "results"))
+    parser.add_argument("--keep", help="keep the result in bench/history under this name")
     options = parser.parse_args()
     rows.load()
     pythons = interpreters(options.peers)
@@ -228,7 +226,14 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     text = markdown(table, goals, facts, differing)
     (out / "bench.md").write_text(text)
-    (out / "bench.json").write_text(json.dumps({"facts": facts, "rows": table, "goals": goals}, indent=1))
+    ratios = {name: ratio(measured) for name, measured in table.items()}
+    (out / "bench.svg").write_text(svg({name: r for name, r in ratios.items() if r is not None}, goals))
+    result = json.dumps({"facts": facts, "rows": table, "goals": goals}, indent=1)
+    (out / "bench.json").write_text(result)
+    if options.keep:
+        (HERE / "history").mkdir(exist_ok=True)
+        name = re.sub("[^a-z0-9]+", "-", f"{facts['date']} {options.keep.lower()}")
+        (HERE / "history" / f"{name}.json").write_text(result)
     print("\n" + text)
 
 
