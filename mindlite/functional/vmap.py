@@ -124,7 +124,8 @@ def vmap(fn, in_axes=0, out_axes=0):
     fn       : a function or a Cell; a CellList: each Cell of it, all of one class, is called for its own item, with its
                own weights (an ensemble), and what all share has the axis None
     in_axes  : int for all arguments, or a tuple with an int or None (not mapped) for each; nested as the arguments are
-    out_axes : where the mapped axis stands in each result, an int or a tuple
+    out_axes : where the mapped axis stands in each result, an int or a tuple; a result that is the same for all items is
+               repeated along it, or, with None, given once
     raises   : ArgumentError for other axes; when called: ShapeError where mapped axes differ in size
     """
     ensemble = getattr(fn, "cell_list", None) if getattr(type(fn), "is_ensemble", False) else None

@@ -8,14 +8,14 @@ import numpy as np
 
 from ..common import dtype as dt
 from ..common.dim import Dim
-from ..common.errors import ArgumentError, GraphSyntaxError, ShapeError
+from ..common.errors import ArgumentError, GraphSyntaxError, ShapeError, ValueRangeError
 from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.control import J, Vmap, make_tuple
 from ..mindir.derivative import (arrange, check_loss, cotangents_in, positions_of, weights_of, with_tensors)
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import interpreting
-from ..ops.basic import broadcast_to, scalar_to_tensor
+from ..ops.basic import broadcast_to, reshape, scalar_to_tensor
 from .branches import in_region
 from .merging import Merge, Slot, convert, fill, writing
 from .outcome import Outcome, Raises, barrier
@@ -339,7 +339,25 @@ def map_over(ev, what, args, kwargs):
         results = Vmap(*sub.inputs, *sub.captured, graph=sub.region.graph,
                        in_axes=tuple(used) + (None,) * len(sub.captured),
                        out_axes=out_axes, size=sizes[0])
+    sub.pattern = _repeated(ev, sub.pattern, what.out_axes, sizes[0])
     return sub.finish(results)
+
+
+def _repeated(ev, value, axes, size):
+    """Results that come from outside of the mapped function, one for each item, along their out_axes."""
+    if isinstance(value, tuple):
+        each = axes if isinstance(axes, (tuple, list)) else (axes,) * len(value)
+        return rebuild(value, [_repeated(ev, v, a, size) for v, a in zip(value, each)])
+    if isinstance(value, Slot) or not is_data(value) or not isinstance(axes, int):
+        return value
+    x = as_tensor(ev, value)
+    rank = len(x.abstract.shape) + 1
+    if not -rank <= axes < rank:
+        raise ValueRangeError(f"vmap: out_axes {axes} is outside a result of {rank} axes")
+    place = axes % rank
+    with interpreting(ev.tracer):
+        one = reshape(x, shape=x.shape[:place] + (1,) + x.shape[place:])
+        return broadcast_to(one, shape=x.shape[:place] + (size,) + x.shape[place:])
 
 
 def _enter(ev, sub, value, axis, used, sizes, places):

@@ -9,7 +9,7 @@ is masked: both sides of a branch run and `where` chooses, a loop turns while an
 a rule, and what cannot be masked (effects, recursion, tapes under a predicate of each element), runs in a loop over
 the elements; that is announced by the event "vmap_fallback".
 """
-from ..common.errors import ArgumentError
+from ..common.errors import ArgumentError, ValueRangeError
 from ..common.events import emit as announce
 from ..common.location import Origin
 from ..mindir.builder import building
@@ -29,7 +29,8 @@ def vmap_graph(graph, in_axes, out_axes, size):
     in_axes : per parameter the mapped axis of the operand, None for an operand that all elements share
     out_axes: per output the place of the mapped axis in the result, None for an output that does not depend on it
     size    : of the mapped axis, an int or a Dim
-    raises  : ArgumentError where an output that depends on the mapped axis has out_axes None, ShapeError where a result
+    raises  : ValueRangeError for an axis that a result does not have,
+              ArgumentError where an output that depends on the mapped axis has out_axes None, ShapeError where a result
               has another size for each element
     """
     key = "vmap", tuple(in_axes), tuple(out_axes), size
@@ -64,6 +65,9 @@ def _written(graph, in_axes, out_axes, size, write):
                                     "None", location=location)
             if axis is not None:
                 out = as_batch(out, dim, size)
+                if not -out.ndim <= axis < out.ndim:
+                    raise ValueRangeError(f"vmap: out_axes {axis} is outside a result of {out.ndim} axes",
+                                          location=location)
                 out = move_batch_axis(out, 0, axis % out.ndim)
             outputs.append(out)
         target.set_outputs(outputs, make_tuple)

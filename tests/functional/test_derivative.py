@@ -342,3 +342,16 @@ def test_a_function_that_takes_a_derivative_in_a_branch_is_differentiated_in_any
     once = np.cos(inner) * inner
     np.testing.assert_allclose(value.asnumpy(), np.cos(once) * once)
     np.testing.assert_allclose(push(x).asnumpy(), slope.asnumpy())
+
+
+def test_results_that_are_the_same_for_all_items_are_repeated_along_their_axis(way):
+    x, w = tensor(3, 2), tensor(4, seed=1)
+    item, outside, number, same = way(ms.vmap(lambda a: (a * 2, w, 1.5, "word"), 0, (0, 1, 0, 0)))(x)
+    np.testing.assert_allclose(item.asnumpy(), 2 * x.array)
+    np.testing.assert_allclose(outside.asnumpy(), np.stack([w.array] * 3, 1))
+    assert number.tolist() == [1.5] * 3 and same == "word"
+    _, outside, number = way(ms.vmap(lambda a: (a * 2, w, 1.5), 0, (0, None, None)))(x)
+    assert outside.shape == (4,) and number == 1.5
+    for function in (lambda a: a * 2, lambda a: w):
+        with pytest.raises(ValueRangeError, match="out_axes 2 is outside a result of 2 axes"):
+            ms.vmap(function, 0, 2)(x)
