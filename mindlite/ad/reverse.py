@@ -71,9 +71,12 @@ class Reverse:
             self.builder.origin = Origin(graph.origin.location, None, "grad")
             gradients = [self.cotangent_or_zeros(self.graph.parameters[i]) for i in self.wrt]
             self.back.set_outputs([self.tape, *gradients], make_tuple)
-        drop_dead_nodes(self.back)
+        drop_dead_nodes(self.back, tapes=True)
         used = set(self.back.outputs).union(*(node.args for node in self.back.nodes))
         self.holes = {key: hole for key, hole in self.holes.items() if hole in used}
+        if top:                       # whose reverse came to nothing is not recorded: nothing may stand on a tape for ever
+            read = {node for node, part in self.holes if isinstance(part, str)}
+            self.parts = {node: part for node, part in self.parts.items() if node in read}
 
     # ------------------------------------------------------------ what rules and control flow ask for
 
@@ -239,7 +242,7 @@ class Reverse:
         env[self.start] = tape
         self.back.parameters = list(env)
         target.set_outputs(inline(target, self.back, list(env.values())), make_tuple)
-        drop_dead_nodes(target)
+        drop_dead_nodes(target, tapes=True)
 
     def finish_forward(self):
         """Fill `forward`; to be called after finish_backward."""

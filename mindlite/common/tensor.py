@@ -8,6 +8,7 @@ from .dim import Symbol
 from .errors import ArgumentError, DTypeError, MissingAttributeError, ShapeError
 
 HOOKS = "_hooks"                # the attribute of a Tensor that holds its hooks; copies and files do not get it
+ROOT, VIEWS = "_root", "_views"  # those of what it is a view of, and of its views (pynative/views.py); nor these
 
 
 class Tensor:
@@ -183,7 +184,7 @@ class Tensor:
         return format(self.item(), spec) if spec and self.array.size == 1 else format(str(self), spec)
 
     def _own_attributes(self):
-        return {name: value for name, value in self.__dict__.items() if name != HOOKS}
+        return {name: value for name, value in self.__dict__.items() if name not in (HOOKS, ROOT, VIEWS)}
 
     def __deepcopy__(self, memo):
         made = _new(type(self))

@@ -17,6 +17,7 @@ from ..mindir.control import check
 from ..mindir.graph import AnfNode, FuncGraph, Parameter, ValueNode
 from ..mindir.primitive import interpreting
 from ..ops.basic import reshape
+from ..ops.views import WRITE_BACK, follow, write_back
 from ..ops.scalar import scalar_compare
 from ..ops.state import stored
 
@@ -95,6 +96,7 @@ class Tracer(Builder):
         self.store, self.inputs, self.symbols = {}, {}, {}
         self.ambiguous = set()                   # nodes that are one of several Tensors with names of their own
         self.remat = None                        # of the loops that are written (jit's option)
+        self.views, self.outer = {}, {}          # {view: (root, path, the root's value then)}; {captured: node outside}
 
     def move_to(self, origin):
         """What is written next comes from `origin`. Layers are Python too: inside mindlite's files it is the user's
@@ -118,7 +120,10 @@ class Tracer(Builder):
         """The node, in the present region, of a node, Tensor, array or number."""
         value = self.current(value)
         if isinstance(value, AnfNode):
-            return self.region.capture(value)
+            made = self.region.capture(value)
+            if made is not value:
+                self.outer[made] = value
+            return made
         if isinstance(value, Tensor):
             return self.region.capture(self.input(value))
         return constant(value)
@@ -133,11 +138,26 @@ class Tracer(Builder):
         return value
 
     def current(self, value):
-        """The newest value of something that may have been assigned to."""
+        """The newest value of something that may have been assigned to, itself or that of which it is a view."""
         seen = value
         while isinstance(seen, (AnfNode, Tensor)) and seen in self.store:
             seen = self.store[seen]
+        if isinstance(seen, AnfNode) and seen in self.views:
+            root, path, then = self.views[seen]
+            if self.current(root) is not then:
+                with interpreting(self):
+                    return follow(root, path)
         return seen
+
+    def root_of(self, value):
+        """(what has to be assigned to where `value` is written, the path of the view that `value` is of it)."""
+        value = self.outer.get(value, value) if isinstance(value, AnfNode) else value
+        if isinstance(value, AnfNode) and value in self.views:
+            return self.views[value][:2]
+        for key in self.store:                               # the newest value of something
+            if isinstance(key, (AnfNode, Tensor)) and key is not value and self.current(key) is value:
+                return self.root_of(key)
+        return value, ()
 
     def input(self, tensor):
         """The parameter of the outermost graph that stands for `tensor`."""
@@ -162,6 +182,9 @@ class Tracer(Builder):
             for constraint in found:
                 self.demand(constraint)
             graph.nodes += written
+        if prim in WRITE_BACK and isinstance(args[0], (AnfNode, Tensor)) and not isinstance(args[0], ValueNode):
+            root, path = self.root_of(args[0])
+            self.views[made] = root, (*path, (prim, args[1:], attrs)), self.current(root)
         return made
 
     def demand(self, constraint):
@@ -182,14 +205,19 @@ class Tracer(Builder):
     def assign(self, target, value):
         """target = value, in place: what reads `target` from now on reads `value`."""
         target = target if isinstance(target, (Tensor, AnfNode)) else self.lift(target)
+        target, path = self.root_of(target)
         if target in self.ambiguous:
             raise AmbiguousTarget("which Tensor is assigned to is known at run time only",
                                   hint="assign to the Tensor itself, or to a copy: x = x + 0")
+        if path:
+            with interpreting(self):
+                value = write_back(target, path, value)
         made = self.lift(value)
         if isinstance(made, Parameter) and made.graph is self.root.graph and isinstance(made.abstract, AbstractTensor):
             # its value now: the argument itself may be assigned to later
             with interpreting(self):
                 made = reshape(made, shape=made.shape)
+            del self.views[made]
         if isinstance(target, TensorParameter):              # a leaf: gradients stay with it
             with interpreting(self):
                 made = stored(self.lift(target), made)

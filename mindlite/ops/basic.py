@@ -318,7 +318,7 @@ def broadcast_to_infer(x, *, shape):
 
 @eval_rule(broadcast_to)
 def broadcast_to_eval(x, *, shape):
-    return np.ascontiguousarray(np.broadcast_to(x, shape)).reshape(shape)
+    return np.array(np.broadcast_to(x, shape), order="C")
 
 
 @kernel_rule(broadcast_to)

@@ -14,9 +14,11 @@ from ..common.tensor import HOOKS, Parameter, Tensor
 from ..mindir.builder import constant
 from ..mindir.primitive import eval_rule, infer_rule, set_base_interpreter
 from ..ops.state import assign
+from ..ops.views import WRITE_BACK
 from .kernels import compute_of
 from .operation import Operation
 from .tape import paused, state
+from .views import link, written
 
 MAX_SIGNATURES = 1 << 14
 _signatures = {}
@@ -52,18 +54,34 @@ class PyNative:
             if "unhashable" not in str(error):
                 raise
             operation = new_operation(prim, arrays, attrs, None)
-        if state.tapes:
-            return record(operation, args, arrays, attrs) if prim is not assign else record_assign(args, arrays)
         if prim is assign:
-            for tape in state.paused:                       # what was saved of the memory is copied first
-                tape.protect(arrays[0], state.paused)
+            out = self.write(*args)
+            if isinstance(args[0], Tensor):
+                written(args[0], self.write)
+            return out
+        if state.tapes:
+            made = record(operation, args, arrays, attrs)
+            if operation.is_view and isinstance(args[0], Tensor):
+                link(made, args[0], prim, args[1:], attrs)
+            return made
         out = operation.compute(*arrays, **attrs)
         if type(out) is np.ndarray:                         # Tensor.wrap, written out
             made = _new(Tensor)
             made.array = out
             made.tape = made.init = made._shape = None
+            if operation.is_view and isinstance(args[0], Tensor):
+                link(made, args[0], prim, args[1:], attrs)
             return made
         return wrap(out)
+
+    def write(self, variable, value):
+        """assign(variable, value) for this Tensor alone; gives the value."""
+        arrays = [a.array if isinstance(a, Tensor) else a for a in (variable, value)]
+        if state.tapes:
+            return record_assign((variable, value), arrays)
+        for tape in state.paused:                           # what was saved of the memory is copied first
+            tape.protect(arrays[0], state.paused)
+        return wrap(eval_rule[assign](*arrays))
 
 
 def _key_of(prim, args, attrs):
@@ -93,7 +111,7 @@ def new_operation(prim, arrays, attrs, key):
     except MindliteError as error:
         raise error.at(user_location())
     operation = Operation(prim, abstracts, attrs, result)
-    operation.compute = compute_of(operation)
+    operation.compute, operation.is_view = compute_of(operation), prim in WRITE_BACK
     if key is not None:
         if len(_signatures) >= MAX_SIGNATURES:
             _signatures.clear()

@@ -11,7 +11,7 @@ the operator's backward graph reads. Each thread has tapes of its own.
 import contextlib
 import threading
 
-from ..common.tensor import HOOKS, Tensor
+from ..common.tensor import HOOKS, ROOT, Tensor
 
 
 class _State(threading.local):
@@ -101,9 +101,10 @@ class Tape:
         self._copy(self.owners.pop(owner_of(array), ()), tapes)
 
     def keep(self):
-        """The tape outlives its function: Parameters, which will be trained, are copied where they are saved."""
+        """The tape outlives its function: Parameters, which will be trained, and views are copied where they are saved."""
         self._copy([(entry, place) for entry in self.entries for place, value in enumerate(entry.saved)
-                    if isinstance(value, Tensor) and (type(value) is not Tensor or value.array.base is not None)],
+                    if isinstance(value, Tensor) and (type(value) is not Tensor or value.array.base is not None
+                                                      or ROOT in value.__dict__)],
                    (*state.tapes, self))
 
     def _copy(self, places, tapes):

@@ -50,7 +50,7 @@ def recursive(x):
 
 
 def structures(x):
-    pieces = [x[:, :1], ops.softmax(x[:, 1:], axis=-1)]
+    pieces = [x[:, :1] * 1, ops.softmax(x[:, 1:], axis=-1)]
     pieces[0][0] = 3.0
     return {"a": (pieces[0] * pieces[1]).sum()}["a"]
 
