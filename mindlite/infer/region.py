@@ -20,6 +20,7 @@ from ..ops.basic import reshape
 from ..ops.views import WRITE_BACK, follow, write_back
 from ..ops.scalar import scalar_compare
 from ..ops.state import stored
+from .bounds import demand_bounds
 
 
 class AmbiguousTarget(GraphSyntaxError):
@@ -173,6 +174,7 @@ class Tracer(Builder):
         """Write the node; `assign` changes the store instead."""
         if "assign" in prim.traits:
             return self.assign(*args)
+        demand_bounds(self, prim, args, attrs)
         start, graph = len(self.graph.nodes), self.graph
         with collecting() as found:
             made = super().bind(prim, args, attrs)

@@ -11,11 +11,13 @@ from .. import ops
 from ..common import dtype as dt
 from ..mindir.abstract import AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
 from ..mindir.builder import append, written
-from ..mindir.control import call, cond, custom_vjp, policy_of, tape_pop, tape_push, while_loop
+from ..mindir.control import call, check, cond, custom_vjp, policy_of, tape_pop, tape_push, while_loop
 from ..mindir.graph import FuncGraph
 from ..mindir.inline import inline
 from ..ops.basic import cast, move_batch_axis, reduce_sum, reshape
 from ..ops.logic import where
+from ..ops.reduction import reduce_all
+from ..ops.scalar import tensor_to_scalar
 from .batch import Batch, CannotMask, as_batch, batched_abstract
 
 
@@ -34,8 +36,24 @@ def _check_maskable(node, *graphs):
         raise CannotMask(f"a tape below a {node.fn.name} that each element decides")
     for graph in {g for start in graphs for g in start.reachable()}:
         for inner in graph.nodes:
-            if inner.fn is call or "effect" in inner.fn.traits:
+            if inner.fn is call or "effect" in inner.fn.traits and not _is_retry(inner):
                 raise CannotMask(f"{inner.fn.name} below a {node.fn.name} that each element decides")
+
+
+def _is_retry(node):
+    """True for a check that only asks Python to run the call: where it fails for nothing, nothing is wrong."""
+    return node.fn is check and node.attrs.get("again", False)
+
+
+def batch_check(batch, node, args, dims):
+    """A check for all elements at once."""
+    if not _is_retry(node) or len(args) > 1:
+        raise CannotMask("check has an effect for each element")
+    condition, _ = _in_front(args, dims)
+    with batch.builder.at(node.origin):
+        holds = tensor_to_scalar(reduce_all(as_batch(condition[0], 0, batch.size), axis=(0,), keepdims=False))
+    batch.builder.graph.add(check, batch.builder.lift(holds), abstract=node.abstract, origin=node.origin, **node.attrs)
+    return []
 
 
 def _choose(mask, new, old, size):
@@ -155,5 +173,5 @@ def batch_pop(batch, node, args, dims):
     return list(zip(made, [None, *out]))
 
 
-CONTROL = {cond: batch_cond, while_loop: batch_while, call: batch_call, custom_vjp: batch_custom, tape_push: batch_push,
-           tape_pop: batch_pop}
+CONTROL = {check: batch_check, cond: batch_cond, while_loop: batch_while, call: batch_call, custom_vjp: batch_custom,
+           tape_push: batch_push, tape_pop: batch_pop}
