@@ -89,8 +89,14 @@ def attribute(ev, value, name):
             found = getattr(value.abstract.type, name)
             return functools.partial(CONVERSIONS[name], value) if name in CONVERSIONS else found
     if isinstance(value, Closure):
-        if name in ("__name__", "__qualname__"):
-            return value.graph.name
+        if value.wrapped is not None and name in ("__name__", "__qualname__", "__doc__", "__module__"):
+            return attribute(ev, value.wrapped, name)
+        if name == "__wrapped__" and value.wrapped is not None:
+            return value.wrapped
+        if name == "__name__":
+            return value.graph.name.rpartition(".")[2]
+        if hasattr(types.FunctionType, name):
+            raise GraphSyntaxError(f"the attribute {name!r} of a function that is made inside")
         raise MissingAttributeError(f"'function' object has no attribute {name!r}")
     if isinstance(value, Tensor):
         if name in ("shape", "dtype", "ndim", "size", "name", "requires_grad"):

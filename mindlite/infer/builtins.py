@@ -1,5 +1,6 @@
 """What calling Python's builtins does during inference: one handler each, in one table."""
 import builtins
+import dataclasses
 import functools
 import types
 
@@ -142,6 +143,13 @@ def _next(ev, iterator, *default):
         return ev.call(method, (iterator,), {})
     more, value = catching(ev, StopIteration, lambda: ev.call(method, (iterator,), {}))
     return value if more else default[0]
+
+
+@builtin(functools.update_wrapper)
+def _update_wrapper(ev, wrapper, wrapped, assigned=(), updated=()):
+    if not isinstance(wrapper, Closure):
+        raise GraphSyntaxError("functools.wraps of what is no function of this graph")
+    return dataclasses.replace(wrapper, wrapped=wrapped)
 
 
 @builtin(functools.reduce)

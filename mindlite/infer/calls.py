@@ -18,11 +18,12 @@ import numpy as np
 
 from ..common.errors import GraphSyntaxError
 from ..common.location import is_framework
-from ..common.tensor import Tensor
+from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..fallback.record import ANY
 from ..mindir.graph import AnfNode
-from ..mindir.primitive import Primitive
+from ..mindir.primitive import PRIMITIVES, Primitive
 from ..mindir.protocol import CallOf, CustomGradient, Derivative, Mapped, Recomputed, Rematerialised
+from ..ops.define import cast_to
 from .access import wrap_container
 from .builtins import ASK_PYTHON, BUILTINS, item_of_tensor
 from .custom import custom_gradient, recomputed
@@ -67,6 +68,8 @@ def call_value(ev, fn, args, kwargs):
     if isinstance(fn, types.MethodWrapperType) and isinstance(fn.__self__, BaseException) \
             and fn.__name__ == "__init__" and not kwargs and not ev.concrete:
         return ev.write_place(Place("attr", fn.__self__, "args"), args)
+    if getattr(fn, "__func__", None) is TensorParameter.set_data and not ev.concrete:
+        return _set_data(ev, fn.__self__, *args, **kwargs)
     if isinstance(fn, types.MethodType):
         if is_library_object(fn):                            # what it gives depends on what is in the object
             return call_unknown(ev, fn, args, kwargs, f"{fn.__func__.__qualname__} is a library's")
@@ -92,6 +95,14 @@ def asks_python(ev, fn, given):
         return fn in BUILTINS and fn not in TAKE_OBJECTS and any(map(ev.is_object, [*given[0], *given[1].values()]))
     except TypeError:                                        # not hashable
         return False
+
+
+def _set_data(ev, parameter, data, slice_shape=False):
+    """parameter.set_data(data), which every run does."""
+    if getattr(data, "shape", None) != parameter.shape:
+        raise GraphSyntaxError(f"Parameter {parameter.name!r} is set to data of another shape")
+    ev.trace(PRIMITIVES["assign"], (parameter, ev.trace(cast_to, (ev.tracer.lift(data), parameter.dtype), {})), {})
+    return parameter
 
 
 def _call_function(ev, fn, args, kwargs):

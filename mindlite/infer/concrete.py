@@ -124,8 +124,8 @@ class Recorder(Evaluator):
 
     def call(self, fn, args, kwargs):
         """fn(*args, **kwargs): users' functions are executed here, the rest by Python."""
-        origin = getattr(fn, "executes", None)
-        if origin is not None:
+        twin, origin = getattr(fn, "executes", (None, None))
+        if twin is fn:                                           # functools.wraps copies the attribute
             fn = origin
         if isinstance(fn, Closure):
             return self.call_graph(fn.graph, fn.signature, fn.defaults, args, kwargs, outer=fn.frame, outer_env=fn.env)
@@ -188,7 +188,7 @@ class Recorder(Evaluator):
     def live(self, value):
         """`value` as Python can use it: a function comes back here when it is called."""
         fn = value
-        if hasattr(fn, "executes") or not isinstance(fn, (Closure, types.FunctionType)):
+        if getattr(fn, "executes", (None,))[0] is fn or not isinstance(fn, (Closure, types.FunctionType)):
             return value
         if isinstance(fn, types.FunctionType) and (is_coroutine(fn) or from_library(fn)
                                                    or is_framework(fn.__code__.co_filename)):
@@ -201,7 +201,7 @@ class Recorder(Evaluator):
         else:
             function.__name__ = fn.graph.name.rpartition(".")[2]
             function.__qualname__ = fn.graph.name
-        function.executes = fn
+        function.executes = function, fn
         return function
 
 

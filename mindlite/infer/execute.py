@@ -21,6 +21,7 @@ from . import patterns
 from .access import (add_numbers, attribute, binary_value, compare_values, is_tensor, item, iterate, length,
                      multiply_numbers, negate, number)
 from .branches import compare_numbers
+from .builtins import builtin
 from .evaluator import EXECUTE
 from .exceptions import catches, enter, leave_context
 from .fallback import A_BOOL, ask_python, change_outside, interpret_statement
@@ -163,8 +164,12 @@ def load_attr(ev, frame, node, values):
 
 @executes(syntax.store_attr)
 def store_attr(ev, frame, node, values):
-    owner, value = values
-    name = node.attrs["name"]
+    set_attribute(ev, values[0], node.attrs["name"], values[1])
+
+
+@builtin(setattr)
+def set_attribute(ev, owner, name, value):
+    """owner.name = value"""
     if ev.is_object(owner):
         ask_python(ev, setattr, (owner, name, value), f"the attribute {name!r} of an object that Python made is set", ())
         return
@@ -190,12 +195,17 @@ def check_plain(ev, owner, name):
 
 @executes(syntax.delete_attr)
 def delete_attr(ev, frame, node, values):
-    name = node.attrs["name"]
-    if ev.is_object(values[0]):
-        ask_python(ev, delattr, (values[0], name), f"the attribute {name!r} of an object that Python made is deleted", ())
+    delete_attribute(ev, values[0], node.attrs["name"])
+
+
+@builtin(delattr)
+def delete_attribute(ev, owner, name):
+    """del owner.name"""
+    if ev.is_object(owner):
+        ask_python(ev, delattr, (owner, name), f"the attribute {name!r} of an object that Python made is deleted", ())
         return
-    attribute(ev, values[0], name)
-    ev.write_place(Place("attr", values[0], name), Undefined(name))
+    attribute(ev, owner, name)
+    ev.write_place(Place("attr", owner, name), Undefined(name))
 
 
 @executes(syntax.load_item)

@@ -21,6 +21,7 @@ from ..ops.scalar import scalar_cast
 from .fallback import as_object
 from .jumps import live_into
 from .messages import kind_of
+from .outcome import BOTTOM
 from .sharing import spot
 from .values import Box, ByExit, Closure, Conflict, Formatted, MadeException, Range, Unsure, rebuild
 
@@ -38,6 +39,8 @@ class Merge:
             return a
         if isinstance(a, Conflict) or isinstance(b, Conflict):
             return a if isinstance(a, Conflict) else b
+        if a is BOTTOM or b is BOTTOM:                       # of a recursion whose arguments are not known yet
+            return self.only(b, 1) if a is BOTTOM else self.only(a, 0)
         if isinstance(a, Undefined) or isinstance(b, Undefined):
             gone = a if isinstance(a, Undefined) else b
             return gone if isinstance(a, Undefined) and isinstance(b, Undefined) else Unsure(gone.name)

@@ -86,12 +86,14 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class Closure:
-    """A function made inside a graph: its FuncGraph (syntax), the frame around it, the values of its defaults."""
+    """A function made inside a graph: its FuncGraph (syntax), the frame around it, the values of its defaults.
+    wrapped: the function whose name it bears (functools.wraps), or None"""
     graph: object
     frame: object
     env: object
     defaults: tuple
     signature: object
+    wrapped: object = None
 
 
 @dataclass(frozen=True, eq=False)

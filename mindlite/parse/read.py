@@ -270,11 +270,11 @@ def _by_code(candidates, module, code):
         twin = memo[id(node)]
         if getattr(twin, "decorator_list", None):
             twin = twin.decorator_list[0]
-        twin.lineno = twin.end_lineno = unique + number
+        ast.increment_lineno(twin, unique + number - twin.lineno)        # all of it: a change of line costs a NOP
         made = compile(changed, code.co_filename, "exec", dont_inherit=True)
-        for inner in _codes(made):
-            if inner.co_firstlineno == unique + number and _same(inner, code):
-                return [(node, classes)]
+        outermost = next((inner for inner in _codes(made) if inner.co_firstlineno == unique + number), None)
+        if outermost is not None and _same(outermost, code):
+            return [(node, classes)]
     return []
 
 

@@ -4,7 +4,9 @@
     segments  : some statements run in Python between native code, the first call wholly
     python    : the function runs in Python
 """
+import contextlib
 import dataclasses
+import enum
 import functools
 import math
 from collections import OrderedDict, defaultdict, namedtuple
@@ -628,6 +630,12 @@ class Point:
         return self.a * self.b
 
 
+class Kind(enum.Enum):
+    """An enumeration."""
+    SINGLE = 1
+    DOUBLE = 2
+
+
 @construct("dataclass made inside")
 def dataclass_inside(x):
     return Point(x).total() + Point(x, b=3).total()
@@ -678,3 +686,375 @@ def list_by_data(x):
 def item_of_tensor(x):
     n = x.sum().item()
     return x * n if n > 1 else x
+
+
+# ---------------------------------------------------------------- more exceptions, context managers, generators
+
+class Mine(Exception):
+    """A user's exception with fields."""
+
+    def __init__(self, code):
+        super().__init__(code)
+        self.code = code
+
+
+def refuse(x, limit):
+    """A function that raises by data."""
+    if x.sum() > limit:
+        raise Mine(limit)
+    return x * 2
+
+
+@construct("raise in a called function by data, caught by class, its fields")
+def raised_below(x):
+    try:
+        return refuse(x, 100) + refuse(x, 2)
+    except Mine as error:
+        return x * error.code
+
+
+@construct("raise from, re-raise, nested try, an exception in a handler")
+def raised_again(x):
+    try:
+        try:
+            refuse(x, 1)
+        except Mine as error:
+            raise KeyError(error.code) from error
+    except KeyError as error:
+        return x * error.args[0] + len(type(error.__cause__).__name__)
+    return x
+
+
+@construct("division by a run-time zero, caught")
+def division_caught(x):
+    try:
+        return x * (6 // int(x[0] - 0.5))
+    except ZeroDivisionError:
+        return x * 3
+
+
+@construct("errors of Python in try: index, key, attribute, conversion, name")
+def errors_caught(x):
+    count = 0
+    for action in (lambda: [1][3], lambda: {}["k"], lambda: None.shape, lambda: int("x")):
+        try:
+            action()
+        except (LookupError, AttributeError, ValueError):
+            count += 1
+    return x * count
+
+
+@construct("errors of operators in try")
+def operator_errors_caught(x):
+    try:
+        return x + ops.ones((7,), ms.float64)
+    except ValueError:
+        return x * 2
+
+
+@construct("finally with break, continue and return in a loop")
+def finally_in_loop(x):
+    for n in range(4):
+        try:
+            if n == 1:
+                continue
+            if n == 3:
+                break
+        finally:
+            x = x + n
+    return x
+
+
+class Swallows:
+    """A context manager that sees the exception and swallows it."""
+
+    def __init__(self):
+        self.seen = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, traceback):
+        self.seen += kind is not None
+        return kind is Mine
+
+
+@construct("with: several managers, __exit__ sees and swallows the exception")
+def with_swallows(x):
+    y = x
+    with Swallows() as outer, Swallows() as inner:
+        y = y * 2
+        y = y + refuse(x, 1)
+    return y * (outer.seen + inner.seen)
+
+
+@contextlib.contextmanager
+def bracketed(value):
+    """A context manager that is a generator."""
+    try:
+        yield value * 2
+    finally:
+        holder.n = holder.n + 1
+
+
+@construct("with: contextlib.contextmanager and suppress")
+def with_contextlib(x):
+    with bracketed(x) as y:
+        x = x + y
+    with contextlib.suppress(ZeroDivisionError):
+        x = x * (1 // 0)
+    return x * holder.n
+
+
+@construct("generator: next, send, yield from, in zip and sum")
+def generator_protocol(x):
+    def running(total):
+        while True:
+            total = total + (yield total)
+
+    def both(v):
+        yield from generate(v)
+        yield from (v * n for n in (5, 6))
+    totals = running(x)
+    next(totals)
+    return totals.send(x * 2) + sum(both(x)) + sum(a * n for n, a in zip(range(2), generate(x)))
+
+
+@construct("a lazy generator expression, iter and next")
+def lazy_generator(x):
+    values = (x * n for n in (1, 2, 3))
+    items = iter([x, x * 7])
+    return next(values) + next(values) * next(items)
+
+
+class Countdown:
+    """An iterator of the user's."""
+
+    def __init__(self, n):
+        self.n = n
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.n == 0:
+            raise StopIteration
+        self.n -= 1
+        return self.n
+
+
+@construct("an iterator class: __iter__ and __next__")
+def iterator_class(x):
+    for n in Countdown(3):
+        x = x * (n + 1)
+    return x
+
+
+# ---------------------------------------------------------------- more of all else
+
+@construct("match: classes with __match_args__, attributes, built-in classes, alternatives, rest of a mapping")
+def match_more(x):
+    for subject in (Point(2, 3), {"a": 1, "b": 2}, 5, "text"):
+        match subject:
+            case Point(a=a, b=b):
+                x = x * a + b
+            case {"a": n, **rest}:
+                x = x * n + len(rest)
+            case int(n) | float(n):
+                x = x + n
+            case str():
+                x = x * 2
+    return x
+
+
+@construct("conditional expressions, chained comparison, and, or, not on run-time values")
+def conditions(x):
+    total = x.sum()
+    y = x if 1 < total < 100 else -x
+    return y * 2 if total > 0 and not total > 50 or total < -100 else y
+
+
+@construct("while on a run-time condition with break and else")
+def while_by_data(x):
+    n = 0
+    while x.sum() < 100:
+        x = x * 2
+        n += 1
+        if n > 20:
+            break
+    else:
+        x = x + 1
+    return x * n
+
+
+@construct("for over a range whose end is known at run time")
+def range_by_data(x):
+    for n in range(int(x[2])):
+        x = x + n
+    return x
+
+
+@construct("early return by data in nested loops")
+def early_return(x):
+    for a in range(6):
+        for b in range(6):
+            if x.sum() * a * b > 30:
+                return x * a + b
+    return x
+
+
+def halve(v, n):
+    """A recursive function that ends by data."""
+    return v * n if v.sum() < 1 else halve(v * 0.5, n + 1)
+
+
+@construct("recursion under a run-time condition with Tensor arguments")
+def recursion_by_data(x):
+    return halve(x, 0.0)
+
+
+@construct("mutual recursion, functions that return functions")
+def mutual_recursion(x):
+    def even(n):
+        return True if n == 0 else odd(n - 1)
+
+    def odd(n):
+        return False if n == 0 else even(n - 1)
+
+    def adder(n):
+        return lambda v: v + n
+    return adder(3)(x) if even(4) else x
+
+
+@construct("several lambdas in the header of a loop")
+def lambdas_in_header(x):
+    for f in (lambda v: v + 1, lambda v: v * 2, lambda v: None):
+        made = f(x)
+        x = x if made is None else made
+    return x
+
+
+@construct("decorators of the user's on an inner function")
+def decorators(x):
+    def twice(f):
+        @functools.wraps(f)
+        def wrapper(v):
+            return f(f(v))
+        return wrapper
+
+    @twice
+    def add(v):
+        return v + 1
+    return add(x)
+
+
+@construct("setattr, getattr, delattr, hasattr on an object made inside")
+def attributes_by_name(x):
+    box = Base(x)
+    setattr(box, "extra", x * 2)
+    y = getattr(box, "extra") if hasattr(box, "extra") else x
+    delattr(box, "extra")
+    return y + x if not hasattr(box, "extra") else x
+
+
+@construct("Tensor indices: steps, negative, lists, masks, Tensors, pairs")
+def tensor_indices(x):
+    y = ops.stack([x, x * 2, x * 3])
+    return y[::-1, 1:].sum() + y[[0, 2]].sum() + y[y > 1].sum() + y[ms.Tensor([1, 0])].sum() + y[-1, ..., 0] + y[1, 2]
+
+
+@construct("Tensor assignment by slice, list, mask and Ellipsis, and augmented", smooth=False)
+def tensor_assignments(x):
+    y = ops.stack([x, x * 2, x * 3])
+    y[0] = 0.0
+    y[1, ::2] = x[0]
+    y[..., 1] *= 3
+    y[y > 5] = -1.0
+    y[[0, 1], [0, 1]] += 7
+    return y
+
+
+@construct("Tensor methods, properties and operators in place", smooth=False)
+def tensor_methods(x):
+    y = x * 1
+    y += 1
+    y -= x
+    y @= ops.eye(3, dtype=ms.float64)
+    return y.T.reshape(3, 1).sum(0) * y.ndim + y.astype(ms.float64).mean() + abs(-y) ** 2 % 3 // 1
+
+
+@construct("print, in order with other effects", SEGMENTS, smooth=False)
+def prints(x):
+    print("sum", x.sum())
+    holder.last = x * 2
+    print(f"last {holder.last}")
+    return x
+
+
+weight = ms.Parameter(ms.Tensor(np.ones(3)), name="weight")
+
+
+@construct("a Parameter: read, assigned, with ops.assign and +=", smooth=False)
+def parameter_assigned(x):
+    weight.set_data(ms.Tensor(np.ones(3)))
+    y = x * weight
+    ops.assign(weight, y)
+    return weight * 2
+
+
+@construct("Cells made inside")
+def cells_inside(x):
+    relu = ms.nn.ReLU()
+    return relu(x) + ms.nn.Tanh()(x * 0.1)
+
+
+@construct("str: join, format, %, split, replace, startswith, slices, in, compare, repeat")
+def more_strings(x):
+    text = "-".join(f"{n:>2}" for n in range(3)).replace(" ", "0").title()
+    known = text.startswith("00") and "01" in text and text[::-1][0] == "2" and text < "9" and "ab" * 2 == "abab"
+    return x * (len(text.split("-")) if known else 0) + len("%s=%d" % ("a", 3))
+
+
+@construct("bytes, complex, big ints, hexadecimal, underscores, bit operators on numbers")
+def literals(x):
+    number = (0xff & 0b1010 | 0o7) ^ 1 << 3
+    return x * number + len(b"abc") + (3 + 4j).imag + 10 ** 20 % 7 + 1_000
+
+
+@construct("tuples: comparison, index, count, concatenation, repetition, nested unpacking")
+def tuples(x):
+    a, (b, *c), d = 1, (2, 3, 4), (5,) * 2
+    return x * (a + b + sum(c) + d[1]) if (1, 2) < (1, 3) and (1, 2, 1).count(1) == 2 else x
+
+
+@construct("sets: union, difference, subset, in")
+def set_operators(x):
+    a, b = {1, 2, 3}, {2, 3, 4}
+    return x * (len(a | b) + len(a & b) + len(a - b) + len(a ^ b) + ({2} <= a) + (4 in b))
+
+
+@construct("enum members, constants of classes, isinstance with tuples")
+def enums(x):
+    kind = Kind.DOUBLE
+    return x * kind.value if kind is Kind.DOUBLE and isinstance(kind, (Kind, int)) else x
+
+
+@construct("sorted with keys, min and max with key and default, sum with start, any and all of lists")
+def more_builtins(x):
+    values = sorted(["bb", "a", "ccc"], key=len, reverse=True)
+    best = max([x, x * 2], key=lambda v: 1.0 if v is x else 2.0)
+    return best * len(values[0]) + min([], default=3) + sum([x, x], x) * any([0, 1]) * all([1, 2])
+
+
+@construct("vmap, grad and jit inside a graph")
+def transforms_inside(x):
+    square = ms.jit(lambda v: v * v)
+    return ms.grad(lambda v: square(v).sum())(x) + ms.vmap(lambda v: v * 2)(x)
+
+
+@construct("star arguments of calls: lists, dicts, mixed")
+def star_calls(x):
+    def f(a, b=1, *c, d, **e):
+        return a * b + sum(c) + d + e["g"]
+    rest = [x, 2]
+    return f(*rest, 3, 4, **{"d": x}, g=5)

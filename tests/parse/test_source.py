@@ -212,3 +212,11 @@ def test_a_graph_is_parsed_once_per_code_and_forgotten_with_it():
     first = parse_function(namespace.pop("f"))
     exec(namespace["__source__"], namespace)
     assert parse_function(namespace["f"]) is not first
+
+
+def test_constant_lambdas_on_one_line_are_told_apart():
+    functions = (lambda a: None, lambda a: 3, lambda a: 3.0, lambda a: "x", lambda a: (
+        4))
+    assert [parse_function(f).output.args[0].value for f in functions] == [None, 3, 3.0, "x", 4]
+    for f in (lambda a: None, lambda a: 3):
+        assert parse_function(f).output.args[0].value == f(0)
