@@ -14,7 +14,8 @@ any more still has a cotangent, the empty tape: what was popped last is pushed f
 
 Python code is recorded on the tape of eager mode as it runs; the recording is an object that flows to the pullback.
 
-FORWARD[primitive](node, args, tape, part) -> (*parts, *results), parts as PARTS has them; part: REVERSE left it in sweep.parts
+FORWARD[primitive](node, args, tape, part) -> (*parts, *results), parts as PARTS has them; part: what REVERSE left in
+                                             sweep.parts
 REVERSE[primitive](sweep, node)                                              adds to the cotangents of node's arguments
 """
 import numpy as np
@@ -186,7 +187,7 @@ def forward_segment(node, args, tape, function):
 
 
 def reverse_segment(sweep, node):
-    """dx = segment(recording, dout; ◀f), also where nothing has flowed: another call may have read what this one kept."""
+    """dx = segment(recording, dout; ◀f), also where nothing has flowed: another may have read what this one kept."""
     seeds, douts = seeds_of(sweep, node)
     wrt = [i for i, x in enumerate(node.args) if x in sweep.active and is_differentiable(x.abstract)
            and not is_integer(x.abstract)]

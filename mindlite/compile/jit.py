@@ -164,8 +164,8 @@ class JitFunction:
         return value
 
     def begin_again(self, trap, log, args, kwargs):
-        """The call, statement by statement, after compiled code came to where nothing is known. Calls of Python that were
-        made are not made again; what is learnt goes into the next variant."""
+        """The call, statement by statement, after compiled code came to where nothing is known. Calls of Python that
+        were made are not made again; what is learnt goes into the next variant."""
         before = self.fallbacks.changes
         self.learn_from(trap, log.recorded)
         try:
@@ -183,8 +183,8 @@ class JitFunction:
                 self.quick.calls, self.quick.tried = (), {}
 
     def learn_from(self, trap, recorded):
-        """The next variant knows what this one did not. recorded: the run has called Python, and a gradient is wanted of
-        what that gave: it cannot begin again (CannotReplay)."""
+        """The next variant knows what this one did not. recorded: the run has called Python, and a gradient is wanted
+        of what that gave: it cannot begin again (CannotReplay)."""
         before = self.fallbacks.changes
         with self.lock:
             self.fallbacks.learn(trap.restless)
@@ -284,7 +284,8 @@ class JitFunction:
         with self.lock:
             self.drop([v for v in self.variants if v.fits(signature)])
         certain = isinstance(error, GraphSyntaxError) or signature in self.harmless
-        self.in_python[signature] = location, f"runs in Python: {getattr(error, 'message', None) or repr(error)}", certain
+        why = f"runs in Python: {getattr(error, 'message', None) or repr(error)}"
+        self.in_python[signature] = location, why, certain
         emit("python_run", name=self.name, reason=str(error), location=location)
 
     def run_in_python(self, signature, args, kwargs):

@@ -94,7 +94,8 @@ def opened(record):
     if isinstance(record, tuple):
         return tuple(opened(r) for r in record)
     if isinstance(record.abstract, AbstractTensor):
-        return Given(abstract=AbstractTensor(record.abstract.dtype, tuple(Symbol(lo=0).dim for _ in record.abstract.shape)))
+        sizes = tuple([Symbol(lo=0).dim for _ in record.abstract.shape])
+        return Given(abstract=AbstractTensor(record.abstract.dtype, sizes))
     return record
 
 

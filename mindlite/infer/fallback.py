@@ -51,7 +51,8 @@ class Site:
 
 
 CURES = {"numpy": "compute with ops instead of NumPy",
-         "library": "move it out of the function, or write it with ops", "object": "give the value a type: Tensor(x), int(x)",
+         "library": "move it out of the function, or write it with ops",
+         "object": "give the value a type: Tensor(x), int(x)",
          "statement": "move the statement out of the function"}
 
 
@@ -66,7 +67,8 @@ def call_unknown(ev, fn, args, kwargs, reason, returns=None, keeps=True, copies=
     """Call fn at run time, between native code.
 
     returns : the record of what it gives, where that is known (() for nothing)
-    keeps   : False where nothing that it is given stays anywhere: print      copies : it gets copies of the graph's lists
+    keeps   : False where nothing that it is given stays anywhere: print
+    copies  : it gets copies of the graph's lists
     """
     if ev.concrete:
         return ev.call_unknown(fn, args, kwargs)

@@ -43,7 +43,7 @@ class Specialised:
     reasons    : (Location, why something was unrolled)
     sites      : the pieces of Python code
     keys       : the keys of the records that it was compiled by
-    objects    : numbers of the lists and dicts among the arguments that are run-time arguments themselves, after the rest
+    objects    : numbers of the lists and dicts among the arguments that are run-time arguments, after the rest
     """
     graph: object
     output: object

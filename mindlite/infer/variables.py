@@ -36,7 +36,7 @@ def pending(ev):
 
 def watch(ev):
     """{key: guard} of what is read behind the call that is written now, filled as inference goes on."""
-    found = {} if ev.tracer.region is ev.tracer.root else ev.guards      # in a loop what comes before it is behind it too
+    found = {} if ev.tracer.region is ev.tracer.root else ev.guards      # in a loop what comes before is behind it too
     ev.watches.append(found)
     return found
 

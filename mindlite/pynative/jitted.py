@@ -123,7 +123,8 @@ class Plan:
 
     def can_be_parted(self, leaves):
         """False where Python code would have to run twice: in a loop, whose tape is no value, or for several tapes."""
-        active = [wrt for wrt in [self.watched(tape, self.inputs(leaves)) for tape in state.tapes] if wrt and self.seeds]
+        watched = [self.watched(tape, self.inputs(leaves)) for tape in state.tapes]
+        active = [wrt for wrt in watched if wrt and self.seeds]
         return not active or len(active) == 1 and self.parted(active[0])[0] is not None
 
     def run(self, leaves):
@@ -254,10 +255,11 @@ def part(joint, graph, wrt, seeds, updates):
 
 
 def sizes_between(joint, late, rest, shown):
-    """The Symbols to which the first part gives values and which the rest uses, but which none of `shown` has as a size."""
+    """The Symbols to which the first part gives values and which the rest uses, but which `shown` have not as a size."""
     def symbols(nodes):
         return {s for node in nodes for s in symbols_of_abstract(node.abstract)}
-    bound = {lone_symbol(size) for node in shown if isinstance(node.abstract, AbstractTensor) for size in node.abstract.shape}
+    bound = {lone_symbol(size) for node in shown if isinstance(node.abstract, AbstractTensor)
+             for size in node.abstract.shape}
     used = symbols([node for g in rest.reachable() for node in [*g.parameters, *g.nodes]])
     return sorted(used & symbols([node for node in joint.nodes if node not in late]) - bound, key=lambda s: s.number)
 

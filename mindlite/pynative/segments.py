@@ -1,6 +1,6 @@
 """Gradients through Python code in a graph: the code runs on a tape, and the recording is handed to its pullback.
 
-    out = segment(x; f)       ->       (recording, out) = segment(x; forward)        dx = segment(recording, dout; pullback)
+    out = segment(x; f)     ->     (recording, out) = segment(x; forward)      dx = segment(recording, dout; pullback)
 
 A Tensor that one piece of Python code leaves in a list or an object may be read there by another. Their tapes belong
 to one derivative (they have one key), so a number of an earlier tape is *adopted* by the later one: its pullback hands
@@ -19,8 +19,8 @@ from .tape import Tape, recording
 
 
 class Recording:
-    """What one run left: its tape's entries, the numbers of its arguments and results, and what flows to the latter from
-    code that runs behind it (pending)."""
+    """What one run left: its tape's entries, the numbers of its arguments and results, and what flows to the latter
+    from code that runs behind it (pending)."""
 
     def __init__(self, key):
         self.tape = SegmentTape(self, key)
@@ -76,7 +76,8 @@ def record(function, wrt, seeds, abstracts, weights, key):
         given += made.pending.items()
         made.pending = {}
         adopted = made.tape.adopted
-        found = gradients(made, given, [*made.inputs, *adopted]) if given else [None] * (len(made.inputs) + len(adopted))
+        wanted = [*made.inputs, *adopted]
+        found = gradients(made, given, wanted) if given else [None] * len(wanted)
         for (owner, number), gradient in zip(adopted.values(), found[len(wrt):]):
             if gradient is not None:
                 owner.add(number, gradient)
