@@ -24,13 +24,14 @@ _HOME = {
     **dict.fromkeys(("Tensor", "Parameter", "ParameterTuple"), "common.tensor"),
     **dict.fromkeys(("COOTensor", "CSRTensor", "RowTensor"), "ops.sparse"),
     **dict.fromkeys(("jit", "jit_class", "ms_function", "JitConfig", "grad", "value_and_grad", "get_grad",
-                     "GradOperation", "jvp", "vjp", "linearize", "jacfwd", "jacrev", "vmap", "recompute", "set_context",
+                     "GradOperation", "jvp", "vjp", "linearize", "jacfwd", "jacrev", "vmap", "recompute",
+                     "no_grad", "set_context",
                      "get_context", "set_device",
                      "set_deterministic", "mutable"), "functional"),
 }
 _OTHER_NAMES = {
     "tensor": ("common.tensor", "Tensor"), "dtype": ("common.dtype", None), "context": ("functional.context", None),
-    "float_": ("common.dtype", "float32"), "int_": ("common.dtype", "int64"), "no_grad": ("pynative", "paused"),
+    "float_": ("common.dtype", "float32"), "int_": ("common.dtype", "int64"),
 }
 _EAGER = ("common.tensor", "ops.sparse")         # who makes Tensors computes with them: eager mode comes along
 __all__ = ["__version__", *_ROOMS, *_HOME, *_OTHER_NAMES]

@@ -5,6 +5,8 @@
 In eager mode the function runs with a tape (pynative); inside jit, and in GRAPH_MODE, it becomes a graph and ad derives
 its gradient. What the objects here answer to `__mindir__` is how inference knows them.
 """
+import functools
+
 from ..common.config import GRAPH_MODE, config
 from ..common.errors import ArgumentError, GradientError, ValueRangeError
 from ..common.tensor import Parameter, Tensor
@@ -12,6 +14,7 @@ from ..compile.jit import JitFunction
 from ..mindir.derivative import weights_of
 from ..mindir.primitive import is_interpreting
 from ..mindir.protocol import CallOf, Derivative, Recomputed
+from ..ops.state import pause_gradients, resume_gradients
 from ..pynative import Linearized, Recorded, differentiate, forward, recompute as recompute_at_once
 from ..pynative.differentiate import numbers_in, tensors_in
 from ..pynative.jitted import call_compiled
@@ -228,6 +231,26 @@ def jvp(fn, inputs, v, has_aux=False):
     if has_aux:
         return first_of(value), tangent[0], aux_of(value)
     return value, tangent
+
+
+class no_grad:
+    """with no_grad(): .. or @no_grad(): gradients pass no operator inside, in eager mode and in graphs."""
+
+    def __enter__(self):
+        pause_gradients()
+        return self
+
+    def __exit__(self, kind, error, trace):
+        resume_gradients()
+        return False
+
+    def __call__(self, function):
+        """`function`, run inside such a block."""
+        @functools.wraps(function)
+        def run(*args, **kwargs):
+            with no_grad():
+                return function(*args, **kwargs)
+        return run
 
 
 class _Recompute:

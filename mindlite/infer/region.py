@@ -19,7 +19,7 @@ from ..mindir.primitive import interpreting
 from ..ops.basic import reshape
 from ..ops.views import WRITE_BACK, follow, write_back
 from ..ops.scalar import scalar_compare
-from ..ops.state import stored
+from ..ops.state import stop_gradient, stored
 from .bounds import demand_bounds
 
 
@@ -97,6 +97,7 @@ class Tracer(Builder):
         self.store, self.inputs, self.symbols = {}, {}, {}
         self.ambiguous = set()                   # nodes that are one of several Tensors with names of their own
         self.remat = None                        # of the loops that are written (jit's option)
+        self.unrecorded = 0                      # how many `no_grad` blocks are open
         self.views, self.outer = {}, {}          # {view: (root, path, the root's value then)}; {captured: node outside}
 
     def move_to(self, origin):
@@ -187,7 +188,22 @@ class Tracer(Builder):
         if prim in WRITE_BACK and isinstance(args[0], (AnfNode, Tensor)) and not isinstance(args[0], ValueNode):
             root, path = self.root_of(args[0])
             self.views[made] = root, (*path, (prim, args[1:], attrs)), self.current(root)
-        return made
+        return self.without_gradient(made) if self.unrecorded and "stop_gradient" not in prim.traits else made
+
+    def without_gradient(self, made):
+        """The results of an operator inside `no_grad`."""
+        if isinstance(made, tuple):
+            return tuple(map(self.without_gradient, made))
+        smooth = isinstance(made.abstract, AbstractTensor) and made.abstract.dtype.is_differentiable
+        return stop_gradient(made) if smooth else made
+
+    def pause(self):
+        """From here on gradients pass no operator, until `resume`."""
+        self.unrecorded += 1
+
+    def resume(self):
+        """See `pause`."""
+        self.unrecorded -= 1
 
     def demand(self, constraint):
         """See to it that a fact about sizes holds: those of the arguments are looked at when a variant is chosen, others

@@ -11,7 +11,7 @@ from ..common.dim import product
 from ..common.errors import ArgumentError, ShapeError
 from ..mindir.abstract import AbstractTuple
 from ..mindir.constraints import require
-from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
+from ..mindir.primitive import bprop_rule, current_interpreter, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
 from .basic import batched
 from .define import as_operand, cast_to, composite, dtype_of, elementwise, is_array
 from .sbp import elementwise_spec, sbp_rule
@@ -169,6 +169,16 @@ def print_(*values):
 @elementwise(scalar=lambda x: x, array=np.array, derivatives=[1])
 def identity(x):
     """x itself: out = x, dx = dout."""
+
+
+def pause_gradients():
+    """From here on operators are recorded on no tape, and gradients pass none of a graph, until `resume_gradients`."""
+    current_interpreter().pause()
+
+
+def resume_gradients():
+    """See `pause_gradients`."""
+    current_interpreter().resume()
 
 
 @elementwise(scalar=lambda x: x, array=np.array, derivatives=[None], traits={"stop_gradient"})

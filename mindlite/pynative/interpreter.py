@@ -74,6 +74,15 @@ class PyNative:
             return made
         return wrap(out)
 
+    def pause(self):
+        """From here on operators are recorded on no tape, until `resume`."""
+        state.before.append((state.tapes, state.paused))
+        state.tapes, state.paused = (), state.paused + state.tapes
+
+    def resume(self):
+        """See `pause`."""
+        state.tapes, state.paused = state.before.pop()
+
     def write(self, variable, value):
         """assign(variable, value) for this Tensor alone; gives the value."""
         arrays = [a.array if isinstance(a, Tensor) else a for a in (variable, value)]

@@ -18,6 +18,7 @@ class _State(threading.local):
     def __init__(self):
         self.tapes = ()                         # those that record, innermost last
         self.paused = ()                        # those that do not record at present, but have saved values
+        self.before = []                        # both as they were before each `no_grad` block that is open
 
 
 state = _State()

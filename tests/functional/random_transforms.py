@@ -3,7 +3,7 @@
     python tests/functional/random_transforms.py --count 5000 --seed 0
 
 A program is a function of two Tensors f64[3]: control flow whose turns depend on data, closures, lists, dicts, slices,
-assignments in place. A composition takes it through up to three of grad, value_and_grad, jvp, vjp, linearize, jacfwd,
+assignments in place, views. A composition takes it through up to three of grad, value_and_grad, jvp, vjp, linearize, jacfwd,
 jacrev, vmap, recompute and jit, in any order. Then plain Python on tapes = the graph = eager mode = machine code; and the
 outermost derivative = differences of what is inside it, where that is smooth. Everything follows from one seed.
 """
@@ -77,7 +77,7 @@ class Writer:
 
     def statement(self, depth, level):
         rng = self.rng
-        kinds = [self.assign, self.assign, self.again, self.again, self.slice, self.in_place, self.augmented]
+        kinds = [self.assign, self.assign, self.again, self.again, self.slice, self.in_place, self.view, self.augmented]
         if level > 0:
             kinds += [self.branch, self.loop, self.count_loop, self.closure, self.sequence, self.table, self.inner]
         rng.choice(kinds)(depth, level)
@@ -102,6 +102,18 @@ class Writer:
         self.put(f"{name} = {self.pick()} * 1", depth)
         self.put(self.rng.choice([f"{name}[1] = {a}[0] * 0.5", f"{name}[0:2] = {a}[1:] * 0.9", f"{name}[:] = {a} + 1",
                                   f"{name}[::2] = {self.number()}", f"{name}[-1] += {a}.sum() * 0.2"]), depth)
+        self.names.append(name)
+
+    def view(self, depth, level):
+        name, view = self.fresh(), self.fresh("view")
+        self.put(f"{name} = {self.pick()} * 1", depth)
+        self.put(f"{view} = " + self.rng.choice([f"{name}[1:]", f"{name}[::2]", f"{name}.reshape(3, 1)[:, 0]", f"{name}[0:2]"]),
+                 depth)
+        if self.rng.random() < 0.4:
+            self.put(f"if {self.condition()}:", depth)
+            depth += 1
+        self.put(self.rng.choice([f"{view}[0] = {self.pick()}[1] * 0.7", f"{view}[1:] = {self.pick()}[0]",
+                                  f"{name}[1] = {view}[0] * {self.number()}", f"{view}[:] = {view} * {view}[0]"]), depth)
         self.names.append(name)
 
     def augmented(self, depth, level):

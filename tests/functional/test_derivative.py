@@ -355,3 +355,34 @@ def test_results_that_are_the_same_for_all_items_are_repeated_along_their_axis(w
     for function in (lambda a: a * 2, lambda a: w):
         with pytest.raises(ValueRangeError, match="out_axes 2 is outside a result of 2 axes"):
             ms.vmap(function, 0, 2)(x)
+
+
+def test_gradients_pass_nothing_inside_no_grad(way):
+    @ms.no_grad()
+    def squared(x):
+        return x * x
+
+    def f(x):
+        with ms.no_grad():
+            y = ops.sin(x)
+            if y.sum() > 0:
+                y = y * x
+            with ms.no_grad():
+                z = y + x
+            row = x[1:]
+        return (x * y * squared(x)).sum() + (x * z).sum() + row.sum() + (x * x).sum()
+    x = tensor(3)
+    y = np.sin(x.array) * x.array
+    np.testing.assert_allclose(way(ms.grad(f))(x).asnumpy(), y * x.array ** 2 + y + x.array + 2 * x.array)
+
+
+def test_no_grad_ends_with_its_block_whatever_happens(way):
+    def f(x):
+        try:
+            with ms.no_grad():
+                raise ValueError("left")
+        except ValueError:
+            pass
+        return (x * x).sum()
+    x = tensor(3)
+    np.testing.assert_allclose(way(ms.grad(f))(x).asnumpy(), 2 * x.array)
