@@ -5,12 +5,13 @@ run-time number, a size a Symbol) and the body is executed again, until nothing 
 the types change from turn to turn, or where a short constant range makes it cheaper, the loop is unrolled.
 """
 from ..common.dim import Symbol, lone_symbol
-from ..common.errors import GraphSyntaxError, MindliteError
+from ..common.errors import GraphSyntaxError, MindliteError, NameLookupError
 from ..common.tensor import Tensor
 from ..mindir import syntax
-from ..mindir.abstract import Abstract, AbstractAny, AbstractScalar, AbstractTensor
-from ..mindir.control import make_tuple, while_loop as while_prim
+from ..mindir.abstract import Abstract, AbstractAny, AbstractScalar, AbstractTensor, AbstractTuple
+from ..mindir.control import check, make_tuple, while_loop as while_prim
 from ..mindir.graph import AnfNode, ValueNode
+from ..mindir.inline import inline
 from ..mindir.primitive import interpreting
 from ..mindir.syntax import Undefined
 from ..ops.scalar import tensor_to_scalar
@@ -398,9 +399,24 @@ class Plan:
             operands = [undefined_value(ev, p.abstract) if isinstance(v, Undefined) else convert(ev, v, p.abstract)
                         for v, p in zip(inits, parameters)]
             operands += [undefined_value(ev, x) if isinstance(x, Abstract) else x for x in extra]
+            if self.plain and any(isinstance(v, Undefined) for v in inits):
+                self.demand_a_turn(test, [*operands, *captured])
             return control_node(ev, while_prim, [*operands, *captured], [p.abstract for p in parameters],
                                  cond=test.graph, body=body.graph, invariants=len(captured),
                                  **({"remat": ev.tracer.remat} if ev.tracer.remat else {}))
+
+    def demand_a_turn(self, test, operands):
+        """What is first assigned in the loop and read behind it has a value after one turn: without one, Python runs the
+        call, and raises where the variable is read (if it is)."""
+        tracer = self.ev.tracer
+        entered, = inline(tracer.graph, test.graph, [tracer.lift(x) for x in operands])
+        if isinstance(entered.abstract, AbstractTensor):
+            entered = tensor_to_scalar(entered)
+        location = tracer.origin.location
+
+        def error():
+            return NameLookupError("a variable is read that a loop without turns would have assigned", location=location)
+        tracer.graph.add(check, entered, origin=tracer.origin, abstract=AbstractTuple(()), error=error, again=True)
 
     def remember_names(self, results, values):
         """Which results may be Tensors that have other names: by their first value, or by one of a later turn."""

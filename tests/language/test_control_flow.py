@@ -171,3 +171,41 @@ def test_texts_of_open_sizes_hold_the_sizes_of_the_run(capsys):
         with pytest.raises(ValueError) as caught:
             g(x)
         assert caught.value.args == ("bad", shape, str(shape[0]))
+
+
+def first_assigned_in_a_while(x, n):
+    while n.sum() > 0:
+        y, n = x * n.sum(), n - 1
+    return y
+
+
+def first_assigned_in_a_for(x, n):
+    for i in range(int(n.sum())):
+        y = x + i
+    return y + i
+
+
+def first_assigned_and_read_in_the_next_turn(x, n):
+    i = 0
+    while n.sum() > 0:
+        if i > 0:
+            x = x + y                                                                           # noqa: F821
+        y, n, i = x * 2, n - 1, i + 1                                                           # noqa: F841
+    return x
+
+
+@pytest.mark.parametrize("function", [first_assigned_in_a_while, first_assigned_in_a_for,
+                                      first_assigned_and_read_in_the_next_turn], ids=lambda f: f.__name__)
+def test_what_a_loop_without_turns_does_not_assign_has_no_value(function):
+    f, x = ms.jit(function), Tensor(np.ones(2, np.float32))
+    for turns in (3, 1, 0, 2, 0):
+        n = Tensor(np.array([turns], np.int32))
+        try:
+            expected = function(x, n).asnumpy().tolist()
+        except UnboundLocalError as error:
+            with pytest.raises(UnboundLocalError) as caught:
+                f(x, n)
+            assert str(caught.value) == str(error)
+        else:
+            assert f(x, n).asnumpy().tolist() == expected
+    assert not f.compiled.in_python
