@@ -13,7 +13,7 @@ from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..fallback.record import ANY
 from ..mindir import syntax
 from ..mindir.graph import AnfNode
-from ..mindir.primitive import PRIMITIVES, interpreting
+from ..mindir.primitive import PRIMITIVES, eager, interpreting
 from ..mindir.syntax import Undefined
 from ..ops import setitem
 from ..ops.scalar import scalar_unary
@@ -232,6 +232,10 @@ def store_item(ev, frame, node, values):
         ev.store[owner] = tuple(items)
         return
     if is_tensor(owner):
+        if ev.concrete:                                      # a gradient in the making must see it
+            with eager():
+                owner[index] = value
+            return
         made = ev.trace(setitem, (owner, index, value), {})
         ev.tracer.assign(owner, made)
         return

@@ -200,3 +200,13 @@ def test_the_gradient_of_paths_of_different_sizes_knows_the_size_of_what_it_does
             y = ops.ones((2,), ms.float64)
         return y.sum()
     check_same(ms.grad(loss), lambda: (vector(1.0, 2.0, 3.0),), lambda: (vector(0.0, 0.0, 0.0),))
+
+
+def test_a_gradient_in_python_sees_that_items_are_assigned():
+    def loss(x, items):
+        x[0] = 0.5
+        if (x > 1).any():
+            return x.sum()
+        items.append(items[0])
+        return x.sum()
+    check_same(ms.grad(loss), lambda: (vector(0.5, 0.5), [1, 1]), lambda: (vector(0.5, 2.5), [1, 1]))
