@@ -2,14 +2,14 @@
 
     f(x, 2, bias=None)   ->   (f32[32, 784], 2, bias=None)        fits the variant  (f32[N, 784], 2, bias=None)
 """
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ..common import dtype as dt
 from ..common.dim import Symbol
 from ..common.tensor import Parameter, Tensor
-from ..infer.specialise import Same
+from ..infer.specialise import Leaf, Same
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 
 
@@ -25,9 +25,10 @@ class ObjectSpec:
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """What a signature says of a Tensor: dtype and sizes (int, or Symbol in a variant)."""
+    """What a signature says of a Tensor: dtype, sizes (int, or Symbol in a variant), and whether it is a Parameter."""
     dtype: object
     shape: tuple
+    parameter: bool = False
 
     def __str__(self):
         return f"{self.dtype.short}[{', '.join(map(str, self.shape))}]"
@@ -70,7 +71,7 @@ class Leaves(list):
         if number != len(self):
             return SameSpec(number)
         self.append(value)
-        return TensorSpec(value.dtype, value.init_data().array.shape)
+        return TensorSpec(value.dtype, value.init_data().array.shape, isinstance(value, Parameter))
 
     def container(self, value):
         """None, or the SameSpec of a list or dict that has come before: they are counted from -1 downwards."""
@@ -151,7 +152,7 @@ def open_numbers(pattern, signature):
     differs."""
     if isinstance(signature, TensorSpec):
         same = isinstance(pattern, TensorSpec) and pattern.dtype is signature.dtype \
-            and len(pattern.shape) == len(signature.shape)
+            and pattern.parameter is signature.parameter and len(pattern.shape) == len(signature.shape)
         return signature if same else None
     if is_number(signature) and is_number(pattern):
         kinds = [s.type if isinstance(s, ScalarSpec) else type(s[1]) for s in (pattern, signature)]
@@ -174,7 +175,9 @@ def open_numbers(pattern, signature):
 def abstract_values(signature, value):
     """`value` with an Abstract in place of each Tensor and of each number that varies, by the signature."""
     if isinstance(signature, TensorSpec):
-        return AbstractTensor(signature.dtype, tuple(s.dim if isinstance(s, Symbol) else s for s in signature.shape))
+        sizes = tuple(s.dim if isinstance(s, Symbol) else s for s in signature.shape)
+        made = AbstractTensor(signature.dtype, sizes)
+        return Leaf(made) if signature.parameter else made
     if isinstance(signature, ScalarSpec):
         return AbstractScalar(signature.type)
     if isinstance(signature, SameSpec):
@@ -197,6 +200,7 @@ def matches(pattern, signature, env):
     """Does a call's signature fit a variant's, Symbols standing for sizes? env collects {Symbol: size}."""
     if isinstance(pattern, TensorSpec):
         if not isinstance(signature, TensorSpec) or pattern.dtype is not signature.dtype or \
+                pattern.parameter is not signature.parameter or \
                 len(pattern.shape) != len(signature.shape):
             return False
         for want, have in zip(pattern.shape, signature.shape):
@@ -228,7 +232,7 @@ def sizes_in(signature, path="x"):
 def without_sizes(signature):
     """The signature with sizes left out (the number of axes stays)."""
     if isinstance(signature, TensorSpec):
-        return TensorSpec(signature.dtype, (None,) * len(signature.shape))
+        return replace(signature, shape=(None,) * len(signature.shape))
     return tuple(without_sizes(p) for p in signature) if isinstance(signature, tuple) else signature
 
 
@@ -251,7 +255,7 @@ def open_sizes(signature, chosen, path="x", symbols=None):
                     symbols[size] = Symbol(lo=0)
                 size = symbols[size]
             shape.append(size)
-        return TensorSpec(signature.dtype, tuple(shape))
+        return replace(signature, shape=tuple(shape))
     if isinstance(signature, tuple):
         return tuple(open_sizes(part, chosen, f"{path}{n}" if path == "x" else f"{path}.{n}", symbols)
                      for n, part in enumerate(signature))
@@ -266,7 +270,7 @@ def declared_spec(inputs, signature):
         if isinstance(spec, TensorSpec) and isinstance(placeholder, Tensor):
             if len(placeholder.shape) != len(spec.shape):
                 return spec
-            return TensorSpec(spec.dtype, tuple(
+            return replace(spec, shape=tuple(
                 symbols.setdefault((p, n) if p is None else p, p if isinstance(p, Symbol) else Symbol(lo=0))
                 if not isinstance(p, int) or p == -1 else n for p, n in zip(placeholder.shape, spec.shape)))
         if isinstance(spec, tuple) and isinstance(placeholder, (tuple, list)):

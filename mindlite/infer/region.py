@@ -95,6 +95,7 @@ class Tracer(Builder):
         super().__init__(root.graph)
         self.region = self.root = root
         self.store, self.inputs, self.symbols = {}, {}, {}
+        self.leaves = []                                     # nodes that stand for Parameters
         self.ambiguous = set()                   # nodes that are one of several Tensors with names of their own
         self.remat = None                        # of the loops that are written (jit's option)
         self.unrecorded = 0                      # how many `no_grad` blocks are open
@@ -236,7 +237,8 @@ class Tracer(Builder):
             with interpreting(self):
                 made = reshape(made, shape=made.shape)
             del self.views[made]
-        if isinstance(target, TensorParameter):              # a leaf: gradients stay with it
+        if isinstance(target, TensorParameter) or any(self.current(leaf) is self.current(target)
+                                                      for leaf in self.leaves):      # gradients stay with it
             with interpreting(self):
                 made = stored(self.lift(target), made)
         self.store[target] = made

@@ -67,6 +67,12 @@ class Result:
 
 
 @dataclass(frozen=True)
+class Leaf:
+    """Stands, among the arguments, for a Parameter: what is assigned to it gets no gradient."""
+    abstract: object
+
+
+@dataclass(frozen=True)
 class Same:
     """Stands, among the arguments, for the very Tensor that is number `number` of them; below 0 for a list or dict."""
     number: int
@@ -177,6 +183,10 @@ def _specialise(ev, function, args, kwargs, weights):
             made = graph.add_parameter(label, value)
             if hasattr(value, "shape"):
                 tensors.append(made)
+            return made
+        if isinstance(value, Leaf):
+            made = enter(value.abstract, label)
+            ev.tracer.leaves.append(made)
             return made
         if isinstance(value, Same):
             return tensors[value.number] if value.number >= 0 else boxes[-1 - value.number]

@@ -122,6 +122,10 @@ class Subgraph:
         made = region.graph.add_parameter(name, abstract(node.abstract) if abstract else node.abstract, node.origin)
         if isinstance(value, (AnfNode, Tensor)):
             self.owners[made] = value
+        tracer = self.ev.tracer
+        if isinstance(value, TensorParameter) or any(tracer.current(leaf) is tracer.current(value)
+                                                     for leaf in tracer.leaves):
+            tracer.leaves.append(made)
         return made
 
     def _own_slot(self, value):

@@ -135,3 +135,23 @@ def test_in_place_methods_reach_the_tensor_from_within_a_branch_or_loop():
     expected, seen = Tensor(2.0), Tensor(2.0)
     assert float(f(expected, Tensor(3))) == 270 == float(ms.jit(f)(seen, Tensor(3)))
     assert float(expected) == 54 == float(seen)
+
+
+def test_a_parameter_that_is_an_argument_is_a_leaf_too():
+    def f(p, x):
+        before = p * 100
+        if x > 0:
+            ops.assign(p, x * 2)
+        p.add_(x)
+        return before + p * 5 + x
+
+    def values(run):
+        p = Parameter(Tensor(3.0), name="p")
+        return [float(g) for g in run(p, Tensor(4.0))], float(p)
+    gradient = ms.grad(f, (0, 1))
+    assert values(gradient) == values(ms.jit(gradient, fullgraph=True)) == values(ms.grad(ms.jit(f), (0, 1))) \
+        == ([105, 1], 12)
+    by_x = ms.grad(f, 1)
+    for run in (by_x, ms.jit(by_x, fullgraph=True), ms.grad(ms.jit(f), 1)):
+        assert float(run(Parameter(Tensor(3.0), name="p"), Tensor(4.0))) == 1
+        assert float(run(Tensor(3.0), Tensor(4.0))) == 16
