@@ -1,12 +1,14 @@
-"""Iterators and generators during inference: what is left of an iteration stands in the store, as a list's content does.
+"""Iterators and generators during inference: what is left of an iteration stands in the store, like a list's content.
 
     def count(n):                 g = count(x)     store[g] = ("generator", call, None, (x,), ())
-        yield n                   next(g)          executes up to the yield:  ("generator", call, the yield, what is live, ())
+        yield n                   next(g)          executes up to the yield:  ("generator", call, the yield, live, ())
         yield n + 1               next(g)          goes on from there
 
-A generator is a coroutine of the evaluator: a step executes its blocks to the next `yield`, which is a way out of the call
-with the values that its rest needs. So each item and each effect comes in its turn, whoever asks. Where it goes on must be
-known at compile time. Source: PEP 255, 342; the state is that of a defunctionalised continuation (Reynolds 1972).
+A generator is a coroutine of the evaluator: a step executes its blocks to the next `yield`, which is a way out of the
+call with the values that its rest needs. So each item and each effect comes in its turn, whoever asks. Where it goes on
+must be known at compile time.
+
+Source: PEP 255, 342; the state is that of a defunctionalised continuation (Reynolds 1972).
 """
 from dataclasses import dataclass
 
@@ -222,8 +224,8 @@ def _step_of_ahead(ev, box, inner, _):
     return more, value
 
 
-STEPS = {"generator": _step_of_generator, "list": _step_of_list, "items": _step_of_items, "enumerate": _step_of_enumerate,
-         "zip": _step_of_zip, "map": _step_of_map, "filter": _step_of_filter, "object": _step_of_object,
+STEPS = {"generator": _step_of_generator, "list": _step_of_list, "items": _step_of_items,
+         "enumerate": _step_of_enumerate, "zip": _step_of_zip, "map": _step_of_map, "filter": _step_of_filter, "object": _step_of_object,
          "ahead": _step_of_ahead}
 
 

@@ -7,7 +7,8 @@ from .access import attribute
 from .fallback import ask_python
 from .values import Box
 
-ITSELF = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)     # case int(x): x is the subject
+# case int(x): x is the subject
+ITSELF = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
 
 
 def keys_of(subject, *keys):
@@ -77,7 +78,8 @@ def match_rest(ev, subject, *keys):
 def match_class(ev, subject, cls, count, names):
     """attributes_of for what inference knows."""
     if ev.is_object(subject):
-        return ask_python(ev, attributes_of, (subject, cls, count, names), "a class pattern on an object that Python made")
+        return ask_python(ev, attributes_of, (subject, cls, count, names),
+                          "a class pattern on an object that Python made")
     wanted = attribute_names(cls, count, names)
     known = ev.call(isinstance, (subject, cls), {})
     if isinstance(known, AnfNode):

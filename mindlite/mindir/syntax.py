@@ -39,8 +39,8 @@ ALL = {}
 return_ = Syntax("return", "(value)")
 switch = Syntax("switch", "(condition; true=block, false=block, join=block or None)")
 raise_ = Syntax("raise", "(), (exception) or (exception, cause); again=True where a handler lets it go on")
-try_ = Syntax("try", "(; body=block, handler=block, exits, handler_exits, join=block or None) what is raised in the body goes to the handler;"
-              " each ends where it jumps to one of its exits")
+try_ = Syntax("try", "(; body=block, handler=block, exits, handler_exits, join=block or None) what is raised in the"
+              " body goes to the handler; each ends where it jumps to one of its exits")
 
 
 # names
@@ -91,8 +91,8 @@ match_sequence = Syntax("match_sequence",
 match_keys = Syntax("match_keys", "(value, *keys) the values of a mapping (PEP 634) for these keys, a tuple; None if it has"
                     " not all of them or is none")
 match_rest = Syntax("match_rest", "(mapping, *keys) the dict of its other keys")
-match_class = Syntax("match_class", "(value, class; count, names) the first `count` of __match_args__ and the attributes `names`"
-                     " of an instance of the class, a tuple; None if it is none or lacks one")
+match_class = Syntax("match_class", "(value, class; count, names) the first `count` of __match_args__ and the attributes"
+                     " `names` of an instance of the class, a tuple; None if it is none or lacks one")
 
 # loops: it = get_iter(x); header(i, ...): switch(iter_more(it, i));
 #        body: target = iter_item(it, i); ... jump header(iter_step(i), ...)
@@ -102,8 +102,9 @@ iter_item = Syntax("iter_item", "(iterator, i)")
 iter_step = Syntax("iter_step", "(i) i + 1")
 
 # generators
-yield_ = Syntax("yield", "(value; resume=block, parts) terminator: parts are (try, is this its handler?) of each `try` around")
-sent = Syntax("sent", "(; delegates) what the one who goes on with the generator has sent; delegates: it is for another one")
+yield_ = Syntax("yield", "(value; resume=block, parts) terminator: parts are (try, is this its handler?) of each `try`"
+                " around")
+sent = Syntax("sent", "(; delegates) what the one who goes on with the generator has sent; delegates: it is for another")
 iter_returned = Syntax("iter_returned", "(iterator) what a generator that has ended returned, None of other iterators")
 
 # exceptions

@@ -71,7 +71,7 @@ class Parser:
     source : Source of the outermost function        names : Names, its scopes    ssa : SSA, shared by inner functions
     outer  : Parser of the function around, or None  scope : the Scope that names are looked up in
     graph  : the function's FuncGraph                block : the block being written, None after a jump (dead code)
-    cells  : {Variable: node of its cell}, shared    loops, parts : the loops and the parts of `try` around, innermost last
+    cells  : {Variable: node of its cell}, shared    loops, parts : the loops, the parts of `try` around, innermost last
     left   : {(place, n): why} of the statements that are left to Python
     """
 

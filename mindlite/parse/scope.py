@@ -10,8 +10,8 @@
 One walk over the tree in the order of evaluation writes down every use of a name as an Event; all questions are
 asked of that list. A variable needs a cell when an inner function captures it and it is assigned after the capture:
 at a later event, or at an earlier one of a loop that holds both, or by an inner function; and when the body of a `try`
-or `with` assigns it and what is outside of that body reads it, because an exception may come before or after. What a statement reads
-and writes (for JIT Fallback) is the list between its first and its last event.
+or `with` assigns it and what is outside of that body reads it, because an exception may come before or after. What a
+statement reads and writes (for JIT Fallback) is the list between its first and its last event.
 
 Source: Python's reference, section 4.2 (naming and binding) and 6.2.4 (scopes of comprehensions), PEP 572 (walrus).
 """

@@ -1,4 +1,4 @@
-"""try and with on Tensors are part of the graph: what is raised, certainly or by data, reaches its handler as in Python."""
+"""try and with on Tensors are part of the graph: what is raised, certainly or by data, reaches its handler."""
 import numpy as np
 import pytest
 
