@@ -169,6 +169,9 @@ def frame_location(frame):
     return _only_expression_on(spot)
 
 
+_OPERATIONS = (ast.Call, ast.BinOp, ast.Compare, ast.Subscript, ast.UnaryOp)
+
+
 def _only_expression_on(spot):
     """Where Python knows the line alone (3.10): the test of a statement, else the outermost call or operation in the line."""
     text = spot.source()
@@ -182,10 +185,11 @@ def _only_expression_on(spot):
         except SyntaxError:
             continue
         tests = [node.test for node in tree.body if isinstance(node, (ast.If, ast.While, ast.Assert))]
-        for node in tests or ast.walk(tree):
-            if tests or isinstance(node, (ast.Call, ast.BinOp, ast.Compare, ast.Subscript, ast.UnaryOp)):
-                start, end = (len(line.encode()[:offset].decode()) for offset in (node.col_offset, node.end_col_offset))
-                return Location(spot.file, spot.line, start + indent, spot.line, end + indent, spot.scope)
+        nodes = list(ast.walk(tree))
+        found = tests or [node for kinds in (_OPERATIONS, ast.BoolOp) for node in nodes if isinstance(node, kinds)]
+        for node in found[:1]:
+            start, end = (len(line.encode()[:offset].decode()) for offset in (node.col_offset, node.end_col_offset))
+            return Location(spot.file, spot.line, start + indent, spot.line, end + indent, spot.scope)
     return spot
 
 
