@@ -509,6 +509,6 @@ def negate(ev, value):
     if not isinstance(known, AnfNode):
         return not known
     if isinstance(known.abstract, AbstractTensor):
-        return ev.trace(PRIMITIVES["logical_not"], (known,), {})
+        known = ev.trace(PRIMITIVES["tensor_to_scalar"], (known,), {})
     with interpreting(ev.tracer):
         return scalar_unary(known, op="not")

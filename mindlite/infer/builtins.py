@@ -235,9 +235,7 @@ def _converter(cls, kind):
         if ev.is_object(value):
             return ask_python(ev, cls, (value, *rest), f"{cls.__name__} of an object that Python made")
         if _is_tensor(value):
-            if kind is bool:
-                return truth(ev, value)
-            value = item_of_tensor(ev, value)
+            value = item_of_tensor(ev, truth(ev, value) if kind is bool else value)
         if isinstance(value, Dim):
             if kind is int:
                 return value

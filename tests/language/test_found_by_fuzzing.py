@@ -210,3 +210,8 @@ def test_a_gradient_in_python_sees_that_items_are_assigned():
         items.append(items[0])
         return x.sum()
     check_same(ms.grad(loss), lambda: (vector(0.5, 0.5), [1, 1]), lambda: (vector(0.5, 2.5), [1, 1]))
+
+
+def test_the_truth_of_a_tensor_is_a_bool():
+    check_same(lambda x: (bool(x.sum() > 1), bool(x.sum()), not x.sum() > 1), lambda: (vector(0.5, 0.0),),
+               lambda: (vector(0.5, 2.0),))
