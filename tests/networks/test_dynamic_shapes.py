@@ -75,18 +75,21 @@ def test_a_sequence_loop_runs_for_any_length():
     assert len(jitted.variants) <= 2
 
 
-def test_sizes_that_do_not_fit_are_refused_before_anything_runs():
-    def update(x, y, counter):
-        ops.assign(counter, counter + 1)
-        return x + y
-    jitted = ms.jit(update, dynamic=1)
-    counter = ms.Parameter(ms.Tensor(np.zeros(1, np.float32)), name="counter")
-    x, _ = arrays(4)
-    y, _ = arrays(5)
-    jitted(x, x, counter)
+@pytest.mark.parametrize("mode", ["graph", "eager"])
+def test_sizes_that_do_not_fit_leave_what_stands_behind_them_undone(mode):
+    """As in Python: what comes before the error has happened once, what comes after it has not."""
+    def update(x, y, before, after):
+        ops.assign(before, before + 1)
+        z = x + y
+        ops.assign(after, after + 1)
+        return z
+    step = ms.jit(update, dynamic=1) if mode == "graph" else update
+    before, after = (ms.Parameter(ms.Tensor(np.zeros(1, np.float32)), name=name) for name in ("before", "after"))
+    x, y = arrays(4)[0], arrays(5)[0]
+    step(x, x, before, after)
     with pytest.raises(ShapeError):
-        jitted(x, y, counter)
-    assert counter.asnumpy()[0] == 1
+        step(x, y, before, after)
+    assert (before.asnumpy()[0], after.asnumpy()[0]) == (2, 1)
 
 
 class Net(nn.Cell):
