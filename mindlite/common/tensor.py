@@ -1,5 +1,6 @@
 """Tensor and Parameter: an array with a dtype. Operators and methods are attached by `ops.methods`, one floor up."""
 import itertools
+import sys
 
 import numpy as np
 
@@ -9,6 +10,23 @@ from .errors import ArgumentError, DTypeError, MissingAttributeError, ShapeError
 
 HOOKS = "_hooks"                # the attribute of a Tensor that holds its hooks; copies and files do not get it
 ROOT, VIEWS = "_root", "_views"  # those of what it is a view of, and of its views (pynative/views.py); nor these
+
+
+def is_shared(tensor):
+    """True if a write to `tensor` must be seen elsewhere: in what it is a view of, or in its views. Forgets dead ones."""
+    kept = tensor.__dict__
+    if ROOT in kept:
+        root = kept[ROOT][0]
+        others = [ref for ref in root.__dict__.get(VIEWS, ()) if ref() is not None and ref() is not tensor]
+        if others or sys.getrefcount(root) > 3:              # the pair, `root` and the argument
+            return True
+        del kept[ROOT]                                       # nobody else can look at the root
+    if VIEWS in kept:
+        kept[VIEWS][:] = [ref for ref in kept[VIEWS] if ref() is not None]
+        if kept[VIEWS]:
+            return True
+        del kept[VIEWS]
+    return False
 
 
 class Tensor:

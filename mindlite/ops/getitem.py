@@ -13,7 +13,7 @@ import numpy as np
 from ..common import dtype as dt
 from ..common.dim import Dim, bounds, compare
 from ..common.errors import ArgumentError, IndexRangeError, ShapeError
-from ..common.tensor import ROOT, VIEWS, Tensor
+from ..common.tensor import Tensor, is_shared
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.graph import AnfNode, ValueNode
@@ -348,7 +348,7 @@ def _set_advanced(whole, s, value):
 def set_in_place(x, index, value):
     """Tensor.__setitem__: the new elements stand in the Tensor's own memory. With a gradient in the making it is an
     assign, which keeps what was saved of the old elements and lets the gradient flow to `value`."""
-    if getattr(current_interpreter(), "records", False) or ROOT in x.__dict__ or VIEWS in x.__dict__:
+    if getattr(current_interpreter(), "records", False) or is_shared(x):
         assign(x, setitem(x, index, value))
         return
     try:

@@ -203,3 +203,17 @@ def test_an_operator_that_changes_nothing_gives_a_tensor_of_its_own():
     for same in (a.broadcast_to((2, 3)), a.expand_as(a), a.copy()):
         same[0] = 50
     np.testing.assert_array_equal(a.asnumpy(), X)
+
+
+def test_a_view_of_what_nobody_holds_is_a_tensor_of_its_own():
+    a = Tensor(X.copy())
+    b = (a * 2).reshape(3, 2)
+    b[0] = 5
+    assert "_root" not in b.__dict__
+    c, d = a.T, a[0]
+    del d
+    a[1, 1] = 50
+    assert c.asnumpy()[1, 1] == 50 and "_views" in a.__dict__
+    del c
+    a[1, 1] = 51
+    assert "_views" not in a.__dict__ and a.asnumpy()[1, 1] == 51
