@@ -75,7 +75,8 @@ def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
     has_aux       : only the first output is differentiated; the others are given after the gradients
     return_ids    : gradients come with the position or name of what they belong to: (id, gradient)
     result        : gradients of inputs, of weights, or (inputs, weights) where both are wanted. Numbers, strings, .. are
-                    constants: an argument without a Tensor has no gradient, and leaves no gap
+                    constants: an argument without a Tensor has no gradient, and leaves no gap. grad(f)(3.0) is the
+                    derivative at 3.0: where an int asks for one argument, a float is taken for a Tensor
     raises        : when called: GradientError where the output is no float Tensor, IndexRangeError for a position that
                     the call does not have
     """

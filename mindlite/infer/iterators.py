@@ -225,8 +225,8 @@ def _step_of_ahead(ev, box, inner, _):
 
 
 STEPS = {"generator": _step_of_generator, "list": _step_of_list, "items": _step_of_items,
-         "enumerate": _step_of_enumerate, "zip": _step_of_zip, "map": _step_of_map, "filter": _step_of_filter, "object": _step_of_object,
-         "ahead": _step_of_ahead}
+         "enumerate": _step_of_enumerate, "zip": _step_of_zip, "map": _step_of_map, "filter": _step_of_filter,
+         "object": _step_of_object, "ahead": _step_of_ahead}
 
 
 def drain(ev, box):

@@ -12,7 +12,7 @@ from ..common.errors import ArgumentError, GraphSyntaxError, ShapeError, ValueRa
 from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.control import J, Vmap, make_tuple
-from ..mindir.derivative import (arrange, check_loss, cotangents_in, positions_of, weights_of, with_tensors)
+from ..mindir.derivative import (arrange, check_loss, cotangents_in, inputs_of, weights_of)
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import interpreting
 from ..ops.basic import broadcast_to, reshape, scalar_to_tensor
@@ -53,6 +53,12 @@ def is_tensor(value):
     if isinstance(value, AnfNode):
         return not isinstance(value.abstract, AbstractScalar)
     return is_data(value) and not isinstance(value, (bool, int, float, Dim))
+
+
+def is_float(value):
+    """True for a float, known or of the run."""
+    return isinstance(value, float) or isinstance(value, AnfNode) and isinstance(value.abstract, AbstractScalar) \
+        and value.abstract.type is float
 
 
 def holds_tensor(ev, value):
@@ -188,11 +194,7 @@ def _differentiate_at_once(ev, what, args, kwargs):
 def _gradient(kind):
     def run(ev, function, options, args, kwargs):
         args, kwargs, sens = cotangents_in(options, args, kwargs)
-        numbers_too, position = options.get("numbers", False), options.get("grad_position", 0)
-        if numbers_too:
-            positions = positions_of(position, len(args))
-        else:
-            positions = with_tensors(position, args, lambda value: holds_tensor(ev, value))
+        positions, numbers_too = inputs_of(options, args, lambda value: holds_tensor(ev, value), is_float)
         weights = weights_of(options.get("weights"), TensorParameter)
         for weight in weights:
             if _guarded(ev, weight, "has_hooks"):

@@ -2,7 +2,8 @@
 
   grad_position  int or tuple of one: one gradient; tuple: a tuple; None: none      weights  a Parameter, several, None
   both given: (gradients of inputs, gradients of weights)
-  numbers are constants: an argument without a Tensor gets no gradient; a Parameter with requires_grad=False gets zeros
+  numbers are constants: an argument without a Tensor gets no gradient (the one that an int asks for does, if it is a float)
+  a Parameter with requires_grad=False gets zeros
   has_aux: only the first output is differentiated, the others are handed through
 """
 import contextlib
@@ -76,9 +77,17 @@ def positions_of(grad_position, count):
     return positions
 
 
-def with_tensors(grad_position, args, holds_tensor):
-    """The positions of the arguments that get a gradient: numbers, strings, .. are constants (MindSpore 2.x)."""
-    return tuple([p for p in positions_of(grad_position, len(args)) if holds_tensor(args[p])])
+def inputs_of(options, args, holds_tensor, is_float):
+    """(positions of the arguments that get a gradient, whether numbers get one too).
+
+    Numbers, strings, .. are constants (MindSpore 2.x); vjp counts numbers, and so does grad by the one argument that an int
+    asks for, if it is a float.
+    """
+    position = options.get("grad_position", 0)
+    positions = positions_of(position, len(args))
+    if options.get("numbers", False) or type(position) is int and is_float(args[position]):
+        return positions, True
+    return tuple([p for p in positions if holds_tensor(args[p])]), False
 
 
 def cotangents_in(options, args, kwargs):

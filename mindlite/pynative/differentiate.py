@@ -6,7 +6,7 @@ import numpy as np
 
 from ..common.errors import ArgumentError, MindliteError, ShapeError, user_location
 from ..common.tensor import HOOKS, Parameter, Tensor
-from ..mindir.derivative import arrange, check_loss, cotangents_in, positions_of, weights_of, with_tensors
+from ..mindir.derivative import arrange, check_loss, cotangents_in, inputs_of, weights_of
 from .backward import gradients
 from .hooks import through
 from .tape import Tape, recording, state
@@ -95,13 +95,10 @@ def differentiate(function, kind, options, args, kwargs):
     """grad(function)(*args, **kwargs) and value_and_grad, in eager mode; options as protocol.Derivative has them."""
     try:
         args, kwargs, sens = cotangents_in(options, args, kwargs)
-        position = options.get("grad_position", 0)
-        if options.get("numbers"):
-            positions = positions_of(position, len(args))
-        else:
-            positions = with_tensors(position, args, lambda x: any(map(is_tensor, numbers_in(x))))
+        positions, numbers = inputs_of(options, args, lambda x: any(map(is_tensor, numbers_in(x))),
+                                       lambda x: isinstance(x, float))
         weights = weights_of(options.get("weights"), Parameter)
-        run = Recorded(function, args, kwargs, positions, weights, kind, numbers=options.get("numbers", False))
+        run = Recorded(function, args, kwargs, positions, weights, kind, numbers=numbers)
         loss = run.value[0] if options.get("has_aux") and isinstance(run.value, tuple) else run.value
         input_grads, weight_grads = run.gradients(run.seeds(loss, numbers_in(sens)))
         run.tape.clear()

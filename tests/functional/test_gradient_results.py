@@ -29,12 +29,19 @@ def same(got, *want):
 
 def test_a_number_is_a_constant_and_leaves_no_gap_among_the_gradients():
     x = vector(1, 2)
-    assert ms.grad(times, 1)(x, 3) == () and ms.grad(times, 1)(x, 0.5) == ()
+    assert ms.grad(times, 1)(x, 3) == () and ms.grad(times, (1,))(x, 0.5) == ()
     same(ms.grad(times, (0, 1))(x, 3), 3, 3)
     value, gradient = ms.value_and_grad(times, (0, 1))(x, 3)
     same(value, 3, 6), same(gradient, 3, 3)
     first, second = ops.GradOperation(get_all=True)(lambda a, n, b: a * n * b)(x, 3, x + 1)
     same(first, 6, 9), same(second, 3, 6)
+
+
+def test_a_float_is_taken_for_a_tensor_where_one_argument_is_asked_for():
+    same(ms.grad(lambda x: x ** 3)(2.0), 12), same(ms.grad(times, 1)(2.0, 5.0), 2)
+    value, gradient = ms.value_and_grad(lambda x: x * x)(3.0)
+    same(value, 9), same(gradient, 6)
+    same(ms.grad(ms.grad(lambda x: x ** 3))(2.0), 12)
 
 
 def test_numbers_that_are_settings_stay_numbers_where_all_gradients_are_asked_for():
