@@ -60,7 +60,7 @@ def _counted(target, going, count, limit):
 def forward_segments(node, args, tape):
     """(tape, j, s) = while_loop(tape, 0, s, w; c, segment)"""
     test, step = node.attrs["cond"], node.attrs["body"]
-    n, kinds, names = len(node.args) - node.attrs["invariants"], *_signature(step)
+    n, (kinds, names) = len(node.args) - node.attrs["invariants"], _signature(step)
 
     def more(target, count, *rest):
         values, limit = rest[:n] + rest[n + 1:], rest[n]
@@ -93,7 +93,7 @@ def reverse_segments(node, body, loop, count, given):
     given: the numbers of the operands that the ordinary loop reads, its invariants
     """
     step = node.attrs["body"]
-    n, kinds, names = len(node.args) - node.attrs["invariants"], *_signature(step)
+    n, (kinds, names) = len(node.args) - node.attrs["invariants"], _signature(step)
 
     def within(target, tape, done, *rest):
         return [_counted(target, None, done, rest[n])]

@@ -8,6 +8,7 @@ import mindlite as ms
 from mindlite import ops
 from mindlite.common import dtype as dt
 from mindlite.common.dim import Symbol
+from mindlite.common.errors import ArgumentError, MindliteError, NameLookupError, ShapeError
 from mindlite.common.tensor import Parameter
 from mindlite.infer.specialise import Container, Result, specialise
 from mindlite.mindir.abstract import AbstractScalar, AbstractTensor

@@ -84,6 +84,8 @@ def _not_needed(prim, kind):
         return "the size of its result depends on data"
     if prim.name == "masked_put" and kind in ("vmap", "sbp"):
         return "the number of its values depends on data"
+    if prim.name == "barrier" and kind == "kernel":
+        return "it is the memory of its operand, and no kernel may look through it"
     if traits & {"library"} and kind == "kernel":
         return "a library or NumPy computes it"
     if prim.name in COMPLEX_ONLY and kind == "kernel":
