@@ -6,6 +6,7 @@ A *variant* fits all calls with the same structure, constants, dtypes and (where
 become Symbols where they are declared (dynamic=1, set_inputs), and from the second call that differs only in them. What
 was read at compile time (globals, closure cells, attributes) is guarded; each new variant keeps the reason for it.
 """
+import collections
 import itertools
 import threading
 import time
@@ -470,11 +471,10 @@ class JitFunction:
             lines += show_sites(compiled.specialised.sites)
             for location, note in dict.fromkeys(compiled.stages["transform"].transforms.get("notes", ())):
                 lines.append(f"    {location or 'somewhere'}: {note}")
-            for node, reason in compiled.stages["fuse"].transforms.get("refused", ()):
-                if node.fn is segment:
-                    continue
-                name = getattr(node.fn, "name", node.fn)
-                lines.append(f"    {node.origin.location or ''} {name} stays alone: {reason}")
+            alone = collections.Counter(
+                f"    {node.origin.location or ''} {getattr(node.fn, 'name', node.fn)} stays alone: {reason}"
+                for node, reason in compiled.stages["fuse"].transforms.get("refused", ()) if node.fn is not segment)
+            lines += [f"{line}{f' ({count} times)' * (count > 1)}" for line, count in alone.items()]
         for signature, (location, reason, _) in self.in_python.items():
             lines.append(f"  {show_call(signature, self.names)}: {location or 'somewhere'}: {reason}")
         for location, (message, count) in self.run_twice.items():
