@@ -17,7 +17,7 @@ ARITHMETIC = [
     Rewrite("add_zero", x + 0, x),
     Rewrite("zero_add", 0 + x, x),
     Rewrite("sub_zero", x - 0, x),
-    Rewrite("zero_sub", 0 - x, -x, kinds="ifc"),
+    Rewrite("zero_sub", 0 - x, -x, kinds="i"),                  # of floats 0 - 0 is 0, and -0 is not
     Rewrite("neg_neg", -(-x), x),
     Rewrite("sub_neg", x - (-y), x + y),
     Rewrite("add_neg", x + (-y), x - y),

@@ -217,7 +217,7 @@ class Expressions:
 
         def e():
             return self.str_(depth - 1)
-        options = [lambda: f"{e()} + {e()}", lambda: f"f'{{{self.one_line('int')}}}'", lambda: f"{e()}.upper()",
+        options = [lambda: f"{e()} + {e()}", lambda: f"f'{{{self.one_line('int')}}}'", lambda: f"({e()}).upper()",
                    lambda: f"str({self.int_(depth - 1)})", lambda: f"f'<{{{self.one_line('float')}:.2f}}>'",
                    lambda: f"({e()} if {self.condition(1)} else {e()})", lambda: f"{e()} * 2", lambda: f"({e()})[1:]",
                    lambda: f"str({self.bool_(1)})", lambda: f"f'{{{self.one_line('str')}!r:>4}}'"]

@@ -215,3 +215,8 @@ def test_a_gradient_in_python_sees_that_items_are_assigned():
 def test_the_truth_of_a_tensor_is_a_bool():
     check_same(lambda x: (bool(x.sum() > 1), bool(x.sum()), not x.sum() > 1), lambda: (vector(0.5, 0.0),),
                lambda: (vector(0.5, 2.0),))
+
+
+def test_zero_minus_zero_is_zero_and_not_minus_zero():
+    check_same(lambda x: 0.5 - 0.5 - x, lambda: (vector(0.0, 0.5),))
+    check_same(lambda x: 0.5 - 0.5 - (0.0 - (0.0 - x)), lambda: (vector(0.0, 0.5),))
