@@ -38,6 +38,8 @@ SWITCHES = (
     Switch("jit_level", "O1", "MINDLITE_JIT_LEVEL", str, "O0: one kernel per operator; O1: operators are fused"),
     Switch("jit_syntax_level", LAX, "MINDLITE_JIT_SYNTAX_LEVEL", int,
            "LAX (2): what a graph cannot say runs in Python; STRICT (0): it is an error, as with jit(fullgraph=True)"),
+    Switch("refuse_undefined_names", False, "MINDLITE_REFUSE_UNDEFINED_NAMES", _flag,
+           "a name that is defined nowhere is an error when the function is compiled, as in MindSpore; else when it is reached"),
     Switch("lowering", "llvm", "MINDLITE_LOWERING", str,
            "how fused kernels become machine code: llvm (LLVM IR, compiles faster) or numba (Python text, same results)"),
     Switch("show_framework_frames", False, "MINDLITE_FRAMES", _flag, "keep mindlite's own frames in tracebacks"),

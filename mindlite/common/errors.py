@@ -70,6 +70,10 @@ class NameLookupError(MindliteError, NameError):
     """A name that is defined nowhere."""
 
 
+class UndefinedNameError(NameLookupError):
+    """The same, found when the function is compiled; it is raised then (config.refuse_undefined_names)."""
+
+
 class MissingAttributeError(MindliteError, AttributeError):
     """An attribute that the object does not have."""
 

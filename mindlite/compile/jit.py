@@ -16,7 +16,8 @@ import weakref
 from ..common.config import STRICT, config
 from ..common.dim import Symbol
 from ..common.errors import (ArgumentError, DTypeError, GradientError, GraphSyntaxError, IndexRangeError, InexactError,
-                             InternalError, MindliteError, ShapeError, ValueRangeError, user_level)
+                             InternalError, MindliteError, ShapeError, UndefinedNameError, ValueRangeError,
+                             user_level)
 from ..common.events import emit
 from ..fallback.log import CannotReplay, Log, Trap, logging_to
 from ..fallback.record import Records
@@ -122,7 +123,7 @@ class JitFunction:
         Variables, containers and Tensors outside are written at the end of a run, so nothing has happened yet. (A run
         that has called Python begins again by its log: see `run`.)
         """
-        if has_begun(error) or not any(v.has_effects for v in self.variants):
+        if has_begun(error) or isinstance(error, UndefinedNameError) or not any(v.has_effects for v in self.variants):
             raise error
         with eager():
             return self.function(*args, **kwargs)
@@ -268,6 +269,8 @@ class JitFunction:
         except NeedsRecord as reason:
             self.runs_in_python += 1
             emit("concrete_run", name=self.name, reason=str(reason))
+        except UndefinedNameError:
+            raise
         except OPERATORS_SAY as error:
             if error.certain or self.fullgraph:
                 raise

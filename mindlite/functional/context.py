@@ -94,6 +94,17 @@ def set_context(**settings):
     config.set(**changes)
 
 
+def set_mindspore_context(**settings):
+    """set_context by its name in `mindlite.mindspore`: with mode=.. a name that is defined nowhere becomes an error when
+    a function is compiled (config.refuse_undefined_names), as scripts for MindSpore expect.
+
+    raises : as set_context
+    """
+    set_context(**settings)
+    if "mode" in settings:
+        config.set(refuse_undefined_names=True)
+
+
 def get_context(name):
     """The value of a setting. raises : ArgumentError for one that does not exist"""
     if name not in _SETTINGS:

@@ -13,6 +13,7 @@ import inspect
 import types
 from collections import ChainMap
 
+from ..common.config import config
 from ..common.errors import ArgumentError, GraphSyntaxError, MindliteError, NameLookupError
 from ..common.location import is_framework
 from ..common.tensor import Tensor
@@ -25,6 +26,7 @@ from ..mindir.graph import AnfNode, ValueNode
 from ..mindir.primitive import interpreting
 from ..mindir.syntax import Undefined
 from ..parse.parse import parse_function
+from ..parse.undefined import refuse_undefined
 from .branches import continue_exits, run_raise, run_switch, settle
 from .calls import call_value
 from .exceptions import believed, run_try
@@ -281,6 +283,8 @@ class Evaluator:
     def call_function(self, function, args, kwargs, scope=""):
         """Call a Python function whose source can be parsed."""
         graph = parse_function(function, self.fallbacks.marks)
+        if config.refuse_undefined_names:
+            refuse_undefined(graph, function)
         if not is_framework(function.__code__.co_filename):
             self.guard("attr", function, "__code__", function.__code__)
         if function.__defaults__ or function.__kwdefaults__:

@@ -14,7 +14,7 @@ import functools
 import operator
 
 from ..common.errors import (ArgumentError, DTypeError, GraphSyntaxError, IndexRangeError, InternalError,
-                             MissingAttributeError, NameLookupError, ShapeError, ValueRangeError)
+                             MissingAttributeError, NameLookupError, ShapeError, UndefinedNameError, ValueRangeError)
 from ..mindir import syntax
 from ..mindir.abstract import AbstractScalar
 from ..mindir.graph import AnfNode
@@ -150,7 +150,7 @@ def leave_context(ev, manager, exception):
 # ---------------------------------------------------------------- whose exception is it?
 
 OF_INFERENCE = (GraphSyntaxError, InternalError, NeedsRecord, Recursion, NoResultYet, CannotLoop, RecursionError,
-                MemoryError, Departs)
+                MemoryError, Departs, UndefinedNameError)
 OF_OPERATORS = (ShapeError, DTypeError, ValueRangeError, IndexRangeError, ArgumentError, NameLookupError,
                 MissingAttributeError)
 AGAIN = {syntax.load_item: lambda node, a, i: a[i], syntax.load_attr: lambda node, a: getattr(a, node.attrs["name"]),

@@ -17,6 +17,7 @@ from ..mindir.primitive import PRIMITIVES, eager, interpreting
 from ..mindir.syntax import Undefined
 from ..ops import setitem
 from ..ops.scalar import scalar_unary
+from ..parse.undefined import builtins_of
 from . import patterns
 from .access import (add_numbers, attribute, binary_value, compare_values, is_tensor, item, iterate, length,
                      multiply_numbers, negate, number)
@@ -56,8 +57,7 @@ def load_global(ev, frame, node, values):
     if not isinstance(value, Undefined):
         return value
     ev.guard("item", namespace, name, value)
-    known = namespace.get("__builtins__", builtins)
-    known = known if isinstance(known, dict) else vars(known)
+    known = builtins_of(namespace)
     if name in known:
         return known[name]
     raise NameLookupError(f"name {name!r} is not defined", location=node.origin.location)

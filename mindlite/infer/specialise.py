@@ -7,7 +7,7 @@ import itertools
 from dataclasses import dataclass, field
 
 from ..common.errors import (DTypeError, GradientError, GraphSyntaxError, IndexRangeError, InternalError, MindliteError,
-                             ShapeError, ValueRangeError, placing)
+                             ShapeError, UndefinedNameError, ValueRangeError, placing)
 from ..common.tensor import Tensor
 from ..fallback.log import Trap
 from ..fallback.record import Records
@@ -138,7 +138,8 @@ def may_be_left(error, harmless):
     if isinstance(error, AmbiguousTarget):                   # a piece of Python is given copies of Tensors
         return False
     return isinstance(error, GraphSyntaxError) or harmless and not isinstance(
-        error, (DTypeError, GradientError, IndexRangeError, InternalError, ShapeError, SyntaxError, ValueRangeError))
+        error, (DTypeError, GradientError, IndexRangeError, InternalError, ShapeError, SyntaxError, UndefinedNameError,
+                ValueRangeError))
 
 
 def leave_to_python(ev, error):

@@ -100,6 +100,7 @@ class FuncGraph:
     loop      : "while" or "for" for a loop's header, else None
     exit      : of a loop's header: the block after the loop, where `break` and the normal end meet, or None
     generator : True for a generator function
+    names     : of an outermost function: {global name that it reads: Location of the first use}, but for those it assigns
     """
 
     def __init__(self, name, origin=NOWHERE, kind="function", parent=None):
@@ -107,7 +108,7 @@ class FuncGraph:
         self.parameters, self.nodes, self.output = [], [], None
         self.transforms = {}
         self.signature = self.loop = self.exit = None
-        self.generator = False
+        self.generator, self.names = False, {}
 
     def __repr__(self):
         return f"<FuncGraph {self.name}>"

@@ -21,6 +21,7 @@ _SYNONYMS = {
     "inv": "mindlite.ops:reciprocal", "invert": "mindlite.ops:bitwise_not", "matrix_determinant": "mindlite.ops:det",
     "log_matrix_determinant": "mindlite.ops:slogdet", "floordiv": "mindlite.ops:floor_div",
     "floormod": "mindlite.ops:floor_mod", "reverse": "mindlite.ops:flip", "pows": "mindlite.ops:pow"}
+_CONTEXT = {"set_context": "mindlite.functional.context:set_mindspore_context"}
 _GENERATOR = {name: f"mindlite.ops.generator:{name}" for name in (
     "Generator", "default_generator", "manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state")}
 _PRIMITIVE = {"Primitive": "mindlite.ops.operations:Operation", "constexpr": "mindlite.functional.composite:constexpr",
@@ -33,13 +34,13 @@ MODULES = {
     "": (("mindlite", "mindlite.functional", "mindlite.train", "mindlite.lite"),
          {"dtype": "mindlite.mindspore.common.dtype:", "float_": "mindlite.common.dtype:float32",
           "int_": "mindlite.common.dtype:int64",
-          **_GENERATOR, "STRICT": "mindlite.common.config:STRICT", "_Function": "mindlite.pynative:Function",
+          **_GENERATOR, **_CONTEXT, "STRICT": "mindlite.common.config:STRICT", "_Function": "mindlite.pynative:Function",
           "LAX": "mindlite.common.config:LAX", "numpy": "mindlite.numpy:",
           "dtype_to_nptype": "mindlite.common.dtype:dtype_to_nptype",
           "pytype_to_dtype": "mindlite.common.dtype:pytype_to_dtype",
           "dtype_to_pytype": "mindlite.common.dtype:dtype_to_pytype",
           "from_numpy": "mindlite.common.tensor:Tensor.from_numpy"}),
-    "context": (("mindlite.functional.context",), {}),
+    "context": (("mindlite.functional.context",), _CONTEXT),
     "log": (("mindlite.common.log",), {}),
     "runtime": (("mindlite.functional.executor",), {}),
 

@@ -58,6 +58,7 @@ def parse_function(fn, marks=()):
     parser = Parser(source, source.tree, names, SSA(), None, source.scope, left)
     graph = parser.function()
     parser.ssa.finish()
+    graph.names = {name: location for name, location in parser.reads.items() if name not in names.assigned_globals()}
     key = id(code)
     if known is None or known[0]() is not code:
         _parsed[key] = weakref.ref(code, lambda _: _parsed.pop(key, None)), {}
@@ -72,13 +73,14 @@ class Parser:
     outer  : Parser of the function around, or None  scope : the Scope that names are looked up in
     graph  : the function's FuncGraph                block : the block being written, None after a jump (dead code)
     cells  : {Variable: node of its cell}, shared    loops, parts : the loops, the parts of `try` around, innermost last
+    reads  : {global name: Location of its first use where no `except` is around}, shared
     left   : {(place, n): why} of the statements that are left to Python
     """
 
     def __init__(self, source, tree, names, ssa, outer, name, left):
         self.source, self.tree, self.names, self.ssa, self.outer, self.name = source, tree, names, ssa, outer, name
         self.scope, self.left = names.scopes[tree], left
-        self.cells = outer.cells if outer is not None else {}
+        self.cells, self.reads = (outer.cells, outer.reads) if outer is not None else ({}, {})
         self.loops, self.parts = [], []
         short = name.rpartition(".")[2].replace("<lambda>", "lambda")
         self.graph = self.block = ssa.block(f"{outer.graph.name}.{short}" if outer else short, kind="function",
@@ -221,6 +223,8 @@ class Parser:
         """The value of a variable; NameError at run time if it has none."""
         variable = self.find(name)
         if variable.kind == "global":
+            if not self.may_catch():
+                self.reads.setdefault(name, self.source.location(node, self.name))
             return self.add(syntax.load_global, node=node, name=name)
         if variable.kind == "closure":
             return self.add(syntax.load_closure, node=node, name=name)
@@ -228,6 +232,11 @@ class Parser:
             return self.add(syntax.cell_get, self.cells[variable], node=node, name=name)
         value = self.value_of(variable)
         return self.add(syntax.load_local, value, node=node, name=name) if self.ssa.may_be_undefined(value) else value
+
+    def may_catch(self):
+        """Is this place in the body of a `try` with `except`, here or in a function around?"""
+        return any(not part.handles and part.final is None for part in self.parts) or bool(
+            self.outer and self.outer.may_catch())
 
     def value_of(self, variable):
         """The value of a local variable of this function or, if it is captured, of one around; it may be Undefined."""

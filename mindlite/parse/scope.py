@@ -114,6 +114,11 @@ class Names(gast.NodeVisitor):
                     deleted[variable] = None
         return list(variables), list(written), list(deleted), list(globals_)
 
+    def assigned_globals(self):
+        """The names of the globals that the function assigns or deletes."""
+        return {event.name for event in self.events if event.kind != "load"
+                and self.find(event.scope, event.name).kind == "global"}
+
     def _find_cells(self):
         captures, stores, loads = {}, {}, {}
         for position, event in enumerate(self.events):

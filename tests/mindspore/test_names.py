@@ -6,6 +6,7 @@ import pytest
 
 import mindlite
 import mindlite.mindspore as ms
+from mindlite.common.config import config
 from mindlite.mindspore import context
 from mindlite.mindspore import dtype as mstype
 from mindlite.mindspore.common.api import _cell_graph_executor, _pynative_executor
@@ -19,10 +20,10 @@ from mindlite.mindspore.ops import operations as P
 
 @pytest.fixture(params=[context.GRAPH_MODE, context.PYNATIVE_MODE], ids=["graph", "pynative"])
 def mode(request):
-    before = context.get_context("mode")
+    before = config.set(mode=config.mode, refuse_undefined_names=False)
     context.set_context(mode=request.param)
     yield request.param
-    context.set_context(mode=before)
+    config.set(**before)
 
 
 @pytest.mark.parametrize("path", [path for path in MODULES if path])
@@ -85,6 +86,15 @@ def test_grad_operation_gives_the_gradients_of_inputs_and_of_weights(mode):
     (dx,), (dw,) = GradNet(Net())(ms.Tensor(np.ones((2, 4)), mstype.float32))
     np.testing.assert_array_equal(dx.asnumpy(), np.full((2, 4), 3))
     np.testing.assert_array_equal(dw.asnumpy(), np.full((3, 4), 2))
+
+
+def test_setting_the_mode_by_mindspores_name_refuses_names_that_are_defined_nowhere(mode):
+    class Net(ms.nn.Cell):
+        @ms.jit
+        def construct(self, x):
+            return x if x.sum() > 0 else x + nowhere  # noqa: F821
+    with pytest.raises(NameError, match="The name 'nowhere' is not defined"):
+        Net()(ms.Tensor([1.0]))
 
 
 def test_a_cell_is_compiled_without_being_run():
