@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from ..ad import derivative_graph
 from ..common.config import config
+from ..common.errors import InternalError, MindliteError
 from ..common.events import emit, listen
 from ..graph_kernel.accumulate import accumulate_products
 from ..graph_kernel.cluster import cluster
@@ -73,27 +74,40 @@ def compile_function(function, args, kwargs, *, name, fullgraph=False, fallbacks
     """
     stages, seconds = {}, {}
 
-    def timed(stage, work):
+    @contextlib.contextmanager
+    def timed(stage):
         start = time.perf_counter()
-        stages[stage] = work()
+        yield
         seconds[stage] = time.perf_counter() - start
-        return stages[stage]
-    start = time.perf_counter()
-    specialised = specialise(function, args, kwargs, name, fullgraph, fallbacks, harmless, varying=varying)
-    stages["infer"], seconds["infer"] = specialised.graph, time.perf_counter() - start
-    graph = timed("transform", lambda: derive_graph(specialised.graph))
-    graph = timed("optimise", lambda: optimise(expand_composites(optimise(graph))))
-    level = jit_level or config.jit_level
-    graph = timed("fuse", lambda: cluster(graph if level == "O0" else accumulate_products(graph), level=level))
-    start = time.perf_counter()
-    lowered = lower(graph, update_targets(specialised, graph))
-    stages["plan"], seconds["plan"] = lowered.program, time.perf_counter() - start
-    start = time.perf_counter()
-    executable = Executable(lowered.program, printer)
-    seconds["load"] = time.perf_counter() - start
+    with timed("infer"):
+        specialised = specialise(function, args, kwargs, name, fullgraph, fallbacks, harmless, varying=varying)
+    stages["infer"], level = specialised.graph, jit_level or config.jit_level
+    with no_user_code(name):
+        with timed("transform"):
+            graph = stages["transform"] = derive_graph(specialised.graph)
+        with timed("optimise"):
+            graph = stages["optimise"] = optimise(expand_composites(optimise(graph)))
+        with timed("fuse"):
+            graph = stages["fuse"] = cluster(graph if level == "O0" else accumulate_products(graph), level=level)
+        with timed("plan"):
+            lowered = lower(graph, update_targets(specialised, graph))
+        with timed("load"):
+            executable = Executable(lowered.program, printer)
+    stages["plan"] = lowered.program
     nodes = {stage: count_nodes(g) for stage, g in stages.items() if stage != "plan"}
     emit("compile", name=name, seconds=sum(seconds.values()), nodes=nodes)
     return Compiled(specialised, lowered, executable, stages, seconds, nodes)
+
+
+@contextlib.contextmanager
+def no_user_code(name):
+    """Python's own exceptions in the block are faults of mindlite: nothing of the user's runs there."""
+    try:
+        yield
+    except MindliteError:
+        raise
+    except Exception as error:
+        raise InternalError(f"{name} cannot be compiled: {type(error).__name__}: {error} (a fault of mindlite)") from error
 
 
 def update_targets(specialised, graph):
