@@ -6,9 +6,9 @@ transformation is one new RuleTable plus rows in it (the design of JAX's autodid
 """
 import contextlib
 import inspect
-import threading
 
 from ..common.errors import ArgumentError, InternalError
+from ..common.threads import here
 
 
 class Primitive:
@@ -44,7 +44,7 @@ class Primitive:
             args, attrs = self._fill(args, attrs)
         if self.prepare is not None:
             args, attrs = self.prepare(args, attrs)
-        stack = _stack.interpreters                         # bind, written out: every eager operator comes this way
+        stack = here.state.interpreters                     # bind, written out: every eager operator comes this way
         return (stack[-1] if stack else _base[-1]).bind(self, args, attrs)
 
     def _fill(self, args, attrs):
@@ -137,18 +137,12 @@ kernel_rule = RuleTable("kernel", "(*operands, out, **attrs) -> function of out'
 cost_rule = RuleTable("cost", "(*abstracts, out, **attrs) -> floating-point operations, an int or Dim")
 
 
-class _Stack(threading.local):
-    def __init__(self):
-        self.interpreters = []
-
-
-_stack = _Stack()
 _base = []                                   # the eager interpreter: pynative's, or ops' plain NumPy below it
 
 
 def bind(prim, args, attrs):
     """Let the interpreter on top give `prim` its meaning."""
-    stack = _stack.interpreters
+    stack = here.state.interpreters
     return (stack[-1] if stack else _base[-1]).bind(prim, args, attrs)
 
 
@@ -159,22 +153,22 @@ def set_base_interpreter(interpreter):
 
 def current_interpreter():
     """The interpreter on top."""
-    return _stack.interpreters[-1] if _stack.interpreters else _base[-1]
+    return here.state.interpreters[-1] if here.state.interpreters else _base[-1]
 
 
 def is_interpreting():
     """True inside an `interpreting` or `eager` block of this thread: something is traced, or eager mode is forced."""
-    return bool(_stack.interpreters)
+    return bool(here.state.interpreters)
 
 
 @contextlib.contextmanager
 def interpreting(interpreter):
     """Push `interpreter` for the `with` block, in this thread."""
-    _stack.interpreters.append(interpreter)
+    here.state.interpreters.append(interpreter)
     try:
         yield interpreter
     finally:
-        _stack.interpreters.pop()
+        here.state.interpreters.pop()
 
 
 @contextlib.contextmanager

@@ -10,12 +10,13 @@ import numpy as np
 
 from ..common.errors import GradientError
 from ..common.tensor import Parameter, Tensor
+from ..common.threads import here
 from ..mindir.builder import constant
 from ..mindir.derivative import check_gradient
 from ..ops.basic import cast, sum_to
 from ..ops.random import generator_state
 from .differentiate import Recorded, map_leaves, tensors_in
-from .tape import paused, state
+from .tape import paused
 
 
 class PythonBackward:
@@ -42,7 +43,7 @@ def enter_python(inputs, outs, saved, run, materialize=True):
     douts = tuple([constant(outs[i]).abstract for i in seeds])
     if not seeds:
         return
-    for tape in state.tapes:
+    for tape in here.state.tapes:
         numbers = [tape.number(x) for x in inputs]
         wrt = tuple([i for i, n in enumerate(numbers) if n is not None and is_float(inputs[i])])
         if wrt:
@@ -58,7 +59,7 @@ def custom(function, bprop, args, kwargs=None):
     out, dout : as the function's result: a Tensor, or a tuple of them
     raises    : when gradients are made: GradientError where bprop gives another number of them, or another shape
     """
-    if not state.tapes:
+    if not here.state.tapes:
         return function(*args, **(kwargs or {}))
     with paused():
         out = function(*args, **(kwargs or {}))
@@ -111,17 +112,17 @@ def _gradients_of(name, arg, gradient):
 
 def is_watched(values):
     """True where a gradient of one of these Tensors is being made."""
-    return any(tape.number(x) is not None for tape in state.tapes for x in values if isinstance(x, Tensor))
+    return any(tape.number(x) is not None for tape in here.state.tapes for x in values if isinstance(x, Tensor))
 
 
 def gate(tensors, hook):
     """The same Tensors, new objects; backwards hook(gradients) -> gradients sees them all at once. Others just pass."""
-    if not state.tapes:
+    if not here.state.tapes:
         return tuple(tensors)
     inside = [x for x in tensors if isinstance(x, Tensor) and is_float(x)]
     outs = [Tensor.wrap(x.array) for x in inside]
     for x, out in zip(inside, outs):
-        for tape in state.tapes:
+        for tape in here.state.tapes:
             tape.set_number(out, tape.number(x))
 
     def run(saved, douts):
@@ -141,13 +142,13 @@ def recompute(function, *args, **kwargs):
 
     Gradients flow to Tensors among the arguments and to weights. Random numbers are the same in both runs.
     """
-    if not state.tapes:
+    if not here.state.tapes:
         return function(*args, **kwargs)
     seeded = generator_state.array.copy()
     with paused():
         out = function(*args, **kwargs)
     inputs, out = tensors_in(args), own_tensors(out, args)
-    weights = tuple({id(t): t for tape in state.tapes for t, number in tape.named.values()
+    weights = tuple({id(t): t for tape in here.state.tapes for t, number in tape.named.values()
                      if number is not None and isinstance(t, Parameter)}.values())
     floats = tuple([i for i, x in enumerate(inputs) if is_float(x)])
 

@@ -6,10 +6,11 @@ import numpy as np
 
 from ..common.errors import ArgumentError, MindliteError, ShapeError, user_location
 from ..common.tensor import HOOKS, Parameter, Tensor
+from ..common.threads import here
 from ..mindir.derivative import arrange, check_loss, cotangents_in, inputs_of, weights_of
 from .backward import gradients
 from .hooks import through
-from .tape import Tape, recording, state
+from .tape import Tape, recording
 
 
 class Recorded:
@@ -42,7 +43,7 @@ class Recorded:
             made = Tensor.wrap(value.init_data().array if isinstance(value, Tensor) else Tensor(value).array)
             if self.hooked and isinstance(value, Tensor) and HOOKS in value.__dict__:
                 made.__dict__[HOOKS] = value.__dict__[HOOKS]
-        for tape in state.tapes:                            # outer tapes know it too
+        for tape in here.state.tapes:                       # outer tapes know it too
             number = tape.number(value) if isinstance(value, Tensor) else None
             if number is not None:
                 tape.set_number(made, number)

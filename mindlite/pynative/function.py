@@ -14,11 +14,12 @@ import numpy as np
 
 from ..common.errors import ArgumentError, GradientError, GraphSyntaxError
 from ..common.tensor import Parameter, Tensor
+from ..common.threads import here
 from ..mindir.builder import constant
 from ..mindir.derivative import check_gradient
 from ..ops.basic import cast, sum_to
 from .custom import enter_python, is_float
-from .tape import paused, state
+from .tape import paused
 
 
 class Context:
@@ -98,7 +99,7 @@ class Function:
 
 def _apply(cls, args):
     """See Function.apply."""
-    ctx = Context(tuple([isinstance(a, Tensor) and is_float(a) and any(t.number(a) is not None for t in state.tapes)
+    ctx = Context(tuple([isinstance(a, Tensor) and is_float(a) and any(t.number(a) is not None for t in here.state.tapes)
                          for a in args]))
     with paused():
         value = cls.forward(ctx, *args)

@@ -10,8 +10,8 @@ import itertools
 
 from ..common.errors import ArgumentError, GradientError
 from ..common.tensor import HOOKS, Parameter, Tensor
+from ..common.threads import here
 from ..mindir.builder import constant
-from .tape import state
 
 _numbers = itertools.count()
 
@@ -38,7 +38,7 @@ def register_hook(tensor, hook):
     if isinstance(tensor, Parameter) and not tensor.requires_grad:
         raise ArgumentError(f"register_hook: the Parameter {tensor.name!r} has no gradient: requires_grad is False")
     hooks = tensor.__dict__.setdefault(HOOKS, {})
-    for tape in state.tapes:
+    for tape in here.state.tapes:
         number = tape.number(tensor)
         if number is not None:
             tape.hooks[number] = hooks

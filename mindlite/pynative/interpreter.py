@@ -11,13 +11,14 @@ import numpy as np
 
 from ..common.errors import MindliteError, user_location
 from ..common.tensor import HOOKS, Parameter, Tensor
+from ..common.threads import here
 from ..mindir.builder import constant
 from ..mindir.primitive import eval_rule, infer_rule, set_base_interpreter
 from ..ops.state import assign
 from ..ops.views import WRITE_BACK
 from .kernels import compute_of
 from .operation import Operation
-from .tape import paused, state
+from .tape import paused
 from .views import link, written
 
 MAX_SIGNATURES = 1 << 14
@@ -32,7 +33,7 @@ class PyNative:
     @property
     def records(self):
         """True while a gradient is being made in this thread."""
-        return bool(state.tapes)
+        return bool(here.state.tapes)
 
     def bind(self, prim, args, attrs):
         """prim(*args, **attrs) on Tensors, arrays and numbers; gives a Tensor or a tuple of them."""
@@ -59,7 +60,7 @@ class PyNative:
             if isinstance(args[0], Tensor):
                 written(args[0], self.write)
             return out
-        if state.tapes:
+        if here.state.tapes:
             made = record(operation, args, arrays, attrs)
             if operation.is_view and isinstance(args[0], Tensor):
                 link(made, args[0], prim, args[1:], attrs)
@@ -76,20 +77,20 @@ class PyNative:
 
     def pause(self):
         """From here on operators are recorded on no tape, until `resume`."""
-        state.before.append((state.tapes, state.paused))
-        state.tapes, state.paused = (), state.paused + state.tapes
+        here.state.before.append((here.state.tapes, here.state.paused))
+        here.state.tapes, here.state.paused = (), here.state.paused + here.state.tapes
 
     def resume(self):
         """See `pause`."""
-        state.tapes, state.paused = state.before.pop()
+        here.state.tapes, here.state.paused = here.state.before.pop()
 
     def write(self, variable, value):
         """assign(variable, value) for this Tensor alone; gives the value."""
         arrays = [a.array if isinstance(a, Tensor) else a for a in (variable, value)]
-        if state.tapes:
+        if here.state.tapes:
             return record_assign((variable, value), arrays)
-        for tape in state.paused:                           # what was saved of the memory is copied first
-            tape.protect(arrays[0], state.paused)
+        for tape in here.state.paused:                      # what was saved of the memory is copied first
+            tape.protect(arrays[0], here.state.paused)
         return wrap(eval_rule[assign](*arrays))
 
 
@@ -151,7 +152,7 @@ def record(operation, args, arrays, attrs):
 
 def enter(operation, args, outs):
     """Append the operation, which gave `outs` for `args`, to the tapes that record."""
-    for tape in state.tapes:
+    for tape in here.state.tapes:
         numbers, wrt = [], []
         for i, a in enumerate(args):
             number = tape.number(a) if isinstance(a, Tensor) else None
@@ -179,13 +180,13 @@ def record_assign(args, arrays):
     A Parameter keeps its own, so that its gradient is that of all its reads (`ops.state.stored`)."""
     variable, value = args
     if isinstance(variable, Tensor):
-        for tape in state.tapes:
-            tape.protect(variable.array, state.tapes)
+        for tape in here.state.tapes:
+            tape.protect(variable.array, here.state.tapes)
         if type(variable) is Tensor:
             variable.__dict__.pop(HOOKS, None)              # they saw the gradient of the old value
     out = Tensor.wrap(eval_rule[assign](*arrays))
     source = variable if isinstance(variable, Parameter) else value
-    for tape in state.tapes:
+    for tape in here.state.tapes:
         number = tape.number(source) if isinstance(source, Tensor) else None
         if isinstance(variable, Tensor):
             tape.set_number(variable, number)
@@ -197,7 +198,7 @@ def apply(operation, tensors):
     """Run a GraphOperation on Tensors and numbers, recording it; gives a list of Tensors and numbers."""
     values = operation.run([t.array if isinstance(t, Tensor) else t for t in tensors])
     outs = [Tensor.wrap(v) if isinstance(v, np.ndarray) else wrap(v) for v in values]
-    if state.tapes and operation.differentiable:
+    if here.state.tapes and operation.differentiable:
         enter(operation, tensors, outs)
     return outs
 
@@ -207,8 +208,8 @@ _set_data = Parameter.set_data
 
 @functools.wraps(_set_data)
 def set_data(self, data, slice_shape=False):
-    for tape in state.tapes:                     # what was saved stays, and so does its number
-        tape.protect(self.array, state.tapes)
+    for tape in here.state.tapes:                     # what was saved stays, and so does its number
+        tape.protect(self.array, here.state.tapes)
     return _set_data(self, data, slice_shape)
 
 

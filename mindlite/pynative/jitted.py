@@ -19,6 +19,7 @@ from ..common.dim import lone_symbol
 from ..common.errors import MindliteError, user_location
 from ..common.events import emit
 from ..common.tensor import Tensor
+from ..common.threads import here
 from ..compile.executable import Executable
 from ..compile.lower import lower
 from ..compile.pipeline import derive_graph, update_targets
@@ -37,7 +38,7 @@ from ..mindir.inline import drop_dead_nodes, inline
 from ..mindir.primitive import eager
 from ..optim import optimise
 from .operation import Backward, backward_of_graph
-from .tape import paused, state
+from .tape import paused
 
 _lock = threading.RLock()
 
@@ -45,7 +46,7 @@ _lock = threading.RLock()
 def call_compiled(jit_function, args, kwargs):
     """jit_function(*args, **kwargs), recorded where a gradient is being made; errors get a place: the caller's."""
     try:
-        if state.tapes:
+        if here.state.tapes:
             return call_recorded(jit_function, args, kwargs)
         return jit_function(*args, **kwargs)
     except MindliteError as error:
@@ -68,7 +69,7 @@ def run_recorded(jit_function, variant, leaves, signature, args, kwargs):
     signature = open_numbers(variant.signature, signature)       # numbers that vary do so in the gradient too
     if not variant.calls_python:
         return plan_of(variant, jit_function, signature, args, kwargs, ()).run(leaves)
-    weights = {id(t): t for tape in state.tapes for t, number in tape.named.values() if number is not None}
+    weights = {id(t): t for tape in here.state.tapes for t, number in tape.named.values() if number is not None}
     plan = plan_of(variant, jit_function, signature, args, kwargs, tuple(weights.values()))
     log = Log()
     if plan.can_be_parted(leaves):
@@ -123,7 +124,7 @@ class Plan:
 
     def can_be_parted(self, leaves):
         """False where Python code would have to run twice: in a loop, whose tape is no value, or for several tapes."""
-        watched = [self.watched(tape, self.inputs(leaves)) for tape in state.tapes]
+        watched = [self.watched(tape, self.inputs(leaves)) for tape in here.state.tapes]
         active = [wrt for wrt in watched if wrt and self.seeds]
         return not active or len(active) == 1 and self.parted(active[0])[0] is not None
 
@@ -133,15 +134,15 @@ class Plan:
         targets = {n: leaves[owner] if isinstance(owner, int) else owner for n, owner in self.updates.items()}
         before = list(inputs)
         for target in targets.values():
-            for tape in state.tapes:
-                tape.protect(target.array, state.tapes)
+            for tape in here.state.tapes:
+                tape.protect(target.array, here.state.tapes)
             for i, value in enumerate(inputs):              # the backward reads the value before the update
                 if value is target or (isinstance(value, Tensor) and np.may_share_memory(value.array, target.array)):
                     before[i] = Tensor.wrap(value.array.copy())
-                    for tape in state.tapes:
+                    for tape in here.state.tapes:
                         tape.set_number(before[i], tape.number(value))
         watching = []
-        for tape in state.tapes:
+        for tape in here.state.tapes:
             numbers = [tape.number(value) if isinstance(value, Tensor) else None for value in before]
             watching.append((tape, numbers, self.watched(tape, before)))
         active = [wrt for _, _, wrt in watching if wrt and self.seeds]
@@ -160,7 +161,7 @@ class Plan:
                 collect(content, target.read() if isinstance(target, Place) else leaves.containers[target], outs)
         for number, target in targets.items():
             outs[number] = target
-            for tape in state.tapes:
+            for tape in here.state.tapes:
                 tape.set_number(target, None)
         for tape, numbers, wrt in watching:
             if not wrt or not self.seeds:

@@ -79,7 +79,6 @@ class Operation:
         """The Backward for the inputs numbered in `wrt`, built once. raises : GradientError if the operator has none"""
         found = self.backwards.get(wrt)
         if found is not None:
-            emit("backward_graph_reuse", name=self.prim.name)
             return found
         with _lock:
             if wrt not in self.backwards:

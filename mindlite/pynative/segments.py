@@ -46,7 +46,8 @@ class SegmentTape(Tape):
         found = super().number(tensor)
         if found is not None:
             return found
-        for tape, number in tensor.tape or ():
+        pairs = tensor.tape or ()
+        for tape, number in zip(pairs[::2], pairs[1::2]):
             if isinstance(tape, SegmentTape) and tape.key is self.key:
                 owner = tape.owner()
                 if owner is not None:

@@ -4,33 +4,24 @@
         x = tape.watch(x)   # %0                                tanh(%1) -> %2         saved: the result
         y = ops.tanh(x * 2)                      backward.py walks them from the end
 
-Values that depend on a watched one have a *number*; it stands in the Tensor's `tape` slot as a pair (tape, number), one
-for each tape that is recording, so that gradients of gradients are tapes inside each other. An entry keeps only what
-the operator's backward graph reads. Each thread has tapes of its own.
+Values that depend on a watched one have a *number*; it stands in the Tensor's `tape` slot behind the tape: (tape, number),
+(tape, number, outer tape, number there), .. so that gradients of gradients are tapes inside each other. An entry keeps
+only what the operator's backward graph reads. Each thread has tapes of its own. Machine code appends entries as well
+(native_code.py): what a tape and an entry hold are slots.
 """
 import contextlib
-import threading
 
-from ..common.tensor import HOOKS, ROOT, Tensor
-
-
-class _State(threading.local):
-    def __init__(self):
-        self.tapes = ()                         # those that record, innermost last
-        self.paused = ()                        # those that do not record at present, but have saved values
-        self.before = []                        # both as they were before each `no_grad` block that is open
-
-
-state = _State()
+from ..common.tensor import HOOKS, ROOT, Parameter, Tensor
+from ..common.threads import here
 
 
 class Entry:
     """One operation: its backward (with `wrt`, `saved` and a way to run), the numbers of its differentiated inputs and
-    of its results (None for a result without a gradient), and the Tensors that backward reads."""
+    of its results (None for a result without a gradient), and the Tensors that backward reads; three tuples."""
     __slots__ = ("backward", "inputs", "outputs", "saved")
 
     def __init__(self, backward, inputs, outputs, saved):
-        self.backward, self.inputs, self.outputs, self.saved = backward, inputs, outputs, saved
+        self.backward, self.inputs, self.outputs, self.saved = backward, tuple(inputs), tuple(outputs), tuple(saved)
 
 
 def owner_of(array):
@@ -43,23 +34,28 @@ def owner_of(array):
 
 class Tape:
     """Entries in the order of execution. count: how many numbers have been given."""
+    __slots__ = ("entries", "count", "owners", "owned", "hooks", "named", "used", "__weakref__")
 
     def __init__(self):
         self.entries, self.count = [], 0
-        self.owners = {}                    # owner_of(saved array): [(entry, place among its saved values)]
+        self.owners, self.owned = {}, 0     # owner_of(saved array): [(entry, place)], of the first `owned` entries
         self.hooks = {}                     # number: {..: function of the value's gradient}, the Tensor's own table
         self.named = {}                     # id: (Parameter, number); threads share Parameters, so no slot is used
+        self.used = None                    # [(Parameter, number)] of those that are watched when they are first used
 
     def number(self, tensor):
         """The number of a Tensor's value on this tape, None if it depends on nothing that is watched."""
         pairs = tensor.tape
         if pairs is not None:
-            for pair in pairs:
-                if pair[0] is self:
-                    return pair[1]
+            for i in range(0, len(pairs), 2):
+                if pairs[i] is self:
+                    return pairs[i + 1]
             return None
         if self.named and id(tensor) in self.named:
             return self.named[id(tensor)][1]
+        if self.used is not None and isinstance(tensor, Parameter) and tensor.requires_grad:
+            self.used.append((tensor, self.watch(tensor)))
+            return self.used[-1][1]
         return None
 
     def new_number(self):
@@ -72,8 +68,9 @@ class Tape:
         if type(tensor) is not Tensor:
             self.named[id(tensor)] = (tensor, number)
             return
-        others = tuple([pair for pair in tensor.tape or () if pair[0] is not self])
-        tensor.tape = (others if number is None else (*others, (self, number))) or None
+        pairs = tensor.tape or ()
+        others = sum([pairs[i:i + 2] for i in range(0, len(pairs), 2) if pairs[i] is not self], ())
+        tensor.tape = (others if number is None else (*others, self, number)) or None
 
     def watch(self, tensor):
         """Give `tensor` a number: gradients with respect to it will be wanted. Returns the number."""
@@ -91,14 +88,15 @@ class Tape:
             if isinstance(outs[i], Tensor):
                 outputs[i] = self.new_number()
                 self.set_number(outs[i], outputs[i])
-        entry = Entry(backward, numbers, outputs, saved)
-        self.entries.append(entry)
-        for place, value in enumerate(saved):
-            if isinstance(value, Tensor):
-                self.owners.setdefault(owner_of(value.array), []).append((entry, place))
+        self.entries.append(Entry(backward, numbers, outputs, saved))
 
     def protect(self, array, tapes):
         """`array` is about to be overwritten: what was saved of its memory is copied first."""
+        for entry in self.entries[self.owned:]:
+            for place, value in enumerate(entry.saved):
+                if isinstance(value, Tensor):
+                    self.owners.setdefault(owner_of(value.array), []).append((entry, place))
+        self.owned = len(self.entries)
         self._copy(self.owners.pop(owner_of(array), ()), tapes)
 
     def keep(self):
@@ -106,7 +104,7 @@ class Tape:
         self._copy([(entry, place) for entry in self.entries for place, value in enumerate(entry.saved)
                     if isinstance(value, Tensor) and (type(value) is not Tensor or value.array.base is not None
                                                       or ROOT in value.__dict__)],
-                   (*state.tapes, self))
+                   (*here.state.tapes, self))
 
     def _copy(self, places, tapes):
         """Replace the saved values at these (entry, place) by copies of their own, with the same numbers."""
@@ -119,35 +117,35 @@ class Tape:
                     number = tape.number(tensor)
                     if number is not None:
                         tape.set_number(copy, number)
-            entry.saved[place] = copies[id(tensor)]
+            entry.saved = (*entry.saved[:place], copies[id(tensor)], *entry.saved[place + 1:])
 
     def clear(self):
         """Forget the entries, and with them the saved values."""
-        self.entries, self.named, self.owners = [], {}, {}
+        self.entries, self.named, self.owners, self.owned = [], {}, {}, 0
 
 
 @contextlib.contextmanager
 def recording(tape):
     """Operators inside the block are recorded on `tape` too; yields it."""
-    before = state.tapes
-    state.tapes = (*before, tape)
+    before = here.state.tapes
+    here.state.tapes = (*before, tape)
     try:
         yield tape
     finally:
-        state.tapes = before
+        here.state.tapes = before
 
 
 @contextlib.contextmanager
 def paused():
     """Operators inside the block are recorded on no tape."""
-    before = state.tapes, state.paused
-    state.tapes, state.paused = (), state.paused + state.tapes
+    before = here.state.tapes, here.state.paused
+    here.state.tapes, here.state.paused = (), here.state.paused + here.state.tapes
     try:
         yield
     finally:
-        state.tapes, state.paused = before
+        here.state.tapes, here.state.paused = before
 
 
 def is_recording():
     """True while a gradient is being made in this thread."""
-    return bool(state.tapes)
+    return bool(here.state.tapes)

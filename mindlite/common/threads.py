@@ -1,0 +1,25 @@
+"""What each thread has of its own: who gives operators their meaning there, and which tapes record.
+
+One object for each thread holds it all, so that Python code and machine code (pynative/native.py) read the same fields.
+"""
+import threading
+
+
+class ThreadState:
+    """interpreters : a stack, the innermost last (mindir/primitive.py)
+    tapes          : those that record, innermost last (pynative/tape.py)
+    paused         : those that do not record at present, but have saved values
+    before         : both as they were before each `no_grad` block that is open
+    """
+    __slots__ = ("interpreters", "tapes", "paused", "before")
+
+    def __init__(self):
+        self.interpreters, self.tapes, self.paused, self.before = [], (), (), []
+
+
+class _Threads(threading.local):
+    def __init__(self):
+        self.state = ThreadState()
+
+
+here = _Threads()                                # here.state is the present thread's
