@@ -126,7 +126,7 @@ class GradOperation:
     def __init__(self, get_all=False, get_by_list=False, sens_param=False):
         for name, value in (("get_all", get_all), ("get_by_list", get_by_list), ("sens_param", sens_param)):
             if not isinstance(value, bool):
-                raise ArgumentError(f"GradOperation: {name} is a bool, not {type(value).__name__}")
+                raise ArgumentError(f"For 'GradOperation', the '{name}' should be bool, but got {type(value).__name__}")
         self.get_all, self.get_by_list, self.sens_param = get_all, get_by_list, sens_param
 
     def __call__(self, fn, weights=None, grad_position="first"):
@@ -140,7 +140,10 @@ class GradOperation:
         elif not isinstance(weights, Parameter):             # the gradient of one Parameter comes alone
             weights = weights_of(weights, Parameter)
         position = "all" if self.get_all else None if self.get_by_list else grad_position
-        return Derived(checked("GradOperation", fn), "grad",
+        if not callable(fn) and not hasattr(fn, "signature"):
+            raise ArgumentError("For 'GradOperation', the first argument must be a 'Function' or 'Cell', "
+                                f"but got {type(fn).__name__}")
+        return Derived(fn, "grad",
                        {"grad_position": position, "weights": weights, "sens_param": self.sens_param})
 
 

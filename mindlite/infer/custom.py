@@ -5,6 +5,8 @@
 Until ad has read the gradient the two stay together; then the function's graph is inlined. What is recomputed is such a
 function too: its bprop runs it again.
 """
+import inspect
+
 import numpy as np
 
 from ..common.errors import GradientError
@@ -12,7 +14,7 @@ from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractTensor
 from ..mindir.builder import building
 from ..mindir.control import J, custom_vjp, make_tuple
-from ..mindir.derivative import check_gradient
+from ..mindir.derivative import check_bprop, check_gradient
 from ..mindir.graph import AnfNode, FuncGraph
 from ..mindir.primitive import interpreting
 from ..ops.basic import broadcast_to, cast, sum_to
@@ -28,6 +30,7 @@ def custom_gradient(ev, what, args, kwargs):
             return ev.unbox(ev.call(what.function, inside, named))
         return what.at_once(run, ev.unbox(args), ev.unbox(kwargs))
     name = getattr(what.bprop, "__qualname__", "bprop").replace("<locals>.", "")
+    check_bprop(name, getattr(what.bprop, "signature", None) or inspect.signature(what.bprop), len(args))
 
     def enter(sub):
         return tuple([replace_leaves(ev, a, lambda x: sub.parameter(x) if is_tensor(x) else x) for a in args])

@@ -119,6 +119,22 @@ def check_loss(loss):
                         hint="return a float Tensor (is a `return` missing?)")
 
 
+def check_bprop(name, signature, count):
+    """raises : GradientError where a bprop with this signature does not take `count` arguments, the result and its
+    cotangent"""
+    takes = [p for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    rest = any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values())
+    least = sum(p.default is p.empty for p in takes)
+    if least <= count + 2 and (rest or len(takes) >= count + 2):
+        return
+    note, hint = f"{name}{signature}", f"{count + 2} arguments: {count} inputs, out, dout"
+    if len(takes) < 2 and not rest:
+        raise GradientError("The function 'bprop' of Primitive or Cell requires at least 2 params 'out' and 'dout', "
+                            f"but got only {len(takes)}", note=note, hint=hint)
+    raise GradientError("The params of function 'bprop' of Primitive or Cell requires the forward inputs as well as "
+                        "the 'out' and 'dout'.", note=note, hint=hint)
+
+
 def check_gradient(name, made, wanted):
     """What a user's bprop gave, abstract `made`, as the gradient of an argument, abstract `wanted`.
 

@@ -6,13 +6,15 @@
 
 Each is one entry whose backward is Python. A tape with such an entry is walked entry by entry, never compiled as one.
 """
+import inspect
+
 import numpy as np
 
 from ..common.errors import GradientError
 from ..common.tensor import Parameter, Tensor
 from ..common.threads import here
 from ..mindir.builder import constant
-from ..mindir.derivative import check_gradient
+from ..mindir.derivative import check_bprop, check_gradient
 from ..ops.basic import cast, sum_to
 from ..ops.random import generator_state
 from .differentiate import Recorded, map_leaves, tensors_in
@@ -61,11 +63,12 @@ def custom(function, bprop, args, kwargs=None):
     """
     if not here.state.tapes:
         return function(*args, **(kwargs or {}))
+    name = getattr(bprop, "__qualname__", "bprop").replace("<locals>.", "")
+    check_bprop(name, inspect.signature(bprop), len(args))
     with paused():
         out = function(*args, **(kwargs or {}))
     inputs, out = tensors_in(args), own_tensors(out, args)
     outs = tensors_in(out)
-    name = getattr(bprop, "__qualname__", "bprop").replace("<locals>.", "")
 
     def run(saved, douts):
         each, floats = iter(saved), iter(douts)

@@ -283,8 +283,11 @@ def test_an_error_of_the_gradient_itself_stands_at_the_call():
 
 def test_what_cannot_be_differentiated_or_mapped_is_refused_at_once():
     for make in (ms.grad, ms.value_and_grad, ms.vmap, ms.GradOperation()):
-        with pytest.raises(ArgumentError, match="takes a function or a Cell"):
+        with pytest.raises(ArgumentError, match="a function or a Cell|a 'Function' or 'Cell', but got int"):
             make(3)
+    for name in ("get_all", "get_by_list", "sens_param"):
+        with pytest.raises(TypeError, match=f"For 'GradOperation', the '{name}' should be bool, but got int"):
+            ms.GradOperation(**{name: 2})
     with pytest.raises(ValueRangeError, match="both None"):
         ms.grad(f, None)
     with pytest.raises(ArgumentError, match="in_axes holds ints"):

@@ -315,6 +315,28 @@ def test_a_bprop_with_the_wrong_number_of_gradients_is_refused():
         ms.grad(Wrong())(tensor(3), tensor(3))
 
 
+def test_a_bprop_that_does_not_take_the_inputs_the_result_and_its_cotangent_is_refused_in_both_modes():
+    def bprops():
+        yield lambda self, out: (out, out), "at least 2 params 'out' and 'dout', but got only 1"
+        yield lambda self, x, y, out: (out, out), "the forward inputs as well as the 'out' and 'dout'"
+        yield lambda self, x, y, out, dout, more: (out, out), "the forward inputs as well as the 'out' and 'dout'"
+        yield lambda self, *given: (given[-1], given[-1]), None
+        yield lambda self, x, y, out, dout, more=2: (dout, dout * more), None
+    for bprop, words in bprops():
+        class Product(nn.Cell):
+            def construct(self, x, y):
+                return x * y
+        Product.bprop = bprop
+        for make in (lambda f: f, ms.jit):
+            derived = make(ms.grad(Product(), (0, 1)))
+            if words is None:
+                np.testing.assert_array_equal(derived(tensor(3), tensor(3))[0].asnumpy(), np.ones(3))
+            else:
+                for expected in (TypeError, RuntimeError):
+                    with pytest.raises(expected, match=words):
+                        derived(tensor(3), tensor(3))
+
+
 def test_backward_hooks_see_and_replace_gradients():
     dense, x, seen = nn.Dense(4, 3), tensor(1, 4, dtype=np.float32), []
     before = dense.register_backward_pre_hook(lambda cell, grads: seen.append(grads[0].shape))
