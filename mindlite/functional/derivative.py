@@ -11,7 +11,7 @@ from ..common.config import GRAPH_MODE, config
 from ..common.errors import ArgumentError, GradientError, ValueRangeError
 from ..common.tensor import Parameter, Tensor
 from ..compile.jit import JitFunction
-from ..mindir.derivative import weights_of
+from ..mindir.derivative import USED, weights_of
 from ..mindir.primitive import is_interpreting
 from ..mindir.protocol import CallOf, Derivative, Recomputed
 from ..ops.state import pause_gradients, resume_gradients
@@ -130,13 +130,15 @@ class GradOperation:
         self.get_all, self.get_by_list, self.sens_param = get_all, get_by_list, sens_param
 
     def __call__(self, fn, weights=None, grad_position="first"):
-        """The gradient function of `fn`. raises : ArgumentError where get_by_list has no weights to give"""
-        if self.get_by_list and weights is None:
-            if not hasattr(fn, "trainable_params"):
-                raise ArgumentError("GradOperation: get_by_list wants weights", hint="GradOperation(...)(net, weights)")
-            weights = tuple(fn.trainable_params())
+        """The gradient function of `fn`.
+
+        weights : Parameters, for get_by_list; None: those that fn reads, in the order of their first use
+        raises  : ArgumentError for what is no function or no Parameter
+        """
         if not self.get_by_list:
             weights = None
+        elif weights is None:
+            weights = USED
         elif not isinstance(weights, Parameter):             # the gradient of one Parameter comes alone
             weights = weights_of(weights, Parameter)
         position = "all" if self.get_all else None if self.get_by_list else grad_position

@@ -11,8 +11,8 @@ from ..common.dim import Dim
 from ..common.errors import ArgumentError, GraphSyntaxError, ShapeError, ValueRangeError
 from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor
-from ..mindir.control import J, Vmap, make_tuple
-from ..mindir.derivative import (arrange, check_loss, cotangents_in, inputs_of, weights_of)
+from ..mindir.control import J, Vmap, make_tuple, segment
+from ..mindir.derivative import USED, arrange, check_loss, cotangents_in, inputs_of, weights_of
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import interpreting
 from ..ops.basic import broadcast_to, reshape, scalar_to_tensor
@@ -196,10 +196,7 @@ def _gradient(kind):
         args, kwargs, sens = cotangents_in(options, args, kwargs)
         positions, numbers_too = inputs_of(options, args, lambda value: holds_tensor(ev, value), is_float)
         weights = weights_of(options.get("weights"), TensorParameter)
-        for weight in weights:
-            if _guarded(ev, weight, "has_hooks"):
-                raise GraphSyntaxError(f"the Parameter {weight.name!r} has hooks, which run in PYNATIVE_MODE only",
-                                       hint="remove them with the handles that registering gave")
+        _refuse_hooks(ev, weights)
         # a weight that is named twice is one parameter of the graph
         distinct = list({id(w): w for w in weights if _guarded(ev, w, "requires_grad")}.values())
         numbers = {id(weight): number for number, weight in enumerate(distinct)}
@@ -224,6 +221,12 @@ def _gradient(kind):
         if (positions or weights) and not any(isinstance(leaf, AbstractTensor) or is_tensor(leaf) for leaf in found):
             check_loss(found[0] if found else ev.unbox(sub.value[0] if loss is not value else sub.value))
         wrt = tuple(range(len(sub.inputs)))
+        if options.get("weights") is USED:
+            found = used_weights(ev, sub)
+            weights = tuple(found.values())
+            _refuse_hooks(ev, weights)
+            numbers = {id(weight): len(wrt) + number for number, weight in enumerate(weights)}
+            wrt += tuple([len(wrt) + place for place in found])
         with interpreting(ev.tracer):
             ones = _cotangents(ev, sub, loss, seeds, sens)
             results = J(*sub.inputs, *sub.captured, *ones, graph=sub.region.graph, wrt=wrt, seeds=seeds, mode="vjp")
@@ -240,6 +243,23 @@ def _gradient(kind):
         input_grads = [(position, structure(position)) for position in positions]
         return arrange(kind, made, input_grads, weight_grads, options)
     return run
+
+
+def _refuse_hooks(ev, weights):
+    for weight in weights:
+        if _guarded(ev, weight, "has_hooks"):
+            raise GraphSyntaxError(f"the Parameter {weight.name!r} has hooks, which run in PYNATIVE_MODE only",
+                                   hint="remove them with the handles that registering gave")
+
+
+def used_weights(ev, sub):
+    """{number among what the Subgraph captures: the Parameter that it is}, in the order of their first use."""
+    if any(node.fn is segment for graph in sub.region.graph.reachable() for node in graph.nodes):
+        raise GraphSyntaxError("which Parameters Python code reads is known when it runs")
+    owners = {ev.tracer.current(tensor) if tensor in ev.store else node: tensor
+              for tensor, node in ev.tracer.inputs.values() if isinstance(tensor, TensorParameter)}
+    return {place: owners[node] for place, node in enumerate(sub.captured)
+            if node in owners and _guarded(ev, owners[node], "requires_grad")}
 
 
 def _guarded(ev, owner, name):

@@ -3,6 +3,7 @@
   grad_position  int or tuple of one: one gradient; tuple: a tuple; None: none      weights  a Parameter, several, None
   both given: (gradients of inputs, gradients of weights)
   numbers are constants: an argument without a Tensor gets no gradient (the one that an int asks for does, if it is a float)
+  weights is USED: the Parameters that the function reads, in the order of their first use (GradOperation without weights)
   a Parameter with requires_grad=False gets zeros
   has_aux: only the first output is differentiated, the others are handed through
 """
@@ -11,6 +12,13 @@ import threading
 
 from ..common.errors import ArgumentError, GradientError, IndexRangeError, InternalError
 
+
+
+class _Used(tuple):
+    """The class of USED: no Parameters are named beforehand."""
+
+
+USED = _Used()
 _recorders = []                                      # how Python code is differentiated: eager mode says it
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from ..common.errors import ArgumentError, MindliteError, ShapeError, user_location
 from ..common.tensor import HOOKS, Parameter, Tensor
 from ..common.threads import here
-from ..mindir.derivative import arrange, check_loss, cotangents_in, inputs_of, weights_of
+from ..mindir.derivative import USED, arrange, check_loss, cotangents_in, inputs_of, weights_of
 from .backward import gradients
 from .hooks import through
 from .tape import Tape, recording
@@ -28,8 +28,12 @@ class Recorded:
         self.weights, self.weight_numbers = weights, [watched.get(id(weight)) for weight in weights]
         if not hooked:                                      # the caller has the gradients seen by them
             self.tape.hooks.clear()
+        self.tape.used = [] if weights is USED else None
         with recording(self.tape):
             self.value = function(*inside, **kwargs)
+        if self.tape.used:
+            self.weights, self.weight_numbers = [list(each) for each in zip(*self.tape.used)]
+        self.tape.used = None
 
     def _input(self, value):
         """The watched copy of an input: another Tensor on the same memory; a number stays where `numbers` is False."""
@@ -98,14 +102,15 @@ def differentiate(function, kind, options, args, kwargs):
         args, kwargs, sens = cotangents_in(options, args, kwargs)
         positions, numbers = inputs_of(options, args, lambda x: any(map(is_tensor, numbers_in(x))),
                                        lambda x: isinstance(x, float))
-        weights = weights_of(options.get("weights"), Parameter)
+        weights = options.get("weights")
+        weights = weights if weights is USED else weights_of(weights, Parameter)
         run = Recorded(function, args, kwargs, positions, weights, kind, numbers=numbers)
         loss = run.value[0] if options.get("has_aux") and isinstance(run.value, tuple) else run.value
         input_grads, weight_grads = run.gradients(run.seeds(loss, numbers_in(sens)))
         run.tape.clear()
     except MindliteError as error:
         raise error.at(user_location())
-    return arrange(kind, run.value, zip(positions, input_grads), zip(weights, weight_grads), options)
+    return arrange(kind, run.value, zip(positions, input_grads), zip(run.weights, weight_grads), options)
 
 
 class Linearized:

@@ -160,3 +160,67 @@ def test_hooks_of_inputs_and_weights_are_called_in_both_modes():
     same(gradient(x)[1], 1, 2), same(inside(x)[1], 1, 2)
     x.register_hook(lambda grad: grad * 100)
     same(gradient(x)[0], 200, 300)
+
+
+class Two(nn.Cell):
+    """Reads b, then a; c never."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = [Parameter(vector(n), name=name) for name, n in zip("abc", (2, 3, 5))]
+        self.frozen = Parameter(vector(1), name="frozen", requires_grad=False)
+
+    def construct(self, x):
+        y = x * self.b * self.frozen
+        if x.sum() > 0:
+            y = y * self.a * self.a
+        return y
+
+
+def test_without_weights_those_that_the_function_reads_are_taken_in_the_order_of_their_use():
+    net, by_list = Two(), ops.GradOperation(get_by_list=True)
+    gradients = by_list(net)(vector(1))
+    same(gradients[0], 4), same(gradients[1], 12)
+    assert len(gradients) == 2
+    (of_input,), gradients = ops.GradOperation(get_all=True, get_by_list=True)(lambda x: net(x) * 2)(vector(1))
+    same(of_input, 24), same(gradients[0], 8), same(gradients[1], 24)
+    assert ops.GradOperation(get_all=True, get_by_list=True)(lambda x: x * 2)(vector(1))[1] == ()
+
+
+def test_so_are_those_of_a_compiled_cell_inside():
+    net = Two()
+
+    class Outer(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.w, self.net = Parameter(vector(7), name="w"), ms.jit(net)
+
+        def construct(self, x):
+            return self.net(x) * self.w
+    b, a, w = ops.GradOperation(get_by_list=True)(Outer())(vector(1))
+    same(b, 28), same(a, 84), same(w, 12)
+
+
+def test_so_are_those_that_are_assigned_and_those_that_python_code_reads():
+    net = Two()
+
+    def assigned(x):
+        net.c += 1
+        return net.c * net.b * x
+    c, b = ops.GradOperation(get_by_list=True)(assigned)(vector(1))
+    same(c, 3), same(b, 6)
+
+    def in_python(x):
+        return eval("x * net.a", {"x": x, "net": net}) * net.b
+    a, b = ops.GradOperation(get_by_list=True)(in_python)(vector(1))
+    same(a, 3), same(b, 2)
+
+
+def test_used_weights_of_a_gradient_inside_a_gradient():
+    net = Two()
+
+    def inner(x):
+        return ops.GradOperation(get_by_list=True)(net)(x)[0]               # a * a * x
+    a, = ops.GradOperation(get_by_list=True)(inner)(vector(1))[:1]
+    order = [g.asnumpy().tolist() for g in ops.GradOperation(get_by_list=True)(inner)(vector(1))]
+    assert [4.0] in order and order.count([0.0]) == len(order) - 1, (a, order)
