@@ -1,5 +1,7 @@
 """Every operator. One family per file; one block per operator: signature, docstring, rules."""
 # flake8: noqa: F401
+import importlib
+
 from . import evaluate, methods
 from .activation import (celu, elu, gelu, gelu_erf, gelu_tanh, glu, hardshrink, hardsigmoid, hardswish,
                          hardtanh, leaky_relu, log_softmax, logsigmoid, mish, prelu, relu, relu6, selu, silu,
@@ -76,3 +78,9 @@ from .optim_update import (adagrad_update, adam_update, adam_weight_decay_update
                            centered_rmsprop_update, lamb_update, momentum_update, rmsprop_update, sgd_update)
 
 globals().update({_name: _function for _name, _function in FUNCTIONS.items() if _name not in globals()})
+
+
+def __getattr__(name):
+    if name == "operations":                             # the classes: loaded when they are asked for
+        return importlib.import_module(".operations", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -53,6 +53,20 @@ class Selection:
 
 # ---------------------------------------------------------------- reading an index
 
+class _NoAxis:
+    """The index True beside ints and tensors: one of them, but without an axis."""
+
+
+NO_AXIS = _NoAxis()
+
+
+def _axes_read(item):
+    """How many axes of x an entry of an index reads, ... aside."""
+    if item is None or item is Ellipsis or item is NO_AXIS:
+        return 0
+    return item.ndim if _is_mask(item) else 1
+
+
 def _is_mask(item):
     return (isinstance(item, (bool, np.bool_))
             or (isinstance(item, (Tensor, np.ndarray)) and item.dtype in (dt.bool_, bool))
@@ -66,39 +80,50 @@ def _entries(x, index):
     items = [as_operand(i) if isinstance(i, (list, range)) else i for i in items]
     items = [as_operand(np.asarray(i, np.int64)) if isinstance(i, np.ndarray) and i.size == 0 and i.dtype.kind == "f"
              else i for i in items]
-    spread = []
-    for item in _without_bools(items):
-        if _is_mask(item):
-            at = sum(i is not None and i is not Ellipsis for i in spread)
-            _check_mask(x, item, at if Ellipsis not in [s for s in spread if s is Ellipsis] else None)
-            spread.extend(mask_indices(item))
-        else:
-            spread.append(item)
-    used = sum(i is not None and i is not Ellipsis for i in spread)
-    dots = sum(i is Ellipsis for i in spread)
+    items = _without_bools(items)
+    used, dots = sum(map(_axes_read, items)), sum(i is Ellipsis for i in items)
     if used > x.ndim or dots > 1:
         raise IndexRangeError("an index has one ... at most" if dots > 1 else
                               f"{used} indices for a tensor of {x.ndim} axes")
-    place = next((k for k, i in enumerate(spread) if i is Ellipsis), None)
-    whole = [slice(None)] * (x.ndim - used)
-    return spread + whole if place is None else spread[:place + 1] + whole + spread[place + 1:]
+    spread, at = [], 0
+    for item in items if dots else [*items, Ellipsis]:
+        if _is_mask(item):
+            _check_mask(x, item, at)
+            spread.extend(mask_indices(item))
+        else:
+            spread.append(item)
+        if item is Ellipsis:
+            spread.extend([slice(None)] * (x.ndim - used))
+            at += x.ndim - used
+        at += _axes_read(item)
+    return spread
 
 
 def _without_bools(items):
-    """True among slices adds an axis, as None does; a second one adds no other."""
+    """True is a mask without axes: among slices it adds an axis of size 1, as None does, and a second one no other. Beside
+    ints and tensors it is one more of them, an index of one element that reads no axis."""
     bools = [i for i, item in enumerate(items) if isinstance(item, (bool, np.bool_))]
     if not bools:
         return items
     if not all(items[i] for i in bools):
         raise IndexRangeError("a bool as an index can only be True", hint="a mask is a bool tensor")
-    if any(not (isinstance(i, (bool, np.bool_, slice)) or i is None or i is Ellipsis) for i in items):
-        raise ArgumentError("True as an index goes with slices, None and ... alone", hint="x[None] adds an axis")
-    return [None if i == bools[0] else item for i, item in enumerate(items) if i not in bools[1:]]
+    others = [item for i, item in enumerate(items) if i not in bools and _is_advanced(item)]
+    if not others:
+        place = bools[0] if bools[-1] - bools[0] == len(bools) - 1 else 0       # in front if others stand between them
+        kept = [item for i, item in enumerate(items) if i not in bools]
+        return [*kept[:place], None, *kept[place:]]
+    if not any(map(is_array, others)):                       # ints alone: one of them becomes a tensor of one element
+        first = next(i for i, item in enumerate(items) if item is others[0] and i not in bools)
+        items = [*items[:first], reshape(as_operand(items[first]), shape=(1,)), *items[first + 1:]]
+    return [NO_AXIS if i in bools else item for i, item in enumerate(items)]
+
+
+def _is_advanced(item):
+    """True for an int or a tensor, known or of the run."""
+    return not (item is None or item is Ellipsis or isinstance(item, slice))
 
 
 def _check_mask(x, mask, at):
-    if at is None:
-        return
     error = lambda: IndexRangeError("a mask has the shape of the axes that it selects from",  # noqa: E731
                                     note=f"mask: {list(mask.shape)}, x: {list(x.shape)}")
     for a, n in enumerate(mask.shape):
@@ -139,7 +164,7 @@ def read_index(x, index):
     for item in _entries(x, index):
         in_run, was = item is not None and item is not Ellipsis and not isinstance(item, slice), in_run
         made.runs += in_run and not was
-        if item is Ellipsis:                    # stands for the slices after it; parts ints from tensors even if none
+        if item is Ellipsis or item is NO_AXIS:     # ... stands for the slices after it; parts ints from tensors even if none
             continue
         if item is None:
             made.layout.append(None)

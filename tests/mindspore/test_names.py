@@ -185,3 +185,12 @@ def test_linear_algebra_goes_by_all_of_its_names():
     np.testing.assert_allclose(P.Polygamma()(ms.Tensor(1), x).asnumpy(), ms.ops.polygamma(1, x).asnumpy())
     np.testing.assert_allclose(P.Cdist(1.0)(x, x).asnumpy(), [[0, 3], [3, 0]])
     np.testing.assert_array_equal(P.InplaceAdd(1)(x, x[:1]).asnumpy(), [[2, 1], [3, 4]])
+
+
+def test_what_scripts_read_from_layers_and_operations_is_there(mode):
+    assert ms.nn.Softmax().softmax.axis == (-1,) and ms.nn.Softmax(1).softmax.axis == (1,)
+    x = ms.Tensor(np.arange(6.0).reshape(2, 3), mstype.float32)
+    np.testing.assert_array_equal(ms.nn.Softmax(0).softmax(x).asnumpy(), ms.nn.Softmax(0)(x).asnumpy())
+    assert mindlite.ops.operations.ReLU is P.ReLU
+    with pytest.raises(RuntimeError, match="GetNext: there is no data queue 'here'"):
+        P.GetNext([mstype.float32], [(1, 1)], 1, "here")()

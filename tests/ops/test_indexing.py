@@ -25,7 +25,10 @@ INDICES = [
     (0, None, I([1, 2])), (I([1, 2]), None, 0), (), Ellipsis, (I(2),), (I(1), slice(None), I([0, 1])), X > 0,
     X[:, :, 0] > 0,
     (slice(None), X[0, :, 0] > 0), (X[:, 0, 0] > -9, 0),
-    True, (slice(None), True), (True, True), (Ellipsis, True), (True, None, slice(1)),
+    True, (slice(None), True), (True, True), (Ellipsis, True), (True, None, slice(1)), (slice(1, 3), True, Ellipsis, True),
+    (True, 2), (1, True), (1, slice(None), True), (I([0, 2]), True), (slice(None), I([1, 2]), slice(None), True),
+    (True, I([[0], [1]]), True, slice(None)), (0, True, X[0, :, 0] > 0), (Ellipsis, True, X[0, 0] > 0),
+    (Ellipsis, X[0, :, 0] > 0, slice(None)), (None, True, 1),
 ]
 
 
@@ -92,7 +95,8 @@ def test_a_tensor_without_axes_is_no_sequence():
 @pytest.mark.parametrize("index, error", [(3, IndexRangeError), ((0, 0, 0, 0), IndexRangeError), (1.5, IndexRangeError),
                                           ("a", IndexRangeError), (I([0, 5]), IndexRangeError),
                                           ((Ellipsis, Ellipsis), IndexRangeError), (False, IndexRangeError),
-                                          ((True, 0), ArgumentError),
+                                          ((True, False), IndexRangeError), ((False, 0), IndexRangeError),
+                                          ((Ellipsis, X[:, 0, 0] > 0), IndexRangeError),
                                           (np.ones((2, 4), bool), IndexRangeError)], ids=str)
 def test_wrong_indices_are_errors(index, error):
     with pytest.raises(error):

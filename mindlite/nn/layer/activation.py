@@ -221,6 +221,11 @@ class Softmax(Cell):
         super().__init__()
         self.axis = axis
 
+    @property
+    def softmax(self):
+        """The operation, as MindSpore's layer has it: its axis is a tuple."""
+        return ops.operations.Softmax((self.axis,))
+
     def construct(self, x):
         return ops.softmax(x, self.axis)
 

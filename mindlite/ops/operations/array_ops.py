@@ -295,6 +295,15 @@ def InvertPermutation(x):
 
 
 @operation
+def GetNext(*, types, shapes, output_num, shared_name):
+    """The next element of a queue that a device fills; data come to a network as arguments here, so no queue exists.
+
+    raises : RuntimeError when it is called
+    """
+    raise RuntimeError(f"GetNext: there is no data queue {shared_name!r}; give the data to the network as arguments")
+
+
+@operation
 def Partial(function, *args):
     """functools.partial"""
     return functools.partial(function, *args)
