@@ -3,6 +3,7 @@ operators."""
 import functools
 import operator
 import types
+from collections import defaultdict
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from ..ops import methods
 from ..ops.scalar import BINARY, scalar_binary, scalar_unary
 from .branches import compare_numbers, fail_unless, truth
 from .containers import METHODS_OF, method_of_box
-from .fallback import AN_INT, A_BOOL, array_outside, ask_python
+from .fallback import AN_INT, A_BOOL, array_outside, ask_python, change_outside
 from .outside import CONTAINERS, guard_class, guard_contents, is_users, method_of_class, own_method
 from .region import has_sizes
 from .sharing import LeaveToPython, check_key
@@ -188,7 +189,10 @@ def item(ev, value, index):
         return ev.call(getitem, (value, index), {})
     if not ev.guard_content(value):
         return ask_python(ev, operator.getitem, (value, index), "an item of an object that changes during the run")
-    return value[ev.unbox(index)]
+    index = ev.unbox(index)
+    if isinstance(value, defaultdict) and index not in value and not ev.concrete:
+        return change_outside(ev, operator.getitem, (value, index))
+    return value[index]
 
 
 def _from_sequence(ev, content, index, whole):

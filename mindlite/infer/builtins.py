@@ -84,45 +84,27 @@ def _dict(ev, *args, **kwargs):
 
 @builtin(zip)
 def _zip(ev, *values, strict=False):
-    if any(is_iterator(v) for v in values):
-        return new_iterator(ev, "zip", tuple([iterator_of(ev, v) for v in values]), strict)
-    lists = [iterate(ev, v) for v in values]
-    if strict and len({len(x) for x in lists}) > 1:
-        raise ValueError("zip() arguments have different lengths")
-    return tuple(zip(*lists))
+    return new_iterator(ev, "zip", tuple([iterator_of(ev, v) for v in values]), strict)
 
 
 @builtin(enumerate)
-def _enumerate(ev, value, start=0):
-    if is_iterator(value):
-        return new_iterator(ev, "enumerate", value, start)
-    return tuple(enumerate(iterate(ev, value), start))
+def _enumerate(ev, iterable, start=0):
+    return new_iterator(ev, "enumerate", iterator_of(ev, iterable), start)
 
 
 @builtin(reversed)
 def _reversed(ev, value):
-    return value[::-1] if isinstance(value, range) else tuple(iterate(ev, value)[::-1])
+    return iterator_of(ev, value[::-1] if isinstance(value, range) else tuple(iterate(ev, value)[::-1]))
 
 
 @builtin(map)
 def _map(ev, fn, *values):
-    if any(is_iterator(v) for v in values):
-        return new_iterator(ev, "map", fn, _zip(ev, *values))
-    return tuple(ev.call(fn, items, {}) for items in zip(*(iterate(ev, v) for v in values)))
+    return new_iterator(ev, "map", fn, _zip(ev, *values))
 
 
 @builtin(filter)
 def _filter(ev, fn, value):
-    if is_iterator(value):
-        return new_iterator(ev, "filter", fn, value)
-    kept = []
-    for x in iterate(ev, value):
-        keep = truth(ev, x if fn is None else ev.call(fn, (x,), {}))
-        if isinstance(keep, AnfNode):
-            raise GraphSyntaxError("filter() by a condition that is known at run time only")
-        if keep:
-            kept.append(x)
-    return tuple(kept)
+    return new_iterator(ev, "filter", fn, iterator_of(ev, value))
 
 
 @builtin(iter)
@@ -271,8 +253,8 @@ def _round(ev, value, *digits):
 
 
 @builtin(pow)
-def _pow(ev, a, b):
-    return binary_value(ev, "**", a, b)
+def _pow(ev, base, exp, mod=None):
+    return binary_value(ev, "**", base, exp) if mod is None else pow(base, exp, mod)
 
 
 @builtin(divmod)

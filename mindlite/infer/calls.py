@@ -249,7 +249,7 @@ CHANGING = frozenset(("setitem", "delitem", "iadd", "isub", "imul", "itruediv", 
                       "iand", "ior", "ixor", "ilshift", "irshift", "iconcat", "insort", "insort_left", "insort_right",
                       "copyto", "put", "place", "putmask", "put_along_axis", "fill_diagonal", "dump", "save", "savez"))
 EFFECTFUL = (open, input, next, exec, eval, print, setattr, delattr, __import__, breakpoint)
-PURE = {"math", "cmath", "operator", "_operator", "functools", "_functools", "itertools", "copy", "string",
+PURE = {"math", "cmath", "operator", "_operator", "functools", "_functools", "copy", "string",
         "_string", "re", "numbers", "typing", "collections", "_collections", "_collections_abc", "dataclasses",
         "inspect", "types", "enum", "posixpath", "ntpath", "genericpath", "statistics", "abc", "_abc", "textwrap",
         "fractions", "decimal", "_decimal", "numpy", "ml_dtypes", "mindlite", "struct", "_struct", "json",

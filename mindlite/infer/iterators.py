@@ -188,6 +188,8 @@ def _step_of_enumerate(ev, box, inner, number):
 
 def _step_of_zip(ev, box, inners, strict):
     values = []
+    if not inners:
+        return False, None
     for number, inner in enumerate(inners):
         more, value = step(ev, inner)
         if not more:

@@ -24,7 +24,7 @@ from .outcome import Raises
 from .region import AmbiguousTarget
 from .sharing import LeaveToPython, spot
 from .values import BoundMethod, Box, Closure, Conflict, Formatted, MadeException, Place, Range
-from . import execute  # noqa: F401  (fills the table of constructs)
+from . import execute, library  # noqa: F401  (they fill the tables of constructs and of functions)
 
 
 @dataclass

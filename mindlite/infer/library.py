@@ -1,0 +1,208 @@
+"""Functions of the standard library that Python has in C: what they do to the values of a graph.
+
+Those of `operator` are the operators. Those of `itertools` are written here once more, as the generators that they are,
+and executed like a user's function: so items and effects come when they are asked for.
+"""
+import functools
+import itertools
+import operator
+
+from .access import COMPARISONS, OPERATORS, binary_value, compare_values, item, iterate, negate
+from .builtins import builtin
+from .iterators import iterator_of
+from .values import BoundMethod, Closure, has_nodes
+
+# ---------------------------------------------------------------- operator, functools
+
+
+def _binary(sign):
+    return lambda ev, a, b: binary_value(ev, sign, a, b)
+
+
+def _compare(sign):
+    return lambda ev, a, b: compare_values(ev, sign, a, b)
+
+
+for _sign, _function in OPERATORS.items():
+    builtin(_function)(_binary(_sign))
+for _sign, _function in {**COMPARISONS, "is": operator.is_, "is not": operator.is_not}.items():
+    builtin(_function)(_compare(_sign))
+
+
+@builtin(operator.contains)
+def _contains(ev, container, value):
+    return compare_values(ev, "in", value, container)
+
+
+@builtin(operator.not_)
+def _not(ev, value):
+    return negate(ev, value)
+
+
+@builtin(operator.getitem)
+def _getitem(ev, value, index):
+    return item(ev, value, index)
+
+
+@builtin(functools.partial)
+def _partial(ev, fn, /, *args, **kwargs):
+    if not isinstance(fn, (BoundMethod, Closure)) and not has_nodes((args, kwargs), ev.store):
+        return ev.make_object(functools.partial(fn, *ev.unbox(args), **ev.unbox(kwargs)))
+
+    def call(ev, _, *more, **others):
+        return ev.call(fn, (*args, *more), {**kwargs, **others})
+    return BoundMethod(call, (fn, args, tuple(kwargs.items())), "partial")
+
+
+# ---------------------------------------------------------------- itertools
+
+def generator(*functions):
+    """Register the generator function below for what Python has in C."""
+    def register(made):
+        builtin(*functions)(lambda ev, *args, **kwargs: ev.call_function(made, args, kwargs))
+        return made
+    return register
+
+
+def _of_all(function):
+    """The handler of what reads all of its arguments before it gives the first item."""
+    def handler(ev, *args, **kwargs):
+        read = [a if isinstance(a, int) else iterate(ev, a) for a in args]
+        return iterator_of(ev, tuple(function(*read, **kwargs)))
+    return handler
+
+
+for _function in (itertools.product, itertools.permutations, itertools.combinations,
+                  itertools.combinations_with_replacement):
+    builtin(_function)(_of_all(_function))
+
+
+@generator(itertools.chain)
+def chain(*iterables):
+    for iterable in iterables:
+        yield from iterable
+
+
+@generator(itertools.chain.from_iterable)
+def chain_from_iterable(iterables):
+    for iterable in iterables:
+        yield from iterable
+
+
+@generator(itertools.accumulate)
+def accumulate(iterable, func=operator.add, *, initial=None):
+    iterator, total = iter(iterable), initial
+    if initial is None:
+        for total in iterator:
+            break
+        else:
+            return
+    yield total
+    for value in iterator:
+        total = func(total, value)
+        yield total
+
+
+@generator(itertools.count)
+def count(start=0, step=1):
+    while True:
+        yield start
+        start = start + step
+
+
+@generator(itertools.cycle)
+def cycle(iterable):
+    kept = []
+    for value in iterable:
+        yield value
+        kept.append(value)
+    while kept:
+        yield from kept
+
+
+@generator(itertools.repeat)
+def repeat(object, times=None):
+    while times is None or times > 0:
+        yield object
+        times = times if times is None else times - 1
+
+
+@generator(itertools.starmap)
+def starmap(function, iterable):
+    for args in iterable:
+        yield function(*args)
+
+
+@generator(itertools.takewhile)
+def takewhile(predicate, iterable):
+    for value in iterable:
+        if not predicate(value):
+            return
+        yield value
+
+
+@generator(itertools.dropwhile)
+def dropwhile(predicate, iterable):
+    dropping = True
+    for value in iterable:
+        if dropping and predicate(value):
+            continue
+        dropping = False
+        yield value
+
+
+@generator(itertools.filterfalse)
+def filterfalse(predicate, iterable):
+    for value in iterable:
+        if not (value if predicate is None else predicate(value)):
+            yield value
+
+
+@generator(itertools.compress)
+def compress(data, selectors):
+    for value, wanted in zip(data, selectors):
+        if wanted:
+            yield value
+
+
+@generator(itertools.pairwise)
+def pairwise(iterable):
+    first, before = True, None
+    for value in iterable:
+        if not first:
+            yield before, value
+        first, before = False, value
+
+
+@generator(itertools.islice)
+def islice(iterable, *limits):
+    limits = slice(*limits)
+    iterator, index, wanted = iter(iterable), 0, limits.start or 0
+    while limits.stop is None or index < limits.stop:
+        for value in iterator:
+            break
+        else:
+            return
+        if index == wanted:
+            yield value
+            wanted = wanted + (limits.step or 1)
+        index = index + 1
+
+
+@generator(itertools.zip_longest)
+def zip_longest(*iterables, fillvalue=None):
+    iterators = [iter(iterable) for iterable in iterables]
+    left = [True for _ in iterators]
+    while True:
+        values = []
+        for number, iterator in enumerate(iterators):
+            value = fillvalue
+            if left[number]:
+                for value in iterator:
+                    break
+                else:
+                    left[number] = False
+            values.append(value)
+        if not any(left):
+            return
+        yield tuple(values)
