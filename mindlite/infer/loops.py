@@ -10,9 +10,9 @@ from ..common.tensor import Tensor
 from ..mindir import syntax
 from ..mindir.abstract import Abstract, AbstractAny, AbstractScalar, AbstractTensor, AbstractTuple
 from ..mindir.control import check, make_tuple, while_loop as while_prim
-from ..mindir.graph import AnfNode, ValueNode
+from ..mindir.graph import AnfNode, FuncGraph, ValueNode
 from ..mindir.inline import inline
-from ..mindir.primitive import interpreting
+from ..mindir.primitive import Primitive, interpreting
 from ..mindir.syntax import Undefined
 from ..ops.scalar import tensor_to_scalar
 from .branches import (compare_numbers, control_node, go_round_or_leave, has_effects, in_region, leave_sides, truth,
@@ -25,6 +25,7 @@ from .region import AmbiguousTarget, Region, align
 from .values import Box, Place, Range, rebuild
 
 UNROLL_AT_MOST = 4           # iterations of a constant range that are cheaper written out than as a loop with a tape
+UNROLL_OPERATORS = 32        # and more of them, where so many operators are all that is written out
 EXECUTE_AT_MOST = 256        # iterations over Python constants alone that are executed, and leave nothing behind
 UNROLL_LIMIT = 10_000
 
@@ -56,6 +57,10 @@ def run_loop(ev, frame, header, args, stops):
     if outcome is not None:
         return outcome
     _restore(ev, frame, saved)
+    outcome = unroll_short(ev, frame, header, args, stops)
+    if outcome is not None:
+        return outcome
+    _restore(ev, frame, saved)
     try:
         return write_loop(ev, frame, header, args, stops)
     except CannotLoop as reason:
@@ -73,13 +78,13 @@ def _save(ev, frame):
 def _restore(ev, frame, saved):
     sides, store, nodes, captures, parameters, env = saved
     leave_sides(ev, sides)
-    ev.tracer.store = store
+    ev.tracer.store = dict(store)
     graph = ev.tracer.graph
     del graph.nodes[nodes:]
     inputs = set(ev.inputs.values())
     kept = [p for p in graph.parameters if p not in parameters and (p.default is not None or p in inputs)]
-    ev.tracer.region.captures, graph.parameters = captures, parameters + kept
-    frame.env.maps[0] = env
+    ev.tracer.region.captures, graph.parameters = dict(captures), parameters + kept
+    frame.env.maps[0] = dict(env)
 
 
 def static_trips(ev, frame, header, args):
@@ -120,6 +125,32 @@ def execute_on_constants(ev, frame, header, args, stops):
             return outcome
         args = outcome.exits[header][0]
     return None
+
+
+def unroll_short(ev, frame, header, args, stops):
+    """The outcome of a `for` over a constant range whose turns are at most UNROLL_OPERATORS operators altogether, written
+    out: they become one kernel, and their gradient needs no tape. None for another loop.
+
+    A caller that gets None must restore what was saved.
+    """
+    iterator = ev.read(frame, header.nodes[0].args[0]) if header.loop == "for" else None
+    if not isinstance(iterator, range) or len(iterator) > UNROLL_OPERATORS or ev.tracer.remat:
+        return None
+    nodes = ev.tracer.graph.nodes
+    written, sides, count = len(nodes), len(ev.sides), len(iterator)
+    outcome = ev.run_once(frame, header, args, stops)
+    turn = nodes[written:]
+    if list(outcome.exits) != [header] or len(turn) * count > UNROLL_OPERATORS or len(ev.sides) > sides or \
+            not all(_is_plain(node) for node in turn):
+        return None
+    ev.reasons.append((header.origin.location, f"the loop is unrolled: {count} turns of {len(turn)} operators are short"))
+    return unroll(ev, frame, header, outcome.exits[header][0], stops)
+
+
+def _is_plain(node):
+    """True for an operator that only computes, and holds no graph."""
+    return isinstance(node.fn, Primitive) and not node.fn.traits & {"effect", "control"} and \
+        not any(isinstance(value, FuncGraph) for value in node.attrs.values())
 
 
 def unroll(ev, frame, header, args, stops, because=None):

@@ -185,7 +185,7 @@ def test_short_ranges_are_written_out_and_long_ones_are_loops():
         for _ in range(n):
             x = ops.tanh(x)
         return x
-    for n, loops in ((0, 0), (4, 0), (5, 1), (100_000, 1)):
+    for n, loops in ((0, 0), (4, 0), (32, 0), (33, 1), (100_000, 1)):
         assert len(nodes_of(f, f32(2), n, fn=while_loop)) == loops
     tanhs = nodes_of(f, f32(2), 4, fn=ops.tanh), nodes_of(f, f32(2), 100_000, fn=ops.tanh)
     assert [len(t) for t in tanhs] == [4, 1]
@@ -208,7 +208,7 @@ def test_a_size_that_grows_in_a_loop_is_open():
         for _ in range(n):
             x = ops.concat((x, x))
         return x
-    found = specialised(f, f32(2), 8)
+    found = specialised(f, f32(2), 40)
     shape, = [node.abstract.shape for node in found.graph.outputs]
     assert not isinstance(shape[0], int)
 
@@ -374,3 +374,19 @@ def test_a_variable_without_a_value_on_a_path_is_named():
         return y
     with pytest.raises(NameError, match="'y'"):
         specialised(f, f32(2), False)
+
+
+def test_a_short_loop_is_written_out_in_all_and_explained():
+    def f(x):
+        for _ in range(10):
+            x = ops.tanh(x) * 0.5
+        return x
+
+    def longer(x):
+        for _ in range(10):
+            for _ in range(2):
+                x = ops.tanh(x) * 0.5
+        return x
+    assert not nodes_of(f, f32(2), fn=while_loop)
+    assert any("10 turns of 2 operators" in reason for _, reason in specialised(f, f32(2)).reasons)
+    assert len(nodes_of(longer, f32(2), fn=while_loop)) == 1
