@@ -4,8 +4,8 @@
 
 Each function takes and gives a `Value` (an LLVM value with operators) of type float or double. Argument reductions
 are Cody and Waite's (1980); float coefficients are from Cephes (Moshier 1989) where no other fit is named, the double
-logarithm is fdlibm's (Sun 1993), the double exponential is Taylor's series. At most 2 ulp in float32, 4 ulp in float64; NaN,
-infinities, -0 and denormal numbers come out as in libm. What is not here goes to libm (`LIBM`), element by element.
+logarithm is fdlibm's (Sun 1993), the double exponential is Taylor's series. At most 2 ulp in float32, 4 ulp in float64, where nothing else is said;
+NaN, infinities, -0 and denormal numbers come out as in libm. What is not here goes to libm (`LIBM`), element by element.
 """
 import math
 
@@ -383,6 +383,34 @@ def erf(x):
     return fma(p, -s, 1.0 - s).intrinsic("copysign", x)
 
 
+# erfc(a / sqrt(2)) / 2 * e^(a^2 / 2) for 0 <= a <= 13.289 as a quotient, minimax on relative errors: 5e-09
+_TAIL = ((0.004019253421574831, 0.039977818727493286, 0.18128782510757446, 0.43566063046455383, 0.5),
+         (0.010074631310999393, 0.10021691769361496, 0.46433037519454956, 1.1944053173065186, 1.669206142425537, 1.0))
+
+
+def _bell(x):
+    """(|x|, e^(-x^2 / 2)) of a float. The first is at most where the second, whose power of two then has the exponent
+    of denormal numbers, is 0. k ln 2 needs no second part: what it lacks counts e^(-x^2 / 2) times."""
+    a = _at_most(fabs(x), 13.289)
+    square, magic = a * a, 1.5 * 2.0 ** _FRACTION[FLOAT] + _BIAS[FLOAT]
+    whole = fma(square, x.of(-0.5 / math.log(2)), x.of(magic))
+    r = fma(whole - magic, x.of(-math.log(2)), square * -0.5)
+    return a, polynomial(r, _EXP[FLOAT]) * (whole.bits() << _FRACTION[FLOAT]).floats()
+
+
+def normal_cdf(x):
+    """The normal distribution function of a float: its lesser tail is e^(-x^2 / 2) times a quotient. At most 4 ulp off
+    from -0.5 on; below, as x^2 is rounded, up to 1 + x^2 / 2 more. Beside normal_pdf the exponential is one."""
+    a, e = _bell(x)
+    tail = polynomial(a, _TAIL[0]) * e / polynomial(a, _TAIL[1])
+    return (x.bits() < 0).where(tail, 1.0 - tail)
+
+
+def normal_pdf(x):
+    """The density of the normal distribution of a float, as precise as normal_cdf."""
+    return _bell(x)[1] * (1 / math.sqrt(2 * math.pi))
+
+
 def pow(x, y):
     """x^y of floats, through double logarithm and exponential; signs and special values as in C99 F.9.4.4."""
     a, b = fabs(x).extend(), y.extend()
@@ -402,7 +430,7 @@ def pow(x, y):
 INLINE = {
     (name, kind): function
     for kind, functions in {
-        FLOAT: (exp, expm1, log, log1p, sigmoid, tanh, sin, cos, erf, pow),
+        FLOAT: (exp, expm1, log, log1p, sigmoid, tanh, sin, cos, erf, normal_cdf, normal_pdf, pow),
         DOUBLE: (exp, expm1, log, log1p, sigmoid, tanh),
     }.items() for name, function in ((f.__name__, f) for f in functions)
 }
@@ -429,6 +457,8 @@ def apply(name, *args):
 
 
 _SIMPLE = {
+    "normal_cdf": lambda x: apply("erfc", x * -math.sqrt(0.5)) * 0.5,
+    "normal_pdf": lambda x: exp(x * x * -0.5) * (1 / math.sqrt(2 * math.pi)),
     "rsqrt": lambda x: 1.0 / x.intrinsic("sqrt"),
     "sign": lambda x: (x > 0.0).where(1.0, (x < 0.0).where(-1.0, is_nan(x).where(x, x.of(0.0)))),
     "isnan": is_nan,

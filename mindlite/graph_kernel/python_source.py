@@ -341,6 +341,8 @@ def _namespace():
               "atanh": np.arctanh, "atan2": np.arctan2, "pow": np.power, "round": np.rint, "abs": np.abs,
               "rsqrt": lambda x: 1 / np.sqrt(x), "sigmoid": lambda x: type(x)(1) / (type(x)(1) + np.exp(-x)),
               "erf": lambda x: type(x)(math.erf(x)), "erfc": lambda x: type(x)(math.erfc(x)),
+              "normal_cdf": lambda x: type(x)(math.erfc(-x * math.sqrt(0.5)) / 2),
+              "normal_pdf": lambda x: type(x)(math.exp(-x * x / 2) / math.sqrt(2 * math.pi)),
               "lgamma": lambda x: type(x)(math.lgamma(x)), "gamma": lambda x: type(x)(math.gamma(x)),
               "inf": math.inf, "nan": math.nan, "where": lambda condition, a, b: a if condition else b, "full": np.full,
               "exceeds": lambda x, held: (x > held or x != x) and held == held,

@@ -16,7 +16,7 @@ from .arithmetic import abs, clamp
 from .axes import normal_axis
 from .basic import cast, move_batch_axis, reduce_sum, reshape
 from .define import as_operand, composite, elementwise, to_float
-from .elementary import erf, exp, log, sigmoid, tanh
+from .elementary import exp, log, normal_cdf, sigmoid, tanh
 from .logic import greater, less, less_equal, logical_and, where
 from .reduction import reduce_max
 from .sbp import elementwise_spec, letters, sbp_rule
@@ -186,7 +186,7 @@ def mish(input):
 @_smooth
 def gelu_erf(input):
     """input * Phi(input), Phi being the normal distribution function. source : Hendrycks and Gimpel 2016"""
-    return input * (erf(input * math.sqrt(0.5)) + 1) * 0.5
+    return input * normal_cdf(input)
 
 
 @_smooth

@@ -215,6 +215,28 @@ def erfc(input):
     """1 - erf(input), precise where that is near 0."""
 
 
+# ---------------------------------------------------------------- normal distribution
+
+def _normal_pdf_of_ndarray(x):
+    v = np.asarray(x, np.float64)
+    return (np.exp(v * v * -0.5) / math.sqrt(2 * math.pi)).astype(x.dtype)
+
+
+@_function(lambda x: call_scalar("normal_pdf", x), _normal_pdf_of_ndarray, lambda x, out: -x * out, "f")
+def normal_pdf(input):
+    """The normal distribution's density exp(-input ** 2 / 2) / sqrt(2 pi)."""
+
+
+def _normal_cdf_of_ndarray(x):
+    return (0.5 * _erf_of_ndarray(np.asarray(x, np.float64) * -math.sqrt(0.5), True)).astype(x.dtype)
+
+
+@_function(lambda x: call_scalar("normal_cdf", x), _normal_cdf_of_ndarray, lambda x, out: normal_pdf(x), "f")
+def normal_cdf(input):
+    """The normal distribution's probability of less than input, (1 + erf(input / sqrt(2))) / 2, precise where it is
+    near 0. source : Abramowitz and Stegun 26.2"""
+
+
 # ---------------------------------------------------------------- sigmoid
 
 def _sigmoid_of_ndarray(x):

@@ -19,7 +19,12 @@ def _sigmoid(x):
         return np.where(x >= 0, 1 / (1 + np.exp(-np.abs(x))), np.exp(-np.abs(x)) / (1 + np.exp(-np.abs(x))))
 
 
-REFERENCE = {"erf": scipy.special.erf, "erfc": scipy.special.erfc, "sigmoid": _sigmoid, "gamma": scipy.special.gamma,
+def _density(x):
+    with np.errstate(over="ignore", under="ignore"):
+        return np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
+
+
+REFERENCE = {"normal_cdf": scipy.special.ndtr, "normal_pdf": _density, "erf": scipy.special.erf, "erfc": scipy.special.erfc, "sigmoid": _sigmoid, "gamma": scipy.special.gamma,
              "lgamma": scipy.special.gammaln, "rsqrt": lambda x: 1 / np.sqrt(x), "asin": np.arcsin, "acos": np.arccos,
              "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "round": np.rint,
              "abs": np.abs}
@@ -72,6 +77,17 @@ def test_float64_is_within_four_ulp(name):
         exact = REFERENCE.get(name, getattr(np, name, None))(x.astype(np.longdouble) if name not in ("erf",) else x)
     error = ulps(run(PRIMITIVES[name], x), exact, np.float64)
     assert error.max() <= 4, (error.max(), x[error.argmax()])
+
+
+@pytest.mark.parametrize("name", ["normal_cdf", "normal_pdf"])
+def test_the_normal_distribution_is_as_precise_as_the_square_of_its_argument(name):
+    x = np.concatenate([np.linspace(-13, 13, 400001), np.random.default_rng(0).normal(size=50000)]).astype(np.float32)
+    exact = REFERENCE[name](x.astype(np.float64))
+    out = run(PRIMITIVES[name], x)
+    error = ulps(out, exact, np.float32)
+    assert (error <= 4 + np.where((x < -0.5) | (name == "normal_pdf"), 1 + x * x / 2, 0)).all()
+    assert np.abs(out - exact).max() <= 2e-7
+    np.testing.assert_array_equal(run(PRIMITIVES[name], np.float32([-14, -1e30, -np.inf])), 0)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

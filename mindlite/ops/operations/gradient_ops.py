@@ -1,7 +1,8 @@
 """Gradients of operators as classes: `ReluGrad()(dout, x)`. Each is the operator's bprop rule or its formula."""
-from .. import erf, exp, logical_and, rsqrt, sigmoid, softplus, tanh, where
+from .. import exp, logical_and, rsqrt, sigmoid, softplus, tanh, where
 from ..creation import zeros
 from ..define import cast_to, dtype_of
+from ..elementary import normal_cdf, normal_pdf
 from ..indexing import scatter_elements_add
 from ..reduction import sum
 from ...mindir.primitive import bprop_rule
@@ -34,7 +35,7 @@ def _bias_add(dout):
 
 
 def _gelu(dout, x, out):
-    return cast_to(dout * (0.5 * (1 + erf(x * 2 ** -0.5)) + x * exp(-0.5 * x * x) * 0.3989422804014327), dtype_of(x))
+    return cast_to(dout * (normal_cdf(x) + x * normal_pdf(x)), dtype_of(x))
 
 
 globals().update(table({
