@@ -25,7 +25,7 @@ _HOME = {
     **dict.fromkeys(("COOTensor", "CSRTensor", "RowTensor"), "ops.sparse"),
     **dict.fromkeys(("jit", "jit_class", "ms_function", "JitConfig", "grad", "value_and_grad", "get_grad",
                      "GradOperation", "jvp", "vjp", "linearize", "jacfwd", "jacrev", "vmap", "recompute",
-                     "no_grad", "set_context",
+                     "no_grad", "data_sink", "set_context",
                      "get_context", "set_device",
                      "set_deterministic", "mutable"), "functional"),
 }

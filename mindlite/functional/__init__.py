@@ -8,6 +8,7 @@ from .cell import run_as_graph  # noqa: F401
 from .composite import ForiLoop, HyperMap, Map, MultitypeFuncGraph, Scan, WhileLoop, constexpr
 from .context import (get_context, mutable, set_context, set_deterministic, set_device)  # noqa: F401
 from .custom import Custom, HookBackward, InsertGradientOf, custom_vjp  # noqa: F401
+from .data_sink import data_sink  # noqa: F401
 from .derivative import (Derived, GradOperation, get_grad, grad, jvp, linearize, no_grad, recompute,  # noqa: F401
                          value_and_grad, vjp)
 from .jacobian import derivative, jacfwd, jacrev, jet  # noqa: F401

@@ -1,0 +1,73 @@
+"""data_sink: several training steps in one native call.
+
+    train = data_sink(step, dataset, sink_size=100)          train()  ->  what the hundredth step gives
+
+The batches of a call are put into one array for each column; one compiled loop over its first axis runs the step, the
+optimiser's updates included, without coming back to Python. It is the loop on the device of MindSpore's data sinking.
+"""
+import itertools
+
+import numpy as np
+
+from ..common.errors import ArgumentError, ValueRangeError
+from ..common.tensor import Tensor
+from .jit import Jitted, jit
+
+
+def data_sink(fn, dataset, sink_size=1, jit_config=None, input_signature=None):
+    """A function without arguments: each call runs `sink_size` steps `fn(*batch)` as one graph, and gives what the last
+    one gave.
+
+    dataset        : an iterable of batches, tuples of Tensors or arrays (or one Tensor or array), or what has
+                     `create_tuple_iterator()`; after its end it begins again. Batches of one call that differ in shape
+                     or dtype run as one loop for each row of equal ones
+    sink_size      : the number of steps in a call, > 0
+    jit_config     : a JitConfig
+    input_signature: Tensors whose shapes may hold None: the declared sizes of one batch
+    raises         : ValueRangeError for a sink_size that is no positive int; ArgumentError for a dataset that cannot be
+                     iterated, has no batch, or has batches of different numbers of columns
+    """
+    if not isinstance(sink_size, int) or isinstance(sink_size, bool) or sink_size < 1:
+        raise ValueRangeError(f"data_sink: sink_size is a positive int, not {sink_size!r}")
+    if not callable(fn):
+        raise ArgumentError(f"data_sink: takes a function or a Cell, not {type(fn).__name__}")
+    batches = _for_ever(dataset)
+    step = fn.__wrapped__ if isinstance(fn, Jitted) else fn
+    if input_signature is not None:
+        columns = input_signature if isinstance(input_signature, (tuple, list)) else (input_signature,)
+        input_signature = tuple([Tensor(shape=(None, *t.shape), dtype=t.dtype) for t in columns])
+
+    def steps(*columns):
+        result = step(*[column[0] for column in columns])
+        for i in range(1, columns[0].shape[0]):
+            result = step(*[column[i] for column in columns])
+        return result
+    run = jit(steps, jit_config=jit_config, input_signature=input_signature)
+
+    def sink_process():
+        result = None
+        taken = [next(batches) for _ in range(sink_size)]
+        for _, alike in itertools.groupby(taken, lambda batch: [(a.shape, a.dtype) for a in batch]):
+            result = run(*[Tensor(np.stack(column)) for column in zip(*alike)])
+        return result
+    return sink_process
+
+
+def _for_ever(dataset):
+    """The batches of a dataset as tuples of arrays, again and again."""
+    if not (hasattr(dataset, "create_tuple_iterator") or hasattr(dataset, "__iter__")):
+        raise ArgumentError(f"data_sink: a {type(dataset).__name__} cannot be iterated",
+                            hint="an iterable of tuples of Tensors or arrays")
+    columns = None
+    while True:
+        size = 0
+        for batch in dataset.create_tuple_iterator() if hasattr(dataset, "create_tuple_iterator") else dataset:
+            batch = tuple(batch) if isinstance(batch, (tuple, list)) else (batch,)
+            columns, size = columns or len(batch), size + 1
+            if not batch or len(batch) != columns:
+                raise ArgumentError(f"data_sink: a batch has {len(batch)} columns, those before it {columns}")
+            yield tuple([a.asnumpy() if isinstance(a, Tensor) else np.asarray(a) for a in batch])
+        if not size:
+            raise ArgumentError("data_sink: the dataset has no batch" if columns is None else
+                                "data_sink: the dataset gives its batches once only",
+                                hint=None if columns is None else "a list, or an object that can be iterated again")
