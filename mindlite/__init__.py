@@ -11,7 +11,7 @@ import types
 
 __version__ = "0.1.0"
 
-_ROOMS = ("backend", "cli", "common", "compile", "debug", "functional", "mindir", "nn", "ops", "pynative")
+_ROOMS = ("backend", "cli", "common", "compile", "debug", "functional", "mindir", "nn", "ops", "pynative", "train")
 _DTYPES = ("bool_", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "bfloat16",
            "float32", "float64", "complex64", "complex128")
 _HOME = {
@@ -21,6 +21,7 @@ _HOME = {
     **dict.fromkeys(("MindliteError", "ShapeError", "DTypeError", "ArgumentError", "GradientError", "GraphSyntaxError"),
                     "common.errors"),
     "Symbol": "common.dim",
+    **dict.fromkeys(("export", "load"), "train"),
     **dict.fromkeys(("Tensor", "Parameter", "ParameterTuple"), "common.tensor"),
     **dict.fromkeys(("COOTensor", "CSRTensor", "RowTensor"), "ops.sparse"),
     **dict.fromkeys(("jit", "jit_class", "ms_function", "JitConfig", "grad", "value_and_grad", "get_grad",

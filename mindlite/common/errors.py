@@ -90,6 +90,10 @@ class GraphSyntaxError(MindliteError, SyntaxError):
         self.msg = message
 
 
+class FileFormatError(MindliteError, ValueError):
+    """A file that is damaged, or is none of its kind."""
+
+
 class GradientError(MindliteError, TypeError, RuntimeError):
     """A gradient that was asked for and does not exist: a loss that is not a scalar, an integer input."""
 

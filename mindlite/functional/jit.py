@@ -139,9 +139,9 @@ class Remat:
         return self.function(*args, **kwargs)
 
 
-def jit(fn=None, *, fullgraph=None, dynamic=0, jit_level=None, jit_config=None, input_signature=None, printer=None,
-        remat=None, mode="PSJit", capture_mode="ast", backend="", hash_args=None, compile_once=False):
-    """Compile `fn`, a function, method, Cell or Cell class; a decorator with or without arguments.
+def jit(function=None, *, fullgraph=None, dynamic=0, jit_level=None, jit_config=None, input_signature=None, printer=None,
+        remat=None, mode="PSJit", capture_mode="ast", backend="", hash_args=None, compile_once=False, fn=None):
+    """Compile `function`, a function, method, Cell or Cell class; a decorator with or without arguments.
 
     fullgraph      : True: a statement that would run in Python is an error; None: as set_context(jit_syntax_level=..) says
     dynamic        : 1: all sizes are open from the start
@@ -151,6 +151,7 @@ def jit(fn=None, *, fullgraph=None, dynamic=0, jit_level=None, jit_config=None, 
     printer        : how the Flow runs: "native", "vm", "python"; None for config.printer
     remat          : "sqrt": a gradient through a loop of n turns keeps the values of 2 sqrt(2 n) turns, and runs the
                      loop once more; None: it keeps those of every turn
+    fn             : the same as function
     mode, capture_mode, backend, hash_args, compile_once: MindSpore's; there is one way of capture, and a function is
                      compiled once for each kind of arguments
     result         : a Jitted; a Cell or class comes back itself, its construct compiled
@@ -172,9 +173,10 @@ def jit(fn=None, *, fullgraph=None, dynamic=0, jit_level=None, jit_config=None, 
         input_signature = (input_signature,)
     options = {"fullgraph": fullgraph, "dynamic": dynamic, "jit_level": "O1" if jit_level == "O2" else jit_level,
                "printer": printer, "inputs": input_signature, "remat": remat}
-    if fn is None:
+    function = fn if function is None else function
+    if function is None:
         return functools.partial(_jitted, options=options)
-    return _jitted(fn, options)
+    return _jitted(function, options)
 
 
 def _jitted(fn, options):

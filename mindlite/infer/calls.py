@@ -22,12 +22,13 @@ from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..fallback.record import ANY
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import PRIMITIVES, Primitive
-from ..mindir.protocol import CallOf, CustomGradient, Derivative, Mapped, Recomputed, Rematerialised
+from ..mindir.protocol import CallOf, CallOfModule, CustomGradient, Derivative, Mapped, Recomputed, Rematerialised
 from ..ops.define import cast_to
 from .access import wrap_container
 from .builtins import ASK_PYTHON, BUILTINS, item_of_tensor
 from .custom import custom_gradient, recomputed
 from .fallback import CHANGERS, ask_python, call_unknown, change_outside
+from .modules import call_module
 from .outside import CONTAINERS, HEAP_TYPE, from_library, guard_class, guard_contents, is_users, method_of_class
 from .region import has_sizes
 from .sharing import parts_of
@@ -152,6 +153,8 @@ def _call_protocol(ev, fn, what, args, kwargs):
         return custom_gradient(ev, what, args, kwargs)
     if isinstance(what, Recomputed):
         return recomputed(ev, what, args, kwargs)
+    if isinstance(what, CallOfModule):
+        return call_module(ev, what, args, kwargs)
     if isinstance(what, Mapped):
         return map_over(ev, what, args, kwargs)
     raise GraphSyntaxError(f"{fn!r} answers __mindir__ with {type(what).__name__}")

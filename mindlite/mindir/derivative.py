@@ -13,7 +13,6 @@ import threading
 from ..common.errors import ArgumentError, GradientError, IndexRangeError, InternalError
 
 
-
 class _Used(tuple):
     """The class of USED: no Parameters are named beforehand."""
 

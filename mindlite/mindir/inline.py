@@ -1,7 +1,7 @@
 """Copying typed graphs: into another graph (inlining), or node by node through a function; dropping dead nodes."""
-from ..common.dim import Dim, symbols_of
+from ..common.dim import Dim, Symbol, substitute, symbols_of
 from ..common.location import Origin
-from .abstract import AbstractTape, AbstractTuple, symbols_of_abstract
+from .abstract import AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple, symbols_of_abstract
 from .control import make_tuple, tuple_getitem
 from .graph import CNode, FuncGraph, Parameter, ValueNode
 
@@ -39,6 +39,48 @@ def copy_graph(graph, name=None, emit=None):
         env[node] = made
     target.set_outputs([_read(env, output) for output in graph.outputs], make_tuple)
     return target
+
+
+def with_sizes(graph, sizes):
+    """A copy of a typed graph, and of all graphs below it, with ints or Dims in place of some Symbols.
+
+    sizes : {Symbol: int or Dim}. Symbols that nothing stands for, sizes that data decides, get new ones of their own
+    """
+    every = graph.reachable()
+    env = {s: Symbol(s.name, *s.bounds()).dim for s in set().union(*[
+        symbols_of_abstract(n.abstract) for g in every for n in (*g.parameters, *g.nodes)])}
+    env.update(sizes)
+    if not env:
+        return clone(graph)
+    made = {}
+
+    def value(v):
+        if isinstance(v, Dim):
+            return substitute(v, {s: env[s] for s in symbols_of(v) if s in env})
+        if isinstance(v, FuncGraph):
+            return made[v]
+        if isinstance(v, AbstractTensor):
+            return AbstractTensor(v.dtype, value(v.shape))
+        if isinstance(v, AbstractScalar):
+            return AbstractScalar(v.type, value(v.dim))
+        if isinstance(v, AbstractTuple):
+            return AbstractTuple(value(v.elements))
+        return tuple(map(value, v)) if type(v) is tuple else v
+
+    def operand(env, node):
+        return ValueNode(value(node.value), value(node.abstract), node.origin) if isinstance(node, ValueNode) else env[node]
+    for old in every:
+        new = made[old] = FuncGraph(old.name, old.origin)
+        for p in old.parameters:
+            new.add_parameter(p.name, value(p.abstract), p.origin, p.default)
+    for old, new in made.items():
+        inside = dict(zip(old.parameters, new.parameters))
+        for node in old.nodes:
+            inside[node] = CNode(new, node.fn, [operand(inside, a) for a in node.args],
+                                 {name: value(v) for name, v in node.attrs.items()}, value(node.abstract), node.origin)
+            new.nodes.append(inside[node])
+        new.set_outputs([operand(inside, output) for output in old.outputs], make_tuple)
+    return made[graph]
 
 
 def drop_dead_nodes(graph, tapes=False):

@@ -48,9 +48,16 @@ def show(graph, source=True, names="numbers", only=None):
     return printer.text() if only is None else printer.lines(only)
 
 
-def write(graph):
-    """The text of a typed graph from which `reader.read` makes the same graph: all constants, sizes and places."""
-    return _Printer(graph, full=True, source=False).text()
+def write(graph, apart=None):
+    """The text of a typed graph from which `reader.read` makes the same graph: all constants, sizes and places.
+
+    apart : a list, to which large constants are added in the order of their numbers; their bytes are not in the text then
+    """
+    printer = _Printer(graph, full=True, source=False, apart=apart is not None)
+    text = printer.text()
+    if apart is not None:
+        apart += printer.blobs
+    return text
 
 
 def opaque(value):
@@ -65,8 +72,8 @@ class _Printer:
     graphs : {FuncGraph: "@f"}     values : {node: "%1"}     blobs : arrays of the table, by number
     """
 
-    def __init__(self, graph, full, source, names="numbers"):
-        self.full, self.source = full, source
+    def __init__(self, graph, full, source, names="numbers", apart=False):
+        self.full, self.source, self.apart = full, source, apart
         self.all = graph.reachable()
         self.is_syntax = any(isinstance(g.output, CNode) and (isinstance(g.output.fn, Syntax) or g.kind == "block")
                              for g in self.all)
@@ -256,6 +263,8 @@ class _Printer:
             return self.size(value)
         if isinstance(value, FuncGraph):
             return self.graphs.get(value) or opaque(value)
+        if cls is type and value in SCALARS:
+            return value.__name__
         if isinstance(value, DType):
             return "bool_" if value is dt.bool_ else value.short
         if isinstance(value, Abstract):
@@ -293,8 +302,8 @@ class _Printer:
         """The line of a large constant in the table."""
         array = self.blobs[number]
         head = f"  #{number} = {array.nbytes} bytes"
-        if not self.full:
-            return head + self.summary(array)
+        if self.apart or not self.full:
+            return head + self.summary(array) * (not self.full)
         coded = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")
         return "\n".join([head, *(f'    "{line}"' for line in textwrap.wrap(coded, 108))])
 
@@ -306,6 +315,7 @@ class _Printer:
         return f"  # from {array.min():.6g} to {array.max():.6g}, mean {array.astype(np.float64).mean():.6g}"
 
 
+SCALARS = (bool, int, float)                 # classes of numbers, as static values
 PARAMETER_FIELDS = {"requires_grad": True, "layerwise_parallel": False, "parallel_optimizer": True}
 
 

@@ -57,6 +57,16 @@ class Recomputed:
 
 
 @dataclass(frozen=True)
+class CallOfModule:
+    """Calling the object is executing a typed graph, a mindir.file.Module.
+
+    at_once: (*args) -> its result in eager mode
+    """
+    module: object
+    at_once: object
+
+
+@dataclass(frozen=True)
 class Mapped:
     """Calling the object maps `function` over axes of its arguments: in_axes and out_axes as jax.vmap takes them."""
     function: object

@@ -28,12 +28,13 @@ TYPE_DTYPES = {d.short: d for d in dt.ALL}
 SCALARS = {"int": int, "float": float, "bool": bool}
 
 
-def read(text):
+def read(text, constants=None):
     """The FuncGraph of a text that `printer.write` made (or `show`, where it has no large constants).
 
+    constants : {number: bytes} of those that the text leaves out
     raises : ReadError if the text is malformed, names an operator that does not exist, or holds an object that has no text
     """
-    return _Reader(text).read()
+    return _Reader(text, constants or {}).read()
 
 
 class _Reader(Cursor):
@@ -43,8 +44,9 @@ class _Reader(Cursor):
     bytes   : {number of a constant: bytes, None if left out}     values : {"%1": node} of the graph that is read
     """
 
-    def __init__(self, text):
+    def __init__(self, text, given):
         super().__init__(text)
+        self.given = given
         self.symbols, self.locations, self.bytes, self.arrays = {}, {}, {}, {}
         self.graphs, self.defined, self.uses, self.values = {}, set(), {}, {}
 
@@ -152,7 +154,7 @@ class _Reader(Cursor):
                 self.fail(f"the bytes of #{number} are no base64", token)
             if coded and len(data) != nbytes:
                 self.fail(f"#{number} has {len(data)} bytes, {nbytes} are announced", token)
-            self.bytes[number] = data if coded or not nbytes else None
+            self.bytes[number] = data if coded or not nbytes else self.given.get(number)
 
     def blob_number(self, token):
         """The number of `#3`."""
@@ -379,6 +381,8 @@ class _Reader(Cursor):
             return self.array(token)
         if token.text in DTYPES:
             return DTYPES[token.text]
+        if token.text in SCALARS:
+            return SCALARS[token.text]
         self.fail(f"{token.text!r} is no value, and no symbol of that name is defined", token)
 
     def parenthesis(self, token):

@@ -4,6 +4,7 @@ from .dynamic_lr import (  # noqa: F401
     cosine_decay_lr, exponential_decay_lr, inverse_decay_lr, natural_exp_decay_lr, piecewise_constant_lr,
     polynomial_decay_lr, warmup_lr)
 from .grad import Jvp, Vjp  # noqa: F401
+from .graph_cell import GraphCell  # noqa: F401
 from .layer.activation import (  # noqa: F401
     CELU, ELU, GELU, GLU, HShrink, HSigmoid, HSwish, Hardtanh, LeakyReLU, LogSigmoid, LogSoftmax, Mish, PReLU, ReLU,
     ReLU6, SeLU, SiLU, Sigmoid, SoftShrink, Softmax, Softmin, Softsign, Tanh, Tanhshrink, Threshold, get_activation)
