@@ -1,8 +1,13 @@
 """What each thread has of its own: who gives operators their meaning there, and which tapes record.
 
-One object for each thread holds it all, so that Python code and machine code (pynative/native.py) read the same fields.
+One object for each thread holds it all, so that Python code and machine code (pynative/native.py) read the same fields;
+machine code finds it in the dict that CPython keeps for the thread, under KEY.
 """
+import ctypes
+import platform
 import threading
+
+KEY = "mindlite thread state"
 
 
 class ThreadState:
@@ -20,6 +25,9 @@ class ThreadState:
 class _Threads(threading.local):
     def __init__(self):
         self.state = ThreadState()
+        if platform.python_implementation() == "CPython":
+            find = ctypes.PYFUNCTYPE(ctypes.c_void_p)(("PyThreadState_GetDict", ctypes.pythonapi))
+            ctypes.cast(find(), ctypes.py_object).value[KEY] = self.state
 
 
 here = _Threads()                                # here.state is the present thread's

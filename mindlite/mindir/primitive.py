@@ -19,14 +19,16 @@ class Primitive:
     traits : words such as "elementwise", "effect", "random", "reduction", "view", "composite"
     prepare: optional function (args, attrs) -> (args, attrs) that brings what the user wrote to the primitive's form
              (axis numbers counted from the front, dtypes promoted, Python numbers made arrays)
+    native : where machine code knows the operator (pynative/native.py), else None
     """
+    __slots__ = ("native", "__dict__", "__weakref__")
 
     def __init__(self, name, signature, *, traits=(), doc="", prepare=None, origin=None):
         self.name, self.signature, self.traits, self.__doc__ = name, signature, frozenset(traits), doc
         self.inputs = tuple(("*" if p.kind is p.VAR_POSITIONAL else "") + p.name
                             for p in signature.parameters.values() if p.kind is not p.KEYWORD_ONLY)
         self.attrs = {p.name: p.default for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY}
-        self.prepare, self.origin = prepare, origin
+        self.prepare, self.origin, self.native = prepare, origin, None
         self.variadic = any(name.startswith("*") for name in self.inputs)
 
     def __repr__(self):

@@ -208,6 +208,7 @@ def ufunc_evaluator(array):
     def evaluate(*args):
         out = _quiet.run(array, *args)
         return out if type(out) is np.ndarray and out.dtype is args[-1].dtype else np.asarray(out, args[-1].dtype)
+    evaluate.ufunc = array                                  # eager mode calls its loops (pynative/native.py)
     return evaluate
 
 
@@ -219,6 +220,7 @@ def array_evaluator(array, out_dtype):
             out_dtype(dt.dtype(args[-1].dtype)) if out_dtype else None
         wanted = made.numpy if made else args[-1].dtype
         return out if isinstance(out, np.ndarray) and out.dtype == wanted else np.asarray(out, wanted)
+    evaluate.ufunc = array if type(array) is np.ufunc else None
     return evaluate
 
 

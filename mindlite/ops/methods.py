@@ -10,6 +10,7 @@ from . import (activation, arithmetic, basic, complex_numbers, creation, element
                sort)
 
 METHODS = {}
+OPERATORS = {}                  # {"__add__": (the operator, False), "__radd__": (.., True)}: those of Python
 
 
 def method(name, function):
@@ -64,8 +65,10 @@ def _binary(name, operator, reflected=True):
     def backward(self, other):
         return NotImplemented if isinstance(other, (str, bytes, dict, set)) or other is None else operator(other, self)
     method(f"__{name}__", forward)
+    OPERATORS[f"__{name}__"] = operator, False
     if reflected:
         method(f"__r{name}__", backward)
+        OPERATORS[f"__r{name}__"] = operator, True
 
 
 for _name, _operator in [("add", arithmetic.add), ("sub", arithmetic.sub), ("mul", arithmetic.mul),
@@ -95,6 +98,8 @@ def _tensor_only(name, operator):
 
 _tensor_only("__eq__", logic.equal)
 _tensor_only("__ne__", logic.not_equal)
+OPERATORS.update(__eq__=(logic.equal, False), __ne__=(logic.not_equal, False), __neg__=(arithmetic.neg, False),
+                 __abs__=(arithmetic.abs, False))
 
 UNARY = {
     arithmetic: "neg square reciprocal sign abs floor ceil trunc round negative absolute",

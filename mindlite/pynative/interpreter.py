@@ -17,6 +17,7 @@ from ..mindir.primitive import eval_rule, infer_rule, set_base_interpreter
 from ..ops.state import assign
 from ..ops.views import WRITE_BACK
 from .kernels import compute_of
+from .native import count_call, learn, offer
 from .operation import Operation
 from .tape import paused
 from .views import link, written
@@ -55,6 +56,9 @@ class PyNative:
             if "unhashable" not in str(error):
                 raise
             operation = new_operation(prim, arrays, attrs, None)
+        count_call()
+        if not operation.offered:
+            offer(operation)
         if prim is assign:
             out = self.write(*args)
             if isinstance(args[0], Tensor):
@@ -165,6 +169,8 @@ def enter(operation, args, outs):
             backward = operation.backward(tuple(wrt))
         except MindliteError as error:
             raise error.at(user_location())
+        if len(here.state.tapes) == 1 and operation.offered:
+            learn(operation, [i for i, number in enumerate(numbers) if number is not None], backward)
         if not backward.wrt:
             continue
         saved = []

@@ -17,14 +17,14 @@ from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
 from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.graph import FuncGraph, ValueNode
 from ..mindir.primitive import eval_rule, kernel_rule
-from ..ops.elementary import erf, erfc
+from ..ops.elementary import erf, erfc, normal_cdf
 from ..ops.linalg import batch_matmul
 from ..optim import optimise
 
 _LIBRARY = frozenset(LIBRARY) - {batch_matmul}     # NumPy's small matrix products are BLAS itself; its convolutions are not
 # From how many elements on a generated kernel, threads and all, is worth its compilation (some 20 ms): NumPy has no
 # erf, it makes an array for each operator of a composite, and one thread of it is slower than memory.
-_ENOUGH = {erf: 1 << 12, erfc: 1 << 12}
+_ENOUGH = {erf: 1 << 12, erfc: 1 << 12, normal_cdf: 1 << 12}
 _ENOUGH_FOR_COMPOSITES, _ENOUGH_FOR_ELEMENTWISE = 1 << 16, 1 << 20
 _ENOUGH_FOR_MATMUL = 1 << 18                       # multiplications; beyond, our launcher's threads do better than NumPy's
 
@@ -46,14 +46,20 @@ def _is_large(operation):
         a = operation.abstracts[0]
         inner = a.shape[-2 if operation.attrs["transpose_a"] else -1]
         return a.dtype.bits == 16 or (a.dtype.is_float and operation.outs[0].size * inner >= _ENOUGH_FOR_MATMUL)
-    if "composite" in prim.traits:
-        enough = _ENOUGH_FOR_COMPOSITES
-    elif "elementwise" in prim.traits and prim in kernel_rule:
-        enough = _ENOUGH.get(prim, _ENOUGH_FOR_ELEMENTWISE)
-    else:
+    enough = enough_of(prim)
+    if enough is None:
         return False
     abstracts = (*operation.abstracts, *operation.outs)
     return all(isinstance(a, AbstractTensor) for a in abstracts) and max(a.size for a in abstracts) >= enough
+
+
+def enough_of(prim):
+    """From how many elements on a generated kernel computes an operator; None for never."""
+    if "composite" in prim.traits:
+        return _ENOUGH_FOR_COMPOSITES
+    if "elementwise" in prim.traits and prim in kernel_rule:
+        return _ENOUGH.get(prim, _ENOUGH_FOR_ELEMENTWISE)
+    return None
 
 
 class OwnKernel:

@@ -73,7 +73,7 @@ class Operation:
         self.seeds = tuple([i for i, out in enumerate(self.outs)
                             if is_differentiable(out) and (whole or not is_integer(out))])
         self.differentiable = bool(self.seeds) and "stop_gradient" not in prim.traits
-        self.backwards = {}
+        self.backwards, self.offered = {}, False
 
     def backward(self, wrt):
         """The Backward for the inputs numbered in `wrt`, built once. raises : GradientError if the operator has none"""
@@ -121,7 +121,7 @@ class GraphOperation:
         self.outs = tuple([node.abstract for node in graph.outputs])
         self.seeds = tuple([i for i, out in enumerate(self.outs) if is_differentiable(out)])
         self.differentiable = bool(self.seeds)
-        self.backwards, self.runner = {}, None
+        self.backwards, self.runner, self.offered = {}, None, False
 
     def run(self, arrays):
         """The outputs, a list of ndarrays and numbers, for ndarrays and numbers."""

@@ -1,0 +1,190 @@
+"""The short way of elementwise operators in eager mode: machine code that Tensor's methods and primitives are.
+
+    install()                 Tensor.__add__, Primitive.__call__ of tanh, .. become machine code (native_code.py)
+    offer(operation)          from now on it computes this operator for this dtype, by NumPy's own loop
+    learn(operation, ..)      from now on it records this signature
+
+Python goes first and teaches: what machine code does not know, or what is no plain case, it hands to Python as if it
+were not there. It is installed when a program has called MANY operators, so that short programs do not load it. The
+results are NumPy's, bit for bit; each loop is tried before it is used.
+"""
+import collections
+import ctypes
+import inspect
+import threading
+
+import numpy as np
+
+from ..backend import python_objects as objects
+from ..backend.low_python import LowModule
+from ..common.tensor import Parameter, Tensor
+from ..common.threads import KEY, ThreadState
+from ..mindir.primitive import PRIMITIVES, Primitive, eval_rule
+from ..ops.define import promote_operands, to_float
+from ..ops.methods import OPERATORS
+from . import native_code
+from .kernels import enough_of
+from .tape import Entry, Tape
+
+MANY = 64
+_NEW_FROM_DESCR = 94                             # PyArray_NewFromDescr in NumPy's table
+_HEAD, _ROWS, _ROW, _PLANS, _SIZES = 5, 14, 9, 64, 12      # words
+_FORMS = {"float32": 1, "float64": 2, "int32": 32, "int64": 64}
+_WORTH_RELEASING = 1 << 12                       # elements from which on other threads may run meanwhile
+_NEVER = 1 << 62
+_lock = threading.Lock()
+
+
+class NativePrimitive(Primitive):
+    """A Primitive whose call is machine code."""
+    __slots__ = ()
+
+
+class _Installed:
+    """The loaded code. operators: {primitive: its first word in the table}; rows: {(primitive, dtype)} that are known."""
+
+    def __init__(self, module, operators):
+        self.module, self.operators = module, operators
+        self.rows, self.plans, self.former = set(), {}, collections.deque(maxlen=4096)
+
+
+_state = {"calls": 0, "installed": None}
+
+
+def count_call():
+    """Called for each operator that Python computes: installs the machine code after MANY."""
+    _state["calls"] += 1
+    if _state["calls"] == MANY:
+        with _lock:
+            _state["installed"] = install()
+
+
+def is_plain(prim):
+    """True for an operator that is one ufunc of one or two operands, brought to one dtype."""
+    return ("elementwise" in prim.traits and not prim.attrs and len(prim.inputs) in (1, 2) and not prim.variadic
+            and getattr(eval_rule.get(prim), "ufunc", None) is not None
+            and (prim.prepare in (promote_operands, to_float) or prim.prepare is None and len(prim.inputs) == 1))
+
+
+def install():
+    """Make the operators' methods machine code; an _Installed, or None where objects are laid out otherwise."""
+    constants = objects.layout()
+    slots = [objects.slots_of(*each) for each in (
+        (Tensor, ("array", "tape", "init", "_shape")), (ThreadState, ("interpreters", "tapes")),
+        (Tape, ("entries", "count", "named", "used")), (Entry, Entry.__slots__))]
+    native = objects.slots_of(Primitive, ("native",))
+    if constants is None or native is None or any(found is None for found in slots):
+        return None
+    tensor, thread, tape, entry = slots
+    constants = {
+        **constants, "ARRAY": tensor["array"], "TAPE": tensor["tape"], "INIT": tensor["init"], "SHAPE": tensor["_shape"],
+        "INTERPRETERS": thread["interpreters"], "TAPES": thread["tapes"], "ENTRIES": tape["entries"],
+        "COUNT": tape["count"], "NAMED": tape["named"], "USED": tape["used"], "NATIVE": native["native"],
+        **{f"ENTRY_{name.upper()}": place for name, place in entry.items()},
+        "OP_FORWARD": 0, "OP_REFLECTED": 8, "OP_INPUTS": 16, "OP_PLANS": 24, "OP_ROWS": 32, "ROW": 8 * _ROW,
+        **{f"ROW_{name}": 8 * i for i, name in enumerate(("IN", "OUT", "LOOP", "DATA", "FORM", "STEP", "MADE", "LIMIT",
+                                                          "TAPED"))},
+        "PLANS": _PLANS, "PLAN_BACKWARD": 32, "PLAN_WRT": 40, "PLAN_SAVED": 64, "PLAN_SIZES": 8 * _SIZES,
+        "WORTH_RELEASING": _WORTH_RELEASING}
+    prims = [prim for prim in PRIMITIVES.values() if is_plain(prim)]
+    size = _HEAD + _ROWS * _ROW
+    methods = {name: (prims.index(prim) * size, prim, reflected) for name, (prim, reflected) in OPERATORS.items()
+               if prim in prims}
+    text = inspect.getsource(native_code) + "".join(
+        f"\n\ndef method{name}(self, other):\n    return {'_reflected' if reflected else '_method'}"
+        f"(address.OPERATORS + {8 * place}, self, {'other' if len(prim.inputs) == 2 else 0})\n"
+        for name, (place, prim, reflected) in methods.items())
+    words = {**dict.fromkeys(("TENSOR", "PARAMETER", "NDARRAY", "FLOAT", "INT", "NONE", "KEY", "NEW_ARRAY", "TAPE", "ENTRY",
+                              "CALL"), 1), "OPERATORS": size * len(prims), "PLANS": _PLANS * len(prims)}
+    module = LowModule(text, constants, words, "eager")
+    for name, thing in dict(TENSOR=Tensor, PARAMETER=Parameter, NDARRAY=np.ndarray, FLOAT=float, INT=int, NONE=None, KEY=KEY,
+                            TAPE=Tape, ENTRY=Entry, CALL=Primitive.__call__).items():
+        module.set(name, id(thing))
+    module.set("NEW_ARRAY", objects.array_interface(_NEW_FROM_DESCR))
+    for i, prim in enumerate(prims):
+        start = module.place["OPERATORS"] + i * size
+        module.table[start:start + _HEAD] = 0, 0, len(prim.inputs), module.word("PLANS") + 8 * _PLANS * i, 0
+    NativePrimitive.__call__ = objects.method_descriptor(
+        NativePrimitive, "__call__", module.address("call_primitive"), objects.VARARGS_FAST | objects.KEYWORDS,
+        "($self, /, *args, **attrs)")
+    for i, prim in enumerate(prims):
+        prim.native = module.start + 8 * (module.place["OPERATORS"] + i * size)
+        prim.__class__ = NativePrimitive
+    for name, (place, prim, reflected) in methods.items():
+        module.table[module.place["OPERATORS"] + place + reflected] = id(getattr(Tensor, name))
+        module.keep = (*getattr(module, "keep", ()), getattr(Tensor, name))
+        two = len(prim.inputs) == 2
+        setattr(Tensor, name, objects.method_descriptor(
+            Tensor, name, module.address(f"method{name}"), objects.ONE_ARGUMENT if two else objects.NO_ARGUMENTS,
+            "($self, other, /)" if two else "($self, /)"))
+    places = {prim: module.place["OPERATORS"] + i * size for i, prim in enumerate(prims)}
+    return _Installed(module, places)
+
+
+def offer(operation):
+    """Have machine code compute an operator for the dtype of `operation`, if it is one that it can."""
+    installed = _state["installed"]
+    operation.offered = installed is not None
+    if not operation.offered or operation.prim not in installed.operators or operation.several:
+        return
+    prim, dtypes = operation.prim, {getattr(getattr(a, "dtype", None), "numpy", None) for a in operation.abstracts}
+    dtype = dtypes.pop()
+    if dtypes or dtype is None or (prim, dtype) in installed.rows or dtype.isbuiltin != 1:
+        return
+    made = operation.outs[0].dtype.numpy
+    ufunc = eval_rule[prim].ufunc
+    loop = next((each for each in objects.ufunc_loops(ufunc)
+                 if each[0] == dtype.char * ufunc.nin + made.char), None)
+    with _lock:
+        installed.rows.add((prim, dtype))
+        if loop is None or not loop_is_that_of(ufunc, loop, dtype, made):
+            return
+        table, start = installed.module.table, installed.operators[prim]
+        rows = table[start + 4]
+        if rows < _ROWS:
+            row = start + _HEAD + rows * _ROW
+            table[row:row + _ROW] = (id(dtype), id(made), loop[1], loop[2], _FORMS.get(dtype.name, 0), dtype.itemsize,
+                                     made.itemsize, enough_of(prim) or _NEVER,
+                                     operation.differentiable and dtype.kind != "b")
+            table[start + 4] = rows + 1
+
+
+def loop_is_that_of(ufunc, loop, dtype, made):
+    """True if the loop gives for a few elements what the ufunc gives for them."""
+    first = np.arange(1, 8).astype(dtype)
+    operands = [first, first[::-1].copy()][:ufunc.nin]
+    with np.errstate(all="ignore"):
+        wanted = ufunc(*operands)
+    found = np.zeros(7, made)
+    pointers = (ctypes.c_void_p * 3)(*[a.ctypes.data for a in (*operands, found)])
+    steps = (ctypes.c_int64 * 3)(*[a.itemsize for a in (*operands, found)])
+    ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(loop[1])(
+        ctypes.addressof(pointers), ctypes.addressof(ctypes.c_int64(7)), ctypes.addressof(steps), loop[2] or None)
+    return wanted.dtype == made and wanted.tobytes() == found.tobytes()
+
+
+def learn(operation, numbered, backward):
+    """Have machine code record this signature: numbered are the operands with numbers on the tape."""
+    installed = _state["installed"]
+    if installed is None or operation.prim not in installed.operators:
+        return
+    shapes = [tuple(a.shape) for a in operation.abstracts] + [()]
+    mask = sum(1 << i for i in numbered)
+    mixed = (mask * 31 + len(shapes[0])) * 31 + len(shapes[1])
+    for size in (*shapes[0], *shapes[1]):
+        mixed = mixed * 31 + size & 0xffffffffffffffff
+    slot = (mixed ^ mixed >> 6 ^ mixed >> 17) & _PLANS - 1
+    plan = np.zeros(_SIZES + len(shapes[0]) + len(shapes[1]), np.int64)
+    plan[:4] = mask, len(shapes[0]), len(shapes[1]), id(operation.abstracts[0].dtype.numpy)
+    plan[_SIZES:] = *shapes[0], *shapes[1]
+    if backward.wrt:
+        saved = [2 if kind == "out" else i for kind, i in backward.saved]
+        plan[4], plan[5], plan[8] = id(backward), len(backward.wrt), len(saved)
+        plan[6:6 + len(backward.wrt)], plan[9:9 + len(saved)] = backward.wrt, saved
+    with _lock:
+        key = operation.prim, slot
+        if key in installed.plans:                           # a call that is under way may still read it
+            installed.former.append(installed.plans[key])
+        installed.plans[key] = plan, backward
+        table = installed.module.table
+        (ctypes.c_int64 * _PLANS).from_address(int(table[installed.operators[operation.prim] + 3]))[slot] = plan.ctypes.data

@@ -1,0 +1,254 @@
+"""The machine code of eager operators does what the Python code does: values, bits, dtypes, recordings, errors, references."""
+import gc
+import operator
+import sys
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+import mindlite as ms
+from mindlite import ops, Parameter, Tensor
+from mindlite.common.errors import MindliteError
+from mindlite.mindir.primitive import eager
+from mindlite.ops.methods import OPERATORS
+from mindlite.pynative import native
+
+BINARY = [name for name, (prim, _) in OPERATORS.items() if len(getattr(prim, "inputs", ())) == 2]
+UNARY = ["tanh", "exp", "log", "sqrt", "sin", "floor", "isnan", "logical_not", "neg", "abs", "square"]
+DTYPES = ["float32", "float64", "float16", "int32", "int64", "int8", "uint8", "bool", "complex64"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def installed():
+    if native._state["installed"] is None:
+        x = Tensor([1.0])
+        for _ in range(native.MANY):
+            x + x
+    assert native._state["installed"] is not None
+
+
+def values(shape, dtype, seed=0):
+    return Tensor((np.random.default_rng(seed).normal(size=shape) * 3).astype(dtype))
+
+
+def outcome(function, *args):
+    """What a call gives, as something that can be compared: bits, or the text of the error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            out = function(*args)
+        except (MindliteError, OverflowError, TypeError, ValueError, RuntimeWarning) as error:
+            return type(error).__name__, str(error).split("-->")[0]
+    return (type(out), out.dtype.name, out.shape, out.array.tobytes()) if isinstance(out, Tensor) else out
+
+
+def same_as_python(function, *args):
+    """The first call teaches, the second is machine code's; both are what Python code gives."""
+    with eager():
+        wanted = outcome(function, *args)
+    assert outcome(function, *args) == wanted
+    assert outcome(function, *args) == wanted
+    return wanted
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", BINARY)
+def test_pythons_operators_give_the_same_bits(name, dtype):
+    x, y = values((3, 4), dtype), values((3, 4), dtype, seed=1)
+    function = lambda a, b: getattr(a, name)(b)  # noqa: E731
+    for other in (y, y.array, 2, 2.5, -3, 0, True, 1 << 40, 1 << 70, 1e300, float("nan"), values((4,), dtype), values((), dtype),
+                  values((3, 1), dtype), values((2, 1, 4), dtype), values((5,), dtype), values((3, 4), "float64"),
+                  Parameter(y), None, "text", [1, 2, 3, 4]):
+        same_as_python(function, x, other)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", UNARY)
+def test_functions_of_one_operand_give_the_same_bits(name, dtype):
+    for shape in ((5,), (), (0, 3), (2, 3, 4)):
+        same_as_python(getattr(ops, name), values(shape, dtype))
+
+
+@pytest.mark.parametrize("shapes", [
+    ((), ()), ((0,), (0,)), ((0,), (1,)), ((1,), (7,)), ((2, 1, 3), (4, 1)), ((2, 3, 4), (3, 1)), ((2, 3, 4), (1, 4)),
+    ((2, 1, 1, 5), (3, 4, 1)), ((8, 16), (16,)), ((16,), (8, 16)), ((4, 3, 2, 2), (3, 1, 1)), ((1, 1), (1,)),
+    ((2,) * 9, (2,)), ((6, 0), (6, 1)), ((3, 4, 5), (3, 4, 5))])
+def test_shapes_broadcast_as_in_numpy(shapes):
+    x, y = values(shapes[0], "float32"), values(shapes[1], "float32", seed=1)
+    for function, numpy in ((operator.sub, np.subtract), (operator.lt, np.less)):
+        same_as_python(function, x, y)
+        assert np.array_equal(function(x, y).array, numpy(x.array, y.array))
+
+
+def test_arrays_that_do_not_lie_in_order_are_left_to_python():
+    x = values((6, 4), "float32")
+    for view in (x.T, x[:, ::2], x[::-1], Tensor.wrap(x.array.astype(">f4")), Tensor.wrap(np.frombuffer(
+            b"\0" + x.array.tobytes(), np.float32, offset=0, count=20))):
+        same_as_python(operator.mul, view, view)
+        same_as_python(operator.mul, view, 3.0)
+
+
+def test_large_arrays_give_the_same_bits_and_let_other_threads_run():
+    x, y = values((64, 256), "float32"), values((256,), "float32", seed=1)
+    same_as_python(operator.add, x, y)
+    same_as_python(operator.add, values((1 << 20,), "float32"), 1.0)
+
+
+def test_a_subclass_has_the_last_word():
+    class Loud(Tensor):
+        def __add__(self, other):
+            return "loud"
+
+        def __radd__(self, other):
+            return "loud too"
+    loud, x = Loud([1.0, 2.0]), Tensor([1.0, 2.0])
+    assert loud + x == "loud" and x + loud == "loud too" and 1.0 + loud == "loud too"
+    np.testing.assert_array_equal((loud * x).array, [1, 4])
+    with pytest.raises(TypeError):
+        Tensor.__mul__(3, x)
+
+
+def test_an_error_names_the_line_and_comes_every_time():
+    x, y = values((3,), "float32"), values((4,), "float32")
+    for _ in range(3):
+        with pytest.raises(MindliteError) as caught:
+            x * y
+        assert caught.value.location.source().strip() == "x * y"
+        same_as_python(ops.pow, values((3,), "int32"), values((3,), "int32") * 0 - 2)
+
+
+def test_references_are_kept_and_given_back():
+    x, y = values((4,), "float32"), values((4,), "float32", seed=1)
+    x + y, x * 2.0, ops.tanh(x), x > y
+
+    def run():
+        for _ in range(200):
+            x + y, x * 2.0, 2.0 - x, ops.tanh(x), x > y, -x, ops.add(x, y)
+    run()
+    gc.collect()
+    counted = [x, y, x.array, y.array, np.dtype("float32"), np.dtype("bool"), ops.tanh, Tensor, this_thread()]
+    before = [sys.getrefcount(thing) for thing in counted]
+    run()
+    gc.collect()
+    assert [sys.getrefcount(thing) for thing in counted] == before
+
+
+def this_thread():
+    from mindlite.common.threads import here
+    return here.state
+
+
+def test_recording_leaves_no_references():
+    x, w = values((4,), "float32"), Parameter(Tensor([2.0, 3.0, 4.0, 5.0]), name="w")
+
+    def f(x):
+        return (ops.tanh(x * w) * 0.5 + x - w).sum()
+    grad = ms.grad(f, 0, [w])
+    for _ in range(3):
+        grad(x)
+    gc.collect()
+    counted = [x, w, x.array, w.array, None, np.dtype("float32")]
+    before, objects = [sys.getrefcount(thing) for thing in counted], len(gc.get_objects())
+    for _ in range(50):
+        grad(x)
+    gc.collect()
+    after = [sys.getrefcount(thing) for thing in counted]
+    assert after[:2] == before[:2] and after[2:4] == before[2:4]
+    assert all(abs(b - a) < 20 for a, b in zip(after, before)) and abs(len(gc.get_objects()) - objects) < 50
+
+
+@pytest.mark.parametrize("function", [
+    lambda x, y, w: (x * y + w).sum(), lambda x, y, w: (ops.tanh(x * 0.5) - 1.5 / (y * y + 1.0)).sum(),
+    lambda x, y, w: (x * np.float32(2) * y.array * w).sum(), lambda x, y, w: (-ops.exp(x) * w * w).sum(),
+    lambda x, y, w: ops.where(x > y, x * w, y * 2).sum(), lambda x, y, w: (x * 2 + x * 2).sum() * (x < y).sum(),
+    lambda x, y, w: ((x + y[:1]) * w[0]).sum(), lambda x, y, w: (w * w).sum()])
+def test_what_machine_code_records_has_the_same_gradients(function):
+    x, y, w = values((3, 4), "float32"), values((3, 4), "float32", seed=1), Parameter(values((4,), "float32", 2), name="w")
+    grad = ms.value_and_grad(lambda x, y: function(x, y, w), (0, 1), [w])
+
+    def flat():
+        value, (inputs, weights) = grad(x, y)
+        return [np.asarray(t.array) for t in (value, *inputs, *weights)]
+    with eager():
+        wanted = flat()
+    for _ in range(4):                                       # recorded by Python, then not; compiled from the second on
+        for a, b in zip(flat(), wanted):
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def test_gradients_of_gradients_and_hooks_go_the_long_way():
+    x = values((4,), "float64")
+    second = ms.grad(lambda a: ms.grad(lambda b: (b * b * b).sum())(a).sum())
+    for _ in range(3):
+        np.testing.assert_allclose(second(x).array, 6 * x.array)
+    seen = []
+
+    def hooked(a):
+        h = a * 3.0
+        h.register_hook(lambda g: seen.append(g.array.copy()))
+        return (h * h).sum()
+    for _ in range(3):
+        np.testing.assert_allclose(ms.grad(hooked)(x).array, 18 * x.array)
+    assert len(seen) == 3 and np.allclose(seen[0], 6 * x.array)
+
+
+def test_what_was_saved_is_the_old_value_after_a_write():
+    x, w = values((4,), "float32"), Parameter(Tensor([1.0, 2.0, 3.0, 4.0]), name="w")
+
+    def f(x):
+        out = x * w
+        ops.assign(w, w + 1)
+        return (out * x).sum()
+    for _ in range(4):
+        before = w.array.copy()
+        np.testing.assert_allclose(ms.grad(f)(x).array, 2 * x.array * before, rtol=1e-6)
+
+
+def test_each_thread_has_its_own_tapes():
+    x, found, errors = values((64,), "float64"), {}, []
+    grad = ms.grad(lambda a, k: (ops.sin(a * k) * a).sum())
+
+    def work(k):
+        try:
+            for _ in range(30):
+                found[k] = grad(x, Tensor(float(k), ms.float64)).array, (x * k).tape
+        except BaseException as error:                       # it would end with the thread
+            errors.append(error)
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    for k, (gradient, tape) in found.items():
+        np.testing.assert_allclose(gradient, np.sin(k * x.array) + k * x.array * np.cos(k * x.array))
+        assert tape is None
+
+
+def test_random_calls_of_many_signatures_are_those_of_python():
+    draw = np.random.default_rng(5)
+    grads = [ms.grad(lambda a, b: (a * b + a - b / 2.0).sum(), (0, 1)), ms.grad(lambda a, b: ops.tanh(a * b).sum(), (0, 1))]
+    for _ in range(150):
+        shape = tuple(draw.integers(1, 9, draw.integers(0, 4)))
+        other = tuple(1 if draw.random() < 0.3 else s for s in shape)[draw.integers(0, len(shape) + 1):]
+        x, y = values(shape, "float32", draw.integers(99)), values(other, "float32", draw.integers(99))
+        same_as_python(operator.mul, x, y)
+        same_as_python(operator.ge, y, x)
+        made = grads[0](x, y)
+        assert made[0].shape == shape and made[1].shape == other
+        np.testing.assert_allclose(made[1].array.sum(), (x.array - 0.5).sum(), rtol=1e-3, atol=1e-3)
+        grads[1](x, y)
+
+
+def test_a_traced_function_sees_no_machine_code():
+    @ms.jit
+    def f(x, y):
+        return ops.tanh(x + y) * 2.0
+    x, y = values((4,), "float32"), values((4,), "float32", seed=1)
+    x + y, ops.tanh(x)
+    np.testing.assert_allclose(f(x, y).array, 2 * np.tanh(x.array + y.array), rtol=1e-6)
+    vmapped = ms.vmap(lambda a: ops.exp(a) * a)
+    np.testing.assert_allclose(vmapped(values((3, 2), "float32")).array,
+                               np.exp(values((3, 2), "float32").array) * values((3, 2), "float32").array, rtol=1e-6)
