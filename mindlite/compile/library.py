@@ -2,7 +2,7 @@
 
     LIBRARY[primitive](lowering, node, args, out) -> True, or False where the library has no kernel for this node
 """
-from ..backend.cpu import library_kernel
+from ..backend.cpu import conv2d_plan, library_kernel
 from ..common.dim import dim_max, dim_min, product
 from ..ops.linalg import batch_matmul, matmul_add
 from ..ops.nn_conv import convolution, convolution_backward_data, convolution_backward_weight
@@ -64,11 +64,16 @@ def lower_convolution(lowering, node, args, out):
         kind, x, weight = "backward_data", node.abstract.shape, b.shape
     else:
         kind, x, weight = "backward_weights", a.shape, node.abstract.shape
-    kernel = library_kernel("conv2d", kind=kind, dtype=a.dtype)
-    if kernel is None:
+    plan = conv2d_plan(kind, a.dtype, _conv_sizes(attrs, x, weight))
+    if plan is None:
         return False
-    sizes = _conv_sizes(attrs, x, weight)
-    lowering.call_kernel(kernel, [*args, out], list(sizes), node, prepared=True)
+    places = {"left": args[0], "right": args[1], "out": out}
+    if plan.workspace != 0:
+        nbytes = plan.workspace * a.dtype.itemsize
+        places["workspace"] = lowering.b.alloc(lowering.size(nbytes), nbytes)
+    for step in plan.steps:
+        lowering.call_kernel(library_kernel(**step.kernel), [places[name] for name in step.arrays], list(step.sizes),
+                             node, extent=step.extent, cost=step.cost, prepared=step.prepared)
     return True
 
 

@@ -1,4 +1,4 @@
-"""The convolution kernels against their definition, by oneDNN and im2col: strides, groups, dilation, padding, empty."""
+"""The convolution kernels against their definition, every way: strides, groups, dilation, padding, empty."""
 import concurrent.futures
 import os
 import signal
@@ -6,7 +6,7 @@ import signal
 import numpy as np
 import pytest
 
-from mindlite.backend.cpu import convolution, onednn
+from mindlite.backend.cpu import convolution, convolution_ways, library_kernel, onednn
 from mindlite.common import dtype as dtypes
 from mindlite.common.config import config
 
@@ -26,11 +26,17 @@ CASES = {
     "pointwise, padding": (1, 2, 3, 3, 2, 1, 1, 1, 1, 0, 1, 1, 0, 1, 1, 1),
     "one pixel out":      (2, 3, 4, 5, 2, 4, 5, 1, 1, 0, 0, 0, 0, 1, 1, 1),
     "one axis":           (2, 3, 1, 9, 4, 1, 3, 1, 2, 0, 0, 1, 1, 1, 1, 1),
+    "gaps by stride":     (2, 3, 8, 7, 5, 1, 2, 2, 3, 0, 0, 0, 0, 1, 1, 1),
+    "gaps by dilation":   (1, 3, 9, 9, 4, 3, 3, 2, 2, 1, 1, 1, 1, 2, 2, 1),
+    "several pieces":     (2, 60, 9, 19, 14, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1),
+    "pieces and stride":  (3, 90, 9, 9, 70, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1),
+    "small pictures":     (9, 40, 3, 2, 34, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1),
+    "wide border":        (2, 4, 5, 21, 3, 3, 3, 1, 1, 4, 3, 5, 2, 1, 1, 1),
     "empty batch":        (0, 3, 7, 8, 4, 3, 3, 1, 1, 0, 0, 0, 0, 1, 1, 1),
     "empty output":       (2, 3, 2, 8, 4, 3, 3, 1, 1, 0, 0, 0, 0, 1, 1, 1),
     "empty by stride":    (2, 3, 1, 8, 4, 3, 3, 3, 1, 0, 0, 0, 0, 1, 1, 1),
 }
-TOLERANCE = {"float32": 1e-4, "float64": 1e-11, "int32": 0}
+TOLERANCE = {"float32": 1e-4, "float64": 1e-11}
 
 
 def definition(x, w, sizes):
@@ -61,45 +67,55 @@ def definition(x, w, sizes):
 
 
 def drawn(rng, shape, dtype):
-    """Random elements of a NumPy dtype, exact in float64."""
-    if dtype.kind == "i":
-        return rng.integers(-9, 9, shape).astype(dtype)
+    """Random elements of a NumPy dtype."""
     return rng.standard_normal(shape).astype(dtype)
 
 
-def check(call, sizes, dtype, bias):
+def run_way(call, way, kind, dtype, sizes, arrays):
+    """Run the steps of a way, each cut in two."""
+    size, steps = convolution_ways.WAYS[way](kind, dtype, sizes)
+    places = dict(zip(("left", "right", "out"), arrays)) | {"workspace": np.full(size, np.nan, dtype.numpy)}
+    for step in steps:
+        kernel, handle = library_kernel(**step.kernel), None
+        if step.prepared:
+            handle = kernel.prepare(step.sizes)
+        used, extent = [places[name] for name in step.arrays], 1 if step.extent is None else step.extent
+        for begin, end in ((0, extent // 2), (extent // 2, extent)):
+            call(kernel, used, step.sizes, begin=begin, extent=end, handle=handle)
+
+
+def ways(kind, dtype, sizes):
+    """The names of the ways that such a convolution can go."""
+    n, c, h, w, o, kh, kw, sh, sw, *border, dh, dw, g = sizes
+    if kind == "backward_weights":
+        return ["dot"]
+    found = ["patches"] + ["direct"] * (kind == "backward_data" or (sh, sw) == (1, 1))
+    found += ["product"] * ((kh, kw, sh, sw, g, *border) == (1, 1, 1, 1, 1, 0, 0, 0, 0))
+    found += ["winograd"] * (dtype is dtypes.float32 and (kh, kw, sh, sw, dh, dw, g) == (3, 3, 1, 1, 1, 1, 1))
+    return found + ["library"]
+
+
+def check(call, sizes, dtype, taken=None):
+    """All ways, or those that are `taken`, give the definition's result."""
     rng, kind = np.random.default_rng(0), np.dtype(dtype.numpy)
     n, c, h, w, o, kh, kw, *_, g = sizes
     x, weights = drawn(rng, (n, c, h, w), kind), drawn(rng, (o, c // g, kh, kw), kind)
-    out_shape = (n, o, *convolution.output_sizes(sizes))
-    dout, b = drawn(rng, out_shape, kind), drawn(rng, (o,), kind)
-    wide = np.int64 if kind.kind == "i" else np.float64
-    expected, gradients = definition(x.astype(wide), weights.astype(wide), sizes)
-    dx, dweights = gradients(dout.astype(wide))
-
-    def run(kind_of, inputs, shapes, with_bias):
-        kernel = convolution.conv2d_kernel(kind_of, dtype, with_bias)
-        outputs = [np.full(shape, 77, kind) for shape in shapes]
-        call(kernel, [*inputs, *outputs], sizes, handle=kernel.prepare(sizes))
-        return outputs
-
-    def same(actual, wanted):
-        np.testing.assert_allclose(actual, wanted, rtol=TOLERANCE[dtype.name], atol=TOLERANCE[dtype.name])
-
-    out, = run("forward", [x, weights] + [b] * bias, [out_shape], bias)
-    same(out, expected + (b.astype(wide).reshape(1, o, 1, 1) if bias else 0))
-    same(run("backward_data", [dout, weights], [x.shape], False)[0], dx)
-    found = run("backward_weights", [x, dout], [weights.shape] + [(o,)] * bias, bias)
-    same(found[0], dweights)
-    if bias:
-        same(found[1], dout.astype(wide).sum((0, 2, 3)))
+    dout = drawn(rng, (n, o, *convolution.output_sizes(sizes)), kind)
+    expected, gradients = definition(x.astype(np.float64), weights.astype(np.float64), sizes)
+    dx, dweights = gradients(dout.astype(np.float64))
+    for name, left, right, wanted in (("forward", x, weights, expected), ("backward_data", dout, weights, dx),
+                                      ("backward_weights", x, dout, dweights)):
+        for way in ways(name, dtype, sizes):
+            if taken is None or way in taken:
+                out = np.full(wanted.shape, 77, kind)
+                run_way(call, way, name, dtype, sizes, (left, right, out))
+                np.testing.assert_allclose(out, wanted, rtol=TOLERANCE[dtype.name], atol=TOLERANCE[dtype.name],
+                                           err_msg=f"{name} by {way}")
 
 
 @pytest.fixture(params=["onednn", "im2col"])
-def library(request, monkeypatch):
+def library(request):
     """With oneDNN wherever it can, and as on a machine without it."""
-    monkeypatch.setattr(convolution, "prefers_onednn",
-                        lambda kind, sizes: sizes[0] > 0 and 0 not in convolution.output_sizes(sizes))
     before = config.set(onednn=request.param == "onednn")
     if config.onednn and onednn.find_onednn() is None:
         config.set(**before)
@@ -108,20 +124,46 @@ def library(request, monkeypatch):
     config.set(**before)
 
 
-@pytest.mark.parametrize("bias", [False, True], ids=["no bias", "bias"])
 @pytest.mark.parametrize("name", CASES)
-def test_float32_convolutions_and_gradients_follow_the_definition(call, library, name, bias):
-    check(call, CASES[name], dtypes.float32, bias)
+def test_float32_convolutions_and_gradients_follow_the_definition_every_way(call, name):
+    check(call, CASES[name], dtypes.float32)
 
 
-@pytest.mark.parametrize("dtype", [dtypes.float64, dtypes.int32], ids=str)
-def test_other_dtypes_follow_the_definition(call, dtype):
-    for sizes in CASES.values():
-        check(call, sizes, dtype, bias=True)
+@pytest.mark.parametrize("name", CASES)
+def test_float64_follows_the_definition_every_way(call, name):
+    check(call, CASES[name], dtypes.float64)
 
 
-def test_pictures_of_several_blocks_agree(call, library):
-    check(call, (1, 40, 40, 30, 3, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), dtypes.float32, True)
+def test_the_library_and_its_understudy_follow_the_definition(call, library):
+    for sizes in [*CASES.values(), (1, 40, 40, 30, 3, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1)]:
+        check(call, sizes, dtypes.float32, ("library",))
+
+
+def test_a_number_does_not_depend_on_how_the_work_is_cut(call):
+    sizes, rng = CASES["several pieces"], np.random.default_rng(2)
+    n, c, h, w, o, *_ = sizes
+    x, weights = (rng.standard_normal(s).astype(np.float32) for s in ((n, c, h, w), (o, c, 3, 3)))
+    for way in ("winograd", "direct", "patches"):
+        size, (first, second) = convolution_ways.WAYS[way]("forward", dtypes.float32, sizes)
+        space, results = np.empty(size, np.float32), []
+        call(library_kernel(**first.kernel), [weights, space], sizes, extent=first.extent)
+        for cuts in ((0, second.extent), (0, 1, 2, 9, second.extent)):
+            results.append(np.zeros((n, o, h, w), np.float32))
+            for begin, end in zip(cuts, cuts[1:]):
+                call(library_kernel(**second.kernel), [x, space, results[-1]], sizes, begin=begin, extent=end)
+        np.testing.assert_array_equal(*results)
+
+
+def test_an_infinity_stays_where_the_window_reaches_but_for_the_squares_of_winograd(call):
+    sizes = (1, 2, 9, 40, 3, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1)
+    x, weights = np.ones((1, 2, 9, 40), np.float32), np.ones((3, 2, 3, 3), np.float32)
+    x[0, 1, 4, 20] = np.inf
+    for way, low, high in (("direct", 0, 0), ("patches", 0, 0), ("winograd", 1, 0)):
+        out = np.empty((1, 3, 9, 40), np.float32)
+        run_way(call, way, "forward", dtypes.float32, sizes, (x, weights, out))
+        bad = ~np.isfinite(out[0, 0])
+        assert bad[3:6, 19:22].all() and not bad[:3 - low].any() and not bad[6 + high:].any()
+        assert not bad[:, :19 - low].any() and not bad[:, 22 + high:].any()
 
 
 def test_handles_are_made_once_per_sizes_and_several_stay_usable(call, library):
@@ -131,7 +173,7 @@ def test_handles_are_made_once_per_sizes_and_several_stay_usable(call, library):
     if library == "onednn":
         assert kernel.prepare(first) != kernel.prepare(second)
     for sizes in (first, second, first):
-        check(call, sizes, dtypes.float32, False)
+        check(call, sizes, dtypes.float32, ("library",))
 
 
 @pytest.mark.parametrize("change, said", [({"G": 2}, "divide neither"), ({"SH": 0}, "positive"), ({"PT": -1}, "0"),
@@ -145,16 +187,21 @@ def test_sizes_that_do_not_fit_are_refused_before_anything_runs(library, change,
 def test_unknown_kinds_are_refused_and_dtypes_without_a_kernel_have_none():
     with pytest.raises(ValueError, match="no convolution of kind 'sideways'"):
         convolution.conv2d_kernel("sideways", "float32")
-    with pytest.raises(ValueError, match="with bias"):
-        convolution.conv2d_kernel("backward_data", "float32", bias=True)
     assert convolution.conv2d_kernel("forward", "float16") is None
+    assert convolution_ways.conv2d_plan("forward", "float16", CASES["plain"]) is None
 
 
-def test_the_way_is_chosen_by_the_sizes_alone_and_never_onednn_for_nothing():
-    cases, choose = CASES, convolution.prefers_onednn
-    assert choose("forward", cases["same"]) and choose("backward_data", cases["depthwise"])
-    assert not choose("forward", cases["pointwise"]) and not choose("forward", cases["empty batch"])
-    assert not choose("backward_data", cases["LeNet's first"]) and not choose("backward_weights", cases["empty output"])
+def test_the_way_is_chosen_by_the_sizes_alone(library):
+    def choose(kind, sizes, dtype=dtypes.float32):
+        return convolution_ways.conv2d_plan(kind, dtype, sizes).way
+    else_ = "library" if library == "onednn" else "direct"
+    wide = (32, 64, 32, 32, 64, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1)
+    assert {choose(kind, wide) for kind in convolution.KINDS} == {"winograd"}
+    assert choose("forward", wide, dtypes.float64) == "direct"
+    assert choose("forward", CASES["LeNet's first"]) == "direct" and choose("forward", CASES["pointwise"]) == "product"
+    assert choose("backward_data", CASES["LeNet's first"]) == "direct"
+    assert choose("backward_data", CASES["depthwise"]) == ("library" if library == "onednn" else "patches")
+    assert choose("backward_data", CASES["groups"]) == else_ and choose("backward_weights", wide) == "dot"
 
 
 def test_two_threads_may_use_one_handle_at_the_same_time(call):

@@ -1,7 +1,7 @@
 """Library kernels of the CPU: the one door to matrix products, convolutions and pooling.
 
     kernel = library_kernel("matmul", dtype=float32, transpose_b=True, batched="a")
-    explain("conv2d", kind="forward", dtype=float32, bias=True)     ->  "oneDNN 3.2.0, or im2col with ... by the sizes"
+    explain("conv2d", kind="forward", dtype=float32)     ->  "oneDNN 3.2.0, or kernels of our own where the sizes .."
 
 Nothing is loaded or compiled before it is asked for; equal facts give the same Kernel.
 """
@@ -9,16 +9,19 @@ from ...common.dtype import dtype as to_dtype, float32
 from ...common.events import emit
 from .blas import blas_facts, find_blas, has_gemm, matmul_kernel
 from .convolution import conv2d_kernel
+from .convolution_ways import conv2d_part, conv2d_plan
 from .onednn import ADVICE, find_onednn, library_path
 from .pooling import pool2d_kernel
 
-MAKERS = {"matmul": matmul_kernel, "conv2d": conv2d_kernel, "pool2d": pool2d_kernel}
+__all__ = ["conv2d_plan", "explain", "library_kernel"]
+MAKERS = {"matmul": matmul_kernel, "conv2d": conv2d_kernel, "conv2d_part": conv2d_part, "pool2d": pool2d_kernel}
 
 
 def library_kernel(name, **facts):
-    """The Kernel for "matmul", "conv2d" or "pool2d" with the facts that its maker takes; None if there is none.
+    """The Kernel of one of MAKERS with the facts that its maker takes; None if there is none.
 
-    facts  : those of blas.matmul_kernel, convolution.conv2d_kernel, pooling.pool2d_kernel; they document the args
+    facts  : those of blas.matmul_kernel, convolution.conv2d_kernel, convolution_ways.conv2d_part and
+             pooling.pool2d_kernel; they document the args. Which parts a convolution has, conv2d_plan says
     events : "library_kernel" (name, facts, kernel, why), or "library_kernel_missing" (name, facts, why)
     raises : KeyError for an unknown name
     """
@@ -27,6 +30,7 @@ def library_kernel(name, **facts):
     if kernel is None:
         emit("library_kernel_missing", name=name, facts=facts, why=why)
     else:
+        kernel.recipe = "library", name, facts
         emit("library_kernel", name=name, facts=facts, kernel=kernel.name, why=why)
     return kernel
 
@@ -51,15 +55,13 @@ def _product(dtype):
 
 
 def _convolution(dtype):
-    columns = f"im2col with {_product(dtype)}"
-    if conv2d_kernel("forward", dtype) is None:
+    if dtype.name not in ("float32", "float64"):
         return f"no convolution for {dtype.name}: cast to float32"
-    if dtype is not float32:
-        return f"{columns}, as oneDNN is used for float32 alone"
     library = find_onednn()
-    if library is not None:
-        return f"oneDNN {library.version()}, or {columns} where the sizes make that faster"
-    return f"{columns}, as oneDNN is " + ("switched off" if library_path() else f"not installed ({ADVICE})")
+    if library is not None and dtype is float32:
+        return f"oneDNN {library.version()}, or kernels of our own where the sizes make that faster"
+    return "kernels of our own, as oneDNN is " + ("used for float32 alone" if dtype is not float32 else "switched off"
+                                                  if library_path() else f"not installed ({ADVICE})")
 
 
 def _pooling(dtype):
@@ -68,4 +70,4 @@ def _pooling(dtype):
     return f"no pooling for {dtype.name}: cast to float32"
 
 
-REASONS = {"matmul": _product, "conv2d": _convolution, "pool2d": _pooling}
+REASONS = {"matmul": _product, "conv2d": _convolution, "conv2d_part": _convolution, "pool2d": _pooling}

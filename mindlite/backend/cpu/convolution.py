@@ -1,20 +1,19 @@
-"""Convolution over two axes, forward and its two gradients: by oneDNN, or by im2col and a matrix product.
+"""Convolution over two axes and the gradient of its input by oneDNN; its understudy is im2col and a matrix product.
 
-    out[n, o, i, j] = bias[o] + sum x[n, g C/G + c, i SH - PT + p DH, j SW - PL + q DW] * w[o, c, p, q]
-                                over c in C/G, p in KH, q in KW;   g = o // (O/G)
+    out[n, o, i, j] = sum x[n, g C/G + c, i SH - PT + p DH, j SW - PL + q DW] * w[o, c, p, q]
+                      over c in C/G, p in KH, q in KW;   g = o // (O/G)
 
 x is [N, C, H, W], w [O, C/G, KH, KW], out [N, O, OH, OW] with OH = (H + PT + PB - DH (KH - 1) - 1) // SH + 1.
+When a convolution comes here, and where gradients of weights go, is said in `convolution_ways`.
 
 | kind             | args after the handle, before the 16 sizes |
 |---|---|
-| forward          | x, w, [bias,] out                          |
+| forward          | x, w, out                                  |
 | backward_data    | dout, w, dx                                |
-| backward_weights | x, dout, dw [, dbias]                      |
 
-One kernel holds both ways. `prepare` chooses by the sizes alone, so results do not change from run to run: a handle of
-oneDNN, or 0 for im2col. Arrays are plain NCHW; oneDNN may choose its layouts (format "any") and reorders are part of
-its time. Measured with AVX2 on two cores, im2col over oneDNN: 1x1 kernels 0.4-0.9 of the time; gradient of the weights
-0.5-1.0 from 32 channels on; gradients of a first layer (1-3 channels) 0.2-1.0; all else mostly 1.1-5.
+`prepare` makes a handle of oneDNN, or gives 0 for im2col: for nothing at all, and without the library. Arrays are plain
+NCHW; oneDNN may choose its layouts (format "any"), reorders are part of its time. A forked child must not run it and
+goes by im2col too.
 """
 import functools
 import threading
@@ -22,10 +21,9 @@ import threading
 from ...common.dtype import dtype as to_dtype, float32
 from ..kernel import Kernel
 from . import im2col, onednn
-from .onednn import (BIAS, CONVOLUTION_DIRECT, DIFF_BIAS, DIFF_DST, DIFF_SRC, DIFF_WEIGHTS, DST, FORWARD_INFERENCE, SRC,
-                     WEIGHTS, Recipe)
+from .onednn import CONVOLUTION_DIRECT, DIFF_DST, DIFF_SRC, DST, FORWARD_INFERENCE, SRC, WEIGHTS, Recipe
 
-KINDS = ("forward", "backward_data", "backward_weights")
+KINDS = ("forward", "backward_data")
 SIZES = ("N", "C", "H", "W", "O", "KH", "KW", "SH", "SW", "PT", "PB", "PL", "PR", "DH", "DW", "G")
 ERRORS = ("convolution: out of memory", "convolution: oneDNN failed")
 _preparing = threading.RLock()
@@ -37,52 +35,40 @@ def output_sizes(sizes):
     return (h + top + bottom - dh * (kh - 1) - 1) // sh + 1, (w + left + right - dw * (kw - 1) - 1) // sw + 1
 
 
-def conv2d_kernel(kind, dtype, bias=False):
+def conv2d_kernel(kind, dtype):
     """The kernel of a convolution, or None if there is none for the dtype (float16, bfloat16, bool, complex).
 
-    kind   : "forward", "backward_data" or "backward_weights"; bias: with a bias, or with its gradient
+    kind   : "forward" or "backward_data"
     args   : [handle, arrays as in the module's table, N, C, H, W, O, KH, KW, SH, SW, PT, PB, PL, PR, DH, DW, G]
     handle : kernel.prepare(those 16 sizes), once per sizes; thread-safe
     [begin, end) is not read: the kernel is one piece, the libraries use threads of their own
     sizes  : an empty batch or output gives empty or zero results
-    raises : ValueError for an unknown kind or a bias with backward_data; prepare: ValueError for sizes that do not fit
+    raises : ValueError for an unknown kind; prepare: ValueError for sizes that do not fit
     """
-    if kind not in KINDS or (bias and kind == "backward_data"):
-        raise ValueError(f"no convolution of kind {kind!r}{' with bias' * bool(bias)}; kinds: {', '.join(KINDS)}")
+    if kind not in KINDS:
+        raise ValueError(f"no convolution of kind {kind!r}; kinds: {', '.join(KINDS)}")
     dtype = to_dtype(dtype)
     if dtype.kind not in "fiu" or dtype.name in ("float16", "bfloat16"):
         return None
-    return _conv2d_kernel(kind, dtype, bool(bias), onednn.find_onednn() if dtype is float32 else None)
+    return _conv2d_kernel(kind, dtype, onednn.find_onednn() if dtype is float32 else None)
 
 
 @functools.cache
-def _conv2d_kernel(kind, dtype, bias, library):
-    module = im2col.write_convolution(kind, dtype, bias, library)
+def _conv2d_kernel(kind, dtype, library):
+    module = im2col.write_convolution(kind, dtype, library)
     machine, handles = module.compile(), {}
 
     def prepare(sizes):
         sizes = tuple(sizes)
         check_sizes(sizes)
-        if library is None or not prefers_onednn(kind, sizes):
+        if library is None or sizes[0] == 0 or 0 in output_sizes(sizes):
             return 0
         with _preparing:
             if sizes not in handles:
-                handles[sizes] = RECIPES[kind](library, sizes, bias)
+                handles[sizes] = RECIPES[kind](library, sizes)
             return handles[sizes].address
     return Kernel(module.name, machine.address(module.name), text=module.source, prepare=prepare, errors=ERRORS,
                   keep=(machine, handles))
-
-
-def prefers_onednn(kind, sizes):
-    """True where oneDNN is the faster way (see the module's text); an empty convolution is none of its business."""
-    n, c, _, _, _, kh, kw, *_, g = sizes
-    if n == 0 or 0 in output_sizes(sizes):
-        return False
-    if g > 1:
-        return True
-    if kh * kw == 1 or (kind == "backward_data" and c < 4):
-        return False
-    return kind != "backward_weights" or 4 <= c < 32
 
 
 def check_sizes(sizes):
@@ -99,11 +85,11 @@ def check_sizes(sizes):
 
 
 class Shapes:
-    """The 16 sizes as oneDNN wants them: shapes of x, w, bias, out; window: strides, dilates, padding before, after."""
+    """The 16 sizes as oneDNN wants them: shapes of x, w, out; window: strides, dilates, padding before, after."""
 
     def __init__(self, sizes):
         n, c, h, w, o, kh, kw, sh, sw, top, bottom, left, right, dh, dw, g = sizes
-        self.x, self.bias, self.out = (n, c, h, w), (o,), (n, o, *output_sizes(sizes))
+        self.x, self.out = (n, c, h, w), (n, o, *output_sizes(sizes))
         self.w = (o, c, kh, kw) if g == 1 else (g, o // g, c // g, kh, kw)
         self.window = [onednn.dims(pair) for pair in ((sh, sw), (dh - 1, dw - 1), (top, left), (bottom, right))]
 
@@ -113,31 +99,28 @@ class Shapes:
         return plain, [library.any(s) for s in (self.x, self.w, self.out)]
 
 
-def forward_recipe(library, sizes, bias):
-    """x, w, [bias,] out -> a Handle."""
+def forward_recipe(library, sizes):
+    """x, w, out -> a Handle."""
     shapes, recipe = Shapes(sizes), Recipe(library)
     (x, w, out), (any_x, any_w, any_out) = shapes.layouts(library)
-    b = library.plain(shapes.bias) if bias else None
-    desc = forward_desc(library, shapes, any_x, any_w, b, any_out)
+    desc = forward_desc(library, shapes, any_x, any_w, any_out)
     arguments = {SRC: recipe.brought(1, x, library.wanted(desc, SRC)),
                  WEIGHTS: recipe.brought(2, w, library.wanted(desc, WEIGHTS))}
-    if bias:
-        arguments[BIAS] = recipe.array(3, b)
-    recipe.apply_into(3 + bias, out, desc, DST, arguments)
+    recipe.apply_into(3, out, desc, DST, arguments)
     return recipe.finish()
 
 
-def forward_desc(library, shapes, x, w, b, out):
-    """The primitive descriptor of the forward convolution; the gradients take it as their hint."""
+def forward_desc(library, shapes, x, w, out):
+    """The primitive descriptor of the forward convolution; the gradient takes it as its hint."""
     return library.make("dnnl_convolution_forward_primitive_desc_create", library.engine, FORWARD_INFERENCE,
-                        CONVOLUTION_DIRECT, x, w, b, out, *shapes.window, library.attributes)
+                        CONVOLUTION_DIRECT, x, w, None, out, *shapes.window, library.attributes)
 
 
-def backward_data_recipe(library, sizes, bias):
+def backward_data_recipe(library, sizes):
     """dout, w, dx -> a Handle."""
     shapes, recipe = Shapes(sizes), Recipe(library)
     (x, w, out), (any_x, any_w, any_out) = shapes.layouts(library)
-    hint = forward_desc(library, shapes, any_x, any_w, None, any_out)
+    hint = forward_desc(library, shapes, any_x, any_w, any_out)
     desc = library.make("dnnl_convolution_backward_data_primitive_desc_create", library.engine, CONVOLUTION_DIRECT,
                         any_x, any_w, any_out, *shapes.window, hint, library.attributes)
     arguments = {DIFF_DST: recipe.brought(1, out, library.wanted(desc, DIFF_DST)),
@@ -146,21 +129,4 @@ def backward_data_recipe(library, sizes, bias):
     return recipe.finish()
 
 
-def backward_weights_recipe(library, sizes, bias):
-    """x, dout, dw [, dbias] -> a Handle."""
-    shapes, recipe = Shapes(sizes), Recipe(library)
-    (x, w, out), (any_x, any_w, any_out) = shapes.layouts(library)
-    b = library.plain(shapes.bias) if bias else None
-    hint = forward_desc(library, shapes, any_x, any_w, b, any_out)
-    desc = library.make("dnnl_convolution_backward_weights_primitive_desc_create", library.engine, CONVOLUTION_DIRECT,
-                        any_x, any_w, b, any_out, *shapes.window, hint, library.attributes)
-    arguments = {SRC: recipe.brought(1, x, library.wanted(desc, SRC)),
-                 DIFF_DST: recipe.brought(2, out, library.wanted(desc, DIFF_DST))}
-    if bias:
-        arguments[DIFF_BIAS] = recipe.array(4, b)
-    recipe.apply_into(3, w, desc, DIFF_WEIGHTS, arguments)
-    return recipe.finish()
-
-
-RECIPES = {"forward": forward_recipe, "backward_data": backward_data_recipe,
-           "backward_weights": backward_weights_recipe}
+RECIPES = {"forward": forward_recipe, "backward_data": backward_data_recipe}

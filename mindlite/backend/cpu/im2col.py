@@ -4,43 +4,37 @@ For some rows of the output the patches of x are written side by side as columns
 
     out[O/G, pixels]  = w[O/G, K] @ columns             forward
     columns           = w^T @ dout; added back to dx    backward_data
-    dw               += dout @ columns^T                backward_weights
 
 The rows taken at once are as many as keep the columns in the second-level cache, so memory does not grow with the
 picture. A 1x1 convolution of stride 1 without padding needs no columns: x itself is the matrix.
 """
 from .blas import write_gemm
 from . import onednn
-from .native import I64, Module, compute_type
+from .native import I64, Module
+from .patches import Window
 
 BUDGET = 1 << 17                                    # elements of the columns
 
 
-class Window:
-    """The sizes of a convolution as Values of the kernel being written; N stands at args[first]."""
+class Columns(Window):
+    """The sizes of a convolution, and how many rows of the output are taken at once."""
 
     def __init__(self, f, first):
-        (self.n, self.c, self.h, self.w, self.o, self.kh, self.kw, self.sh, self.sw, self.top, bottom, self.left, right,
-         self.dh, self.dw, self.g) = (f.arg(first + i) for i in range(16))
-        # x // s + 1 as (x + s) // s: x may be negative, where // on the machine rounds the other way
-        self.oh = (self.h + self.top + bottom - self.dh * (self.kh - 1) - 1 + self.sh) // self.sh
-        self.ow = (self.w + self.left + right - self.dw * (self.kw - 1) - 1 + self.sw) // self.sw
-        self.cg, self.og = self.c // self.g, self.o // self.g
-        self.depth = self.cg * self.kh * self.kw
-        self.plane, self.image = self.oh * self.ow, self.h * self.w
-        self.pointwise = ((self.kh * self.kw * self.sh * self.sw).equals(1)
-                          & (self.top + bottom + self.left + right).equals(0))
+        super().__init__(f, first)
+        self.depth = self.cg * self.taps
+        self.pointwise = ((self.taps * self.sh * self.sw).equals(1)
+                          & (self.top + self.bottom + self.left + self.right).equals(0))
         fitting = f.maximum(BUDGET // f.maximum(self.depth * self.ow, 1), 1)
         self.rows = f.select(self.pointwise, self.oh, f.minimum(fitting, self.oh))
 
 
-def write_convolution(kind, dtype, bias, library=None):
+def write_convolution(kind, dtype, library=None):
     """The Module of the kernel `conv2d_<kind>` with the arguments of convolution.conv2d_kernel.
 
     library : oneDNN, to which a handle that is not 0 goes unless it is unusable; the statuses are 1 (out of memory)
               and 2 (it failed)
     """
-    module = Module(f"conv2d_{kind}_{dtype.short}{'_bias' * bias}")
+    module = Module(f"conv2d_{kind}_{dtype.short}")
     gemm, writer = write_gemm(module, dtype), WRITERS[kind]
     run = onednn.write_run(module, library) if library is not None else None
     with module.kernel(module.name) as f:
@@ -53,22 +47,16 @@ def write_convolution(kind, dtype, bias, library=None):
 
         def product(*args):
             status.set(status.get() | f.call(gemm, *args))
-        writer(f, dtype, bias, product)
+        writer(f, dtype, product)
         f.give(status.get())
     module.written_by += [writer, write_blocks, write_columns, write_taps]
     return module
 
 
-def write_forward(f, dtype, bias, product):
-    """out = bias (or 0) + w @ columns(x)"""
-    s, size = Window(f, 4 + bias), dtype.itemsize
-    x, w, out = f.arg(1), f.arg(2), f.arg(3 + bias)
-    if bias:
-        values = f.array(dtype, f.arg(3))
-        with f.loop(0, s.n) as n, f.loop(0, s.o) as o:
-            target, value = f.array(dtype, out).at((n * s.o + o) * s.plane), values[o]
-            with f.loop(0, s.plane) as i:
-                target[i] = value
+def write_forward(f, dtype, product):
+    """out = w @ columns(x)"""
+    s, size = Columns(f, 4), dtype.itemsize
+    x, w, out = f.arg(1), f.arg(2), f.arg(3)
 
     def block(n, g, first, rows, matrix, step):
         with f.when(s.pointwise.equals(0)):
@@ -76,13 +64,13 @@ def write_forward(f, dtype, bias, product):
                           first, rows, scatter=False)
         target = out + ((n * s.o + g * s.og) * s.plane + first * s.ow) * size
         product(0, 0, s.og, rows * s.ow, s.depth, w + g * s.og * s.depth * size, s.depth, matrix, step,
-                int(bias), target, s.plane)
+                0, target, s.plane)
     write_blocks(f, s, dtype, x, block)
 
 
-def write_backward_data(f, dtype, bias, product):
+def write_backward_data(f, dtype, product):
     """columns = w^T @ dout, added into dx where they came from"""
-    s, size = Window(f, 4), dtype.itemsize
+    s, size = Columns(f, 4), dtype.itemsize
     dout, w, dx = f.arg(1), f.arg(2), f.arg(3)
     f.fill(dx, 0, s.n * s.c * s.image * size)
 
@@ -94,39 +82,6 @@ def write_backward_data(f, dtype, bias, product):
             write_columns(f, s, f.array(dtype, dx + (n * s.c + g * s.cg) * s.image * size), f.array(dtype, matrix),
                           first, rows, scatter=True)
     write_blocks(f, s, dtype, dx, block)
-
-
-def write_backward_weights(f, dtype, bias, product):
-    """dw = sum over images of dout @ columns(x)^T;  dbias = the sum of dout"""
-    s, size = Window(f, 4 + bias), dtype.itemsize
-    x, dout, dw = f.arg(1), f.arg(2), f.arg(3)
-    f.fill(dw, 0, s.o * s.depth * size)
-    if bias:
-        write_bias_gradient(f, s, dtype, dout, f.array(dtype, f.arg(4)))
-
-    def block(n, g, first, rows, matrix, step):
-        with f.when(s.pointwise.equals(0)):
-            write_columns(f, s, f.array(dtype, x + (n * s.c + g * s.cg) * s.image * size), f.array(dtype, matrix),
-                          first, rows, scatter=False)
-        source = dout + ((n * s.o + g * s.og) * s.plane + first * s.ow) * size
-        product(0, 1, s.og, s.depth, rows * s.ow, source, s.plane, matrix, step, 1,
-                dw + g * s.og * s.depth * size, s.depth)
-    write_blocks(f, s, dtype, x, block)
-
-
-def write_bias_gradient(f, s, dtype, dout, dbias):
-    """dbias[o] = sum of dout[n, o, :, :]; the sum of one plane runs in several lanes (an order of our own)."""
-    zero = f.number(compute_type(dtype), 0)
-    with f.loop(0, s.o) as o:
-        total = f.variable(compute_type(dtype), zero)
-        with f.loop(0, s.n) as n:
-            plane, partial = f.array(dtype, dout).at((n * s.o + o) * s.plane), f.variable(compute_type(dtype), zero)
-            f.fastmath = ("contract", "reassoc", "nsz")
-            with f.loop(0, s.plane) as i:
-                partial.set(partial.get() + plane[i])
-            f.fastmath = ("contract",)
-            total.set(total.get() + partial.get())
-        dbias[o] = total.get()
 
 
 def write_blocks(f, s, dtype, pictures, block):
@@ -187,5 +142,4 @@ def write_taps(f, s, source, piece, low, high, scatter):
                     piece[j] = source[j * step]
 
 
-WRITERS = {"forward": write_forward, "backward_data": write_backward_data,
-           "backward_weights": write_backward_weights}
+WRITERS = {"forward": write_forward, "backward_data": write_backward_data}

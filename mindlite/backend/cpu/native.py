@@ -405,9 +405,12 @@ class Module:
         """The Python text of the functions that wrote this module."""
         return "\n\n".join(inspect.getsource(writer) for writer in self.written_by)
 
-    def compile(self):
-        """The machine code, optimised, from the disk if it was made before: `address(name)`, valid while it lives."""
-        return compile_ir(self.text(), passes=2, level=2, keep=True, name=self.name)
+    def compile(self, passes=2):
+        """The machine code, optimised, from the disk if it was made before: `address(name)`, valid while it lives.
+
+        passes : level of LLVM's passes over the IR; 0 for code that is written as it should be
+        """
+        return compile_ir(self.text(), passes=passes, level=2, keep=True, name=self.name)
 
 
 def processors():

@@ -1,0 +1,199 @@
+"""Which way a convolution goes, and the steps of that way: kernels that run one after the other.
+
+    plan = conv2d_plan("forward", float32, sizes)      plan.way "winograd", plan.workspace bytes, plan.steps
+
+| way       | what it is                                       | where it is taken                                   |
+|---|---|---|
+| product   | one matrix product per picture                   | windows of 1 x 1, stride 1, no border               |
+| winograd  | 16 multiplications for 36 (`winograd`)           | float32, 3 x 3, stride 1, at least 32 channels      |
+| direct    | the tile reads lines of the picture (`direct`)   | stride 1, forward from fewer than 16 channels       |
+| patches   | the tile reads patches (`implicit`)              | all else where oneDNN is not used                   |
+| dot       | rows of dout times rows of patches (`implicit`)  | gradients of weights                                |
+| library   | oneDNN (`convolution`)                           | all else in float32, where it is installed          |
+
+Measured with AVX2, processor time of both threads, by that of oneDNN (of im2col for 1 x 1 and for gradients of
+weights from 32 channels on): winograd 0.6-0.85 with 32 to 512 channels, 1.2 with 3; direct from 1, 3, 6 channels 0.4, 0.6, 0.75,
+from 64 channels 1.1-1.3; patches 1.0-1.3, with strides 1.1-1.4; dot 0.8-1.2. The choice hangs on the sizes alone, so
+results do not change from run to run.
+"""
+import functools
+from dataclasses import dataclass
+
+from ...common.dim import product
+from ...common.dtype import dtype as to_dtype, float32
+from ..kernel import Kernel
+from . import implicit, onednn, winograd
+from .convolution import output_sizes
+from .native import Module
+from .tile import tile_shape
+
+MANY, FEW = 32, 16                                  # channels: winograd from, direct below
+SQUARES = 64                                        # of 2 x 2 pixels, from which on the weights' transform pays
+NARROW = 6                                          # columns of a picture below which direct wastes its lanes
+OUT_OF_MEMORY = ("convolution: out of memory",)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A kernel and what it is called with.
+
+    kernel : facts for library_kernel, by name;   arrays: of "left", "right", "out", "workspace";   sizes: ints or Dims
+    extent : items that may be cut, None if it is one piece;   cost: operations of an item
+    prepared: it wants a handle
+    """
+    kernel: dict
+    arrays: tuple
+    sizes: tuple
+    extent: object = None
+    cost: object = None
+    prepared: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """way: its name; workspace: elements that the steps share; steps."""
+    way: str
+    workspace: object
+    steps: tuple
+
+
+def conv2d_plan(kind, dtype, sizes):
+    """The Plan of a convolution, or None for a dtype without one (all but float32 and float64).
+
+    kind  : "forward" (left x, right w), "backward_data" (left dout, right w), "backward_weights" (left x, right dout)
+    sizes : the 16 of convolution.SIZES, ints or Dims
+    """
+    dtype = to_dtype(dtype)
+    if dtype.name not in ("float32", "float64"):
+        return None
+    way = choose(kind, dtype, sizes)
+    return Plan(way, *WAYS[way](kind, dtype, tuple(sizes)))
+
+
+def choose(kind, dtype, sizes):
+    """The name of the way, by kind and sizes; a size that is known at run time only is taken for a large one."""
+    n, c, h, w, o, kh, kw, sh, sw, top, bottom, left, right, dh, dw, g = sizes
+    known = [isinstance(size, int) for size in sizes]
+    if kind == "backward_weights":
+        return "dot"
+    near = (sh, sw) == (1, 1)
+    if (kh, kw) == (1, 1) and near and g == 1 and (top, bottom, left, right) == (0, 0, 0, 0):
+        return "product"
+    out = output_sizes(sizes)
+    made = out if kind == "forward" else (h, w)
+    small = near and (kh, kw, dh, dw, g) == (3, 3, 1, 1, 1)
+    if dtype is float32 and small and known[1] and known[4] and min(c, o) >= MANY:
+        squares = product((n, *((size + 1) // 2 for size in made)))
+        if not isinstance(squares, int) or squares >= SQUARES:
+            return "winograd"
+    wide = not isinstance(made[1], int) or made[1] >= NARROW
+    if near and wide and kind == "forward" and g == 1 and known[1] and c < FEW:
+        return "direct"
+    first_layer = kind == "backward_data" and known[1] and c < 4
+    if dtype is float32 and (kh, kw) != (1, 1) and not first_layer and onednn.find_onednn() is not None:
+        return "library"
+    return "direct" if near and wide else "patches"
+
+
+def part(name, dtype, **facts):
+    """What library_kernel takes for a part of a convolution."""
+    return {"name": "conv2d_part", "part": name, "dtype": dtype, **facts}
+
+
+@functools.cache
+def conv2d_part(part, dtype, **facts):
+    """The kernel of one step: a writer of PARTS, by name, with its facts."""
+    module = PARTS[part](dtype=to_dtype(dtype), **facts)
+    machine = module.compile()
+    return Kernel(module.name, machine.address(module.name), text=module.source, errors=OUT_OF_MEMORY, keep=machine)
+
+
+def write_fill(dtype):
+    """The Module of `zeros`: args out; [begin, end): elements."""
+    module = Module(f"zeros_{dtype.short}")
+    with module.kernel(module.name) as f:
+        f.fill(f.arg(0) + f.begin * dtype.itemsize, 0, (f.end - f.begin) * dtype.itemsize)
+    module.written_by += [write_fill]
+    return module
+
+
+PARTS = {"pack": implicit.write_pack, "forward": implicit.write_forward, "backward_data": implicit.write_backward_data,
+         "backward_weights": implicit.write_backward_weights, "winograd_weights": winograd.write_transform,
+         "winograd": winograd.write_winograd, "zeros": write_fill}
+
+
+def work(sizes):
+    """(multiplications of one pixel of the output, pixels of the output)."""
+    n, c, _, _, o, kh, kw, *_, g = sizes
+    return o * (c // g) * kh * kw, product((n, *output_sizes(sizes)))
+
+
+def by_tile(kind, dtype, sizes, direct):
+    """Weights are packed; then the tile runs over pixels (implicit)."""
+    n, c, h, w, o, kh, kw, sh, sw, *_, dh, dw, g = sizes
+    shape, forward = tile_shape(dtype), kind == "forward"
+    each, pixels = work(sizes)
+    rows = (o if forward else c) // g
+    pack = Step(part("pack", dtype, kind=kind), ("right", "workspace"), sizes, g * up(rows, shape.rows),
+                shape.rows * (c if forward else o) // g * kh * kw)
+    if forward:
+        runs = Step(part("forward", dtype, direct=direct), ("left", "workspace", "out"), sizes,
+                    up(pixels, shape.columns), 2 * each * shape.columns)
+        return o * (c // g) * kh * kw, (pack, runs)
+    phase = n * up(h, sh) * up(w, sw)
+    strided = not (isinstance(sw, int) and sw == 1)
+    runs = Step(part("backward_data", dtype, direct=direct, strided=strided), ("left", "workspace", "out"), sizes,
+                up(phase, shape.columns), 2 * each * shape.columns)
+    fill = (Step(part("zeros", dtype), ("out",), (), n * c * h * w, 1),) if leaves_gaps(sizes) else ()
+    return o * (c // g) * kh * kw, (*fill, pack, runs)
+
+
+def leaves_gaps(sizes):
+    """True unless every phase of the gradient of the input is known to have a tap: then some pixels get nothing."""
+    kh, kw, sh, sw, dh, dw = (*sizes[5:9], *sizes[13:15])
+    for k, s, d in ((kh, sh, dh), (kw, sw, dw)):
+        if not all(isinstance(size, int) for size in (k, s, d)) or len({p * d % s for p in range(k)}) < s:
+            return True
+    return False
+
+
+def up(a, b):
+    """a / b, rounded up."""
+    return (a + b - 1) // b
+
+
+def one_product(kind, dtype, sizes):
+    """out[n] = w @ x[n], or dx[n] = w^T @ dout[n]."""
+    n, c, h, w, o = sizes[:5]
+    m, k = (o, c) if kind == "forward" else (c, o)
+    facts = {"name": "matmul", "dtype": dtype, "transpose_a": kind != "forward", "batched": "b"}
+    return 0, (Step(facts, ("right", "left", "out"), (n, m, h * w, k), n, 2 * m * k * h * w),)
+
+
+def by_winograd(kind, dtype, sizes):
+    """Weights are transformed; then squares of pixels."""
+    n, c, h, w, o = sizes[:5]
+    shape, (high, wide) = tile_shape(dtype), (output_sizes(sizes) if kind == "forward" else (h, w))
+    rows, depth = (o, c) if kind == "forward" else (c, o)
+    transform = Step(part("winograd_weights", dtype, kind=kind), ("right", "workspace"), sizes, up(rows, shape.rows),
+                     shape.rows * depth * 60)
+    runs = Step(part("winograd", dtype, kind=kind), ("left", "workspace", "out"), sizes,
+                up(n * up(high, 2) * up(wide, 2), shape.columns), 32 * rows * depth * shape.columns)
+    return 16 * rows * depth, (transform, runs)
+
+
+def by_dot(kind, dtype, sizes):
+    """The gradient of the weights, cut by rows (group, channel, tap)."""
+    each, pixels = work(sizes)
+    _, c, _, _, o, kh, kw, *_, g = sizes
+    return 0, (Step(part("backward_weights", dtype), ("left", "right", "out"), sizes, c * kh * kw,
+                    2 * (o // g) * pixels),)
+
+
+def by_library(kind, dtype, sizes):
+    """oneDNN, which has threads of its own."""
+    return 0, (Step({"name": "conv2d", "kind": kind, "dtype": dtype}, ("left", "right", "out"), sizes, prepared=True),)
+
+
+WAYS = {"product": one_product, "winograd": by_winograd, "dot": by_dot, "library": by_library,
+        "direct": functools.partial(by_tile, direct=True), "patches": functools.partial(by_tile, direct=False)}

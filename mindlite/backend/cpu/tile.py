@@ -1,0 +1,243 @@
+"""The register tile: a product so small that its result stays in registers. All products and convolutions end in it.
+
+    tile :  c[r, j] (+)= sum over k of a[k, r] b[k, j]      6 rows x 2 vectors of 8 float32 with AVX2
+    dot  :  c[r, s]  += sum over k of a[r, k] b[s, k]       4 x 3
+
+`tile` takes a *packed* left operand: panels of `rows` rows, [k][row], so that each step of k reads two vectors of b and
+broadcasts the rows' numbers one after the other: 12 multiply-adds for 9 loads, all of a core's rate (Goto & van de
+Geijn 2008; Van Zee & van de Geijn 2015). The rows of b may stand anywhere (`offsets`), and each vector begins where it
+likes (`strip`), so a convolution can read its picture where it is. `dot` wants both operands with k innermost and
+unpacked: the gradient of weights. Measured with AVX2 and operands in the second-level cache: tile 97 % of the rate of
+multiply-adds.
+
+The number of rows and vectors depends on how many registers there are: 12 accumulators and 3 more of 16, or 24 of 32.
+"""
+import functools
+from dataclasses import dataclass
+
+from llvmlite import ir
+
+from .native import I1, I8, I32, I64, PTR, Module, Value, compute_type, host_features
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The shape of the tile for a dtype: rows, vectors in a row, lanes of a vector; columns = vectors * lanes."""
+    rows: int
+    vectors: int
+    lanes: int
+
+    @property
+    def columns(self):
+        """How many columns the tile has."""
+        return self.vectors * self.lanes
+
+
+DOT_ROWS, DOT_COLUMNS = 4, 3
+
+
+@functools.cache
+def tile_shape(dtype):
+    """The Shape for float32 or float64 on this CPU."""
+    features = host_features()
+    many = features.get("avx512f") or features.get("neon")
+    width = 64 if features.get("avx512f") else 32 if features.get("avx") else 16
+    rows, vectors = (8, 3) if many else (6, 2)
+    return Shape(rows, vectors, width // dtype.itemsize)
+
+
+@functools.cache
+def tile_code(dtype):
+    """The machine code of `tile` and `dot` for a dtype: one module, compiled once for all kernels that use it."""
+    module = Module(f"tile_{dtype.short}")
+    write_tile(module, dtype)
+    write_dot(module, dtype)
+    return module.compile(passes=0)
+
+
+TILE_ARGUMENTS = [I64, I64, PTR, PTR, PTR, I64, I64]
+DOT_ARGUMENTS = [I64, I64, I64, PTR, I64, PTR, I64, PTR, I64]
+
+
+def external_tile(module, dtype):
+    """`tile` for use in `module`."""
+    address = tile_code(dtype).address("tile")
+    return module.external(f"mindlite_tile_{dtype.short}", ir.VoidType(), TILE_ARGUMENTS, address)
+
+
+def external_dot(module, dtype):
+    """`dot` for use in `module`."""
+    return module.external(f"mindlite_dot_{dtype.short}", ir.VoidType(), DOT_ARGUMENTS, tile_code(dtype).address("dot"))
+
+
+def write_tile(module, dtype):
+    """tile(rows, depth, a, offsets, strip, c_step, add): the rows of all panels, for the vectors of one strip.
+
+    a       : panels of shape.rows rows, the last one has what is left; [depth][rows of the panel] each
+    strip   : for each of shape.vectors vectors 3 int64: addresses of b and of c, and how many lanes count
+    offsets : int64; row k of b stands offsets[k] elements behind the vector's address; whole vectors are read
+    c_step  : elements from row to row of c, where only the lanes that count are written
+    add     : 1 adds to what stands there
+    """
+    shape = tile_shape(dtype)
+    parts = [write_rows(module, dtype, shape, rows + 1) for rows in range(shape.rows)]
+    with module.function("tile", TILE_ARGUMENTS) as f:
+        rows, depth, a, offsets, strip, c_step, add = f.parameters
+        size = dtype.itemsize
+        rest = [f.function.append_basic_block(f"rows{n + 1}") for n in range(shape.rows - 1)]
+        end = f.function.append_basic_block("end")
+        place, skipped = f.variable(PTR, a), f.variable(I64, 0)
+        whole = rows // shape.rows
+        with f.loop(0, whole):
+            f.call(parts[-1], depth, place.get(), offsets, strip, c_step, skipped.get(), add)
+            place.set(Value(f, f.builder.gep(place.get().ir, [(depth * (shape.rows * size)).ir], source_etype=I8)))
+            skipped.set(skipped.get() + c_step * shape.rows)
+        switch = f.builder.switch((rows - whole * shape.rows).ir, end)
+        for n, block in enumerate(rest):
+            switch.add_case(ir.Constant(I64, n + 1), block)
+            f.builder.position_at_end(block)
+            f.call(parts[n], depth, place.get(), offsets, strip, c_step, skipped.get(), add)
+            f.builder.branch(end)
+        f.builder.position_at_end(end)
+
+
+def write_rows(module, dtype, shape, rows):
+    """The tile of exactly so many rows; `skipped`: elements of c above its first row."""
+    element, lanes, vectors = compute_type(dtype), shape.lanes, range(shape.vectors)
+    vector, numbers, size = ir.VectorType(element, lanes), ir.VectorType(I32, lanes), dtype.itemsize
+    with module.function(f"rows{rows}", [I64, PTR, PTR, PTR, I64, I64, I64], inline=True) as f:
+        depth, a, offsets, strip, c_step, skipped, add = (p.ir for p in f.parameters)
+        build = f.builder
+
+        def number(value, kind=I64):
+            return ir.Constant(kind, value)
+
+        def fetched(base, index, kind, step=element, align=8):
+            return build.load(build.gep(base, [index], source_etype=step), typ=kind, align=align)
+
+        def spread(value, kind):
+            one = build.insert_element(ir.Constant(kind, ir.Undefined), value, number(0, I32))
+            return build.shuffle_vector(one, one, ir.Constant(numbers, [0] * lanes))
+        bases = [fetched(strip, number(3 * v), PTR, I64) for v in vectors]
+        counts = [fetched(strip, number(3 * v + 2), I64, I64) for v in vectors]
+        lines = [build.gep(fetched(strip, number(3 * v + 1), PTR, I64), [skipped], source_etype=element)
+                 for v in vectors]
+        places = [[build.gep(line, [build.mul(c_step, number(r))], source_etype=element) for line in lines]
+                  for r in range(rows)]
+        order = ir.Constant(numbers, list(range(lanes)))
+        masks = [build.icmp_signed("<", order, spread(build.trunc(count, I32), numbers)) for count in counts]
+        load, store = masked(module, "load", vector, element), masked(module, "store", vector, element)
+        zero, align = ir.Constant(vector, None), number(size, I32)
+        with build.if_else(build.icmp_signed("!=", add, number(0))) as (then, other):
+            with then:
+                old = [[build.call(load, [places[r][v], align, masks[v], zero]) for v in vectors] for r in range(rows)]
+                adding = build.block
+            with other:
+                storing = build.block
+        start = [[build.phi(vector) for _ in vectors] for _ in range(rows)]
+        for r in range(rows):
+            for v in vectors:
+                start[r][v].add_incoming(old[r][v], adding)
+                start[r][v].add_incoming(zero, storing)
+        before, head, body, done = build.block, *(f.function.append_basic_block(n) for n in ("head", "body", "done"))
+        build.branch(head)
+        build.position_at_end(head)
+        k, at_a = build.phi(I64), build.phi(PTR)
+        totals = [[build.phi(vector) for _ in vectors] for _ in range(rows)]
+        build.cbranch(build.icmp_signed("<", k, depth), body, done)
+        build.position_at_end(body)
+        offset = fetched(offsets, k, I64, I64)
+        right = [fetched(base, offset, vector, align=size) for base in bases]
+        made = []
+        for r in range(rows):
+            left = spread(fetched(at_a, number(r), element, align=size), vector)
+            made.append([multiply_add(module, build, left, right[v], totals[r][v]) for v in vectors])
+        for phi, first, after in ((k, number(0), build.add(k, number(1))),
+                                  (at_a, a, build.gep(at_a, [number(rows)], source_etype=element))):
+            phi.add_incoming(first, before)
+            phi.add_incoming(after, body)
+        for r in range(rows):
+            for v in vectors:
+                totals[r][v].add_incoming(start[r][v], before)
+                totals[r][v].add_incoming(made[r][v], body)
+        build.branch(head)
+        build.position_at_end(done)
+        full = functools.reduce(build.and_, [build.icmp_signed("==", count, number(lanes)) for count in counts])
+        with build.if_else(full) as (then, other):
+            with then:
+                for r in range(rows):
+                    for v in vectors:
+                        build.store(totals[r][v], places[r][v], align=size)
+            with other:
+                for r in range(rows):
+                    for v in vectors:
+                        build.call(store, [totals[r][v], places[r][v], align, masks[v]])
+    return module.ir.globals[f"rows{rows}"]
+
+
+def write_dot(module, dtype):
+    """dot(rows, columns, depth, a, a_step, b, b_step, c, c_step): c[r, s] += a[r] . b[s], at most 4 rows, 3 columns.
+
+    depth is a multiple of the lanes of a vector; all steps count elements.
+    """
+    element, lanes = compute_type(dtype), tile_shape(dtype).lanes
+    vector, size = ir.VectorType(element, lanes), dtype.itemsize
+    with module.function("dot", DOT_ARGUMENTS) as f:
+        rows, columns, depth, a, a_step, b, b_step, c, c_step = f.parameters
+        build = f.builder
+
+        def begins(base, count, step, most):
+            """Where each row begins; rows that there are not are the last one again, and thrown away."""
+            return [build.gep(base.ir, [(f.minimum(count - 1, i) * step).ir], source_etype=element)
+                    for i in range(most)]
+        lefts, rights = begins(a, rows, a_step, DOT_ROWS), begins(b, columns, b_step, DOT_COLUMNS)
+        before, head, body, done = build.block, *(f.function.append_basic_block(n) for n in ("head", "body", "done"))
+        build.branch(head)
+        build.position_at_end(head)
+        k = build.phi(I64)
+        totals = [[build.phi(vector) for _ in rights] for _ in lefts]
+        build.cbranch(build.icmp_signed("<", k, depth.ir), body, done)
+        build.position_at_end(body)
+        right = [build.load(build.gep(p, [k], source_etype=element), typ=vector, align=size) for p in rights]
+        k.add_incoming(ir.Constant(I64, 0), before)
+        for p, row in zip(lefts, totals):
+            left = build.load(build.gep(p, [k], source_etype=element), typ=vector, align=size)
+            for other, total in zip(right, row):
+                total.add_incoming(ir.Constant(vector, None), before)
+                total.add_incoming(multiply_add(module, build, left, other, total), body)
+        k.add_incoming(build.add(k, ir.Constant(I64, lanes)), body)
+        build.branch(head)
+        build.position_at_end(done)
+        sums = [[across(module, build, total) for total in row] for row in totals]
+        for r, row in enumerate(sums):
+            for s, total in enumerate(row):
+                with f.when((rows > r) & (columns > s)):
+                    place = build.gep(c.ir, [(c_step * r + s).ir], source_etype=element)
+                    old = build.load(place, typ=element, align=size)
+                    build.store(build.fadd(old, total), place, align=size)
+
+
+def multiply_add(module, build, a, b, c):
+    """a * b + c, rounded once where the CPU can."""
+    suffix = f"v{a.type.count}f{32 if isinstance(a.type.element, ir.FloatType) else 64}"
+    return build.call(module.external(f"llvm.fmuladd.{suffix}", a.type, [a.type] * 3), [a, b, c])
+
+
+def across(module, build, vector):
+    """The sum of a vector's lanes, halves first."""
+    count = vector.type.count
+    while count > 1:
+        count //= 2
+        places = ir.VectorType(I32, vector.type.count)
+        mask = [i + count if i < count else i for i in range(vector.type.count)]
+        vector = build.fadd(vector, build.shuffle_vector(vector, vector, ir.Constant(places, mask)))
+    return build.extract_element(vector, ir.Constant(I32, 0))
+
+
+def masked(module, what, vector, element):
+    """LLVM's masked load or store of a vector."""
+    kind = "f32" if isinstance(element, ir.FloatType) else "f64"
+    mask = ir.VectorType(I1, vector.count)
+    if what == "load":
+        return module.external(f"llvm.masked.load.v{vector.count}{kind}.p0", vector, [PTR, I32, mask, vector])
+    return module.external(f"llvm.masked.store.v{vector.count}{kind}.p0", ir.VoidType(), [vector, PTR, I32, mask])

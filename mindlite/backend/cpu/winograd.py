@@ -1,0 +1,195 @@
+"""Convolution with windows of 3 x 3 and stride 1 by F(2x2, 3x3): 16 multiplications for 36 (Lavin & Gray 2016).
+
+    U = G w G^T          weights  3 x 3 -> 4 x 4        G   = 1 0 0; 1/2 1/2 1/2; 1/2 -1/2 1/2; 0 0 1
+    V = B^T d B          a square of the picture, 4 x 4  B^T = 1 0 -1 0; 0 1 1 0; 0 -1 1 0; 0 1 0 -1
+    M = sum over channels of U V, number by number:      16 matrix products over the squares of a block
+    out = A^T M A        2 x 2 pixels                    A^T = 1 1 1 0; 0 1 -1 -1
+
+Plain NCHW goes in and comes out: the lanes of a vector are neighbouring squares of a line. The transforms add and
+subtract, so errors stay near those of the direct sum (B and A hold 0 and +-1 only, G halves). What they do not keep is
+where an infinity or NaN stands: within its square of 2 x 2 pixels it spreads.
+
+The gradient of the input is the same convolution of dout with the weights turned around, and other borders.
+"""
+from llvmlite import ir
+
+from ...common.dtype import int64
+from .native import F32, I32, I64, Module
+from .patches import Window, load_vector, store_vector
+from .tile import external_tile, masked, tile_shape
+
+SQUARES = 64                                        # squares of a block at most
+FEW = 256                                           # channels below which a block has half of them: it stays in cache
+ROWS = 48                                           # rows of the result between two transforms
+PLACES = 16
+
+
+def write_transform(kind, dtype):
+    """The Module of `winograd_weights_<kind>`: args w, packed, 16 sizes; [begin, end): panels.
+
+    packed : U for the tile, [16][panel][k][row]; rows are output channels and k channels, for the gradient of the
+             input the other way round
+    """
+    module, shape = Module(f"winograd_weights_{kind}_{dtype.short}"), tile_shape(dtype)
+    with module.kernel(module.name) as f:
+        s = Window(f, 2)
+        rows, depth = (s.o, s.c) if kind == "forward" else (s.c, s.o)
+        row_step, k_step = (s.c * 9, 9) if kind == "forward" else (9, s.c * 9)
+        with f.loop(f.begin, f.end) as panel:
+            first = panel * shape.rows
+            height = f.minimum(rows - first, shape.rows)
+            with f.loop(0, depth) as k, f.loop(0, height, turns="rare") as r:
+                w = f.array(dtype, f.arg(0)).at((first + r) * row_step + k * k_step)
+                numbers = [[w[3 * p + q if kind == "forward" else 8 - 3 * p - q] for q in range(3)] for p in range(3)]
+                by_lines = [weights_line(*(line[q] for line in numbers)) for q in range(3)]
+                target = f.array(dtype, f.arg(1)).at(first * depth + k * height + r)
+                for p in range(4):
+                    for q, value in enumerate(weights_line(*(by_lines[column][p] for column in range(3)))):
+                        target[(4 * p + q) * rows * depth] = value
+    module.written_by += [write_transform, weights_line]
+    return module
+
+
+def weights_line(a, b, c):
+    """G times a column."""
+    ends = (a + c) * 0.5
+    return a, ends + b * 0.5, ends - b * 0.5, c
+
+
+def write_winograd(kind, dtype):
+    """The Module of `winograd_<kind>`: args source, packed, result, 16 sizes; [begin, end): squares, in tiles."""
+    module, shape = Module(f"winograd_{kind}_{dtype.short}"), tile_shape(dtype)
+    lanes, size, width = shape.lanes, dtype.itemsize, shape.columns
+    with module.kernel(module.name) as f:
+        s = Window(f, 3)
+        tile = external_tile(module, dtype)
+        if kind == "forward":
+            depth, rows, (height, wide), (high, across), top, left = s.c, s.o, (s.h, s.w), (s.oh, s.ow), s.top, s.left
+        else:
+            depth, rows, (height, wide), (high, across), top, left = (s.o, s.c, (s.oh, s.ow), (s.h, s.w), 2 - s.top,
+                                                                      2 - s.left)
+        lines, squares = (high + 1) // 2, (across + 1) // 2
+        block = f.select(depth < FEW, f.number(I64, SQUARES // 2), f.number(I64, SQUARES))
+        step = block + width                                        # one more strip, which vectors may run into
+        tables = (depth + 3 * shape.vectors + SQUARES * 5) * 8
+        memory = f.allocate(tables + PLACES * (depth + ROWS) * step * size + 192)
+        with f.when(memory.equals(0)):
+            f.give(1)
+        offsets = f.array(int64, memory)
+        strip = offsets.at(depth)
+        runs = strip.at(3 * shape.vectors)
+        squares_in = f.array(dtype, (memory + tables + 63) // 64 * 64)
+        products = squares_in.at(PLACES * depth * step)
+        with f.loop(0, depth, turns="rare") as k:
+            offsets[k] = k * step
+        last = f.minimum(f.end * width, s.n * lines * squares)
+        with f.loop(f.begin * width, last, block) as first:
+            count = f.minimum(last - first, block)
+            number = write_runs(f, runs, first, count, lines, squares)
+            with f.loop(0, depth) as c, f.loop(0, number, turns="rare") as r:
+                run = runs.at(r * 5)
+                picture = f.array(dtype, f.arg(0)).at((run[0] * depth + c) * height * wide)
+                with f.loop(0, run[3], lanes, turns="rare") as q:
+                    y, x = run[1] * 2 - top, (run[2] + q) * 2 - left
+                    target = squares_in.at(c * step + run[4] + q)
+                    inside = (y >= 0) & (y + 4 <= height) & (x >= 0) & (x + 2 * lanes + 2 <= wide)
+                    with f.choose(inside) as (then, other):
+                        for branch, checked in ((then, False), (other, True)):
+                            with branch:
+                                write_square(f, picture, target, depth * step, y, x, height, wide, lanes, checked)
+            with f.loop(0, rows, ROWS) as row:
+                some = f.minimum(rows - row, ROWS)
+                with f.loop(0, PLACES, turns="rare") as place, f.loop(0, count, width, turns="rare") as j:
+                    for v in range(shape.vectors):
+                        strip[3 * v] = squares_in.at(place * depth * step + j + v * lanes).address
+                        strip[3 * v + 1] = products.at(place * ROWS * step + j + v * lanes).address
+                        strip[3 * v + 2] = lanes
+                    f.call(tile, some, depth, f.arg(1) + (place * rows + row) * depth * size, offsets.address,
+                           strip.address, step, 0)
+                with f.loop(0, some) as r, f.loop(0, number, turns="rare") as i:
+                    run = runs.at(i * 5)
+                    result = f.array(dtype, f.arg(2)).at((run[0] * rows + row + r) * high * across)
+                    with f.loop(0, run[3], lanes, turns="rare") as q:
+                        write_pixels(f, products.at(r * step + run[4] + q), ROWS * step, result, run[1] * 2,
+                                     (run[2] + q) * 2, high, across, f.minimum(run[3] - q, lanes) * 2, lanes)
+        f.free(memory)
+    module.written_by += [write_winograd, write_square, write_pixels]
+    return module
+
+
+def write_runs(f, runs, first, count, lines, squares):
+    """Cut a block of squares into pieces of lines: [picture, line, square, how many, position]; how many pieces."""
+    at, number = f.variable(I64, 0), f.variable(I64, 0)
+    with f.repeat() as again:
+        square = first + at.get()
+        run, length = runs.at(number.get() * 5), f.minimum(squares - square % squares, count - at.get())
+        line = square // squares
+        for i, value in enumerate((line // lines, line % lines, square % squares, length, at.get())):
+            run[i] = value
+        at.set(at.get() + length)
+        number.set(number.get() + 1)
+        again(at.get() < count)
+    return number.get()
+
+
+def write_square(f, picture, target, far, y, x, height, wide, lanes, checked):
+    """V of `lanes` squares from line y, column x on: target[place far + square]; checked: zeros stand outside."""
+    build = f.builder
+
+    def load(line, column):
+        place = picture.at(line * wide + column)
+        if not checked:
+            return build.load(place.pointer, typ=ir.VectorType(F32, lanes), align=4)
+        there = (line >= 0) & (line < height)
+        return load_vector(f, place, lanes, -column, f.select(there, wide - column, f.number(I64, 0)))
+    columns = [[], [], [], []]
+    for p in range(4):
+        near, next_ = ([load(y + p, x + k), load(y + p, x + k + lanes)] for k in (0, 2))
+        for q, pair in enumerate((near, near, next_, next_)):
+            columns[q].append(every_other(build, *pair, q % 2))
+    by_lines = [square_line(build, *column) for column in columns]
+    for p in range(4):
+        for q, value in enumerate(square_line(build, *(by_lines[column][p] for column in range(4)))):
+            store_vector(f, target.at((4 * p + q) * far), value)
+
+
+def square_line(build, a, b, c, d):
+    """B^T times a column."""
+    return build.fsub(a, c), build.fadd(b, c), build.fsub(c, b), build.fsub(b, d)
+
+
+def pixel_line(build, a, b, c, d):
+    """A^T times a column."""
+    return build.fadd(build.fadd(a, b), c), build.fsub(build.fsub(b, c), d)
+
+
+def every_other(build, a, b, odd):
+    """Lanes odd, odd + 2, .. of two vectors side by side."""
+    count = a.type.count
+    return build.shuffle_vector(a, b, ir.Constant(ir.VectorType(I32, count), [2 * i + odd for i in range(count)]))
+
+
+def write_pixels(f, products, far, result, y, x, high, across, count, lanes):
+    """Two lines of pixels, at most `count` in each, from `lanes` squares of products[place far + square]."""
+    build, kind = f.builder, ir.VectorType(F32, lanes)
+    m = [[build.load(products.at((4 * p + q) * far).pointer, typ=kind, align=4) for p in range(4)] for q in range(4)]
+    by_lines = [pixel_line(build, *column) for column in m]
+    count = f.minimum(count, across - x)
+    mixed = ir.VectorType(I32, lanes)
+    store = masked(f.module, "store", kind, F32)
+    for p in range(2):
+        even, odd = pixel_line(build, *(by_lines[column][p] for column in range(4)))
+        with f.when(y + p < high):
+            for half in range(2):
+                order = [half * lanes // 2 + i // 2 + (lanes if i % 2 else 0) for i in range(lanes)]
+                pixels = build.shuffle_vector(even, odd, ir.Constant(mixed, order))
+                place = result.at((y + p) * across + x + half * lanes)
+                with f.choose(count >= (half + 1) * lanes) as (then, other):
+                    with then:
+                        store_vector(f, place, pixels)
+                    with other:
+                        some = build.insert_element(ir.Constant(mixed, ir.Undefined),
+                                                    build.trunc((count - half * lanes).ir, I32), ir.Constant(I32, 0))
+                        some = build.shuffle_vector(some, some, ir.Constant(mixed, [0] * lanes))
+                        mask = build.icmp_signed("<", ir.Constant(mixed, list(range(lanes))), some)
+                        build.call(store, [pixels, place.pointer, ir.Constant(I32, 4), mask])
