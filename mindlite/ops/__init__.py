@@ -1,6 +1,9 @@
 """Every operator. One family per file; one block per operator: signature, docstring, rules."""
 # flake8: noqa: F401
 import importlib
+import sys
+import types
+
 
 from . import evaluate, methods
 from .activation import (celu, elu, gelu, gelu_erf, gelu_tanh, glu, hardshrink, hardsigmoid, hardswish,
@@ -80,7 +83,17 @@ from .optim_update import (adagrad_update, adam_update, adam_weight_decay_update
 globals().update({_name: _function for _name, _function in FUNCTIONS.items() if _name not in globals()})
 
 
-def __getattr__(name):
-    if name == "operations":                             # the classes: loaded when they are asked for
+class _Room(types.ModuleType):
+    """This module, whose room of classes is loaded when it is asked for."""
+
+    @property
+    def operations(self):
+        """mindlite.ops.operations"""
         return importlib.import_module(".operations", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    @operations.setter
+    def operations(self, room):
+        pass                                     # what the import system does after loading it
+
+
+sys.modules[__name__].__class__ = _Room

@@ -354,10 +354,12 @@ sbp_rule(broadcast_to, _broadcast_to_spec, linear=[{0}], local=local_shape)
 
 # ---------------------------------------------------------------- reduce_sum
 
-def reduce_prepare(args, attrs):
-    """Axes of a reduction counted from the front; None and () mean all."""
-    name = attrs.get("name", "reduction")
-    return args, {**attrs, "axis": normal_axes(name, attrs["axis"], args[0].ndim), "keepdims": bool(attrs["keepdims"])}
+def reducing(name):
+    """What prepares the arguments of the reduction `name`: axes counted from the front; None and () mean all."""
+    def prepare(args, attrs):
+        axis = normal_axes(name, attrs["axis"], args[0].ndim)
+        return args, {**attrs, "axis": axis, "keepdims": bool(attrs["keepdims"])}
+    return prepare
 
 
 def reduced_shape(shape, axis, keepdims):
@@ -381,7 +383,7 @@ def merge_indices(index, reduced, axis, ndim, keepdims):
     return tuple(out)
 
 
-@primitive(prepare=reduce_prepare, traits={"reduction"})
+@primitive(prepare=reducing("sum"), traits={"reduction"})
 def reduce_sum(x, *, axis=None, keepdims=False):
     """The sum over `axis` (an int, several, or None for all).
 

@@ -16,6 +16,9 @@ OPERATORS = {}                  # {"__add__": (the operator, False), "__radd__":
 def method(name, function):
     """Make `function(self, ...)` the method `name` of Tensor and AnfNode."""
     METHODS[name] = function
+    inside = getattr(function, "__wrapped__", function)
+    if getattr(inside, "__name__", "") == f"_{name}":        # what Python says of wrong arguments bears the public name
+        inside.__name__, inside.__qualname__ = name, f"Tensor.{name}"
     setattr(Tensor, name, function)
     setattr(AnfNode, name, function)
 
@@ -55,6 +58,7 @@ def renaming(function):
         if attrs:
             attrs = {known(name): value for name, value in attrs.items()}
         return function(self, *args, **attrs)
+    call.__wrapped__ = function
     return call
 
 

@@ -11,7 +11,7 @@ from ..mindir.abstract import AbstractTensor
 from ..mindir.primitive import bprop_rule, jvp_rule
 from .arithmetic import abs, power, square
 from .axes import normal_axes
-from .basic import cast, expand_reduced, reduce_prepare, reduce_sum, reduced_shape, reshape, vmap_reduction
+from .basic import cast, expand_reduced, reduce_sum, reduced_shape, reducing, reshape, vmap_reduction
 from .define import as_operand, composite, dtype_of
 from .elementary import exp, log, sqrt
 from .logic import equal, not_equal, where
@@ -35,7 +35,7 @@ def _mean_prepare(args, attrs):
     x = as_operand(args[0])
     if dtype_of(x).kind in "bui":
         x = cast(x, dtype=dt.float32)
-    return reduce_prepare((x,), attrs)
+    return reducing("mean")((x,), attrs)
 
 
 @composite(infer=_mean_infer, prepare=_mean_prepare, traits={"reduction"})
@@ -111,7 +111,7 @@ def _float_reduction_infer(name):
     return infer
 
 
-@composite(infer=_float_reduction_infer("logsumexp"), prepare=reduce_prepare, traits={"reduction"}, name="logsumexp")
+@composite(infer=_float_reduction_infer("logsumexp"), prepare=reducing("logsumexp"), traits={"reduction"}, name="logsumexp")
 def reduce_logsumexp(x, *, axis=None, keepdims=False):
     """log(sum(exp(x))) along `axis` without overflow. An infinite maximum is the result."""
     top = reduce_max(x, axis=axis, keepdims=True)
@@ -141,7 +141,7 @@ def logsumexp(input, axis=None, keep_dims=False):
     return reduce_logsumexp(as_operand(input), axis=axis, keepdims=keep_dims)
 
 
-@composite(infer=_float_reduction_infer("reduce_norm"), prepare=reduce_prepare, traits={"reduction"})
+@composite(infer=_float_reduction_infer("reduce_norm"), prepare=reducing("norm"), traits={"reduction"})
 def reduce_norm(x, *, axis=None, keepdims=False):
     """The Euclidean norm along `axis`; its gradient at 0 is 0."""
     return sqrt(reduce_sum(x * x, axis=axis, keepdims=keepdims))

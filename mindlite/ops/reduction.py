@@ -15,7 +15,7 @@ from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
 from ..mindir.scalar import reduce
 from .axes import normal_axis
-from .basic import (cast, expand_reduced, merge_indices, move_batch_axis, reduce_prepare, reduce_sum, reduced_shape,
+from .basic import (cast, expand_reduced, merge_indices, move_batch_axis, reduce_sum, reduced_shape, reducing,
                     reduction_spec, reshape, transpose, vmap_reduction)
 from .define import as_operand
 from .indexing import iota
@@ -26,7 +26,7 @@ from .scan import cumulative_product
 
 # ---------------------------------------------------------------- extrema
 
-@primitive(prepare=reduce_prepare, traits={"reduction"})
+@primitive(prepare=reducing("max"), traits={"reduction"})
 def reduce_max(x, *, axis=None, keepdims=False):
     """The largest element along `axis`; a NaN wins.
 
@@ -34,7 +34,7 @@ def reduce_max(x, *, axis=None, keepdims=False):
     """
 
 
-@primitive(prepare=reduce_prepare, traits={"reduction"})
+@primitive(prepare=reducing("min"), traits={"reduction"})
 def reduce_min(x, *, axis=None, keepdims=False):
     """The smallest element along `axis`; a NaN wins. raises : as reduce_max"""
 
@@ -92,12 +92,12 @@ _extremum(reduce_min, "min", np.min)
 
 # ---------------------------------------------------------------- any and all
 
-@primitive(prepare=reduce_prepare, traits={"reduction"})
+@primitive(prepare=reducing("any"), traits={"reduction"})
 def reduce_any(x, *, axis=None, keepdims=False):
     """True where one element along `axis` is not zero; False for an empty axis."""
 
 
-@primitive(prepare=reduce_prepare, traits={"reduction"})
+@primitive(prepare=reducing("all"), traits={"reduction"})
 def reduce_all(x, *, axis=None, keepdims=False):
     """True where no element along `axis` is zero; True for an empty axis."""
 
@@ -128,7 +128,7 @@ _quantifier(reduce_all, "all", np.all)
 
 # ---------------------------------------------------------------- products
 
-@primitive(prepare=reduce_prepare, traits={"reduction"})
+@primitive(prepare=reducing("prod"), traits={"reduction"})
 def reduce_prod(x, *, axis=None, keepdims=False):
     """The product along `axis`; 1 for an empty axis. bool counts as int64.
 
@@ -188,17 +188,19 @@ sbp_rule(reduce_prod, reduction_spec, reduction="prod")
 
 # ---------------------------------------------------------------- where an extremum is
 
-def _position_prepare(args, attrs):
-    x = as_operand(args[0])
-    return (x,), {"axis": normal_axis("argmax", attrs["axis"], x.ndim), "keepdims": bool(attrs["keepdims"])}
+def _finding(name):
+    def prepare(args, attrs):
+        x = as_operand(args[0])
+        return (x,), {"axis": normal_axis(name, attrs["axis"], x.ndim), "keepdims": bool(attrs["keepdims"])}
+    return prepare
 
 
-@primitive(prepare=_position_prepare, traits={"reduction"}, name="argmax")
+@primitive(prepare=_finding("argmax"), traits={"reduction"}, name="argmax")
 def index_of_max(x, *, axis, keepdims=False):
     """The index of the first largest element along `axis` (of the first NaN, if there is one); int64."""
 
 
-@primitive(prepare=_position_prepare, traits={"reduction"}, name="argmin")
+@primitive(prepare=_finding("argmin"), traits={"reduction"}, name="argmin")
 def index_of_min(x, *, axis, keepdims=False):
     """The index of the first smallest element along `axis` (of the first NaN, if there is one); int64."""
 

@@ -119,6 +119,8 @@ def stack(tensors, axis=0):
     if not isinstance(tensors, (tuple, list)) or not tensors:
         raise ArgumentError("stack: a non-empty tuple or list of tensors is wanted")
     args, _ = promote_operands(tuple(as_operand(x) for x in tensors), {})
+    if any(x.ndim != args[0].ndim for x in args):
+        raise ShapeError("stack: the tensors differ in shape", note=", ".join(str(x.shape) for x in args))
     axis = real_axis("stack", axis, args[0].ndim + 1)
     return concat([expand_dims(x, axis) for x in args], axis)
 
