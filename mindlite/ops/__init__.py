@@ -4,7 +4,6 @@ import importlib
 import sys
 import types
 
-
 from . import evaluate, methods
 from .activation import (celu, elu, gelu, gelu_erf, gelu_tanh, glu, hardshrink, hardsigmoid, hardswish,
                          hardtanh, leaky_relu, log_softmax, logsigmoid, mish, prelu, relu, relu6, selu, silu,
