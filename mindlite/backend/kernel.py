@@ -17,6 +17,8 @@ class Kernel:
     prepare: for library kernels that need a handle per set of sizes: prepare(sizes) -> int, passed as args[0]
     errors : texts of the status numbers
     keep   : objects that must live as long as the address is used
+    recipe : how another process comes by the same kernel: ("object", key of its code on the disk), ("library", name,
+             facts) of `cpu.library_kernel`; None if it cannot
     """
     name: str
     address: int
@@ -26,6 +28,7 @@ class Kernel:
     prepare: object = None
     errors: tuple = ()
     keep: object = field(default=None, repr=False)
+    recipe: object = field(default=None, repr=False)
 
     @property
     def source(self):

@@ -32,6 +32,8 @@ SWITCHES = (
     Switch("verify", False, "MINDLITE_VERIFY", _flag, "poison freed storage with NaN and check plans while running"),
     Switch("cache_dir", str(pathlib.Path.home() / ".cache" / "mindlite"), "MINDLITE_CACHE_DIR", str,
            "where compiled kernels are kept; empty for nowhere"),
+    Switch("keep_flows", True, "MINDLITE_KEEP_FLOWS", _flag,
+           "keep compiled functions in cache_dir, so that a later process compiles nothing"),
     Switch("printer", "native", "MINDLITE_PRINTER", str, "how a Flow runs: native (LLVM), vm (register machine), python"),
     Switch("threads", 0, "MINDLITE_THREADS", int, "threads of a kernel; 0 for the number of cores"),
     Switch("onednn", True, "MINDLITE_ONEDNN", _flag, "use oneDNN where it is installed"),

@@ -6,7 +6,6 @@ A *variant* fits all calls with the same structure, constants, dtypes and (where
 become Symbols where they are declared (dynamic=1, set_inputs), and from the second call that differs only in them. What
 was read at compile time (globals, closure cells, attributes) is guarded; each new variant keeps the reason for it.
 """
-import collections
 import itertools
 import threading
 import time
@@ -23,12 +22,11 @@ from ..fallback.log import CannotReplay, Log, Trap, logging_to
 from ..fallback.record import Records
 from ..infer.concrete import run_concretely
 from ..infer.fallback import NeedsRecord
-from ..mindir.control import segment
 from ..mindir.primitive import eager
 from ..parse.parse import parse_function
 from .executable import has_begun
 from .guards import changed_guard, guards_hold
-from .pipeline import compile_function
+from .kept import compile_or_restore
 from .quick import MISS, quick_call
 from .reasons import KNOWN_NUMBER, KNOWN_OUTSIDE, Reason, differences, nearest, parameter_names, reason_of, show_call
 from .signature import (Leaves, ScalarSpec, arguments_of, declared_spec, numbers_in, open_numbers, open_sizes,
@@ -380,10 +378,10 @@ class JitFunction:
 
         def make(spec, why):
             inside_args, inside_kwargs = arguments_of(spec, args, kwargs)
-            compiled = compile_function(self.function, inside_args, inside_kwargs, name=self.name,
-                                        fullgraph=self.fullgraph, fallbacks=self.fallbacks,
-                                        harmless=signature in self.harmless, jit_level=self.jit_level,
-                                        printer=self.printer, varying=self.varying)
+            compiled = compile_or_restore(self.function, inside_args, inside_kwargs, spec, name=self.name,
+                                          fullgraph=self.fullgraph, fallbacks=self.fallbacks,
+                                          harmless=signature in self.harmless, jit_level=self.jit_level,
+                                          printer=self.printer, varying=self.varying)
             return Runner(spec, compiled, why, time.perf_counter() - start, compiled.specialised.guards)
         variant = make(wanted, reason)
         if not variant.fits(signature):                      # a size was assumed that these sizes do not have
@@ -466,18 +464,16 @@ class JitFunction:
             lines += [f"  variant {number}: {show_call(variant.signature, self.names)}",
                       f"    because: {variant.reason.text}; {variant.calls} call(s)",
                       *([f"    cure: {variant.reason.cure}"] if variant.reason.cure else []),
-                      f"    compiled in {variant.seconds:.3f} s ({seconds})",
+                      f"    {'taken from the disk' if compiled.from_disk else 'compiled'} in {variant.seconds:.3f} s "
+                      f"({seconds})",
+                      *([f"    not kept on the disk: {compiled.kept}"] if compiled.kept else []),
                       f"    nodes: {counts}",
                       f"    kernels: {len(self.kernels(variant))}, storages: {len(plan.storages)}"]
             for location, reason in dict.fromkeys(compiled.specialised.reasons):
                 lines.append(f"    {location or 'somewhere'}: {reason}")
             lines += show_sites(compiled.specialised.sites)
-            for location, note in dict.fromkeys(compiled.stages["transform"].transforms.get("notes", ())):
-                lines.append(f"    {location or 'somewhere'}: {note}")
-            alone = collections.Counter(
-                f"    {node.origin.location or ''} {getattr(node.fn, 'name', node.fn)} stays alone: {reason}"
-                for node, reason in compiled.stages["fuse"].transforms.get("refused", ()) if node.fn is not segment)
-            lines += [f"{line}{f' ({count} times)' * (count > 1)}" for line, count in alone.items()]
+            lines += [f"    {location or 'somewhere'}: {note}" for location, note in compiled.notes]
+            lines += [f"    {line}" for line in compiled.alone]
         for signature, (location, reason, _) in self.in_python.items():
             lines.append(f"  {show_call(signature, self.names)}: {location or 'somewhere'}: {reason}")
         for location, (message, count) in self.run_twice.items():

@@ -6,22 +6,18 @@ A tensor is a pointer (its sizes are Dims, computed where they are wanted from t
 number a register. A reshape is the same pointer. Results of known size are written where the caller wants them; a new
 value of a Parameter is written into its memory, in place where nothing reads the old value later.
 """
-import contextlib
-import ctypes
-import threading
 from collections import ChainMap
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..common.dim import Dim, lone_symbol, product, symbols_of
+from ..common.dim import Dim, lone_symbol, symbols_of
 from ..common.errors import GraphSyntaxError, InternalError
-from ..common.tensor import Tensor
 from ..graph_kernel import CannotFuse, lowering as lower_kernel
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor, AbstractTuple, symbols_of_abstract
 from ..mindir.control import call, check, make_tuple, segment, tuple_getitem
 from ..mindir.graph import CNode, FuncGraph, ValueNode
-from ..mindir.primitive import eval_rule, kernel_rule
+from ..mindir.primitive import kernel_rule
 from ..ops.basic import reshape
 from ..ops.linalg import matmul_add
 from .aliasing import memories
@@ -30,6 +26,7 @@ from .flow_builder import FlowBuilder
 from .library import LIBRARY
 from .lower_control import CONTROL, kind_of
 from .lower_numbers import NUMBERS, is_scalar, may_be_inexact
+from .python_calls import Evaluation, Objects, PythonCall
 
 LOWER = {**CONTROL, **NUMBERS}
 
@@ -54,35 +51,6 @@ class Lowered:
 def lower(graph, updates=()):
     """The Lowered of a typed graph. updates: (number of an output, number of the parameter whose memory gets it)."""
     return _Lowering(graph, dict(updates)).run()
-
-
-class Objects(threading.local):
-    """Python objects of the runs that are going on in this thread, by number: what registers of AbstractAny values hold.
-
-    Arrays that segments gave live here until the run ends; a run inside a run has its own numbers.
-    """
-
-    def __init__(self):
-        self.runs = [[]]
-
-    @contextlib.contextmanager
-    def running(self):
-        """A run: its list of objects, which ends with it."""
-        self.runs.append([])
-        try:
-            yield self.runs[-1]
-        finally:
-            self.runs.pop()
-
-    @property
-    def items(self):
-        """The objects of the innermost run."""
-        return self.runs[-1]
-
-    def add(self, value):
-        """Keep `value`; its number."""
-        self.runs[-1].append(value)
-        return len(self.runs[-1]) - 1
 
 
 class _Lowering:
@@ -340,15 +308,9 @@ class _Lowering:
     def evaluate(self, node):
         """An operator without a kernel: its eval rule, called in Python between native code."""
         abstracts = node.abstract.elements if isinstance(node.abstract, AbstractTuple) else (node.abstract,)
-        rule, attrs = eval_rule[node.fn], node.attrs
-        sizes = list(dict.fromkeys(d for value in attrs.values() for d in _dims_in(value)))
+        sizes = tuple(dict.fromkeys(d for value in node.attrs.values() for d in _dims_in(value)))
         operands = [*node.args, *[ValueNode(d, AbstractScalar(int, d)) for d in sizes]]
-        count = len(node.args)
-
-        def run(*values):
-            known = dict(zip(sizes, values[count:]))
-            return rule(*values[:count], **{name: _with_known(value, known) for name, value in attrs.items()})
-        return self.python(node, run, operands, abstracts, arrays=True)
+        return self.python(node, Evaluation(node.fn, node.attrs, sizes), operands, abstracts, arrays=True)
 
     def python(self, node, function, operands, abstracts, arrays=False, borrowed=0, pure=False):
         """Call function(*values) in Python: values are Tensors, numbers and objects; it gives such a tuple.
@@ -358,47 +320,18 @@ class _Lowering:
 
         Sizes that the abstracts leave open are bound to what came. The arrays it gives live until the run ends.
         """
-        b, objects = self.b, self.objects
-        args, shapes = [], []
+        args = []
         for operand in operands:
             args.append(self.value(operand))
             if isinstance(operand.abstract, AbstractTensor):
                 args += [self.size(s) for s in operand.abstract.shape]
-            shapes.append(operand.abstract)
-        kinds, opened = [], []
+        kinds = []
         for abstract in abstracts:
             kinds.append("f64" if isinstance(abstract, AbstractScalar) and abstract.type is float else "i64")
             if isinstance(abstract, AbstractTensor):
                 kinds += ["i64"] * abstract.ndim
-            opened.append(abstract)
-
-        def run(*registers):
-            values, at = [], 0
-            for number, abstract in enumerate(shapes):
-                register, at = registers[at], at + 1
-                if isinstance(abstract, AbstractTensor):
-                    shape, at = registers[at:at + abstract.ndim], at + abstract.ndim
-                    array = array_at(register, abstract.dtype, shape)
-                    array = array.copy() if number < len(shapes) - borrowed else array
-                    values.append(array if arrays else Tensor.wrap(array))
-                elif isinstance(abstract, AbstractAny):
-                    values.append(objects.items[register])
-                else:
-                    values.append(abstract.type(register))
-            given = function(*values)
-            given = given if isinstance(given, tuple) else (given,)
-            results = []
-            for value, abstract in zip(given, opened):
-                if isinstance(abstract, AbstractTensor):
-                    array = np.asarray(value.array if isinstance(value, Tensor) else value, abstract.dtype.numpy, order="C")
-                    objects.add(array)
-                    results += [array.ctypes.data, *array.shape]
-                elif isinstance(abstract, AbstractAny):
-                    results.append(objects.add(value))
-                else:
-                    results.append(value)
-            return tuple(results)
-        registers = iter(b.python(run, args, kinds, node.origin, pure=pure or arrays))
+        run = PythonCall(function, tuple(o.abstract for o in operands), tuple(abstracts), self.objects, arrays, borrowed)
+        registers = iter(self.b.python(run, args, kinds, node.origin, pure=pure or arrays))
         made = []
         for abstract in abstracts:
             register = next(registers)
@@ -531,27 +464,12 @@ def _dims_in(value):
     return [d for v in value for d in _dims_in(v)] if isinstance(value, tuple) else []
 
 
-def _with_known(value, known):
-    """An attribute with its Dims replaced by ints."""
-    if isinstance(value, Dim):
-        return known[value]
-    return tuple(_with_known(v, known) for v in value) if type(value) is tuple else value
-
-
 def _may_fail(node):
     """True for a check, a Python call, arithmetic that may be inexact, and control flow that holds one."""
     if isinstance(node.fn, FuncGraph):
         return False
     below = [n for v in node.attrs.values() if isinstance(v, FuncGraph) for g in v.reachable() for n in g.nodes]
     return any(n.fn in (check, segment) or may_be_inexact(n) for n in (node, *below) if not isinstance(n.fn, FuncGraph))
-
-
-def array_at(pointer, dtype, shape):
-    """The memory at a pointer as an ndarray."""
-    nbytes = product(shape) * dtype.itemsize
-    if not nbytes:
-        return np.empty(shape, dtype.numpy)
-    return np.frombuffer((ctypes.c_char * nbytes).from_address(pointer), dtype.numpy).reshape(shape)
 
 
 def _sizes_in(abstract):

@@ -5,6 +5,7 @@ from ..mindir.abstract import AbstractScalar, AbstractTape, AbstractTensor, symb
 from ..mindir.control import (call, check, cond, make_tuple, segment, tape_new, tape_pop, tape_push, tuple_getitem,
                               undefined, while_loop)
 from ..ops.basic import barrier, reshape
+from .python_calls import Failure
 
 CONTROL = {}                                 # {Primitive: (lowering, node) -> register, or tuple of them}
 
@@ -206,11 +207,9 @@ def lower_check(lowering, node):
     b, error = lowering.b, node.attrs["error"]
     condition, operands = node.args[0], node.args[1:]
     if all(isinstance(o.abstract, AbstractScalar) for o in operands):
-        types, again = [o.abstract.type for o in operands], node.attrs.get("again", False)
-
-        def make(*values):
-            return error(*[type_(value) for type_, value in zip(types, values)])
-        b.check(lowering.value(condition), make, [lowering.value(o) for o in operands], node.origin, again)
+        failure = Failure(error, tuple(o.abstract.type for o in operands))
+        b.check(lowering.value(condition), failure, [lowering.value(o) for o in operands], node.origin,
+                node.attrs.get("again", False))
         return ()
 
     def stop(*values):

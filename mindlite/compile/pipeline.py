@@ -4,24 +4,28 @@
 
 `compile_function` walks it and keeps what came out of every stage, for people who want to look.
 """
+import collections
 import contextlib
+import functools
 import threading
 import time
 from dataclasses import dataclass, field
 
 from ..ad import derivative_graph
 from ..common.config import config
+from ..common.errors import ArgumentError
 from ..common.errors import InternalError, MindliteError
 from ..common.events import emit, listen
 from ..graph_kernel.accumulate import accumulate_products
 from ..graph_kernel.cluster import cluster
 from ..graph_kernel.expand import expand_composites
 from ..infer.specialise import specialise
-from ..mindir.control import J, Vmap
+from ..mindir.control import J, Vmap, segment
 from ..mindir.markers import expand
 from ..optim import optimise
 from ..vmap import vmap_graph
 from .executable import Executable
+from .guards import guards_hold
 from .lower import lower
 
 STAGES = ("parse", "infer", "transform", "optimise", "fuse", "plan")
@@ -31,14 +35,46 @@ STAGES = ("parse", "infer", "transform", "optimise", "fuse", "plan")
 class Compiled:
     """A function compiled for one signature.
 
-    stages : {stage: FuncGraph; "plan": Program}     seconds: {stage: float}     nodes: {stage: how many}
+    graph  : its parameters and outputs are what the caller gives and gets
+    seconds: {stage: float}     nodes: {stage: how many}
+    notes  : (Location, text) of what transformations could not do     alone: lines on what was not fused, and why
+    walked : {stage: FuncGraph; "plan": Program}; None for what was taken from the disk
+    whole  : () -> the same function compiled here;   kept: why it is not kept on the disk, "" if it is
     """
     specialised: object
     lowered: object
     executable: object
-    stages: dict
+    graph: object
     seconds: dict
     nodes: dict = field(default_factory=dict)
+    notes: list = field(default_factory=list)
+    alone: list = field(default_factory=list)
+    walked: dict = None
+    whole: object = None
+    kept: str = ""
+
+    @property
+    def from_disk(self):
+        """True for what was taken from the disk."""
+        return self.walked is None
+
+    @functools.cached_property
+    def full(self):
+        """The same with all its stages: what was taken from the disk is compiled when somebody looks inside.
+
+        raises : ArgumentError if it can no longer be, as what it was compiled of has changed
+        """
+        if not self.from_disk:
+            return self
+        if not guards_hold(self.specialised.guards):
+            raise ArgumentError("it was taken from the disk, and what it was compiled of has changed",
+                                hint="call the function again, then look inside")
+        return self.whole()
+
+    @property
+    def stages(self):
+        """{stage: FuncGraph; "plan": Program}"""
+        return self.full.walked
 
 
 NOTED = {"vmap_fallback": "vmap runs {of} element by element: {reason}", "remat_refused": "{reason}"}
@@ -96,7 +132,16 @@ def compile_function(function, args, kwargs, *, name, fullgraph=False, fallbacks
     stages["plan"] = lowered.program
     nodes = {stage: count_nodes(g) for stage, g in stages.items() if stage != "plan"}
     emit("compile", name=name, seconds=sum(seconds.values()), nodes=nodes)
-    return Compiled(specialised, lowered, executable, stages, seconds, nodes)
+    return Compiled(specialised, lowered, executable, stages["fuse"], seconds, nodes,
+                    list(dict.fromkeys(stages["transform"].transforms.get("notes", ()))), alone_in(stages["fuse"]), stages)
+
+
+def alone_in(graph):
+    """What was not fused, and why: a line for each place and reason."""
+    found = collections.Counter(
+        f"{node.origin.location or ''} {getattr(node.fn, 'name', node.fn)} stays alone: {reason}"
+        for node, reason in graph.transforms.get("refused", ()) if node.fn is not segment)
+    return [f"{line}{f' ({count} times)' * (count > 1)}" for line, count in found.items()]
 
 
 @contextlib.contextmanager

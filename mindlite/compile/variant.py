@@ -32,7 +32,7 @@ class Runner(Variant):
         specs = []
         flat_specs(signature, specs)
         self.specs = specs
-        graph, lowered = compiled.stages["fuse"], compiled.lowered
+        graph, lowered = compiled.graph, compiled.lowered
         self.executable = compiled.executable
         argument = {p: i for i, p in enumerate(q for q in graph.parameters if q.default is None)}
         self.inputs = [p.default for p in graph.parameters if p.default is not None]

@@ -272,7 +272,7 @@ def check_compiled(functions):
         report = FunctionReport(f.name, code.co_filename if code else "", code.co_firstlineno if code else 0,
                                 f"{len(f.variants)} variant(s) compiled in {sum(v.seconds for v in f.variants):.2f} s")
         for variant in f.variants:
-            for node, made in variant.compiled.lowered.kernels:
+            for node, made in variant.compiled.full.lowered.kernels:
                 if isinstance(made, str):                    # no kernel: why it runs in Python
                     report.findings.append(Finding(node.origin.location, made, CROSSING))
         for location, why, *_ in f.in_python.values():

@@ -76,7 +76,7 @@ def _compiled(f):
 
 
 def _written(compiled, variant):
-    made = variant.compiled.specialised
+    made = variant.compiled.full.specialised
     graph = optimise(variant.compiled.stages["transform"])
     # constants come last: they have a default
     order = sorted(range(len(graph.parameters)), key=lambda i: _is_constant(graph.parameters[i]))

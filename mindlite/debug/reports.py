@@ -34,7 +34,7 @@ def launches(f):
     """[(node, graph_kernel.Lowered, library Kernel or the reason why it runs in Python)] of the latest variant; a kernel that
     is launched several times stands there once."""
     seen, found = set(), []
-    for node, made in compiled_of(f).latest().compiled.lowered.kernels:
+    for node, made in compiled_of(f).latest().compiled.full.lowered.kernels:
         key = made if isinstance(made, str) else id(getattr(made, "kernel", made))
         if key not in seen or isinstance(made, str):
             seen.add(key)

@@ -11,7 +11,7 @@ way. The names are looked up when they are first used, so importing this room lo
 """
 import importlib
 
-_HOME = {"lowering": "lower", "lowering_many": "lower", "Lowered": "lower", "fusable": "lower",
+_HOME = {"lowering": "lower", "lowering_many": "lower", "Lowered": "lower", "fusable": "lower", "kept_kernel": "lower",
          "CannotFuse": "loopnest", "LoopNest": "loopnest", "compile_many": "cache"}
 __all__ = list(_HOME)
 

@@ -62,6 +62,19 @@ def address_of(text, name, symbol="kernel"):
         return _addresses[key]
 
 
+def kept_address(key, name, symbol="kernel"):
+    """The address of what is known or kept under a key; None if there is nothing."""
+    with _lock:
+        if key not in _addresses:
+            start = time.perf_counter()
+            code = _read(key)
+            if code is None:
+                return None
+            _addresses[key] = machine_code.load_object(code, symbol)
+            events.emit("kernel_load", name=name, key=key, seconds=time.perf_counter() - start)
+        return _addresses[key]
+
+
 def forget():
     """Drop what the process knows (not the disk); loaded code stays valid."""
     with _lock:

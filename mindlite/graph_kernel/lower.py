@@ -111,10 +111,20 @@ def fusable(graph):
     return None
 
 
+def kept_kernel(name, key, source, cost):
+    """The Kernel whose object code is kept under `key`, the last part of its recipe; None if there is none any more.
+
+    source : the text for people, or a function that makes it
+    """
+    address = cache.kept_address(key, name)
+    return None if address is None else Kernel(name, address, source, cost=cost, recipe=("object", key))
+
+
 def _lowered(graph, written, scheduled, address):
     def source():
         return python_source(lowered.nest)
-    kernel = Kernel(graph.name, address, source, cost=max(1, nominal(written.cost)))
+    kernel = Kernel(graph.name, address, source, cost=max(1, nominal(written.cost)),
+                    recipe=("object", cache.key_of(written.text)))
     lowered = Lowered(kernel, tuple(graph.parameters), tuple(graph.outputs), written.sizes, written.extent, written.cost,
                       scheduled)
     return lowered

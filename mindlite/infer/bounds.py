@@ -5,6 +5,8 @@
 Where the check fails Python runs the call again, and its operator raises with the index that is wrong. Inside vmap an
 element that does not take a branch may fail it too: Python then finds nothing wrong, and its result is the call's.
 """
+import functools
+
 import numpy as np
 
 from ..common.dim import compare
@@ -46,9 +48,7 @@ def demand_bounds(tracer, prim, args, attrs):
         high = less(indices, as_operand(size, indices.dtype))
         holds = tensor_to_scalar(reduce_all(high if low is None else logical_and(low, high),
                                             axis=tuple(range(indices.ndim)), keepdims=False))
-
-    def error():
-        return IndexRangeError(f"{prim.name.partition('_')[0]}: an index is outside an axis of size {size}")
+    error = functools.partial(IndexRangeError, f"{prim.name.partition('_')[0]}: an index is outside an axis of size {size}")
     tracer.graph.add(check, tracer.lift(holds), origin=tracer.origin, abstract=AbstractTuple(()), error=error, again=True)
 
 

@@ -44,6 +44,7 @@ class Specialised:
     sites      : the pieces of Python code
     keys       : the keys of the records that it was compiled by
     objects    : numbers of the lists and dicts among the arguments that are run-time arguments, after the rest
+    made       : the implicit inputs that the function makes itself: constants
     """
     graph: object
     output: object
@@ -56,6 +57,7 @@ class Specialised:
     sites: list = field(default_factory=list)
     keys: frozenset = frozenset()
     objects: tuple = ()
+    made: tuple = ()
 
 
 @dataclass(frozen=True)
@@ -288,4 +290,5 @@ def _specialise(ev, function, args, kwargs, weights):
             updates.append((owner, len(outputs) - 1))
     graph.set_outputs(outputs, make_tuple)
     return Specialised(graph, output, changes, list(ev.inputs), updates, list(ev.guards.values()), constraints,
-                       ev.reasons, ev.sites, frozenset(ev.keys), tuple(objects))
+                       ev.reasons, ev.sites, frozenset(ev.keys), tuple(objects),
+                       tuple([p.default for p in graph.parameters if p.default is not None and ev.made_here(p.default)]))

@@ -98,7 +98,7 @@ class Plan:
 
     def __init__(self, variant, jit_function, signature, args, kwargs, weights):
         self.variant, self.signature, self.name = variant, signature, jit_function.name
-        compiled = variant.compiled
+        compiled = variant.compiled.full
         self.specialised, self.graph = compiled.specialised, compiled.stages["transform"]
         self.weights = weights                              # they stay alive: their ids are a key
         if variant.signature != signature or weights:       # open sizes: infer again for these
@@ -207,7 +207,7 @@ class Plan:
         fused = cluster(optimise(expand_composites(optimise(forward))), level=config.jit_level)
         lowered = lower(fused, update_targets(specialised, fused))
         compiled = dataclasses.replace(self.variant.compiled, specialised=specialised, lowered=lowered,
-                                       stages={"fuse": fused}, executable=Executable(lowered.program))
+                                       graph=fused, executable=Executable(lowered.program))
         return Runner(self.signature, compiled, "recorded", time.perf_counter() - start, [])
 
 

@@ -1,0 +1,296 @@
+"""What an object is, told so that another process can tell whether it has the same: lists of numbers and strings.
+
+    told = Description();   told.of(net)  ->  ["cell", ["class", "model", "Net", ..]]      told.of(net)  ->  ["again", 0]
+
+An object that has an identity is entered under the next number, and comes again as that number. So two processes that
+describe the same things in the same order get equal lists if and only if what they have is equal and shared alike, and
+object n of the one is object n of the other. What inference reads of an object has a guard of its own (`kept.py`); what
+it may read out of sight is in the description: code of the users' functions and classes, whatever mindlite's own
+objects hold, dtypes and sizes of Tensors. A value that cannot be told raises CannotKeep: then nothing is kept.
+
+The idea of naming what is depended on by what was read of it: Mitchell 2012 (Shake), Bazel's action inputs.
+"""
+import enum
+import functools
+import hashlib
+import linecache
+import re
+import sys
+import types
+from collections import OrderedDict, deque
+
+import numpy as np
+
+from ..common.dim import Dim, Symbol
+from ..common.dtype import DType
+from ..common.location import is_framework
+from ..common.tensor import ROOT, VIEWS, Tensor
+from ..infer.outside import HEAP_TYPE, from_library
+from ..mindir.primitive import PRIMITIVES, Primitive
+from ..mindir.syntax import Undefined
+
+SMALL = 64                       # elements of a Tensor that is no Parameter, which a graph may hold as numbers
+STANDARD = frozenset(sys.stdlib_module_names) | {"builtins", "numpy", "ml_dtypes", "mindlite"}
+OF_THIS_PROCESS = {"id", "hash"}
+PLAIN = (type(None), bool, int, float, complex, str, bytes)
+
+
+class CannotKeep(Exception):
+    """Something has no description. args[0]: what, for `explain`."""
+
+
+def named(module, qualname):
+    """What stands under a name in a module that is loaded, None if nothing does."""
+    found = sys.modules.get(module)
+    for part in (qualname or "").split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def is_standard(module):
+    """True for modules whose version is part of every key: mindlite, NumPy, the standard library."""
+    return (module or "").partition(".")[0] in STANDARD and module != "__main__"
+
+
+class Description:
+    """The objects described so far: `objects` by number, `numbers` by identity."""
+
+    def __init__(self):
+        self.objects, self.numbers, self.digests = [], {}, {}
+
+    def enter(self, value):
+        """The number of an object, which is given one if it has none."""
+        number = self.numbers.setdefault(id(value), len(self.objects))
+        if number == len(self.objects):
+            self.objects.append(value)
+        return number
+
+    def of(self, value):
+        """The description of a value."""
+        cls = type(value)
+        if value is None or cls is int or cls is str:
+            return value
+        tell = VALUES.get(cls)
+        if tell is not None:
+            return tell(self, value)
+        if id(value) in self.numbers:
+            return ["again", self.numbers[id(value)]]
+        self.enter(value)
+        tell = OBJECTS.get(cls)
+        if tell is not None:
+            return tell(self, value)
+        for base, tell in KINDS:
+            if isinstance(value, base):
+                return tell(self, value)
+        return self.instance(value)
+
+    def all(self, values):
+        """The descriptions of some values."""
+        return [self.of(v) for v in values]
+
+    # -- code
+
+    def function(self, f):
+        """A function of Python. The variables around it are entered, so that guards can name them."""
+        ours = is_framework(f.__code__.co_filename)
+        told = ["function", f.__module__, f.__qualname__, self.enter(f.__globals__)]
+        if (ours or from_library(f)) and getattr(named(f.__module__, f.__qualname__), "__func__", named(
+                f.__module__, f.__qualname__)) is f:
+            return told
+        told += [self.digest(f.__code__, f.__globals__), self.of(f.__defaults__), self.of(f.__kwdefaults__)]
+        for cell in f.__closure__ or ():
+            if id(cell) in self.numbers:
+                told.append(["again", self.numbers[id(cell)]])
+                continue
+            self.enter(cell)
+            try:
+                content = cell.cell_contents
+            except ValueError:
+                told.append("empty")
+                continue
+            told.append(["cell", self.of(content)] if ours or isinstance(content, (*PLAIN, types.FunctionType)) else "cell")
+        if not ours and not from_library(f):
+            for name in sorted(_names(f.__code__)):
+                value = f.__globals__.get(name)
+                if isinstance(value, PLAIN) and value is not None or isinstance(value, types.FunctionType):
+                    told.append([name, self.of(value)])
+        return told
+
+    def digest(self, code, namespace=None):
+        """A hash of a code object, its constants, its lines, and (of a file) of the text of those lines."""
+        if id(code) not in self.digests:
+            if not is_framework(code.co_filename) and OF_THIS_PROCESS & set(code.co_names):
+                raise CannotKeep(f"{code.co_name} asks for id() or hash(), which are this process's")
+            self.enter(code)                             # alive as long as its digest is known
+            parts = [code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_flags,
+                     code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_filename, code.co_name,
+                     code.co_firstlineno, list(code.co_lines()), [self._constant(c) for c in code.co_consts]]
+            if namespace is not None and not code.co_filename.startswith("<"):
+                linecache.checkcache(code.co_filename)
+                lines = linecache.getlines(code.co_filename, namespace)
+                parts.append("".join(lines[code.co_firstlineno - 1:_last_line(code)]))
+            self.digests[id(code)] = hashlib.sha256(repr(parts).encode(errors="surrogatepass")).hexdigest()
+        return self.digests[id(code)]
+
+    def _constant(self, value):
+        if isinstance(value, types.CodeType):
+            return self.digest(value)
+        if isinstance(value, frozenset):
+            return "frozenset", sorted(map(repr, map(self._constant, value)))
+        if isinstance(value, tuple):
+            return "tuple", [self._constant(v) for v in value]
+        return type(value).__name__, repr(value)
+
+    def cls(self, cls):
+        """A class: a known one by name, a user's with the code of its methods and its plain attributes."""
+        told = ["class", cls.__module__, cls.__qualname__]
+        if not cls.__flags__ & HEAP_TYPE or is_standard(cls.__module__):
+            if named(cls.__module__, cls.__qualname__) is not cls and cls.__flags__ & HEAP_TYPE:
+                raise CannotKeep(f"the class {cls.__qualname__} is not to be found by its name")
+            return told
+        told += [self.of(type(cls)), self.all(cls.__bases__)]
+        for name, value in sorted(cls.__dict__.items(), key=lambda item: item[0]):
+            if name in ("__dict__", "__weakref__", "__doc__", "__annotations__", "__static_attributes__"):
+                continue
+            content = isinstance(value, (*PLAIN, types.FunctionType, staticmethod, classmethod, property))
+            told.append([name, self.of(value) if content else type(value).__qualname__])
+        return told
+
+    # -- data
+
+    def content(self, value):
+        """What a container holds."""
+        if isinstance(value, np.ndarray):
+            if value.dtype.hasobject:
+                raise CannotKeep("an array of objects")
+            return [value.dtype.name, *value.shape, hashlib.sha256(value.tobytes()).hexdigest()]
+        if isinstance(value, dict):
+            return [[self.of(k), self.of(v)] for k, v in value.items()]
+        return value.hex() if isinstance(value, bytearray) else self.all(value)
+
+    def tensor(self, value):
+        """A Tensor: what it is; its elements only where a graph may hold them."""
+        kept = value.__dict__
+        if kept.get(ROOT) or kept.get(VIEWS):
+            raise CannotKeep("a Tensor is a view of another one")
+        told = ["tensor", self.of(type(value)), value.dtype.name, self.of(tuple(value.shape)), sorted(kept),
+                kept.get("name"), kept.get("requires_grad")]
+        if type(value) is Tensor and value.size <= SMALL:
+            told.append(value.init_data().array.tobytes().hex())
+        return told
+
+    def structure(self, cell):
+        """All that a Cell holds."""
+        return [[name, self.of(value)] for name, value in sorted(cell.__dict__.items()) if name != "_version"]
+
+    def instance(self, value):
+        """Any other object."""
+        cls = type(value)
+        ours = (cls.__module__ or "").startswith("mindlite.")
+        if hasattr(cls, "cell_version"):
+            return ["cell", self.of(cls)]
+        if ours and hasattr(cls, "__mindir__"):
+            return ["protocol", self.of(cls), self.of(value.__mindir__())]
+        if ours:
+            return ["object", self.of(cls), self.state(value)]
+        if cls.__flags__ & HEAP_TYPE and not is_standard(cls.__module__) and all(
+                b is object or b.__flags__ & HEAP_TYPE and (not is_standard(b.__module__) or b.__module__ == "typing")
+                for b in cls.__mro__):
+            told = ["instance", self.of(cls)]
+            if hasattr(value, "__dict__"):
+                self.enter(value.__dict__)
+            return told
+        raise CannotKeep(f"a {cls.__module__}.{cls.__qualname__} has no description")
+
+    def state(self, value):
+        """What an object of mindlite holds."""
+        held = dict(getattr(value, "__dict__", {}))
+        for base in type(value).__mro__:
+            slots = base.__dict__.get("__slots__", ())
+            held.update((n, getattr(value, n)) for n in ([slots] if isinstance(slots, str) else slots) if hasattr(value, n))
+        held.pop("__weakref__", None)
+        return [[name, self.of(held[name])] for name in sorted(held)]
+
+
+def _names(code):
+    """The global names that a code object, or one inside, may read."""
+    found = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found |= _names(constant)
+    return found
+
+
+def _last_line(code):
+    lines = [line for _, _, line in code.co_lines() if line is not None]
+    inner = [_last_line(c) for c in code.co_consts if isinstance(c, types.CodeType)]
+    return max([code.co_firstlineno, *lines, *inner])
+
+
+def _builtin(told, f):
+    owner = f.__self__
+    if owner is None or isinstance(owner, types.ModuleType):
+        return ["builtin", f.__module__, f.__qualname__]
+    return ["bound", told.of(owner), f.__name__]
+
+
+def _ufunc(told, f):
+    if getattr(np, f.__name__, None) is not f:
+        raise CannotKeep(f"the ufunc {f.__name__} is not NumPy's")
+    return ["ufunc", f.__name__]
+
+
+def _primitive(told, prim):
+    if PRIMITIVES.get(prim.name) is not prim:
+        raise CannotKeep(f"an operator of one's own, {prim.name}")
+    return ["primitive", prim.name]
+
+
+def _refuse(what):
+    def tell(told, value):
+        raise CannotKeep(what)
+    return tell
+
+
+# values: what is equal is the same; objects: each is itself
+VALUES = {
+    bool: lambda told, v: ["bool", int(v)],
+    float: lambda told, v: ["float", repr(v)],
+    complex: lambda told, v: ["complex", repr(v)],
+    bytes: lambda told, v: ["bytes", v.hex()],
+    tuple: lambda told, v: ["tuple", *told.all(v)],
+    frozenset: lambda told, v: ["frozenset", *told.all(v)],
+    range: lambda told, v: ["range", v.start, v.stop, v.step],
+    slice: lambda told, v: ["slice", *told.all((v.start, v.stop, v.step))],
+    type(...): lambda told, v: ["..."],
+    type(NotImplemented): lambda told, v: ["NotImplemented"],
+    Undefined: lambda told, v: ["undefined"],
+    types.MethodType: lambda told, v: ["method", told.of(v.__func__), told.of(v.__self__)],
+    property: lambda told, v: ["property", *told.all((v.fget, v.fset, v.fdel))],
+    staticmethod: lambda told, v: ["static", told.of(v.__func__)],
+    classmethod: lambda told, v: ["classmethod", told.of(v.__func__)],
+    functools.partial: lambda told, v: ["partial", *told.all((v.func, v.args, v.keywords))],
+    re.Pattern: lambda told, v: ["pattern", told.of(v.pattern), v.flags],
+    Symbol: _refuse("a size that is declared outside of the function"),
+    Dim: _refuse("a size that is declared outside of the function"),
+}
+OBJECTS = {
+    types.FunctionType: Description.function,
+    types.CodeType: lambda told, v: ["code", told.digest(v)],
+    types.BuiltinFunctionType: _builtin,
+    np.ufunc: _ufunc,
+    **{kind: lambda told, v: [type(v).__name__, *told.content(v)] for kind in (list, dict, set, OrderedDict, deque)},
+    bytearray: lambda told, v: ["bytearray", told.content(v)],
+}
+KINDS = (
+    (type, Description.cls),
+    (types.ModuleType, lambda told, v: ["module", v.__name__]),
+    (Tensor, Description.tensor),
+    (np.ndarray, lambda told, v: ["array", told.of(type(v)), *told.content(v)]),
+    (np.generic, lambda told, v: ["number", v.dtype.name, v.tobytes().hex()]),
+    (np.dtype, lambda told, v: ["dtype", v.name, v.str]),
+    (DType, lambda told, v: ["type", v.name]),
+    (Primitive, _primitive),
+    (enum.Enum, lambda told, v: ["enum", told.of(type(v)), v.name, told.of(v.value)]),
+    (tuple, lambda told, v: ["tuple of", told.of(type(v)), *told.all(v)]),
+)

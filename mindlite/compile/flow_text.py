@@ -1,0 +1,215 @@
+"""A Program as text and arrays, to be read by another process: lists, numbers and strings, and nothing that runs.
+
+    text = encode(value, told)                     ["CallKernel", 3, ["tuple", 0, 1], 2, None, ["origin", 4], 7]
+    value = decode(text, Reader(..))
+
+Instructions are written by the names of their classes (`flow.py`), dtypes, operators and errors by theirs. A kernel is
+the key of its object code (`graph_kernel/cache.py`) or the question that a library is asked; a Symbol is its number. What
+has no such form (the user's Python code in a segment, a message made at run time) raises CannotKeep.
+"""
+import dataclasses
+import functools
+
+import numpy as np
+
+from ..backend.cpu import library_kernel
+from ..backend.kernel import Kernel
+from ..common import errors
+from ..common.dim import Dim, Operation, Symbol
+from ..common.dtype import ALL, DType
+from ..common.location import Location, Origin
+from ..graph_kernel import kept_kernel
+from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
+from ..mindir.primitive import PRIMITIVES, Primitive
+from . import flow as F
+from .description import CannotKeep
+from .python_calls import Evaluation, Failure, Objects, PythonCall
+
+RECORDS = {cls.__name__: cls for cls in (
+    F.Program, F.Flow, F.Block, F.Param, F.OutputSpec, F.Const, F.Arith, F.Exact, F.Unary, F.Load, F.Store, F.Alloc,
+    F.Kill, F.CallFlow, F.If, F.While, F.Check, F.Copy, F.TapeNew, F.TapePush, F.TapePop, F.Output, F.PythonSegment,
+    F.Return, F.CallKernel, F.Handle, Evaluation, Failure, Location, AbstractAny, AbstractScalar, AbstractTape,
+    AbstractTensor, AbstractTuple)}
+TYPES = {cls.__name__: cls for cls in (bool, int, float)}
+DTYPES = {dtype.name: dtype for dtype in ALL}
+MAX_BYTES = 1 << 26                 # of constant arrays
+
+
+class Writer:
+    """Writes values; kernels, places, arrays and Symbols go to tables, each once.
+
+    symbols: those that the reader has too, in this order;   other: writes what has no form here
+    """
+    other = None
+
+    def __init__(self, symbols=()):
+        self.tables = {"kernels": [], "locations": [], "symbols": []}
+        self.arrays, self.numbers, self.alive, self.bytes = [], {}, [], 0
+        for symbol in symbols:
+            self.numbered("symbols", symbol, None)
+
+    def numbered(self, table, key, entry):
+        """The number of something in a table; entry: what it is there, if it is new."""
+        found = self.numbers.setdefault((table, key), len(self.tables[table]))
+        if found == len(self.tables[table]):
+            self.tables[table].append(entry() if callable(entry) else entry)
+            self.alive.append(key)
+        return found
+
+    def write(self, value):
+        """The text of a value."""
+        cls = type(value)
+        if value is None or cls is int or cls is str:
+            return value
+        if cls is bool:
+            return ["bool", int(value)]
+        if cls is float:
+            return ["float", value.hex()]
+        if cls is tuple:
+            return ["tuple", *map(self.write, value)]
+        if cls is list:
+            return ["list", *map(self.write, value)]
+        if cls is dict:
+            return ["dict", *[[self.write(k), self.write(v)] for k, v in value.items()]]
+        if cls is Origin:
+            place = value.location
+            return ["origin", None if place is None else self.numbered("locations", place, lambda: self.record(place))]
+        if cls is Location:
+            return ["place", self.numbered("locations", value, lambda: self.record(value))]
+        if cls is Kernel:
+            return ["kernel", self.numbered("kernels", value, lambda: self.kernel(value))]
+        if cls is np.ndarray:
+            return self.array(value)
+        if cls is Symbol:
+            return ["symbol", self.numbered("symbols", value, lambda: [value.name, value.lo, value.hi])]
+        if cls is Dim:
+            return ["dim", *[[c, *[[self.write(a), p] for a, p in monomial]] for monomial, c in value.terms.items()]]
+        if cls is Operation:
+            return ["op", value.op, self.write(value.a), self.write(value.b)]
+        if cls is DType:
+            return ["dtype", value.name]
+        if cls is Primitive and PRIMITIVES.get(value.name) is value:
+            return ["primitive", value.name]
+        if cls is type and TYPES.get(value.__name__) is value:
+            return ["type", value.__name__]
+        if cls is PythonCall and value.arrays and isinstance(value.function, Evaluation):
+            return ["evaluate", *map(self.write, (value.function, value.given, value.gives, value.borrowed))]
+        if cls is PythonCall:
+            raise CannotKeep("a part of it runs in Python")
+        if cls is Failure and not self.is_error(value.error):
+            raise CannotKeep("it raises an exception of the user's")
+        if cls is functools.partial and self.is_error(value):
+            return ["error", value.func.__name__, self.write(value.args)]
+        if RECORDS.get(cls.__name__) is cls:
+            return self.record(value)
+        if cls.__module__.startswith("numpy") and isinstance(value, np.generic):
+            return ["number", value.dtype.name, value.tobytes().hex()]
+        if self.other is None:
+            raise CannotKeep(f"a {cls.__qualname__} in the program")
+        return self.other(value)
+
+    @staticmethod
+    def is_error(value):
+        """True for a mindlite error of known texts."""
+        return isinstance(value, functools.partial) and not value.keywords and all(
+            isinstance(a, str) for a in value.args) and getattr(errors, value.func.__name__, None) is value.func
+
+    def record(self, value):
+        """A dataclass: its name and its fields."""
+        return [type(value).__name__, *[self.write(getattr(value, f.name)) for f in dataclasses.fields(value)]]
+
+    def kernel(self, kernel):
+        """A kernel: how another process comes by it."""
+        if kernel.recipe is None:
+            raise CannotKeep(f"the kernel {kernel.name} is of this process alone")
+        return [kernel.name, kernel.cost, self.write(kernel.recipe)]
+
+    def array(self, value):
+        """A constant array, which stands behind the text."""
+        self.bytes += value.nbytes
+        if value.dtype.hasobject or value.dtype.name not in DTYPES or self.bytes > MAX_BYTES:
+            raise CannotKeep(f"constant arrays of more than {MAX_BYTES >> 20} MB, or of objects")
+        self.arrays.append(np.ascontiguousarray(value))
+        return ["array", len(self.arrays) - 1, value.dtype.name, *value.shape]
+
+
+class Missing(Exception):
+    """What was kept cannot be used here: a kernel's object code is gone, a library has another kernel."""
+
+
+class Reader:
+    """Reads what a Writer wrote. arrays: its constant arrays; symbols: those that the writer was given.
+
+    source: number of a kernel -> its text;   others: {kind: reads what `other` of the Writer wrote}
+    """
+
+    def __init__(self, tables, arrays, symbols=(), source=None):
+        self.arrays, self.objects, self.source, self.others = arrays, Objects(), source, {}
+        self.symbols = list(symbols)
+        for entry in tables["symbols"][len(self.symbols):]:
+            self.symbols.append(Symbol(*entry))
+        self.locations = [self.read(entry) for entry in tables["locations"]]
+        self.origins = [Origin(place) for place in self.locations]
+        self.kernels = [self.kernel(*entry, number) for number, entry in enumerate(tables["kernels"])]
+
+    def kernel(self, name, cost, recipe, number):
+        """The Kernel of a table's entry. raises : Missing"""
+        recipe = self.read(recipe)
+        if recipe[0] == "library":
+            found = library_kernel(recipe[1], **recipe[2])
+        else:
+            found = kept_kernel(name, recipe[1], lambda: self.source(number), cost)
+        if found is None or found.name != name or found.cost != cost:
+            raise Missing(f"the kernel {name}")
+        return found
+
+    def read(self, text):
+        """The value of a text. raises : KeyError, ValueError, TypeError, IndexError for one that no Writer wrote"""
+        if type(text) is not list:
+            return text
+        kind = text[0]
+        cls = RECORDS.get(kind)
+        if cls is not None:
+            return cls(*map(self.read, text[1:]))
+        return READ[kind](self, text) if kind in READ else self.others[kind](text)
+
+
+def _dim(reader, text):
+    terms = {}
+    for coefficient, *monomial in text[1:]:
+        terms[tuple((reader.read(atom), power) for atom, power in monomial)] = coefficient
+    return Dim(terms)
+
+
+def _error(reader, text):
+    cls = getattr(errors, text[1])
+    if not (isinstance(cls, type) and issubclass(cls, errors.MindliteError)):
+        raise ValueError(text[1])
+    return functools.partial(cls, *reader.read(text[2]))
+
+
+def _evaluate(reader, text):
+    function, given, gives, borrowed = map(reader.read, text[1:])
+    return PythonCall(function, given, gives, reader.objects, True, borrowed)
+
+
+READ = {
+    "bool": lambda reader, text: bool(text[1]),
+    "float": lambda reader, text: float.fromhex(text[1]),
+    "tuple": lambda reader, text: tuple([reader.read(v) for v in text[1:]]),
+    "list": lambda reader, text: [reader.read(v) for v in text[1:]],
+    "dict": lambda reader, text: {reader.read(k): reader.read(v) for k, v in text[1:]},
+    "origin": lambda reader, text: Origin() if text[1] is None else reader.origins[text[1]],
+    "place": lambda reader, text: reader.locations[text[1]],
+    "kernel": lambda reader, text: reader.kernels[text[1]],
+    "array": lambda reader, text: reader.arrays[text[1]],
+    "symbol": lambda reader, text: reader.symbols[text[1]],
+    "dim": _dim,
+    "op": lambda reader, text: Operation(text[1], reader.read(text[2]), reader.read(text[3])),
+    "dtype": lambda reader, text: DTYPES[text[1]],
+    "primitive": lambda reader, text: PRIMITIVES[text[1]],
+    "type": lambda reader, text: TYPES[text[1]],
+    "evaluate": _evaluate,
+    "error": _error,
+    "number": lambda reader, text: np.frombuffer(bytes.fromhex(text[2]), DTYPES[text[1]].numpy)[0],
+}

@@ -1,0 +1,402 @@
+"""Compiled functions on the disk: a later process skips everything from inference to the plan.
+
+    <cache_dir>/flows-1/3f/3f9c..22/81d0..e7.flow
+
+A folder is the *question*: the function and its code, the kinds of its arguments, the switches, and the versions of all
+that takes part (a hash of mindlite's own sources, Python, NumPy, llvmlite, the processor). A file in it is one *answer*:
+
+    guards    what inference read: (kind, number of the owner, name, description of what it read)
+    program   the Flow, and what its parameters and results are; Parameters by number
+
+Numbers are those of `description.py`: the reads are made again in the same order, each is described and compared, and
+so the objects of this process get the numbers of those that they stand for. The first answer all of whose reads agree is
+taken; its guards watch on, as those of a variant that was compiled here. That is how ccache's manifests and Shake's traces
+(Mitchell 2012) are verified: nothing is used because of what it might depend on, but because of what it did depend on.
+
+A file holds text and arrays, nothing that is executed but the names of kernels' object code; its checksum and the Flow's
+verifier are looked at, and one that is damaged is told of and made anew. It is written under another name and renamed.
+"""
+import copy
+import functools
+import hashlib
+import json
+import os
+import pathlib
+import platform
+import struct
+import tempfile
+import time
+import types
+
+import gast
+import llvmlite
+import ml_dtypes
+import numpy as np
+
+from ..common import log
+from ..common.config import SWITCHES, config
+from ..common.dim import Symbol
+from ..common.errors import InternalError, MindliteError
+from ..common.events import emit
+from ..common.tensor import Tensor
+from ..graph_kernel.machine_code import machine_name
+from ..infer.specialise import Container, Made, Result, Specialised
+from ..infer.values import Place
+from ..mindir.control import make_tuple
+from ..mindir.graph import AnfNode, FuncGraph
+from . import flow as F
+from .description import CannotKeep, Description, is_standard, named
+from .executable import Executable
+from .flow_text import DTYPES, Missing, Reader, Writer
+from .guards import current_value
+from .lower import Lowered
+from .pipeline import Compiled, compile_function
+from .signature import ObjectSpec, SameSpec, ScalarSpec, TensorSpec
+
+VERSION = 1
+MAGIC = b"mindlite flow 1\n"
+MOST = 8                         # answers to one question; the oldest gives way
+NOT_IN_THE_KEY = ("cache_dir", "keep_flows", "show_framework_frames")
+UNREADABLE = (KeyError, ValueError, TypeError, IndexError, AttributeError, struct.error, InternalError)
+NOT_THE_SAME = (CannotKeep, MindliteError, AttributeError, LookupError, TypeError, ValueError)
+FRAMEWORKS_OWN = (("mindlite.ops.generator", "generator_state"),)        # state of the framework's that graphs read
+
+
+def compile_or_restore(function, args, kwargs, signature, **options):
+    """`pipeline.compile_function`, or what it once gave for the same: a Compiled.
+
+    signature : that of the arguments;  options: those of compile_function
+    """
+    compiling = functools.partial(compile_function, function, args, kwargs, **options)
+    why_not = unsuited(options)
+    if why_not is not None:
+        compiled = compiling()
+        compiled.kept = why_not
+        return compiled
+    start = time.perf_counter()
+    try:
+        question = Question(function, signature, options)
+    except (CannotKeep, RecursionError) as reason:
+        compiled = compiling()
+        compiled.kept = str(reason)
+        return compiled
+    for path in question.answers():
+        found = question.restore(path, compiling)
+        if found is not None:
+            found.seconds = {"disk": time.perf_counter() - start}
+            emit("flow_restore", name=options["name"], seconds=found.seconds["disk"])
+            return found
+    compiled = compiling()
+    compiled.kept = question.keep(compiled)
+    return compiled
+
+
+def unsuited(options):
+    """Why a function is not looked for on the disk, None if it is; "" where the user wants none."""
+    if not config.keep_flows or not config.cache_dir:
+        return ""
+    records = options["fallbacks"]
+    if records is not None and (records.marks or len(records) or records.restless):
+        return "parts of it run in Python"
+    if options["varying"]:
+        return "variables outside of it are run-time values"
+    return "it is tried as Python has run it" if options["harmless"] else None
+
+
+@functools.lru_cache(maxsize=None)
+def versions():
+    """What decides about the result besides the function: mindlite's sources, libraries, interpreter, processor."""
+    sources = hashlib.sha256()
+    for root in (pathlib.Path(__file__).parents[1], pathlib.Path(gast.__file__).parent):
+        for path in sorted(root.rglob("*.py")):
+            sources.update(f"{path.relative_to(root)}\n".encode() + path.read_bytes())
+    return [VERSION, sources.hexdigest(), platform.python_version(), platform.python_implementation(), np.__version__,
+            llvmlite.__version__, ml_dtypes.__version__, machine_name()]
+
+
+class Question:
+    """A function, the kinds of its arguments and how it is compiled, described."""
+
+    def __init__(self, function, signature, options):
+        told = Description()
+        self.symbols, self.function, self.options = [], function, options
+        asked = [versions(), [[s.name, repr(getattr(config, s.name))] for s in SWITCHES if s.name not in NOT_IN_THE_KEY],
+                 told.of(function), self.signature(told, signature),
+                 [options["name"], options["fullgraph"], options["jit_level"], options["printer"]]]
+        self.told, self.given = told, signature
+        key = hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+        self.folder = pathlib.Path(config.cache_dir) / f"flows-{VERSION}" / key[:2] / key
+
+    def signature(self, told, spec):
+        """A signature as lists; its Symbols by number."""
+        if isinstance(spec, TensorSpec):
+            return ["tensor", spec.dtype.name, [self.symbol(s) if isinstance(s, Symbol) else s for s in spec.shape],
+                    spec.parameter]
+        if isinstance(spec, SameSpec):
+            return ["same", spec.number]
+        if isinstance(spec, ScalarSpec):
+            return ["scalar", spec.type.__name__]
+        if isinstance(spec, ObjectSpec):
+            return ["object", told.of(spec.keep)]
+        if isinstance(spec, tuple):
+            return ["tuple", *[self.signature(told, s) for s in spec]]
+        return told.of(spec)
+
+    def symbol(self, symbol):
+        """A Symbol of the signature: its number among them."""
+        if symbol not in self.symbols:
+            self.symbols.append(symbol)
+        return ["symbol", self.symbols.index(symbol), symbol.name if symbol.name != f"s{symbol.number}" else "",
+                symbol.lo, symbol.hi]
+
+    def again(self):
+        """A Description in which the function and its arguments are described, nothing else yet."""
+        told = Description()
+        told.objects, told.numbers, told.digests = list(self.told.objects), dict(self.told.numbers), dict(self.told.digests)
+        return told
+
+    # -- looking
+
+    def answers(self):
+        """The files of the folder, newest first."""
+        try:
+            return sorted(self.folder.glob("*.flow"), key=lambda path: -path.stat().st_mtime_ns)
+        except OSError:                                      # one was taken away while we looked: there are none
+            return []
+
+    def restore(self, path, compiling):
+        """The Compiled in a file; None if it is for other objects, or cannot be used."""
+        found = read(path)
+        if found is None:
+            return None
+        text, data = found
+        try:
+            told = self.again()
+            guards = self.read_again(told, text["guards"])
+            return None if guards is None else self.build(told, guards, text, data, compiling)
+        except Missing as missing:
+            log.info("%s is compiled again: %s is gone", self.options["name"], missing)
+        except UNREADABLE as error:
+            log.warning("%s cannot be read (%r); the function is compiled again", path, error)
+        return None
+
+    @staticmethod
+    def read_again(told, guards):
+        """The guards of this process, None if something is not as it was when the file was written."""
+        made = []
+        for kind, owner, name, description in guards:
+            try:
+                owner = found_as(told, owner)
+                seen, value = observed(told, kind, owner, name)
+            except NOT_THE_SAME:
+                return None
+            if seen != description:
+                return None
+            made.append((kind, owner, name, value))
+        return made
+
+    def build(self, told, guards, text, data, compiling):
+        """The Compiled that a file tells of."""
+        made = []
+        reader = Reader(text["tables"], arrays_of(text["arrays"], data), self.symbols,
+                        lambda number: kernels_in(made[0].full.lowered.program)[number].source)
+        reader.others = {
+            "kept object": lambda t: found_as(told, t[1]),
+            "variable": lambda t: Place(t[1], found_as(told, t[2]), t[3]),
+            "Result": lambda t: Result(*t[1:]), "Container": lambda t: Container(t[1]),
+            "made tensor": lambda t: Tensor.wrap(reader.read(t[1])),
+            "made range": lambda t: Made(range, reader.read(t[1]))}
+        entry = {name: reader.read(value) for name, value in text["entry"].items()}
+        graph = FuncGraph(self.options["name"])
+        for name, abstract, default in entry["parameters"]:
+            graph.add_parameter(name, abstract, default=None if default is None else default.init_data())
+        outputs = [AnfNode(abstract) for abstract in entry["outputs"]]
+        graph.set_outputs(outputs, make_tuple)
+        program = entry["program"]
+        steps = [(s[0], graph.parameters[s[1]], *s[2:]) if s[0] != "out" else s for s in entry["steps"]]
+        lowered = Lowered(program, entry["results"], [(None, k) for k in reader.kernels],
+                          (reader.arrays, reader.objects), steps)
+        specialised = Specialised(graph, entry["output"], entry["changes"], [], entry["updates"], guards, [],
+                                  entry["reasons"], objects=entry["objects"])
+        executable = Executable(program, self.options["printer"])
+        made.append(Compiled(specialised, lowered, executable, graph, {}, entry["nodes"], entry["notes"], entry["alone"],
+                             whole=compiling))
+        return made[0]
+
+    # -- keeping
+
+    def keep(self, compiled):
+        """Write a Compiled; why it is not kept, "" if it is."""
+        try:
+            told = self.again()
+            guards = self.describe_guards(told, compiled.specialised.guards)
+            if self.read_again(self.again(), guards) is None:
+                raise CannotKeep("what it reads is not the same when it is read again")
+            text, arrays = self.text(told, guards, compiled)
+        except (CannotKeep, RecursionError) as reason:
+            return str(reason)
+        write(self.folder, text, arrays)
+        emit("flow_keep", name=self.options["name"])
+        return ""
+
+    @staticmethod
+    def describe_guards(told, guards):
+        """[kind, owner, name, description] of each guard, in an order in which every owner is known."""
+        made, waiting = [], list(guards)
+        while waiting:
+            later = []
+            for guard in waiting:
+                kind, owner, name, _ = guard
+                place = locate(told, owner)
+                if place is None:
+                    later.append(guard)
+                else:
+                    made.append([kind, place, name, observed(told, kind, owner, name, guard)[0]])
+            if len(later) == len(waiting):
+                raise CannotKeep(f"a {type(later[0][1]).__name__} whose {later[0][2] or 'content'} it reads has no name")
+            waiting = later
+        return made
+
+    def text(self, told, guards, compiled):
+        """(what is written as JSON, the arrays behind it)."""
+        specialised, lowered, graph = compiled.specialised, compiled.lowered, compiled.graph
+        if specialised.constraints or specialised.places or specialised.sites or specialised.keys:
+            raise CannotKeep("facts about its sizes are checked at each call" if specialised.constraints else
+                             "parts of it run in Python, or read variables")
+
+        def other(value):
+            if isinstance(value, (Result, Container)):
+                return [type(value).__name__, value.number, *([value.argument] if isinstance(value, Result) else [])]
+            if isinstance(value, Made) and value.make is range:
+                return ["made range", writer.write(value.items)]
+            if any(value is tensor for tensor in specialised.made):
+                return ["made tensor", writer.array(value.array)]
+            if isinstance(value, Place):
+                return ["variable", value.kind, name_of(told, value.owner), value.name]
+            return ["kept object", name_of(told, value)]
+        writer = Writer(self.symbols)
+        writer.other = other
+        number = {p: n for n, p in enumerate(graph.parameters)}
+        entry = {
+            "program": lowered.program, "results": list(lowered.outputs),
+            "parameters": [(p.name, p.abstract, p.default) for p in graph.parameters],
+            "outputs": [node.abstract for node in graph.outputs],
+            "steps": [(s[0], number[s[1]], *s[2:]) if s[0] != "out" else tuple(s) for s in lowered.parameters],
+            "output": specialised.output, "changes": list(specialised.changes), "updates": list(specialised.updates),
+            "objects": tuple(specialised.objects), "reasons": list(specialised.reasons), "nodes": compiled.nodes,
+            "notes": list(compiled.notes), "alone": list(compiled.alone)}
+        entry = {name: writer.write(value) for name, value in entry.items()}
+        made = {"guards": guards, "entry": entry, "tables": writer.tables,
+                "arrays": [[a.dtype.name, *a.shape] for a in writer.arrays]}
+        if " at 0x" in json.dumps(entry["output"]):
+            raise CannotKeep("a text that it gives holds an address")
+        return made, writer.arrays
+
+
+# ---------------------------------------------------------------- what is read, and who holds it
+
+def observed(told, kind, owner, name, guard=None):
+    """(description of what is read, the value of the guard); guard: describe what this one has read."""
+    if kind == "protocol":
+        answer = owner.__mindir__() if guard is None else guard[3][1]
+        return told.of(answer), (owner.cell_version, answer)
+    if kind == "content":
+        held = owner if guard is None else guard[3]
+        return [type(held).__name__, told.content(held)], copy.copy(owner)
+    value = current_value(kind, owner, name) if guard is None else guard[3]
+    if kind == "attr" and name == "cell_version":
+        return told.structure(owner), value
+    return told.of(value), value
+
+
+def locate(told, value):
+    """How another process comes by an object: its number, or where the framework keeps it; None if there is no way."""
+    if id(value) in told.numbers:
+        return told.numbers[id(value)]
+    module = None
+    if type(value) is dict:
+        module, name = value.get("__name__"), "__dict__"
+    elif isinstance(value, (type, types.FunctionType)) and is_standard(value.__module__):
+        module, name = value.__module__, value.__qualname__
+    elif isinstance(value, Tensor):
+        module, name = next(((m, n) for m, n in FRAMEWORKS_OWN if named(m, n) is value), (None, None))
+    if not isinstance(module, str) or named(module, name) is not value:
+        return None
+    told.enter(value)
+    return ["named", module, name]
+
+
+def name_of(told, value):
+    """The same. raises : CannotKeep where there is no way"""
+    place = locate(told, value)
+    if place is None:
+        raise CannotKeep(f"a {type(value).__name__} that it uses has no name")
+    return place
+
+
+def found_as(told, place):
+    """The object of this process that `locate` told of."""
+    if isinstance(place, int):
+        return told.objects[place]
+    value = named(place[1], place[2])
+    if value is None:
+        raise CannotKeep(f"{place[1]}.{place[2]} is gone")
+    told.enter(value)
+    return value
+
+
+def kernels_in(program):
+    """The kernels of a program as a Writer numbers them: by their first use."""
+    return list(dict.fromkeys(i.kernel for flow in program.all_flows() for i in F.walk(flow.body)
+                              if isinstance(i, (F.CallKernel, F.Handle))))
+
+
+# ---------------------------------------------------------------- files
+
+def arrays_of(kinds, data):
+    """The constant arrays that stand behind the text, each with memory of its own."""
+    made, at = [], 0
+    for name, *shape in kinds:
+        dtype = DTYPES[name].numpy
+        count = int(np.prod(shape, dtype=np.int64))
+        made.append(np.frombuffer(data, dtype, count, at).reshape(shape).copy())
+        at += count * dtype.itemsize
+    return made
+
+
+def read(path):
+    """(the text, the bytes behind it) of a file; None where it is gone or damaged."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        log.warning("%s cannot be read: %s", path, error)
+        return None
+    head = len(MAGIC) + 32
+    if data[:len(MAGIC)] != MAGIC or hashlib.sha256(data[head:]).digest() != data[len(MAGIC):head]:
+        log.warning("%s is damaged; the function is compiled again", path)
+        return None
+    length, = struct.unpack_from("<q", data, head)
+    return json.loads(data[head + 8:head + 8 + length]), data[head + 8 + length:]
+
+
+def write(folder, text, arrays):
+    """Write a file under the hash of what it depends on; where there are too many, the oldest go."""
+    encoded = json.dumps(text, separators=(",", ":")).encode()
+    body = struct.pack("<q", len(encoded)) + encoded + b"".join(a.tobytes() for a in arrays)
+    name = hashlib.sha256(json.dumps(text["guards"]).encode()).hexdigest()[:32]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".writing-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(MAGIC + hashlib.sha256(body).digest() + body)
+            os.replace(temporary, folder / f"{name}.flow")
+        except BaseException:
+            os.unlink(temporary)
+            raise
+        for old in sorted(folder.glob("*.flow"), key=lambda path: -path.stat().st_mtime_ns)[MOST:]:
+            old.unlink(missing_ok=True)
+    except OSError as error:
+        log.warning("a compiled function is not kept: %s", error)

@@ -1,0 +1,128 @@
+"""What a Flow calls in Python: from the numbers in its registers to values and back, and what it raises.
+
+    PythonCall(np.sort, (f32[N],), (f32[N],), objects)(pointer, 3)      ->  (pointer of the sorted array, 3)
+
+Plain classes, not closures: what their fields hold can be written to a file (`flow_file.py`).
+"""
+import contextlib
+import ctypes
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..common.dim import Dim, product
+from ..common.tensor import Tensor
+from ..mindir.abstract import AbstractAny, AbstractTensor
+from ..mindir.primitive import eval_rule
+
+
+class Objects(threading.local):
+    """Python objects of the runs that are going on in this thread, by number: what registers of AbstractAny values hold.
+
+    Arrays that segments gave live here until the run ends; a run inside a run has its own numbers.
+    """
+
+    def __init__(self):
+        self.runs = [[]]
+
+    @contextlib.contextmanager
+    def running(self):
+        """A run: its list of objects, which ends with it."""
+        self.runs.append([])
+        try:
+            yield self.runs[-1]
+        finally:
+            self.runs.pop()
+
+    @property
+    def items(self):
+        """The objects of the innermost run."""
+        return self.runs[-1]
+
+    def add(self, value):
+        """Keep `value`; its number."""
+        self.runs[-1].append(value)
+        return len(self.runs[-1]) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class PythonCall:
+    """function(*values), called with registers: it takes and gives Tensors, numbers and objects, as the abstracts say.
+
+    given   : the abstracts of the operands; a tensor is a pointer and then its sizes
+    gives   : those of the results          objects: where what it gives lives until the run ends
+    arrays  : it takes arrays in place of Tensors, and only computes;   borrowed: how many of the last are not copied
+    """
+    function: object
+    given: tuple
+    gives: tuple
+    objects: Objects
+    arrays: bool = False
+    borrowed: int = 0
+
+    def __call__(self, *registers):
+        values, at = [], 0
+        for number, abstract in enumerate(self.given):
+            register, at = registers[at], at + 1
+            if isinstance(abstract, AbstractTensor):
+                shape, at = registers[at:at + abstract.ndim], at + abstract.ndim
+                array = array_at(register, abstract.dtype, shape)
+                array = array.copy() if number < len(self.given) - self.borrowed else array
+                values.append(array if self.arrays else Tensor.wrap(array))
+            elif isinstance(abstract, AbstractAny):
+                values.append(self.objects.items[register])
+            else:
+                values.append(abstract.type(register))
+        given = self.function(*values)
+        given = given if isinstance(given, tuple) else (given,)
+        results = []
+        for value, abstract in zip(given, self.gives):
+            if isinstance(abstract, AbstractTensor):
+                array = np.asarray(value.array if isinstance(value, Tensor) else value, abstract.dtype.numpy, order="C")
+                self.objects.add(array)
+                results += [array.ctypes.data, *array.shape]
+            elif isinstance(abstract, AbstractAny):
+                results.append(self.objects.add(value))
+            else:
+                results.append(value)
+        return tuple(results)
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """The eval rule of an operator that has no kernel. sizes: the Dims among its attributes; their values come last."""
+    primitive: object
+    attrs: dict
+    sizes: tuple
+
+    def __call__(self, *values):
+        count = len(values) - len(self.sizes)
+        known = dict(zip(self.sizes, values[count:]))
+        attrs = {name: _with_known(value, known) for name, value in self.attrs.items()}
+        return eval_rule[self.primitive](*values[:count], **attrs)
+
+
+@dataclass(frozen=True, eq=False)
+class Failure:
+    """What a Check raises: error(*values), each value of its type."""
+    error: object
+    types: tuple = ()
+
+    def __call__(self, *values):
+        return self.error(*[kind(value) for kind, value in zip(self.types, values)])
+
+
+def array_at(pointer, dtype, shape):
+    """The memory at a pointer as an ndarray."""
+    nbytes = product(shape) * dtype.itemsize
+    if not nbytes:
+        return np.empty(shape, dtype.numpy)
+    return np.frombuffer((ctypes.c_char * nbytes).from_address(pointer), dtype.numpy).reshape(shape)
+
+
+def _with_known(value, known):
+    """An attribute with its Dims replaced by ints."""
+    if isinstance(value, Dim):
+        return known[value]
+    return tuple(_with_known(v, known) for v in value) if type(value) is tuple else value
