@@ -18,7 +18,7 @@ FLOORS = [                                       # from the ground up; rooms of 
     {"common"},
     {"mindir", "dataset", "profiler"},
     {"ops"},
-    {"fallback", "backend"},
+    {"fallback", "backend", "numpy"},
     {"parse"},
     {"infer"},
     {"ad", "vmap", "parallel", "optim", "graph_kernel"},

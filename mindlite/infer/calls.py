@@ -37,7 +37,7 @@ from .values import BoundMethod, Box, Closure, Formatted, LeavingMethod, MadeExc
 
 ABOUT_OBJECTS = (isinstance, type, id, callable, hasattr, getattr)       # they do not read what an object holds
 TAKE_OBJECTS = (print, str, repr, Tensor)
-FRAMEWORK = ("mindlite.ops", "mindlite.common", "mindlite.mindir")      # executed over nodes, not parsed
+FRAMEWORK = ("mindlite.ops", "mindlite.common", "mindlite.mindir", "mindlite.numpy")      # executed over nodes, not parsed
 
 
 def call_value(ev, fn, args, kwargs):

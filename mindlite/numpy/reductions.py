@@ -1,0 +1,295 @@
+"""Sums and their kin over axes: NumPy's names and keywords, on the operators.
+
+axis: None for all, an int, or a tuple;   dtype: the element type that is computed in;   keepdims: reduced axes stay, of size 1
+"""
+import builtins
+
+import numpy as np
+
+from .. import ops
+from ..common import dtype as dt
+from ..common.tensor import Tensor
+from .arrays import cast, tensor
+from .elementwise import FUNCTIONS, floats
+
+
+def axes_of(axis, ndim):
+    """The axes as a tuple."""
+    return tuple(range(ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+
+
+def sum(a, axis=None, dtype=None, keepdims=False, initial=None):
+    """The sum of the elements, and of `initial`; of ints and bools it is int64 where no dtype is given."""
+    a = tensor(a)
+    a = cast(a, dt.int64 if dtype is None and a.dtype.kind in "iub" else dtype)
+    made = ops.sum(a, axes_of(axis, a.ndim), keepdims) if a.ndim else a
+    return made if initial is None else made + initial
+
+
+def mean(a, axis=None, keepdims=False, dtype=None):
+    """The mean; of ints it is a float."""
+    a = floats(cast(tensor(a), dtype))
+    return ops.mean(a, axes_of(axis, a.ndim), keepdims) if a.ndim else a
+
+
+def average(x, axis=None, weights=None, returned=False):
+    """The mean, or the weighted mean. returned: give (it, the sum of the weights)"""
+    x = floats(tensor(x))
+    if weights is None:
+        made, total = mean(x, axis), None
+        size = np.prod([x.shape[i] for i in axes_of(axis, x.ndim)])
+        total = ops.ones_like(made) * float(size)
+    else:
+        weights = floats(tensor(weights))
+        if tuple(weights.shape) != tuple(x.shape) and isinstance(axis, int):
+            weights = ops.reshape(weights, tuple([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)]))
+        weights = ops.broadcast_to(weights, tuple(x.shape))
+        total = sum(weights, axis)
+        made = sum(x * weights, axis) / total
+    return (made, total) if returned else made
+
+
+def var(x, axis=None, ddof=0, keepdims=False):
+    """The mean of the squared distances from the mean; ddof: how much less than the count they are divided by."""
+    x = floats(tensor(x))
+    axes = axes_of(axis, x.ndim)
+    if not axes:
+        return ops.zeros_like(x)
+    count = float(np.prod([x.shape[i] for i in axes]))
+    return ops.sum(ops.square(x - ops.mean(x, axes, True)), axes, keepdims) / (count - ddof)
+
+
+def std(x, axis=None, ddof=0, keepdims=False):
+    """The square root of the variance."""
+    return ops.sqrt(var(x, axis, ddof, keepdims))
+
+
+def _extreme(name, reduce, combine, start):
+    def run(a, axis=None, keepdims=False, initial=None, where=True):
+        a = tensor(a)
+        if where is not True:
+            least = start if initial is None else initial
+            a = ops.where(ops.cast(tensor(where), dt.bool_), a, ops.cast(tensor(least), a.dtype))
+        made = a
+        for axis in sorted([i % a.ndim for i in axes_of(axis, a.ndim)], reverse=True) if a.ndim else ():
+            made = reduce(made, axis=axis, keepdims=keepdims)
+        return made if initial is None else combine(made, ops.cast(tensor(initial), a.dtype))
+    run.__name__ = run.__qualname__ = name
+    run.__doc__ = f"""The {'largest' if 'max' in name else 'smallest'} element.
+
+    initial: one that is there besides;   where: the elements that count
+    """
+    return run
+
+
+amax = max = _extreme("amax", ops.amax, ops.maximum, float("-inf"))
+amin = min = _extreme("amin", ops.amin, ops.minimum, float("inf"))
+
+
+def ptp(x, axis=None, keepdims=False):
+    """The largest minus the smallest element."""
+    return amax(x, axis, keepdims) - amin(x, axis, keepdims)
+
+
+def _without_nan(a, value):
+    """(the array with `value` in place of each NaN, 1 where there was none and 0 where there was one)"""
+    a = floats(tensor(a))
+    return ops.where(ops.isnan(a), ops.full_like(a, value), a), ops.cast(ops.logical_not(ops.isnan(a)), a.dtype)
+
+
+def nansum(a, axis=None, dtype=None, keepdims=False):
+    """The sum of what is no NaN."""
+    return sum(_without_nan(a, 0)[0], axis, dtype, keepdims)
+
+
+def nanmean(a, axis=None, dtype=None, keepdims=False):
+    """The mean of what is no NaN."""
+    values, counts = _without_nan(cast(tensor(a), dtype), 0)
+    return sum(values, axis, None, keepdims) / sum(counts, axis, None, keepdims)
+
+
+def nanvar(a, axis=None, dtype=None, ddof=0, keepdims=False):
+    """The variance of what is no NaN."""
+    values, counts = _without_nan(cast(tensor(a), dtype), 0)
+    far = (values - sum(values, axis, None, True) / sum(counts, axis, None, True)) * counts
+    return sum(far * far, axis, None, keepdims) / (sum(counts, axis, None, keepdims) - ddof)
+
+
+def nanstd(a, axis=None, dtype=None, ddof=0, keepdims=False):
+    """The square root of that."""
+    return ops.sqrt(nanvar(a, axis, dtype, ddof, keepdims))
+
+
+def nanmax(a, axis=None, dtype=None, keepdims=False):
+    """The largest element that is no NaN."""
+    return amax(_without_nan(cast(tensor(a), dtype), float("-inf"))[0], axis, keepdims)
+
+
+def nanmin(a, axis=None, dtype=None, keepdims=False):
+    """The smallest element that is no NaN."""
+    return amin(_without_nan(cast(tensor(a), dtype), float("inf"))[0], axis, keepdims)
+
+
+def _flat(a, axis):
+    return (ops.reshape(a, (-1,)), 0) if axis is None else (a, axis)
+
+
+def cumsum(a, axis=None, dtype=None):
+    """The sums up to each element."""
+    a, axis = _flat(tensor(a), axis)
+    a = ops.cast(a, dt.int32) if a.dtype is dt.bool_ and dtype is None else cast(a, dtype)
+    return ops.cumsum(a, axis)
+
+
+def cumprod(a, axis=None, dtype=None):
+    """The products up to each element."""
+    a, axis = _flat(tensor(a), axis)
+    return ops.cumprod(cast(a, dtype), axis)
+
+
+def nancumsum(a, axis=None, dtype=None):
+    """cumsum, in which NaNs count as zeros."""
+    return cumsum(_without_nan(a, 0)[0], axis, dtype)
+
+
+def argmax(a, axis=None):
+    """The index of the largest element, of the first of several."""
+    a, axis = _flat(tensor(a), axis)
+    return ops.argmax(a, axis)
+
+
+def argmin(a, axis=None):
+    """The index of the smallest element, of the first of several."""
+    a, axis = _flat(tensor(a), axis)
+    return ops.argmin(a, axis)
+
+
+def count_nonzero(x, axis=None, keepdims=False):
+    """How many elements are not zero."""
+    return sum(ops.cast(tensor(x) != 0, dt.int32), axis, dt.int32, keepdims)
+
+
+def all(a, axis=None, keepdims=False):
+    """Are all elements true?"""
+    a = ops.cast(tensor(a), dt.bool_)
+    return ops.reduce_all(a, axis=axes_of(axis, a.ndim), keepdims=keepdims) if a.ndim else a
+
+
+def any(a, axis=None, keepdims=False):
+    """Is an element true?"""
+    a = ops.cast(tensor(a), dt.bool_)
+    return ops.reduce_any(a, axis=axes_of(axis, a.ndim), keepdims=keepdims) if a.ndim else a
+
+
+sometrue = any
+
+
+def norm(x, ord=None, axis=None, keepdims=False):
+    """The norm of vectors and matrices, as numpy.linalg.norm has it."""
+    return ops.norm(floats(tensor(x)), ord, axis, keepdims)
+
+
+def trapz(y, x=None, dx=1.0, axis=-1):
+    """The integral of y by trapezoids."""
+    y = floats(tensor(y))
+    steps = dx if x is None else diff(floats(tensor(x)), axis=axis if tensor(x).ndim == y.ndim else -1)
+    heights = ops.swapaxes(y, axis, -1)
+    if x is not None and steps.ndim == y.ndim:
+        steps = ops.swapaxes(steps, axis, -1)
+    return ops.sum((heights[..., 1:] + heights[..., :-1]) / 2 * steps, -1)
+
+
+def diff(a, n=1, axis=-1, prepend=None, append=None):
+    """Differences of neighbours, n times."""
+    a = tensor(a)
+    axis = axis % a.ndim
+    ends = []
+    for end in (prepend, append):
+        if end is None:
+            ends.append([])
+            continue
+        end = ops.cast(tensor(end), a.dtype)
+        shape = tuple([1 if i == axis else s for i, s in enumerate(a.shape)])
+        ends.append([ops.broadcast_to(end, shape) if end.ndim == 0 else end])
+    parts = [*ends[0], a, *ends[1]]
+    a = ops.concat(parts, axis) if len(parts) > 1 else a
+    for _ in range(n):
+        size = a.shape[axis]
+        after, before = [tuple([slice(b, t) if i == axis else slice(None) for i in range(a.ndim)])
+                         for b, t in ((1, size), (0, size - 1))]
+        a = a[after] != a[before] if a.dtype is dt.bool_ else a[after] - a[before]
+    return a
+
+
+def ediff1d(ary, to_end=None, to_begin=None):
+    """Differences of neighbours of the flat array, with what is to stand before and behind."""
+    made = diff(ops.reshape(tensor(ary), (-1,)))
+    ends = [[] if end is None else [ops.cast(ops.reshape(tensor(end), (-1,)), made.dtype)] for end in (to_begin, to_end)]
+    parts = [*ends[0], made, *ends[1]]
+    return ops.concat(parts) if len(parts) > 1 else made
+
+
+def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, dtype=None):
+    """The covariance of variables, which stand in rows (rowvar) or columns."""
+    def rows(x):
+        x = floats(cast(tensor(x), dtype))
+        x = ops.reshape(x, (1, -1)) if x.ndim < 2 else x
+        return x if rowvar or x.shape[0] == 1 else x.T
+    m = rows(m) if y is None else ops.concat([rows(m), rows(y)], 0)
+    ddof = (0 if bias else 1) if ddof is None else ddof
+    weights = None
+    for given in (fweights, aweights):
+        if given is not None:
+            given = floats(tensor(given))
+            weights = given if weights is None else weights * given
+    if weights is None:
+        total, far = float(m.shape[1]), m - ops.mean(m, 1, True)
+        made, fact = far @ far.T, total - ddof
+    else:
+        total = ops.sum(weights)
+        far = m - ops.sum(m * weights, 1, True) / total
+        spent = ddof if aweights is None else ddof * ops.sum(weights * floats(tensor(aweights))) / total
+        made, fact = (far * weights) @ far.T, total - spent
+    made = made / fact
+    return ops.reshape(made, ()) if made.shape[0] == 1 else made
+
+
+def corrcoef(x, y=None, rowvar=True, dtype=None):
+    """Covariances divided by the standard deviations, at most 1 in size."""
+    c = cov(x, y, rowvar, dtype=dtype)
+    if not c.ndim:
+        return c / c
+    deviations = ops.sqrt(ops.diagonal(c))
+    return FUNCTIONS["minimum"](FUNCTIONS["maximum"](c / deviations[:, None] / deviations[None, :], -1.0), 1.0)
+
+
+def histogram_bin_edges(a, bins=10, range=None, weights=None):
+    """The edges of `bins` bins of one width between the smallest and the largest element, or over `range`."""
+    a = floats(tensor(a))
+    if not isinstance(bins, int):
+        return floats(tensor(bins))
+    low, high = (amin(a), amax(a)) if range is None else (tensor(float(range[0])), tensor(float(range[1])))
+    wide = ops.where(low == high, ops.ones_like(low), ops.zeros_like(low)) / 2
+    low, high = low - wide, high + wide
+    return low + (high - low) * Tensor(np.linspace(0, 1, bins + 1).astype(np.float32))
+
+
+def histogram(a, bins=10, range=None, weights=None, density=False):
+    """(how many elements, or how much weight, each bin has; the edges of the bins)"""
+    a = ops.reshape(floats(tensor(a)), (-1,))
+    edges = histogram_bin_edges(a, bins, range)
+    inside = ops.logical_and(a[:, None] >= edges[None, :-1], a[:, None] < edges[None, 1:])
+    ends = Tensor(np.arange(edges.shape[0] - 1) == edges.shape[0] - 2)      # the last bin has its upper edge
+    inside = ops.cast(ops.logical_or(inside, ops.logical_and((a == edges[-1])[:, None], ends[None, :])), a.dtype)
+    counts = ops.sum(inside if weights is None else inside * ops.reshape(floats(tensor(weights)), (-1, 1)), 0)
+    if density:
+        counts = counts / ops.sum(counts) / (edges[1:] - edges[:-1])
+    return counts, edges
+
+
+def bincount(x, weights=None, minlength=0, length=None):
+    """How often each int from 0 to the largest stands in `x`, or the sum of its weights; float32."""
+    x = ops.reshape(tensor(x), (-1,))
+    count = length if length is not None else builtins.max(int(amax(x)) + 1 if x.shape[0] else 0, minlength)
+    found = ops.cast(x[:, None] == Tensor(np.arange(count).astype(x.dtype.numpy))[None, :], dt.float32)
+    return ops.sum(found if weights is None else found * ops.reshape(floats(tensor(weights)), (-1, 1)), 0)
