@@ -33,7 +33,7 @@ _ARITHMETIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.FloorDiv: "s
 _COMPARISONS = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "slt", ast.LtE: "sle", ast.Gt: "sgt", ast.GtE: "sge",
                 ast.Is: "eq", ast.IsNot: "ne"}
 _GIVE_INT = ("PyList_Append", "PyDict_SetItem", "PyObject_IsTrue")       # C functions whose result has 32 bits
-_GIVE_NOTHING = ("Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyEval_RestoreThread")
+_GIVE_NOTHING = ("Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyEval_RestoreThread", "PyMem_Free")
 
 
 class LowModule:

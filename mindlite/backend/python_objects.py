@@ -113,3 +113,12 @@ def method_descriptor(owner, name, address, flags, signature):
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.POINTER(_Method))(
         ("PyDescr_NewMethod", ctypes.pythonapi))
     return make(owner, ctypes.byref(method))
+
+
+def builtin(name, address, flags):
+    """A function of CPython that is machine code."""
+    method = _Method(name.encode(), address, flags, None)
+    _kept.append((method, name))
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.POINTER(_Method), ctypes.c_void_p, ctypes.c_void_p)(
+        ("PyCFunction_NewEx", ctypes.pythonapi))
+    return make(ctypes.byref(method), None, None)

@@ -283,6 +283,11 @@ class Context:
         """A number of the current instance's table."""
         return int(self.current[index])
 
+    @staticmethod
+    def param_place(number):
+        """Where a parameter stands in the vector."""
+        return R.PARAMS + number
+
     def params(self):
         """The parameters of the current run."""
         return self.executable._pack.unpack_from(self.array, 8 * R.PARAMS)

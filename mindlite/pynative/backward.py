@@ -24,6 +24,7 @@ from ..optim import optimise
 from .hooks import through
 from .interpreter import apply
 from .kernels import Compiled
+from .native import trace_tape
 from .operation import GraphOperation
 
 MAX_STRUCTURES = 512
@@ -36,6 +37,18 @@ def gradients(tape, seeds, wrt):
 
     seeds : [(number of a value, its cotangent)]
     """
+    traced = None
+    if not tape.hooks:
+        traced = trace_tape(tape, tuple([number for number, _ in seeds]))
+        if traced is not None:
+            key = traced[0], *_asked(seeds, wrt)
+            with _lock:
+                flow = _structures.get(key)
+                if flow is not None:
+                    _structures.move_to_end(key)
+            if flow is not None:
+                emit("backward_flow_reuse")
+                return run_flow(flow, traced[1], seeds)
     live = live_entries(tape, [number for number, _ in seeds])
     if not live:
         return [_sum_of([c for n, c in seeds if n == number]) for number in wrt]
@@ -43,13 +56,24 @@ def gradients(tape, seeds, wrt):
     hooks = tape.hooks
     hooked = hooks and any(number in hooks for entry in live for number in entry.outputs)
     if not hooked and all(_is_plain(entry.backward) for entry in live) and not _is_compiled_alone(live):
-        key, saved = structure(live, seeds, wrt)
+        if traced is not None:
+            saved = traced[1]
+        else:
+            key, saved = structure(live)
+            key = key, *_asked(seeds, wrt)
         flow = flow_of(key, live, seeds, wrt, saved)
-    if flow is None:
-        return one_by_one(live, seeds, wrt, hooks)
-    found, flows_to = flow
-    results = iter(apply(found, [*saved, *[c for _, c in seeds]]))
-    return [next(results) if flows else None for flows in flows_to]
+    return one_by_one(live, seeds, wrt, hooks) if flow is None else run_flow(flow, saved, seeds)
+
+
+def _asked(seeds, wrt):
+    """What a structure is asked for, as a part of its key."""
+    return tuple([(n, c.array.shape, c.array.dtype) for n, c in seeds]), tuple(wrt)
+
+
+def run_flow(flow, saved, seeds):
+    """The gradients that a compiled structure gives."""
+    results = iter(apply(flow[0], [*saved, *[c for _, c in seeds]]))
+    return [next(results) if flows else None for flows in flow[1]]
 
 
 def _is_plain(backward):
@@ -72,8 +96,8 @@ def live_entries(tape, numbers):
     return live
 
 
-def structure(live, seeds, wrt):
-    """(a hashable key of what these entries compute, the saved values, each once)."""
+def structure(live):
+    """(a hashable key of what these entries compute, the saved values, each once): `trace_tape` in Python."""
     places, saved, key = {}, [], []
     for entry in live:
         reads = []
@@ -83,12 +107,13 @@ def structure(live, seeds, wrt):
                 place = places[id(value)] = len(saved)
                 saved.append(value)
             reads.append(place)
-        key.append((entry.backward.number, tuple(entry.inputs), tuple(entry.outputs), tuple(reads)))
-    return (tuple(key), tuple([(n, c.shape, c.dtype.short) for n, c in seeds]), tuple(wrt)), saved
+        key.append((entry.backward.number, entry.inputs, entry.outputs, tuple(reads)))
+    return tuple(key), saved
 
 
 def flow_of(key, live, seeds, wrt, saved):
-    """(the GraphOperation of a structure, for each of wrt whether it has a gradient); None at its first appearance."""
+    """(the GraphOperation of a structure, for each of wrt whether it has a gradient, the Backwards in it, which its key
+    keeps alive); None at its first appearance."""
     with _lock:
         if key not in _structures:
             _structures[key] = None
@@ -100,7 +125,7 @@ def flow_of(key, live, seeds, wrt, saved):
             graph, flows_to = write_flow(live, seeds, wrt, saved)
             operation = GraphOperation(graph)
             operation.compile()
-            _structures[key] = operation, flows_to
+            _structures[key] = operation, flows_to, [entry.backward for entry in live]
             emit("backward_flow_build", name=graph.name, nodes=len(graph.nodes))
         else:
             emit("backward_flow_reuse")

@@ -46,6 +46,7 @@ class _Installed:
     def __init__(self, module, operators):
         self.module, self.operators = module, operators
         self.rows, self.plans, self.former = set(), {}, collections.deque(maxlen=4096)
+        self.trace_tape = objects.builtin("trace_tape", module.address("trace_tape"), objects.VARARGS_FAST)
 
 
 _state = {"calls": 0, "installed": None}
@@ -57,6 +58,13 @@ def count_call():
     if _state["calls"] == MANY:
         with _lock:
             _state["installed"] = install()
+
+
+def trace_tape(tape, numbers):
+    """(a key of the structure of a tape from the values with these numbers back, what it saved), or None if machine code
+    does not know it; the Backwards must stay alive as long as the key is used."""
+    installed = _state["installed"]
+    return None if installed is None else installed.trace_tape(tape.entries, numbers, tape.count)
 
 
 def is_plain(prim):

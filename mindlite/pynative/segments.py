@@ -25,6 +25,7 @@ class Recording:
     def __init__(self, key):
         self.tape = SegmentTape(self, key)
         self.entries, self.hooks, self.inputs, self.shapes, self.outputs, self.pending = [], {}, [], [], [], {}
+        self.count = 0
 
     def add(self, number, cotangent):
         """A cotangent of a value that Python code behind this has read."""
@@ -68,7 +69,7 @@ def record(function, wrt, seeds, abstracts, weights, key):
             given = function(*args)
         given = given if isinstance(given, tuple) else (given,)
         made.outputs = [made.tape.number(x) if isinstance(x, Tensor) else None for x in given]
-        made.entries, made.hooks = made.tape.entries, made.tape.hooks
+        made.entries, made.hooks, made.count = made.tape.entries, made.tape.hooks, made.tape.count
         made.tape.clear()
         return (made, *given)
 
