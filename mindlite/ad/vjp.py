@@ -7,10 +7,15 @@
 The forward nodes are copied, the bprop rules run behind them in reverse order: straight-line code becomes
 straight-line code. `reverse.py` says how, `control.py` what becomes of branches, loops and recursion.
 """
+from ..common.dim import Symbol, symbols_of
 from ..common.errors import GradientError
+from ..mindir.abstract import AbstractTensor, symbols_of_abstract
+from ..mindir.builder import building
+from ..mindir.constraints import collecting
 from ..mindir.control import make_tuple
 from ..mindir.graph import FuncGraph, ValueNode
 from ..mindir.inline import inline
+from ..ops.basic import reshape
 from .activity import is_differentiable
 from .reverse import Reverse
 
@@ -40,17 +45,27 @@ def _join(graph, reverse):
     """Forward and reverse of a graph, one behind the other."""
     target = FuncGraph(f"grad {graph.name}", graph.origin)
     env = {p: target.add_parameter(p.name, p.abstract, p.origin, p.default) for p in reverse.graph.parameters}
-    douts = [target.add_parameter(d.name, d.abstract) for d in reverse.douts]
+    douts = [target.add_parameter(d.name, _opened(d.abstract, reverse.graph.parameters)) for d in reverse.douts]
     reverse.emit_forward(target, env, None)
     outputs = [o if isinstance(o, ValueNode) else env[o] for o in reverse.graph.outputs]
     filled = reverse.fill(target, env)
-    filled.update(zip(reverse.douts, douts))
     target.transforms["reverse"] = len(target.nodes)         # from here on it is the reverse
+    with building(target, reverse.graph.origin, by="grad"), collecting():
+        filled.update({d: dout if dout.abstract == d.abstract else reshape(dout, shape=d.abstract.shape)
+                       for d, dout in zip(reverse.douts, douts)})
     back = reverse.back
     back.parameters = list(filled)
     used = inline(target, _without_tape(back), list(filled.values()))
     target.set_outputs(outputs + used, make_tuple)
     return target
+
+
+def _opened(abstract, given):
+    """The type of a cotangent that comes in: a size that the function itself makes, which `given` do not have, has a symbol
+    of its own there, as the cotangent is there before it."""
+    known = {symbol for node in given for symbol in symbols_of_abstract(node.abstract)}
+    return AbstractTensor(abstract.dtype, tuple([size if set(symbols_of(size)) <= known else Symbol(lo=0).dim
+                                                 for size in abstract.shape]))
 
 
 def _without_tape(back):

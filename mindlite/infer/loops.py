@@ -174,9 +174,9 @@ def write_loop(ev, frame, header, args, stops):
     state, carried = list(args), {}
     if header.loop == "for":
         state[0] = Varying(args[0], AbstractScalar(int))     # the iteration's number is never a constant
-    state = tuple(state)
+    state, widened = tuple(state), set()
     for _ in range(12):
-        plan = Plan(ev, state, carried)
+        plan = Plan(ev, state, carried, widened)
         body, outcome, after = plan.attempt(frame, header, stops)
         if isinstance(outcome, Raises) or header not in outcome.exits:       # it always leaves: no loop at all
             return ev.run_once(frame, header, args, stops)
@@ -193,10 +193,11 @@ class Plan:
     changes).
 
     Leaves that are nodes or `Varying` numbers become parameters of the body; the rest is constant in the loop.
+    widened: the Symbols of sizes that differ from turn to turn, which the attempts at a loop share
     """
 
-    def __init__(self, ev, state, carried):
-        self.ev, self.state, self.carried = ev, state, carried
+    def __init__(self, ev, state, carried, widened):
+        self.ev, self.state, self.carried, self.widened = ev, state, carried, widened
         self.inits = []                                       # (initial value, abstract) per loop variable
 
     def enter(self, region):
@@ -298,9 +299,9 @@ class Plan:
                     if type(new) is type(outer) and new == outer:
                         return outer
                     changed = True
-                    return Varying(initial, widen(abstract_of(initial), abstract_of(new)))
+                    return Varying(initial, widen(abstract_of(initial), abstract_of(new), self.widened))
                 have = have or abstract_of(outer)
-                wide = widen(have, abstract_of(new))
+                wide = widen(have, abstract_of(new), self.widened)
                 if wide == have:
                     return outer
                 changed = True
@@ -513,19 +514,20 @@ def flat_like(inside, value, found=None):
     return found
 
 
-def widen(have, new):
-    """join_abstracts for loops: a size that already is a Symbol of its own stays one."""
+def widen(have, new, widened):
+    """join_abstracts for loops: a size that is one of the Symbols in `widened` stays one; what becomes one is added."""
     if isinstance(have, AbstractScalar) and isinstance(new, AbstractScalar):
         kind = max(have.type, new.type, key=[bool, int, float].index)
         return AbstractScalar(kind) if have != AbstractScalar(kind) else have
     if isinstance(have, AbstractTensor) and isinstance(new, AbstractTensor) and have.dtype is new.dtype \
             and len(have.shape) == len(new.shape):
-        shape = tuple(h if h == n or _is_free(h) else Symbol(lo=0).dim for h, n in zip(have.shape, new.shape))
+        shape = tuple(h if h == n or lone_symbol(h) in widened else _varying_size(widened)
+                      for h, n in zip(have.shape, new.shape))
         return have if shape == have.shape else AbstractTensor(have.dtype, shape)
     return join_abstracts(have, new)
 
 
-def _is_free(size):
-    """True for a size that is one Symbol made by widening."""
-    symbol = lone_symbol(size)
-    return symbol is not None and symbol.name.startswith("s") and symbol.lo == 0
+def _varying_size(widened):
+    symbol = Symbol(lo=0)
+    widened.add(symbol)
+    return symbol.dim

@@ -28,10 +28,10 @@ def call_recursive(ev, key, enter, values):
         return _call_again(ev, active, values)
     if any(k == key for k, _ in ev.calls):
         raise Recursion(key)
-    state, result, captured = tuple(values), BOTTOM, []
+    state, result, captured, widened = tuple(values), BOTTOM, [], set()
     for _ in range(12):
         region = Region(key[0].name, ev.tracer.region)
-        plan = Plan(ev, state, {})
+        plan = Plan(ev, state, {}, widened)
         active = RecursiveCall(plan, region)
         active.result, active.captured = result, captured
         ev.recursive[key] = active
@@ -54,7 +54,7 @@ def call_recursive(ev, key, enter, values):
                 if result is not BOTTOM:
                     if shape != result[0]:
                         raise GraphSyntaxError(f"{key[0].name}: the recursion's results have different structures")
-                    abstracts = [widen(a, b) for a, b in zip(result[1], abstracts)]
+                    abstracts = [widen(a, b, widened) for a, b in zip(result[1], abstracts)]
                 new = (shape, abstracts)
                 region.graph.set_outputs([region.capture(convert(ev, n, a)) for n, a in zip(flat, abstracts)],
                                          make_tuple)

@@ -11,11 +11,12 @@ from ..common.dim import Dim
 from ..common.errors import ArgumentError, GraphSyntaxError, ShapeError, ValueRangeError
 from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor
+from ..mindir.builder import building
 from ..mindir.control import J, Vmap, make_tuple, segment
 from ..mindir.derivative import USED, arrange, check_loss, cotangents_in, inputs_of, weights_of
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import interpreting
-from ..ops.basic import broadcast_to, reshape, scalar_to_tensor
+from ..ops.basic import broadcast_to, reduce_sum, reshape, scalar_to_tensor
 from .branches import in_region
 from .merging import Merge, Slot, convert, fill, writing
 from .outcome import Outcome, Raises, barrier
@@ -228,6 +229,8 @@ def _gradient(kind):
             numbers = {id(weight): len(wrt) + number for number, weight in enumerate(weights)}
             wrt += tuple([len(wrt) + place for place in found])
         with interpreting(ev.tracer):
+            if not sens:
+                seeds = tuple([_summed(sub, n) for n in seeds])
             ones = _cotangents(ev, sub, loss, seeds, sens)
             results = J(*sub.inputs, *sub.captured, *ones, graph=sub.region.graph, wrt=wrt, seeds=seeds, mode="vjp")
         count = len(sub.region.graph.outputs)
@@ -260,6 +263,17 @@ def used_weights(ev, sub):
               for tensor, node in ev.tracer.inputs.values() if isinstance(tensor, TensorParameter)}
     return {place: owners[node] for place, node in enumerate(sub.captured)
             if node in owners and _guarded(ev, owners[node], "requires_grad")}
+
+
+def _summed(sub, number):
+    """The output that ones are the cotangent of: where the function itself makes a size of this one, which its ones would
+    need before it has run, its sum is an output more."""
+    output, graph = sub.region.graph.outputs[number], sub.region.graph
+    if all(isinstance(size, int) for size in output.abstract.shape):
+        return number
+    with building(graph):
+        graph.set_outputs([*graph.outputs, reduce_sum(output)], make_tuple)
+    return len(graph.outputs) - 1
 
 
 def _guarded(ev, owner, name):
