@@ -50,11 +50,14 @@ class Sampler:
         self.calls = 1
 
     def prepare(self):
-        """Call it some times; returns what identifies its results: the sums of each."""
+        """Call it some times; returns what identifies its results: the sums of each.
+
+        Keeps `first`, the first call as a sample: with it comes compiling.
+        """
         framework, run = self.framework, self.run
-        start = time.perf_counter()
+        start, worked = time.perf_counter(), time.process_time()
         digest = [sums(framework.numpy(x)) for x in framework.leaves(framework.wait(run()))]
-        self.first = time.perf_counter() - start
+        self.first = {"seconds": time.perf_counter() - start, "processor": time.process_time() - worked}
         for _ in range(3):
             framework.wait(run())
         seconds = min(self.sample()[0], self.sample()[0])

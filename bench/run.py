@@ -88,7 +88,7 @@ def warm(names, workers, rounds):
         for worker in workers:
             said = worker.ask("prepare", name)
             if "absent" not in said:
-                ready[worker], digests[worker.name] = said["first"], said["digest"]
+                ready[worker], digests[worker.name] = said["first"]["seconds"], said["digest"]
             elif said["absent"]:
                 print(f"{worker.name} cannot run {name}: {said['absent']}", flush=True)
         samples = {worker: [] for worker in ready}
@@ -117,21 +117,21 @@ def agree(digests):
 
 
 def cold(names, pythons, repeats=3):
-    """Rows whose first call is measured, each time in a new process; mindlite also with its kernels on the disk."""
+    """Rows whose first call is measured, each time in a new process; mindlite also from what it left on the disk."""
     table = {}
     for name in names:
         taken = {}
         for _ in range(repeats):
             for framework, python in pythons.items():
                 with tempfile.TemporaryDirectory() as folder:
-                    warm_too = [f"{framework}, kernels on disk"] if framework == "mindlite" else []
+                    warm_too = [f"{framework}, from the disk"] if framework == "mindlite" else []
                     for label in [framework, *warm_too]:
                         worker = Worker(framework, python, folder)
                         said = worker.ask("prepare", name)
                         worker.end()
                         if "absent" not in said:
                             taken.setdefault(label, []).append(said["first"])
-        table[name] = {label: {"median": statistics.median(s), "minimum": min(s)} for label, s in taken.items()}
+        table[name] = {label: summary(samples) for label, samples in taken.items()}
         show(name, table[name])
     return table
 

@@ -1,6 +1,6 @@
 """One framework in one process: asked by run.py in lines of JSON, it answers in lines of JSON.
 
-    {"do": "prepare", "row": name}  ->  {"digest": [...], "first": seconds}     or {"absent": why}
+    {"do": "prepare", "row": name}  ->  {"digest": [...], "first": a sample}     or {"absent": why}
     {"do": "sample", "row": name}   ->  {"seconds": per call, "processor": of all threads}
     {"do": "end"}                   ->  {"peak": bytes of memory at most, "versions": {...}}
 """

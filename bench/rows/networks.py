@@ -49,8 +49,21 @@ def torch_step(F, net, optimiser, x, y):
     return run
 
 
+def momentum(jnp, p, g, state, t):
+    """A parameter and its state after a step of Momentum, in jax."""
+    v = 0.9 * state[0] + g
+    return p - 0.01 * v, (v, state[1])
+
+
+def adam(jnp, p, g, state, t):
+    """The same for Adam."""
+    m, v = 0.9 * state[0] + 0.1 * g, 0.999 * state[1] + 0.001 * g * g
+    rate = 1e-3 * jnp.sqrt(1 - 0.999 ** t) / (1 - 0.9 ** t)
+    return p - rate * m / (jnp.sqrt(v) + 1e-8), (m, v)
+
+
 def jax_step(F, forward, params, update, x, y):
-    """The same in jax, parameters and state donated. update(param, gradient, state, t) -> (param, state)"""
+    """The same in jax, parameters and state donated. update(jnp, param, gradient, state, t) -> (param, state)"""
     jax, jnp = F.jax, F.jnp
     flat, tree = jax.tree_util.tree_flatten(jax.tree_util.tree_map(jnp.asarray, params))
 
@@ -58,7 +71,7 @@ def jax_step(F, forward, params, update, x, y):
         def loss_of(flat):
             return F.cross_entropy(forward(jax.tree_util.tree_unflatten(tree, flat), x), y)
         loss, grads = jax.value_and_grad(loss_of)(flat)
-        made = [update(p, g, s, t) for p, g, s in zip(flat, grads, states)]
+        made = [update(jnp, p, g, s, t) for p, g, s in zip(flat, grads, states)]
         return loss, [m[0] for m in made], [m[1] for m in made], t + 1
     step = jax.jit(step, donate_argnums=(0, 1, 2))
     states = [(jnp.zeros_like(p), jnp.zeros_like(p)) for p in flat]
@@ -91,10 +104,6 @@ def mlp(F):
             x = x @ w.T + b
             x = F.jax.nn.relu(x) if i < 2 else x
         return x
-
-    def momentum(p, g, state, t):
-        v = 0.9 * state[0] + g
-        return p - 0.01 * v, (v, state[1])
     return jax_step(F, forward, layers, momentum, x, y)
 
 
@@ -134,11 +143,6 @@ def lenet(F):
             x = x @ w.T + b
             x = jax.nn.relu(x) if i < 2 else x
         return x
-
-    def adam(p, g, state, t):
-        m, v = 0.9 * state[0] + 0.1 * g, 0.999 * state[1] + 0.001 * g * g
-        rate = 1e-3 * jnp.sqrt(1 - 0.999 ** t) / (1 - 0.9 ** t)
-        return p - rate * m / (jnp.sqrt(v) + 1e-8), (m, v)
     return jax_step(F, forward, (first, second, dense), adam, x, y)
 
 

@@ -107,9 +107,12 @@ def unsuited(options):
 def versions():
     """What decides about the result besides the function: mindlite's sources, libraries, interpreter, processor."""
     sources = hashlib.sha256()
-    for root in (pathlib.Path(__file__).parents[1], pathlib.Path(gast.__file__).parent):
-        for path in sorted(root.rglob("*.py")):
-            sources.update(f"{path.relative_to(root)}\n".encode() + path.read_bytes())
+    for root in (os.path.dirname(os.path.dirname(__file__)), os.path.dirname(gast.__file__)):
+        for path in sorted(os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names):
+            if path.endswith(".py"):
+                with open(path, "rb") as file:
+                    text = file.read()
+                sources.update(f"{path[len(root):]} {len(text)}\n".encode() + text)
     return [VERSION, sources.hexdigest(), platform.python_version(), platform.python_implementation(), np.__version__,
             llvmlite.__version__, ml_dtypes.__version__, machine_name()]
 
