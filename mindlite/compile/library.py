@@ -4,6 +4,8 @@
 """
 from ..backend.cpu import conv2d_plan, library_kernel
 from ..common.dim import dim_max, dim_min, product
+from ..mindir.abstract import AbstractTensor
+from ..ops.dynamic_slicing import write_slice
 from ..ops.linalg import batch_matmul, matmul_add
 from ..ops.nn_conv import convolution, convolution_backward_data, convolution_backward_weight
 from ..ops.nn_pool import avg_pooling, avg_pooling_backward, max_pooling, max_pooling_backward
@@ -46,6 +48,25 @@ def lower_matmul(lowering, node, args, out):
         return False
     extent, cost = (dim_max(m, n), 2 * k * dim_min(m, n)) if batched == "none" else (batch, 2 * m * n * k)
     lowering.call_kernel(kernel, [*args[-2:], out], [batch, m, n, k], node, extent=extent, cost=cost)
+    return True
+
+
+@library(write_slice)
+def lower_write_slice(lowering, node, args, out):
+    """A copy to where the slice begins; as in a kernel, a start is moved to where the slice lies inside."""
+    b, x, value = lowering.b, node.args[0].abstract, node.args[1].abstract
+    place = out
+    for axis, start in enumerate(args[2:]):
+        given = node.args[2 + axis].abstract
+        if isinstance(given, AbstractTensor):
+            start = b.load(start, given.dtype)
+        size = lowering.size(x.shape[axis])
+        start = b.arith("add", start, b.arith("mul", size, b.arith("lt", start, b.const(0))))
+        start = b.arith("min", start, b.arith("sub", size, lowering.size(value.shape[axis])))
+        start = b.arith("max", start, b.const(0))
+        row = lowering.size(product(x.shape[axis + 1:]) * x.dtype.itemsize)
+        place = b.arith("add", place, b.arith("mul", start, row))
+    b.copy(place, args[1], lowering.nbytes(value))
     return True
 
 

@@ -19,6 +19,7 @@ from ..mindir.control import call, check, make_tuple, segment, tuple_getitem
 from ..mindir.graph import CNode, FuncGraph, ValueNode
 from ..mindir.primitive import kernel_rule
 from ..ops.basic import reshape
+from ..ops.dynamic_slicing import write_slice
 from ..ops.linalg import matmul_add
 from .aliasing import memories
 from .flow import OutputSpec, Program
@@ -258,7 +259,7 @@ class _Lowering:
             return self.fused(node, node.fn)
         args = [self.value(a) for a in node.args]
         if node.fn in LIBRARY:
-            out = args[0] if node.fn is matmul_add else self.allocate(node.abstract, node)
+            out = args[0] if node.fn in (matmul_add, write_slice) else self.allocate(node.abstract, node)
             if LIBRARY[node.fn](self, node, args, out):
                 return out
         if node.fn in kernel_rule:

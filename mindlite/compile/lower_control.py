@@ -4,6 +4,7 @@ from ..graph_kernel.accumulate import accumulators
 from ..mindir.abstract import AbstractScalar, AbstractTape, AbstractTensor, symbols_of_abstract
 from ..mindir.control import (call, check, cond, make_tuple, segment, tape_new, tape_pop, tape_push, tuple_getitem,
                               undefined, while_loop)
+from ..mindir.graph import CNode, FuncGraph
 from ..ops.basic import barrier, reshape
 from .python_calls import Failure
 
@@ -92,6 +93,8 @@ def lower_while(lowering, node):
     count = len(node.args) - invariants
     inits = [lowering.value(a) for a in node.args]
     for number in accumulators(node):                        # the loop adds to one memory of its own
+        if is_its_own(node.args[number], node):
+            continue
         abstract = node.args[number].abstract
         mine = lowering.allocate(abstract)
         b.copy(mine, inits[number], lowering.nbytes(abstract))
@@ -135,6 +138,12 @@ def lower_while(lowering, node):
         if symbol is not None:
             lowering.sizes[symbol] = register
     return tuple(registers[:count])
+
+
+def is_its_own(value, node):
+    """True if a kernel makes `value` and only `node` reads it, once."""
+    readers = [arg for user in [*node.graph.nodes, node.graph.output] for arg in user.args if arg is value]
+    return isinstance(value, CNode) and isinstance(value.fn, FuncGraph) and len(readers) == 1
 
 
 @control(call)

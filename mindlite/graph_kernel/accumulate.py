@@ -7,37 +7,56 @@
 
 The second is what a weight's gradient is in a loop: the memory of `total` is the loop's own and stays in place. Both need
 that nothing else reads the summand or the product, and in the loop that nothing but the sum reads the state.
+
+    while: y = dynamic_update(%y, %v, %t)             ->     y = write_slice(%y, %v, %t)
+    while: total = add(%total, dynamic_update(zeros, %v, %t))
+                                ->     total = write_slice(%total, dynamic_slice(%total, %t) + %v, %t)
+
+So a turn that writes one row, or adds the gradient of one, takes the time of the row. The rows have to lie side by side.
 """
+import numpy as np
+
+from ..mindir.abstract import AbstractTensor
 from ..mindir.control import while_loop
-from ..mindir.inline import clone
+from ..mindir.graph import CNode, ValueNode
+from ..mindir.inline import clone, drop_dead_nodes
 from ..ops.arithmetic import add
+from ..ops.basic import broadcast_to
+from ..ops.creation import full
+from ..ops.dynamic_slicing import dynamic_slice, dynamic_update, write_slice
 from ..ops.linalg import batch_matmul, matmul_add
 
 DTYPES = ("float32", "float64")
 
 
 def accumulate_products(graph):
-    """A copy of a typed graph with matmul_add wherever it needs no other memory; `graph` itself where there is none."""
-    if not any(found for _, found in _sums(graph)):
+    """A copy of a typed graph with matmul_add and write_slice wherever they need no other memory; `graph` itself where
+    there is none."""
+    if not any(_sums_in(below, states) or _writes_in(below, states) for below, states in _states(graph)):
         return graph
     graph = clone(graph)
-    for below, found in _sums(graph):
+    for below, states in _states(graph):
+        found = _sums_in(below, states)
         for node, (total, product) in found.items():
             node.fn, node.args, node.attrs = matmul_add, (total, *product.args), product.attrs
         added = {product for _, product in found.values()}
         below.nodes = [node for node in below.nodes if node not in added]
+        for node, update in _writes_in(below, states).items():
+            _write(below, node, update)
+        drop_dead_nodes(below)                               # the zeros
     return graph
 
 
 def accumulators(loop):
-    """The numbers of the states of a while_loop that matmul_add adds to in its body."""
+    """The numbers of the states of a while_loop that its body changes in place."""
     body = loop.attrs["body"]
     return [number for number, (p, output) in enumerate(zip(body.parameters, body.outputs))
-            if getattr(output, "fn", None) is matmul_add and output.args[0] is p]
+            if getattr(output, "fn", None) in (matmul_add, write_slice) and output.args[0] is p]
 
 
-def _sums(graph):
-    """[(a graph, {add: (the summand that stays, the product that is added to it)})] of a graph and all below it."""
+def _states(graph):
+    """[(a graph, {parameter: its next value} if it is a loop's body)] of a graph and all below it; states that the loop's
+    condition reads, or whose next value is that of others too, are left out."""
     below = graph.reachable()
     states = {}
     for loop in (node for g in below for node in g.nodes if node.fn is while_loop):
@@ -45,7 +64,7 @@ def _sums(graph):
         asked = {a for node in test.nodes for a in node.args} | set(test.outputs)
         states[body] = {p: output for p, output, known in zip(body.parameters, body.outputs, test.parameters)
                         if known not in asked and body.outputs.count(output) == 1}
-    return [(g, _sums_in(g, states.get(g, {}))) for g in below]
+    return [(g, states.get(g, {})) for g in below]
 
 
 def _sums_in(graph, states):
@@ -70,3 +89,62 @@ def _sums_in(graph, states):
                 added.add(product)
                 break
     return found
+
+
+def _writes_in(graph, states):
+    """{the next value of a state: the dynamic_update in it, of the state itself or of zeros that are added to it}"""
+    users, found = {}, {}
+    for node in [*graph.nodes, graph.output]:
+        for arg in node.args:
+            users.setdefault(arg, []).append(node)
+    for p, after in states.items():
+        if getattr(after, "fn", None) is dynamic_update and after.args[0] is p:
+            before = _ancestors(after)
+            if all(user is after or user.fn is dynamic_slice and user in before for user in users[p]) and _side_by_side(after):
+                found[after] = after
+        elif getattr(after, "fn", None) is add and p in after.args and len(users[p]) == len(users[after]) == 1:
+            update = after.args[after.args[0] is p]
+            if getattr(update, "fn", None) is dynamic_update and len(users[update]) == 1 and _is_zeros(update.args[0]) \
+                    and _side_by_side(update) and after.abstract == update.abstract:
+                found[after] = update
+    return found
+
+
+def _write(graph, node, update):
+    """Make `node`, the next value of a state, a write_slice."""
+    value, starts = update.args[1], update.args[2:]
+    if update is not node:
+        total = node.args[node.args[1] is not update]
+        old = CNode(graph, dynamic_slice, (total, *starts), {"sizes": value.abstract.shape}, value.abstract, node.origin)
+        value = CNode(graph, add, (old, value), {}, value.abstract, node.origin)
+        place = graph.nodes.index(node)
+        graph.nodes[place:place] = [old, value]
+        graph.nodes.remove(update)
+        node.args = (total, value, *starts)
+    node.fn, node.args, node.attrs = write_slice, (node.args[0], value, *starts), {}
+
+
+def _ancestors(node):
+    """All nodes that `node` is made of."""
+    seen, todo = set(), [node]
+    while todo:
+        for arg in todo.pop().args:
+            if arg not in seen and isinstance(arg, CNode):
+                seen.add(arg)
+                todo.append(arg)
+    return seen
+
+
+def _side_by_side(update):
+    """True if what is written is one piece of memory: single items, then one axis of any size, then whole axes."""
+    shape, sizes = update.abstract.shape, update.args[1].abstract.shape
+    single = next((axis for axis, size in enumerate(sizes) if size != 1), len(sizes))
+    return isinstance(update.args[1].abstract, AbstractTensor) and sizes[single + 1:] == shape[single + 1:]
+
+
+def _is_zeros(node):
+    if isinstance(node, ValueNode):
+        return not np.any(node.value)
+    if getattr(node, "fn", None) is broadcast_to:
+        return _is_zeros(node.args[0])
+    return getattr(node, "fn", None) is full and node.attrs["value"] == 0

@@ -15,6 +15,7 @@ from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
 from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.graph import CNode, FuncGraph, Parameter, ValueNode
 from ..mindir.primitive import Primitive, kernel_rule
+from ..ops.basic import reshape
 from .loopnest import CannotFuse, build
 from .recompute import recompute_cheap
 from .schedule import nominal, schedule, total_cost
@@ -309,8 +310,8 @@ class _Clusterer:
         def outer(node):
             return new.get(id(node), node)
         for group in groups:
-            if not group.fused:
-                node, = group.members
+            node = group.members[0]
+            if not group.fused or len(group.members) == 1 and node.fn is reshape:    # a reshape alone is the same memory
                 attrs = {k: _cluster(v, self.level, self.done) if isinstance(v, FuncGraph) else v
                          for k, v in node.attrs.items()}
                 fn = _cluster(node.fn, self.level, self.done) if isinstance(node.fn, FuncGraph) else node.fn

@@ -4,8 +4,9 @@
 
 Each function takes and gives a `Value` (an LLVM value with operators) of type float or double. Argument reductions
 are Cody and Waite's (1980); float coefficients are from Cephes (Moshier 1989) where no other fit is named, the double
-logarithm is fdlibm's (Sun 1993), the double exponential is Taylor's series. At most 2 ulp in float32, 4 ulp in float64, where nothing else is said;
-NaN, infinities, -0 and denormal numbers come out as in libm. What is not here goes to libm (`LIBM`), element by element.
+logarithm is fdlibm's (Sun 1993), the double exponential is Taylor's series. At most 2 ulp in float32, 4 ulp in float64,
+where nothing else is said; NaN, infinities, -0 and denormal numbers come out as in libm. What is not here goes to libm
+(`LIBM`), element by element.
 """
 import math
 

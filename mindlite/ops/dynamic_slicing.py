@@ -162,6 +162,17 @@ def dynamic_update_vmap(args, dims, size):
     return scatter_nd_update(x, _grid(args[2:], dims[2:], x.shape[1:], value.shape[1:], size), value), 0
 
 
+@primitive(traits={"library"})
+def write_slice(x, value, *starts):
+    """dynamic_update in the memory of x, which nothing else reads: what `graph_kernel.accumulate` makes of it in loops."""
+
+
+for _table, _rule in ((infer_rule, dynamic_update_infer), (eval_rule, dynamic_update_eval),
+                      (kernel_rule, dynamic_update_kernel), (bprop_rule, dynamic_update_bprop),
+                      (jvp_rule, dynamic_update_jvp), (vmap_rule, dynamic_update_vmap)):
+    _table(write_slice)(_rule)
+
+
 def _covered(shape, sizes):
     return "".join(name if n == m else "_" for name, n, m in zip(letters(len(shape)), shape, sizes))
 
@@ -177,4 +188,5 @@ def _dynamic_update_spec(x, value, *starts):
 
 
 sbp_rule(dynamic_slice, _dynamic_slice_spec, linear=[{0}], local=lambda attrs, shapes: {"sizes": tuple(shapes[0])})
-sbp_rule(dynamic_update, _dynamic_update_spec, linear=[{0, 1}])
+for _update in (dynamic_update, write_slice):
+    sbp_rule(_update, _dynamic_update_spec, linear=[{0, 1}])

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from ..mindir.inline import clone
 from .algebra import simplify_arithmetic, simplify_shapes
 from .control import hoist_invariants, prune_control
+from .products import hoist_products
 from .values import drop_dead, fold_constants, inline_calls, merge_equal_nodes
 
 PASSES = (inline_calls, fold_constants, simplify_arithmetic, simplify_shapes, merge_equal_nodes, prune_control,
-          hoist_invariants, drop_dead)
+          hoist_invariants, hoist_products, drop_dead)
 ROUNDS = 10
 
 

@@ -82,3 +82,92 @@ def test_one_kernel_per_operator_where_nothing_is_to_be_fused():
     compiled = ms.jit(lambda x, w, u: ops.tanh(x @ w + x @ u), jit_level="O0")
     compiled(tensor(4, 8), tensor(8, 6), tensor(8, 6))
     assert count(compiled) == 0
+
+
+def same(function, *args):
+    """The compiled function, which gives what the function gives."""
+    compiled = ms.jit(function)
+    found, expected = compiled(*args), function(*args)
+    for a, b in zip(*(x if isinstance(x, tuple) else (x,) for x in (found, expected))):
+        close(a, b)
+    return compiled
+
+
+def test_a_loop_writes_a_row_of_what_it_carries_in_place():
+    def rows(x):
+        out = ops.zeros((50, 4))
+        out[0] = x
+        for t in range(1, 50):
+            out[t] = ops.tanh(out[t - 1] * 1.5)
+        return out
+    assert count(same(rows, tensor(4)), "write_slice(") == 1
+    assert count(same(ms.grad(lambda x: rows(x).sum()), tensor(4)), "write_slice(") == 1     # forward; the reverse reads
+
+
+def test_rows_may_be_counted_from_the_end_and_read_again():
+    def rows(x):
+        out, total = ops.zeros((50, 4)), x * 0
+        for t in range(50):
+            out[-1 - t] = x + t
+            total = total + out[t] + out.sum()
+        return out, total
+    assert count(same(rows, tensor(4)), "write_slice(") == 1
+
+
+def test_what_still_needs_the_old_rows_gets_a_memory_of_its_own():
+    def all_of_them(x):
+        out = ops.zeros((50, 4))
+        for t in range(50):
+            old = out + 1
+            out[t] = x + t
+            x = x + old.sum() * 0.01
+        return out, x
+
+    def the_last_ones(x):
+        out, before = ops.zeros((50, 4)), ops.zeros((50, 4))
+        for t in range(50):
+            before = out * 1
+            out[t] = x + t
+        return out, before
+
+    def columns(x):
+        out = ops.zeros((4, 50))
+        for t in range(50):
+            out[:, t] = x + t
+        return out
+    for function in (all_of_them, the_last_ones, columns):
+        assert count(same(function, tensor(4)), "write_slice(") == 0
+
+
+def test_the_gradient_of_a_row_that_a_loop_reads_is_added_to_the_row():
+    def loss(xs, w):
+        h = xs[0] * 0
+        for t in range(40):
+            h = ops.tanh(h @ w + xs[t])
+        return (h * h).sum()
+    assert count(same(ms.grad(loss, (0, 1)), tensor(40, 3, 4), tensor(4, 4)), "write_slice(") == 1
+
+
+@pytest.mark.parametrize("first, last, offset", [(0, 40, 0), (2, 38, -1), (0, 39, 1)])
+@pytest.mark.parametrize("batch_first", [False, True])
+def test_what_a_loop_multiplies_row_by_row_is_one_product_before_it(first, last, offset, batch_first):
+    def loss(xs, w, u):
+        h = ops.zeros((3, 4))
+        for t in range(first, last):
+            x = xs[:, t + offset] if batch_first else xs[t + offset]
+            h = ops.tanh(x @ w + h @ u)
+        return (h * h).sum()
+    xs = tensor(3, 40, 4) if batch_first else tensor(40, 3, 4)
+    compiled = same(ms.grad(loss, (0, 1, 2)), xs, tensor(4, 4), tensor(4, 4))
+    text = ir(compiled, "optimise", source=False)
+    assert f"f32[{3 * (last - first)}, 4]" in text and text.count("batch_matmul(") == 6
+
+
+def test_products_of_turns_that_are_not_known_stay_in_the_loop():
+    def until(xs, w):
+        h, t = ops.zeros((3, 4)), 0
+        while h.sum() < 10 and t < 40:
+            h, t = h + (xs[t] @ w) ** 2, t + 1
+        return h
+    compiled = same(until, tensor(40, 3, 4), tensor(4, 4))
+    assert "f32[120, 4]" not in ir(compiled, "optimise", source=False)

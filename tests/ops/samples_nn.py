@@ -50,6 +50,7 @@ SAMPLES = {
                       ((_f(4, 5), np.array(-3), np.array(1)), dict(sizes=(2, 3)))],
     "dynamic_update": [((_f(4, 5), _f(1, 5), np.array(2), np.array(0)), {}),
                        ((_f(4, 5), _f(2, 3), np.array(-3), np.array(1)), {})],
+    "write_slice": [((_f(4, 5), _f(1, 5), np.array(2), np.array(0)), {})],
     # nets
     "convolution": [((_f(2, 3, 5, 4), _f(2, 3, 3, 2)), _CONV), ((_f(2, 4, 6, 7), _f(4, 2, 3, 2)), _CONV2)],
     "convolution_backward_data": [((_f(2, 2, 3, 3), _f(2, 3, 3, 2)), dict(input_size=(5, 4), **_CONV)),
