@@ -18,7 +18,7 @@ from ..ops import methods
 from ..ops.scalar import BINARY, scalar_binary, scalar_unary
 from .branches import compare_numbers, fail_unless, truth
 from .containers import METHODS_OF, method_of_box
-from .fallback import AN_INT, A_BOOL, array_outside, ask_python, change_outside
+from .fallback import AN_INT, A_BOOL, ask_python, change_outside, from_outside
 from .outside import CONTAINERS, guard_class, guard_contents, is_users, method_of_class, own_method
 from .region import has_sizes
 from .sharing import LeaveToPython, check_key
@@ -144,7 +144,7 @@ def attribute(ev, value, name):
     frameworks = isinstance(value, types.ModuleType) and value.__name__.startswith("mindlite")
     if has_fields and not frameworks and not (isinstance(found, types.BuiltinMethodType) and found.__self__ is value):
         ev.guard("attr", value, name, found)
-    return array_outside(ev, found)
+    return from_outside(ev, found)
 
 
 def _attribute_of_exception(ev, value, name):
@@ -178,7 +178,8 @@ def item(ev, value, index):
     if is_tensor(value):
         return ev.trace(methods.METHODS["__getitem__"], (value, index), {})
     if isinstance(value, tuple) and not has_nodes(index, ev.store):
-        return value[ev.unbox(index)]
+        found = value[ev.unbox(index)]
+        return from_outside(ev, found) if id(value) in ev.shared else found
     if isinstance(value, (tuple, range, list)) and is_scalar_node(index):
         return _from_sequence(ev, tuple(value) if not isinstance(value, range) else value, index, value)
     if isinstance(value, Range):
@@ -192,7 +193,8 @@ def item(ev, value, index):
     index = ev.unbox(index)
     if isinstance(value, defaultdict) and index not in value and not ev.concrete:
         return change_outside(ev, operator.getitem, (value, index))
-    return value[index]
+    found = value[index]
+    return from_outside(ev, found) if id(value) in ev.shared and not isinstance(index, slice) else found
 
 
 def _from_sequence(ev, content, index, whole):

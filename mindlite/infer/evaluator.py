@@ -30,7 +30,7 @@ from ..parse.undefined import refuse_undefined
 from .branches import continue_exits, run_raise, run_switch, settle
 from .calls import call_value
 from .exceptions import believed, run_try
-from .fallback import array_outside, ask_python, call_unknown
+from .fallback import ask_python, call_unknown, from_outside
 from .iterators import GeneratorCall, drain, iterator_of, mark_of, start
 from .jumps import arrive, leave_to
 from .loops import run_loop
@@ -99,6 +99,7 @@ class Evaluator:
         self.suspended = set()                       # generators that wait inside of a try or with statement
         # {id: (exception, where it was raised)}; {id: {"__cause__": .., "__context__": ..} made of run-time values}
         self.raised_at, self.linked = {}, {}
+        self.shared = {}                             # {id: container} of those from outside that were read
         self.recursive = {}                          # functions known to recurse under a run-time condition
         self.places, self.calls = {}, []                              # what is being executed: (graph, region) per call
 
@@ -420,7 +421,7 @@ class Evaluator:
             return value
         if place not in self.variables or not can_vary(value):
             self.guard(place.kind, place.owner, place.name, value)
-            return array_outside(self, value)
+            return from_outside(self, value)
         if place not in self.inputs:
             abstract = AbstractScalar(type(value)) if not isinstance(value, Tensor) else constant(value).abstract
             self.inputs[place] = self.tracer.root.graph.add_parameter(place.name or "cell", abstract)

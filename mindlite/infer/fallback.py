@@ -24,6 +24,7 @@ from ..mindir.control import segment
 from ..mindir.derivative import is_recording_python
 from ..mindir.primitive import interpreting
 from .outcome import Raises
+from .outside import CONTAINERS
 from .sharing import LeaveToPython, flatten, spot
 from .variables import again, changed, pending, restorer, watch
 from .tracebacks import call_at, namespace_of, passed_through
@@ -163,10 +164,14 @@ def as_object(ev, value):
     return node
 
 
-def array_outside(ev, value):
-    """A value from outside; an array that the function changes is an object of Python."""
-    if isinstance(value, np.ndarray) and ("content", id(value)) in ev.variables and not ev.concrete:
+def from_outside(ev, value):
+    """A value from outside. A list, dict, set or array that the function changes is an object of Python; one that the
+    function gives is that very object."""
+    if not isinstance(value, (*CONTAINERS, tuple)) or ev.concrete:
+        return value
+    if ("content", id(value)) in ev.variables:
         return as_object(ev, value)
+    ev.shared[id(value)] = value
     return value
 
 

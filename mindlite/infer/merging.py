@@ -54,7 +54,7 @@ class Merge:
             return {k: self.value(a[k], b[k]) for k in a}
         if isinstance(a, Box) and isinstance(b, Box) and a.kind == b.kind:
             left, right = ev.after[0].get(a), ev.after[1].get(b)
-            if left is not None and right is not None and len(left) == len(right):
+            if left is not None and right is not None and len(left) == len(right) and _same_keys(a.kind, left, right):
                 box = Box(a.kind, marks=(*a.marks, *b.marks))
                 self.boxes.append((box, self.value(tuple(left), tuple(right))))
                 return box
@@ -132,6 +132,14 @@ class Merge:
                 return Conflict(GraphSyntaxError("a function that is made on one of two paths is used behind them",
                                                  location=self.ev.tracer.origin.location))
         return closure
+
+
+def _same_keys(kind, left, right):
+    """True unless these are the contents of dicts with different keys, or of sets with different elements."""
+    if kind == "dict":
+        left, right = [key for key, _ in left], [key for key, _ in right]
+    return kind not in ("dict", "set") or all(a is b or type(a) is type(b) and not isinstance(a, AnfNode) and a == b
+                                              for a, b in zip(left, right))
 
 
 class Held:

@@ -170,6 +170,10 @@ def _copy(tensor):
     return Tensor.wrap(tensor.array.copy())
 
 
+def _itself(value):
+    return value
+
+
 def _set_of(*items):
     return set(items)
 
@@ -233,6 +237,8 @@ def _specialise(ev, function, args, kwargs, weights):
             return value._make(made) if hasattr(value, "_make") else tuple(made)
         if isinstance(value, Box):
             return Container(containers[value]) if value in containers else content_of(value)
+        if id(value) in ev.shared and not isinstance(value, tuple):
+            return Made(functools.partial(_itself, value), ())
         if type(value) is dict:
             return {k: leave(v) for k, v in value.items()}
         if isinstance(value, Formatted):
