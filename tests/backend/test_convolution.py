@@ -194,14 +194,15 @@ def test_unknown_kinds_are_refused_and_dtypes_without_a_kernel_have_none():
 def test_the_way_is_chosen_by_the_sizes_alone(library):
     def choose(kind, sizes, dtype=dtypes.float32):
         return convolution_ways.conv2d_plan(kind, dtype, sizes).way
-    else_ = "library" if library == "onednn" else "direct"
+    else_ = "library" if library == "onednn" else "patches"
     wide = (32, 64, 32, 32, 64, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1)
     assert {choose(kind, wide) for kind in convolution.KINDS} == {"winograd"}
-    assert choose("forward", wide, dtypes.float64) == "direct"
+    assert choose("forward", wide, dtypes.float64) == "direct" and choose("backward_weights", wide) == "dot"
     assert choose("forward", CASES["LeNet's first"]) == "direct" and choose("forward", CASES["pointwise"]) == "product"
-    assert choose("backward_data", CASES["LeNet's first"]) == "direct"
-    assert choose("backward_data", CASES["depthwise"]) == ("library" if library == "onednn" else "patches")
-    assert choose("backward_data", CASES["groups"]) == else_ and choose("backward_weights", wide) == "dot"
+    assert choose("forward", CASES["groups"]) == "direct" and choose("forward", CASES["one pixel out"]) == "patches"
+    assert choose("backward_data", CASES["depthwise"]) == choose("forward", CASES["depthwise"]) == else_
+    assert choose("backward_data", CASES["pieces and stride"]) == else_
+    assert choose("forward", CASES["pieces and stride"]) == "patches"
 
 
 def test_two_threads_may_use_one_handle_at_the_same_time(call):

@@ -6,15 +6,16 @@
 |---|---|---|
 | product   | one matrix product per picture                   | windows of 1 x 1, stride 1, no border               |
 | winograd  | 16 multiplications for 36 (`winograd`)           | float32, 3 x 3, stride 1, at least 32 channels      |
-| direct    | the tile reads lines of the picture (`direct`)   | stride 1, forward from fewer than 16 channels       |
-| patches   | the tile reads patches (`implicit`)              | all else where oneDNN is not used                   |
+| direct    | the tile reads lines of the picture (`direct`)   | stride 1, pictures at least 6 wide                  |
+| patches   | the tile reads patches (`implicit`)              | narrow pictures, strides                            |
 | dot       | rows of dout times rows of patches (`implicit`)  | gradients of weights                                |
-| library   | oneDNN (`convolution`)                           | all else in float32, where it is installed          |
+| library   | oneDNN (`convolution`), where it is installed    | float32: gradients of the input with groups or      |
+|           |                                                  | strides, groups with strides                        |
 
-Measured with AVX2, processor time of both threads, by that of oneDNN (of im2col for 1 x 1 and for gradients of
-weights from 32 channels on): winograd 0.6-0.85 with 32 to 512 channels, 1.2 with 3; direct from 1, 3, 6 channels 0.4, 0.6, 0.75,
-from 64 channels 1.1-1.3; patches 1.0-1.3, with strides 1.1-1.4; dot 0.8-1.2. The choice hangs on the sizes alone, so
-results do not change from run to run.
+Measured with AVX2, processor time of all threads by that of oneDNN: winograd 0.6-0.8 with 32 to 512 channels, 1.0 with
+3; direct from 1, 3, 6 channels 0.4-0.7, from 64 channels 1.0-1.1, groups 0.7-1.0, their gradients 1.1-1.5; patches
+0.8-1.1, the gradient of the input with strides 1.0-1.4; 1 x 1 with strides 0.5; dot 0.8-1.2. The choice hangs on the
+sizes alone, so results do not change from run to run.
 """
 import functools
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from .convolution import output_sizes
 from .native import Module
 from .tile import tile_shape
 
-MANY, FEW = 32, 16                                  # channels: winograd from, direct below
+MANY = 32                                           # channels from which on winograd pays
 SQUARES = 64                                        # of 2 x 2 pixels, from which on the weights' transform pays
 NARROW = 6                                          # columns of a picture below which direct wastes its lanes
 OUT_OF_MEMORY = ("convolution: out of memory",)
@@ -87,10 +88,9 @@ def choose(kind, dtype, sizes):
         if not isinstance(squares, int) or squares >= SQUARES:
             return "winograd"
     wide = not isinstance(made[1], int) or made[1] >= NARROW
-    if near and wide and kind == "forward" and g == 1 and known[1] and c < FEW:
+    if near and wide and (g == 1 or kind == "forward"):
         return "direct"
-    first_layer = kind == "backward_data" and known[1] and c < 4
-    if dtype is float32 and (kh, kw) != (1, 1) and not first_layer and onednn.find_onednn() is not None:
+    if dtype is float32 and (kh, kw) != (1, 1) and (kind, g) != ("forward", 1) and onednn.find_onednn() is not None:
         return "library"
     return "direct" if near and wide else "patches"
 

@@ -168,3 +168,17 @@ def load_vector(f, array, lanes, low, high):
 def store_vector(f, array, vector):
     """Write a vector to the beginning of an Array."""
     f.builder.store(vector, array.pointer, align=array.dtype.itemsize)
+
+
+def every_other(build, a, b, odd):
+    """Lanes odd, odd + 2, .. of two vectors side by side."""
+    count = a.type.count
+    return build.shuffle_vector(a, b, ir.Constant(ir.VectorType(I32, count), [2 * i + odd for i in range(count)]))
+
+
+def side_by_side(build, even, odd):
+    """The two vectors whose lanes are even[0], odd[0], even[1], odd[1], .."""
+    count = even.type.count
+    for half in range(2):
+        order = [half * count // 2 + i // 2 + (count if i % 2 else 0) for i in range(count)]
+        yield build.shuffle_vector(even, odd, ir.Constant(ir.VectorType(I32, count), order))

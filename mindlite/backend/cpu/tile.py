@@ -120,17 +120,21 @@ def write_rows(module, dtype, shape, rows):
             return build.shuffle_vector(one, one, ir.Constant(numbers, [0] * lanes))
         bases = [fetched(strip, number(3 * v), PTR, I64) for v in vectors]
         counts = [fetched(strip, number(3 * v + 2), I64, I64) for v in vectors]
-        lines = [build.gep(fetched(strip, number(3 * v + 1), PTR, I64), [skipped], source_etype=element)
-                 for v in vectors]
-        places = [[build.gep(line, [build.mul(c_step, number(r))], source_etype=element) for line in lines]
-                  for r in range(rows)]
+
+        def places():
+            """Where each vector of c stands: computed anew before and after the loop, which needs all registers."""
+            lines = [build.gep(fetched(strip, number(3 * v + 1), PTR, I64), [skipped], source_etype=element)
+                     for v in vectors]
+            return [[build.gep(line, [build.mul(c_step, number(r))], source_etype=element) for line in lines]
+                    for r in range(rows)]
         order = ir.Constant(numbers, list(range(lanes)))
         masks = [build.icmp_signed("<", order, spread(build.trunc(count, I32), numbers)) for count in counts]
         load, store = masked(module, "load", vector, element), masked(module, "store", vector, element)
         zero, align = ir.Constant(vector, None), number(size, I32)
         with build.if_else(build.icmp_signed("!=", add, number(0))) as (then, other):
             with then:
-                old = [[build.call(load, [places[r][v], align, masks[v], zero]) for v in vectors] for r in range(rows)]
+                before = places()
+                old = [[build.call(load, [before[r][v], align, masks[v], zero]) for v in vectors] for r in range(rows)]
                 adding = build.block
             with other:
                 storing = build.block
@@ -162,16 +166,17 @@ def write_rows(module, dtype, shape, rows):
                 totals[r][v].add_incoming(made[r][v], body)
         build.branch(head)
         build.position_at_end(done)
+        after = places()
         full = functools.reduce(build.and_, [build.icmp_signed("==", count, number(lanes)) for count in counts])
         with build.if_else(full) as (then, other):
             with then:
                 for r in range(rows):
                     for v in vectors:
-                        build.store(totals[r][v], places[r][v], align=size)
+                        build.store(totals[r][v], after[r][v], align=size)
             with other:
                 for r in range(rows):
                     for v in vectors:
-                        build.call(store, [totals[r][v], places[r][v], align, masks[v]])
+                        build.call(store, [totals[r][v], after[r][v], align, masks[v]])
     return module.ir.globals[f"rows{rows}"]
 
 

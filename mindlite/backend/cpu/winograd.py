@@ -15,7 +15,7 @@ from llvmlite import ir
 
 from ...common.dtype import int64
 from .native import F32, I32, I64, Module
-from .patches import Window, load_vector, store_vector
+from .patches import Window, every_other, load_vector, side_by_side, store_vector
 from .tile import external_tile, masked, tile_shape
 
 SQUARES = 64                                        # squares of a block at most
@@ -163,12 +163,6 @@ def pixel_line(build, a, b, c, d):
     return build.fadd(build.fadd(a, b), c), build.fsub(build.fsub(b, c), d)
 
 
-def every_other(build, a, b, odd):
-    """Lanes odd, odd + 2, .. of two vectors side by side."""
-    count = a.type.count
-    return build.shuffle_vector(a, b, ir.Constant(ir.VectorType(I32, count), [2 * i + odd for i in range(count)]))
-
-
 def write_pixels(f, products, far, result, y, x, high, across, count, lanes):
     """Two lines of pixels, at most `count` in each, from `lanes` squares of products[place far + square]."""
     build, kind = f.builder, ir.VectorType(F32, lanes)
@@ -180,9 +174,7 @@ def write_pixels(f, products, far, result, y, x, high, across, count, lanes):
     for p in range(2):
         even, odd = pixel_line(build, *(by_lines[column][p] for column in range(4)))
         with f.when(y + p < high):
-            for half in range(2):
-                order = [half * lanes // 2 + i // 2 + (lanes if i % 2 else 0) for i in range(lanes)]
-                pixels = build.shuffle_vector(even, odd, ir.Constant(mixed, order))
+            for half, pixels in enumerate(side_by_side(build, even, odd)):
                 place = result.at((y + p) * across + x + half * lanes)
                 with f.choose(count >= (half + 1) * lanes) as (then, other):
                     with then:
