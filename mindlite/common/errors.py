@@ -74,6 +74,10 @@ class UndefinedNameError(NameLookupError):
     """The same, found when the function is compiled; it is raised then (config.refuse_undefined_names)."""
 
 
+class EndlessRecursionError(MindliteError, RecursionError):
+    """A function that calls itself on every path."""
+
+
 class MissingAttributeError(MindliteError, AttributeError):
     """An attribute that the object does not have."""
 

@@ -14,9 +14,9 @@ import weakref
 
 from ..common.config import STRICT, config
 from ..common.dim import Symbol
-from ..common.errors import (ArgumentError, DTypeError, GradientError, GraphSyntaxError, IndexRangeError, InexactError,
-                             InternalError, MindliteError, ShapeError, UndefinedNameError, ValueRangeError,
-                             user_level)
+from ..common.errors import (ArgumentError, DTypeError, EndlessRecursionError, GradientError, GraphSyntaxError,
+                             IndexRangeError, InexactError, InternalError, MindliteError, ShapeError,
+                             UndefinedNameError, ValueRangeError, user_level, user_location)
 from ..common.events import emit
 from ..fallback.log import CannotReplay, Log, Trap, logging_to
 from ..fallback.record import Records
@@ -40,7 +40,7 @@ MAX_QUICK_CALLS = 8            # short ways that are tried, in each thread, befo
 
 MAX_RECORDINGS = 24              # runs of one signature that show what calls give
 MAX_REMEMBERED = 4096            # signatures whose variant is found by one look-up
-OPERATORS_SAY = (ShapeError, DTypeError, ValueRangeError, IndexRangeError, GradientError, InternalError)
+OPERATORS_SAY = (EndlessRecursionError, ShapeError, DTypeError, ValueRangeError, IndexRangeError, GradientError, InternalError)
 alive = weakref.WeakValueDictionary()        # every JitFunction by number, for those who look inside a program
 _numbers = itertools.count()
 
@@ -83,7 +83,7 @@ class JitFunction:
         self.name = name or getattr(function, "__qualname__", type(function).__name__).replace("<locals>.", "")
         self.jit_level, self.printer, self.inputs = jit_level, printer, inputs
         self.variants, self.exact, self.fallbacks, self.history = [], {}, Records(), []
-        self.lock, self.quick = threading.RLock(), _Quick()
+        self.lock, self.quick, self.plans = threading.RLock(), _Quick(), []      # plans: see short_plan.HasPlans
         self.runs_in_python, self.in_python, self.names = 0, {}, parameter_names(function)
         # numbers outside that are run-time values as they have changed; those (and ordinals of arguments) that cannot be
         self.varying, self.fixed = set(), set()
@@ -109,11 +109,15 @@ class JitFunction:
                         return value
             return self.run(args, kwargs)
         except Exception as error:
-            if getattr(error, "again", False):
-                return self.run_again(error, args, kwargs)
-            return self.end_in_python(error, args, kwargs)
+            return self.after_failure(error, args, kwargs)
         except Trap as trap:
             return self.begin_again(trap, Log(), args, kwargs)
+
+    def after_failure(self, error, args, kwargs):
+        """The call, after a run of compiled code ended with an exception."""
+        if getattr(error, "again", False):
+            return self.run_again(error, args, kwargs)
+        return self.end_in_python(error, args, kwargs)
 
     def end_in_python(self, error, args, kwargs):
         """The call in Python, after compiled code ended with an exception: what comes before it happens, then it is raised.
@@ -181,6 +185,7 @@ class JitFunction:
                 self.drop([v for v in self.variants if v.calls_python or trap.key is None
                            or trap.key in v.compiled.specialised.keys])
                 self.quick.calls, self.quick.tried = (), {}
+                self.plans.clear()
 
     def learn_from(self, trap, recorded):
         """The next variant knows what this one did not. recorded: the run has called Python, and a gradient is wanted
@@ -238,6 +243,21 @@ class JitFunction:
             call = quick_call(variant, signature, args, leaves)
             if call is not None:
                 quick.calls = (call, *quick.calls[:MAX_QUICK_CALLS - 1])
+                if call.plan is not None:
+                    self.plan(call)
+
+    def plan(self, call):
+        """Have machine code make such calls from now on."""
+        def failed(*args):
+            try:
+                try:
+                    call.fail()
+                except Exception as error:
+                    return self.after_failure(error, args, {})
+            except MindliteError as error:
+                raise error.at(user_location())
+        call.plan.on_failure(failed)
+        self.plans[:] = [call.plan.words, call, *self.plans[:2 * MAX_QUICK_CALLS - 2]]
 
     def select(self, args, kwargs):
         """(the variant for a call, its run-time arguments, its signature); no variant where it must run in Python."""

@@ -13,7 +13,7 @@ program's only if the operators of the framework raise it, or if Python does for
 import functools
 import operator
 
-from ..common.errors import (ArgumentError, DTypeError, GraphSyntaxError, IndexRangeError, InternalError,
+from ..common.errors import (ArgumentError, DTypeError, EndlessRecursionError, GraphSyntaxError, IndexRangeError, InternalError,
                              MissingAttributeError, NameLookupError, ShapeError, UndefinedNameError, ValueRangeError)
 from ..mindir import syntax
 from ..mindir.abstract import AbstractScalar
@@ -180,6 +180,8 @@ def _unpacked(node, value):
 
 def believed(ev, node, values, error):
     """What an error inside a `try` means: Raises, if the program raises it; else the error, so that Python runs it."""
+    if isinstance(error, EndlessRecursionError):
+        error.certain = False                                # Python runs the call, and may catch its own
     if isinstance(error, (Raises, *OF_INFERENCE)):
         return error
     if getattr(error, "conflict", False):                    # two paths that a graph cannot join

@@ -3,7 +3,7 @@
 The types of its arguments are widened like a loop's; the type of its result is that of the paths that do not recurse,
 then of all, until it no longer changes.
 """
-from ..common.errors import GraphSyntaxError
+from ..common.errors import EndlessRecursionError, GraphSyntaxError
 from ..mindir.control import call as call_prim, make_tuple
 from ..mindir.primitive import interpreting
 from .branches import control_node
@@ -41,8 +41,15 @@ def call_recursive(ev, key, enter, values):
             plan.inside, _ = plan.enter(region)
             for node in captured:
                 region.capture(node)
-            with barrier(ev, "a recursive function"):
-                returned = enter(list(plan.inside))
+            try:
+                with barrier(ev, "a recursive function"):
+                    returned = enter(list(plan.inside))
+            except NoResultYet:
+                if len(ev.recursive) > 1:                    # it may be another one that has no result
+                    raise
+                raise EndlessRecursionError(f"maximum recursion depth exceeded: every path of {key[0].name} leads to "
+                                            f"{key[0].name} again, a loop without end",
+                                            location=key[0].origin.location) from None
             changed = {k: v for k, v in ev.tracer.store.items() if not isinstance(k, Box) and store.get(k, k) is not v}
             if changed:
                 raise GraphSyntaxError(f"{key[0].name}: a recursive function that assigns to Tensors cannot be a graph")

@@ -4,7 +4,7 @@ import pytest
 from programs import PROGRAMS
 
 import mindlite as ms
-from mindlite import Tensor, ops
+from mindlite import Tensor, jit, ops
 
 CASES = [pytest.param(p.function, call, id=f"{p}-{n}") for p in PROGRAMS for n, call in enumerate(p.calls)]
 SMOOTH = [pytest.param(p.function, call, id=f"{p}-{n}") for p in PROGRAMS if p.smooth for n, call in enumerate(p.calls)]
@@ -209,3 +209,33 @@ def test_what_a_loop_without_turns_does_not_assign_has_no_value(function):
         else:
             assert f(x, n).asnumpy().tolist() == expected
     assert not f.compiled.in_python
+
+
+def endless(x):
+    if x.sum() > 0:
+        return endless(x - 1)
+    return endless(x + 1)
+
+
+def test_a_recursion_without_an_end_is_told_before_it_runs():
+    with pytest.raises(RecursionError, match="every path of endless leads to endless again, a loop without end") as caught:
+        jit(endless)(Tensor([5.0]))
+    assert caught.value.location.file == __file__
+
+
+def test_it_may_be_caught_by_the_program_and_effects_come_before_it():
+    seen = []
+
+    def caught(x):
+        try:
+            return endless(x)
+        except RecursionError:
+            return x * 2
+
+    def counted(x):
+        seen.append(1)
+        return endless(x)
+    assert float(jit(caught)(Tensor([5.0]))) == 10
+    with pytest.raises(RecursionError):
+        jit(counted)(Tensor([5.0]))
+    assert seen == [1]
