@@ -17,9 +17,11 @@ from ..mindir.derivative import USED, arrange, check_loss, cotangents_in, inputs
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import interpreting
 from ..ops.basic import broadcast_to, reduce_sum, reshape, scalar_to_tensor
+from .access import wrap_container
 from .branches import in_region
 from .merging import Merge, Slot, convert, fill, writing
 from .outcome import Outcome, Raises, barrier
+from .outside import guard_contents
 from .region import align
 from .values import Box, rebuild
 
@@ -76,6 +78,10 @@ def replace_leaves(ev, value, replace):
         if value.kind == "dict":
             return ev.new_box("dict", tuple((k, replace_leaves(ev, v, replace)) for k, v in content))
         return ev.new_box(value.kind, tuple(replace_leaves(ev, v, replace) for v in content))
+    if type(value) in (list, dict):                          # of the world outside
+        if not guard_contents(ev, (value,)):
+            raise GraphSyntaxError(f"a derivative by a {type(value).__name__} that changes during the run")
+        return replace_leaves(ev, wrap_container(ev, value), replace)
     if isinstance(value, tuple):
         return rebuild(value, [replace_leaves(ev, v, replace) for v in value])
     return replace(value) if is_data(value) else value

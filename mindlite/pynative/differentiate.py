@@ -22,7 +22,7 @@ class Recorded:
         for position in positions:
             inside[position] = map_leaves(args[position], self._input)
         self.args = inside
-        self.structures = [inside[position] for position in positions]
+        self.structures = [map_leaves(inside[position], lambda x: x) for position in positions]     # as they are now
         trained = {id(w): w for w in weights if w.requires_grad}
         watched = {key: self.tape.watch(weight) for key, weight in trained.items()}
         self.weights, self.weight_numbers = weights, [watched.get(id(weight)) for weight in weights]
