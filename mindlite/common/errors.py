@@ -71,7 +71,7 @@ class NameLookupError(MindliteError, NameError):
 
 
 class UndefinedNameError(NameLookupError):
-    """The same, found when the function is compiled; it is raised then (config.refuse_undefined_names)."""
+    """The same, found when the function is compiled; it is raised then (config.mindspore_rules)."""
 
 
 class EndlessRecursionError(MindliteError, RecursionError):

@@ -95,14 +95,14 @@ def set_context(**settings):
 
 
 def set_mindspore_context(**settings):
-    """set_context by its name in `mindlite.mindspore`: with mode=.. a name that is defined nowhere becomes an error when
-    a function is compiled (config.refuse_undefined_names), as scripts for MindSpore expect.
+    """set_context by its name in `mindlite.mindspore`: with mode=.. what MindSpore refuses by rules of its own is refused
+    (config.mindspore_rules), as scripts for it expect: names that are defined nowhere, when a function is compiled.
 
     raises : as set_context
     """
     set_context(**settings)
     if "mode" in settings:
-        config.set(refuse_undefined_names=True)
+        config.set(mindspore_rules=True)
 
 
 def get_context(name):

@@ -284,7 +284,7 @@ class Evaluator:
     def call_function(self, function, args, kwargs, scope=""):
         """Call a Python function whose source can be parsed."""
         graph = parse_function(function, self.fallbacks.marks)
-        if config.refuse_undefined_names:
+        if config.mindspore_rules:
             refuse_undefined(graph, function)
         if not is_framework(function.__code__.co_filename):
             self.guard("attr", function, "__code__", function.__code__)

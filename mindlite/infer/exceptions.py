@@ -13,8 +13,9 @@ program's only if the operators of the framework raise it, or if Python does for
 import functools
 import operator
 
-from ..common.errors import (ArgumentError, DTypeError, EndlessRecursionError, GraphSyntaxError, IndexRangeError, InternalError,
-                             MissingAttributeError, NameLookupError, ShapeError, UndefinedNameError, ValueRangeError)
+from ..common.errors import (ArgumentError, DTypeError, EndlessRecursionError, GraphSyntaxError, IndexRangeError,
+                             InternalError, MissingAttributeError, NameLookupError, ShapeError, UndefinedNameError,
+                             ValueRangeError)
 from ..mindir import syntax
 from ..mindir.abstract import AbstractScalar
 from ..mindir.graph import AnfNode

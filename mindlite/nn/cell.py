@@ -18,7 +18,7 @@ from collections import OrderedDict
 
 from ..common import dtype as dt
 from ..common.config import GRAPH_MODE, config
-from ..common.errors import ArgumentError, GraphSyntaxError, MissingAttributeError, user_location
+from ..common.errors import ArgumentError, GradientError, GraphSyntaxError, MissingAttributeError, user_location
 from ..functional.cell import run_as_graph
 from ..mindir.primitive import is_interpreting
 from ..mindir.protocol import CallOf, CustomGradient, Recomputed
@@ -210,6 +210,9 @@ class Cell(Registry):
 
         def run(*args, **kwargs):
             if hasattr(type(self), "bprop"):
+                if config.mindspore_rules and hasattr(type(self.bprop), "__mindir__"):
+                    raise GradientError(f"{type(self).__name__}.bprop is compiled by jit, which MindSpore refuses here",
+                                        hint="leave out @jit: the gradient is compiled as a whole in GRAPH_MODE")
                 return custom(entry, self.bprop, args, kwargs)
             return recompute(entry, *args, **kwargs) if self._recompute else entry(*args, **kwargs)
         if not (self._backward_hooks or self._backward_pre_hooks):

@@ -1,4 +1,4 @@
-"""Names that are defined nowhere, refused when a function is compiled (config.refuse_undefined_names).
+"""Names that are defined nowhere, refused when a function is compiled (config.mindspore_rules).
 
     def f(x):
         if x > 0: return x

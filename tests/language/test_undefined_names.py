@@ -9,7 +9,7 @@ from mindlite.common.errors import UndefinedNameError
 
 @pytest.fixture
 def refused():
-    before = config.set(refuse_undefined_names=True)
+    before = config.set(mindspore_rules=True)
     yield
     config.set(**before)
 

@@ -20,7 +20,7 @@ from mindlite.mindspore.ops import operations as P
 
 @pytest.fixture(params=[context.GRAPH_MODE, context.PYNATIVE_MODE], ids=["graph", "pynative"])
 def mode(request):
-    before = config.set(mode=config.mode, refuse_undefined_names=False)
+    before = config.set(mode=config.mode, mindspore_rules=False)
     context.set_context(mode=request.param)
     yield request.param
     config.set(**before)
@@ -95,6 +95,24 @@ def test_setting_the_mode_by_mindspores_name_refuses_names_that_are_defined_nowh
             return x if x.sum() > 0 else x + nowhere  # noqa: F821
     with pytest.raises(NameError, match="The name 'nowhere' is not defined"):
         Net()(ms.Tensor([1.0]))
+
+
+def test_a_bprop_that_is_compiled_works_and_is_refused_where_mindspores_rules_are_asked_for():
+    class Square(ms.nn.Cell):
+        def construct(self, x):
+            return x * x
+
+        @ms.jit
+        def bprop(self, x, out, dout):
+            return dout * 3
+    gradient = C.GradOperation()(Square())
+    assert float(gradient(ms.Tensor(2.0))) == 3
+    before = config.set(mindspore_rules=True)
+    try:
+        with pytest.raises(RuntimeError, match="bprop is compiled by jit"):
+            gradient(ms.Tensor(2.0))
+    finally:
+        config.set(**before)
 
 
 def test_a_cell_is_compiled_without_being_run():
