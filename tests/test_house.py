@@ -26,7 +26,7 @@ FLOORS = [                                       # from the ground up; rooms of 
     {"pynative"},
     {"functional"},                              # the eager side of grad and jit is pynative's tape
     {"nn"},
-    {"train", "lite", "federated"},
+    {"train", "lite", "federated", "amp"},
     {"debug"},
     {"mindspore"},
     {"cli"},

@@ -22,7 +22,8 @@ from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..fallback.record import ANY
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import PRIMITIVES, Primitive
-from ..mindir.protocol import CallOf, CallOfModule, CustomGradient, Derivative, Mapped, Recomputed, Rematerialised
+from ..mindir.protocol import (Autocasted, CallOf, CallOfModule, CustomGradient, Derivative, Mapped, Recomputed,
+                               Rematerialised)
 from ..ops.define import cast_to
 from .access import wrap_container
 from .builtins import ASK_PYTHON, BUILTINS, item_of_tensor
@@ -147,6 +148,8 @@ def _call_protocol(ev, fn, what, args, kwargs):
             return call_value(ev, what.function, args, kwargs)
         finally:
             ev.tracer.remat = before
+    if isinstance(what, Autocasted):
+        return _call_under_policy(ev, what, args, kwargs)
     if isinstance(what, Derivative):
         return differentiate(ev, what, args, kwargs)
     if isinstance(what, CustomGradient):
@@ -158,6 +161,14 @@ def _call_protocol(ev, fn, what, args, kwargs):
     if isinstance(what, Mapped):
         return map_over(ev, what, args, kwargs)
     raise GraphSyntaxError(f"{fn!r} answers __mindir__ with {type(what).__name__}")
+
+
+def _call_under_policy(ev, what, args, kwargs):
+    before, ev.tracer.policy = ev.tracer.policy, what.policy
+    try:
+        return call_value(ev, what.function, args, kwargs)
+    finally:
+        ev.tracer.policy = before
 
 
 def _call_method(ev, method, args, kwargs):

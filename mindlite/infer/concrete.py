@@ -43,7 +43,7 @@ class _Values(Tracer):
         """The value."""
         return value
 
-    def bind(self, prim, args, attrs):
+    def write(self, prim, args, attrs):
         """Compute."""
         with eager():
             return prim(*args, **attrs)

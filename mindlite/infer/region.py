@@ -98,6 +98,7 @@ class Tracer(Builder):
         self.leaves = []                                     # nodes that stand for Parameters
         self.ambiguous = set()                   # nodes that are one of several Tensors with names of their own
         self.remat = None                        # of the loops that are written (jit's option)
+        self.policy = None                       # of mixed precision: what operators cast their operands to
         self.unrecorded = 0                      # how many `no_grad` blocks are open
         self.views, self.outer = {}, {}          # {view: (root, path, the root's value then)}; {captured: node outside}
 
@@ -173,6 +174,12 @@ class Tracer(Builder):
         return known[1]
 
     def bind(self, prim, args, attrs):
+        """Write the node, under the policy of mixed precision if there is one."""
+        if self.policy is not None and prim in self.policy:
+            return self.policy.bind(self.write, prim, args, attrs)
+        return self.write(prim, args, attrs)
+
+    def write(self, prim, args, attrs):
         """Write the node; `assign` changes the store instead."""
         if "assign" in prim.traits:
             return self.assign(*args)

@@ -20,6 +20,13 @@ class Rematerialised:
 
 
 @dataclass(frozen=True)
+class Autocasted:
+    """Calling the object is calling `function`, whose operators cast their operands as `policy` (ops.autocast) says."""
+    function: object
+    policy: object
+
+
+@dataclass(frozen=True)
 class Derivative:
     """Calling the object differentiates `function`.
 

@@ -105,11 +105,12 @@ MODULES = {
     "ops.composite.clip_ops": (_OPS, {}),
 
     "train": (("mindlite.train",), {}),
+    "train.amp": (("mindlite.amp", "mindlite.train"), {}),
     **{f"train.{name}": (("mindlite.train",), {}) for name in (
-        "callback", "metrics", "serialization", "model", "amp", "loss_scale_manager", "data_sink", "summary",
+        "callback", "metrics", "serialization", "model", "loss_scale_manager", "data_sink", "summary",
         "dataset_helper",
         "train_thor")},
-    "amp": (("mindlite.train",), {}),
+    "amp": (("mindlite.amp", "mindlite.train"), {}),
     "dataset": (("mindlite.dataset",), {}),
     **{f"dataset.{name}": ((f"mindlite.dataset.{name}",), {}) for name in ("vision", "text", "audio", "transforms")},
     **{f"dataset.{name}": ((f"mindlite.dataset.{name.split('.')[0]}",), {}) for name in (

@@ -19,6 +19,7 @@ from collections import OrderedDict
 from ..common import dtype as dt
 from ..common.config import GRAPH_MODE, config
 from ..common.errors import ArgumentError, GradientError, GraphSyntaxError, MissingAttributeError, user_location
+from ..functional.autocast import WithPolicy
 from ..functional.cell import run_as_graph
 from ..mindir.primitive import is_interpreting
 from ..mindir.protocol import CallOf, CustomGradient, Recomputed
@@ -61,7 +62,7 @@ class Cell(Registry):
         made["_forward_pre_hooks"], made["_forward_hooks"] = OrderedDict(), OrderedDict()
         made["_backward_pre_hooks"], made["_backward_hooks"] = OrderedDict(), OrderedDict()
         made["_flags"], made["_dst_type"], made["_inputs"], made["_jit_config"] = {}, None, None, {}
-        made["_recompute"] = False
+        made["_recompute"], made["_policy"], made["_out_type"] = False, None, None
         made["training"], made["requires_grad"] = False, False
         if flags:
             self.add_flags(**flags)
@@ -123,6 +124,12 @@ class Cell(Registry):
         for _, cell in self.cells_and_names():
             cell._dst_type = dt.dtype(dst_type)
         return self
+
+    def mix_precision(self, policy=None, out_type=None):
+        """What mindlite.amp sets: the policy (ops.autocast) under which construct runs, None for none, and the dtype to
+        which float results are cast, None for as they are."""
+        self.__dict__["_policy"], self.__dict__["_out_type"] = policy, out_type
+        self._touch()
 
     def cast_param(self, param):
         """`param`, cast to what `to_float` set, if it did; None for None. Layers read their weights through this."""
@@ -256,9 +263,9 @@ class Cell(Registry):
         return CallOf(self._entry(), scope=scope)
 
     def _entry(self):
-        if self._forward_pre_hooks or self._forward_hooks or self._dst_type is not None:
-            return self._construct_between_hooks
-        return self.construct
+        around = self._forward_pre_hooks or self._forward_hooks or self._dst_type is not None or self._out_type is not None
+        entry = self._construct_between_hooks if around else self.construct
+        return entry if self._policy is None else WithPolicy(entry, self._policy)
 
     def _construct_between_hooks(self, *args, **kwargs):      # plain Python: parsed in graph mode, run in eager mode
         for hook, with_kwargs in tuple(self._forward_pre_hooks.values()):
@@ -278,7 +285,7 @@ class Cell(Registry):
             changed = hook(self, args, kwargs, output) if with_kwargs else hook(self, args, output)
             if changed is not None:
                 output = changed
-        return output
+        return output if self._out_type is None else _cast_floats(output, self._out_type)
 
     # ---------------------------------------------------------------- printing
 
