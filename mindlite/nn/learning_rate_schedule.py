@@ -53,11 +53,11 @@ class ListLR(LearningRateSchedule):
         if array.ndim != 1 or array.size == 0:
             raise ShapeError("learning_rate: the rates are a list of at least one number",
                              note=f"their shape is {list(array.shape)}")
-        self.rates = Parameter(Tensor(array), name=name, requires_grad=False)
+        self.learning_rate = Parameter(Tensor(array), name=name, requires_grad=False)
         self.count = array.size
 
     def construct(self, global_step):
-        return ops.gather(self.rates, ops.minimum(global_step, self.count - 1), 0)
+        return ops.gather(self.learning_rate, ops.minimum(global_step, self.count - 1), 0)
 
 
 class _Decay(LearningRateSchedule):

@@ -8,6 +8,7 @@ from mindlite import nn
 from mindlite.common import dtype as dt
 from mindlite.common.errors import ArgumentError, ValueRangeError
 from mindlite.common.tensor import Parameter, ParameterTuple, Tensor
+from mindlite.nn.optim.optimizer import ParameterGroupError
 
 STEPS = 4
 RNG = np.random.default_rng(3)
@@ -171,6 +172,29 @@ def test_groups_have_their_own_rates_decays_and_order():
     assert optimizer.get_lr_parameter(a).asnumpy() == pytest.approx(0.5)
 
 
+def test_groups_show_rates_decays_and_flags_in_the_order_of_the_parameters():
+    a, b = weight("a"), weight("b")
+    optimizer = nn.SGD([{"params": [a], "lr": 0.5}, {"params": [b], "weight_decay": 0.25},
+                        {"order_params": [b, a]}], 0.125)
+    assert optimizer.is_group_params_ordered and optimizer.decay_flags == (True, False)
+    assert [float(decay) for decay in optimizer.weight_decay] == [0.25, 0.0]
+    assert [float(rate) for rate in optimizer.learning_rate] == [0.125, 0.5]
+    assert [rate.name for rate in optimizer.get_lr_parameter([b, a])] == ["learning_rate", "learning_rate_group_0"]
+    plain = nn.SGD([weight("dense.weight"), weight("bn.gamma")], 0.1, weight_decay=0.25)
+    assert not plain.is_group_params_ordered and plain.decay_flags == (True, False)
+    assert float(plain.weight_decay) == 0.25
+
+
+def test_beside_a_list_of_rates_the_rates_of_other_groups_are_lists_of_its_length():
+    a, b = weight("a"), weight("b")
+    optimizer = nn.SGD([{"params": [a], "lr": [0.5, 0.25]}, {"params": [b]}], 0.125)
+    assert [rate.learning_rate.asnumpy().tolist() for rate in optimizer.learning_rate] == [[0.5, 0.25], [0.125, 0.125]]
+    assert optimizer.get_lr_parameter(b).asnumpy().tolist() == [0.125, 0.125]
+    for first in (0.5, 0.25):
+        assert [float(rate) for rate in optimizer.get_lr()] == [first, 0.125]
+        optimizer((Tensor(GRADS[0]), Tensor(GRADS[0])))
+
+
 def test_decay_without_groups_spares_beta_and_gamma_and_with_groups_does_not():
     gamma = weight("bn.gamma")
     zero = (Tensor(np.zeros_like(START)),)
@@ -227,7 +251,10 @@ def test_a_16_bit_parameter_keeps_its_dtype():
     (lambda: nn.SGD([]), ValueRangeError),
     (lambda: nn.SGD(weight()), ArgumentError),
     (lambda: nn.SGD([3]), ArgumentError),
-    (lambda: nn.SGD([weight(), weight()]), ArgumentError),
+    (lambda: nn.SGD([weight(), weight()]), ParameterGroupError),
+    (lambda: nn.SGD([{"params": [weight()], "lr": [0.1, 0.2]}, {"params": [weight("b")]}], [0.1]), ValueRangeError),
+    (lambda: nn.SGD([weight()]).get_lr_parameter([1]), ArgumentError),
+    (lambda: nn.SGD([weight()]).get_lr_parameter(weight("b")), ArgumentError),
     (lambda: nn.SGD([weight()], -0.1), ValueRangeError),
     (lambda: nn.SGD([weight()], "0.1"), ArgumentError),
     (lambda: nn.SGD([weight()], [0.1, -0.1]), ValueRangeError),
@@ -236,7 +263,7 @@ def test_a_16_bit_parameter_keeps_its_dtype():
     (lambda: nn.SGD([{"params": [weight()], "rate": 1}]), ArgumentError),
     (lambda: nn.SGD([{"lr": 0.1}]), ArgumentError),
     (lambda: nn.SGD([{"params": []}]), ValueRangeError),
-    (lambda: nn.SGD([{"params": [weight("a")]}, {"order_params": [weight("b")]}]), ArgumentError),
+    (lambda: nn.SGD([{"params": [weight("a")]}, {"order_params": [weight("b")]}]), ParameterGroupError),
     (lambda: nn.SGD([weight()], nesterov=True), ValueRangeError),
     (lambda: nn.Adam([weight()], beta1=1.0), ValueRangeError),
     (lambda: nn.Adam([weight()], beta2="0.9"), ArgumentError),

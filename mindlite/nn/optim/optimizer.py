@@ -13,13 +13,17 @@ from dataclasses import dataclass
 
 from ... import ops
 from ...common import dtype as dt
-from ...common.errors import ArgumentError, ValueRangeError
+from ...common.errors import ArgumentError, MindliteError, ValueRangeError
 from ...common.initializer import initializer
 from ...common.tensor import Parameter, ParameterTuple, Tensor
 from ..cell import Cell
 from ..learning_rate_schedule import ListLR
 
 GROUP_KEYS = ("params", "lr", "weight_decay", "grad_centralization", "order_params")
+
+
+class ParameterGroupError(MindliteError, ValueError, RuntimeError):
+    """Groups that hold a Parameter twice, or other Parameters than order_params."""
 
 
 @dataclass(frozen=True)
@@ -39,20 +43,24 @@ class Optimizer(Cell):
                     "grad_centralization"; one dict may be {"order_params": Parameters}, the order of the gradients
     weight_decay  : number, or a Cell of the step; without groups it leaves out parameters named beta or gamma
     loss_scale    : gradients are divided by it
-    raises        : ArgumentError for what is no Parameter, ValueRangeError for numbers outside their range
+    raises        : ArgumentError for what is no Parameter, ValueRangeError for numbers outside their range,
+                    ParameterGroupError for a Parameter that stands twice, or not where order_params says
+
+    With groups, weight_decay, decay_flags and (where rates differ) learning_rate are tuples in the order of parameters.
     """
 
     def __init__(self, learning_rate, parameters, weight_decay=0.0, loss_scale=1.0):
         super().__init__(auto_prefix=False)
         groups, order = self._read_groups(parameters)
-        self.is_group = groups is not None
+        self.is_group, self.is_group_params_ordered = groups is not None, bool(order) and groups is not None
         if groups is None:
             groups = [Group(order)]
         params = order if order else tuple(param for group in groups for param in group.params)
         names = [param.name for param in params]
         twice = {name for name in names if names.count(name) > 1}
         if twice:
-            self._refuse(f"two parameters are named {sorted(twice)[0]!r}", hint="each stands in one group, once")
+            self._refuse(f"two parameters are named {sorted(twice)[0]!r}", ParameterGroupError,
+                         hint="each stands in one group, once")
         self._keep("parameters", ParameterTuple(params))        # the network's: not registered, not renamed
         group_of = {id(param): number for number, group in enumerate(groups) for param in group.params}
         self._place = tuple(group_of[id(param)] for param in params)
@@ -98,7 +106,7 @@ class Optimizer(Cell):
         if order:
             grouped = {id(param) for group in groups for param in group.params}
             if grouped != {id(param) for param in order}:
-                self._refuse("order_params and the groups do not hold the same parameters")
+                self._refuse("order_params and the groups do not hold the same parameters", ParameterGroupError)
         return groups, order
 
     def _only_parameters(self, params):
@@ -118,11 +126,22 @@ class Optimizer(Cell):
             self._rates = None
             return
         own = self._rate(learning_rate, "learning_rate") if any(group.lr is None for group in groups) else None
-        for number, group in enumerate(groups):
-            name = f"learning_rate_group_{number}"
-            setattr(self, name, own if group.lr is None else self._rate(group.lr, name))
-        self._rates = tuple(getattr(self, f"learning_rate_group_{number}") for number in range(len(groups)))
-        self._keep("learning_rate", self._rates)
+        names = [f"learning_rate_group_{number}" for number in range(len(groups))]
+        rates = [own if group.lr is None else self._rate(group.lr, name) for name, group in zip(names, groups)]
+        for name, rate in zip(names, self._of_equal_length(rates)):
+            setattr(self, name, rate)
+        self._rates = tuple(getattr(self, name) for name in names)
+        self._keep("learning_rate", tuple(self._rates[place] for place in self._place))
+
+    def _of_equal_length(self, rates):
+        """`rates`, where one is a list of one rate per step the numbers among them as lists of that length too."""
+        counts = {rate.count for rate in rates if isinstance(rate, ListLR)}
+        if len(counts) > 1:
+            self._refuse(f"lists of learning rates have different lengths, {sorted(counts)}", ValueRangeError)
+        for count in counts:
+            listed = {id(rate): ListLR([rate.item()] * count, rate.name) for rate in rates if isinstance(rate, Parameter)}
+            rates = [listed.get(id(rate), rate) for rate in rates]
+        return rates
 
     def _rate(self, rate, name):
         """The Parameter f32[] or the Cell of the step that gives a learning rate."""
@@ -156,13 +175,18 @@ class Optimizer(Cell):
         return ops.reshape(rate(self.global_step), ())
 
     def get_lr_parameter(self, param):
-        """What gives the learning rate of `param`: a Parameter f32[] or a schedule; a list of them for a list."""
+        """What gives the learning rate of `param`: a Parameter f32[], f32[n] with one rate per step, or a schedule.
+
+        For a list of Parameters a list of them. raises : ArgumentError for what is not optimised here
+        """
         if isinstance(param, (list, tuple)):
             return [self.get_lr_parameter(item) for item in param]
         for own, place in zip(self.parameters, self._place):
             if own is param:
-                return self.learning_rate if self._rates is None else self._rates[place]
-        return self._refuse(f"the parameter {param.name!r} is not optimised here")
+                rate = self.learning_rate if self._rates is None else self._rates[place]
+                return rate.learning_rate if isinstance(rate, ListLR) else rate
+        name = repr(param.name) if isinstance(param, Parameter) else repr(param)
+        return self._refuse(f"{name} is no parameter that is optimised here")
 
     # ---------------------------------------------------------------- weight decay
 
@@ -178,8 +202,12 @@ class Optimizer(Cell):
             decays = [kinds[place] for place in self._place]
         else:
             decays = [0.0 if "beta" in param.name or "gamma" in param.name else own for param in params]
-        self.weight_decay = own
         self._decays = tuple(decays)
+        self.decay_flags = tuple(isinstance(decay, Cell) or decay > 0 for decay in decays)
+        if self.is_group:
+            self._keep("weight_decay", tuple(map(_shown_decay, decays)))
+        else:
+            self.weight_decay = _shown_decay(own)
 
     def _decay(self, decay):
         if isinstance(decay, Cell):
@@ -251,6 +279,10 @@ class Optimizer(Cell):
     def update(self, gradients, rates):
         """Write the new values of parameters and states; rates is the learning rate of each parameter."""
         raise NotImplementedError(f"{type(self).__name__} does not define update(gradients, rates)")
+
+
+def _shown_decay(decay):
+    return decay if isinstance(decay, Cell) else Tensor(decay, dt.float32)
 
 
 def in_unit_interval(owner, name, value):
