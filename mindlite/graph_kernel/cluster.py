@@ -19,7 +19,7 @@ from ..ops.basic import reshape
 from .loopnest import CannotFuse, build
 from .recompute import recompute_cheap
 from .schedule import nominal, schedule, total_cost
-from .signature import signature
+from .signature import attributes_text, constant_text
 from .two_stages import in_two_stages
 
 MAX_NODES, POINTWISE, MAX_OPERANDS = 64, 32, 32     # beyond, a kernel has more live values than registers
@@ -52,10 +52,11 @@ def _cluster(graph, level, done):
 class _Group:
     """Nodes that become one: members (in program order), fused (they are a kernel), before (Groups), cost.
 
-    shape: that of all members if each is elementwise and makes just this shape, else None
+    shape: that of all members if each is elementwise and makes just this shape, else None;  bit: 1 << number, for sets
     """
 
     def __init__(self, number, members, fused):
+        self.bit = 1 << number
         self.number, self.members, self.fused, self.before = number, members, fused, set()
         self.cost, self.shape = 0, None
 
@@ -154,6 +155,10 @@ class _Clusterer:
             for arg in node.args:
                 readers.setdefault(id(arg), set()).add(group)
             group.before.discard(group)
+        self.above = [0] * len(self.groups)          # the groups from which a path leads to each, as bits of an int
+        for group in self.sorted_groups():
+            for earlier in group.before:
+                self.above[group.number] |= self.above[earlier.number] | earlier.bit
 
     def has_effect(self, node):
         """True if running `node` can be seen from outside: an effect, or a graph in an attribute that has one."""
@@ -211,28 +216,46 @@ class _Clusterer:
 
     def path_between(self, first, second):
         """True if a path leads from one group to the other through a third."""
-        both, seen = {first, second}, set()
-        todo = [p for g in both for p in g.before if p not in both]
-        while todo:
-            group = todo.pop()
-            if group in both:
-                return True
-            if group not in seen:
-                seen.add(group)
-                todo.extend(group.before)
-        return False
+        both = first.bit | second.bit
+        return any(self.above[p.number] & both and p is not first and p is not second
+                   for g in (first, second) for p in g.before)
 
     def not_one_kernel(self, members):
         """(the reason why `members` are not one loop nest, None if they are; the cost of the loop nest)."""
-        inner, operands, _ = self.fuse(members)
-        if len(operands) + len(inner.outputs) > MAX_OPERANDS:
+        key, operands, results = self.signature(members)
+        if operands + results > MAX_OPERANDS:
             return f"more than {MAX_OPERANDS} operands", 0
-        key = signature(inner, self.texts)
         if key not in _verdicts:
             if len(_verdicts) > REMEMBERED:
                 _verdicts.clear()
-            _verdicts[key] = _judge(inner)
+            _verdicts[key] = _judge(self.fuse(members)[0])
         return _verdicts[key]
+
+    def signature(self, members):
+        """(what two sets of members share if they make the same kernel, how many operands and results it has)."""
+        number = {id(m): k for k, m in enumerate(members)}
+        operands, abstracts, rows = {}, [], []
+        for member in members:
+            sources = []
+            for arg in member.args:
+                place = number.get(id(arg))
+                if place is None:
+                    if isinstance(arg, ValueNode) and _is_number(arg):
+                        place = constant_text(arg, self.texts)
+                    else:
+                        place = operands.setdefault(id(arg), -1 - len(operands))
+                        if len(abstracts) < len(operands):
+                            abstracts.append(arg.abstract)
+                sources.append(place)
+            rows.append((member.fn, attributes_text(member, self.texts), member.abstract, *sources))
+        results = tuple([number[id(m)] for m in self.results_of(members, number)])
+        return (tuple(abstracts), tuple(rows), results), len(operands), len(results)
+
+    def results_of(self, members, inside):
+        """The members that something else reads, at least one. inside: has the ids of the members"""
+        found = [m for m in members if not isinstance(m.abstract, AbstractTuple) and
+                 (id(m) in self.results or any(id(u) not in inside for u in self.users.get(id(m), ())))]
+        return found or [m for m in members if not isinstance(m.abstract, AbstractTuple)][-1:]
 
     def merge(self, first, second):
         """`first` takes the members of `second`."""
@@ -242,10 +265,13 @@ class _Clusterer:
         for member in second.members:
             self.group_of[id(member)] = first
         self.groups.remove(second)
+        above, both = self.above, first.bit | second.bit
+        joined = above[first.number] = (above[first.number] | above[second.number]) & ~both
         for group in self.groups:
-            if second in group.before:
-                group.before.discard(second)
-                if group is not first:
+            if above[group.number] & both and group is not first:
+                above[group.number] |= joined | both
+                if second in group.before:
+                    group.before.discard(second)
                     group.before.add(first)
 
     def in_order(self, members):
@@ -273,9 +299,7 @@ class _Clusterer:
             node = CNode(made, member.fn, args, member.attrs, member.abstract, member.origin)
             made.nodes.append(node)
             inner[id(member)] = node
-        results = [m for m in members if not isinstance(m.abstract, AbstractTuple) and
-                   (id(m) in self.results or any(id(u) not in inside for u in self.users.get(id(m), ())))]
-        results = results or [m for m in members if not isinstance(m.abstract, AbstractTuple)][-1:]
+        results = self.results_of(members, inside)
         made.set_outputs([inner[id(m)] for m in results], make_tuple)
         return made, operands, results
 

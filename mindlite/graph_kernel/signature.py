@@ -14,20 +14,25 @@ def signature(graph, texts=None):
     number = {id(n): k for k, n in enumerate([*graph.parameters, *graph.nodes])}
 
     def source(arg):
-        if id(arg) in number:
-            return number[id(arg)]
-        if id(arg) not in texts:
-            array = np.asarray(arg.value)
-            bits = repr(arg.value) if array.dtype.hasobject else array.tobytes()
-            texts[id(arg)] = arg.abstract, type(arg.value), bits
-        return texts[id(arg)]
-
-    def attributes(node):
-        if not node.attrs:
-            return ""
-        if id(node.attrs) not in texts:
-            texts[id(node.attrs)] = repr(sorted(node.attrs.items()))
-        return texts[id(node.attrs)]
+        return number[id(arg)] if id(arg) in number else constant_text(arg, texts)
     return (tuple(p.abstract for p in graph.parameters),
-            tuple((n.fn, attributes(n), n.abstract, *map(source, n.args)) for n in graph.nodes),
+            tuple((n.fn, attributes_text(n, texts), n.abstract, *map(source, n.args)) for n in graph.nodes),
             tuple(map(source, graph.outputs)))
+
+
+def constant_text(node, texts):
+    """What tells a constant apart."""
+    if id(node) not in texts:
+        array = np.asarray(node.value)
+        bits = repr(node.value) if array.dtype.hasobject else array.tobytes()
+        texts[id(node)] = node.abstract, type(node.value), bits
+    return texts[id(node)]
+
+
+def attributes_text(node, texts):
+    """What tells the attributes of a node apart."""
+    if not node.attrs:
+        return ""
+    if id(node.attrs) not in texts:
+        texts[id(node.attrs)] = repr(sorted(node.attrs.items()))
+    return texts[id(node.attrs)]
