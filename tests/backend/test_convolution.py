@@ -87,11 +87,12 @@ def run_way(call, way, kind, dtype, sizes, arrays):
 def ways(kind, dtype, sizes):
     """The names of the ways that such a convolution can go."""
     n, c, h, w, o, kh, kw, sh, sw, *border, dh, dw, g = sizes
+    small = dtype is dtypes.float32 and (kh, kw, sh, sw, dh, dw, g) == (3, 3, 1, 1, 1, 1, 1)
     if kind == "backward_weights":
-        return ["dot"]
+        return ["dot"] + ["winograd"] * small
     found = ["patches"] + ["direct"] * (kind == "backward_data" or (sh, sw) == (1, 1))
     found += ["product"] * ((kh, kw, sh, sw, g, *border) == (1, 1, 1, 1, 1, 0, 0, 0, 0))
-    found += ["winograd"] * (dtype is dtypes.float32 and (kh, kw, sh, sw, dh, dw, g) == (3, 3, 1, 1, 1, 1, 1))
+    found += ["winograd"] * small
     return found + ["library"]
 
 
@@ -197,7 +198,8 @@ def test_the_way_is_chosen_by_the_sizes_alone(library):
     else_ = "library" if library == "onednn" else "patches"
     wide = (32, 64, 32, 32, 64, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1)
     assert {choose(kind, wide) for kind in convolution.KINDS} == {"winograd"}
-    assert choose("forward", wide, dtypes.float64) == "direct" and choose("backward_weights", wide) == "dot"
+    assert choose("forward", wide, dtypes.float64) == "direct" and choose("backward_weights", wide) == "winograd"
+    assert choose("backward_weights", (2, 512, 4, 4, 512, 3, 3, *wide[7:])) == "dot"
     assert choose("forward", CASES["LeNet's first"]) == "direct" and choose("forward", CASES["pointwise"]) == "product"
     assert choose("forward", CASES["groups"]) == "direct" and choose("forward", CASES["one pixel out"]) == "patches"
     assert choose("backward_data", CASES["depthwise"]) == choose("forward", CASES["depthwise"]) == else_

@@ -8,14 +8,15 @@
 | winograd  | 16 multiplications for 36 (`winograd`)           | float32, 3 x 3, stride 1, at least 32 channels      |
 | direct    | the tile reads lines of the picture (`direct`)   | stride 1, pictures at least 6 wide                  |
 | patches   | the tile reads patches (`implicit`)              | narrow pictures, strides                            |
-| dot       | rows of dout times rows of patches (`implicit`)  | gradients of weights                                |
+| dot       | rows of dout times rows of patches (`implicit`)  | gradients of weights that winograd does not take    |
 | library   | oneDNN (`convolution`), where it is installed    | float32: gradients of the input with groups or      |
 |           |                                                  | strides, groups with strides                        |
 
 Measured with AVX2, processor time of all threads by that of oneDNN: winograd 0.6-0.8 with 32 to 512 channels, 1.0 with
 3; direct from 1, 3, 6 channels 0.4-0.7, from 64 channels 1.0-1.1, groups 0.7-1.0, their gradients 1.1-1.5; patches
-0.8-1.1, the gradient of the input with strides 1.0-1.4; 1 x 1 with strides 0.5; dot 0.8-1.2. The choice hangs on the
-sizes alone, so results do not change from run to run.
+0.8-1.1, the gradient of the input with strides 1.0-1.4; 1 x 1 with strides 0.5; dot 0.8-1.2; gradients of weights by
+winograd 0.7-0.85 of dot with 32 to 128 channels, but 1.1-1.2 where there are fewer squares than channels, as their sums
+are 16 numbers for 9. The choice hangs on the sizes alone, so results do not change from run to run.
 """
 import functools
 from dataclasses import dataclass
@@ -74,19 +75,18 @@ def conv2d_plan(kind, dtype, sizes):
 def choose(kind, dtype, sizes):
     """The name of the way, by kind and sizes; a size that is known at run time only is taken for a large one."""
     n, c, h, w, o, kh, kw, sh, sw, top, bottom, left, right, dh, dw, g = sizes
-    known = [isinstance(size, int) for size in sizes]
+    near, borders = (sh, sw) == (1, 1), (top, bottom, left, right)
+    if kind != "backward_weights" and (kh, kw, *borders) == (1, 1, 0, 0, 0, 0) and near and g == 1:
+        return "product"
+    made = (h, w) if kind == "backward_data" else output_sizes(sizes)
+    small, known = (kh, kw, sh, sw, dh, dw, g) == (3, 3, 1, 1, 1, 1, 1), isinstance(c, int) and isinstance(o, int)
+    if dtype is float32 and small and known:
+        squares = product((n, *((size + 1) // 2 for size in made)))
+        enough = 3 * max(c, o) if kind == "backward_weights" else SQUARES
+        if min(c, o) >= MANY and (not isinstance(squares, int) or squares >= enough):
+            return "winograd"
     if kind == "backward_weights":
         return "dot"
-    near = (sh, sw) == (1, 1)
-    if (kh, kw) == (1, 1) and near and g == 1 and (top, bottom, left, right) == (0, 0, 0, 0):
-        return "product"
-    out = output_sizes(sizes)
-    made = out if kind == "forward" else (h, w)
-    small = near and (kh, kw, dh, dw, g) == (3, 3, 1, 1, 1)
-    if dtype is float32 and small and known[1] and known[4] and min(c, o) >= MANY:
-        squares = product((n, *((size + 1) // 2 for size in made)))
-        if not isinstance(squares, int) or squares >= SQUARES:
-            return "winograd"
     wide = not isinstance(made[1], int) or made[1] >= NARROW
     if near and wide and (g == 1 or kind == "forward"):
         return "direct"
@@ -119,7 +119,8 @@ def write_fill(dtype):
 
 PARTS = {"pack": implicit.write_pack, "forward": implicit.write_forward, "backward_data": implicit.write_backward_data,
          "backward_weights": implicit.write_backward_weights, "winograd_weights": winograd.write_transform,
-         "winograd": winograd.write_winograd, "zeros": write_fill}
+         "winograd": winograd.write_winograd, "winograd_backward_weights": winograd.write_weights_gradient,
+         "zeros": write_fill}
 
 
 def work(sizes):
@@ -171,9 +172,13 @@ def one_product(kind, dtype, sizes):
 
 
 def by_winograd(kind, dtype, sizes):
-    """Weights are transformed; then squares of pixels."""
+    """Weights are transformed; then squares of pixels. Their gradient is cut by channels of x."""
     n, c, h, w, o = sizes[:5]
-    shape, (high, wide) = tile_shape(dtype), (output_sizes(sizes) if kind == "forward" else (h, w))
+    shape, (high, wide) = tile_shape(dtype), ((h, w) if kind == "backward_data" else output_sizes(sizes))
+    if kind == "backward_weights":
+        sums = part("winograd_backward_weights", dtype)
+        return 16 * o * c, (Step(sums, ("left", "right", "out", "workspace"), sizes, c,
+                                 32 * o * n * up(high, 2) * up(wide, 2)),)
     rows, depth = (o, c) if kind == "forward" else (c, o)
     transform = Step(part("winograd_weights", dtype, kind=kind), ("right", "workspace"), sizes, up(rows, shape.rows),
                      shape.rows * depth * 60)

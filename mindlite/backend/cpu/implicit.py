@@ -251,8 +251,8 @@ def write_backward_weights(dtype):
             x = f.array(dtype, f.arg(0)).at(g * s.cg * s.image)
             dout = f.array(dtype, f.arg(1)).at(g * s.og * s.plane)
             dw = f.array(dtype, f.arg(2)).at(g * s.og * depth)
-            with f.loop(0, s.og) as o, f.loop(low, high) as k:
-                dw[o * depth + k] = 0
+            with f.loop(0, s.og, turns="rare") as o:
+                f.fill(dw.at(o * depth + low).address, 0, f.maximum(high - low, 0) * size)
             with f.loop(0, grid.pixels, LONG) as pixel:
                 count = f.minimum(grid.pixels - pixel, LONG)
                 whole = (count + lanes - 1) // lanes * lanes

@@ -16,12 +16,13 @@ from llvmlite import ir
 from ...common.dtype import int64
 from .native import F32, I32, I64, Module
 from .patches import Window, every_other, load_vector, side_by_side, store_vector
-from .tile import external_tile, masked, tile_shape
+from .tile import DOT_COLUMNS, DOT_ROWS, external_dot, external_tile, masked, tile_shape
 
 SQUARES = 64                                        # squares of a block at most
 FEW = 256                                           # channels below which a block has half of them: it stays in cache
 ROWS = 48                                           # rows of the result between two transforms
 PLACES = 16
+LONG, KEPT = 512, 12                                # the gradient of weights: squares of a block, channels at a time
 
 
 def write_transform(kind, dtype):
@@ -86,17 +87,9 @@ def write_winograd(kind, dtype):
         with f.loop(f.begin * width, last, block) as first:
             count = f.minimum(last - first, block)
             number = write_runs(f, runs, first, count, lines, squares)
-            with f.loop(0, depth) as c, f.loop(0, number, turns="rare") as r:
-                run = runs.at(r * 5)
-                picture = f.array(dtype, f.arg(0)).at((run[0] * depth + c) * height * wide)
-                with f.loop(0, run[3], lanes, turns="rare") as q:
-                    y, x = run[1] * 2 - top, (run[2] + q) * 2 - left
-                    target = squares_in.at(c * step + run[4] + q)
-                    inside = (y >= 0) & (y + 4 <= height) & (x >= 0) & (x + 2 * lanes + 2 <= wide)
-                    with f.choose(inside) as (then, other):
-                        for branch, checked in ((then, False), (other, True)):
-                            with branch:
-                                write_square(f, picture, target, depth * step, y, x, height, wide, lanes, checked)
+            with f.loop(0, depth) as c:
+                write_squares(f, f.array(dtype, f.arg(0)), depth, c, runs, number, (height, wide, top, left),
+                              squares_in.at(c * step), depth * step, lanes)
             with f.loop(0, rows, ROWS) as row:
                 some = f.minimum(rows - row, ROWS)
                 with f.loop(0, PLACES, turns="rare") as place, f.loop(0, count, width, turns="rare") as j:
@@ -113,7 +106,7 @@ def write_winograd(kind, dtype):
                         write_pixels(f, products.at(r * step + run[4] + q), ROWS * step, result, run[1] * 2,
                                      (run[2] + q) * 2, high, across, f.minimum(run[3] - q, lanes) * 2, lanes)
         f.free(memory)
-    module.written_by += [write_winograd, write_square, write_pixels]
+    module.written_by += [write_winograd, write_squares, write_square, write_pixels]
     return module
 
 
@@ -130,6 +123,21 @@ def write_runs(f, runs, first, count, lines, squares):
         number.set(number.get() + 1)
         again(at.get() < count)
     return number.get()
+
+
+def write_squares(f, pictures, channels, c, runs, number, sizes, target, far, lanes):
+    """V of channel c, for all runs of squares; sizes: height, width, border above, border on the left."""
+    height, wide, top, left = sizes
+    with f.loop(0, number, turns="rare") as r:
+        run = runs.at(r * 5)
+        picture = pictures.at((run[0] * channels + c) * height * wide)
+        with f.loop(0, run[3], lanes, turns="rare") as q:
+            y, x, place = run[1] * 2 - top, (run[2] + q) * 2 - left, target.at(run[4] + q)
+            inside = (y >= 0) & (y + 4 <= height) & (x >= 0) & (x + 2 * lanes + 2 <= wide)
+            with f.choose(inside) as (then, other):
+                for branch, checked in ((then, False), (other, True)):
+                    with branch:
+                        write_square(f, picture, place, far, y, x, height, wide, lanes, checked)
 
 
 def write_square(f, picture, target, far, y, x, height, wide, lanes, checked):
@@ -185,3 +193,90 @@ def write_pixels(f, products, far, result, y, x, high, across, count, lanes):
                         some = build.shuffle_vector(some, some, ir.Constant(mixed, [0] * lanes))
                         mask = build.icmp_signed("<", ir.Constant(mixed, list(range(lanes))), some)
                         build.call(store, [pixels, place.pointer, ir.Constant(I32, 4), mask])
+
+
+def write_weights_gradient(dtype):
+    """The Module of `winograd_backward_weights`: args x, dout, dw, workspace, 16 sizes; [begin, end): channels of x.
+
+    dw = G^T (sum over squares of (A dout A^T) V) G; the sums, [16][o][c], stand in the workspace
+    """
+    module, shape, size = Module(f"winograd_backward_weights_{dtype.short}"), tile_shape(dtype), dtype.itemsize
+    lanes = shape.lanes
+    with module.kernel(module.name) as f:
+        s, dot = Window(f, 4), external_dot(module, dtype)
+        lines, squares = (s.oh + 1) // 2, (s.ow + 1) // 2
+        total = s.n * lines * squares
+        block = f.minimum(f.select(s.o < FEW, f.number(I64, LONG), f.number(I64, LONG // 2)), total)
+        step = (block + 15) // 16 * 16 + 16
+        tables = block * 5 * 8
+        memory = f.allocate(tables + PLACES * (s.o + KEPT) * step * size + 128)
+        with f.when(memory.equals(0)):
+            f.give(1)
+        runs = f.array(int64, memory)
+        given = f.array(dtype, (memory + tables + 63) // 64 * 64)
+        seen = given.at(PLACES * s.o * step)
+        x, dout, dw, sums = (f.array(dtype, f.arg(i)) for i in range(4))
+        with f.loop(0, PLACES * s.o, turns="rare") as row:
+            f.fill(sums.at(row * s.c + f.begin).address, 0, (f.end - f.begin) * size)
+        with f.loop(0, total, block) as first:
+            count = f.minimum(total - first, block)
+            whole = (count + lanes - 1) // lanes * lanes
+            number = write_runs(f, runs, first, count, lines, squares)
+            with f.loop(0, s.o) as o:
+                write_given(f, s, dout, o, runs, number, given.at(o * step), s.o * step, lanes)
+            with f.loop(0, PLACES * s.o, turns="rare") as row, f.loop(count, whole, turns="rare") as q:
+                given[row * step + q] = 0
+            with f.loop(f.begin, f.end, KEPT) as c0:
+                kept = f.minimum(f.end - c0, KEPT)
+                with f.loop(0, kept) as c:
+                    write_squares(f, x, s.c, c0 + c, runs, number, (s.h, s.w, s.top, s.left), seen.at(c * step),
+                                  KEPT * step, lanes)
+                with f.loop(0, PLACES * KEPT, turns="rare") as row, f.loop(count, whole, turns="rare") as q:
+                    seen[row * step + q] = 0
+                with f.loop(0, PLACES, turns="rare") as place, f.loop(0, s.o, DOT_ROWS) as o:
+                    with f.loop(0, kept, DOT_COLUMNS, turns="rare") as c:
+                        f.call(dot, f.minimum(s.o - o, DOT_ROWS), f.minimum(kept - c, DOT_COLUMNS), whole,
+                               given.at((place * s.o + o) * step).address, step,
+                               seen.at((place * KEPT + c) * step).address, step,
+                               sums.at((place * s.o + o) * s.c + c0 + c).address, s.c)
+        with f.loop(0, s.o, turns="rare") as o, f.loop(f.begin, f.end, turns="rare") as c:
+            numbers = [[sums[((4 * p + q) * s.o + o) * s.c + c] for q in range(4)] for p in range(4)]
+            by_lines = [gradient_line(*(numbers[p][q] for p in range(4))) for q in range(4)]
+            for p in range(3):
+                for q, value in enumerate(gradient_line(*(by_lines[column][p] for column in range(4)))):
+                    dw[(o * s.c + c) * 9 + 3 * p + q] = value
+        f.free(memory)
+    module.written_by += [write_weights_gradient, write_squares, write_square, write_given]
+    return module
+
+
+def gradient_line(a, b, c, d):
+    """G^T times a column."""
+    ends = (b + c) * 0.5
+    return a + ends, (b - c) * 0.5, ends + d
+
+
+def write_given(f, s, dout, o, runs, number, target, far, lanes):
+    """A d A^T for the 2 x 2 pixels of dout in each square of all runs."""
+    build = f.builder
+    zero = f.number(I64, 0)
+    with f.loop(0, number, turns="rare") as r:
+        run = runs.at(r * 5)
+        picture = dout.at((run[0] * s.o + o) * s.plane)
+        with f.loop(0, run[3], lanes, turns="rare") as q:
+            y, x, place = run[1] * 2, (run[2] + q) * 2, target.at(run[4] + q)
+            lines = []
+            for p in range(2):
+                left = f.select(y + p < s.oh, s.ow - x, zero)
+                pair = [load_vector(f, picture.at((y + p) * s.ow + x + k * lanes), lanes, zero, left - k * lanes)
+                        for k in range(2)]
+                lines.append([every_other(build, *pair, odd) for odd in range(2)])
+            by_lines = [given_line(build, lines[0][odd], lines[1][odd]) for odd in range(2)]
+            for p in range(4):
+                for k, value in enumerate(given_line(build, by_lines[0][p], by_lines[1][p])):
+                    store_vector(f, place.at((4 * p + k) * far), value)
+
+
+def given_line(build, a, b):
+    """A times a column."""
+    return a, build.fadd(a, b), build.fsub(a, b), build.fsub(ir.Constant(a.type, None), b)
