@@ -1,2 +1,3 @@
 """What surrounds training: networks and their Parameters in files."""
-from .serialization import export, load  # noqa: F401
+from .serialization import (  # noqa: F401
+    export, load, load_checkpoint, load_param_into_net, save_checkpoint)

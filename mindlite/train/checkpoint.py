@@ -1,0 +1,205 @@
+"""Tensors by name in files: MindSpore's .ckpt and .safetensors, without pickle, read with bounds checked.
+
+.ckpt (protobuf wire format): a message of `value = 1` messages, each {tag = 1: name, tensor = 2: {dims = 1, type = 2,
+content = 3}}; several with one name are one tensor in slices. With a CRC the file ends with "crc_num" and its CRC-32 in
+ten bytes. .safetensors: eight bytes of length, a JSON header of dtypes, shapes and places, the bytes.
+
+Sources: protobuf.dev/programming-guides/encoding; huggingface.co/docs/safetensors.
+"""
+import json
+import struct
+import zlib
+
+import numpy as np
+
+from ..common import dtype as dt
+from ..common.dim import product
+from ..common.errors import FileFormatError
+
+CRC = b"crc_num"
+TEXT = "str"                                 # the type of a string, which is kept in UTF-32
+SAFE = {"BOOL": dt.bool_, "U8": dt.uint8, "U16": dt.uint16, "U32": dt.uint32, "U64": dt.uint64, "I8": dt.int8,
+        "I16": dt.int16, "I32": dt.int32, "I64": dt.int64, "F16": dt.float16, "BF16": dt.bfloat16, "F32": dt.float32,
+        "F64": dt.float64, "C64": dt.complex64}
+SAFE_NAMES = {kind: name for name, kind in SAFE.items()}
+BY_NAME = {str(kind): kind for kind in dt.ALL}
+
+
+def write_ckpt(stream, values, crc=False):
+    """Write {name: ndarray or str}."""
+    total = 0
+    for name, value in values.items():
+        if isinstance(value, str):
+            tensor = _field(1, 0) + _field(2, TEXT.encode()) + _field(3, value.encode("utf-32-le"))
+        else:
+            array = np.ascontiguousarray(value)
+            tensor = b"".join(_field(1, size) for size in value.shape) + _field(2, str(dt.dtype(array.dtype)).encode()) \
+                + _field(3, array.tobytes())
+        data = _field(1, _field(1, name.encode()) + _field(2, tensor))
+        total = zlib.crc32(data, total)
+        stream.write(data)
+    if crc:
+        stream.write(CRC + total.to_bytes(10, "big"))
+
+
+def _varint(number):
+    made = b""
+    while number > 127:
+        made, number = made + bytes([number & 127 | 128]), number >> 7
+    return made + bytes([number])
+
+
+def _field(number, value):
+    """A field: an int, or bytes with their length."""
+    if isinstance(value, int):
+        return _varint(number << 3) + _varint(value)
+    return _varint(number << 3 | 2) + _varint(len(value)) + value
+
+
+def read_ckpt(data, path, crc=False):
+    """{name: ndarray or str} of the bytes of a .ckpt file. raises : FileFormatError"""
+    def fail(what):
+        raise FileFormatError(f"{path} is damaged, or no .ckpt file: {what}")
+    end = len(data) - len(CRC) - 10
+    if end >= 0 and data[end:end + len(CRC)] == CRC:
+        given, data = int.from_bytes(data[-10:], "big"), data[:end]
+        if crc and zlib.crc32(data) != given:
+            fail("its CRC is another one")
+    elif crc:
+        fail("it has no CRC")
+    parts = {}
+    for number, value in _fields(data, fail):
+        if number != 1 or not isinstance(value, memoryview):
+            fail("a value is expected")
+        name, tensor = _of(value, fail, 1), _of(value, fail, 2)
+        if name is None or tensor is None:
+            fail("a value has no name, or no tensor")
+        dims, kind, content = [], None, None
+        for field, inside in _fields(tensor, fail):
+            if field == 1:
+                dims += [inside] if isinstance(inside, int) else _varints(inside, fail)
+            elif field == 2:
+                kind = _text(inside, fail)
+            elif field == 3:
+                content = inside
+        if kind is None or not isinstance(content, (memoryview, type(None))):
+            fail("a tensor has no type, or no content")
+        parts.setdefault(_text(name, fail), []).append((dims, kind, b"" if content is None else bytes(content)))
+    return {name: _joined(name, slices, fail) for name, slices in parts.items()}
+
+
+def _joined(name, slices, fail):
+    dims, kind, _ = slices[0]
+    data = b"".join(content for _, _, content in slices)
+    if kind == TEXT:
+        try:
+            return data.decode("utf-32-le")
+        except UnicodeDecodeError:
+            fail(f"{name} is no text")
+    if kind not in BY_NAME:
+        fail(f"{name} is of the type {kind[:40]!r}, which does not exist")
+    kind = BY_NAME[kind]
+    if product(dims) * kind.itemsize != len(data):
+        fail(f"{name} has {len(data)} bytes, {kind.short}{dims} has {product(dims) * kind.itemsize}")
+    return np.frombuffer(data, kind.numpy).reshape(dims).copy()
+
+
+def _fields(data, fail):
+    """(number, int or memoryview) of a message's fields."""
+    data, at = memoryview(data), 0
+    while at < len(data):
+        key, at = _number(data, at, fail)
+        if key & 7 == 0:
+            value, at = _number(data, at, fail)
+        elif key & 7 == 2:
+            size, at = _number(data, at, fail)
+            if size > len(data) - at:
+                fail("it ends too early")
+            value, at = data[at:at + size], at + size
+        else:
+            fail(f"there is no wire type {key & 7}")
+        yield key >> 3, value
+
+
+def _number(data, at, fail):
+    number = shift = 0
+    while True:
+        if at >= len(data) or shift > 63:
+            fail("a number has no end")
+        number |= (data[at] & 127) << shift
+        at, shift = at + 1, shift + 7
+        if data[at - 1] < 128:
+            return number, at
+
+
+def _varints(data, fail):
+    at, found = 0, []
+    while at < len(data):
+        number, at = _number(data, at, fail)
+        found.append(number)
+    return found
+
+
+def _of(message, fail, wanted):
+    return next((value for number, value in _fields(message, fail) if number == wanted and isinstance(value, memoryview)),
+                None)
+
+
+def _text(value, fail):
+    try:
+        return bytes(value).decode()
+    except (UnicodeDecodeError, TypeError):
+        fail("a name is no text")
+
+
+# ---------------------------------------------------------------- safetensors
+
+def write_safetensors(stream, values, crc=False):
+    """Write {name: ndarray}; strings stand in the metadata."""
+    arrays = {name: np.ascontiguousarray(v) for name, v in values.items() if not isinstance(v, str)}
+    meta = {"format": "ms", **{name: v for name, v in values.items() if isinstance(v, str)}}
+    if crc:
+        meta["crc_num"] = str(_crc_of(arrays))
+    header, place = {"__metadata__": meta}, 0
+    for name, array in arrays.items():
+        header[name] = {"dtype": SAFE_NAMES[dt.dtype(array.dtype)], "shape": list(values[name].shape),
+                        "data_offsets": [place, place + array.nbytes]}
+        place += array.nbytes
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    stream.write(struct.pack("<Q", len(text)) + text)
+    for array in arrays.values():
+        stream.write(array.tobytes())
+
+
+def _crc_of(arrays):
+    total = 0
+    for name, array in arrays.items():
+        total = zlib.crc32(array.tobytes(), zlib.crc32(name.encode(), total))
+    return total
+
+
+def read_safetensors(data, path, crc=False):
+    """{name: ndarray} of the bytes of a .safetensors file. raises : FileFormatError"""
+    def fail(what):
+        raise FileFormatError(f"{path} is damaged, or no .safetensors file: {what}")
+    size = struct.unpack("<Q", data[:8])[0] if len(data) >= 8 else len(data)
+    if size > len(data) - 8:
+        fail("its header does not end")
+    try:
+        header = json.loads(data[8:8 + size])
+        meta = header.pop("__metadata__", {})
+    except (ValueError, AttributeError, RecursionError) as error:
+        fail(str(error))
+    body, found = memoryview(data)[8 + size:], {}
+    for name, told in header.items():
+        kind, shape, place = [told.get(k) if isinstance(told, dict) else None for k in ("dtype", "shape", "data_offsets")]
+        numbers = isinstance(shape, list) and isinstance(place, list) and len(place) == 2 and all(
+            type(n) is int and n >= 0 for n in (*shape, *place))
+        if kind not in SAFE or not numbers or place[1] > len(body) \
+                or place[1] - place[0] != product(shape) * SAFE[kind].itemsize:
+            fail(f"what it says of {name[:60]!r} does not fit its bytes")
+        found[name] = np.frombuffer(body[place[0]:place[1]], SAFE[kind].numpy).reshape(shape).copy()
+    if crc and (not isinstance(meta, dict) or meta.get("crc_num") != str(_crc_of(found))):
+        fail("its CRC is another one, or it has none")
+    return found
