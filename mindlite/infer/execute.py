@@ -7,6 +7,7 @@ import functools
 import operator
 import types
 
+from ..common.dim import Dim
 from ..common.errors import ArgumentError, GraphSyntaxError, NameLookupError
 from ..common.location import is_framework
 from ..common.tensor import Parameter as TensorParameter, Tensor
@@ -23,6 +24,7 @@ from .access import (add_numbers, attribute, binary_value, compare_values, is_te
                      multiply_numbers, negate, number)
 from .branches import compare_numbers
 from .builtins import builtin
+from .choice import Chosen, call_chosen, chosen_item
 from .evaluator import EXECUTE
 from .exceptions import catches, enter, leave_context
 from .fallback import A_BOOL, ask_python, change_outside, interpret_statement
@@ -210,6 +212,10 @@ def delete_attribute(ev, owner, name):
 
 @executes(syntax.load_item)
 def load_item(ev, frame, node, values):
+    if not ev.concrete and isinstance(values[1], (AnfNode, Dim)):
+        found = chosen_item(ev, node, *values)
+        if found:
+            return found[0]
     return item(ev, values[0], values[1])
 
 
@@ -473,6 +479,8 @@ def call(ev, frame, node, values):
             kwargs[word] = value
     if fn is super and not args:
         return _super(ev, frame)
+    if isinstance(fn, Chosen):
+        return call_chosen(ev, fn, args, kwargs)
     return ev.call(fn, tuple(args), kwargs)
 
 
