@@ -262,7 +262,8 @@ class Entry:
         flat = [number for numbers, _ in items for number in numbers]
         self.plan = np.array([run, context, count, len(items), id(np.ndarray), *flat], np.int64)
         self.keep = [kept for _, kept in items], _code()
-        self.method = _Method(b"run", _code().address("enter"), _FASTCALL, None)
+        self.code_address, self.number = _code().address("enter"), int(self.plan.ctypes.data)
+        self.method = _Method(b"run", self.code_address, _FASTCALL, None)
         make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.POINTER(_Method), ctypes.py_object, ctypes.c_void_p)(
             ("PyCFunction_NewEx", ctypes.pythonapi))
-        self.call = make(ctypes.byref(self.method), self.plan.ctypes.data, None)
+        self.call = make(ctypes.byref(self.method), self.number, None)

@@ -188,8 +188,9 @@ def _value(context, place, kind):
     return struct.unpack_from("=d" if kind == "f64" else "=q", context.array, 8 * place)[0]
 
 
-class _Arenas:
+class Arenas:
     """The arenas of a thread, one for each depth of runs inside runs; every Executable uses them, each at its time."""
+    __slots__ = ("depth", "buffers")
 
     def __init__(self):
         self.depth, self.buffers = -1, [None]
@@ -206,7 +207,7 @@ class _Arenas:
 
 class _Threads(threading.local):
     def __init__(self):
-        self.arenas, self.failed = _Arenas(), (0, False)
+        self.arenas, self.failed = Arenas(), (0, False)
 
 
 _threads = _Threads()

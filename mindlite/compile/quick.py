@@ -29,6 +29,7 @@ from ..mindir.syntax import Undefined
 from .executable import Context, thread_arenas
 from .guards import guard_holds
 from .printers import runtime as R
+from .short_plan import MAX_ARRAYS, ShortPlan
 from .signature import SameSpec, TensorSpec
 
 MISS = object()
@@ -74,6 +75,7 @@ class _Writer:
         self.values = False                                 # are there numbers among the results?
         self.read(signature[1], args, "args")
         tensors = [place for place, owner, _ in self.leaves if owner is not np.ndarray]
+        self.plain = not self.tests and self.flat           # machine code can see that none of them is another one
         if len(tensors) > 1:                                # none of them is another one
             self.tests.append(f"len({{{', '.join(f'id({place})' for place in tensors)}}}) == {len(tensors)}")
         self.context = Context(executable)
@@ -249,6 +251,8 @@ class _Writer:
                 context.enter(self.sizes)
             finally:
                 self.arenas.depth -= 1
+            if plan is not None:
+                plan.use_buffer(context.buffer)
 
         def fail():
             """Raise what the run says went wrong."""
@@ -256,9 +260,37 @@ class _Writer:
             if executable._ends:
                 context.end()
             raise error
+        plan = self.plan(entry, made, guards)
         self.names.update(enter=entry.call, executable=executable, arenas=self.arenas, context=context, renew=renew,
                           fail=fail, keep=entry, memory=context.array,
                           unpack=struct.Struct(executable._unpack.format).unpack_from)
         exec(compile(text, f"<call of {executable.name}>", "exec"), self.names)
-        self.names["call"].source = text
-        return self.names["call"]
+        call = self.names["call"]
+        call.source, call.plan, call.fail = text, plan, fail
+        return call
+
+    def plan(self, entry, made, guards):
+        """The same for machine code, a ShortPlan; None where that cannot make the result."""
+        executable, output = self.executable, self.variant.output
+        results = output if type(output) is tuple else (output,)
+        order = {number: n for n, (number, _, _) in enumerate(made)}
+        if not (self.flat and all(isinstance(r, Result) and r.argument is None for r in results)) or executable._ends or \
+                self.values or len(self.leaves) + len(made) > MAX_ARRAYS or not 0 < len(results) == len(made):
+            return None
+        places = [self.variant.results[r.number] for r in results]
+        if sorted(number for _, number in places) != sorted(order) or any(kind != "param" for kind, _ in places):
+            return None
+        numbers = tuple([order[number] for _, number in places])
+        tests = [*guards] if self.plain else [*self.tests, *guards]
+        test = None
+        if tests:
+            text = "\n    ".join(["def holds(*args):", "try:", f"    return bool({' and '.join(tests)})",
+                                 "except (LookupError, AttributeError, ValueError, TypeError):", "    return False"])
+            exec(compile(text, f"<test of {executable.name}>", "exec"), self.names)
+            test = self.names["holds"]
+        needs_arena = executable.plan.layout(self.sizes).peak
+        plan = ShortPlan(entry, len(self.leaves), [(self.names[shape], self.names[dtype]) for _, shape, dtype in made],
+                         numbers if type(output) is tuple else numbers[0], self.arenas,
+                         self.context.buffer if needs_arena else None, test, self.plain)
+        self.variant.plans.append(plan)
+        return plan

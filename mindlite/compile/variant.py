@@ -9,6 +9,7 @@ from ..common.tensor import Tensor
 from ..infer.specialise import Container, Made, Result
 from ..infer.values import Place
 from ..mindir.abstract import AbstractScalar
+from .short_plan import CALLS
 from .signature import ScalarSpec, flat_specs, matches, numbers_in
 
 
@@ -28,6 +29,7 @@ class Runner(Variant):
     """A Variant that runs: it knows where each register of the Flow's entry comes from and what each result becomes."""
 
     def __init__(self, signature, compiled, reason, seconds, guards):
+        self.plans = []                                      # the ShortPlans that run it
         super().__init__(signature, compiled, reason, seconds, guards)
         specs = []
         flat_specs(signature, specs)
@@ -64,6 +66,26 @@ class Runner(Variant):
         self.calls_python = self.executable.linked.has_python
         self.has_effects = bool(compiled.specialised.changes or compiled.specialised.updates)
         self.static = all(isinstance(s, int) for step in self.steps if step[0] == "out" for s in step[3])
+
+    @property
+    def executable(self):
+        """The Executable; where another one is put in its place, calls go the general way."""
+        return self._executable
+
+    @executable.setter
+    def executable(self, executable):
+        self._executable = executable
+        for plan in self.plans:
+            plan.end()
+
+    @property
+    def calls(self):
+        """How often it ran, calls by machine code included."""
+        return self._calls + int(sum(plan.words[CALLS] for plan in self.plans))
+
+    @calls.setter
+    def calls(self, count):
+        self._calls = count - int(sum(plan.words[CALLS] for plan in self.plans))
 
     def complete(self, leaves):
         """The run-time arguments of a call: its Tensors, its numbers that vary, and what the Places outside hold

@@ -14,9 +14,11 @@ from dataclasses import dataclass
 
 from ..common.errors import ArgumentError, ValueRangeError
 from ..compile.jit import JitFunction
+from ..compile.short_plan import HasPlans
 from ..mindir.primitive import is_interpreting
 from ..mindir.protocol import CallOf, Rematerialised
 from ..pynative.jitted import call_compiled
+from ..pynative.native import install_calls
 from .derivative import name_of
 
 LEVELS = ("O0", "O1", "O2")
@@ -49,7 +51,7 @@ class JitConfig:
         return self.jit_syntax_level == "STRICT" if self.jit_syntax_level else None
 
 
-class Jitted:
+class Jitted(HasPlans):
     """A function that runs as compiled graphs: what `jit` gives.
 
     function : the Python function or bound method;   options : the keyword arguments of JitFunction
@@ -60,6 +62,7 @@ class Jitted:
         self.options, self.inside = options, Remat(function, remat) if remat else function
         self.compiled = JitFunction(self.inside, name=name_of(function),
                                     **{k: v for k, v in options.items() if k != "remat"})
+        self.plans = self.compiled.plans
         if hasattr(function, "__name__"):
             functools.update_wrapper(self, function, updated=())
         self.__wrapped__ = function
@@ -67,7 +70,10 @@ class Jitted:
     def __call__(self, *args, **kwargs):
         if is_interpreting():
             return self.__wrapped__(*args, **kwargs)
-        return call_compiled(self.compiled, args, kwargs)
+        value = call_compiled(self.compiled, args, kwargs)
+        if self.plans:
+            install_calls(Jitted)                           # machine code is here from the next call on
+        return value
 
     def __get__(self, owner, cls=None):
         """The method of `owner`: one Jitted for each instance, which lives with it."""

@@ -19,10 +19,12 @@ from ..backend import python_objects as objects
 from ..backend.low_python import LowModule
 from ..common.tensor import Parameter, Tensor
 from ..common.threads import KEY, ThreadState
+from ..compile import short_plan
+from ..compile.executable import Arenas
 from ..mindir.primitive import PRIMITIVES, Primitive, eval_rule
 from ..ops.define import promote_operands, to_float
 from ..ops.methods import OPERATORS
-from . import native_code
+from . import native_calls, native_code, native_tape
 from .kernels import enough_of
 from .tape import Entry, Tape
 
@@ -41,29 +43,48 @@ class NativePrimitive(Primitive):
 
 
 class _Installed:
-    """The loaded code. operators: {primitive: its first word in the table}; rows: {(primitive, dtype)} that are known."""
+    """The loaded code. operators: {primitive: its first word in the table}; rows: {(primitive, dtype)} that are known;
+    calls: the call in Python of what is called by plans."""
 
     def __init__(self, module, operators):
         self.module, self.operators = module, operators
+        self.calls = None
         self.rows, self.plans, self.former = set(), {}, collections.deque(maxlen=4096)
         self.trace_tape = objects.builtin("trace_tape", module.address("trace_tape"), objects.VARARGS_FAST)
 
 
-_state = {"calls": 0, "installed": None}
+_state = {"calls": 0}
 
 
 def count_call():
     """Called for each operator that Python computes: installs the machine code after MANY."""
     _state["calls"] += 1
     if _state["calls"] == MANY:
-        with _lock:
+        _load()
+
+
+def _load():
+    """The _Installed, made once."""
+    with _lock:
+        if "installed" not in _state:
             _state["installed"] = install()
+    return _state["installed"]
+
+
+def install_calls(owner):
+    """Make calls of objects of the class `owner`, which has plans (compile/short_plan.py), machine code."""
+    installed = _load()
+    if installed is not None and installed.calls is None:
+        installed.calls = owner.__call__                     # kept: machine code calls it
+        installed.module.set("COMPILED", id(owner.__call__))
+        owner.__call__ = objects.method_descriptor(owner, "__call__", installed.module.address("call_compiled"),
+                                                   objects.VARARGS_FAST | objects.KEYWORDS, "($self, /, *args, **kwargs)")
 
 
 def trace_tape(tape, numbers):
     """(a key of the structure of a tape from the values with these numbers back, what it saved), or None if machine code
     does not know it; the Backwards must stay alive as long as the key is used."""
-    installed = _state["installed"]
+    installed = _state.get("installed")
     return None if installed is None else installed.trace_tape(tape.entries, numbers, tape.count)
 
 
@@ -79,11 +100,11 @@ def install():
     constants = objects.layout()
     slots = [objects.slots_of(*each) for each in (
         (Tensor, ("array", "tape", "init", "_shape")), (ThreadState, ("interpreters", "tapes")),
-        (Tape, ("entries", "count", "named", "used")), (Entry, Entry.__slots__))]
-    native = objects.slots_of(Primitive, ("native",))
-    if constants is None or native is None or any(found is None for found in slots):
+        (Tape, ("entries", "count", "named", "used")), (Entry, Entry.__slots__), (Primitive, ("native",)),
+        (Arenas, Arenas.__slots__), (short_plan.HasPlans, ("plans",)))]
+    if constants is None or any(found is None for found in slots):
         return None
-    tensor, thread, tape, entry = slots
+    tensor, thread, tape, entry, native, arenas, plans = slots
     constants = {
         **constants, "ARRAY": tensor["array"], "TAPE": tensor["tape"], "INIT": tensor["init"], "SHAPE": tensor["_shape"],
         "INTERPRETERS": thread["interpreters"], "TAPES": thread["tapes"], "ENTRIES": tape["entries"],
@@ -93,20 +114,23 @@ def install():
         **{f"ROW_{name}": 8 * i for i, name in enumerate(("IN", "OUT", "LOOP", "DATA", "FORM", "STEP", "MADE", "LIMIT",
                                                           "TAPED"))},
         "PLANS": _PLANS, "PLAN_BACKWARD": 32, "PLAN_WRT": 40, "PLAN_SAVED": 64, "PLAN_SIZES": 8 * _SIZES,
-        "WORTH_RELEASING": _WORTH_RELEASING}
+        "WORTH_RELEASING": _WORTH_RELEASING, "DEPTH": arenas["depth"], "BUFFERS": arenas["buffers"],
+        "PLAN_LIST": plans["plans"],
+        **{f"PLAN_{name}": 8 * getattr(short_plan, name) for name in (
+            "ENTER", "ENTRY", "ARENAS", "BUFFER", "ARGUMENTS", "OUTS", "TEST", "DISTINCT", "CALLS", "RESULTS", "FAILED", "HEAD")}}
     prims = [prim for prim in PRIMITIVES.values() if is_plain(prim)]
     size = _HEAD + _ROWS * _ROW
     methods = {name: (prims.index(prim) * size, prim, reflected) for name, (prim, reflected) in OPERATORS.items()
                if prim in prims}
-    text = inspect.getsource(native_code) + "".join(
+    text = "\n".join(map(inspect.getsource, (native_code, native_tape, native_calls))) + "".join(
         f"\n\ndef method{name}(self, other):\n    return {'_reflected' if reflected else '_method'}"
         f"(address.OPERATORS + {8 * place}, self, {'other' if len(prim.inputs) == 2 else 0})\n"
         for name, (place, prim, reflected) in methods.items())
     words = {**dict.fromkeys(("TENSOR", "PARAMETER", "NDARRAY", "FLOAT", "INT", "NONE", "KEY", "NEW_ARRAY", "TAPE", "ENTRY",
-                              "CALL"), 1), "OPERATORS": size * len(prims), "PLANS": _PLANS * len(prims)}
+                              "CALL", "COMPILED", "TRUE", "OUTSIDE"), 1), "OPERATORS": size * len(prims), "PLANS": _PLANS * len(prims)}
     module = LowModule(text, constants, words, "eager")
     for name, thing in dict(TENSOR=Tensor, PARAMETER=Parameter, NDARRAY=np.ndarray, FLOAT=float, INT=int, NONE=None, KEY=KEY,
-                            TAPE=Tape, ENTRY=Entry, CALL=Primitive.__call__).items():
+                            TAPE=Tape, ENTRY=Entry, CALL=Primitive.__call__, TRUE=True, OUTSIDE=-1).items():
         module.set(name, id(thing))
     module.set("NEW_ARRAY", objects.array_interface(_NEW_FROM_DESCR))
     for i, prim in enumerate(prims):
@@ -131,7 +155,7 @@ def install():
 
 def offer(operation):
     """Have machine code compute an operator for the dtype of `operation`, if it is one that it can."""
-    installed = _state["installed"]
+    installed = _state.get("installed")
     operation.offered = installed is not None
     if not operation.offered or operation.prim not in installed.operators or operation.several:
         return
@@ -173,7 +197,7 @@ def loop_is_that_of(ufunc, loop, dtype, made):
 
 def learn(operation, numbered, backward):
     """Have machine code record this signature: numbered are the operands with numbers on the tape."""
-    installed = _state["installed"]
+    installed = _state.get("installed")
     if installed is None or operation.prim not in installed.operators:
         return
     shapes = [tuple(a.shape) for a in operation.abstracts] + [()]

@@ -22,11 +22,11 @@ DTYPES = ["float32", "float64", "float16", "int32", "int64", "int8", "uint8", "b
 
 @pytest.fixture(autouse=True, scope="module")
 def installed():
-    if native._state["installed"] is None:
+    if native._state.get("installed") is None:
         x = Tensor([1.0])
         for _ in range(native.MANY):
             x + x
-    assert native._state["installed"] is not None
+    assert native._state.get("installed") is not None
 
 
 def values(shape, dtype, seed=0):
@@ -252,3 +252,125 @@ def test_a_traced_function_sees_no_machine_code():
     vmapped = ms.vmap(lambda a: ops.exp(a) * a)
     np.testing.assert_allclose(vmapped(values((3, 2), "float32")).array,
                                np.exp(values((3, 2), "float32").array) * values((3, 2), "float32").array, rtol=1e-6)
+
+
+# ---------------------------------------------------------------- calls of compiled functions
+
+def called(function, *args, times=4):
+    """A jitted `function` called so often that machine code does it; the last value."""
+    for _ in range(times):
+        out = function(*args)
+    return out
+
+
+def by_machine_code(jitted):
+    """How many calls the plans have made."""
+    return sum(int(plan.words[9]) for variant in jitted.variants for plan in variant.plans)
+
+
+def test_calls_of_compiled_functions_run_below_python_and_are_counted():
+    f = ms.jit(lambda x, y: (x + y, x * y))
+    x, y = values((4,), "float32"), values((4,), "float32", seed=1)
+    a, b = called(f, x, y, times=20)
+    np.testing.assert_array_equal(a.array, x.array + y.array)
+    np.testing.assert_array_equal(b.array, x.array * y.array)
+    assert by_machine_code(f) >= 15 and sum(v.calls for v in f.variants) == 20 and "20 call(s)" in f.explain()
+    assert f(x, y)[0] is not a and a.array is not f(x, y)[0].array
+
+
+def test_other_arguments_go_the_long_way_and_come_back():
+    f = ms.jit(lambda x, y: x * 2 + y)
+    x, y = values((4,), "float32"), values((4,), "float32", seed=1)
+    called(f, x, y)
+    wide = values((3, 4), "float32")
+    for a, b in ((x, x), (wide, y), (x.array, y), (Tensor.wrap(wide.array.T), values((3,), "float32")), (x, y),
+                 (values((4,), "float64"), y), (Parameter(x), y), (x, Tensor.wrap(wide.array[:, 1][:1]))):
+        for _ in range(3):
+            a_, b_ = (np.asarray(v.array if isinstance(v, Tensor) else v) for v in (a, b))
+            np.testing.assert_allclose(f(a, b).array, a_ * 2 + b_, rtol=1e-6)
+    np.testing.assert_allclose(f(x=x, y=y).array, x.array * 2 + y.array, rtol=1e-6)
+    with pytest.raises(TypeError):
+        f(x)
+
+
+def test_what_is_guarded_is_looked_at_in_machine_codes_calls():
+    class Scaled:
+        factor = 2.0
+    holder, x = Scaled(), values((4,), "float32")
+    f = ms.jit(lambda x: x * holder.factor)
+    np.testing.assert_allclose(called(f, x).array, 2 * x.array)
+    assert by_machine_code(f) > 0
+    holder.factor = 5.0
+    np.testing.assert_allclose(called(f, x).array, 5 * x.array)
+    del holder.factor
+    np.testing.assert_allclose(called(f, x).array, 2 * x.array)
+
+
+def test_a_failed_run_raises_as_eager_does_and_parameters_are_written_once():
+    table, w = values((5, 2), "float32"), Parameter(Tensor([0.0]), name="w")
+
+    @ms.jit
+    def f(i):
+        w.set_data(w + 1)
+        return table[i] * w
+    i = Tensor([1, 2])
+    called(f, i, times=6)
+    assert w.array[0] == 6
+    bad = Tensor([1, 7])
+    for _ in range(3):
+        with pytest.raises((IndexError, MindliteError)):
+            f(bad)
+    before = w.array[0]
+    f(i)
+    assert w.array[0] == before + 1
+
+
+def test_under_a_tape_and_inside_a_trace_a_compiled_call_is_recorded_and_inlined():
+    f, x = ms.jit(lambda x: ops.tanh(x) * x), values((4,), "float64")
+    called(f, x)
+    wanted = np.tanh(x.array) + x.array / np.cosh(x.array) ** 2
+    for _ in range(3):
+        np.testing.assert_allclose(ms.grad(lambda a: f(a).sum())(x).array, wanted)
+        np.testing.assert_allclose(ms.jit(lambda a: f(a) + 1)(x).array, np.tanh(x.array) * x.array + 1)
+        np.testing.assert_allclose(f(x).array, np.tanh(x.array) * x.array)
+
+
+def test_each_thread_calls_by_plans_of_its_own_and_references_stay():
+    f = ms.jit(lambda x, y: (ops.tanh(x + y) * y).sum(0))
+    x, y, errors = values((3, 4), "float32"), values((3, 4), "float32", seed=1), []
+    wanted = (np.tanh(x.array + y.array) * y.array).sum(0)
+
+    def work():
+        try:
+            for _ in range(50):
+                np.testing.assert_allclose(f(x, y).array, wanted, rtol=1e-5)
+        except BaseException as error:                       # it would end with the thread
+            errors.append(error)
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    called(f, x, y)
+    gc.collect()
+    before = [sys.getrefcount(thing) for thing in (x, y, x.array, f, np.dtype("float32"))]
+    called(f, x, y, times=100)
+    assert [sys.getrefcount(thing) for thing in (x, y, x.array, f, np.dtype("float32"))] == before
+
+
+def test_a_method_and_a_cell_are_called_by_plans_too():
+    class Net(ms.nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.w = Parameter(Tensor([2.0, 3.0]), name="w")
+
+        @ms.jit
+        def construct(self, x):
+            return x * self.w
+    net, x = Net(), Tensor([1.0, 2.0])
+    np.testing.assert_allclose(called(net, x, times=6).array, [2, 6])
+    net.w.set_data(Tensor([1.0, 1.0]))
+    np.testing.assert_allclose(net(x).array, [1, 2])
+    net.w = Parameter(Tensor([5.0, 5.0]), name="w")
+    np.testing.assert_allclose(called(net, x).array, [5, 10])

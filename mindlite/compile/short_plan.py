@@ -1,0 +1,54 @@
+"""A short way as numbers: what machine code needs to make a whole call of a compiled function (pynative/native_code.py).
+
+    f(x, y)  ->  for each plan of f for this thread: the test, new arrays, the builtin, new Tensors
+
+A plan holds for one variant, one signature and one thread, as the Python function of quick.py does, which stands beside
+it and does what does not fit. Words of a plan, then three for each new array (dtype, rank, address of the sizes), then the
+numbers of the arrays that are results.
+"""
+import numpy as np
+
+from ..common.threads import here
+
+STATE, ENTER, ENTRY, ARENAS, BUFFER, ARGUMENTS, OUTS, TEST, DISTINCT, CALLS, RESULTS, FAILED, HEAD = range(13)
+MAX_ARRAYS = 24                                  # arguments and results of one call
+
+
+class HasPlans:
+    """Base of what machine code may call. plans: a list of (plan, the function that keeps it alive), newest first, flat."""
+    __slots__ = ("plans", "__dict__", "__weakref__")
+
+
+class ShortPlan:
+    """The plan of a short way.
+
+    entry    : the builtin (backend/python_entry.py);      count  : how many arguments the call has
+    made     : [(shape, dtype)] of new arrays              results: the number of the only result, or a tuple of numbers
+    arenas, buffer: the thread's arenas, and the arena that the context points into (None: none is needed)
+    test     : None, or a function of the arguments that says whether they, and what is guarded, are as expected
+    """
+
+    def __init__(self, entry, count, made, results, arenas, buffer, test, distinct):
+        sizes = [np.array(shape or (0,), np.int64) for shape, _ in made]
+        single = not isinstance(results, tuple)
+        outs = [word for (shape, dtype), each in zip(made, sizes) for word in (id(dtype), len(shape), each.ctypes.data)]
+        self.words = np.array([id(here.state), entry.code_address, id(entry.number), id(arenas), id(buffer), count, len(made),
+                               id(test), distinct, 0, -1 if single else len(results), id(None), *outs,
+                               *((results,) if single else results)], np.int64)
+        if buffer is None:
+            self.words[BUFFER] = 0
+        if test is None:
+            self.words[TEST] = 0
+        self.keep = here.state, entry, made, sizes, arenas, test
+
+    def use_buffer(self, buffer):
+        """The context points into another arena."""
+        self.buffer, self.words[BUFFER] = buffer, id(buffer)
+
+    def on_failure(self, function):
+        """function(*args) is called where a run has failed; it raises."""
+        self.failed, self.words[FAILED] = function, id(function)
+
+    def end(self):
+        """Never use this plan again."""
+        self.words[STATE] = 0

@@ -1,0 +1,132 @@
+"""Calls of compiled functions below Python, by the plans of compile/short_plan.py. Low Python, as native_code.py.
+
+    f(x, y)  ->  the plan of this thread that fits; its test; new arrays; the Flow; new Tensors
+"""
+# flake8: noqa: F821    the names of low Python
+# mypy: ignore-errors
+
+
+def _new_results(plan, outs, arrays):
+    """Make the new arrays of a plan behind its arguments in `arrays`: how many were made."""
+    arguments = load(plan, at.PLAN_ARGUMENTS)
+    word = plan + at.PLAN_HEAD
+    i = 0
+    while i < outs:
+        array = _new_array(load(word), load(word, 8), load(word, 16))
+        if array == 0:
+            return i
+        store(arrays + (arguments + i) * 8, 0, array)
+        word += 24
+        i += 1
+    return i
+
+
+def _tuple_of(args, count):
+    made = api.PyTuple_New(count)
+    if made == 0:
+        return 0
+    i = 0
+    while i < count:
+        value = load(args + i * 8)
+        api.Py_IncRef(value)
+        store(made + i * 8, at.ITEMS, value)
+        i += 1
+    return made
+
+
+def _call_by_plan(plan, args):
+    """The value of a call, 0 where it does not fit or with an exception (compile/short_plan.py)."""
+    arguments = load(plan, at.PLAN_ARGUMENTS)
+    outs = load(plan, at.PLAN_OUTS)
+    arenas = load(plan, at.PLAN_ARENAS)
+    if load(arenas, at.DEPTH) != this.OUTSIDE:               # a run is under way in this thread
+        return 0
+    buffer = load(plan, at.PLAN_BUFFER)
+    if buffer != 0 and load(load(load(arenas, at.BUFFERS), at.LISTED)) != buffer:
+        return 0
+    arrays = stack(24)
+    i = 0
+    while i < arguments:
+        value = load(args + i * 8)
+        store(arrays + i * 8, 0, value)
+        if load(plan, at.PLAN_DISTINCT) != 0:
+            j = 0
+            while j < i:
+                if load(args + j * 8) == value:
+                    return 0
+                j += 1
+        i += 1
+    test = load(plan, at.PLAN_TEST)
+    if test != 0:
+        given = _tuple_of(args, arguments)
+        if given == 0:
+            return 0
+        holds = api.PyObject_Call(test, given, 0)
+        api.Py_DecRef(given)
+        if holds == 0:
+            return 0
+        api.Py_DecRef(holds)
+        if holds != this.TRUE:
+            return 0
+    made = _new_results(plan, outs, arrays)
+    answer = 0
+    if made == outs:
+        answer = call(load(plan, at.PLAN_ENTER), load(plan, at.PLAN_ENTRY), arrays, arguments + outs)
+    status = -1
+    if answer != 0:
+        status = api.PyLong_AsLongLong(answer)
+        api.Py_DecRef(answer)
+    if status != 0:
+        i = 0
+        while i < made:
+            api.Py_DecRef(load(arrays + (arguments + i) * 8))
+            i += 1
+        if answer == 0 or status == -1:
+            return 0
+        given = _tuple_of(args, arguments)
+        if given == 0:
+            return 0
+        value = api.PyObject_Call(load(plan, at.PLAN_FAILED), given, 0)
+        api.Py_DecRef(given)
+        return value
+    store(plan, at.PLAN_CALLS, load(plan, at.PLAN_CALLS) + 1)
+    i = 0
+    while i < outs:                                          # the arrays become Tensors
+        value = _wrapped(load(arrays + (arguments + i) * 8))
+        if value == 0:
+            return 0
+        store(arrays + (arguments + i) * 8, 0, value)
+        i += 1
+    numbers = plan + at.PLAN_HEAD + outs * 24
+    results = load(plan, at.PLAN_RESULTS)
+    if results == -1:
+        return load(arrays + (arguments + load(numbers)) * 8)
+    value = api.PyTuple_New(results)
+    if value == 0:
+        return 0
+    i = 0
+    while i < results:
+        store(value + i * 8, at.ITEMS, load(arrays + (arguments + load(numbers + i * 8)) * 8))
+        i += 1
+    return value
+
+
+def call_compiled(self, args, count, names):
+    """A call of a compiled function: by the first plan that fits, else by Python."""
+    if names == 0:
+        state = _thread()
+        if state != 0 and load(load(state, at.TAPES), at.SIZE) == 0:
+            plans = load(self, at.PLAN_LIST)
+            i = 0
+            while plans != 0 and i + 1 < load(plans, at.SIZE):
+                items = load(plans, at.LISTED)
+                plan = load(load(items + i * 8), at.DATA)
+                if load(plan) == state and load(plan, at.PLAN_ARGUMENTS) == count:
+                    keeper = load(items + i * 8, 8)
+                    api.Py_IncRef(keeper)
+                    made = _call_by_plan(plan, args)
+                    api.Py_DecRef(keeper)
+                    if made != 0 or api.PyErr_Occurred() != 0:
+                        return made
+                i += 2
+    return _whole_by_python(this.COMPILED, self, args, count, names)
