@@ -85,7 +85,7 @@ def test_a_statement_is_named_with_its_text_its_cost_and_a_cure():
 
 def test_an_error_of_fullgraph_names_the_construct_the_line_and_a_cure():
     def f(x):
-        table = [10, 20, 30]
+        table = ["ten", 20, 30]
         return x * table[int(x.sum())]
     with pytest.raises(GraphSyntaxError, match="index of a list") as caught:
         JitFunction(f, fullgraph=True)(T(1, 1))
