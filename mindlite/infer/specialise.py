@@ -22,6 +22,7 @@ from .evaluator import Evaluator, can_vary
 from .fallback import NeedsRecord
 from .outcome import Raises
 from .region import AmbiguousTarget
+from .outside import CONTAINERS
 from .sharing import LeaveToPython, spot
 from .values import BoundMethod, Box, Closure, Conflict, Formatted, MadeException, Place, Range
 from . import execute, library  # noqa: F401  (they fill the tables of constructs and of functions)
@@ -170,6 +171,10 @@ def _copy(tensor):
     return Tensor.wrap(tensor.array.copy())
 
 
+def _holds_container(value):
+    return isinstance(value, CONTAINERS) or isinstance(value, tuple) and any(map(_holds_container, value))
+
+
 def _itself(value):
     return value
 
@@ -232,13 +237,13 @@ def _specialise(ev, function, args, kwargs, weights):
         if isinstance(value, AnfNode):
             outputs.append(value)
             return Result(len(outputs) - 1, arguments.get(value))
+        if id(value) in ev.shared and _holds_container(value):
+            return Made(functools.partial(_itself, value), ())
         if isinstance(value, tuple):
             made = [leave(v) for v in value]
             return value._make(made) if hasattr(value, "_make") else tuple(made)
         if isinstance(value, Box):
             return Container(containers[value]) if value in containers else content_of(value)
-        if id(value) in ev.shared and not isinstance(value, tuple):
-            return Made(functools.partial(_itself, value), ())
         if type(value) is dict:
             return {k: leave(v) for k, v in value.items()}
         if isinstance(value, Formatted):

@@ -6,6 +6,7 @@ import mindlite as ms
 from mindlite import Tensor, jit, nn, ops
 
 numbers, names, nested = [1, 2, 3], {"a": 1}, [[1, 2], {"x": [3]}, (4, [5])]
+whole = (1, [2], {"a": (3,)})
 
 
 class Holder:
@@ -23,7 +24,7 @@ def gives_globals():
 
 
 def gives_what_is_inside():
-    return nested[0], nested[1]["x"], nested[2][1], nested[-1]
+    return nested[0], nested[1]["x"], nested[2][1], nested[-1], whole
 
 
 def gives_by_a_branch(x):
@@ -44,8 +45,8 @@ def test_a_container_from_outside_is_given_as_itself():
     for _ in range(3):
         a, b, c = f(gives_globals)()
         assert a is numbers and b is names and c[0] is names
-        a, b, c, d = f(gives_what_is_inside)()
-        assert a is nested[0] and b is nested[1]["x"] and c is nested[2][1] and d[1] is c
+        a, b, c, d, e = f(gives_what_is_inside)()
+        assert a is nested[0] and b is nested[1]["x"] and c is nested[2][1] and d[1] is c and e is whole
         assert f(gives_by_a_branch)(Tensor([1.0])) is numbers and f(gives_an_attribute)() is holder.items
 
 
