@@ -5,18 +5,18 @@
 | way       | what it is                                       | where it is taken                                   |
 |---|---|---|
 | product   | one matrix product per picture                   | windows of 1 x 1, stride 1, no border               |
-| winograd  | 16 multiplications for 36 (`winograd`)           | float32, 3 x 3, stride 1, at least 32 channels      |
+| winograd  | 16 multiplications for 36 (`winograd`)           | float32, 3 x 3, stride 1, at least 16 channels      |
 | direct    | the tile reads lines of the picture (`direct`)   | stride 1, pictures at least 6 wide                  |
 | patches   | the tile reads patches (`implicit`)              | narrow pictures, strides                            |
 | dot       | rows of dout times rows of patches (`implicit`)  | gradients of weights that winograd does not take    |
 | library   | oneDNN (`convolution`), where it is installed    | float32: gradients of the input with groups or      |
 |           |                                                  | strides, groups with strides                        |
 
-Measured with AVX2, processor time of all threads by that of oneDNN: winograd 0.6-0.8 with 32 to 512 channels, 1.0 with
+Measured with AVX2, processor time of all threads by that of oneDNN: winograd 0.5-0.8 with 16 to 512 channels, 1.0 with
 3; direct from 1, 3, 6 channels 0.4-0.7, from 64 channels 1.0-1.1, groups 0.7-1.0, their gradients 1.1-1.5; patches
 0.8-1.1, the gradient of the input with strides 1.0-1.4; 1 x 1 with strides 0.5; dot 0.8-1.2; gradients of weights by
-winograd 0.7-0.85 of dot with 32 to 128 channels, but 1.1-1.2 where there are fewer squares than channels, as their sums
-are 16 numbers for 9. The choice hangs on the sizes alone, so results do not change from run to run.
+winograd 0.7-0.9 of dot with 16 to 256 channels, but 1.2 where there are fewer squares than channels, as their sums are
+16 numbers for 9. The choice hangs on the sizes alone, so results do not change from run to run.
 """
 import functools
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from .convolution import output_sizes
 from .native import Module
 from .tile import tile_shape
 
-MANY = 32                                           # channels from which on winograd pays
+MANY = 16                                           # channels from which on winograd pays
 SQUARES = 64                                        # of 2 x 2 pixels, from which on the weights' transform pays
 NARROW = 6                                          # columns of a picture below which direct wastes its lanes
 OUT_OF_MEMORY = ("convolution: out of memory",)
@@ -82,7 +82,7 @@ def choose(kind, dtype, sizes):
     small, known = (kh, kw, sh, sw, dh, dw, g) == (3, 3, 1, 1, 1, 1, 1), isinstance(c, int) and isinstance(o, int)
     if dtype is float32 and small and known:
         squares = product((n, *((size + 1) // 2 for size in made)))
-        enough = 3 * max(c, o) if kind == "backward_weights" else SQUARES
+        enough = 2 * max(c, o) if kind == "backward_weights" else SQUARES
         if min(c, o) >= MANY and (not isinstance(squares, int) or squares >= enough):
             return "winograd"
     if kind == "backward_weights":
@@ -177,14 +177,14 @@ def by_winograd(kind, dtype, sizes):
     shape, (high, wide) = tile_shape(dtype), ((h, w) if kind == "backward_data" else output_sizes(sizes))
     if kind == "backward_weights":
         sums = part("winograd_backward_weights", dtype)
-        return 16 * o * c, (Step(sums, ("left", "right", "out", "workspace"), sizes, c,
-                                 32 * o * n * up(high, 2) * up(wide, 2)),)
+        return winograd.workspace(o, c), (Step(sums, ("left", "right", "out", "workspace"), sizes, c,
+                                                 32 * o * n * up(high, 2) * up(wide, 2)),)
     rows, depth = (o, c) if kind == "forward" else (c, o)
     transform = Step(part("winograd_weights", dtype, kind=kind), ("right", "workspace"), sizes, up(rows, shape.rows),
                      shape.rows * depth * 60)
     runs = Step(part("winograd", dtype, kind=kind), ("left", "workspace", "out"), sizes,
                 up(n * up(high, 2) * up(wide, 2), shape.columns), 32 * rows * depth * shape.columns)
-    return 16 * rows * depth, (transform, runs)
+    return winograd.workspace(rows, depth), (transform, runs)
 
 
 def by_dot(kind, dtype, sizes):

@@ -21,15 +21,17 @@ from .tile import DOT_COLUMNS, DOT_ROWS, external_dot, external_tile, masked, ti
 SQUARES = 64                                        # squares of a block at most
 FEW = 256                                           # channels below which a block has half of them: it stays in cache
 ROWS = 48                                           # rows of the result between two transforms
-PLACES = 16
+# Numbers of a square, and a gap between their matrices: 16 addresses that are multiples of 4 KiB apart meet in one set of
+# the cache, which took twice as long with 512 channels.
+PLACES, APART = 16, 80
 LONG, KEPT = 512, 12                                # the gradient of weights: squares of a block, channels at a time
 
 
 def write_transform(kind, dtype):
     """The Module of `winograd_weights_<kind>`: args w, packed, 16 sizes; [begin, end): panels.
 
-    packed : U for the tile, [16][panel][k][row]; rows are output channels and k channels, for the gradient of the
-             input the other way round
+    packed : U for the tile, [16][panel][k][row], the 16 with gaps; rows are output channels and k channels, for the
+             gradient of the input the other way round
     """
     module, shape = Module(f"winograd_weights_{kind}_{dtype.short}"), tile_shape(dtype)
     with module.kernel(module.name) as f:
@@ -46,7 +48,7 @@ def write_transform(kind, dtype):
                 target = f.array(dtype, f.arg(1)).at(first * depth + k * height + r)
                 for p in range(4):
                     for q, value in enumerate(weights_line(*(by_lines[column][p] for column in range(3)))):
-                        target[(4 * p + q) * rows * depth] = value
+                        target[(4 * p + q) * (rows * depth + APART)] = value
     module.written_by += [write_transform, weights_line]
     return module
 
@@ -73,14 +75,15 @@ def write_winograd(kind, dtype):
         block = f.select(depth < FEW, f.number(I64, SQUARES // 2), f.number(I64, SQUARES))
         step = block + width                                        # one more strip, which vectors may run into
         tables = (depth + 3 * shape.vectors + SQUARES * 5) * 8
-        memory = f.allocate(tables + PLACES * (depth + ROWS) * step * size + 192)
+        memory = f.allocate(tables + PLACES * ((depth + ROWS) * step + APART) * size + 192)
         with f.when(memory.equals(0)):
             f.give(1)
         offsets = f.array(int64, memory)
         strip = offsets.at(depth)
         runs = strip.at(3 * shape.vectors)
         squares_in = f.array(dtype, (memory + tables + 63) // 64 * 64)
-        products = squares_in.at(PLACES * depth * step)
+        far = depth * step + APART
+        products = squares_in.at(PLACES * far)
         with f.loop(0, depth, turns="rare") as k:
             offsets[k] = k * step
         last = f.minimum(f.end * width, s.n * lines * squares)
@@ -89,16 +92,16 @@ def write_winograd(kind, dtype):
             number = write_runs(f, runs, first, count, lines, squares)
             with f.loop(0, depth) as c:
                 write_squares(f, f.array(dtype, f.arg(0)), depth, c, runs, number, (height, wide, top, left),
-                              squares_in.at(c * step), depth * step, lanes)
+                              squares_in.at(c * step), far, lanes)
             with f.loop(0, rows, ROWS) as row:
                 some = f.minimum(rows - row, ROWS)
                 with f.loop(0, PLACES, turns="rare") as place, f.loop(0, count, width, turns="rare") as j:
                     for v in range(shape.vectors):
-                        strip[3 * v] = squares_in.at(place * depth * step + j + v * lanes).address
+                        strip[3 * v] = squares_in.at(place * far + j + v * lanes).address
                         strip[3 * v + 1] = products.at(place * ROWS * step + j + v * lanes).address
                         strip[3 * v + 2] = lanes
-                    f.call(tile, some, depth, f.arg(1) + (place * rows + row) * depth * size, offsets.address,
-                           strip.address, step, 0)
+                    weights = f.arg(1) + (place * (rows * depth + APART) + row * depth) * size
+                    f.call(tile, some, depth, weights, offsets.address, strip.address, step, 0)
                 with f.loop(0, some) as r, f.loop(0, number, turns="rare") as i:
                     run = runs.at(i * 5)
                     result = f.array(dtype, f.arg(2)).at((run[0] * rows + row + r) * high * across)
@@ -198,7 +201,7 @@ def write_pixels(f, products, far, result, y, x, high, across, count, lanes):
 def write_weights_gradient(dtype):
     """The Module of `winograd_backward_weights`: args x, dout, dw, workspace, 16 sizes; [begin, end): channels of x.
 
-    dw = G^T (sum over squares of (A dout A^T) V) G; the sums, [16][o][c], stand in the workspace
+    dw = G^T (sum over squares of (A dout A^T) V) G; the sums, [16][o][c] with gaps, stand in the workspace
     """
     module, shape, size = Module(f"winograd_backward_weights_{dtype.short}"), tile_shape(dtype), dtype.itemsize
     lanes = shape.lanes
@@ -209,23 +212,25 @@ def write_weights_gradient(dtype):
         block = f.minimum(f.select(s.o < FEW, f.number(I64, LONG), f.number(I64, LONG // 2)), total)
         step = (block + 15) // 16 * 16 + 16
         tables = block * 5 * 8
-        memory = f.allocate(tables + PLACES * (s.o + KEPT) * step * size + 128)
+        memory = f.allocate(tables + PLACES * ((s.o + KEPT) * step + APART) * size + 128)
         with f.when(memory.equals(0)):
             f.give(1)
         runs = f.array(int64, memory)
         given = f.array(dtype, (memory + tables + 63) // 64 * 64)
-        seen = given.at(PLACES * s.o * step)
+        far, sums_far = s.o * step + APART, s.o * s.c + APART
+        seen = given.at(PLACES * far)
         x, dout, dw, sums = (f.array(dtype, f.arg(i)) for i in range(4))
-        with f.loop(0, PLACES * s.o, turns="rare") as row:
-            f.fill(sums.at(row * s.c + f.begin).address, 0, (f.end - f.begin) * size)
+        with f.loop(0, PLACES, turns="rare") as place, f.loop(0, s.o, turns="rare") as o:
+            f.fill(sums.at(place * sums_far + o * s.c + f.begin).address, 0, (f.end - f.begin) * size)
         with f.loop(0, total, block) as first:
             count = f.minimum(total - first, block)
             whole = (count + lanes - 1) // lanes * lanes
             number = write_runs(f, runs, first, count, lines, squares)
             with f.loop(0, s.o) as o:
-                write_given(f, s, dout, o, runs, number, given.at(o * step), s.o * step, lanes)
-            with f.loop(0, PLACES * s.o, turns="rare") as row, f.loop(count, whole, turns="rare") as q:
-                given[row * step + q] = 0
+                write_given(f, s, dout, o, runs, number, given.at(o * step), far, lanes)
+            with f.loop(0, PLACES, turns="rare") as place, f.loop(0, s.o, turns="rare") as o:
+                with f.loop(count, whole, turns="rare") as q:
+                    given[place * far + o * step + q] = 0
             with f.loop(f.begin, f.end, KEPT) as c0:
                 kept = f.minimum(f.end - c0, KEPT)
                 with f.loop(0, kept) as c:
@@ -236,11 +241,11 @@ def write_weights_gradient(dtype):
                 with f.loop(0, PLACES, turns="rare") as place, f.loop(0, s.o, DOT_ROWS) as o:
                     with f.loop(0, kept, DOT_COLUMNS, turns="rare") as c:
                         f.call(dot, f.minimum(s.o - o, DOT_ROWS), f.minimum(kept - c, DOT_COLUMNS), whole,
-                               given.at((place * s.o + o) * step).address, step,
+                               given.at(place * far + o * step).address, step,
                                seen.at((place * KEPT + c) * step).address, step,
-                               sums.at((place * s.o + o) * s.c + c0 + c).address, s.c)
+                               sums.at(place * sums_far + o * s.c + c0 + c).address, s.c)
         with f.loop(0, s.o, turns="rare") as o, f.loop(f.begin, f.end, turns="rare") as c:
-            numbers = [[sums[((4 * p + q) * s.o + o) * s.c + c] for q in range(4)] for p in range(4)]
+            numbers = [[sums[(4 * p + q) * sums_far + o * s.c + c] for q in range(4)] for p in range(4)]
             by_lines = [gradient_line(*(numbers[p][q] for p in range(4))) for q in range(4)]
             for p in range(3):
                 for q, value in enumerate(gradient_line(*(by_lines[column][p] for column in range(4)))):
@@ -280,3 +285,8 @@ def write_given(f, s, dout, o, runs, number, target, far, lanes):
 def given_line(build, a, b):
     """A times a column."""
     return a, build.fadd(a, b), build.fsub(a, b), build.fsub(ir.Constant(a.type, None), b)
+
+
+def workspace(rows, depth):
+    """Elements of the 16 matrices [rows, depth] of weights or their gradients."""
+    return PLACES * (rows * depth + APART)
