@@ -302,10 +302,6 @@ class Parameter(Tensor):
             self.array[...] = array
         return self
 
-    def value(self):
-        """The Parameter's Tensor, sharing its memory."""
-        return Tensor.wrap(self.array)
-
     @property
     def data(self):
         """This Parameter."""

@@ -224,3 +224,12 @@ def test_used_weights_of_a_gradient_inside_a_gradient():
     a, = ops.GradOperation(get_by_list=True)(inner)(vector(1))[:1]
     order = [g.asnumpy().tolist() for g in ops.GradOperation(get_by_list=True)(inner)(vector(1))]
     assert [4.0] in order and order.count([0.0]) == len(order) - 1, (a, order)
+
+
+def test_the_value_of_a_parameter_has_a_gradient_and_is_what_it_is_now():
+    p = Parameter(vector(1, 2), name="p")
+    same(ms.grad(lambda x: (p.value() * x).sum(), None, p)(vector(3, 4)), 3, 4)
+    compiled = ms.jit(lambda x: p.value() + x)
+    same(compiled(vector(1, 1)), 2, 3)
+    p.set_data(vector(5, 6))
+    same(compiled(vector(1, 1)), 6, 7)
