@@ -19,7 +19,7 @@ from .patches import DEPTH, Block, Grid, Window, channels_at_once, write_patches
 from .tile import DOT_COLUMNS, DOT_ROWS, external_dot, external_tile, tile_shape
 
 PIXELS, STEP = 128, 144                             # pixels of a block; a row of patches, no power of two
-LONG, LONG_STEP, KEPT = 512, 528, 12                # the gradient of weights: pixels of a block, their row, rows
+LONG, LONG_STEP, KEPT = 512, 528, 24                # the gradient of weights: pixels of a block, their row, rows
 ERRORS = ("convolution: out of memory",)
 
 

@@ -1,7 +1,7 @@
 """The register tile: a product so small that its result stays in registers. All products and convolutions end in it.
 
     tile :  c[r, j] (+)= sum over k of a[k, r] b[k, j]      6 rows x 2 vectors of 8 float32 with AVX2
-    dot  :  c[r, s]  += sum over k of a[r, k] b[s, k]       4 x 3
+    dot  :  c[r, s]  += sum over k of a[r, k] b[s, k]       3 x 4
 
 `tile` takes a *packed* left operand: panels of `rows` rows, [k][row], so that each step of k reads two vectors of b and
 broadcasts the rows' numbers one after the other: 12 multiply-adds for 9 loads, all of a core's rate (Goto & van de
@@ -33,7 +33,7 @@ class Shape:
         return self.vectors * self.lanes
 
 
-DOT_ROWS, DOT_COLUMNS = 4, 3
+DOT_ROWS, DOT_COLUMNS = 3, 4
 
 
 @functools.cache
@@ -181,7 +181,7 @@ def write_rows(module, dtype, shape, rows):
 
 
 def write_dot(module, dtype):
-    """dot(rows, columns, depth, a, a_step, b, b_step, c, c_step): c[r, s] += a[r] . b[s], at most 4 rows, 3 columns.
+    """dot(rows, columns, depth, a, a_step, b, b_step, c, c_step): c[r, s] += a[r] . b[s], at most 3 rows, 4 columns.
 
     depth is a multiple of the lanes of a vector; all steps count elements.
     """
@@ -203,23 +203,33 @@ def write_dot(module, dtype):
         totals = [[build.phi(vector) for _ in rights] for _ in lefts]
         build.cbranch(build.icmp_signed("<", k, depth.ir), body, done)
         build.position_at_end(body)
-        right = [build.load(build.gep(p, [k], source_etype=element), typ=vector, align=size) for p in rights]
+        left = [build.load(build.gep(p, [k], source_etype=element), typ=vector, align=size) for p in lefts]
         k.add_incoming(ir.Constant(I64, 0), before)
-        for p, row in zip(lefts, totals):
-            left = build.load(build.gep(p, [k], source_etype=element), typ=vector, align=size)
-            for other, total in zip(right, row):
-                total.add_incoming(ir.Constant(vector, None), before)
-                total.add_incoming(multiply_add(module, build, left, other, total), body)
+        for s, p in enumerate(rights):
+            right = build.load(build.gep(p, [k], source_etype=element), typ=vector, align=size)
+            for one, row in zip(left, totals):
+                row[s].add_incoming(ir.Constant(vector, None), before)
+                row[s].add_incoming(multiply_add(module, build, one, right, row[s]), body)
         k.add_incoming(build.add(k, ir.Constant(I64, lanes)), body)
         build.branch(head)
         build.position_at_end(done)
-        sums = [[across(module, build, total) for total in row] for row in totals]
-        for r, row in enumerate(sums):
-            for s, total in enumerate(row):
-                with f.when((rows > r) & (columns > s)):
-                    place = build.gep(c.ir, [(c_step * r + s).ir], source_etype=element)
-                    old = build.load(place, typ=element, align=size)
-                    build.store(build.fadd(old, total), place, align=size)
+        kind, numbers = ir.VectorType(element, DOT_COLUMNS), ir.VectorType(I32, DOT_COLUMNS)
+        load, store = masked(module, "load", kind, element), masked(module, "store", kind, element)
+        count = build.trunc(columns.ir, I32)
+        count = build.insert_element(ir.Constant(numbers, ir.Undefined), count, ir.Constant(I32, 0))
+        count = build.shuffle_vector(count, count, ir.Constant(numbers, [0] * DOT_COLUMNS))
+        mask = build.icmp_signed("<", ir.Constant(numbers, list(range(DOT_COLUMNS))), count)
+        zero, align = ir.Constant(kind, None), ir.Constant(I32, size)
+        sums = [sums_across(build, row) for row in totals]
+        for r, total in enumerate(sums):
+            with f.when(rows > r):
+                place = build.gep(c.ir, [(c_step * r).ir], source_etype=element)
+                with f.choose(columns.equals(DOT_COLUMNS)) as (then, other):
+                    with then:
+                        build.store(build.fadd(build.load(place, typ=kind, align=size), total), place, align=size)
+                    with other:
+                        old = build.call(load, [place, align, mask, zero])
+                        build.call(store, [build.fadd(old, total), place, align, mask])
 
 
 def multiply_add(module, build, a, b, c):
@@ -228,15 +238,19 @@ def multiply_add(module, build, a, b, c):
     return build.call(module.external(f"llvm.fmuladd.{suffix}", a.type, [a.type] * 3), [a, b, c])
 
 
-def across(module, build, vector):
-    """The sum of a vector's lanes, halves first."""
-    count = vector.type.count
-    while count > 1:
-        count //= 2
-        places = ir.VectorType(I32, vector.type.count)
-        mask = [i + count if i < count else i for i in range(vector.type.count)]
-        vector = build.fadd(vector, build.shuffle_vector(vector, vector, ir.Constant(places, mask)))
-    return build.extract_element(vector, ir.Constant(I32, 0))
+def sums_across(build, vectors):
+    """The sums of the lanes of four vectors, as a vector of four: neighbours are added until one of each is left."""
+    def halved(a, b):
+        lanes, count = ir.VectorType(I32, a.type.count), a.type.count
+        return build.fadd(*(build.shuffle_vector(a, b, ir.Constant(lanes, [2 * i + k for i in range(count)]))
+                            for k in (0, 1)))
+    left = vectors[0].type.count
+    while len(vectors) > 1:
+        vectors, left = [halved(a, b) for a, b in zip(vectors[::2], vectors[1::2])], left // 2
+    total = vectors[0]
+    while left > 1:
+        total, left = halved(total, total), left // 2
+    return build.shuffle_vector(total, total, ir.Constant(ir.VectorType(I32, DOT_COLUMNS), list(range(DOT_COLUMNS))))
 
 
 def masked(module, what, vector, element):

@@ -21,10 +21,10 @@ from .tile import DOT_COLUMNS, DOT_ROWS, external_dot, external_tile, masked, ti
 SQUARES = 64                                        # squares of a block at most
 FEW = 256                                           # channels below which a block has half of them: it stays in cache
 ROWS = 48                                           # rows of the result between two transforms
-# Numbers of a square, and a gap between their matrices: 16 addresses that are multiples of 4 KiB apart meet in one set of
-# the cache, which took twice as long with 512 channels.
+# Numbers of a square, and a gap between their matrices: 16 addresses that are multiples of 4 KiB apart meet in one set
+# of the cache, which took twice as long with 512 channels.
 PLACES, APART = 16, 80
-LONG, KEPT = 512, 12                                # the gradient of weights: squares of a block, channels at a time
+LONG, KEPT = 512, 24                                # the gradient of weights: squares of a block, channels at a time
 
 
 def write_transform(kind, dtype):
