@@ -129,7 +129,14 @@ class GradOperation:
                 raise ArgumentError(f"For 'GradOperation', the '{name}' should be bool, but got {type(value).__name__}")
         self.get_all, self.get_by_list, self.sens_param = get_all, get_by_list, sens_param
 
+    def __mindir__(self):
+        return CallOf(self.derived)
+
     def __call__(self, fn, weights=None, grad_position="first"):
+        """The gradient function of `fn`, see `derived`."""
+        return self.derived(fn, weights, grad_position)
+
+    def derived(self, fn, weights=None, grad_position="first"):
         """The gradient function of `fn`.
 
         weights : Parameters, for get_by_list; None: those that fn reads, in the order of their first use

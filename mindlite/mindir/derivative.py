@@ -13,8 +13,14 @@ import threading
 from ..common.errors import ArgumentError, GradientError, IndexRangeError, InternalError
 
 
-class _Used(tuple):
-    """The class of USED: no Parameters are named beforehand."""
+class _Used:
+    """The class of USED: no Parameters are named beforehand. (No tuple: in a graph those are made anew.)"""
+
+    def __iter__(self):
+        return iter(())
+
+    def __repr__(self):
+        return "USED"
 
 
 USED = _Used()
@@ -109,8 +115,8 @@ def cotangents_in(options, args, kwargs):
 
 
 def weights_of(weights, parameter_class):
-    """The weights as a tuple. raises : ArgumentError for what is no Parameter."""
-    if weights is None:
+    """The weights that are named, as a tuple. raises : ArgumentError for what is no Parameter."""
+    if weights is None or weights is USED:
         return ()
     made = (weights,) if isinstance(weights, parameter_class) else tuple(weights)
     for weight in made:
@@ -166,7 +172,7 @@ def arrange(kind, value, input_grads, weight_grads, options):
     inputs = tuple([pair if ids else pair[1] for pair in input_grads])
     inputs = inputs[0] if len(inputs) == 1 and position != "all" else inputs
     of_weights = tuple([(weight.name, gradient) if ids else gradient for weight, gradient in weight_grads])
-    if weights is not None and not isinstance(weights, (tuple, list)):
+    if weights is not None and weights is not USED and not isinstance(weights, (tuple, list)):
         of_weights = of_weights[0]
     if position is None:
         grads = of_weights

@@ -187,6 +187,28 @@ def test_without_weights_those_that_the_function_reads_are_taken_in_the_order_of
     assert ops.GradOperation(get_all=True, get_by_list=True)(lambda x: x * 2)(vector(1))[1] == ()
 
 
+def test_a_parameter_that_is_returned_unread_is_used_too():
+    net = Two()
+    (of_input,), (a,) = ops.GradOperation(get_all=True, get_by_list=True)(lambda x: net.a)(vector(1))
+    same(of_input, 0), same(a, 1)
+    b, a = ops.GradOperation(get_by_list=True)(lambda x: (x * net.b, [net.a]))(vector(3))
+    same(b, 3), same(a, 1)
+
+
+def test_a_weight_that_the_function_excludes_from_training_while_it_runs_gets_zeros():
+    net = Two()
+
+    def excluding(x):
+        out = x * net.a * net.b
+        net.b.requires_grad = False
+        return out
+    for _ in range(2):
+        net.b.requires_grad = True
+        a, b = ms.grad(excluding, None, [net.a, net.b])(vector(5))
+        same(a, 5 * float(net.b)), same(b, 0)
+        assert not net.b.requires_grad
+
+
 def test_so_are_those_of_a_compiled_cell_inside():
     net = Two()
 
@@ -233,3 +255,27 @@ def test_the_value_of_a_parameter_has_a_gradient_and_is_what_it_is_now():
     same(compiled(vector(1, 1)), 2, 3)
     p.set_data(vector(5, 6))
     same(compiled(vector(1, 1)), 6, 7)
+
+
+class Steps(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Dense(3, 2)
+        self.weights = ms.ParameterTuple(self.net.trainable_params())
+        self.by_list = ops.GradOperation(get_by_list=True)
+        self.all = ops.GradOperation(get_all=True, sens_param=True)
+
+    def construct(self, x, sens):
+        def inner(y):
+            return self.net(y).sum()
+        return (self.by_list(self.net, self.weights)(x), self.all(self.net)(x, sens), ops.GradOperation()(inner)(x),
+                self.by_list(inner)(x), self.by_list(self.net, self.weights[0])(x))
+
+
+def test_grad_operation_inside_a_graph_is_part_of_it():
+    net, x, sens = Steps(), Tensor(np.ones((2, 3), np.float32)), Tensor(np.ones((2, 2), np.float32))
+    want, got = net(x, sens), ms.jit(net.construct, fullgraph=True)(x, sens)
+    assert [len(part) for part in want] == [len(part) for part in got] == [2, 1, 2, 2, 2]
+    for a, b in zip(want, got):
+        for c, d in zip(a, b) if isinstance(a, tuple) else [(a, b)]:
+            np.testing.assert_allclose(c.asnumpy(), d.asnumpy(), rtol=1e-5)
