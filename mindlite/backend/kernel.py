@@ -19,6 +19,7 @@ class Kernel:
     keep   : objects that must live as long as the address is used
     recipe : how another process comes by the same kernel: ("object", key of its code on the disk), ("library", name,
              facts) of `cpu.library_kernel`; None if it cannot
+    why    : for library kernels, why this code answers and no other, one line
     """
     name: str
     address: int
@@ -29,6 +30,7 @@ class Kernel:
     errors: tuple = ()
     keep: object = field(default=None, repr=False)
     recipe: object = field(default=None, repr=False)
+    why: str = field(default="", repr=False)
 
     @property
     def source(self):

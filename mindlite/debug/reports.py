@@ -25,7 +25,7 @@ def kernel(f, name=None, library=False):
         if name is not None and code.name != name:
             continue
         generated = hasattr(made, "nest")
-        head = f"# {number}. {code.name}{'' if generated else ': a library kernel'}{where}"
+        head = f"# {number}. {code.name}{'' if generated else f': a library kernel, {code.why}'}{where}"
         parts.append(f"{head}\n{code.source.rstrip()}\n" if generated or library or name is not None else head)
     return "\n".join(parts) + "\n" if parts else "no kernels\n"
 

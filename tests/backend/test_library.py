@@ -8,7 +8,7 @@ import pytest
 
 from mindlite.backend import doctor
 from mindlite.backend.address import files_of_distribution, loaded_libraries
-from mindlite.backend.cpu import blas, explain, library_kernel, onednn
+from mindlite.backend.cpu import blas, convolution_ways, explain, library_kernel, onednn
 from mindlite.common.config import config
 from mindlite.common.events import listen
 
@@ -52,6 +52,13 @@ def test_the_reason_names_what_answers(switches):
         assert "switched off" in explain("conv2d", kind="forward", dtype="float32")
         switches.set(onednn=True)
         assert explain("conv2d", kind="forward", dtype="float32").startswith("oneDNN 3")
+
+
+def test_every_part_of_a_convolution_says_why_it_is_taken():
+    assert set(convolution_ways.PARTS) == set(convolution_ways.PART_REASONS)
+    kernel = library_kernel("conv2d_part", part="winograd", kind="forward", dtype="float32")
+    assert kernel.why == explain("conv2d_part", part="winograd", kind="forward", dtype="float32")
+    assert kernel.why.startswith("3 x 3")
 
 
 def test_an_unknown_library_kernel_is_an_error():

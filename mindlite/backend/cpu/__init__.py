@@ -9,7 +9,7 @@ from ...common.dtype import dtype as to_dtype, float32
 from ...common.events import emit
 from .blas import blas_facts, find_blas, has_gemm, matmul_kernel
 from .convolution import conv2d_kernel
-from .convolution_ways import conv2d_part, conv2d_plan
+from .convolution_ways import PART_REASONS, conv2d_part, conv2d_plan
 from .onednn import ADVICE, find_onednn, library_path
 from .pooling import pool2d_kernel
 
@@ -30,13 +30,15 @@ def library_kernel(name, **facts):
     if kernel is None:
         emit("library_kernel_missing", name=name, facts=facts, why=why)
     else:
-        kernel.recipe = "library", name, facts
+        kernel.recipe, kernel.why = ("library", name, facts), why
         emit("library_kernel", name=name, facts=facts, kernel=kernel.name, why=why)
     return kernel
 
 
 def explain(name, **facts):
     """One line: which code answers for these facts, and why that."""
+    if name == "conv2d_part":
+        return PART_REASONS[facts["part"]]
     return REASONS[name](to_dtype(facts["dtype"]))
 
 
@@ -70,4 +72,4 @@ def _pooling(dtype):
     return f"no pooling for {dtype.name}: cast to float32"
 
 
-REASONS = {"matmul": _product, "conv2d": _convolution, "conv2d_part": _convolution, "pool2d": _pooling}
+REASONS = {"matmul": _product, "conv2d": _convolution, "pool2d": _pooling}
