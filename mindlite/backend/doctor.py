@@ -58,7 +58,8 @@ def blas():
 def dnn():
     """oneDNN, or how to get it."""
     if library_path() is None:
-        return ("oneDNN", MISSING, f"convolutions with groups, and gradients with strides, take up to 1.5 times as long: {ADVICE}")
+        return ("oneDNN", MISSING,
+                f"convolutions with groups, and gradients with strides, take up to 1.5 times as long: {ADVICE}")
     if not config.onednn:
         return ("oneDNN", "switched off", "config.set(onednn=True), or unset MINDLITE_ONEDNN")
     library = find_onednn()
