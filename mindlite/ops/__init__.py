@@ -49,7 +49,7 @@ from .einsum import einsum
 from .products import (addbmm, addr, bidense, cdist, cross, dist, ger, kron, matrix_band_part, matrix_diag, ptp, trapz,
                        vander, vecdot)
 from .segments import unsorted_segment_max, unsorted_segment_min, unsorted_segment_prod, unsorted_segment_sum
-from .special import digamma, erfinv, lgamma, polygamma
+from .special import bessel_i0, bessel_i0e, bessel_i1, bessel_i1e, digamma, erfinv, lgamma, polygamma
 from .nn_conv import conv1d, conv2d, conv2d_transpose
 from .conv3d import conv3d, conv3d_transpose
 from .nn_pool import adaptive_avg_pool2d, avg_pool1d, avg_pool2d, max_pool1d, max_pool2d

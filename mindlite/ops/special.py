@@ -1,6 +1,7 @@
-"""The gamma function's family and the inverse of erf: lgamma, digamma, polygamma, erfinv.
+"""The gamma function's family, the inverse of erf, modified Bessel functions: lgamma, digamma, .., erfinv, bessel_i0.
 
     lgamma' = digamma = polygamma(0),  polygamma(n)' = polygamma(n + 1)          so derivatives of any order exist
+    I_n' = (I_(n-1) + I_(n+1)) / 2     (Abramowitz and Stegun 9.6.26)
 
 digamma and polygamma step x up to 10 or more, psi_n(x) = psi_n(x + 1) + (-1)^(n+1) n! / x^(n+1), where the asymptotic
 series of Abramowitz and Stegun 6.3.18 and 6.4.11 has converged. NumPy computes them, in float64.
@@ -9,6 +10,7 @@ import math
 
 import numpy as np
 
+from .arithmetic import sign
 from .define import elementwise, to_float
 from .elementary import exp
 
@@ -64,6 +66,62 @@ def _inverse_erf(y):
         ratio = error / slope
         x = np.where(inner, safe - ratio / (1 + safe * ratio), x)            # Halley
     return x
+
+
+_SERIES = 30.0                                   # up to here the ascending series, from here the asymptotic one
+
+
+def _bessel_i(x, n=0, scaled=False):
+    """I_n of an ndarray, times exp(-abs(x)) if scaled (Abramowitz and Stegun 9.6.10 and 9.7.1): no term of either cancels."""
+    x = np.asarray(x, np.float64)
+    size = np.abs(x)
+    small, large = np.minimum(size, _SERIES), np.maximum(size, _SERIES)
+    term = (small / 2) ** n / math.factorial(n)
+    near = term.copy()
+    for k in range(1, 80):
+        term = term * (small * small / 4) / (k * (k + n))
+        near += term
+    term, far = np.ones_like(large), np.ones_like(large)
+    for k in range(1, 31):
+        term = term * ((2 * k - 1) ** 2 - 4 * n * n) / (8 * k * large)
+        far += term
+    far /= np.sqrt(2 * math.pi * large)
+    if scaled:
+        out = np.where(size <= _SERIES, near * np.exp(-small), far)
+    else:
+        out = np.where(size <= _SERIES, near, np.where(np.isposinf(size), np.inf, far * np.exp(large)))
+    return np.where(x < 0, -out, out) if n % 2 else out
+
+
+def _bessel_i_derivative(x, out, *, n, scaled):
+    slope = (bessel_i_of(x, n=abs(n - 1), scaled=scaled) + bessel_i_of(x, n=n + 1, scaled=scaled)) / 2
+    return slope - sign(x) * out if scaled else slope
+
+
+@elementwise(scalar=None, array=_bessel_i, accepts="f", prepare=to_float, kernel=False, traits={"library"},
+             derivatives=[_bessel_i_derivative], name="bessel_i")
+def bessel_i_of(x, *, n, scaled):
+    """The modified Bessel function of the first kind of order n, an int that is not negative; scaled: times exp(-abs(x))."""
+
+
+def bessel_i0(x):
+    """The modified Bessel function of the first kind of order 0."""
+    return bessel_i_of(x, n=0, scaled=False)
+
+
+def bessel_i0e(x):
+    """bessel_i0(x) * exp(-abs(x))."""
+    return bessel_i_of(x, n=0, scaled=True)
+
+
+def bessel_i1(x):
+    """The modified Bessel function of the first kind of order 1."""
+    return bessel_i_of(x, n=1, scaled=False)
+
+
+def bessel_i1e(x):
+    """bessel_i1(x) * exp(-abs(x))."""
+    return bessel_i_of(x, n=1, scaled=True)
 
 
 @elementwise(scalar=None, array=_log_gammas, accepts="f", prepare=to_float, kernel=False,

@@ -92,6 +92,19 @@ def test_the_gamma_family_has_its_known_values_and_recurrences():
     assert ops.lgamma(Tensor([0.0, -2.0])).tolist() == [math.inf, math.inf]
 
 
+def test_modified_bessel_functions_are_their_integrals_and_have_derivatives_at_zero():
+    x = Tensor(np.array([0.0, 1.0, -2.0, 10.0, 30.5, 200.0, math.inf]))
+    angle = (np.arange(4096) + 0.5) * math.pi / 4096                     # the trapezoidal rule is exact here
+    for n, plain, scaled in ((0, ops.bessel_i0, ops.bessel_i0e), (1, ops.bessel_i1, ops.bessel_i1e)):
+        v = x.array[:-1, None]
+        integral = (np.exp(v * np.cos(angle) - np.abs(v)) * np.cos(n * angle)).mean(axis=1)      # A&S 9.6.19
+        close(scaled(x), [*integral, 0], rtol=1e-13)
+        close(plain(x), [*integral * np.exp(np.abs(x.array[:-1])), math.inf], rtol=1e-13)
+    close(ops.bessel_i0(Tensor([1.0, 0.0])), [1.2660658777520084, 1.0], rtol=1e-6)
+    close(ms.grad(ms.grad(ops.bessel_i0))(Tensor(np.array(0.0))), 0.5)
+    close(ms.jit(ms.grad(ops.bessel_i1))(Tensor(np.array(0.0))), 0.5)
+
+
 def test_the_inverse_of_erf_is_its_inverse_to_the_ends():
     y = np.concatenate([np.linspace(-0.999, 0.999, 101), [1 - 1e-12, -1e-9]])
     close(ops.erf(ops.erfinv(Tensor(y))), y, rtol=1e-12)

@@ -1,7 +1,7 @@
 """Matrices, special functions and segments as classes."""
-from .. import (bidense, cdist, cholesky, cholesky_inverse, cholesky_solve, cross, det, digamma, erfinv, fmax, fmin,
-                heaviside, inplace_add, inplace_sub, inplace_update, inverse, lgamma, logit, matrix_band_part,
-                polygamma, renorm, sgn, slogdet, solve, swapaxes, unsorted_segment_max, unsorted_segment_min,
+from .. import (bessel_i0, bessel_i0e, bessel_i1, bessel_i1e, bidense, cdist, cholesky, cholesky_inverse,
+                cholesky_solve, cross, det, digamma, erfinv, fmax, fmin, heaviside, inplace_add,
+                inplace_sub, inplace_update, inverse, lgamma, logit, matrix_band_part, polygamma, renorm, sgn, slogdet, solve, swapaxes, unsorted_segment_max, unsorted_segment_min,
                 unsorted_segment_prod, unsorted_segment_sum)
 from .define import operation, table
 
@@ -10,6 +10,7 @@ globals().update(table({
     "Erfinv": erfinv, "Polygamma": lambda a, x: polygamma(int(a), x), "MatrixBandPart": matrix_band_part,
     "UnsortedSegmentSum": unsorted_segment_sum, "UnsortedSegmentMax": unsorted_segment_max,
     "UnsortedSegmentMin": unsorted_segment_min, "UnsortedSegmentProd": unsorted_segment_prod,
+    "BesselI0": bessel_i0, "BesselI0e": bessel_i0e, "BesselI1": bessel_i1, "BesselI1e": bessel_i1e,
     "Heaviside": heaviside, "Fmax": fmax, "Fmin": fmin, "Sgn": sgn, "BiDense": bidense,
 }))
 
