@@ -14,6 +14,7 @@ import numpy as np
 from ..common.dim import Dim, lone_symbol, symbols_of
 from ..common.errors import GraphSyntaxError, InternalError
 from ..graph_kernel import CannotFuse, lowering as lower_kernel
+from ..graph_kernel.together import parts_of
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor, AbstractTuple, symbols_of_abstract
 from ..mindir.control import call, check, make_tuple, segment, tuple_getitem
 from ..mindir.graph import CNode, FuncGraph, ValueNode
@@ -447,15 +448,27 @@ def single_node_graph(node):
 
 
 def reads_elementwise(producer, parameter, output):
-    """True if the kernel reads `parameter` at the index it writes only: a cluster of elementwise operators on one shape."""
+    """True if the kernel reads `parameter` at the index it writes only: what is made of it is elementwise and of one
+    shape, and of several parts that are one kernel the others do not read it."""
     if not isinstance(producer.fn, FuncGraph):
         return "elementwise" in producer.fn.traits and all(a.abstract.shape == output.abstract.shape for a in producer.args
                                                           if a is parameter)
     graph = producer.fn
-    inside = [p for p, a in zip(graph.parameters, producer.args) if a is parameter]
-    return all("elementwise" in getattr(n.fn, "traits", ()) or n.fn is tuple_getitem for n in graph.nodes) and all(
-        p.abstract.shape == output.abstract.shape for p in inside) and all(
-        o.abstract.shape == output.abstract.shape for o in graph.outputs)
+    result = graph.outputs[output.attrs["index"] if output.fn is tuple_getitem else 0]
+    inside = {p for p, a in zip(graph.parameters, producer.args) if a is parameter}
+    for part, parameters, results in parts_of(graph):
+        if result not in results and not inside.isdisjoint(parameters):
+            return False
+        if result in results:
+            made = {p for p, known in zip(part.parameters, parameters) if known in inside}
+            for node in part.nodes:
+                if not made.isdisjoint(node.args):
+                    made.add(node)
+                    if "elementwise" not in getattr(node.fn, "traits", ()):
+                        return False
+            if any(x.abstract.shape != output.abstract.shape for x in (*made, *results)):
+                return False
+    return True
 
 
 def _dims_in(value):

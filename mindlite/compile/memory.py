@@ -125,6 +125,9 @@ class MemoryPlan:
 
 # ------------------------------------------------------------------------------------------------------------ packing
 
+MOVES = 16                       # tries to bring down what lies on top
+
+
 def _conflicts(storages):
     """For each storage the numbers of those that live at some time together with it."""
     together = [[] for _ in storages]
@@ -140,7 +143,7 @@ def _conflicts(storages):
 
 def pack(storages, nbytes, conflicts):
     """A Layout for storages of those sizes: best fit by decreasing size; if that misses the bound, other orders are
-    tried.
+    tried, and then that by time with what lies on top placed first, MOVES times at most.
 
     storages : numbered from 0; conflicts: as `_conflicts` gives them
     """
@@ -149,13 +152,25 @@ def pack(storages, nbytes, conflicts):
     orders = (lambda s: (-sizes[s.number], s.start), lambda s: (s.start, -sizes[s.number]),
               lambda s: (-sizes[s.number] * (s.end - s.start + 1), s.start))
     best = None
-    for order in orders:
-        offsets = _place(sorted(storages, key=order), sizes, conflicts)
+
+    def attempt(ordered):
+        nonlocal best
+        offsets = _place(ordered, sizes, conflicts)
         peak = max((o + n for o, n in zip(offsets, sizes)), default=0)
         if best is None or peak < best.peak:
             best = Layout(tuple(offsets), tuple(nbytes), peak, bound)
+        return [s for s in ordered if offsets[s.number] + sizes[s.number] == peak]
+    for order in orders:
+        attempt(sorted(storages, key=order))
+        if best.peak == bound:
+            return best
+    ordered = sorted(storages, key=orders[1])
+    for _ in range(MOVES):
+        top = attempt(ordered)
         if best.peak == bound:
             break
+        first = set(top)
+        ordered = top + [s for s in ordered if s not in first]
     return best
 
 

@@ -1,6 +1,6 @@
 """Object code that is made once: in the process by hash, on disk across processes.
 
-A text is LLVM IR, or Python for Numba (`lower_numba`); `compile_text` knows them apart. The key is the SHA-256 of the text
+A text is LLVM IR, several of them (`together`), or Python for Numba (`lower_numba`); `compile_text` knows them apart. The key is the SHA-256 of the text
 and of everything else that object code depends on (processor and features, LLVM, llvmlite, how it is optimised). A new
 version of mindlite that emits other IR cannot meet an old file; a Python text says in its first line which Numba and which
 emitters give it its meaning.
@@ -26,6 +26,7 @@ from ..common import events
 from ..common.config import config
 from ..common.errors import InternalError
 from . import machine_code
+from .together import is_together, modules_of
 
 VERSION = 1
 _MAGIC = b"mindlite kernel 1\n"
@@ -37,6 +38,8 @@ _lock = threading.RLock()
 
 def compile_text(text):
     """Object code (bytes) of a text. Numba is imported only when something is compiled with it."""
+    if is_together(text):
+        return machine_code.compile_object(*modules_of(text))
     if text.startswith(NUMBA):
         return importlib.import_module(".lower_numba", __package__).compile_object(text)
     return machine_code.compile_object(text)

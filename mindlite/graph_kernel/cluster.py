@@ -7,9 +7,13 @@ is convex (no path leaves it and comes back, so no cycle arises), is one loop ne
 exactly) and does not compute so much again that storing would be cheaper; refusals are kept. Library operators and
 effects stay alone. An effect keeps its place relative to other effects and to every node that reads one of its
 operands, and to nothing else. A node with several results moves together with the nodes that read them.
+
+Groups that follow one another and have nothing to do with one another are one kernel in the end (`together`), where that
+keeps no large value alive: what they make is small, or a result of the function.
 """
 import heapq
 
+from ..common.config import config
 from ..common.errors import InternalError
 from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
 from ..mindir.control import make_tuple, tuple_getitem
@@ -20,12 +24,14 @@ from .loopnest import CannotFuse, build
 from .recompute import recompute_cheap
 from .schedule import nominal, schedule, total_cost
 from .signature import attributes_text, constant_text
+from .together import TOGETHER
 from .two_stages import in_two_stages
 
 MAX_NODES, POINTWISE, MAX_OPERANDS = 64, 32, 32     # beyond, a kernel has more live values than registers
 TRAFFIC, LAUNCH = 16, 1000                  # operations that storing and loading an element costs, and a launch
 LARGE = 1 << 14                             # elements that leave the first-level cache: joining over those goes first
 REMEMBERED = 4096                           # verdicts on clusters that are kept
+MOST_TOGETHER = 32                          # kernels that are launched together, at most
 REPEAT = 1.25                               # how much dearer a fused kernel may be
 _ALONE = {"library", "effect", "control", "scalar"}
 
@@ -325,6 +331,31 @@ class _Clusterer:
             raise InternalError(f"the clusters of {self.graph.name} form a cycle")
         return out
 
+    def together(self, groups):
+        """The members of each kernel or node to write: those of one group, or of several to be launched together."""
+        runs, open_, read = [], [], set()
+        for group in groups:
+            joins = self.level != "O0" and config.lowering == "llvm" and self.is_small(group)
+            # a Parameter that gets its new value in place is for one of them to read
+            reads = {id(a) for m in group.members for a in m.args if isinstance(a, Parameter) and _elements(a) > 1}
+            if not joins or len(open_) == MOST_TOGETHER or not group.before.isdisjoint(open_) or reads & read:
+                open_, read = [], set()
+            if not open_:
+                runs.append(open_)
+            open_.append(group)
+            read |= reads
+            if not joins:
+                open_ = []
+        return [[member for group in run for member in group.members] for run in runs]
+
+    def is_small(self, group):
+        """True for a kernel whose results, of which there are some, are small, or live to the end anyhow."""
+        if not group.fused or len(group.members) == 1 and group.members[0].fn is reshape:
+            return False
+        made = [m for m in group.members if id(m) in self.results
+                or any(self.group_of[id(u)] is not group for u in self.users.get(id(m), ()))]
+        return bool(made) and all(id(m) in self.results or _elements(m) <= LARGE for m in made)
+
     def write(self, groups):
         """Fill the new graph."""
         made, new = self.made, {}
@@ -333,19 +364,21 @@ class _Clusterer:
 
         def outer(node):
             return new.get(id(node), node)
-        for group in groups:
-            node = group.members[0]
-            if not group.fused or len(group.members) == 1 and node.fn is reshape:    # a reshape alone is the same memory
+        for members in self.together(groups):
+            node = members[0]
+            if not self.group_of[id(node)].fused or len(members) == 1 and node.fn is reshape:    # the same memory
                 attrs = {k: _cluster(v, self.level, self.done) if isinstance(v, FuncGraph) else v
                          for k, v in node.attrs.items()}
                 fn = _cluster(node.fn, self.level, self.done) if isinstance(node.fn, FuncGraph) else node.fn
                 made.nodes.append(CNode(made, fn, [outer(a) for a in node.args], attrs, node.abstract, node.origin))
                 new[id(node)] = made.nodes[-1]
                 continue
-            inner, operands, results = self.fuse(group.members)
+            inner, operands, results = self.fuse(members)
+            if any(self.group_of[id(m)] is not self.group_of[id(node)] for m in members):
+                inner.kind = TOGETHER
             abstracts = tuple(r.abstract for r in results)
             abstract = abstracts[0] if len(results) == 1 else AbstractTuple(abstracts)
-            node = CNode(made, inner, [outer(o) for o in operands], {}, abstract, group.members[-1].origin)
+            node = CNode(made, inner, [outer(o) for o in operands], {}, abstract, members[-1].origin)
             made.nodes.append(node)
             if len(results) == 1:
                 new[id(results[0])] = node

@@ -14,6 +14,7 @@ from .lower_llvm import emit
 from .python_source import numba_source, python_source
 from .schedule import nominal, schedule
 from .signature import signature
+from .together import TOGETHER, parts_of, text_of_parts
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Lowered:
     sizes  : the ints or Dims that follow, in argument order
     extent : items of the parallel axis, an int or Dim: run over [0, extent) in any chunks
     cost   : operations per item, an int or Dim
-    nest   : the LoopNest; made anew, for people, where an equal cluster was lowered before
+    nest   : the LoopNest, of several parts the first's; made anew, for people, where an equal cluster was lowered before
     """
     kernel: Kernel
     inputs: tuple
@@ -58,12 +59,40 @@ REMEMBERED = 1024
 def lowering(graph, in_place=()):
     """The Lowered of a closed typed FuncGraph whose nodes all have kernel rules; compiles, or finds it compiled.
 
+    A graph of kind "together" is one kernel, but each of its parts, which share no node, a loop nest of its own.
+
     in_place : (number of an output, number of a parameter) pairs: the launch gives both the same memory. The graph may
                read such a parameter elementwise only, at the index that is written
     raises   : CannotFuse(reason) if the graph is no single kernel; InternalError if in_place is not possible
     """
+    if graph.kind == TOGETHER:
+        return _lowering_together(graph, parts_of(graph), in_place)
     written, scheduled = _write(graph, tuple(in_place))
     return _lowered(graph, written, scheduled, cache.address_of(written.text, graph.name))
+
+
+def _lowering_together(graph, parts, in_place):
+    """The Lowered of parts that are one kernel; its items are units of work, and its sizes those of all parts, each
+    followed by the part's extent and the units of an item."""
+    place = {node: k for k, node in enumerate((*graph.parameters, *graph.outputs))}
+    texts, places, sources, sizes, total = [], [], [], [], 0
+    for part, parameters, results in parts:
+        shared = tuple((results.index(graph.outputs[o]), parameters.index(graph.parameters[p])) for o, p in in_place
+                       if graph.outputs[o] in results and graph.parameters[p] in parameters)
+        written, scheduled = _write(part, shared)
+        first = len(place) + len(sizes)
+        sizes += [*written.sizes, written.extent, written.cost + 1]
+        extent = first + len(written.sizes)
+        places.append(([*map(place.get, (*parameters, *results)), *range(first, extent)], extent, extent + 1))
+        texts.append(written.text)
+        sources.append(scheduled)
+        total = total + written.extent * (written.cost + 1)
+    text = text_of_parts(texts, places)
+
+    def source():
+        return "\n".join(python_source(scheduled()) for scheduled in dict(zip(texts, sources)).values())
+    kernel = Kernel(graph.name, cache.address_of(text, graph.name), source, recipe=("object", cache.key_of(text)))
+    return Lowered(kernel, tuple(graph.parameters), tuple(graph.outputs), tuple(sizes), total, 1, sources[0])
 
 
 def lowering_many(graphs):

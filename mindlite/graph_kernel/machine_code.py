@@ -43,11 +43,18 @@ def machine_name():
                      ".".join(map(str, llvm.llvm_version_info))))
 
 
-def optimise(text):
-    """The LLVM module of an IR text after LLVM's O3 pipeline with loop and SLP vectorisation."""
+def optimise(text, parts=None):
+    """The LLVM module of an IR text after LLVM's O3 pipeline with loop and SLP vectorisation.
+
+    parts : {name of a function that it declares: the IR text that defines it}
+    """
     with _lock:
         machine = _target_machine()
         module = llvm.parse_assembly(text)
+        for part in (parts or {}).values():
+            module.link_in(llvm.parse_assembly(part))
+        for name in parts or ():
+            module.get_function(name).linkage = llvm.Linkage.internal
         module.triple, module.data_layout = machine.triple, str(machine.target_data)
         module.verify()
         for function in module.functions:               # LLVM would end the process where one is missing
@@ -62,10 +69,10 @@ def optimise(text):
         return machine, module
 
 
-def compile_object(text):
-    """Object code (bytes) of an IR text."""
+def compile_object(text, parts=None):
+    """Object code (bytes) of an IR text; parts: as `optimise` has them."""
     with _lock:
-        machine, module = optimise(text)
+        machine, module = optimise(text, parts)
         return machine.emit_object(module)
 
 
