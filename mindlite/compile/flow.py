@@ -20,9 +20,10 @@ except that division by zero gives what IEEE gives; fmax(a, b) is Python's max(a
 off, saturates, and makes 0 of NaN. Comparisons give 0 or 1; `not` gives 1 for 0 and else 0. Exact arithmetic is that
 of Python's ints: where the result needs more than 64 bits the run ends, and Python computes that call again.
 """
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 
 from ..common.dim import Dim
+from ..common.records import dataclass
 
 INT_ARITH = ("add", "sub", "mul", "floordiv", "mod", "max", "min", "and", "or", "xor", "shl", "shr",
              "eq", "ne", "lt", "le", "gt", "ge")

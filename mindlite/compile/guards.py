@@ -2,11 +2,11 @@
 import reprlib
 import types
 from collections import deque
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..common.errors import GraphSyntaxError
+from ..common.records import dataclass
 from ..infer.values import Place, kind_of
 from ..mindir.syntax import Undefined
 

@@ -7,12 +7,12 @@ number a register. A reshape is the same pointer. Results of known size are writ
 value of a Parameter is written into its memory, in place where nothing reads the old value later.
 """
 from collections import ChainMap
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..common.dim import Dim, lone_symbol, symbols_of
 from ..common.errors import GraphSyntaxError, InternalError
+from ..common.records import dataclass
 from ..graph_kernel import CannotFuse, lowering as lower_kernel
 from ..graph_kernel.together import parts_of
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor, AbstractTuple, symbols_of_abstract

@@ -18,10 +18,11 @@ Storages whose size has other symbols, and all of Flows that are called, are *dy
 run time and given back by their Kill, or at the latest when the run ends. What a PythonSegment gives never points into
 a storage of the Flow: a segment that hands back what it was handed has to copy it.
 """
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..common.dim import Dim, evaluate, symbols_of
 from ..common.errors import InternalError
+from ..common.records import dataclass
 from . import flow as F
 
 ALIGNMENT = 64

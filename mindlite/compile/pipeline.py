@@ -9,13 +9,14 @@ import contextlib
 import functools
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..ad import derivative_graph
 from ..common.config import config
 from ..common.errors import ArgumentError
 from ..common.errors import InternalError, MindliteError
 from ..common.events import emit, listen
+from ..common.records import dataclass
 from ..graph_kernel.accumulate import accumulate_products
 from ..graph_kernel.cluster import cluster
 from ..graph_kernel.expand import expand_composites

@@ -7,11 +7,11 @@ Plain classes, not closures: what their fields hold can be written to a file (`f
 import contextlib
 import ctypes
 import threading
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..common.dim import Dim, product
+from ..common.records import dataclass
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractAny, AbstractTensor
 from ..mindir.primitive import eval_rule

@@ -3,9 +3,9 @@
     another number: n: 1 -> 2; it is a run-time value from now on      cure: pass mutable(n), or a Tensor
 """
 import inspect
-from dataclasses import dataclass
 
 from ..common.dim import Symbol
+from ..common.records import dataclass
 from .signature import ObjectSpec, SameSpec, ScalarSpec, TensorSpec, is_number, show_signature
 
 CURES = {

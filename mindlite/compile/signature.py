@@ -2,12 +2,13 @@
 
     f(x, 2, bias=None)   ->   (f32[32, 784], 2, bias=None)        fits the variant  (f32[N, 784], 2, bias=None)
 """
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
 from ..common import dtype as dt
 from ..common.dim import Symbol
+from ..common.records import dataclass
 from ..common.tensor import Parameter, Tensor
 from ..infer.specialise import Leaf, Same
 from ..mindir.abstract import AbstractScalar, AbstractTensor

@@ -1,10 +1,11 @@
 """A function compiled for one signature: where each parameter of its Flow comes from, and what its results become."""
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from ..common.dim import Symbol, compare, evaluate, symbols_of
 from ..common.errors import ArgumentError
+from ..common.records import dataclass
 from ..common.tensor import Tensor
 from ..infer.specialise import Container, Made, Result
 from ..infer.values import Place

@@ -9,13 +9,14 @@ adjacent axes collapse exactly if each offset says so: coefficient(outer) = coef
 Sizes are run-time arguments n0, n1, ..: kernels of different static shapes are one kernel. Axes of at most 16 along
 which a window slides are literal, so that windows unroll. `schedule` then decides where each value is computed.
 """
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from ..common import dtype as dt
 from ..common.dim import Dim, Symbol, coefficient, compare, substitute, symbols_of
 from ..common.errors import InternalError
+from ..common.records import dataclass
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.control import tuple_getitem
 from ..mindir.graph import CNode, Parameter, ValueNode

@@ -3,11 +3,11 @@ import functools
 import hashlib
 import importlib.metadata
 import pathlib
-from dataclasses import dataclass
 
 from ..backend.kernel import Kernel
 from ..common.config import config
 from ..common.errors import ValueRangeError
+from ..common.records import dataclass
 from . import cache
 from .loopnest import CannotFuse, build
 from .lower_llvm import emit

@@ -11,9 +11,10 @@ So reduce followed by elementwise work on its result ("stitch") is a row that st
 computed again and again, because a loop around it does not occur in it, is refused: the clusterer then splits.
 The outermost loop is the parallel axis, cut into chunks [begin, end) by the launcher.
 """
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from ..common.dim import bounds, coefficient, substitute, symbols_of
+from ..common.records import dataclass
 from ..mindir.scalar import Call, Const, IndexVar, Reduce, Select, Size
 from .loopnest import Access, CannotFuse, walk
 from .ranges import Decided, cuts_of

@@ -9,11 +9,11 @@ Inside a `try`, a raise is such a way to leave, with the handler as its target. 
 (a division, a call), all that follows becomes a side of a branch (`open_side`) that ends where the region or the try
 does (`closing`).
 """
-from dataclasses import dataclass
 
 from ..common import dtype as dt
 from ..common.dim import Dim, compare
 from ..common.errors import GraphSyntaxError, MindliteError, ShapeError
+from ..common.records import dataclass
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
 from ..mindir.control import check as check_prim, cond as cond_prim, make_tuple, tuple_getitem

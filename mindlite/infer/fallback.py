@@ -10,11 +10,11 @@ another type than the recorded one is one: the run begins again in Python, with 
 import functools
 import operator
 import time
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..common.errors import GraphSyntaxError
+from ..common.records import dataclass
 from ..common.tensor import Tensor
 from ..fallback.log import Log, Raised, Trap, current_log
 from ..fallback.record import Given, abstracts_in, filled, fits, opened, values_in

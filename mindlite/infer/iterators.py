@@ -10,9 +10,9 @@ must be known at compile time.
 
 Source: PEP 255, 342; the state is that of a defunctionalised continuation (Reynolds 1972).
 """
-from dataclasses import dataclass
 
 from ..common.errors import GraphSyntaxError
+from ..common.records import dataclass
 from ..mindir.graph import AnfNode
 from .access import is_tensor, item, iterate
 from .branches import choose, run_raise, settle, truth

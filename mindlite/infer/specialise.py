@@ -4,10 +4,11 @@
 """
 import functools
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..common.errors import (DTypeError, GradientError, GraphSyntaxError, IndexRangeError, InternalError, MindliteError,
                              ShapeError, UndefinedNameError, ValueRangeError, placing)
+from ..common.records import dataclass
 from ..common.tensor import Tensor
 from ..fallback.log import Trap
 from ..fallback.record import Records

@@ -4,10 +4,10 @@ What is known at compile time stands for itself: numbers, strings, functions, Ce
 What is known at run time is a typed AnfNode. Tuples are tuples of such values; mutable containers are Boxes, whose
 content stands in the Evaluator's store, so that the two sides of a branch can change it differently and be merged.
 """
-from dataclasses import dataclass
 
 from ..common.dim import Dim
 from ..common.errors import MindliteError
+from ..common.records import dataclass
 from ..mindir.graph import AnfNode
 from ..common.tensor import Tensor
 from ..mindir.syntax import Undefined

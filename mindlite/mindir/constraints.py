@@ -4,10 +4,10 @@
 """
 import contextlib
 import threading
-from dataclasses import dataclass
 
 from ..common.dim import compare
 from ..common.errors import ShapeError
+from ..common.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ import json
 import math
 import zipfile
 import zlib
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..common.errors import FileFormatError
 from ..common.files import replacing
+from ..common.records import dataclass
 from .printer import write
 from .reader import read
 from .tokens import ReadError

@@ -2,7 +2,9 @@
 
 So parse and infer recognise Cells, grad, vmap and jit without importing nn or functional.
 """
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from ..common.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ separated by commas. It is a function of the operands where it depends on ranks 
 axis of the device mesh. Source: OneFlow (Yuan et al. 2021, section 3.2) lists signatures by hand; GSPMD (Xu et al.
 2021) propagates along such letters.
 """
-from dataclasses import dataclass
 
 from ..common.errors import InternalError
+from ..common.records import dataclass
 from ..common.sbp import REDUCTIONS, Broadcast, Partial, Split
 from ..mindir.primitive import sbp_rule_table
 

@@ -6,8 +6,8 @@ A pass is a function that changes one typed graph in place, says in its docstrin
 many nodes it replaced; it takes time linear in the graph. `optimise` works on a copy and visits the graphs below
 control flow too.
 """
-from dataclasses import dataclass
 
+from ..common.records import dataclass
 from ..mindir.inline import clone
 from .algebra import simplify_arithmetic, simplify_shapes
 from .control import hoist_invariants, prune_control

@@ -7,11 +7,11 @@ A pattern is a tree of operators over variables and constants; a constant matche
 have that value. A rewrite is only done where the new node has exactly the type of the old one.
 """
 import itertools
-from dataclasses import dataclass
 
 import numpy as np
 
 from .. import ops
+from ..common.records import dataclass
 from ..mindir.abstract import AbstractTensor
 from ..mindir.builder import building
 from ..mindir.constraints import collecting

@@ -11,10 +11,11 @@ The part ends where one of its blocks jumps to one of `exits`. What `finally` ho
 after it. `with` is a try whose way out calls __exit__ (PEP 343). A variable that is assigned in such a part and used
 elsewhere lives in a cell (`scope.py`), since an exception may come before or after the assignment.
 """
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import gast
 
+from ..common.records import dataclass
 from ..mindir import syntax
 from ..mindir.syntax import Undefined
 from .targets import store

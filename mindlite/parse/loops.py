@@ -9,10 +9,11 @@
 With an `else` clause or a `break` the false block is f/while.else, which jumps to f/while.after as `break` does.
 The header's `exit` is f/while.after; its switch has no `join`.
 """
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import gast
 
+from ..common.records import dataclass
 from ..mindir import syntax
 from .exceptions import leave
 from .scope import Variable

@@ -24,12 +24,12 @@ import re
 import stat
 import sys
 import types
-from dataclasses import dataclass
 
 import gast
 
 from ..common.errors import GraphSyntaxError
 from ..common.location import Location
+from ..common.records import dataclass
 
 _SHARED = ("<string>", "<stdin>")            # file names that many texts have
 _FUTURE = __future__.annotations.compiler_flag

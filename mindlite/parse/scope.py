@@ -15,9 +15,9 @@ statement reads and writes (for JIT Fallback) is the list between its first and 
 
 Source: Python's reference, section 4.2 (naming and binding) and 6.2.4 (scopes of comprehensions), PEP 572 (walrus).
 """
-from dataclasses import dataclass
-
 import gast
+
+from ..common.records import dataclass
 
 # Builtins that take all items of an iterable, at once and in order: to them a generator is as good as a list.
 CONSUMERS = frozenset(("sum", "min", "max", "sorted", "list", "tuple", "set", "frozenset", "dict"))

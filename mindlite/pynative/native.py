@@ -10,7 +10,7 @@ results are NumPy's, bit for bit; each loop is tried before it is used.
 """
 import collections
 import ctypes
-import inspect
+import pathlib
 import threading
 
 import numpy as np
@@ -24,7 +24,6 @@ from ..compile.executable import Arenas
 from ..mindir.primitive import PRIMITIVES, Primitive, eval_rule
 from ..ops.define import promote_operands, to_float
 from ..ops.methods import OPERATORS
-from . import native_calls, native_code, native_tape
 from .kernels import enough_of
 from .tape import Entry, Tape
 
@@ -88,6 +87,11 @@ def trace_tape(tape, numbers):
     return None if installed is None else installed.trace_tape(tape.entries, numbers, tape.count)
 
 
+def _text_of(name):
+    """The source of a module of low Python beside this one, which Python itself does not load."""
+    return pathlib.Path(__file__).with_name(name + ".py").read_text(encoding="utf-8")
+
+
 def is_plain(prim):
     """True for an operator that is one ufunc of one or two operands, brought to one dtype."""
     return ("elementwise" in prim.traits and not prim.attrs and len(prim.inputs) in (1, 2) and not prim.variadic
@@ -117,17 +121,19 @@ def install():
         "WORTH_RELEASING": _WORTH_RELEASING, "DEPTH": arenas["depth"], "BUFFERS": arenas["buffers"],
         "PLAN_LIST": plans["plans"],
         **{f"PLAN_{name}": 8 * getattr(short_plan, name) for name in (
-            "ENTER", "ENTRY", "ARENAS", "BUFFER", "ARGUMENTS", "OUTS", "TEST", "DISTINCT", "CALLS", "RESULTS", "FAILED", "HEAD")}}
+            "ENTER", "ENTRY", "ARENAS", "BUFFER", "ARGUMENTS", "OUTS", "TEST", "DISTINCT", "CALLS", "RESULTS", "FAILED",
+            "HEAD")}}
     prims = [prim for prim in PRIMITIVES.values() if is_plain(prim)]
     size = _HEAD + _ROWS * _ROW
     methods = {name: (prims.index(prim) * size, prim, reflected) for name, (prim, reflected) in OPERATORS.items()
                if prim in prims}
-    text = "\n".join(map(inspect.getsource, (native_code, native_tape, native_calls))) + "".join(
+    text = "\n".join(map(_text_of, ("native_code", "native_tape", "native_calls"))) + "".join(
         f"\n\ndef method{name}(self, other):\n    return {'_reflected' if reflected else '_method'}"
         f"(address.OPERATORS + {8 * place}, self, {'other' if len(prim.inputs) == 2 else 0})\n"
         for name, (place, prim, reflected) in methods.items())
     words = {**dict.fromkeys(("TENSOR", "PARAMETER", "NDARRAY", "FLOAT", "INT", "NONE", "KEY", "NEW_ARRAY", "TAPE", "ENTRY",
-                              "CALL", "COMPILED", "TRUE", "OUTSIDE"), 1), "OPERATORS": size * len(prims), "PLANS": _PLANS * len(prims)}
+                              "CALL", "COMPILED", "TRUE", "OUTSIDE"), 1),
+             "OPERATORS": size * len(prims), "PLANS": _PLANS * len(prims)}
     module = LowModule(text, constants, words, "eager")
     for name, thing in dict(TENSOR=Tensor, PARAMETER=Parameter, NDARRAY=np.ndarray, FLOAT=float, INT=int, NONE=None, KEY=KEY,
                             TAPE=Tape, ENTRY=Entry, CALL=Primitive.__call__, TRUE=True, OUTSIDE=-1).items():
