@@ -102,6 +102,10 @@ class GradientError(MindliteError, TypeError, RuntimeError):
     """A gradient that was asked for and does not exist: a loss that is not a scalar, an integer input."""
 
 
+class HookError(MindliteError, TypeError, RuntimeError):
+    """A hook that gives what cannot stand for what it has seen."""
+
+
 class InexactError(MindliteError, OverflowError):
     """Compiled code met a number that its registers do not hold, as Python's would."""
 

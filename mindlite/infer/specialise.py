@@ -110,6 +110,7 @@ def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None
     before = dict(records.marks)
     while True:
         variables |= {key[:2] for key in records.restless if key[0] == "content"}
+        known = set(variables)
         ev = Evaluator(name, fullgraph, records, variables)
         try:
             made = _specialise(ev, function, args, kwargs, weights)
@@ -130,6 +131,8 @@ def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None
         if not found and not stale:
             return made
         variables |= found
+        if variables == known:                               # what a gradient takes for a constant is assigned
+            raise GraphSyntaxError(f"the function assigns what its graph was made with: {sorted(map(str, found))}")
 
 
 MAX_MARKS = 64                   # of one function: beyond, it is Python's as a whole

@@ -216,7 +216,10 @@ def _gradient(kind):
                 inside[position] = replace_leaves(
                     ev, args[position], lambda x: sub.parameter(x) if numbers_too or is_tensor(x) else x)
                 chosen[position] = range(first, len(sub.inputs))
-            return ev.call(function, tuple(inside), kwargs)
+            value = ev.call(function, tuple(inside), kwargs)
+            if options.get("weights") is USED:               # a Parameter that is returned is used too: it is read here
+                return replace_leaves(ev, value, lambda x: as_tensor(ev, x) if isinstance(x, TensorParameter) else x)
+            return value
         sub = Subgraph(ev, f"{getattr(function, '__name__', type(function).__name__)}", call, distinct)
         value = sub.pattern
         loss = value[0] if options.get("has_aux") and isinstance(value, tuple) else value

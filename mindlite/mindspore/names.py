@@ -35,6 +35,7 @@ MODULES = {
          {"dtype": "mindlite.mindspore.common.dtype:", "float_": "mindlite.common.dtype:float32",
           "int_": "mindlite.common.dtype:int64",
           **_GENERATOR, **_CONTEXT, "STRICT": "mindlite.common.config:STRICT", "_Function": "mindlite.pynative:Function",
+          "_no_grad": "mindlite.functional:no_grad",
           "LAX": "mindlite.common.config:LAX", "numpy": "mindlite.numpy:",
           "dtype_to_nptype": "mindlite.common.dtype:dtype_to_nptype",
           "pytype_to_dtype": "mindlite.common.dtype:pytype_to_dtype",

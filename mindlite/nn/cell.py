@@ -18,7 +18,8 @@ from collections import OrderedDict
 
 from ..common import dtype as dt
 from ..common.config import GRAPH_MODE, config
-from ..common.errors import ArgumentError, GradientError, GraphSyntaxError, MissingAttributeError, user_location
+from ..common.errors import (ArgumentError, GradientError, GraphSyntaxError, HookError, MissingAttributeError,
+                             user_location)
 from ..functional.autocast import WithPolicy
 from ..functional.cell import run_as_graph
 from ..mindir.primitive import is_interpreting
@@ -102,6 +103,10 @@ class Cell(Registry):
         A Cell with a `bprop` is not run again. The arguments are MindSpore's, for parallel runs.
         """
         self.__dict__["_recompute"] = not hasattr(type(self), "bprop")
+
+    def get_scope(self):
+        """What MindSpore puts before the names of this Cell's operators: "recompute_" where it is run again, or None."""
+        return "recompute_" if self._recompute else None
 
     def set_train(self, mode=True):
         """Set `training` here and below; returns self."""
@@ -272,6 +277,8 @@ class Cell(Registry):
             if with_kwargs:
                 changed = hook(self, args, kwargs)
                 if changed is not None:
+                    if not isinstance(changed, tuple) or len(changed) != 2:
+                        raise HookError("a forward pre hook with kwargs gives None or (args, kwargs)")
                     args, kwargs = changed
             else:
                 changed = hook(self, args)

@@ -72,18 +72,12 @@ class ForwardValueAndGrad(Cell):
         self.network = network
         self.get_all, self.get_by_list, self.sens_param = get_all, get_by_list, sens_param
         self._keep("weights", ParameterTuple(weights) if get_by_list else None)
-
-    def _weighted(self, *inputs):
-        out = self.network(*inputs[:-1])
-        return ops.reduce_sum(out * inputs[-1]), out
+        position = "all" if get_all else None if get_by_list else "first"
+        self.grad_fn = functional.Derived(self.network, "value_and_grad", {
+            "grad_position": position, "weights": self.weights, "sens_param": sens_param})
 
     def construct(self, *inputs):
-        count = len(inputs) - 1 if self.sens_param else len(inputs)
-        position = tuple(range(count)) if self.get_all else None if self.get_by_list else 0
-        if self.sens_param:
-            (_, out), grads = functional.value_and_grad(self._weighted, position, self.weights, has_aux=True)(*inputs)
-            return out, grads
-        return functional.value_and_grad(self.network, position, self.weights)(*inputs)
+        return self.grad_fn(*inputs)
 
 
 class TrainOneStepCell(Cell):

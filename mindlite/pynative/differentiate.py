@@ -31,6 +31,9 @@ class Recorded:
         self.tape.used = [] if weights is USED else None
         with recording(self.tape):
             self.value = function(*inside, **kwargs)
+        if weights is USED:
+            for tensor in tensors_in(self.value):
+                self.tape.number(tensor)                    # a Parameter that is returned is used too
         if self.tape.used:
             self.weights, self.weight_numbers = [list(each) for each in zip(*self.tape.used)]
         self.tape.used = None
@@ -79,8 +82,9 @@ class Recorded:
         numbers = [number for _, number in self.inputs] + self.weight_numbers
         values = [value for value, _ in self.inputs] + list(self.weights)
         seen, found, hooks, changed = {id(c) for _, c in seeds}, [], self.tape.hooks, {}
+        frozen = {id(weight) for weight in self.weights if not weight.requires_grad}           # by now
         for number, gradient, value in zip(numbers, gradients(self.tape, seeds, numbers), values):
-            if gradient is None:
+            if gradient is None or id(value) in frozen:
                 gradient = Tensor.wrap(np.zeros(value.array.shape, value.array.dtype))
             if number in hooks:
                 if number not in changed:

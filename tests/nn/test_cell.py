@@ -271,6 +271,23 @@ def test_hooks_see_and_replace_inputs_and_outputs_in_order():
         net.register_forward_hook(3)
 
 
+def test_a_hook_that_replaces_keyword_arguments_gives_both_kinds_of_arguments():
+    class Double(nn.Cell):
+        def construct(self, x):
+            return x * 2
+    net = Double()
+    net.register_forward_pre_hook(lambda cell, args, kwargs: (args[0] + 1,), with_kwargs=True)
+    with pytest.raises(RuntimeError, match="gives None or"):
+        net(1)
+
+
+def test_the_scope_of_a_cell_that_is_run_again_says_so():
+    net = Net()
+    assert net.get_scope() is None
+    net.recompute()
+    assert net.get_scope() == "recompute_"
+
+
 def test_backward_hooks_are_kept_until_removed():
     net = Net()
     handle = net.register_backward_hook(lambda cell, grad_input, grad_output: None)

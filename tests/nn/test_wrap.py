@@ -2,8 +2,10 @@
 import numpy as np
 import pytest
 
+import mindlite as ms
 from mindlite import functional, nn
 from mindlite.common import dtype as dt
+from mindlite.common.config import config
 from mindlite.common.errors import ArgumentError
 from mindlite.common.tensor import Parameter, Tensor
 
@@ -95,8 +97,29 @@ def test_forward_value_and_grad_gives_what_is_asked_for():
     assert np.allclose(dw.asnumpy(), [14])
     _, ((_, dy), (dw,)) = nn.ForwardValueAndGrad(net, weights, get_all=True, get_by_list=True)(x, y)
     assert np.allclose(dw.asnumpy(), [14]) and np.allclose(dy.asnumpy(), [3, 6])
+    _, dx = nn.ForwardValueAndGrad(Vector(), get_all=True, sens_param=True)(x, y)
+    assert isinstance(dx, tuple) and len(dx) == 1           # of all inputs, a tuple even for one
     out, dx = nn.ForwardValueAndGrad(Vector(), sens_param=True)(x, y)
     assert np.allclose(out.asnumpy(), [1, 4]) and np.allclose(dx.asnumpy(), [8, 20])
+
+
+@pytest.mark.parametrize("mode", [ms.PYNATIVE_MODE, ms.GRAPH_MODE])
+def test_a_network_without_inputs_has_gradients_of_its_weights_alone(mode):
+    class Square(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.w = Parameter(Tensor(np.array([2.0, 3.0])))
+
+        def construct(self):
+            return self.w * self.w
+    net = Square()
+    before = config.set(mode=mode)
+    try:
+        out, (inputs, (dw,)) = nn.ForwardValueAndGrad(net, list(net.get_parameters()), get_all=True, get_by_list=True)()
+        assert inputs == () and out.asnumpy().tolist() == [4, 9] and dw.asnumpy().tolist() == [4, 6]
+        assert nn.ForwardValueAndGrad(net, get_all=True)()[1] == ()
+    finally:
+        config.set(**before)
 
 
 def test_evaluation_gives_loss_outputs_and_label():

@@ -1,8 +1,8 @@
 """Matrices, special functions and segments as classes."""
 from .. import (bessel_i0, bessel_i0e, bessel_i1, bessel_i1e, bidense, cdist, cholesky, cholesky_inverse,
-                cholesky_solve, cross, det, digamma, erfinv, fmax, fmin, heaviside, inplace_add,
-                inplace_sub, inplace_update, inverse, lgamma, logit, matrix_band_part, polygamma, renorm, sgn, slogdet, solve, swapaxes, unsorted_segment_max, unsorted_segment_min,
-                unsorted_segment_prod, unsorted_segment_sum)
+                cholesky_solve, cross, det, digamma, erfinv, fmax, fmin, heaviside, inplace_add, inplace_sub,
+                inplace_update, inverse, lgamma, logit, matrix_band_part, polygamma, renorm, sgn, slogdet, solve,
+                swapaxes, unsorted_segment_max, unsorted_segment_min, unsorted_segment_prod, unsorted_segment_sum)
 from .define import operation, table
 
 globals().update(table({
