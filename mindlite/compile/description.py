@@ -171,9 +171,9 @@ class Description:
     def tensor(self, value):
         """A Tensor: what it is; its elements only where a graph may hold them."""
         kept = value.__dict__
-        if kept.get(ROOT) or kept.get(VIEWS):
-            raise CannotKeep("a Tensor is a view of another one")
-        told = ["tensor", self.of(type(value)), value.dtype.name, self.of(tuple(value.shape)), sorted(kept),
+        if kept.get(ROOT) or any(ref() is not None for ref in kept.get(VIEWS, ())):
+            raise CannotKeep("a Tensor is a view of another one, or has views")
+        told = ["tensor", self.of(type(value)), value.dtype.name, self.of(tuple(value.shape)), sorted({*kept} - {VIEWS}),
                 kept.get("name"), kept.get("requires_grad")]
         if type(value) is Tensor and value.size <= SMALL:
             told.append(value.init_data().array.tobytes().hex())

@@ -26,7 +26,7 @@ from .description import CannotKeep
 from .python_calls import Evaluation, Failure, Objects, PythonCall
 
 RECORDS = {cls.__name__: cls for cls in (
-    F.Program, F.Flow, F.Block, F.Param, F.OutputSpec, F.Const, F.Arith, F.Exact, F.Unary, F.Load, F.Store, F.Alloc,
+    F.Program, F.Flow, F.Block, F.Param, F.OutputSpec, F.Const, F.Data, F.Arith, F.Exact, F.Unary, F.Load, F.Store, F.Alloc,
     F.Kill, F.CallFlow, F.If, F.While, F.Check, F.Copy, F.TapeNew, F.TapePush, F.TapePop, F.Output, F.PythonSegment,
     F.Return, F.CallKernel, F.Handle, Evaluation, Failure, Location, AbstractAny, AbstractScalar, AbstractTape,
     AbstractTensor, AbstractTuple)}
@@ -125,12 +125,16 @@ class Writer:
         return [kernel.name, kernel.cost, self.write(kernel.recipe)]
 
     def array(self, value):
-        """A constant array, which stands behind the text."""
+        """A constant array, which stands behind the text, once."""
+        if ("arrays", id(value)) in self.numbers:
+            return ["array", self.numbers["arrays", id(value)]]
         self.bytes += value.nbytes
         if value.dtype.hasobject or value.dtype.name not in DTYPES or self.bytes > MAX_BYTES:
             raise CannotKeep(f"constant arrays of more than {MAX_BYTES >> 20} MB, or of objects")
+        self.numbers["arrays", id(value)] = len(self.arrays)
         self.arrays.append(np.ascontiguousarray(value))
-        return ["array", len(self.arrays) - 1, value.dtype.name, *value.shape]
+        self.alive.append(value)
+        return ["array", len(self.arrays) - 1]
 
 
 class Missing(Exception):

@@ -40,7 +40,7 @@ from ..common.errors import InternalError, MindliteError
 from ..common.events import emit
 from ..common.tensor import Tensor
 from ..graph_kernel.machine_code import machine_name
-from ..infer.specialise import Container, Made, Result, Specialised
+from ..infer.specialise import Container, Made, Result, Specialised, copy_of
 from ..infer.values import Place
 from ..mindir.control import make_tuple
 from ..mindir.graph import AnfNode, FuncGraph
@@ -208,6 +208,7 @@ class Question:
             "variable": lambda t: Place(t[1], found_as(told, t[2]), t[3]),
             "Result": lambda t: Result(*t[1:]), "Container": lambda t: Container(t[1]),
             "made tensor": lambda t: Tensor.wrap(reader.read(t[1])),
+            "made copy": lambda t: Made(functools.partial(copy_of, Tensor.wrap(reader.read(t[1]))), ()),
             "made range": lambda t: Made(range, reader.read(t[1]))}
         entry = {name: reader.read(value) for name, value in text["entry"].items()}
         graph = FuncGraph(self.options["name"])
@@ -274,6 +275,8 @@ class Question:
                 return ["made range", writer.write(value.items)]
             if any(value is tensor for tensor in specialised.made):
                 return ["made tensor", writer.array(value.array)]
+            if isinstance(value, Made) and isinstance(value.make, functools.partial) and value.make.func is copy_of:
+                return ["made copy", writer.array(value.make.args[0].array)]
             if isinstance(value, Place):
                 return ["variable", value.kind, name_of(told, value.owner), value.name]
             return ["kept object", name_of(told, value)]

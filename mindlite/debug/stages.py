@@ -50,9 +50,14 @@ def diff(f, before="transform", after="optimise", context=2):
 
 
 def steps(f):
-    """All stages in short: how many nodes, how long it took, which operators came and went."""
-    compiled = compiled_of(f).latest().compiled
-    lines = [f"{'stage':<11}{'nodes':>6}{'seconds':>9}  what is true from here on"]
+    """All stages in short: how many nodes, how long it took, which operators came and went.
+
+    What was taken from the disk is compiled for it: a line says how long taking it took.
+    """
+    taken = compiled_of(f).latest().compiled
+    compiled = taken.full
+    lines = [f"taken from the disk in {taken.seconds['disk']:.3f} s; the stages of compiling it:"] if taken.from_disk else []
+    lines.append(f"{'stage':<11}{'nodes':>6}{'seconds':>9}  what is true from here on")
     before = None
     for stage, graph in compiled.stages.items():
         counts = operators(graph) if isinstance(graph, FuncGraph) else None

@@ -109,6 +109,8 @@ def attribute(ev, value, name):
             return BoundMethod(methods.METHODS[name], value, name)
         if name in LEAVES_TENSORS:
             return LeavingMethod(getattr(Tensor, name), value, name)
+        if isinstance(getattr(AnfNode, name, None), property) and not ev.concrete:       # w.T of a Parameter: an operator
+            return attribute(ev, ev.tracer.lift(value), name)
     if isinstance(value, tuple) and not hasattr(type(value), "_fields") and name in ("index", "count"):
         return BoundMethod(SEARCHES[name], value, name)
     if isinstance(value, MadeException):

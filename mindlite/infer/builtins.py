@@ -14,6 +14,7 @@ from ..mindir.primitive import PRIMITIVES, interpreting
 from ..ops import stack
 from ..ops.define import as_operand, cast_to
 from ..ops.scalar import scalar_binary, scalar_cast, scalar_unary, tensor_to_scalar
+from ..ops.state import stop_gradient
 from .access import attribute, binary_value, iterate, length
 from .branches import truth
 from .containers import pairs_of
@@ -21,7 +22,7 @@ from .fallback import ask_python, call_unknown
 from .iterators import catching, is_iterator, iterator_of, new_iterator, next_of
 from .messages import class_of, text_of
 from .outside import method_of_class
-from .values import BoundMethod, Box, Closure, Formatted, MadeException, Range, has_nodes
+from .values import BoundMethod, Box, Closure, Formatted, MadeException, Range, has_nodes, leaves
 
 BUILTINS = {}
 ASK_PYTHON = set()
@@ -374,13 +375,13 @@ def _tensor(ev, input_data=None, dtype=None, shape=None, init=None, const_arg=Fa
     if ev.is_object(input_data):
         return ask_python(ev, Tensor, (input_data,), "a Tensor made of an object", None,
                           {} if dtype is None else {"dtype": dtype})
-    if isinstance(input_data, AnfNode) or has_nodes(input_data, ev.store):
+    if leaves(input_data, ev.store):                         # Tensors from outside too: they may change
         wanted = None if dtype is None else dt.dtype(dtype)
 
         def make(data):
             if isinstance(data, (list, tuple)):
                 data = stack([as_operand(x) for x in data])
-            made = as_operand(data)
+            made = stop_gradient(ev.tracer.lift(data)) if isinstance(data, Tensor) else as_operand(data)
             return cast_to(made, wanted) if wanted is not None else made
         return ev.trace(make, (input_data,), {})
     return ev.make_object(Tensor(ev.unbox(input_data), dtype, shape, init, const_arg))

@@ -14,6 +14,7 @@ import types
 from collections import ChainMap
 
 from ..common.config import config
+from ..common.dtype import DType
 from ..common.errors import ArgumentError, GraphSyntaxError, MindliteError, NameLookupError
 from ..common.location import is_framework
 from ..common.tensor import Tensor
@@ -302,7 +303,10 @@ class Evaluator:
         guard_contents(self, (args, tuple(kwargs.values())))
         args, kwargs = self.unbox(args), self.unbox(kwargs)
         with interpreting(self.tracer):
-            return self.box(function(*args, **kwargs))
+            made = self.box(function(*args, **kwargs))
+        if type(made) is Tensor and (args or kwargs) and is_plain((args, kwargs)):     # ops.arange(3): made here, of nothing else
+            self.make_object(made)
+        return made
 
     def unbox(self, value):
         """`value` with Boxes replaced by Python lists, dicts and sets of their content, and nodes by their newest
@@ -434,6 +438,15 @@ class Evaluator:
             place.write(value)
         else:
             self.store[place] = value
+
+
+def is_plain(value):
+    """True for numbers, names and types, and tuples, lists and dicts of them: nothing that anybody could change."""
+    if isinstance(value, (tuple, list)):
+        return all(map(is_plain, value))
+    if type(value) is dict:
+        return all(map(is_plain, value.values()))
+    return value is None or isinstance(value, (bool, int, float, complex, str, DType))
 
 
 def can_vary(value):

@@ -171,7 +171,8 @@ def _has_acted(ev, entered):
         ev.tracer.root.graph)
 
 
-def _copy(tensor):
+def copy_of(tensor):
+    """A Tensor of its own with the same elements."""
     return Tensor.wrap(tensor.array.copy())
 
 
@@ -264,7 +265,7 @@ def _specialise(ev, function, args, kwargs, weights):
         if isinstance(value, MadeException):
             raise GraphSyntaxError("an exception that was made inside the graph leaves it")
         if isinstance(value, Tensor) and ev.made_here(value):
-            return Made(functools.partial(_copy, value), ())
+            return Made(functools.partial(copy_of, value), ())
         if ev.made_here(value):
             raise LeaveToPython(f"a {type(value).__name__} that was made inside the graph leaves it",
                                 [ev.made_marks[id(value)]])

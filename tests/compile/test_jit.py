@@ -523,3 +523,16 @@ def test_recursion_without_an_end_is_an_error_not_a_crash():
         JitFunction(by_value)(Tensor(np.int32(100_000_000)))
     with pytest.raises((RecursionError, RuntimeError, GraphSyntaxError)):
         JitFunction(by_number)(tensor(1.0), 0)
+
+
+# ------------------------------------------------------------------ Parameters from outside
+
+@pytest.mark.parametrize("f", [lambda x, w: x @ w.T, lambda x, w: Tensor(w).T[1] * x.sum(),
+                               lambda x, w: Tensor([w[0, 0], 2.0]) * x.sum()])
+def test_what_is_made_of_a_parameter_follows_its_values_without_a_new_variant(f):
+    w = Parameter(np.arange(6, dtype=np.float32).reshape(2, 3), name="w")
+    g = JitFunction(lambda x: f(x, w))
+    for factor in (1, 3, -2):
+        w.set_data(w * factor)
+        assert_same(g(rows(3)), f(rows(3), w))
+    assert len(g.variants) == 1 and not g.history

@@ -18,7 +18,7 @@ import mindlite
 from mindlite import Parameter, Tensor, nn, ops
 from mindlite.common.config import config
 from mindlite.common.events import counting
-from mindlite.compile import kept
+from mindlite.compile import flow, flow_text, kept
 from mindlite.compile.jit import JitFunction
 from mindlite.graph_kernel import cache
 
@@ -450,6 +450,24 @@ def test_a_loop_and_a_branch_of_the_data_are_kept(disk):
             got, n = JitFunction(f)(Tensor(X))
         np.testing.assert_allclose(got.asnumpy(), f(Tensor(X))[0].asnumpy(), rtol=1e-5)
         assert n == 2 and bool(counts.get("flow_restore")) is (way == "restored")
+
+
+def test_constant_arrays_are_kept(disk):
+    table = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
+
+    def f(x):
+        return (x @ Tensor(table).T).sum(0) @ ops.tril(ops.ones((40, 40))), ops.arange(0, 100, 7)
+    for way in ("compiled", "restored"):
+        assert called(JitFunction(f), Tensor(X), plain=f)[0] == way
+    table[3, 1] += 1
+    assert called(JitFunction(f), Tensor(X), plain=f)[0] == "compiled"
+
+
+def test_every_instruction_has_a_form_in_the_file():
+    def below(cls):
+        return {cls}.union(*map(below, cls.__subclasses__()))
+    instructions = {cls for cls in below(flow.Instruction) if not cls.__name__.startswith("_")} - {flow.Instruction}
+    assert len(instructions) > 20 and instructions <= set(flow_text.RECORDS.values())
 
 
 def test_open_sizes_are_kept(disk):
