@@ -205,6 +205,17 @@ def test_linear_algebra_goes_by_all_of_its_names():
     np.testing.assert_array_equal(P.InplaceAdd(1)(x, x[:1]).asnumpy(), [[2, 1], [3, 4]])
 
 
+def test_operators_that_write_into_their_argument_do_so_in_both_modes(mode):
+    class Net(ms.nn.Cell):
+        def construct(self, x, y):
+            P.InplaceAddExt()(x, y, 2)
+            P.InplaceSubExt()(x, 1)
+            P.InplaceIndexAdd(axis=0)(x, ms.Tensor([1, 1]), ms.Tensor([10.0, 20.0]))
+            return x * 1
+    x = ms.Tensor([1.0, 2.0])
+    assert Net()(x, ms.Tensor([3.0, 4.0])).tolist() == x.tolist() == [6, 39]
+
+
 def test_what_scripts_read_from_layers_and_operations_is_there(mode):
     assert ms.nn.Softmax().softmax.axis == (-1,) and ms.nn.Softmax(1).softmax.axis == (1,)
     x = ms.Tensor(np.arange(6.0).reshape(2, 3), mstype.float32)

@@ -331,8 +331,17 @@ def _sub_ext(x, y, alpha=1):
     return x - y * alpha
 
 
+def _inplace_add_ext(x, y, alpha=1):
+    return x.add_(y, alpha=alpha)
+
+
+def _inplace_sub_ext(x, y, alpha=1):
+    return x.sub_(y, alpha=alpha)
+
+
 globals().update(table({"SumExt": _sum_ext, "MeanExt": _mean_ext, "AddExt": _add_ext,
-        "SubExt": _sub_ext, "OnesLikeExt": ones_like, "ZerosLikeExt": zeros_like}))
+        "SubExt": _sub_ext, "InplaceAddExt": _inplace_add_ext, "InplaceSubExt": _inplace_sub_ext,
+        "OnesLikeExt": ones_like, "ZerosLikeExt": zeros_like}))
 
 
 # ---------------------------------------------------------------- writing at indices of Parameters

@@ -76,6 +76,12 @@ def InplaceAdd(x, v, *, indices):
 
 
 @operation
+def InplaceIndexAdd(var, indices, updates, *, axis):
+    """var, in whose memory updates is added at `indices` along `axis`."""
+    return var.index_add_(axis, indices, updates)
+
+
+@operation
 def InplaceSub(x, v, *, indices):
     """x with v taken off rows."""
     return inplace_sub(x, v, indices)
