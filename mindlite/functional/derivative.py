@@ -224,7 +224,8 @@ def _vjp_in_graph(fn, *inputs, weights=None, has_aux=False):
 
 
 def _pullback_in_graph(fn, inputs, weights, has_aux):
-    options = {"grad_position": "all", "weights": weights, "has_aux": has_aux, "sens_param": True, "numbers": True}
+    options = {"grad_position": "all", "weights": weights, "has_aux": has_aux, "sens_param": True, "numbers": True,
+               "again": True}
     gradient = Derived(fn, "grad", options)
 
     def pullback(*cotangents):

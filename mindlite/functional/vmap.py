@@ -6,10 +6,12 @@ The mapped function becomes a graph, and the transformation `vmap` batches its o
 the function does besides computing (print, say) happens as in a graph.
 """
 from .. import ops
-from ..common.errors import ArgumentError, ShapeError
+from ..common.errors import ArgumentError, ShapeError, ValueRangeError
+from ..common.tensor import Tensor
 from ..compile.jit import JitFunction
 from ..mindir.primitive import is_interpreting
 from ..mindir.protocol import CallOf, Mapped
+from ..ops.random import drawn_inside, generator_state
 from ..pynative.jitted import call_compiled
 from .derivative import name_of
 
@@ -19,12 +21,23 @@ class Vmapped:
 
     kind = "vmap"
 
-    def __init__(self, function, in_axes, out_axes):
-        self.function, self.in_axes, self.out_axes = function, in_axes, out_axes
+    def __init__(self, function, in_axes, out_axes, randomness="same"):
+        self.function, self.in_axes, self.out_axes, self.randomness = function, in_axes, out_axes, randomness
         self._compiled = None
 
     def __mindir__(self):
-        return Mapped(self.function, self.in_axes, self.out_axes)
+        if self.randomness == "different":
+            return CallOf(self.with_streams)
+        return Mapped(self.function, self.in_axes, self.out_axes, self.randomness == "same")
+
+    def with_streams(self, *args, **kwargs):
+        """The call where each item draws from a stream of its own, whose seed is drawn from the stream outside."""
+        axes = self.in_axes if isinstance(self.in_axes, tuple) else (self.in_axes,) * len(args)
+        count = _sizes(args, axes)[0]
+        high, low = ops.randint(0, 1 << 31, (count,)), ops.randint(0, 1 << 31, (count,))
+        seeds = high * (1 << 31) + low
+        states = ops.stack([seeds, ops.zeros_like(seeds)], 1)
+        return Vmapped(Streamed(self.function), (0, *axes), self.out_axes)(states, *args, **kwargs)
 
     @property
     def compiled(self):
@@ -35,11 +48,34 @@ class Vmapped:
 
     def __call__(self, *args, **kwargs):
         if is_interpreting():                               # a call that cannot be a graph runs in Python, item by item
-            return one_by_one(self.function, self.in_axes, self.out_axes, args, kwargs)
+            if self.randomness == "different":
+                return self.with_streams(*args, **kwargs)
+            return one_by_one(self.function, self.in_axes, self.out_axes, args, kwargs, self.randomness)
         return call_compiled(self.compiled, args, kwargs)
 
     def __repr__(self):
         return f"<vmap of {self.function!r}>"
+
+
+class Streamed:
+    """`function`, which draws its random numbers from the state that is given before its arguments."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def __mindir__(self):
+        return CallOf(self.call)
+
+    def __call__(self, state, *args, **kwargs):
+        return self.call(state, *args, **kwargs)
+
+    def call(self, state, *args, **kwargs):
+        """The function's result; the stream outside stays where it is."""
+        outside = generator_state + 0
+        ops.assign(generator_state, state)
+        out = self.function(*args, **kwargs)
+        ops.assign(generator_state, outside)
+        return out
 
 
 class Ensemble:
@@ -85,22 +121,36 @@ def _item(value, axis, i, count):
     return ops.gather(value, i, axis)
 
 
-def one_by_one(function, in_axes, out_axes, args, kwargs):
-    """What vmap means: the results of the items, stacked.
+def _sizes(value, axis):
+    """The sizes of the mapped axes."""
+    if isinstance(value, (tuple, list)):
+        axes = axis if isinstance(axis, tuple) else (axis,) * len(value)
+        sizes = []
+        for item, a in zip(value, axes):
+            sizes = sizes + _sizes(item, a)
+        return sizes
+    return [] if axis is None else [value.shape[axis]]
+
+
+def one_by_one(function, in_axes, out_axes, args, kwargs, randomness="same"):
+    """What vmap means: the results of the items, stacked. randomness: "same" or "error"
 
     raises : ShapeError where nothing is mapped, or sizes differ; ArgumentError where in_axes names other arguments
     """
     axes = tuple(in_axes) if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
     if len(axes) != len(args):
         raise ArgumentError(f"vmap: in_axes names {len(axes)} arguments, {len(args)} were given")
-    sizes = []
-    items = [_mapped(arg, axis, lambda x, a: sizes.append(x.shape[a])) for arg, axis in zip(args, axes)]
+    sizes = _sizes(args, axes)
     if len(set(sizes)) != 1:
         raise ShapeError("vmap: the mapped axes differ in size, or nothing is mapped", note=str(sizes))
-    outs = []
+    outs, stream = [], generator_state.array.copy()
     for i in range(sizes[0]):
+        if i:
+            ops.assign(generator_state, Tensor(stream))      # the same numbers for each item
         items = [_mapped(arg, axis, lambda x, a: ops.gather(x, i, a)) for arg, axis in zip(args, axes)]
         outs.append(function(*items, **kwargs))
+        if randomness == "error" and (generator_state.array != stream).any():
+            raise drawn_inside()
     return _stacked(outs, out_axes)
 
 
@@ -118,7 +168,7 @@ def _stacked(outs, axis):
     return outs[0] if axis is None else ops.stack(outs, axis)
 
 
-def vmap(fn, in_axes=0, out_axes=0):
+def vmap(fn, in_axes=0, out_axes=0, randomness="same"):
     """Map `fn` over an axis of its arguments.
 
     fn       : a function or a Cell; a CellList: each Cell of it, all of one class, is called for its own item, with its
@@ -126,8 +176,12 @@ def vmap(fn, in_axes=0, out_axes=0):
     in_axes  : int for all arguments, or a tuple with an int or None (not mapped) for each; nested as the arguments are
     out_axes : where the mapped axis stands in each result, an int or a tuple; a result that is the same for all items is
                repeated along it, or, with None, given once
+    randomness : what random operators give the items: "same" numbers, as in MindSpore; "different" ones, from a stream for
+               each; "error": ArgumentError where fn draws any. (torch's words; there "error" is the default.)
     raises   : ArgumentError for other axes; when called: ShapeError where mapped axes differ in size
     """
+    if randomness not in ("same", "different", "error"):
+        raise ValueRangeError(f"vmap: randomness is 'same', 'different' or 'error', not {randomness!r}")
     ensemble = getattr(fn, "cell_list", None) if getattr(type(fn), "is_ensemble", False) else None
     if ensemble is not None and len({type(cell) for cell in ensemble}) != 1:
         raise ArgumentError("vmap: a CellList holds Cells of one class", note=repr([type(c).__name__ for c in ensemble]))
@@ -137,7 +191,7 @@ def vmap(fn, in_axes=0, out_axes=0):
     _check_axes("out_axes", out_axes)
     if ensemble is not None:
         return Ensemble(tuple(ensemble), _as_tuple(in_axes), _as_tuple(out_axes))
-    return Vmapped(fn, _as_tuple(in_axes), _as_tuple(out_axes))
+    return Vmapped(fn, _as_tuple(in_axes), _as_tuple(out_axes), randomness)
 
 
 def _as_tuple(axes):

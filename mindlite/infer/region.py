@@ -182,7 +182,8 @@ class Tracer(Builder):
     def write(self, prim, args, attrs):
         """Write the node; `assign` changes the store instead."""
         if "assign" in prim.traits:
-            return self.assign(*args)
+            made = self.assign(*args)
+            return args[0] if isinstance(args[0], (Tensor, AnfNode)) else made
         demand_bounds(self, prim, args, attrs)
         start, graph = len(self.graph.nodes), self.graph
         with collecting() as found:

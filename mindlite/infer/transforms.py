@@ -17,6 +17,7 @@ from ..mindir.derivative import USED, arrange, check_loss, cotangents_in, inputs
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import interpreting
 from ..ops.basic import broadcast_to, reduce_sum, reshape, scalar_to_tensor
+from ..ops.random import drawn_inside
 from .access import wrap_container
 from .branches import in_region
 from .merging import Merge, Slot, convert, fill, writing
@@ -244,6 +245,8 @@ def _gradient(kind):
             results = J(*sub.inputs, *sub.captured, *ones, graph=sub.region.graph, wrt=wrt, seeds=seeds, mode="vjp")
         count = len(sub.region.graph.outputs)
         grads = results[count:]
+        if options.get("again"):                             # what it assigns, the first run has assigned
+            sub.changed = {}
         made = sub.finish(results[:count])
         weight_grads = [(w, grads[numbers[id(w)]] if id(w) in numbers else
                          ev.trace(_zeros, (as_tensor(ev, w).abstract,), {})) for w in weights]
@@ -374,6 +377,9 @@ def map_over(ev, what, args, kwargs):
             inside.append(_enter(ev, sub, value, axis, used, sizes, places))
         return ev.call(what.function, tuple(inside), kwargs)
     sub = Subgraph(ev, "vmap", call)
+    if not what.may_draw and any("random" in getattr(node.fn, "traits", ()) for graph in sub.region.graph.reachable()
+                                 for node in graph.nodes):
+        raise drawn_inside()
     if not sizes:
         raise ArgumentError("vmap: no argument is mapped", hint="at least one of in_axes is an int")
     for size in sizes[1:]:

@@ -33,7 +33,8 @@ class Derivative:
     """Calling the object differentiates `function`.
 
     kind   : "grad" (gradients), "value_and_grad", "vjp", "jvp", "linearize", "jacfwd", "jacrev"
-    options: grad_position (None, int, tuple), weights (None, Parameter, sequence), has_aux, return_ids, sens_param ...
+    options: grad_position (None, int, tuple), weights (None, Parameter, sequence), has_aux, return_ids, sens_param, numbers,
+             again (the function has run before: what it assigns is left out) ..
     at_once: (function, args, kwargs) -> the derivative of another function in eager mode; None where there is no such way
     """
     function: object
@@ -77,7 +78,11 @@ class CallOfModule:
 
 @dataclass(frozen=True)
 class Mapped:
-    """Calling the object maps `function` over axes of its arguments: in_axes and out_axes as jax.vmap takes them."""
+    """Calling the object maps `function` over axes of its arguments: in_axes and out_axes as jax.vmap takes them.
+
+    may_draw : random operators are allowed in the function; the items get the same numbers
+    """
     function: object
     in_axes: object = 0
     out_axes: object = 0
+    may_draw: bool = True

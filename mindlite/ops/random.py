@@ -3,7 +3,8 @@
 Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3"): ten rounds of two
 products turn a 128-bit counter under a 64-bit key into four independent 32-bit words. The key is the seed, the counter
 is `offset` + element // 4. A draw reads the state, int64[2] = (seed, offset), and is elementwise in its place; after
-it the state is advanced by `assign`, an effect in program order. See docs/design/random.md.
+it the state is advanced by `assign`, an effect in program order. States may stand along leading axes, int64[.., 2]: each
+draws numbers of `shape`. See docs/design/random.md.
 """
 import math
 
@@ -16,7 +17,7 @@ from ..mindir.abstract import AbstractTensor
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
 from ..mindir.scalar import cast as cast_scalar, where as where_scalar
 from .axes import as_shape, as_size, flatten_index
-from .basic import broadcast_to, reshape
+from .basic import broadcast_to, move_batch_axis, reshape
 from .define import as_operand, cast_to, dtype_of
 from .elementary import cos, log, sqrt
 from .generator import Generator, generator_state
@@ -50,15 +51,16 @@ def philox(counter, key):
 
 
 def _words(state, count):
-    """The first `count` 32-bit words after the state's offset, as uint64[count]."""
-    seed, offset = state.astype(np.uint64)
+    """The first `count` 32-bit words after each state's offset, as uint64[.., count]."""
+    seed, offset = np.moveaxis(state.astype(np.uint64), -1, 0)[..., None]
     blocks = offset + np.arange(-(-count // 4), dtype=np.uint64)
-    return np.stack(philox(blocks, seed), -1).reshape(-1)[:count]
+    return np.stack(philox(blocks, seed), -1).reshape(*state.shape[:-1], -1)[..., :count]
 
 
-def _scalar_words(state, first, count):
-    """Scalar expressions of `count` (1 or 2) words that start at word number `first`, a multiple of count."""
-    seed, offset = cast_scalar(state[0], dt.uint64), cast_scalar(state[1], dt.uint64)
+def _scalar_words(state, lead, first, count):
+    """Scalar expressions of `count` (1 or 2) words of the state at the indices `lead`, which start at word number `first`,
+    a multiple of count."""
+    seed, offset = cast_scalar(state[(*lead, 0)], dt.uint64), cast_scalar(state[(*lead, 1)], dt.uint64)
     words = philox(offset + cast_scalar(first // 4, dt.uint64), seed)
     lane = first % 4
     if count == 2:
@@ -68,7 +70,7 @@ def _scalar_words(state, first, count):
 
 
 def _check_state(name, state):
-    if state.dtype is not dt.int64 or tuple(state.shape) != (2,):
+    if state.dtype is not dt.int64 or len(state.shape) < 1 or state.shape[-1] != 2:
         raise ShapeError(f"{name}: the state is i64[2], (seed, offset)", note=f"state: {state}")
 
 
@@ -95,7 +97,7 @@ def random_uniform_infer(state, *, shape, dtype):
     _check_state("random_uniform", state)
     if dtype.kind != "f":
         raise DTypeError(f"random_uniform: does not make {dtype.name}")
-    return AbstractTensor(dtype, shape)
+    return AbstractTensor(dtype, (*state.shape[:-1], *shape))
 
 
 @infer_rule(random_integers)
@@ -103,7 +105,7 @@ def random_integers_infer(state, *, shape, low, high, dtype):
     _check_state("random_integers", state)
     if not low < high <= low + 2 ** 32:
         raise ValueRangeError(f"randint: [{low}, {high}) is empty or wider than 2**32")
-    return AbstractTensor(dtype, shape)
+    return AbstractTensor(dtype, (*state.shape[:-1], *shape))
 
 
 @infer_rule(random_advance)
@@ -127,17 +129,17 @@ def random_uniform_eval(state, *, shape, dtype):
     count = product(shape)
     words = _words(state, count * words_per_element(dtype))
     if dtype is dt.float64:
-        out = ((words[0::2] >> 5) * 2 ** 26 + (words[1::2] >> 6)).astype(np.float64) * 2.0 ** -53
+        out = ((words[..., 0::2] >> 5) * 2 ** 26 + (words[..., 1::2] >> 6)).astype(np.float64) * 2.0 ** -53
     else:
         digits = _digits(dtype)
         out = ((words >> (32 - digits)).astype(np.float32) * np.float32(2.0 ** -digits)).astype(dtype.numpy)
-    return out.reshape(shape)
+    return out.reshape((*state.shape[:-1], *shape))
 
 
 @eval_rule(random_integers)
 def random_integers_eval(state, *, shape, low, high, dtype):
     words = _words(state, product(shape))
-    return (((words * (high - low)) >> 32).astype(np.int64) + low).astype(dtype.numpy).reshape(shape)
+    return (((words * (high - low)) >> 32).astype(np.int64) + low).astype(dtype.numpy).reshape((*state.shape[:-1], *shape))
 
 
 @eval_rule(random_advance)
@@ -145,15 +147,21 @@ def random_advance_eval(state, *, blocks):
     return state + np.array([0, blocks], np.int64)
 
 
+def _place(index, shape):
+    """(the indices of the state, the number of the element that is drawn from it)."""
+    lead = index[:len(index) - len(shape)]
+    return lead, flatten_index(index[len(lead):], shape)
+
+
 @kernel_rule(random_uniform)
 def random_uniform_kernel(state, out, *, shape, dtype):
     def element(*index):
-        flat = flatten_index(index, shape)
+        lead, flat = _place(index, shape)
         if dtype is dt.float64:
-            high, low = _scalar_words(state, flat * 2, 2)
+            high, low = _scalar_words(state, lead, flat * 2, 2)
             return cast_scalar((high >> 5) * 2 ** 26 + (low >> 6), dtype) * 2.0 ** -53
         digits = _digits(dtype)
-        word, = _scalar_words(state, flat, 1)
+        word, = _scalar_words(state, lead, flat, 1)
         return cast_scalar(cast_scalar(word >> (32 - digits), dt.float32) * 2.0 ** -digits, dtype)
     return element
 
@@ -161,14 +169,15 @@ def random_uniform_kernel(state, out, *, shape, dtype):
 @kernel_rule(random_integers)
 def random_integers_kernel(state, out, *, shape, low, high, dtype):
     def element(*index):
-        word, = _scalar_words(state, flatten_index(index, shape), 1)
+        lead, flat = _place(index, shape)
+        word, = _scalar_words(state, lead, flat, 1)
         return cast_scalar(cast_scalar((word * (high - low)) >> 32, dt.int64) + low, dtype)
     return element
 
 
 @kernel_rule(random_advance)
 def random_advance_kernel(state, out, *, blocks):
-    return lambda i: state[i] + i * blocks                  # i is 0 for the seed, 1 for the offset
+    return lambda *i: state[i] + i[-1] * blocks             # i[-1] is 0 for the seed, 1 for the offset
 
 
 def _no_derivative(prim):
@@ -184,7 +193,7 @@ def _no_derivative(prim):
     def vmap(args, dims, size, **attrs):
         if dims[0] is None:
             return prim(*args, **attrs), None
-        raise ArgumentError(f"vmap: {prim.name} is not mapped over states", hint="draw all numbers before the vmap")
+        return prim(move_batch_axis(args[0], dims[0]), **attrs), 0
 
 
 for _prim in (random_uniform, random_integers, random_advance):
@@ -192,15 +201,20 @@ for _prim in (random_uniform, random_integers, random_advance):
 
 
 def _whole_spec(state, *, shape, **attrs):
-    return "_->" + "_" * len(shape)
+    return "_" * state.ndim + "->" + "_" * (state.ndim - 1 + len(shape))
 
 
 sbp_rule(random_uniform, _whole_spec)
 sbp_rule(random_integers, _whole_spec)
-sbp_rule(random_advance, "_->_")
+sbp_rule(random_advance, lambda state, *, blocks: "_" * state.ndim + "->" + "_" * state.ndim)
 
 
 # ---------------------------------------------------------------- the state
+
+def drawn_inside():
+    """The error for random numbers in a function that is mapped with randomness="error"."""
+    return ArgumentError("vmap: random numbers are drawn in the mapped function", hint="randomness='same' or 'different'")
+
 
 def _draw(prim, shape, words, seed, **attrs):
     """prim's numbers from the global state, or from a Generator's, which is then advanced; with a seed of one's own,

@@ -40,7 +40,7 @@ def _check_assign(variable, value):
 
 @primitive(traits={"effect", "assign"}, prepare=_assign_prepare)
 def assign(variable, value):
-    """Write `value` into the memory of `variable` (a Parameter or Tensor) and return the value.
+    """Write `value` into the memory of `variable` (a Parameter or Tensor) and return the variable.
 
     value  : of variable's shape; it is cast to variable's dtype
     raises : ShapeError if the shapes differ
@@ -119,12 +119,12 @@ sbp_rule(stored, elementwise_spec, linear=[{0, 1}])
 
 
 def assign_add(variable, value):
-    """variable += value, in variable's memory; returns the new value."""
+    """variable += value, in variable's memory; returns the variable."""
     return assign(variable, variable + value)
 
 
 def assign_sub(variable, value):
-    """variable -= value, in variable's memory; returns the new value."""
+    """variable -= value, in variable's memory; returns the variable."""
     return assign(variable, variable - value)
 
 

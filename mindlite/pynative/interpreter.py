@@ -63,6 +63,7 @@ class PyNative:
             out = self.write(*args)
             if isinstance(args[0], Tensor):
                 written(args[0], self.write)
+                return args[0]
             return out
         if here.state.tapes:
             made = record(operation, args, arrays, attrs)

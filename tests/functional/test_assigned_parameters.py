@@ -155,3 +155,19 @@ def test_a_parameter_that_is_an_argument_is_a_leaf_too():
     for run in (by_x, ms.jit(by_x, fullgraph=True), ms.grad(ms.jit(f), 1)):
         assert float(run(Parameter(Tensor(3.0), name="p"), Tensor(4.0))) == 1
         assert float(run(Tensor(3.0), Tensor(4.0))) == 16
+
+
+@pytest.mark.parametrize("make", [lambda f: f, ms.jit], ids=["eager", "jit"])
+def test_assign_gives_the_variable_so_that_writing_to_its_result_writes_the_variable(make):
+    def written_twice(x, v):
+        t = ops.assign(x, x + v)
+        ops.assign(t, t * 10)
+        return t
+
+    def read_later(x, v):
+        t = ops.assign_add(x, v)
+        ops.assign_add(x, v)
+        return t
+    for f, want in ((written_twice, 30), (read_later, 5)):
+        x = Tensor([1])
+        assert int(make(f)(x, Tensor([2]))) == want == int(x)

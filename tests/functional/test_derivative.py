@@ -413,3 +413,20 @@ def test_ones_are_the_cotangent_of_a_result_whose_size_the_function_makes(make, 
     for n in (3, 4, 6):
         for got, want in zip(made(tensor(n)), with_gradient(f)(tensor(n))):
             np.testing.assert_allclose(got.asnumpy(), want.asnumpy(), rtol=1e-6)
+
+
+def test_what_a_function_assigns_is_assigned_once_however_often_vjp_pulls_back(way):
+    count, x = ms.Parameter(Tensor(np.zeros(2)), name="count"), tensor(2)
+
+    def counted(a):
+        ops.assign_add(count, ops.ones_like(a))
+        return a * a, a * 3
+
+    def both(a):
+        value, pullback = ms.vjp(counted, a)
+        one, zero = ops.ones_like(a), ops.zeros_like(a)
+        return value, pullback((one, zero)), pullback((zero, one))
+    _, (first,), (second,) = way(both)(x)
+    np.testing.assert_array_equal(count.asnumpy(), [1, 1])
+    np.testing.assert_allclose(first.asnumpy(), 2 * x.array)
+    np.testing.assert_array_equal(second.asnumpy(), [3, 3])

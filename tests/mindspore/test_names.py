@@ -223,3 +223,30 @@ def test_what_scripts_read_from_layers_and_operations_is_there(mode):
     assert mindlite.ops.operations.ReLU is P.ReLU
     with pytest.raises(RuntimeError, match="GetNext: there is no data queue 'here'"):
         P.GetNext([mstype.float32], [(1, 1)], 1, "here")()
+
+
+def test_operations_that_write_do_what_the_methods_do(mode):
+    class Net(ms.nn.Cell):
+        def construct(self, x, y):
+            z = x * 1
+            P.InplaceAddExt()(z, y, 2)
+            P.InplaceMul()(x, y)
+            return z, P.InplaceTanh()(y)
+    x, y = ms.Tensor([1.0, 2.0], mstype.float32), ms.Tensor([3.0, 4.0], mstype.float32)
+    z, t = Net()(x, y)
+    np.testing.assert_array_equal(z.asnumpy(), [7, 10])
+    np.testing.assert_array_equal(x.asnumpy(), [3, 8])
+    np.testing.assert_array_equal(t.asnumpy(), y.asnumpy())
+    np.testing.assert_allclose(y.asnumpy(), np.tanh([3, 4]), rtol=1e-6)
+
+
+def test_a_weight_that_is_only_given_back_has_a_gradient(mode):
+    class Net(ms.nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.w = ms.Parameter(ms.Tensor([5.0], mstype.float32), name="w")
+
+        def construct(self, x):
+            return self.w
+    gradient, = C.GradOperation(get_by_list=True)(Net())(ms.Tensor([2.0], mstype.float32))
+    np.testing.assert_array_equal(gradient.asnumpy(), [1])

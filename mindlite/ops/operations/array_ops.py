@@ -344,6 +344,20 @@ globals().update(table({"SumExt": _sum_ext, "MeanExt": _mean_ext, "AddExt": _add
         "OnesLikeExt": ones_like, "ZerosLikeExt": zeros_like}))
 
 
+def _writing(method):
+    """The operation that is a method of Tensor which writes into it."""
+    def call(x, *args):
+        return getattr(x, method)(*args)
+    return call
+
+
+globals().update(table({name: _writing(method) for name, method in {
+    "InplaceMul": "mul_", "InplaceDiv": "div_", "InplaceCopy": "copy_",
+    "InplaceZero": "zero_", "InplaceFillScalar": "fill_", "InplaceFillTensor": "fill_", "InplaceExp": "exp_",
+    "InplaceLog": "log_", "InplaceTanh": "tanh_", "InplaceFloor": "floor_", "InplaceReLU": "relu_",
+    "InplaceMaskedFillScalar": "masked_fill_", "InplaceMaskedFillTensor": "masked_fill_"}.items()}))
+
+
 # ---------------------------------------------------------------- writing at indices of Parameters
 
 def _named(name, function):
