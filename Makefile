@@ -63,7 +63,7 @@ bench: $(READY)
 
 # A difference is printed as a file that runs.
 fuzz: $(READY)
-	@$(BIN)/python tests/fuzz/test_random_programs.py $(or $(N),10000) $(or $(SEED),0) $(or $(FIRST),0)
+	@$(BIN)/python tests/fuzz/random_programs.py $(or $(N),10000) $(or $(SEED),0) $(or $(FIRST),0)
 
 fuzz-transforms: $(READY)
 	@$(BIN)/python tests/functional/random_transforms.py --count $(or $(N),1000) --seed $(or $(SEED),0)

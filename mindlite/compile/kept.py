@@ -221,7 +221,8 @@ class Question:
         lowered = Lowered(program, entry["results"], [(None, k) for k in reader.kernels],
                           (reader.arrays, reader.objects), steps)
         specialised = Specialised(graph, entry["output"], entry["changes"], [], entry["updates"], guards, [],
-                                  entry["reasons"], objects=entry["objects"])
+                                  entry["reasons"], objects=entry["objects"],
+                                  acts_and_raises=entry["acts_and_raises"])
         executable = Executable(program, self.options["printer"])
         made.append(Compiled(specialised, lowered, executable, graph, {}, entry["nodes"], entry["notes"], entry["alone"],
                              whole=compiling))
@@ -290,7 +291,8 @@ class Question:
             "steps": [(s[0], number[s[1]], *s[2:]) if s[0] != "out" else tuple(s) for s in lowered.parameters],
             "output": specialised.output, "changes": list(specialised.changes), "updates": list(specialised.updates),
             "objects": tuple(specialised.objects), "reasons": list(specialised.reasons), "nodes": compiled.nodes,
-            "notes": list(compiled.notes), "alone": list(compiled.alone)}
+            "notes": list(compiled.notes), "alone": list(compiled.alone),
+            "acts_and_raises": specialised.acts_and_raises}
         entry = {name: writer.write(value) for name, value in entry.items()}
         made = {"guards": guards, "entry": entry, "tables": writer.tables,
                 "arrays": [[a.dtype.name, *a.shape] for a in writer.arrays]}

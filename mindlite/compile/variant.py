@@ -65,7 +65,8 @@ class Runner(Variant):
         self.constraints = compiled.specialised.constraints
         self.abstracts = [node.abstract for node in graph.outputs]
         self.calls_python = self.executable.linked.has_python
-        self.has_effects = bool(compiled.specialised.changes or compiled.specialised.updates)
+        found = compiled.specialised
+        self.has_effects = bool(found.changes or found.updates or found.acts_and_raises)
         self.static = all(isinstance(s, int) for step in self.steps if step[0] == "out" for s in step[3])
 
     @property

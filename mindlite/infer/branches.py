@@ -30,7 +30,7 @@ from .messages import kind_of, taken_apart
 from .outcome import NEVER, RETURN, Caught, Departs, NoResultYet, Outcome, Raises, ends_call
 from .outside import guard_contents, method_of_class
 from .region import Region, align
-from .tracebacks import raised_at
+from .tracebacks import passed_through, raised_at
 from .values import Box, ByExit, Conflict, MadeException, Place, Unsure
 
 
@@ -226,6 +226,7 @@ def branch(ev, frame, condition, origin, true, false, names):
                  for region, outcome, store in sides]
         outcomes = [side[1] for side in sides]
     elif any(raising):
+        ev.acts_and_raises |= any(store != ev.store for (_, _, store), raises in zip(sides, raising) if raises)
         number = raising.index(True)
         region, raised, store = sides[number]
         if all(raising) or not has_effects(region.graph):
@@ -273,6 +274,8 @@ def join_sides(ev, condition, sides, origin):
         old = ev.read_place(key) if isinstance(key, Place) else ev.store.get(key, key)
         a, b = (side[2].get(key, old) for side in sides)
         if a is b:
+            if a is not old:
+                changed[key] = a                             # both sides leave the same
             continue
         if only is not None:
             changed[key] = merge.only((a, b)[only], only)
@@ -295,11 +298,12 @@ def join_sides(ev, condition, sides, origin):
     for number, slot in enumerate(merge.slots):
         if number not in newest and isinstance(slot[2], AbstractTensor) and any(
                 ev.tracer.has_name(slot[n]) or id(slot[n]) in assigned[n] for n in (0, 1)):
-            ev.tracer.ambiguous.add(results[number])
+            ev.tracer.choose(results[number], slot[:1], sides[0][2])
+            ev.tracer.choose(results[number], slot[1:2], sides[1][2])
     for box, content in merge.boxes:
         ev.store[box] = fill(content, results)
     for key, value in changed.items():
-        ev.store[key] = fill(value, results)
+        ev.tracer.renew(key, fill(value, results))
     return Outcome({target: fill(payload, results) for target, payload in exits.items()}, fill(code, results))
 
 
@@ -432,7 +436,7 @@ def run_raise(ev, args, origin, again=False):
     if ev.attempts or ev.tracer.region is not ev.tracer.root:
         raise raised
     if isinstance(exception, BaseException):
-        raise exception
+        raise passed_through(exception, origin.location) if ev.concrete else exception
     write_check(ev, False, raised)
     return Outcome({RETURN: None})
 

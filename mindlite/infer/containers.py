@@ -68,16 +68,41 @@ def _list_copy(ev, box):
     return ev.new_box(box.kind, ev.store[box])
 
 
+class DictView(tuple):
+    """What items(), keys() and values() give: the parts that the dict has now, and whose they are, for those who iterate."""
+    box, part = None, None
+
+    @classmethod
+    def of(cls, ev, box, part):
+        """The view. part: (key, value) -> what it shows of an entry"""
+        made = cls(part(k, v) for k, v in ev.store[box])
+        made.box, made.part = box, part
+        return made
+
+
+def _entry(key, value):
+    return key, value
+
+
+def key_of(key, value):
+    """What keys() shows."""
+    return key
+
+
+def _value_of(key, value):
+    return value
+
+
 def _dict_items(ev, box):
-    return tuple((k, v) for k, v in ev.store[box])
+    return DictView.of(ev, box, _entry)
 
 
 def _dict_keys(ev, box):
-    return tuple(k for k, _ in ev.store[box])
+    return DictView.of(ev, box, key_of)
 
 
 def _dict_values(ev, box):
-    return tuple(v for _, v in ev.store[box])
+    return DictView.of(ev, box, _value_of)
 
 
 def _dict_get(ev, box, key, default=None):

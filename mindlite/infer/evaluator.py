@@ -90,6 +90,7 @@ class Evaluator:
         # it has asked Python; the record that is missing
         self.sites, self.keys, self.construct, self.asked, self.needed = [], set(), "", None, None
         self.written, self.watches = set(), []       # variables.py
+        self.acts_and_raises = False                 # on some path something is assigned and then an exception raised
         self.failed = None                           # (the last exception, the user's place where it came up)
         # Places in use; {Place: node}
         self.variables, self.inputs = variables if variables is not None else set(), {}
@@ -126,7 +127,7 @@ class Evaluator:
         if value is ABSENT:
             raise Raises(Trap(None, (), self.tracer.origin.location), self.tracer.origin)
         if isinstance(value, AnfNode):
-            value = self.tracer.current(value)
+            value = self.tracer.read(value)
         return value
 
     def defined(self, value, origin=None):

@@ -19,12 +19,14 @@ from ..common.tensor import Tensor
 from ..fallback.log import Log, Raised, Trap, current_log
 from ..fallback.record import Given, abstracts_in, filled, fits, opened, values_in
 from ..fallback.segment import run_segment
-from ..mindir.abstract import AbstractAny, AbstractScalar
+from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor
 from ..mindir.control import segment
 from ..mindir.derivative import is_recording_python
+from ..mindir.graph import AnfNode
 from ..mindir.primitive import interpreting
 from .outcome import Raises
 from .outside import CONTAINERS
+from .region import AmbiguousTarget
 from .sharing import LeaveToPython, flatten, spot
 from .variables import again, changed, pending, restorer, watch
 from .tracebacks import call_at, namespace_of, passed_through
@@ -201,8 +203,16 @@ CHANGERS = frozenset(RETURN_NOTHING_NAMES + (
 
 
 def interpret_statement(ev, frame, node, values):
-    """A statement that graph mode leaves to Python (a class, ...): a segment."""
+    """A statement that graph mode leaves to Python (a class, ...): a segment. Python is given copies of Tensors, so to
+    assign to their items is not left to it.
+
+    raises : AmbiguousTarget
+    """
     namespace = frame.globals
+    for name, value in zip(node.attrs["reads"], values):
+        if name in node.attrs["changes"] and isinstance(value, AnfNode) and isinstance(value.abstract, AbstractTensor):
+            raise AmbiguousTarget(f"a statement that runs in Python assigns to items of {name!r}, and a Tensor is given to "
+                                  "it as a copy", location=node.origin.location)
 
     def statement(*reads):
         return run_segment(node, list(reads), namespace)

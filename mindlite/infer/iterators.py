@@ -16,7 +16,7 @@ from ..common.records import dataclass
 from ..mindir.graph import AnfNode
 from .access import is_tensor, item, iterate
 from .branches import choose, run_raise, settle, truth
-from .containers import METHODS_OF
+from .containers import METHODS_OF, DictView, key_of
 from .jumps import arrive
 from .messages import class_of
 from .outcome import RETURN, Attempt, Raises
@@ -148,6 +148,9 @@ def iterator_of(ev, value):
         return value
     if isinstance(value, Box) and value.kind == "list":
         return new_iterator(ev, "list", value, 0)
+    if isinstance(value, DictView) or isinstance(value, Box) and value.kind == "dict":
+        box, part = (value, key_of) if isinstance(value, Box) else (value.box, value.part)
+        return new_iterator(ev, "dict", box, part, tuple([k for k, _ in ev.store[box]]), 0)
     own = None if isinstance(value, (Box, AnfNode)) else method_of_class(ev, value, "__iter__")
     if own is None:
         return new_iterator(ev, "items", tuple(iterate(ev, value)) if not is_tensor(value) else value, 0)
@@ -170,6 +173,18 @@ def _step_of_list(ev, box, values, index):
     content = ev.store[values]
     ev.store[box] = "list", values, index + 1
     return (True, content[index]) if index < len(content) else (False, None)
+
+
+def _step_of_dict(ev, box, owner, part, keys, index):
+    pairs = dict(ev.store[owner])
+    if len(pairs) != len(keys):
+        raise RuntimeError("dictionary changed size during iteration")
+    if index >= len(keys):
+        return False, None
+    if keys[index] not in pairs:
+        raise GraphSyntaxError("the keys of a dict change while it is iterated over")
+    ev.store[box] = "dict", owner, part, keys, index + 1
+    return True, part(keys[index], pairs[keys[index]])
 
 
 def _step_of_items(ev, box, values, index):
@@ -226,7 +241,7 @@ def _step_of_ahead(ev, box, inner, _):
     return more, value
 
 
-STEPS = {"generator": _step_of_generator, "list": _step_of_list, "items": _step_of_items,
+STEPS = {"generator": _step_of_generator, "list": _step_of_list, "items": _step_of_items, "dict": _step_of_dict,
          "enumerate": _step_of_enumerate, "zip": _step_of_zip, "map": _step_of_map, "filter": _step_of_filter,
          "object": _step_of_object, "ahead": _step_of_ahead}
 

@@ -72,11 +72,11 @@ def run_loop(ev, frame, header, args, stops):
 def _save(ev, frame):
     graph = ev.tracer.graph
     return (len(ev.sides), dict(ev.tracer.store), len(graph.nodes), dict(ev.tracer.region.captures),
-            list(graph.parameters), dict(frame.env.maps[0]))
+            list(graph.parameters), dict(frame.env.maps[0]), set(ev.tracer.stale))
 
 
 def _restore(ev, frame, saved):
-    sides, store, nodes, captures, parameters, env = saved
+    sides, store, nodes, captures, parameters, env, ev.tracer.stale = saved
     leave_sides(ev, sides)
     ev.tracer.store = dict(store)
     graph = ev.tracer.graph
@@ -231,7 +231,9 @@ class Plan:
             return parameter
         state, carried = tuple(inside(v) for v in self.state), {k: inside(v) for k, v in self.carried.items()}
         newest = {v for key, v in carried.items() if isinstance(key, (AnfNode, Tensor))}
-        self.ev.tracer.ambiguous.update(p for p in self.parameters if p not in newest)
+        for parameter, initial in zip(self.parameters, self.inits):
+            if parameter not in newest:
+                self.ev.tracer.choose(parameter, [initial])
         return state, carried
 
     def attempt(self, frame, header, stops):
@@ -355,8 +357,21 @@ class Plan:
     def emit(self, frame, header, stops, body, outcome, after):
         """Write the while_loop for a state that no longer changes, then go on behind it."""
         values = self.next_values(outcome, header, after)
+        self.refuse_aliases(header, body, after, values)
         write = self.emit_plain if self.plain else self.emit_general
         return write(frame, header, stops, body, outcome, after, values)
+
+    def refuse_aliases(self, header, body, after, values):
+        """A variable that one round leaves as a Tensor that each round assigns to is another name of it in the next.
+
+        raises : CannotLoop
+        """
+        tracer, used = self.ev.tracer, {a for node in body.graph.nodes for a in node.args}
+        for parameter, later in zip(self.parameters, values):
+            if parameter in tracer.ambiguous and parameter in used and later is not parameter \
+                    and isinstance(later, (AnfNode, Tensor)) and tracer.root_of(later, after)[0] in self.inside_carried:
+                raise CannotLoop(AmbiguousTarget("a variable of a loop is, from its second round on, another name of a "
+                                                 "Tensor that is assigned to", location=header.origin.location))
 
     def next_values(self, outcome, header, after):
         """The values of the loop's parameters for the next iteration, in order."""
@@ -455,7 +470,7 @@ class Plan:
         ambiguous, has_name = self.ev.tracer.ambiguous, self.ev.tracer.has_name
         for parameter, result, first, later in zip(self.parameters, results, self.inits, values):
             if parameter in ambiguous and (has_name(first) or later is not parameter and has_name(later)):
-                ambiguous.add(result)
+                self.ev.tracer.choose(result, [first, later])
 
     def outside(self, results):
         """The state behind the loop; the carried store entries are set."""
@@ -472,7 +487,7 @@ class Plan:
                 return Range(*[value_of(v) for v in (value.start, value.stop, value.step)])
             return value
         for key, value in self.inside_carried.items():
-            self.ev.store[key] = value_of(value)
+            self.ev.tracer.renew(key, value_of(value))
         return tuple(value_of(v) for v in self.inside)
 
 

@@ -97,10 +97,12 @@ class Tracer(Builder):
         self.store, self.inputs, self.symbols = {}, {}, {}
         self.leaves = []                                     # nodes that stand for Parameters
         self.ambiguous = set()                   # nodes that are one of several Tensors with names of their own
+        self.may_be, self.stale = {}, set()      # {such a node: those Tensors}; nodes one of whose Tensors was assigned to since
         self.remat = None                        # of the loops that are written (jit's option)
         self.policy = None                       # of mixed precision: what operators cast their operands to
         self.unrecorded = 0                      # how many `no_grad` blocks are open
         self.views, self.outer = {}, {}          # {view: (root, path, the root's value then)}; {captured: node outside}
+        self.versions = {}                       # {a value that a Tensor once had: that Tensor}: who holds it, holds the Tensor
 
     def move_to(self, origin):
         """What is written next comes from `origin`. Layers are Python too: inside mindlite's files it is the user's
@@ -119,6 +121,22 @@ class Tracer(Builder):
         """True for a Tensor, or a node of one, that may be assigned to by another name in the present region."""
         return isinstance(value, Tensor) or isinstance(value, AnfNode) and not isinstance(value, ValueNode) and (
             value in self.ambiguous or self.region.can_see(value))
+
+    def choose(self, node, values, store=None):
+        """`node` is one of these values: where it is assigned to, or read after one of them was, nobody knows which.
+
+        store : the one in which the values are looked for
+        """
+        self.ambiguous.add(node)
+        roots = {self.root_of(v, store)[0] for v in values if isinstance(v, (AnfNode, Tensor))}
+        self.may_be.setdefault(node, set()).update(roots)
+
+    def read(self, value):
+        """What a variable holds. raises : AmbiguousTarget where that is a Tensor that may have been assigned to"""
+        if value in self.stale:
+            raise AmbiguousTarget("a variable is one of several Tensors, known at run time only, and one of them was "
+                                  "assigned to", hint="assign to a copy: x = x + 0")
+        return self.current(value)
 
     def lift(self, value):
         """The node, in the present region, of a node, Tensor, array or number."""
@@ -143,7 +161,7 @@ class Tracer(Builder):
 
     def current(self, value):
         """The newest value of something that may have been assigned to, itself or that of which it is a view."""
-        seen = value
+        seen = self.versions.get(value, value) if isinstance(value, AnfNode) else value
         while isinstance(seen, (AnfNode, Tensor)) and seen in self.store:
             seen = self.store[seen]
         if isinstance(seen, AnfNode) and seen in self.views:
@@ -153,11 +171,15 @@ class Tracer(Builder):
                     return follow(root, path)
         return seen
 
-    def root_of(self, value):
+    def root_of(self, value, store=None):
         """(what has to be assigned to where `value` is written, the path of the view that `value` is of it)."""
+        if store is not None:                                # the newest value of something there
+            value = next((key for key, newest in store.items() if newest is value and isinstance(key, (AnfNode, Tensor))), value)
         value = self.outer.get(value, value) if isinstance(value, AnfNode) else value
         if isinstance(value, AnfNode) and value in self.views:
             return self.views[value][:2]
+        if value in self.versions:
+            return self.root_of(self.versions[value])
         for key in self.store:                               # the newest value of something
             if isinstance(key, (AnfNode, Tensor)) and key is not value and self.current(key) is value:
                 return self.root_of(key)
@@ -236,12 +258,14 @@ class Tracer(Builder):
         if target in self.ambiguous:
             raise AmbiguousTarget("which Tensor is assigned to is known at run time only",
                                   hint="assign to the Tensor itself, or to a copy: x = x + 0")
+        self.stale.update([node for node, roots in self.may_be.items() if target in roots])
         if path:
             with interpreting(self):
                 value = write_back(target, path, value)
         made = self.lift(value)
-        if isinstance(made, Parameter) and made.graph is self.root.graph and isinstance(made.abstract, AbstractTensor):
-            # its value now: the argument itself may be assigned to later
+        if isinstance(made.abstract, AbstractTensor) and (isinstance(made, Parameter) or made is value) \
+                and not isinstance(made, ValueNode):
+            # its value now: what is assigned may be assigned to later
             with interpreting(self):
                 made = reshape(made, shape=made.shape)
             del self.views[made]
@@ -249,5 +273,13 @@ class Tracer(Builder):
                                                       for leaf in self.leaves):      # gradients stay with it
             with interpreting(self):
                 made = stored(self.lift(target), made)
-        self.store[target] = made
+        self.renew(target, made)
         return made
+
+    def renew(self, target, value):
+        """A Tensor, or something else that is kept in the store, has a new value."""
+        if isinstance(target, (AnfNode, Tensor)):
+            before = self.current(target)
+            if isinstance(before, AnfNode) and before is not target:
+                self.versions[before] = target
+        self.store[target] = value

@@ -47,6 +47,7 @@ class Specialised:
     keys       : the keys of the records that it was compiled by
     objects    : numbers of the lists and dicts among the arguments that are run-time arguments, after the rest
     made       : the implicit inputs that the function makes itself: constants
+    acts_and_raises: True if on some path something is assigned, and then an exception raised
     """
     graph: object
     output: object
@@ -60,6 +61,7 @@ class Specialised:
     keys: frozenset = frozenset()
     objects: tuple = ()
     made: tuple = ()
+    acts_and_raises: bool = False
 
 
 @dataclass(frozen=True)
@@ -291,9 +293,7 @@ def _specialise(ev, function, args, kwargs, weights):
     changes = [(number, content_of(box)) for box, number in containers.items() if ev.store[box] is not entered[box]]
     for place, value in ev.store.items():
         if isinstance(place, Place) and not ev.made_here(place.owner):
-            value = leave(value)
-            if place in ev.variables or not place.holds(value):
-                changes.append((place, value))
+            changes.append((place, leave(value)))            # one that is there now, too: it may not be next time
     updates = []
     for target, newest in ev.store.items():
         owner = None
@@ -307,4 +307,5 @@ def _specialise(ev, function, args, kwargs, weights):
     graph.set_outputs(outputs, make_tuple)
     return Specialised(graph, output, changes, list(ev.inputs), updates, list(ev.guards.values()), constraints,
                        ev.reasons, ev.sites, frozenset(ev.keys), tuple(objects),
-                       tuple([p.default for p in graph.parameters if p.default is not None and ev.made_here(p.default)]))
+                       tuple([p.default for p in graph.parameters if p.default is not None and ev.made_here(p.default)]),
+                       ev.acts_and_raises)

@@ -61,11 +61,6 @@ class Place:
         except (KeyError, ValueError, AttributeError):
             return Undefined(self.name)
 
-    def holds(self, value):
-        """True if assigning `value` would change nothing: an object may have it from its class only."""
-        own = getattr(self.owner, "__dict__", None) if self.kind == "attr" else None
-        return self.read() is value and (type(own) is not dict or self.name in own or isinstance(value, Undefined))
-
     def write(self, value):
         """Assign to it; Undefined deletes it."""
         gone = isinstance(value, Undefined)

@@ -14,9 +14,11 @@ ARITHMETIC = [
     Rewrite("mul_one", x * 1, x),
     Rewrite("one_mul", 1 * x, x),
     Rewrite("div_one", x / 1, x),
-    Rewrite("add_zero", x + 0, x),
-    Rewrite("zero_add", 0 + x, x),
-    Rewrite("sub_zero", x - 0, x),
+    Rewrite("add_zero", x + 0, x, kinds="biu"),                 # of floats -0 + 0 is 0: what changes nothing is -0
+    Rewrite("zero_add", 0 + x, x, kinds="biu"),
+    Rewrite("add_minus_zero", x + -0.0, x, kinds="f"),
+    Rewrite("minus_zero_add", -0.0 + x, x, kinds="f"),
+    Rewrite("sub_zero", x - 0, x, kinds="biuf"),
     Rewrite("zero_sub", 0 - x, -x, kinds="i"),                  # of floats 0 - 0 is 0, and -0 is not
     Rewrite("neg_neg", -(-x), x),
     Rewrite("sub_neg", x - (-y), x + y),

@@ -137,11 +137,12 @@ def pattern(value):
 
 
 def is_constant(node, value):
-    """True for a constant, broadcast or cast perhaps, all of whose elements are `value`."""
+    """True for a constant, broadcast or cast perhaps, all of whose elements are `value`: of zeros of its sign too."""
     while isinstance(node, CNode) and node.fn in (broadcast_to, cast):
         node = node.args[0]
     return isinstance(node, ValueNode) and isinstance(node.abstract, AbstractTensor) and node.value.size > 0 \
-        and node.value.size <= 64 and bool((node.value == value).all())
+        and node.value.size <= 64 and bool((node.value == value).all()) and (
+            value != 0 or node.value.dtype.kind == "c" or bool((np.signbit(node.value) == np.signbit(value)).all()))
 
 
 @dataclass(frozen=True)

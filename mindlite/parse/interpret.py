@@ -116,5 +116,18 @@ def _interpret(p, node, statements, given=None, also=(), *, writes, reason):
     globals_ = [name for name in globals_ if name not in given]
     code, leaves = compile_segment(statements, list(given), globals_, p.source, p.name, super_arguments)
     return p.add(syntax.interpret, *given.values(), node=node, source=p.source.segment(node), reads=tuple(given),
-                 cells=tuple(v.name for v in variables if _in_cell(v)),
+                 cells=tuple(v.name for v in variables if _in_cell(v)), changes=_changed_by(node),
                  writes=None if writes is None else tuple(writes), leaves=leaves, code=code, reason=reason)
+
+
+def _changed_by(node):
+    """Names of variables to whose items a statement assigns, or which it changes by `x += y`."""
+    changed = set()
+    for part in gast.walk(node):
+        target = part.target if isinstance(part, gast.AugAssign) else part
+        while isinstance(target, gast.Subscript) and not isinstance(target.ctx, gast.Load) \
+                or target is not part and isinstance(target, gast.Subscript):
+            target = target.value
+        if target is not part and isinstance(target, gast.Name):
+            changed.add(target.id)
+    return frozenset(changed)

@@ -71,7 +71,7 @@ class Grammar(Expressions):
         self.define("f", names, kinds, result)
         differentiable = [i for i, k in enumerate(kinds) if is_tensor(k) and k[1] in FLOATS]
         position = next((i for i, k in enumerate(result) if is_tensor(k) and k[1] in FLOATS), None)
-        if position is not None and differentiable:
+        if position is not None and differentiable and self.chance(40):      # a gradient costs as much as all calls together
             self.line("def loss(*args):")
             self.line(f"    return f(*args)[{position}].sum()")
         else:
@@ -288,7 +288,7 @@ class Grammar(Expressions):
             return False
         name = self.pick(names)
         kind = self.scope[name]
-        index = self.pick(["0", "-1", "1:", ":2", "::2", "...", f"{self.expression('int', 1)} % len({name})"])
+        index = self.pick(["0", "-1", "1:", ":2", "::2", "...", f"({self.expression('int', 1)}) % len({name})"])
         op = self.pick(["=", "=", "+=", "*="]) if kind[1] != "b" else "="
         scalar = ("T", kind[1], ())
         value = self.pick([lambda: self.number_for(kind), lambda: self.expression(scalar, 1)])()
@@ -440,8 +440,8 @@ class Grammar(Expressions):
     def for_range(self):
         """for i in range(..)"""
         i = self.fresh("int")
-        stop = self.pick(["3", "6", f"{self.expression('int', 1)} % 4", "2, 8, 2", "4, 0, -1"] + (
-            [] if self.loops else [f"{self.expression('int', 1)} % 7"]))
+        stop = self.pick(["3", "6", f"({self.expression('int', 1)}) % 4", "2, 8, 2", "4, 0, -1"] + (
+            [] if self.loops else [f"({self.expression('int', 1)}) % 7"]))
         self.line(f"for {i} in range({stop}):")
         self.loop_else(self.inner({i: "int"}, loop=True))
 
@@ -481,10 +481,9 @@ class Grammar(Expressions):
 
     def while_(self):
         """while with a counter; its condition may hang on data"""
-        k = self.fresh("int")
+        k, stop = self.fresh("int"), self.pick(["3", "6", f"({self.expression('int', 1)}) % 5"])
         self.line(f"{k} = {self.choose(2)}")
         self.scope[k] = "int"
-        stop = self.pick(["3", "6", f"{self.expression('int', 1)} % 5"])
         more = self.pick(["", "", f" and {self.condition(2)}"])
         self.line(f"while {k} < {stop}{more}:")
         kept = self.frozen
@@ -616,7 +615,7 @@ class Grammar(Expressions):
         self.in_lambda -= 1
         self.scope = saved
         x = self.fresh(kind)
-        self.line(f"for {x} in {name}({self.expression('int', 1)} % 3):")
+        self.line(f"for {x} in {name}(({self.expression('int', 1)}) % 3):")
         self.merge([self.scope, self.inner({x: kind}, loop=True)])
         return None
 

@@ -1,4 +1,6 @@
 """Differences between graph mode and Python that random programs (tests/fuzz) have found, each mended and kept."""
+import traceback
+
 import numpy as np
 import pytest
 
@@ -220,3 +222,181 @@ def test_the_truth_of_a_tensor_is_a_bool():
 def test_zero_minus_zero_is_zero_and_not_minus_zero():
     check_same(lambda x: 0.5 - 0.5 - x, lambda: (vector(0.0, 0.5),))
     check_same(lambda x: 0.5 - 0.5 - (0.0 - (0.0 - x)), lambda: (vector(0.0, 0.5),))
+
+
+def test_adding_zero_makes_minus_zero_zero():
+    check_same(lambda x: (1 / (x + 0)).tolist(), lambda: (vector(-0.0, 0.5),))
+    check_same(lambda x: 1 / (0.0 + x), lambda: (vector(-0.0, 0.5),))
+    check_same(lambda x: 1 / (x - 0), lambda: (vector(-0.0, 0.5),))
+
+
+def test_who_holds_a_tensor_sees_what_is_assigned_later():
+    def handed_on(x):
+        x[1] = 3.0
+
+        def change(y):
+            y[0] = 5.0
+            return y
+        return (change(x) + x * 10).tolist()
+
+    def in_a_list(x):
+        x = x + 1
+        x[0] = 7.0
+        kept = [x]
+        x[1] = 8.0
+        kept[0][0] = 9.0
+        return (kept[0] + x * 10).tolist()
+
+    def behind_a_short_loop(x):
+        for _ in range(1):
+            x = x + 1
+            x[0] = -1.0
+        x[1] = 0.0
+        return x
+
+    def behind_a_loop(x):
+        y = x * 2
+        y[0] = 1.0
+        kept, n = (y,), 0
+        while n < 7:
+            y[0] += 1
+            n += 1
+        return (kept[0] + y * 10).tolist()
+
+    def behind_a_branch(x):
+        y = x * 2
+        y[0] = 1.0
+        kept = (y,)
+        if x.sum() > 0:
+            y[1] = 3.0
+        return (kept[0] + y * 10).tolist()
+
+    def a_copy_is_one(x):
+        y, z = x * 2, x * 3
+        ops.assign(z, y)
+        y[0] = 5.0
+        z[1] = 6.0
+        return (y + z * 10).tolist()
+    for function in handed_on, in_a_list, behind_a_short_loop, behind_a_loop, behind_a_branch, a_copy_is_one:
+        check_same(function, lambda: (vector(1.0, 2.0),), lambda: (vector(-1.0, -2.0),))
+
+
+def test_what_is_assigned_on_the_path_of_an_exception_is_assigned():
+    class State:
+        n = 2
+    state = State()
+
+    def f(x):
+        if x.sum() > 0:
+            state.n = 6
+            if x.shape[0] > 1:
+                raise ValueError("positive")
+        return x
+    jitted = ms.jit(f)
+    for function in f, jitted, jitted:
+        state.n = 2
+        assert ends(function, vector(1.0, 2.0)) == ("ValueError", "positive")
+        assert state.n == 6
+
+
+def test_what_is_assigned_is_assigned_though_it_was_there_when_the_function_was_compiled():
+    class State:
+        n = 2
+    state = State()
+
+    def f(x, items):
+        state.n = items[0]
+        return x * 2
+    jitted = ms.jit(f)
+    for n in 2, 2, 0, 2:
+        jitted(vector(1.0), [n])
+        assert state.n == n
+
+
+def test_an_exception_of_a_call_that_runs_statement_by_statement_shows_the_line_of_its_raise():
+    shared = [1, 2]
+
+    def f(x):
+        if not (x == 1).any():
+            raise ValueError("no one")
+        shared.pop()
+        return x
+
+    def lines(function):
+        try:
+            function(vector(2.0, 3.0))
+        except ValueError as error:
+            return [entry.lineno for entry in traceback.extract_tb(error.__traceback__) if entry.filename == __file__][-1]
+        return None
+    jitted = ms.jit(f)
+    assert lines(f) == lines(jitted) == lines(jitted) == f.__code__.co_firstlineno + 2
+
+
+def test_a_statement_that_assigns_to_items_of_a_tensor_is_not_left_to_python_alone():
+    shared = [1, 2]
+
+    def f(x):
+        shared[1:] = [2]
+        x[sum(shared) % 2] *= -1
+    check_same(f, *[lambda: (vector(2.0, -2.25),)] * 3)
+
+
+def test_both_sides_of_a_branch_assign_the_same_to_a_variable_outside():
+    class State:
+        n = 2
+    state = State()
+
+    def f(x, y):
+        match 0 if x >= 1 else -1:
+            case 0:
+                if y >= -2:
+                    return 0
+            case 3:
+                y = x
+        state.n = 5
+        return 1
+    jitted = ms.jit(f)
+    for function in f, jitted:
+        state.n = 2
+        assert function(Tensor(0.0), Tensor(0.0)) == 1 and state.n == 5
+
+
+def test_a_loop_over_a_dict_sees_what_is_assigned_in_it():
+    def assigned(x, d):
+        for _, value in d.items():
+            d.update(b=d["a"] * 2)
+            x = x * value
+        return x
+
+    def larger(x, d):
+        for _ in d:
+            d["c"] = 1
+        return x
+    for function in assigned, larger:
+        check_same(function, *[lambda: (vector(1.0, 2.0), {"a": 3, "b": 5})] * 2)
+
+
+def test_a_variable_that_may_be_a_tensor_that_is_assigned_to_is_read_as_that():
+    def of_two(x, z):
+        y = x if x.sum() > 0 else z
+        x[0] = 5.0
+        return y * 1
+
+    def before_a_loop(x, z):
+        y, n = x, 0
+        while n < 6:
+            x[0] += 1.0
+            z = z + y
+            y = y * 2
+            n += 1
+        return z
+
+    def in_a_loop(x, z):
+        y = z
+        while x[0] < 6:
+            x[0] += 1.0
+            z = z + y
+            y = x
+        return z
+    for function in of_two, before_a_loop, in_a_loop:
+        check_same(function, lambda: (vector(1.0, 2.0), vector(3.0, 4.0)), lambda: (vector(-1.0, -2.0), vector(3.0, 4.0)))

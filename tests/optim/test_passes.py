@@ -8,7 +8,7 @@ from passes import apply, check_pass, f32, i64, text
 from mindlite import ops
 from mindlite.common import dtype as dt
 from mindlite.common.dim import Symbol
-from mindlite.mindir.abstract import AbstractTuple
+from mindlite.mindir.abstract import AbstractTensor, AbstractTuple
 from mindlite.mindir.builder import building, typed
 from mindlite.mindir.control import call, cond, make_tuple, tape_new, tape_push, tuple_getitem, while_loop
 from mindlite.mindir.evaluate import run
@@ -34,14 +34,25 @@ def test_multiplying_by_one_vanishes():
     check_pass(simplify_arithmetic, before, after)
 
 
-def test_adding_and_subtracting_zero_vanishes():
-    def before(x): return ops.tanh(0 + (x + 0) - 0)
+def test_adding_and_subtracting_zero_vanishes_of_ints():
+    def before(x): return ops.abs(0 + (x + 0) - 0)
+    def after(x): return ops.abs(x)
+    check_pass(simplify_arithmetic, before, after, AbstractTensor(dt.int32, (2,)))
+
+
+def test_of_floats_what_keeps_the_sign_of_zero_vanishes():
+    def before(x): return ops.tanh(-0.0 + (x + -0.0) - 0.0)
     def after(x): return ops.tanh(x)
     check_pass(simplify_arithmetic, before, after)
 
 
+@pytest.mark.parametrize("change", [lambda x: x + 0, lambda x: 0.0 + x, lambda x: x - -0.0])
+def test_of_floats_what_makes_minus_zero_zero_stays(change):
+    check_pass(simplify_arithmetic, lambda x: ops.tanh(change(x)), lambda x: ops.tanh(change(x)))
+
+
 def test_a_zero_that_was_broadcast_is_a_zero():
-    def before(x): return ops.tanh(x + broadcast_to(np.float32(0), shape=(2,)))
+    def before(x): return ops.tanh(x - broadcast_to(np.float32(0), shape=(2,)))
     def after(x): return ops.tanh(x)
     check_pass(simplify_arithmetic, before, after)
 
