@@ -24,7 +24,8 @@ def _density(x):
         return np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
 
 
-REFERENCE = {"normal_cdf": scipy.special.ndtr, "normal_pdf": _density, "erf": scipy.special.erf, "erfc": scipy.special.erfc, "sigmoid": _sigmoid, "gamma": scipy.special.gamma,
+REFERENCE = {"normal_cdf": scipy.special.ndtr, "normal_pdf": _density,
+             "erf": scipy.special.erf, "erfc": scipy.special.erfc, "sigmoid": _sigmoid, "gamma": scipy.special.gamma,
              "lgamma": scipy.special.gammaln, "rsqrt": lambda x: 1 / np.sqrt(x), "asin": np.arcsin, "acos": np.arccos,
              "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "round": np.rint,
              "abs": np.abs}

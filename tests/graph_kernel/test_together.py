@@ -25,8 +25,9 @@ N = Symbol("N").dim
 
 def apart(*sizes):
     """A graph of four things to do: a map, a fold of rows, a fold of everything, a map that reads the first one's size."""
-    n, m, k, l = sizes
-    w = Writer("apart", x=tensor("float32", n), y=tensor("float32", m, 6), z=tensor("float32", k), s=tensor("float32", l, 3))
+    first, rows, all_of_it, last = sizes
+    w = Writer("apart", x=tensor("float32", first), y=tensor("float32", rows, 6), z=tensor("float32", all_of_it),
+               s=tensor("float32", last, 3))
     return w.graph(w(c.tanh, w(c.add, w.x, 1.0)), w(c.reduce_sum, w.y, axis=(1,)), w(c.reduce_sum, w.z, axis=(0,)),
                    w(c.mul, w.s, w(c.exp, w.s)))
 
