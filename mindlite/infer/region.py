@@ -97,12 +97,12 @@ class Tracer(Builder):
         self.store, self.inputs, self.symbols = {}, {}, {}
         self.leaves = []                                     # nodes that stand for Parameters
         self.ambiguous = set()                   # nodes that are one of several Tensors with names of their own
-        self.may_be, self.stale = {}, set()      # {such a node: those Tensors}; nodes one of whose Tensors was assigned to since
+        self.may_be, self.stale = {}, set()      # {such a node: those Tensors}; nodes of whose Tensors one was assigned to
         self.remat = None                        # of the loops that are written (jit's option)
         self.policy = None                       # of mixed precision: what operators cast their operands to
         self.unrecorded = 0                      # how many `no_grad` blocks are open
         self.views, self.outer = {}, {}          # {view: (root, path, the root's value then)}; {captured: node outside}
-        self.versions = {}                       # {a value that a Tensor once had: that Tensor}: who holds it, holds the Tensor
+        self.versions = {}                       # {a value that a Tensor once had: that Tensor, which its holder means}
 
     def move_to(self, origin):
         """What is written next comes from `origin`. Layers are Python too: inside mindlite's files it is the user's
@@ -174,7 +174,8 @@ class Tracer(Builder):
     def root_of(self, value, store=None):
         """(what has to be assigned to where `value` is written, the path of the view that `value` is of it)."""
         if store is not None:                                # the newest value of something there
-            value = next((key for key, newest in store.items() if newest is value and isinstance(key, (AnfNode, Tensor))), value)
+            tensors = [key for key, newest in store.items() if newest is value and isinstance(key, (AnfNode, Tensor))]
+            value = tensors[0] if tensors else value
         value = self.outer.get(value, value) if isinstance(value, AnfNode) else value
         if isinstance(value, AnfNode) and value in self.views:
             return self.views[value][:2]
