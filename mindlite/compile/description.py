@@ -274,7 +274,7 @@ VALUES = {
     Symbol: _refuse("a size that is declared outside of the function"),
     Dim: _refuse("a size that is declared outside of the function"),
 }
-OBJECTS = {
+OBJECTS: dict = {
     types.FunctionType: Description.function,
     types.CodeType: lambda told, v: ["code", told.digest(v)],
     types.BuiltinFunctionType: _builtin,

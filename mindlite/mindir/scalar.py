@@ -27,7 +27,8 @@ _variables = itertools.count()
 
 UNARY_FUNCTIONS = ("exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "sqrt", "rsqrt", "cbrt", "sin", "cos",
                    "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc",
-                   "normal_cdf", "normal_pdf", "sigmoid", "lgamma", "gamma", "floor", "ceil", "trunc", "round", "abs", "sign", "isnan",
+                   "normal_cdf", "normal_pdf", "sigmoid", "lgamma", "gamma", "floor", "ceil", "trunc", "round", "abs",
+                   "sign", "isnan",
                    "isinf", "isfinite")
 BINARY_FUNCTIONS = ("pow", "atan2", "fmod", "hypot", "copysign", "maximum", "minimum")
 _KEEP_INTEGERS = {"floor", "ceil", "trunc", "round", "abs", "sign", "maximum", "minimum", "pow", "fmod"}

@@ -78,7 +78,8 @@ def _type_as(self, other):
 for _name, _function in {
     "is_floating_point": _is_float, "is_complex": _is_complex, "is_signed": _is_signed, "numel": _numel,
     "nelement": _numel, "dim": _dim, "ndimension": _dim, "stride": _stride, "is_contiguous": _is_contiguous,
-    "contiguous": _same, "value": _value, "clone": _copy, "copy": _copy, "detach": stop_gradient, "allclose": _allclose, "type": _type,
+    "contiguous": _same, "value": _value, "clone": _copy, "copy": _copy, "detach": stop_gradient,
+    "allclose": _allclose, "type": _type,
     "type_as": _type_as, "storage_offset": lambda self: 0,
 }.items():
     method(_name, _function)

@@ -65,9 +65,10 @@ def f(function):
     return _compiled.setdefault(function, jit(function))
 
 
-METHODS = {"reverse": lambda l: l.reverse(), "append": lambda l: l.append(7), "extend": lambda l: l.extend((8, 9)),
-           "insert": lambda l: l.insert(1, 5), "pop": lambda l: l.pop(), "clear": lambda l: l.clear(),
-           "setitem": lambda l: l.__setitem__(0, 6), "sort": lambda l: l.sort()}
+METHODS = {
+    "reverse": lambda kept: kept.reverse(), "append": lambda kept: kept.append(7), "sort": lambda kept: kept.sort(),
+    "extend": lambda kept: kept.extend((8, 9)), "insert": lambda kept: kept.insert(1, 5), "pop": lambda kept: kept.pop(),
+    "clear": lambda kept: kept.clear(), "setitem": lambda kept: kept.__setitem__(0, 6)}
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -95,7 +95,8 @@ SAMPLES = {
                      ((_f(2, 1, 4, 3), _f(5, 3, 2)), dict(transpose_a=False, transpose_b=False)),
                      ((_i(-9, 9, 3, 4), _i(-9, 9, 2, 3, 2)), dict(transpose_a=True, transpose_b=False))],
     # elementary functions
-    **{name: _unary(_f) for name in "exp exp2 expm1 sin cos sinh cosh tanh atan asinh erf erfc normal_cdf normal_pdf sigmoid".split()},
+    **{name: _unary(_f) for name in
+       "exp exp2 expm1 sin cos sinh cosh tanh atan asinh erf erfc normal_cdf normal_pdf sigmoid".split()},
     **{name: _unary(lambda *s: _within(0.3, 3, *s)) for name in "log log1p log2 log10 sqrt rsqrt".split()},
     **{name: _unary(lambda *s: _within(-0.9, 0.9, *s)) for name in "tan asin acos atanh".split()},
     "acosh": _unary(lambda *s: _within(1.2, 3, *s)), "atan2": _binary(_f), "logaddexp": _binary(_f),

@@ -161,7 +161,8 @@ def by_tile(kind, dtype, sizes, direct):
 
 def leaves_gaps(sizes):
     """True unless every phase of the gradient of the input is known to have a tap: then some pixels get nothing."""
-    kh, kw, sh, sw, dh, dw = (*sizes[5:9], *sizes[13:15])
+    kh, kw, sh, sw = sizes[5:9]
+    dh, dw = sizes[13:15]
     for k, s, d in ((kh, sh, dh), (kw, sw, dw)):
         if not all(isinstance(size, int) for size in (k, s, d)) or len({p * d % s for p in range(k)}) < s:
             return True

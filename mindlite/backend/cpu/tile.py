@@ -143,7 +143,8 @@ def write_rows(module, dtype, shape, rows):
             for v in vectors:
                 start[r][v].add_incoming(old[r][v], adding)
                 start[r][v].add_incoming(zero, storing)
-        before, head, body, done = build.block, *(f.function.append_basic_block(n) for n in ("head", "body", "done"))
+        before = build.block
+        head, body, done = [f.function.append_basic_block(n) for n in ("head", "body", "done")]
         build.branch(head)
         build.position_at_end(head)
         k, at_a = build.phi(I64), build.phi(PTR)
@@ -196,7 +197,8 @@ def write_dot(module, dtype):
             return [build.gep(base.ir, [(f.minimum(count - 1, i) * step).ir], source_etype=element)
                     for i in range(most)]
         lefts, rights = begins(a, rows, a_step, DOT_ROWS), begins(b, columns, b_step, DOT_COLUMNS)
-        before, head, body, done = build.block, *(f.function.append_basic_block(n) for n in ("head", "body", "done"))
+        before = build.block
+        head, body, done = [f.function.append_basic_block(n) for n in ("head", "body", "done")]
         build.branch(head)
         build.position_at_end(head)
         k = build.phi(I64)
