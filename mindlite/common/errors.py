@@ -102,6 +102,13 @@ class GradientError(MindliteError, TypeError, RuntimeError):
     """A gradient that was asked for and does not exist: a loss that is not a scalar, an integer input."""
 
 
+class OutAxesError(ValueRangeError, RuntimeError):
+    """vmap: an axis of a result is none that it has; MindSpore's is a RuntimeError."""
+
+    def __init__(self, axis, rank, **where):
+        super().__init__(f"The axis: {axis} in 'out_axes' is out of bounds for array of dimension [{-rank},{rank}).", **where)
+
+
 class HookError(MindliteError, TypeError, RuntimeError):
     """A hook that gives what cannot stand for what it has seen."""
 

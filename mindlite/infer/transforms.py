@@ -8,7 +8,7 @@ import numpy as np
 
 from ..common import dtype as dt
 from ..common.dim import Dim
-from ..common.errors import ArgumentError, GraphSyntaxError, ShapeError, ValueRangeError
+from ..common.errors import ArgumentError, GraphSyntaxError, OutAxesError, ShapeError
 from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.builder import building
@@ -408,7 +408,7 @@ def _repeated(ev, value, axes, size):
     x = as_tensor(ev, value)
     rank = len(x.abstract.shape) + 1
     if not -rank <= axes < rank:
-        raise ValueRangeError(f"vmap: out_axes {axes} is outside a result of {rank} axes")
+        raise OutAxesError(axes, rank)
     place = axes % rank
     with interpreting(ev.tracer):
         one = reshape(x, shape=x.shape[:place] + (1,) + x.shape[place:])

@@ -9,7 +9,7 @@ is masked: both sides of a branch run and `where` chooses, a loop turns while an
 a rule, and what cannot be masked (effects, recursion, tapes under a predicate of each element), runs in a loop over
 the elements; that is announced by the event "vmap_fallback".
 """
-from ..common.errors import ArgumentError, ValueRangeError
+from ..common.errors import ArgumentError, OutAxesError
 from ..common.events import emit as announce
 from ..common.location import Origin
 from ..mindir.builder import building
@@ -66,8 +66,7 @@ def _written(graph, in_axes, out_axes, size, write):
             if axis is not None:
                 out = as_batch(out, dim, size)
                 if not -out.ndim <= axis < out.ndim:
-                    raise ValueRangeError(f"vmap: out_axes {axis} is outside a result of {out.ndim} axes",
-                                          location=location)
+                    raise OutAxesError(axis, out.ndim, location=location)
                 out = move_batch_axis(out, 0, axis % out.ndim)
             outputs.append(out)
         target.set_outputs(outputs, make_tuple)

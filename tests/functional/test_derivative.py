@@ -354,7 +354,7 @@ def test_results_that_are_the_same_for_all_items_are_repeated_along_their_axis(w
     _, outside, number = way(ms.vmap(lambda a: (a * 2, w, 1.5), 0, (0, None, None)))(x)
     assert outside.shape == (4,) and number == 1.5
     for function in (lambda a: a * 2, lambda a: w):
-        with pytest.raises(ValueRangeError, match="out_axes 2 is outside a result of 2 axes"):
+        with pytest.raises(ValueRangeError, match="The axis: 2 in 'out_axes' is out of bounds"):
             ms.vmap(function, 0, 2)(x)
 
 
