@@ -9,10 +9,8 @@ rebuilt, and a warning says so.
 import ctypes
 import functools
 import hashlib
-import os
 import pathlib
 import sys
-import tempfile
 import threading
 import warnings
 
@@ -21,6 +19,7 @@ import llvmlite.binding as llvm
 
 from ..common.config import config
 from ..common.events import emit
+from ..common.files import replacing
 
 _lock = threading.Lock()
 _MAGIC = b"mindlite-object-1\n"
@@ -112,11 +111,8 @@ def _read(path):
 
 def _write(path, code):
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
+        with replacing(path, durable=False) as file:
             file.write(_MAGIC + hashlib.sha256(code).digest() + code)
-        os.replace(temporary, path)
     except OSError as error:
         warnings.warn(f"compiled code is not kept: {error}", RuntimeWarning, stacklevel=3)
 

@@ -4,23 +4,24 @@
 """
 import contextlib
 import os
-import secrets
 
 
 @contextlib.contextmanager
-def replacing(path):
+def replacing(path, durable=True):
     """Yield a binary file that takes the place of `path` when the block has ended; folders are made.
 
-    raises : OSError
+    durable : it is on the disk before it takes the place; False for caches, which can be made anew
+    raises  : OSError
     """
     folder, name = os.path.split(os.path.abspath(path))
     os.makedirs(folder, exist_ok=True)
-    beside = os.path.join(folder, f".{name}.{secrets.token_hex(4)}")
+    beside = os.path.join(folder, f".{name}.{os.urandom(4).hex()}")
     try:
         with open(beside, "xb") as stream:
             yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
+            if durable:
+                stream.flush()
+                os.fsync(stream.fileno())
         os.replace(beside, path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):

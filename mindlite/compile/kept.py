@@ -24,7 +24,6 @@ import os
 import pathlib
 import platform
 import struct
-import tempfile
 import time
 import types
 
@@ -38,6 +37,7 @@ from ..common.config import SWITCHES, config
 from ..common.dim import Symbol
 from ..common.errors import InternalError, MindliteError
 from ..common.events import emit
+from ..common.files import replacing
 from ..common.tensor import Tensor
 from ..graph_kernel.machine_code import machine_name
 from ..infer.specialise import Container, Made, Result, Specialised, copy_of
@@ -395,15 +395,8 @@ def write(folder, text, arrays):
     body = struct.pack("<q", len(encoded)) + encoded + b"".join(a.tobytes() for a in arrays)
     name = hashlib.sha256(json.dumps(text["guards"]).encode()).hexdigest()[:32]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".writing-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(MAGIC + hashlib.sha256(body).digest() + body)
-            os.replace(temporary, folder / f"{name}.flow")
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        with replacing(folder / f"{name}.flow", durable=False) as file:
+            file.write(MAGIC + hashlib.sha256(body).digest() + body)
         for old in sorted(folder.glob("*.flow"), key=lambda path: -path.stat().st_mtime_ns)[MOST:]:
             old.unlink(missing_ok=True)
     except OSError as error:

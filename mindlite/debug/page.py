@@ -8,10 +8,10 @@ place. It is light or dark as the reader's system is.
 """
 import html
 import math
-import os
 import pathlib
 import re
-import tempfile
+
+from ..common.files import replacing
 
 STYLE = """
 :root { color-scheme: light dark; --text: #1f2328; --soft: #59636e; --back: #ffffff; --box: #f6f8fa; --line: #d1d9e0;
@@ -94,15 +94,8 @@ class Page:
     def write(self, path):
         """Write the page to a file, whole or not at all; returns the path."""
         path = pathlib.Path(path)
-        number, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-        try:
-            with os.fdopen(number, "w", encoding="utf-8") as file:
-                file.write(self.html())
-            os.chmod(name, 0o644)
-            os.replace(name, path)
-        except BaseException:
-            os.unlink(name)
-            raise
+        with replacing(path) as file:
+            file.write(self.html().encode())
         return path
 
 

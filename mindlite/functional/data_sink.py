@@ -31,7 +31,7 @@ def data_sink(fn, dataset, sink_size=1, jit_config=None, input_signature=None):
         raise ValueRangeError(f"data_sink: sink_size is a positive int, not {sink_size!r}")
     if not callable(fn):
         raise ArgumentError(f"data_sink: takes a function or a Cell, not {type(fn).__name__}")
-    batches = _for_ever(dataset)
+    batches = _ForEver(dataset)
     step = fn.__wrapped__ if isinstance(fn, Jitted) else fn
     if input_signature is not None:
         columns = input_signature if isinstance(input_signature, (tuple, list)) else (input_signature,)
@@ -53,21 +53,28 @@ def data_sink(fn, dataset, sink_size=1, jit_config=None, input_signature=None):
     return sink_process
 
 
-def _for_ever(dataset):
-    """The batches of a dataset as tuples of arrays, again and again."""
-    if not (hasattr(dataset, "create_tuple_iterator") or hasattr(dataset, "__iter__")):
-        raise ArgumentError(f"data_sink: a {type(dataset).__name__} cannot be iterated",
-                            hint="an iterable of tuples of Tensors or arrays")
-    columns = None
-    while True:
-        size = 0
-        for batch in dataset.create_tuple_iterator() if hasattr(dataset, "create_tuple_iterator") else dataset:
-            batch = tuple(batch) if isinstance(batch, (tuple, list)) else (batch,)
-            columns, size = columns or len(batch), size + 1
-            if not batch or len(batch) != columns:
-                raise ArgumentError(f"data_sink: a batch has {len(batch)} columns, those before it {columns}")
-            yield tuple([a.asnumpy() if isinstance(a, Tensor) else np.asarray(a) for a in batch])
-        if not size:
-            raise ArgumentError("data_sink: the dataset has no batch" if columns is None else
-                                "data_sink: the dataset gives its batches once only",
-                                hint=None if columns is None else "a list, or an object that can be iterated again")
+class _ForEver:
+    """The batches of a dataset as tuples of arrays, again and again. An error leaves it where it was."""
+
+    def __init__(self, dataset):
+        self.begin = getattr(dataset, "create_tuple_iterator", None) or getattr(dataset, "__iter__", None)
+        if self.begin is None:
+            raise ArgumentError(f"data_sink: a {type(dataset).__name__} cannot be iterated",
+                                hint="an iterable of tuples of Tensors or arrays")
+        self.left, self.columns = iter(self.begin()), None
+
+    def __next__(self):
+        batch = next(self.left, None)
+        if batch is None:
+            self.left = iter(self.begin())
+            batch = next(self.left, None)
+        if batch is None and self.columns is None:
+            raise ArgumentError("data_sink: the dataset has no batch")
+        if batch is None:
+            raise ArgumentError("data_sink: the dataset gives its batches once only",
+                                hint="a list, or an object that can be iterated again")
+        batch = tuple(batch) if isinstance(batch, (tuple, list)) else (batch,)
+        self.columns = self.columns or len(batch)
+        if not batch or len(batch) != self.columns:
+            raise ArgumentError(f"data_sink: a batch has {len(batch)} columns, those before it {self.columns}")
+        return tuple([a.asnumpy() if isinstance(a, Tensor) else np.asarray(a) for a in batch])

@@ -17,7 +17,6 @@ import pathlib
 import struct
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import warnings
@@ -25,6 +24,7 @@ import warnings
 from ..common import events
 from ..common.config import config
 from ..common.errors import InternalError
+from ..common.files import replacing
 from . import machine_code
 from .together import is_together, modules_of
 
@@ -112,15 +112,8 @@ def _write(key, code):
         return
     path = _path(key)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(_MAGIC + hashlib.sha256(code).digest() + code)
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        with replacing(path, durable=False) as file:
+            file.write(_MAGIC + hashlib.sha256(code).digest() + code)
     except OSError as error:
         warnings.warn(f"the kernel cache cannot be written: {error}")
 

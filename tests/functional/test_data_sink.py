@@ -74,7 +74,11 @@ def test_what_cannot_be_run_is_refused_before_a_step():
         ms.data_sink(step, [])()
     with pytest.raises(ArgumentError, match="gives its batches once only"):
         ms.data_sink(step, iter(batches(4)), sink_size=2)()
+    once = ms.data_sink(step, iter(batches(4)), sink_size=2)
+    for _ in range(2):                           # the second call says the same
+        with pytest.raises(ArgumentError, match="gives its batches once only"):
+            once()
     with pytest.raises(ArgumentError, match="a int cannot be iterated"):
-        ms.data_sink(step, 3)()
+        ms.data_sink(step, 3)
     with pytest.raises(ArgumentError, match="a batch has 1 columns, those before it 2"):
         ms.data_sink(step, [*batches(4), batches(4)[0][:1]], sink_size=2)()

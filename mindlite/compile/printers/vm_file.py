@@ -6,10 +6,7 @@ polynomials over the entry's symbols. A file is read with its jumps, opcodes, ke
 registers against the largest frame only: a damaged file is refused, but a crafted one could still read out of bounds,
 so load only files that you trust.
 """
-import io
 import json
-import os
-import tempfile
 import zipfile
 
 import numpy as np
@@ -17,6 +14,7 @@ import numpy as np
 from ...common.dim import Dim, Operation, Symbol
 from ...common.dtype import dtype
 from ...common.errors import ArgumentError, InternalError, ValueRangeError
+from ...common.files import replacing
 from .. import flow as F
 from ..link import Linked
 from ..memory import MemoryPlan, Storage
@@ -50,13 +48,8 @@ def save_vm(linked, path):
         "places": [_write_place(linked, i, n) for n, i in enumerate(linked.places)],
         "outputs": [[o.index, o.dtype.name if o.dtype else None] for o in linked.program.outputs if o.register is None],
     }
-    content = io.BytesIO()
-    np.savez(content, code=table.code, facts=np.frombuffer(json.dumps(facts).encode(), np.uint8))
-    directory = os.path.dirname(os.path.abspath(path))
-    handle, temporary = tempfile.mkstemp(dir=directory)
-    with os.fdopen(handle, "wb") as file:
-        file.write(content.getvalue())
-    os.replace(temporary, path)
+    with replacing(path) as file:
+        np.savez(file, code=table.code, facts=np.frombuffer(json.dumps(facts).encode(), np.uint8))
 
 
 def _write_dim(size, numbers):
