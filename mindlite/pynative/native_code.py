@@ -126,21 +126,33 @@ def _number_on(tape, value):
     return -1
 
 
+def _mixed(mixed, sizes, rank):
+    """A hash with some sizes mixed in."""
+    i = 0
+    while i < rank:
+        mixed = mixed * 31 + load(sizes + i * 8)
+        i += 1
+    return mixed
+
+
+def _equal_sizes(a, b, rank):
+    """1 if both are the same sizes."""
+    i = 0
+    while i < rank:
+        if load(a + i * 8) != load(b + i * 8):
+            return 0
+        i += 1
+    return 1
+
+
 def _plan_of(operator, row, numbered, x, y):
     """The plan of a signature, 0 where none has been made."""
     rank_x = load32(x, at.NDIM) if x != 0 else 0
     rank_y = load32(y, at.NDIM) if y != 0 else 0
-    mixed = (numbered * 31 + rank_x) * 31 + rank_y
     sizes_x = load(x, at.SIZES) if x != 0 else 0
     sizes_y = load(y, at.SIZES) if y != 0 else 0
-    i = 0
-    while i < rank_x:
-        mixed = mixed * 31 + load(sizes_x + i * 8)
-        i += 1
-    i = 0
-    while i < rank_y:
-        mixed = mixed * 31 + load(sizes_y + i * 8)
-        i += 1
+    mixed = (numbered * 31 + rank_x) * 31 + rank_y
+    mixed = _mixed(_mixed(mixed, sizes_x, rank_x), sizes_y, rank_y)
     mixed = mixed ^ (mixed >> 6) ^ (mixed >> 17)
     plan = load(load(operator, at.OP_PLANS) + (mixed & (at.PLANS - 1)) * 8)
     if plan == 0:
@@ -150,18 +162,8 @@ def _plan_of(operator, row, numbered, x, y):
     if load(plan, 24) != load(row, at.ROW_IN):
         return 0
     key = plan + at.PLAN_SIZES
-    i = 0
-    while i < rank_x:
-        if load(key) != load(sizes_x + i * 8):
-            return 0
-        key += 8
-        i += 1
-    i = 0
-    while i < rank_y:
-        if load(key) != load(sizes_y + i * 8):
-            return 0
-        key += 8
-        i += 1
+    if _equal_sizes(key, sizes_x, rank_x) == 0 or _equal_sizes(key + rank_x * 8, sizes_y, rank_y) == 0:
+        return 0
     return plan
 
 

@@ -3,6 +3,7 @@ import contextlib
 
 import numpy as np
 import pytest
+from constructs_on_tensors import Countdown
 
 from mindlite import Tensor
 from mindlite.compile.jit import JitFunction
@@ -142,22 +143,6 @@ def branches_inside(x, log):
         yield v
         yield v + 1
     return sum(chosen(x))
-
-
-class Countdown:
-    """An iterator of the user's."""
-
-    def __init__(self, n):
-        self.n = n
-
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        if self.n == 0:
-            raise StopIteration
-        self.n -= 1
-        return self.n
 
 
 class Tree:
