@@ -82,7 +82,7 @@ def launch(nest, code, shapes):
     arrays = [rng.random(shape).astype(np.float32) for shape in shapes]
     arrays += [np.empty(o.operand.shape, o.operand.dtype.numpy) for o in nest.outputs]
     args = np.array([a.ctypes.data for a in arrays] + list(nest.sizes.values()), np.int64)
-    function, address = SIGNATURE(machine_code.load_object(code, "kernel")), args.ctypes.data
+    function, address = SIGNATURE(machine_code.load(code, "kernel")), args.ctypes.data
 
     def run(keep=(arrays, args)):
         start = time.perf_counter()

@@ -26,7 +26,7 @@ import ctypes
 import numpy as np
 
 from ..common.errors import InternalError
-from .machine_code import compile_ir
+from .machine_code import compile_made
 
 _ARITHMETIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.FloorDiv: "sdiv", ast.Mod: "srem",
                ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor", ast.LShift: "shl", ast.RShift: "lshr"}
@@ -50,11 +50,12 @@ class LowModule:
         for word, count in words.items():
             self.place[word] = total
             total += count
-        text = _Unit(source, constants, self.place, total).text
-        used = {line.split("@")[1].split("(")[0] for line in text.splitlines() if line.startswith("declare")}
-        symbols = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
-                   for name in used if not name.startswith("llvm.")}
-        self.code = compile_ir(text, symbols, passes=2, keep=True, name=name)
+
+        def make():
+            text = _Unit(source, constants, self.place, total).text
+            used = {line.split("@")[1].split("(")[0] for line in text.splitlines() if line.startswith("declare")}
+            return name, text, {function for function in used if not function.startswith("llvm.")}
+        _, self.code = compile_made((name, source, constants, words), make, _of_python, passes=2)
         address = ctypes.CFUNCTYPE(ctypes.c_int64)(self.code.address("address_of_table"))()
         self.table = np.frombuffer((ctypes.c_int64 * total).from_address(address), np.int64)
         self.start = address
@@ -71,6 +72,11 @@ class LowModule:
     def word(self, name):
         """The address of an entry of the table."""
         return self.start + 8 * self.place[name]
+
+
+def _of_python(function):
+    """The address of a function of CPython."""
+    return ctypes.cast(getattr(ctypes.pythonapi, function), ctypes.c_void_p).value
 
 
 class _Unit:

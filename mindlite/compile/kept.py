@@ -28,18 +28,18 @@ import time
 import types
 
 import gast
-import llvmlite
 import ml_dtypes
 import numpy as np
 
+from ..backend.machine_code import machine_name
 from ..common import log
 from ..common.config import SWITCHES, config
 from ..common.dim import Symbol
 from ..common.errors import InternalError, MindliteError
 from ..common.events import emit
 from ..common.files import replacing
+from ..common.sources import folder_hash, sources_hash
 from ..common.tensor import Tensor
-from ..graph_kernel.machine_code import machine_name
 from ..infer.specialise import Container, Made, Result, Specialised, copy_of
 from ..infer.values import Place
 from ..mindir.control import make_tuple
@@ -106,15 +106,8 @@ def unsuited(options):
 @functools.lru_cache(maxsize=None)
 def versions():
     """What decides about the result besides the function: mindlite's sources, libraries, interpreter, processor."""
-    sources = hashlib.sha256()
-    for root in (os.path.dirname(os.path.dirname(__file__)), os.path.dirname(gast.__file__)):
-        for path in sorted(os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names):
-            if path.endswith(".py"):
-                with open(path, "rb") as file:
-                    text = file.read()
-                sources.update(f"{path[len(root):]} {len(text)}\n".encode() + text)
-    return [VERSION, sources.hexdigest(), platform.python_version(), platform.python_implementation(), np.__version__,
-            llvmlite.__version__, ml_dtypes.__version__, machine_name()]
+    return [VERSION, sources_hash(), folder_hash(os.path.dirname(gast.__file__)), platform.python_version(),
+            platform.python_implementation(), np.__version__, ml_dtypes.__version__, machine_name()]
 
 
 class Question:

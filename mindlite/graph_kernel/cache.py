@@ -21,6 +21,7 @@ import threading
 import time
 import warnings
 
+from ..backend.machine_code import machine_name
 from ..common import events
 from ..common.config import config
 from ..common.errors import InternalError
@@ -47,7 +48,7 @@ def compile_text(text):
 
 def key_of(text):
     """The name under which the object code of a text is kept."""
-    return hashlib.sha256(f"{VERSION}\n{machine_code.machine_name()}\n{text}".encode()).hexdigest()
+    return hashlib.sha256(f"{VERSION}\n{machine_name()}\n{text}".encode()).hexdigest()
 
 
 def address_of(text, name, symbol="kernel"):
@@ -60,7 +61,7 @@ def address_of(text, name, symbol="kernel"):
             if code is None:
                 code, event = compile_text(text), "kernel_compile"
                 _write(key, code)
-            _addresses[key] = machine_code.load_object(code, symbol)
+            _addresses[key] = machine_code.load(code, symbol)
             events.emit(event, name=name, key=key, seconds=time.perf_counter() - start)
         return _addresses[key]
 
@@ -73,7 +74,7 @@ def kept_address(key, name, symbol="kernel"):
             code = _read(key)
             if code is None:
                 return None
-            _addresses[key] = machine_code.load_object(code, symbol)
+            _addresses[key] = machine_code.load(code, symbol)
             events.emit("kernel_load", name=name, key=key, seconds=time.perf_counter() - start)
         return _addresses[key]
 
@@ -171,7 +172,7 @@ def _converse(process, data, keys, symbol, name):
         _write(key, code)
         with _lock:
             if key not in _addresses:
-                _addresses[key] = machine_code.load_object(code, symbol)
+                _addresses[key] = machine_code.load(code, symbol)
         events.emit("kernel_compile", name=name, key=key, seconds=(time.perf_counter() - start) / len(keys))
 
 

@@ -1,46 +1,21 @@
 """LLVM IR text -> object code -> address. Nothing here knows kernels; nothing needs Numba or a C compiler.
 
-Object code is made for the processor that runs (`machine_name` says which); libm's functions are found in the process.
+Object code is made for the processor that runs (`machine_name` in `backend.machine_code`); libm's functions are found
+in the process.
 """
-import ctypes.util
-import functools
 import threading
 
-import llvmlite
 import llvmlite.binding as llvm
 
+from ..backend.machine_code import load_object, target_machine
 from ..common.errors import InternalError
 
 _lock = threading.RLock()
 _engines = []                                   # the owners of loaded code: addresses stay valid for the process
 
 
-@functools.lru_cache(maxsize=None)
-def _initialise():
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    library = ctypes.util.find_library("m")
-    if library is not None:                     # elsewhere libm is part of the C library, which every process holds
-        llvm.load_library_permanently(library)
-    return True
-
-
 def _target_machine():
-    _initialise()
-    return llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=_features(), opt=3, reloc="pic", codemodel="default", jit=True)
-
-
-@functools.lru_cache(maxsize=None)
-def _features():
-    return llvm.get_host_cpu_features().flatten()
-
-
-@functools.lru_cache(maxsize=None)
-def machine_name():
-    """What object code depends on besides the IR: triple, processor, its features, llvmlite, LLVM."""
-    return " ".join((llvm.get_default_triple(), llvm.get_host_cpu_name(), _features(), llvmlite.__version__,
-                     ".".join(map(str, llvm.llvm_version_info))))
+    return target_machine(opt=3, reloc="pic", codemodel="default")
 
 
 def optimise(text, parts=None):
@@ -83,12 +58,9 @@ def assembly(text):
         return machine.emit_assembly(module)
 
 
-def load_object(code, name):
+def load(code, name):
     """Link object code into the process; the address of its function `name`."""
     with _lock:
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
-        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        engine.finalize_object()
-        address = engine.get_function_address(name)
+        engine = load_object(code, _target_machine())
         _engines.append(engine)
-        return address
+        return engine.get_function_address(name)

@@ -21,7 +21,7 @@ from ...common.config import config
 from ...common.dtype import dtype as to_dtype, float32
 from ..address import files_in_package, loaded_libraries, symbol_address
 from ..kernel import Kernel
-from .native import I32, I64, PTR, VOID, Module, compute_type, host_features
+from .native import I32, I64, LIBRARIES, PTR, VOID, Module, code_of, compute_type, host_features
 
 BATCHED = ("none", "both", "a", "b")
 ROW_MAJOR, NO_TRANS, TRANS = 101, 111, 112              # the numbers of cblas.h
@@ -104,6 +104,26 @@ def blas_facts():
             "threads": blas.ask("openblas_get_num_threads", ctypes.c_int)}
 
 
+def blas_width():
+    """The bits of the integers of this process's BLAS, None without one."""
+    blas = find_blas()
+    return None if blas is None else blas.width
+
+
+@functools.cache
+def _address(function):
+    """The address of a function of the BLAS, which gets as many threads as it may use."""
+    blas = find_blas()
+    if "scipy_openblas" in os.path.dirname(blas.path):       # ours alone: threads are the launcher's business
+        blas.set_threads(1)
+    elif config.threads:
+        blas.set_threads(config.threads)
+    return blas.address(function)
+
+
+LIBRARIES["mindlite_blas_"] = _address
+
+
 def matmul_kernel(dtype, transpose_a=False, transpose_b=False, batched="none", accumulate=False):
     """The kernel of out[i] = op(a[i]) @ op(b[i]), or out[i] += ... with accumulate.
 
@@ -125,13 +145,8 @@ def matmul_kernel(dtype, transpose_a=False, transpose_b=False, batched="none", a
 def _matmul_kernel(dtype, transpose_a, transpose_b, batched, accumulate):
     if not has_gemm(dtype):
         return None
-    name = f"matmul_{dtype.short}_{'t' if transpose_a else 'n'}{'t' if transpose_b else 'n'}_{batched}"
-    module = Module(name + "_add" * accumulate)
-    write_matmul(module, dtype, transpose_a, transpose_b, batched, accumulate)
-    module.written_by.append(write_matmul)
-    machine = module.compile()
-    return Kernel(module.name, machine.address(module.name), text=module.source, errors=(OUT_OF_MEMORY,),
-                  keep=machine)
+    name, machine, text = code_of(write_matmul, dtype, transpose_a, transpose_b, batched, accumulate, given=blas_width())
+    return Kernel(name, machine.address(name), text=text, errors=(OUT_OF_MEMORY,), keep=machine)
 
 
 def has_gemm(dtype):
@@ -141,8 +156,11 @@ def has_gemm(dtype):
     return dtype.kind in "fiu"
 
 
-def write_matmul(module, dtype, transpose_a, transpose_b, batched, accumulate):
-    """Write the kernel around a gemm: a loop over the batch, or one product if only an untransposed a has a batch."""
+def write_matmul(dtype, transpose_a, transpose_b, batched, accumulate):
+    """The Module of the kernel around a gemm: a loop over the batch, or one product if only an untransposed a has a
+    batch."""
+    name = f"matmul_{dtype.short}_{'t' if transpose_a else 'n'}{'t' if transpose_b else 'n'}_{batched}"
+    module = Module(name + "_add" * accumulate)
     gemm, size = write_gemm(module, dtype), dtype.itemsize
     with module.kernel(module.name) as f:
         a, b, out, m, n, k = (f.arg(i) for i in (0, 1, 2, 4, 5, 6))
@@ -170,6 +188,8 @@ def write_matmul(module, dtype, transpose_a, transpose_b, batched, accumulate):
                 product(a + i * m * k * size if batched != "b" else a, b + i * k * n * size if batched != "a" else b,
                         out + i * m * n * size, m)
         f.give(status.get())
+    module.written_by.append(write_matmul)
+    return module
 
 
 def write_gemm(module, dtype):
@@ -202,24 +222,18 @@ def write_gemm(module, dtype):
 def write_blas_gemm(f, dtype):
     """A call of cblas_?gemm, or of cblas_?gemv where the product is a matrix with a contiguous vector."""
     ta, tb, m, n, k, a, lda, b, ldb, accumulate, out, ldo = f.parameters
-    blas, letter = find_blas(), "s" if dtype.name == "float32" else "d"
-    if "scipy_openblas" in os.path.dirname(blas.path):       # ours alone: threads are the launcher's business
-        blas.set_threads(1)
-    elif config.threads:
-        blas.set_threads(config.threads)
-    number, whole = compute_type(dtype), I32 if blas.width == 32 else I64
+    width, letter = blas_width(), "s" if dtype.name == "float32" else "d"
+    number, whole = compute_type(dtype), I32 if width == 32 else I64
     gemm_name, gemv_name = f"cblas_{letter}gemm", f"cblas_{letter}gemv"
-    if blas.width == 32:
+    if width == 32:
         with f.when((m | n | k | lda | ldb | ldo) > LARGEST):
             write_loop_gemm(f, dtype)
             f.give(0)
     matrix, vector, order_type = [PTR, whole], [PTR, whole], I32
-    gemm = f.module.external(f"mindlite_{blas.width}_{gemm_name}", VOID,
-                             [order_type] * 3 + [whole] * 3 + [number] + matrix + matrix + [number] + matrix,
-                             blas.address(gemm_name))
-    gemv = f.module.external(f"mindlite_{blas.width}_{gemv_name}", VOID,
-                             [order_type] * 2 + [whole] * 2 + [number] + matrix + vector + [number] + vector,
-                             blas.address(gemv_name))
+    gemm = f.module.external(f"mindlite_blas_{gemm_name}", VOID,
+                             [order_type] * 3 + [whole] * 3 + [number] + matrix + matrix + [number] + matrix)
+    gemv = f.module.external(f"mindlite_blas_{gemv_name}", VOID,
+                             [order_type] * 2 + [whole] * 2 + [number] + matrix + vector + [number] + vector)
     beta = f.select(accumulate.differs(0), f.number(number, 1), f.number(number, 0))
 
     def cast(*sizes):

@@ -21,6 +21,8 @@ import threading
 from ...common.dtype import dtype as to_dtype, float32
 from ..kernel import Kernel
 from . import im2col, onednn
+from .blas import blas_width
+from .native import code_of
 from .onednn import CONVOLUTION_DIRECT, DIFF_DST, DIFF_SRC, DST, FORWARD_INFERENCE, SRC, WEIGHTS, Recipe
 
 KINDS = ("forward", "backward_data")
@@ -55,8 +57,8 @@ def conv2d_kernel(kind, dtype):
 
 @functools.cache
 def _conv2d_kernel(kind, dtype, library):
-    module = im2col.write_convolution(kind, dtype, library)
-    machine, handles = module.compile(), {}
+    name, machine, text = code_of(im2col.write_convolution, kind, dtype, library is not None, given=blas_width())
+    handles = {}
 
     def prepare(sizes):
         sizes = tuple(sizes)
@@ -67,8 +69,7 @@ def _conv2d_kernel(kind, dtype, library):
             if sizes not in handles:
                 handles[sizes] = RECIPES[kind](library, sizes)
             return handles[sizes].address
-    return Kernel(module.name, machine.address(module.name), text=module.source, prepare=prepare, errors=ERRORS,
-                  keep=(machine, handles))
+    return Kernel(name, machine.address(name), text=text, prepare=prepare, errors=ERRORS, keep=(machine, handles))
 
 
 def check_sizes(sizes):

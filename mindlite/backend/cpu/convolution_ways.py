@@ -26,7 +26,7 @@ from ...common.dtype import dtype as to_dtype, float32
 from ..kernel import Kernel
 from . import implicit, onednn, winograd
 from .convolution import output_sizes
-from .native import Module
+from .native import Module, code_of
 from .tile import tile_shape
 
 MANY = 16                                           # channels from which on winograd pays
@@ -103,9 +103,13 @@ def part(name, dtype, **facts):
 @functools.cache
 def conv2d_part(part, dtype, **facts):
     """The kernel of one step: a writer of PARTS, by name, with its facts."""
-    module = PARTS[part](dtype=to_dtype(dtype), **facts)
-    machine = module.compile()
-    return Kernel(module.name, machine.address(module.name), text=module.source, errors=OUT_OF_MEMORY, keep=machine)
+    name, machine, text = code_of(write_part, part, to_dtype(dtype), tuple(sorted(facts.items())))
+    return Kernel(name, machine.address(name), text=text, errors=OUT_OF_MEMORY, keep=machine)
+
+
+def write_part(part, dtype, facts):
+    """The Module of one of PARTS. facts : pairs"""
+    return PARTS[part](dtype=dtype, **dict(facts))
 
 
 def write_fill(dtype):

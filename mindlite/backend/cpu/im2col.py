@@ -28,15 +28,15 @@ class Columns(Window):
         self.rows = f.select(self.pointwise, self.oh, f.minimum(fitting, self.oh))
 
 
-def write_convolution(kind, dtype, library=None):
+def write_convolution(kind, dtype, library=False):
     """The Module of the kernel `conv2d_<kind>` with the arguments of convolution.conv2d_kernel.
 
-    library : oneDNN, to which a handle that is not 0 goes unless it is unusable; the statuses are 1 (out of memory)
-              and 2 (it failed)
+    library : a handle that is not 0 goes to oneDNN unless it is unusable; the statuses are 1 (out of memory) and 2 (it
+              failed)
     """
     module = Module(f"conv2d_{kind}_{dtype.short}")
     gemm, writer = write_gemm(module, dtype), WRITERS[kind]
-    run = onednn.write_run(module, library) if library is not None else None
+    run = onednn.write_run(module) if library else None
     with module.kernel(module.name) as f:
         if run is not None:
             with f.when(f.arg(0).differs(0)):

@@ -10,10 +10,13 @@ Numba would do, but costs 0.5 s of import and 0.1-0.3 s per kernel; the same loo
             out[i] = -x[i]
     address = module.compile().address("negate")
 
+`code_of(write, float32)` is the machine code of the module that `write(float32)` writes; where the disk has it, nothing
+is written.
+
 A `Value` is a number that the machine will know, with Python's operators; an `Array` is an address with an element
 type; `f.loop`, `f.repeat`, `f.when` and `f.choose` are structured control flow; `f.variable` is a mutable local
-(LLVM's mem2reg makes it a register). Addresses of library functions are symbols of the process, so the text holds no
-addresses and the machine code can be kept on disk.
+(LLVM's mem2reg makes it a register). Functions of libraries have names that begin with mindlite_, and LIBRARIES says who
+knows their addresses, so the text holds no addresses and the machine code can be kept on disk.
 """
 import contextlib
 import inspect
@@ -23,7 +26,7 @@ from dataclasses import dataclass
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from ..machine_code import compile_ir
+from ..machine_code import compile_ir, compile_made
 
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
 HALF, F32, F64, PTR, VOID = ir.HalfType(), ir.FloatType(), ir.DoubleType(), ir.PointerType(), ir.VoidType()
@@ -359,12 +362,12 @@ class Module:
     def __init__(self, name):
         self.name, self.ir, self.written_by, self.arguments = name, ir.Module(name), [], ""
         self.ir.triple = llvm.get_process_triple()
-        self.hinted_loops = []
+        self.hinted_loops, self.symbols = [], set()
 
-    def external(self, name, result, args, address=None):
-        """A function of the process, or of a library at `address` (which then answers to `name` for LLVM)."""
-        if address is not None:
-            llvm.add_symbol(name, address)
+    def external(self, name, result, args):
+        """A function of the process, or of one of LIBRARIES."""
+        if name.startswith(tuple(LIBRARIES)):
+            self.symbols.add(name)
         if name in self.ir.globals:
             return self.ir.globals[name]
         return ir.Function(self.ir, ir.FunctionType(result, args), name)
@@ -410,7 +413,31 @@ class Module:
 
         passes : level of LLVM's passes over the IR; 0 for code that is written as it should be
         """
-        return compile_ir(self.text(), passes=passes, level=2, keep=True, name=self.name)
+        symbols = {name: library_address(name) for name in self.symbols}
+        return compile_ir(self.text(), symbols, passes=passes, level=2, keep=True, name=self.name)
+
+
+LIBRARIES: dict = {}           # {how the names of a library's functions begin in texts: rest of a name -> its address}
+
+
+def library_address(name):
+    """The address of a function of one of LIBRARIES."""
+    head = next(head for head in LIBRARIES if name.startswith(head))
+    return LIBRARIES[head](name[len(head):])
+
+
+def code_of(write, *facts, given=(), passes=2):
+    """(name, MachineCode, () -> text for people) of the Module that `write(*facts)` writes.
+
+    facts : with the sources of this package they decide what is written; they have a repr that tells them apart
+    given : what else decides, as which libraries there are
+    """
+    def make():
+        module = write(*facts)
+        return module.name, module.text(), module.symbols
+    told = (write.__module__, write.__qualname__, repr(facts), repr(given))
+    name, machine = compile_made(told, make, library_address, passes=passes)
+    return name, machine, lambda: write(*facts).source()
 
 
 def processors():

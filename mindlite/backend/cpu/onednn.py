@@ -27,7 +27,7 @@ from ...common.config import config
 from ...common.dtype import int64
 from ...common.events import emit
 from ..address import files_of_distribution, symbol_address
-from .native import I32, I64, PTR, Value
+from .native import I32, I64, LIBRARIES, PTR, Value
 
 PACKAGES = ("onednn-cpu-gomp", "onednn-cpu-iomp", "onednn-cpu-tbb", "onednn-cpu-vcomp")
 ADVICE = "pip install onednn-cpu-gomp"
@@ -228,12 +228,13 @@ class Handle:
         self.numbers, self.keep, self.address = numbers, keep, numbers.ctypes.data
 
 
-def write_run(module, library):
+LIBRARIES["mindlite_onednn_"] = lambda name: symbol_address(_load().library, name)
+
+
+def write_run(module):
     """Write `int64 onednn_run(int64 *args)`, which walks the handle args[0] as the module's text says; returns it."""
-    execute = module.external("mindlite_dnnl_execute", I32, [PTR, PTR, I32, PTR],
-                              symbol_address(library.library, "dnnl_primitive_execute"))
-    bind = module.external("mindlite_dnnl_bind", I32, [PTR, PTR],
-                           symbol_address(library.library, "dnnl_memory_set_data_handle"))
+    execute = module.external("mindlite_onednn_dnnl_primitive_execute", I32, [PTR, PTR, I32, PTR])
+    bind = module.external("mindlite_onednn_dnnl_memory_set_data_handle", I32, [PTR, PTR])
     pause = module.external("SwitchToThread" if sys.platform == "win32" else "sched_yield", I32, [])
     with module.function("onednn_run", [PTR], I64, inline=True) as f:
         handle = f.array(int64, f.arg(0))

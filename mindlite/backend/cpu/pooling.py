@@ -21,7 +21,7 @@ from llvmlite import ir
 from ...common.dtype import dtype as to_dtype, float32, int32, int64
 from ..kernel import Kernel
 from .blas import has_gemm
-from .native import I32, I64, Module, compute_type
+from .native import I32, I64, Module, code_of, compute_type
 from .patches import every_other, side_by_side, store_vector
 from .tile import tile_shape
 
@@ -54,16 +54,20 @@ def pool2d_kernel(kind, dtype, window):
 def _pool2d_kernel(kind, dtype, window):
     if not dtype.is_float or not has_gemm(dtype):
         return None
+    name, machine, text = code_of(write_pooling, kind, dtype, window)
+    # A plane of some hundred pixels with four to nine taps each.
+    return Kernel(name, machine.address(name), text=text, cost=1024, errors=ERRORS, keep=machine)
+
+
+def write_pooling(kind, dtype, window):
+    """The Module of a pooling."""
     module = Module("_".join(map(str, (f"pool2d_{kind}_{dtype.short}", *window))))
     writer = WRITERS[kind]
     with module.kernel(module.name) as f:
         writer(f, dtype, window)
     module.written_by += [writer, write_apart, write_windows, write_overlapping] if kind == "max_backward" else [writer]
     module.written_by += [write_row, write_taps]
-    machine = module.compile()
-    # A plane of some hundred pixels with four to nine taps each.
-    return Kernel(module.name, machine.address(module.name), text=module.source, cost=1024, errors=ERRORS,
-                  keep=machine)
+    return module
 
 
 class Window:

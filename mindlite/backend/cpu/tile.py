@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
-from .native import I1, I8, I32, I64, PTR, Module, Value, compute_type, host_features
+from ...common.dtype import dtype as to_dtype
+from .native import I1, I8, I32, I64, LIBRARIES, PTR, Module, Value, code_of, compute_type, host_features
 
 
 @dataclass(frozen=True)
@@ -49,10 +50,19 @@ def tile_shape(dtype):
 @functools.cache
 def tile_code(dtype):
     """The machine code of `tile` and `dot` for a dtype: one module, compiled once for all kernels that use it."""
+    return code_of(write_both, dtype, passes=0)[1]
+
+
+def write_both(dtype):
+    """The Module of `tile` and `dot`."""
     module = Module(f"tile_{dtype.short}")
     write_tile(module, dtype)
     write_dot(module, dtype)
-    return module.compile(passes=0)
+    return module
+
+
+LIBRARIES["mindlite_tile_"] = lambda short: tile_code(to_dtype(short)).address("tile")
+LIBRARIES["mindlite_dot_"] = lambda short: tile_code(to_dtype(short)).address("dot")
 
 
 TILE_ARGUMENTS = [I64, I64, PTR, PTR, PTR, I64, I64]
@@ -61,13 +71,12 @@ DOT_ARGUMENTS = [I64, I64, I64, PTR, I64, PTR, I64, PTR, I64]
 
 def external_tile(module, dtype):
     """`tile` for use in `module`."""
-    address = tile_code(dtype).address("tile")
-    return module.external(f"mindlite_tile_{dtype.short}", ir.VoidType(), TILE_ARGUMENTS, address)
+    return module.external(f"mindlite_tile_{dtype.short}", ir.VoidType(), TILE_ARGUMENTS)
 
 
 def external_dot(module, dtype):
     """`dot` for use in `module`."""
-    return module.external(f"mindlite_dot_{dtype.short}", ir.VoidType(), DOT_ARGUMENTS, tile_code(dtype).address("dot"))
+    return module.external(f"mindlite_dot_{dtype.short}", ir.VoidType(), DOT_ARGUMENTS)
 
 
 def write_tile(module, dtype):
