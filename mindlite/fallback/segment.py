@@ -59,9 +59,17 @@ def compile_segment(statements, names, global_names, source, scope, super_argume
     return code.replace(co_name=name, **qualified), tuple(sorted(leaves.found))
 
 
-# what Python says of a local variable; to the segment it is one of a function around it
-UNBOUND = "cannot access local variable {!r} where it is not associated with a value" if sys.version_info >= (3, 11) else \
-    "local variable {!r} referenced before assignment"
+LOCAL, FREE = ("cannot access local variable {!r} where it is not associated with a value",
+               "cannot access free variable {!r} where it is not associated with a value in enclosing scope") \
+    if sys.version_info >= (3, 11) else ("local variable {!r} referenced before assignment",
+                                         "free variable {!r} referenced before assignment in enclosing scope")
+
+
+def unbound(name, free=False):
+    """Python's exception for a variable without a value: one of the function, or (free) of a function around it."""
+    error = NameError(FREE.format(name)) if free else UnboundLocalError(LOCAL.format(name))
+    error.name = name
+    return error
 
 
 def run_segment(node, values, namespace):
@@ -84,7 +92,7 @@ def run_segment(node, values, namespace):
     except NameError as error:
         frame = error.__traceback__.tb_next
         if frame.tb_next is None and error.name in cells and error.name not in attrs["cells"]:
-            raise UnboundLocalError(UNBOUND.format(error.name)).with_traceback(frame) from None
+            raise unbound(error.name).with_traceback(frame) from None      # to the segment it is one around it
         raise
     if attrs["writes"] is None:
         return left

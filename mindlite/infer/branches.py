@@ -24,6 +24,7 @@ from ..mindir.syntax import Undefined
 from ..ops.basic import cast, reshape
 from ..ops.scalar import scalar_binary, scalar_cast, scalar_compare, scalar_unary, tensor_to_scalar
 from ..fallback.log import Trap
+from ..fallback.segment import unbound
 from .fallback import A_BOOL, ask_python
 from .merging import Merge, Slot, conflict, convert, fill, undefined_value, writing
 from .messages import kind_of, taken_apart
@@ -180,6 +181,30 @@ def fail_unless(ev, condition, exception):
         open_side(ev, condition, to_handler(ev, raised))
     else:
         write_check(ev, condition, raised)
+
+
+def assigned(ev, name, value, free):
+    """What a variable holds; where it holds nothing, Python's exception is raised there. free: of a function around"""
+    if isinstance(value, Unsure):
+        if value.given is not True:
+            fail_unless(ev, value.given, unbound(name, free))
+        value = ev.tracer.read(value.value) if isinstance(value.value, AnfNode) else value.value
+    elif ev.is_object(value):
+        return ask_python(ev, known, (value, name, free), "a variable that may be one of several things is read")
+    if isinstance(value, Conflict):
+        raise value.error
+    if isinstance(value, Undefined):
+        ev.read_unassigned.add(name)
+        if ev.attempts or ev.tracer.region is not ev.tracer.root:        # as a `raise` there
+            raise Raises(unbound(name, free), ev.tracer.origin)
+    return known(value, name, free)
+
+
+def known(value, name, free):
+    """`value`. raises : UnboundLocalError, or NameError, if it is Undefined"""
+    if isinstance(value, Undefined):
+        raise unbound(name, free)
+    return value
 
 
 def settle(ev, outcome):

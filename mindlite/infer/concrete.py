@@ -23,6 +23,7 @@ from .access import LEAVES_TENSORS, OPERATORS, binary_value, is_tensor
 from .builtins import BUILTINS
 from .calls import FRAMEWORK, is_coroutine, is_plain_class
 from .evaluator import EXECUTE, MAKE, Evaluator
+from .execute import read_cell
 from .fallback import place
 from .outside import from_library
 from .region import Tracer
@@ -215,11 +216,7 @@ def concretely(prim):
 
 @concretely(syntax.cell_get)
 def cell_get(ev, frame, node, values):
-    try:
-        return values[0].cell_contents
-    except ValueError:
-        name = node.attrs["name"]
-        raise NameError(f"cannot access variable {name!r} where it is not associated with a value") from None
+    return read_cell(values[0], node.attrs["name"], node.attrs["free"])
 
 
 @concretely(syntax.cell_set)
@@ -227,7 +224,7 @@ def cell_set(ev, frame, node, values):
     if not isinstance(values[1], Undefined):
         values[0].cell_contents = values[1]
         return
-    cell_get(ev, frame, node, values)
+    read_cell(values[0], node.attrs["name"], False)
     del values[0].cell_contents
 
 

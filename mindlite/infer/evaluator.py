@@ -40,7 +40,7 @@ from .outside import CONTAINERS, guard_contents
 from .recursion import call_recursive
 from .region import Region, Tracer
 from .sharing import LeaveToPython, spot
-from .values import Box, Conflict, Unsure, fits, has_nodes, kind_of, rebuild
+from .values import Box, Conflict, fits, has_nodes, kind_of, rebuild
 
 MAX_DEPTH = 200
 
@@ -102,6 +102,7 @@ class Evaluator:
         # {id: (exception, where it was raised)}; {id: {"__cause__": .., "__context__": ..} made of run-time values}
         self.raised_at, self.linked = {}, {}
         self.shared = {}                             # {id: container} of those from outside that were read
+        self.read_unassigned = set()                 # names of variables that were read where they have no value
         self.recursive = {}                          # functions known to recurse under a run-time condition
         self.places, self.calls = {}, []                              # what is being executed: (graph, region) per call
 
@@ -132,17 +133,10 @@ class Evaluator:
 
     def defined(self, value, origin=None):
         """`value`, or NameError where it is Undefined."""
-        self.sure(value)
         if isinstance(value, Undefined):
             raise NameLookupError(f"name {value.name!r} is not defined on this path",
                                   location=(origin or self.tracer.origin).location)
         return value
-
-    def sure(self, value):
-        """A variable that may have no value is no error of the program."""
-        if isinstance(value, Unsure):
-            raise GraphSyntaxError(f"whether {value.name!r} is assigned is known at run time only",
-                                   location=self.tracer.origin.location, hint="assign it on both paths")
 
     # -- blocks
 

@@ -12,6 +12,7 @@ from ..common.errors import ArgumentError, GraphSyntaxError, NameLookupError
 from ..common.location import is_framework
 from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..fallback.record import ANY
+from ..fallback.segment import unbound
 from ..mindir import syntax
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import PRIMITIVES, eager, interpreting
@@ -22,7 +23,7 @@ from ..parse.undefined import builtins_of
 from . import patterns
 from .access import (add_numbers, attribute, binary_value, compare_values, is_tensor, item, iterate, length,
                      multiply_numbers, negate, number)
-from .branches import compare_numbers
+from .branches import assigned, compare_numbers
 from .builtins import builtin
 from .choice import Chosen, call_chosen, chosen_item
 from .evaluator import EXECUTE
@@ -32,7 +33,7 @@ from .iterators import iterator_of, new_iterator, step as next_step
 from .messages import text_of
 from .outside import guard_contents, method_of_class
 from .sharing import check_key
-from .values import Box, Closure, Conflict, Formatted, LiveIterator, MadeException, Place, Range, has_nodes
+from .values import Box, Closure, Conflict, Formatted, LiveIterator, MadeException, Place, Range, Unsure, has_nodes
 
 IN_PLACE = {"+": operator.iadd, "-": operator.isub, "*": operator.imul, "/": operator.itruediv,
             "//": operator.ifloordiv, "%": operator.imod, "**": operator.ipow, "@": operator.imatmul,
@@ -86,7 +87,7 @@ def load_closure(ev, frame, node, values):
     name = node.attrs["name"]
     value = ev.read_place(Place("cell", frame.closure_cell(name), ""))
     if isinstance(value, Undefined):
-        raise NameLookupError(f"free variable {name!r} referenced before assignment in enclosing scope")
+        raise unbound(name, free=True)
     return value
 
 
@@ -97,19 +98,15 @@ def closure_cell(ev, frame, node, values):
 
 @executes(syntax.load_local)
 def load_local(ev, frame, node, values):
-    ev.sure(values[0])
-    if isinstance(values[0], Undefined):
-        name = node.attrs["name"]
-        raise NameLookupError(f"cannot access local variable {name!r} where it is not associated with a value")
-    return values[0]
+    return assigned(ev, node.attrs["name"], values[0], node.attrs["free"])
 
 
-def read_cell(cell, name):
-    """The content of a closure cell. raises : NameError if it is empty"""
+def read_cell(cell, name, free):
+    """The content of a closure cell. raises : UnboundLocalError, or NameError, if it is empty"""
     try:
         return cell.cell_contents
     except ValueError:
-        raise NameError(f"cannot access variable {name!r} where it is not associated with a value") from None
+        raise unbound(name, free) from None
 
 
 def write_cell(cell, value):
@@ -128,14 +125,11 @@ def cell_new(ev, frame, node, values):
 @executes(syntax.cell_get)
 def cell_get(ev, frame, node, values):
     if ev.is_object(values[0]):
-        return ask_python(ev, read_cell, (values[0], node.attrs["name"]), "a variable that Python code shares is read")
+        return ask_python(ev, read_cell, (values[0], node.attrs["name"], node.attrs["free"]),
+                          "a variable that Python code shares is read")
     value = ev.store[values[0]]
-    if isinstance(value, Conflict):
-        raise value.error
-    ev.sure(value)
-    if isinstance(value, Undefined):
-        raise NameLookupError(f"cannot access variable {node.attrs['name']!r} where it is not associated with a value")
-    return value
+    return assigned(ev, node.attrs["name"], value, node.attrs["free"]) if isinstance(value, (Unsure, Undefined, Conflict)) \
+        else value
 
 
 @executes(syntax.cell_set)

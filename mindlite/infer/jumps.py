@@ -6,6 +6,8 @@ from ..mindir import syntax
 from ..mindir.graph import FuncGraph, ValueNode
 from ..mindir.syntax import Undefined
 
+NOT_YET = Undefined("a syntax node")         # what has not been executed on this path
+
 
 def successors(block):
     """The blocks to which a block may go next."""
@@ -66,8 +68,7 @@ def live_into(block):
 
 def leave_to(frame, block, args):
     """The payload of a jump that may end a region: the block's arguments, and the values that it uses freely."""
-    lives = {} if getattr(block, "loop", None) else {n: frame.env.get(n, Undefined("a variable"))
-                                                     for n in live_into(block)}
+    lives = {} if getattr(block, "loop", None) else {n: frame.env.get(n, NOT_YET) for n in live_into(block)}
     return tuple(args), lives
 
 
@@ -75,4 +76,4 @@ def arrive(frame, block, payload):
     """Bind the payload of `leave_to`."""
     args, lives = payload
     frame.env.update(zip(block.parameters, args))
-    frame.env.update((node, value) for node, value in lives.items() if not isinstance(value, Undefined))
+    frame.env.update((node, value) for node, value in lives.items() if value is not NOT_YET)

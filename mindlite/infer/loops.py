@@ -22,12 +22,13 @@ from .merging import (Merge, abstract_of, conflict, convert, fill, is_data, join
                       writing)
 from .outcome import Outcome, Raises
 from .region import AmbiguousTarget, Region, align
-from .values import Box, Place, Range, rebuild
+from .values import Box, Place, Range, Unsure, rebuild
 
 UNROLL_AT_MOST = 4           # iterations of a constant range that are cheaper written out than as a loop with a tape
 UNROLL_OPERATORS = 32        # and more of them, where so many operators are all that is written out
 EXECUTE_AT_MOST = 256        # iterations over Python constants alone that are executed, and leave nothing behind
 UNROLL_LIMIT = 10_000
+NOTHING = Undefined("nothing")                   # what an Unsure holds before it is given
 
 
 class CannotLoop(Exception):
@@ -216,6 +217,8 @@ class Plan:
                 return {k: inside(v) for k, v in value.items()}
             elif isinstance(value, Range):
                 return Range(*[inside(v) for v in (value.start, value.stop, value.step)])
+            elif isinstance(value, Unsure):
+                return value.replaced(inside)
             else:
                 return value
             if key not in seen or isinstance(value, Varying):
@@ -287,6 +290,8 @@ class Plan:
             nonlocal changed
             if isinstance(inner, Box) and inner is new:
                 return outer
+            if any(isinstance(v, (Undefined, Unsure)) for v in (outer, inner, new)):
+                return unsure(outer, inner, new)
             if isinstance(outer, (Varying, AnfNode, Tensor)) or is_data(outer):
                 initial = outer.initial if isinstance(outer, Varying) else outer
                 have = outer.abstract if isinstance(outer, Varying) else None
@@ -315,11 +320,6 @@ class Plan:
             if isinstance(outer, Range) and isinstance(new, Range):
                 return Range(*[join(getattr(outer, f), getattr(inner, f), getattr(new, f))
                                for f in ("start", "stop", "step")])
-            if isinstance(outer, Undefined) and is_data(new):        # first assigned inside: no value before
-                changed = True
-                return Varying(outer, abstract_of(new))
-            if isinstance(outer, Undefined) or isinstance(new, Undefined):
-                return outer if isinstance(outer, Undefined) else new
             if outer is new or (type(outer) is type(new) and not isinstance(outer, (Box, tuple, dict))
                                 and outer == new):
                 return outer
@@ -327,6 +327,39 @@ class Plan:
                 changed = True
                 return Varying(outer, AbstractAny())
             raise CannotLoop(conflict(outer, new, self.ev))
+
+        def unsure(outer, inner, new):
+            """A variable that has no value at the beginning, or at the end of some turn."""
+            nonlocal changed
+            if isinstance(outer, Undefined) and isinstance(new, Undefined) \
+                    or isinstance(outer, Varying) and isinstance(outer.abstract, AbstractAny):
+                return outer
+            if isinstance(outer, Varying) and isinstance(outer.initial, Undefined):
+                outer = outer.initial
+            if isinstance(outer, Undefined) and isinstance(Unsure.of(new).value, (Box, dict, Range)) \
+                    and join_mark(self.ev) in self.ev.fallbacks.marks:
+                changed = True
+                return Varying(outer, AbstractAny())
+            if isinstance(outer, Undefined) and is_data(new) and self.plain and outer.name not in self.ev.read_unassigned:
+                changed = True
+                return Varying(outer, abstract_of(new))      # read behind the loop only: see demand_a_turn
+            changed |= not isinstance(outer, Unsure)
+            made = Unsure.of(outer)
+            inner, new = Unsure.of(inner, made), Unsure.of(new, Unsure.of(inner, made))
+            if isinstance(outer, Undefined):
+                return Unsure(outer.name, join(False, False, new.given), first(new.value))
+            return Unsure(made.name or new.name, join(made.given, inner.given, new.given),
+                          join(made.value, inner.value, new.value))
+
+        def first(value):
+            """What a variable holds before the loop in which it is first assigned."""
+            if is_data(value):
+                return Varying(NOTHING, abstract_of(value))
+            if isinstance(value, tuple):
+                return rebuild(value, [first(v) for v in value])
+            if isinstance(value, (Box, dict, Range, Undefined)):
+                raise CannotLoop(conflict(None, value, self.ev))
+            return value
 
         try:
             state = tuple(join(*items) for items in zip(self.state, self.inside, back))
@@ -443,10 +476,10 @@ class Plan:
         ev = self.ev
         captured = align([body, test])
         with interpreting(ev.tracer), ev.tracer.at(header.origin):
-            operands = [undefined_value(ev, p.abstract) if isinstance(v, Undefined) else convert(ev, v, p.abstract)
-                        for v, p in zip(inits, parameters)]
+            operands = [undefined_value(ev, p.abstract) if isinstance(v, Undefined) and not ev.is_object(p) else
+                        convert(ev, v, p.abstract) for v, p in zip(inits, parameters)]
             operands += [undefined_value(ev, x) if isinstance(x, Abstract) else x for x in extra]
-            if self.plain and any(isinstance(v, Undefined) for v in inits):
+            if self.plain and any(isinstance(v, Undefined) and v is not NOTHING for v in inits):
                 self.demand_a_turn(test, [*operands, *captured])
             return control_node(ev, while_prim, [*operands, *captured], [p.abstract for p in parameters],
                                  cond=test.graph, body=body.graph, invariants=len(captured),
@@ -485,6 +518,8 @@ class Plan:
                 return {k: value_of(v) for k, v in value.items()}
             if isinstance(value, Range):
                 return Range(*[value_of(v) for v in (value.start, value.stop, value.step)])
+            if isinstance(value, Unsure):
+                return value.replaced(value_of)
             return value
         for key, value in self.inside_carried.items():
             self.ev.tracer.renew(key, value_of(value))
@@ -507,6 +542,8 @@ def _flat(value, found=None):
     elif isinstance(value, dict):
         for v in value.values():
             _flat(v, found)
+    elif isinstance(value, Unsure):
+        _flat((value.given, value.value), found)
     else:
         found.append(value)
     return found
@@ -526,6 +563,9 @@ def flat_like(inside, value, found=None):
     elif isinstance(inside, Range):
         for f in ("start", "stop", "step"):
             flat_like(getattr(inside, f), getattr(value, f), found)
+    elif isinstance(inside, Unsure):
+        value = Unsure.of(value, inside)
+        flat_like((inside.given, inside.value), (value.given, value.value), found)
     return found
 
 

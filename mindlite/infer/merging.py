@@ -19,7 +19,7 @@ from ..mindir.syntax import Undefined
 from ..ops.basic import cast, scalar_to_tensor
 from ..ops.scalar import scalar_cast
 from .fallback import as_object
-from .jumps import live_into
+from .jumps import NOT_YET, live_into
 from .messages import kind_of
 from .outcome import BOTTOM
 from .sharing import spot
@@ -41,9 +41,8 @@ class Merge:
             return a if isinstance(a, Conflict) else b
         if a is BOTTOM or b is BOTTOM:                       # of a recursion whose arguments are not known yet
             return self.only(b, 1) if a is BOTTOM else self.only(a, 0)
-        if isinstance(a, Undefined) or isinstance(b, Undefined):
-            gone = a if isinstance(a, Undefined) else b
-            return gone if isinstance(a, Undefined) and isinstance(b, Undefined) else Unsure(gone.name)
+        if isinstance(a, (Undefined, Unsure)) or isinstance(b, (Undefined, Unsure)):
+            return self.unsure(a, b)
         if ev.is_object(a) or ev.is_object(b):
             return self.slot(Held(a), Held(b), AbstractAny())
         if is_data(a) and is_data(b):
@@ -76,6 +75,17 @@ class Merge:
         if join_mark(ev) in ev.fallbacks.marks:
             return self.slot(Held(a), Held(b), AbstractAny())
         return Conflict(conflict(a, b, ev))
+
+    def unsure(self, a, b):
+        """A variable that one side, or both, may leave without a value."""
+        if a is NOT_YET or b is NOT_YET:
+            return NOT_YET
+        if isinstance(a, Undefined) and isinstance(b, Undefined):
+            return a
+        x, y = Unsure.of(a), Unsure.of(b)
+        value = self.only(y.value, 1) if isinstance(a, Undefined) else self.only(x.value, 0) if isinstance(b, Undefined) \
+            else self.value(x.value, y.value)
+        return Unsure(x.name or y.name, self.value(x.given, y.given), value)
 
     def data(self, a, b):
         """Two tensors or numbers."""
@@ -111,7 +121,7 @@ class Merge:
             return {k: self.only(v, side) for k, v in value.items()}
         if isinstance(value, Range):
             return Range(*[self.only(v, side) for v in (value.start, value.stop, value.step)])
-        if isinstance(value, (Formatted, MadeException)):
+        if isinstance(value, (Formatted, MadeException, Unsure)):
             return value.replaced(lambda v: self.only(v, side))
         if isinstance(value, ByExit):
             return ByExit(value.error, {t: self.only(v, side) for t, v in value.values.items()})
@@ -168,7 +178,7 @@ def fill(value, results):
         return {k: fill(v, results) for k, v in value.items()}
     if isinstance(value, Range):
         return Range(*[fill(v, results) for v in (value.start, value.stop, value.step)])
-    if isinstance(value, (Formatted, MadeException)):
+    if isinstance(value, (Formatted, MadeException, Unsure)):
         return value.replaced(lambda v: fill(v, results))
     if isinstance(value, ByExit):
         return ByExit(value.error, fill(value.values, results))

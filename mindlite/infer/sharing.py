@@ -17,7 +17,8 @@ from ..common.dim import Dim
 from ..common.errors import GraphSyntaxError
 from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
-from .values import BoundMethod, Box, Closure, Conflict, Formatted, Range, has_nodes, rebuild
+from ..mindir.syntax import Undefined
+from .values import BoundMethod, Box, Closure, Conflict, Formatted, Range, Unsure, has_nodes, rebuild
 
 
 class LeaveToPython(GraphSyntaxError):
@@ -78,6 +79,9 @@ def flatten(ev, value, copies=False):
         if isinstance(v, Formatted):
             parts = [walk(x) for x in v.values]
             return lambda now: v.make([part(now) for part in parts])
+        if isinstance(v, Unsure):
+            given, content = walk(v.given), walk(v.value)
+            return lambda now: content(now) if given(now) else Undefined(v.name)
         if isinstance(v, BoundMethod):
             owner = walk(v.self)
             return lambda now: getattr(owner(now), v.name)

@@ -134,9 +134,24 @@ class LiveIterator:
         return self.item
 
 
-class Unsure(Undefined):
-    """A variable that is assigned on one of two paths, by a value that is known at run time only."""
-    __slots__ = ()
+class Unsure:
+    """A variable that has a value on some paths only: `value`, where `given` (a bool, or a node of one) holds."""
+    __slots__ = ("name", "given", "value")
+
+    def __init__(self, name, given, value):
+        self.name, self.given, self.value = name, given, value
+
+    @classmethod
+    def of(cls, value, other=None):
+        """A variable's value as an Unsure. other: an Unsure that says what stands there where it has none"""
+        if isinstance(value, Unsure):
+            return value
+        gone = isinstance(value, Undefined)
+        return cls(value.name if gone else other and other.name, not gone, (other and other.value) if gone else value)
+
+    def replaced(self, replace):
+        """The variable with replace(x) for both parts."""
+        return Unsure(self.name, replace(self.given), replace(self.value))
 
 
 @dataclass(frozen=True)
@@ -236,6 +251,8 @@ def leaves(value, store, found=None):
         leaves(value.values, store, found)
     elif isinstance(value, MadeException):
         leaves((value.args, value.kwargs), store, found)
+    elif isinstance(value, Unsure):
+        leaves((value.given, value.value), store, found)
     return found
 
 

@@ -50,10 +50,10 @@ delete_global = Syntax("delete_global", "(; name)")
 load_closure = Syntax("load_closure", "(; name) a closure cell of the outermost function")
 closure_cell = Syntax("closure_cell", "(; name) that cell itself, for `interpret` to read and write through")
 store_closure = Syntax("store_closure", "(value; name) the value may be Undefined: the cell is emptied")
-load_local = Syntax("load_local", "(value; name) the value, NameError if it is Undefined; stands only where it may be")
+load_local = Syntax("load_local", "(value; name, free) the value, NameError if it is Undefined; stands where it may be")
 cell_new = Syntax("cell_new",
                   "(value; name) a box for a variable that an inner function captures and that changes later")
-cell_get = Syntax("cell_get", "(cell; name) NameError if it holds Undefined")
+cell_get = Syntax("cell_get", "(cell; name, free) NameError if it holds Undefined; free: of a function around")
 cell_set = Syntax("cell_set", "(cell, value; name) the value may be Undefined: `del name`")
 import_module = Syntax("import_module",
                        "(; name, level, attribute) `import name` or, with attribute, `from name import attribute`")

@@ -228,10 +228,12 @@ class Parser:
             return self.add(syntax.load_global, node=node, name=name)
         if variable.kind == "closure":
             return self.add(syntax.load_closure, node=node, name=name)
+        free = variable.scope.function is not self.names.scopes[self.tree]
         if variable.cell:
-            return self.add(syntax.cell_get, self.cells[variable], node=node, name=name)
+            return self.add(syntax.cell_get, self.cells[variable], node=node, name=name, free=free)
         value = self.value_of(variable)
-        return self.add(syntax.load_local, value, node=node, name=name) if self.ssa.may_be_undefined(value) else value
+        return self.add(syntax.load_local, value, node=node, name=name, free=free) \
+            if self.ssa.may_be_undefined(value) else value
 
     def may_catch(self):
         """Is this place in the body of a `try` with `except`, here or in a function around?"""

@@ -230,10 +230,10 @@ class Machine:
         return self.cells[name]
 
     @staticmethod
-    def load_local(value, name):
+    def load_local(value, name, free):
         """The value, if it is one."""
         if isinstance(value, Undefined):
-            raise UnboundLocalError(f"cannot access local variable {name!r} where it is not associated with a value")
+            raise (NameError if free else UnboundLocalError)(f"variable {name!r} is not associated with a value")
         return value
 
     @staticmethod
@@ -242,12 +242,12 @@ class Machine:
         return types.CellType() if isinstance(value, Undefined) else types.CellType(value)
 
     @staticmethod
-    def cell_get(cell, name):
+    def cell_get(cell, name, free=True):
         """What it holds."""
         try:
             return cell.cell_contents
         except ValueError:
-            raise NameError(f"cannot access free variable {name!r} where it is not associated with a value") from None
+            raise (NameError if free else UnboundLocalError)(f"variable {name!r} is not associated with a value") from None
 
     @staticmethod
     def cell_set(cell, value, name):
