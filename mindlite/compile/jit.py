@@ -18,7 +18,7 @@ from ..common.errors import (ArgumentError, DTypeError, EndlessRecursionError, G
                              IndexRangeError, InexactError, InternalError, MindliteError, ShapeError,
                              UndefinedNameError, ValueRangeError, user_level, user_location)
 from ..common.events import emit
-from ..fallback.log import CannotReplay, Log, Trap, logging_to
+from ..fallback.log import Log, Trap, logging_to
 from ..fallback.record import Records
 from ..infer.concrete import run_concretely
 from ..infer.fallback import NeedsRecord
@@ -153,7 +153,7 @@ class JitFunction:
                 return self.begin_again(trap, log, args, kwargs)
             except Exception as error:                       # calls of Python that were made are not made again
                 again = getattr(error, "again", False) and not self.fullgraph
-                if not (again or variant.has_effects) or not has_begun(error) or log.recorded:
+                if not (again or variant.has_effects) or not has_begun(error):
                     raise
                 log.rewind()
                 if not again:                                # what comes before the exception happens
@@ -171,7 +171,7 @@ class JitFunction:
         """The call, statement by statement, after compiled code came to where nothing is known. Calls of Python that
         were made are not made again; what is learnt goes into the next variant."""
         before = self.fallbacks.changes
-        self.learn_from(trap, log.recorded)
+        self.learn_from(trap)
         try:
             return run_concretely(self.function, args, kwargs, self.fallbacks, log)
         finally:
@@ -187,9 +187,8 @@ class JitFunction:
                 self.quick.calls, self.quick.tried = (), {}
                 self.plans.clear()
 
-    def learn_from(self, trap, recorded):
-        """The next variant knows what this one did not. recorded: the run has called Python, and a gradient is wanted
-        of what that gave: it cannot begin again (CannotReplay)."""
+    def learn_from(self, trap):
+        """The next variant knows what this one did not."""
         before = self.fallbacks.changes
         with self.lock:
             self.fallbacks.learn(trap.restless)
@@ -198,9 +197,6 @@ class JitFunction:
             self.runs_in_python += 1
         self.drop_outdated(trap, before)
         emit("trap", name=self.name, location=trap.location)
-        if recorded:
-            raise CannotReplay("a call that runs in Python gave another type of result than before, after calls whose "
-                               "gradient is wanted", location=trap.location, hint="call the function again")
 
     def drop(self, variants):
         """Forget these variants."""

@@ -3,13 +3,15 @@
 Compiled code may come to a place that it was not compiled for: a call gives another type than it ever did, a path is
 taken on which nothing is known yet. Everything that happened outside of it so far were Python calls, and what they
 gave stands here: the function is executed again, statement by statement, takes their results from the log and goes on
-from there (deoptimisation with replay; Hölzle, Chambers & Ungar 1992 map the frame instead).
+from there (deoptimisation with replay; Hölzle, Chambers & Ungar 1992 map the frame instead). Where a gradient is being
+made, what the calls left on the tapes of the first run enters those of the second (`pynative/segments.py`).
 """
 import contextlib
 import threading
 from collections import deque
 
 from ..common.errors import GraphSyntaxError
+from ..common.records import dataclass
 
 
 class Trap(BaseException):
@@ -32,40 +34,62 @@ class Raised:
 
 
 class CannotReplay(GraphSyntaxError):
-    """A run was trapped after calls whose results a tape knows: it cannot begin again."""
+    """A run was trapped after a call whose gradient is wanted, and the new run has not what that call was given."""
+
+
+@dataclass(eq=False)
+class Call:
+    """A call of Python.
+
+    value    : what it gave;    redo: functions that do again what it did to variables
+    operands : what compiled code gave it;    places: the variables outside that were written for it
+    tapes    : what it left on the tapes of compiled derivatives, inner ones first (pynative.segments.Recording)
+    """
+    value: object
+    redo: tuple = ()
+    operands: tuple = ()
+    places: tuple = ()
+    tapes: tuple = ()
 
 
 class Log:
     """What the calls of a run gave, and what they did to variables.
 
-    given    : {key: [what a call gave, functions that do again what it did to variables], in order}
-    undo     : functions that undo what the run did to variables, in order
-    recorded : some of it was made for the gradient of compiled code
+    given   : {key: the Calls, in order};    last: the latest of all
+    undo    : functions that undo what the run did to variables, in order
+    outside : the tapes around the run on which it is not recorded
+    passed  : {id: what compiled code gave a call};    met: the values of the run that begins again, where a call has tapes
     """
 
-    def __init__(self):
-        self.given, self.undo, self.recorded = {}, [], False
+    def __init__(self, outside=()):
+        self.given, self.last, self.undo, self.outside = {}, None, [], outside
+        self.passed, self.met = {}, None
 
-    def add(self, key, value, recorded=False, redo=()):
-        """A call gave `value`."""
-        self.given.setdefault(key, deque()).append((value, redo))
-        self.recorded |= recorded
+    def add(self, key, call):
+        """A call was made."""
+        self.given.setdefault(key, deque()).append(call)
+        self.last = call
 
-    def take(self, key):
-        """[the next value of these calls], or [] where they have to be made."""
-        values = self.given.get(key)
-        if not values:
+    def take(self, key, operands):
+        """[the next value of these calls], or [] where they have to be made. operands: () -> what the new run gives it"""
+        calls = self.given.get(key)
+        if not calls:
             return []
-        value, redo = values.popleft()
-        for function in redo:
+        call = calls.popleft()
+        for depth, recording in enumerate(call.tapes):
+            recording.enter(depth, call, [operands(), *[place.read() for place in call.places]], self)
+        for function in call.redo:
             function()
-        return [value]
+        return [call.value]
 
     def rewind(self):
-        """Variables are as they were when the run began."""
+        """Variables are as they were when the run began; it begins again."""
         for function in reversed(self.undo):
             function()
         self.undo = []
+        calls = [call for each in self.given.values() for call in each]
+        if any(call.tapes for call in calls):
+            self.passed, self.met = {id(value): value for call in calls for value in call.operands}, []
 
 
 class _Logs(threading.local):

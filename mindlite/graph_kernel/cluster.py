@@ -18,6 +18,7 @@ from ..common.errors import InternalError
 from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
 from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.graph import CNode, FuncGraph, Parameter, ValueNode
+from ..mindir.inline import size_edges
 from ..mindir.primitive import Primitive, kernel_rule
 from ..ops.basic import reshape
 from .loopnest import CannotFuse, build
@@ -141,7 +142,7 @@ class _Clusterer:
         return None
 
     def order_edges(self):
-        """before: which groups must come earlier: those that give operands, and around effects those in touch."""
+        """before: which groups must come earlier: those that give operands or sizes, and around effects those in touch."""
         effects, last_effect, readers = {}, None, {}
         for node in self.graph.nodes:
             group = self.group_of[id(node)]
@@ -161,6 +162,9 @@ class _Clusterer:
             for arg in node.args:
                 readers.setdefault(id(arg), set()).add(group)
             group.before.discard(group)
+        for first, second in size_edges(self.graph):
+            if self.group_of[id(first)] is not self.group_of[id(second)]:
+                self.group_of[id(second)].before.add(self.group_of[id(first)])
         self.above = [0] * len(self.groups)          # the groups from which a path leads to each, as bits of an int
         for group in self.sorted_groups():
             for earlier in group.before:

@@ -95,20 +95,25 @@ class Recorder(Evaluator):
         self.tracer.origin = node.origin
         before, self.construct = self.construct, node.fn.name
         key = place(self)
+
+        def operands():
+            return [self.read(frame, a) for a in node.args]
         try:
-            given = self.taken(key)
-            value = given[0] if given else \
-                CONCRETE.get(node.fn, EXECUTE[node.fn])(self, frame, node, [self.read(frame, a) for a in node.args])
+            given = self.taken(key, operands)
+            value = given[0] if given else CONCRETE.get(node.fn, EXECUTE[node.fn])(self, frame, node, operands())
         except Exception as error:
             raise passed_through(error, node.origin.location)
         finally:
             self.construct = before
         self.fallbacks.add(key, value)
+        if self.log.met is not None:
+            self.log.met += [*operands(), value]
         return value
 
-    def taken(self, key):
-        """What the run that begins again has got from a call, or []; an exception is raised again."""
-        given = self.log.take(key)
+    def taken(self, key, operands):
+        """What the run that begins again has got from a call, or []; an exception is raised again. operands: () -> what the
+        call is given"""
+        given = self.log.take(key, operands)
         if given and isinstance(given[0], Raised):
             raise given[0].error
         return given
@@ -116,8 +121,9 @@ class Recorder(Evaluator):
     def call_unknown(self, fn, args, kwargs):
         """Make the call that inference would leave to run time, and record what it gives."""
         key = place(self, getattr(fn, "__qualname__", type(fn).__name__))
-        given = self.taken(key) or [call_at(self.tracer.origin.location, namespace_of(self.frames), fn, tuple(map(
-            self.live, args)), {k: self.live(v) for k, v in kwargs.items()})]
+        given = self.taken(key, lambda: [fn, args, kwargs]) or [
+            call_at(self.tracer.origin.location, namespace_of(self.frames), fn, tuple(map(self.live, args)),
+                    {k: self.live(v) for k, v in kwargs.items()})]
         self.fallbacks.add(key, given[0])
         return given[0]
 

@@ -16,12 +16,11 @@ import numpy as np
 from ..common.errors import GraphSyntaxError
 from ..common.records import dataclass
 from ..common.tensor import Tensor
-from ..fallback.log import Log, Raised, Trap, current_log
+from ..fallback.log import Call, Log, Raised, Trap, current_log
 from ..fallback.record import Given, abstracts_in, filled, fits, opened, values_in
 from ..fallback.segment import run_segment
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor
 from ..mindir.control import segment
-from ..mindir.derivative import is_recording_python
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import interpreting
 from .outcome import Raises
@@ -120,7 +119,7 @@ def _write(ev, key, fn, args, kwargs, reason, returns, keeps, sees, copies, cure
         try:
             given = call_at(location, namespace, fn_now, args_now, dict(kwargs_now))
         except Exception as error:
-            log.add(key, Raised(error), redo=again(outside))
+            log.add(key, Call(Raised(error), again(outside), values, places))
             if not attempted or current_log() is None:
                 raise passed_through(error, location)
             raise Trap(key, (), location) from error             # a `try` of the graph is around: Python goes on there
@@ -128,7 +127,7 @@ def _write(ev, key, fn, args, kwargs, reason, returns, keeps, sees, copies, cure
         site.seconds += time.perf_counter() - start
         wrong = changed(later) if sees else []
         log.undo += [restorer(*guard) for guard in wrong]
-        log.add(key, given, keeps and is_recording_python(), again([*outside, *wrong]))
+        log.add(key, Call(given, again([*outside, *wrong]), values, places))
         if wrong:
             raise Trap(key, [given], location, [((kind, id(owner), name), owner) for kind, owner, name, _ in wrong])
         if returns == ():

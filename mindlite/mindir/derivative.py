@@ -7,9 +7,6 @@
   a Parameter with requires_grad=False gets zeros
   has_aux: only the first output is differentiated, the others are handed through
 """
-import contextlib
-import threading
-
 from ..common.errors import ArgumentError, GradientError, IndexRangeError, InternalError
 
 
@@ -25,28 +22,6 @@ class _Used:
 
 USED = _Used()
 _recorders = []                                      # how Python code is differentiated: eager mode says it
-
-
-class _Depth(threading.local):
-    value = 0
-
-
-_depth = _Depth()
-
-
-@contextlib.contextmanager
-def recording_python():
-    """Python code inside the block runs for the gradient of compiled code."""
-    _depth.value += 1
-    try:
-        yield
-    finally:
-        _depth.value -= 1
-
-
-def is_recording_python():
-    """True inside a `recording_python` block of this thread."""
-    return _depth.value > 0
 
 
 def set_recorder(recorder):

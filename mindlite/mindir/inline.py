@@ -152,6 +152,15 @@ def _sizes_bound(graph):
     return binds
 
 
+def size_edges(graph):
+    """[(a node that binds a Symbol, a node that uses the Symbol)]: the order of these nodes, beside that of operands."""
+    binds = {symbol: node for node, symbols in _sizes_bound(graph).items() for symbol in symbols}
+    if not binds:
+        return []
+    return [(binds[symbol], node) for node in graph.nodes for symbol in _symbols_read(node) | symbols_of_abstract(node.abstract)
+            if symbol in binds and binds[symbol] is not node]
+
+
 def sized_results(graph):
     """{node of several results: the numbers of those whose Symbols it binds and something else uses}."""
     found = {}

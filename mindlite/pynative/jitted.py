@@ -71,13 +71,13 @@ def run_recorded(jit_function, variant, leaves, signature, args, kwargs):
         return plan_of(variant, jit_function, signature, args, kwargs, ()).run(leaves)
     weights = {id(t): t for tape in here.state.tapes for t, number in tape.named.values() if number is not None}
     plan = plan_of(variant, jit_function, signature, args, kwargs, tuple(weights.values()))
-    log = Log()
+    log = Log(outside=[tape for tape in here.state.tapes if not (plan.seeds and plan.watched(tape, plan.inputs(leaves)))])
     if plan.can_be_parted(leaves):
         try:
             with logging_to(log):
                 return plan.run(leaves)
         except Trap as trap:
-            jit_function.learn_from(trap, bool(log.given))
+            return jit_function.begin_again(trap, log, args, kwargs)
     emit("jit_recorded_in_python", name=jit_function.name)
     with eager():                                    # its operators go on the tape
         return jit_function.function(*args, **kwargs)

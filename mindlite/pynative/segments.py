@@ -6,31 +6,99 @@ A Tensor that one piece of Python code leaves in a list or an object may be read
 to one derivative (they have one key), so a number of an earlier tape is *adopted* by the later one: its pullback hands
 on what flows to such a Tensor, and the earlier pullback, which runs after it, takes it along. Both functions are
 Python code themselves, on the tapes of derivatives around this one: the order is unbounded.
+
+Where compiled code has to begin again in Python (`fallback/log.py`), a call is not made a second time; its recording
+*enters* the tape of the new run: the entries under new numbers, and every Tensor that is still there with its own.
 """
+import functools
+import types
 import weakref
 
 import numpy as np
 
 from .. import ops
 from ..common.tensor import Tensor
-from ..mindir.derivative import recording_python, set_recorder
+from ..common.threads import here
+from ..fallback.log import CannotReplay, current_log
+from ..mindir.derivative import set_recorder
 from .backward import gradients
-from .tape import Tape, recording
+from .tape import Entry, Tape, recording
 
 
 class Recording:
     """What one run left: its tape's entries, the numbers of its arguments and results, and what flows to the latter
-    from code that runs behind it (pending)."""
+    from code that runs behind it (pending). weights: {number: the Parameter}; entered: {number: that on the tape of a run
+    that begins again}"""
 
     def __init__(self, key):
         self.tape = SegmentTape(self, key)
         self.entries, self.hooks, self.inputs, self.shapes, self.outputs, self.pending = [], {}, [], [], [], {}
-        self.count = 0
+        self.count, self.weights, self.entered = 0, {}, {}
+
+    def watch(self, args, wrt, weights):
+        """These of the arguments, the last of which are weights, are differentiated."""
+        named = dict(zip(range(len(args) - len(weights), len(args)), weights))
+        for i in wrt:
+            number = self.tape.watch(named.get(i, args[i]))
+            self.inputs.append(number)
+            self.shapes.append(args[i].shape)
+            if i in named:
+                self.weights[number] = named[i]
+
+    def run(self, function, args):
+        """What function(*args) gives, a tuple, recorded; the Call that it adds to the log of the run has this recording."""
+        log, tape = current_log(), self.tape
+        before = log and log.last
+        try:
+            with recording(tape):
+                given = function(*args)
+            given = given if isinstance(given, tuple) else (given,)
+            self.outputs = [tape.number(x) if isinstance(x, Tensor) else None for x in given]
+            return given
+        finally:
+            if log is not None and log.last is not before:
+                log.last.tapes += (self,)
+            self.entries, self.hooks, self.count = tape.entries, tape.hooks, tape.count
+            tape.clear()
 
     def add(self, number, cotangent):
         """A cotangent of a value that Python code behind this has read."""
         before = self.pending.get(number)
         self.pending[number] = cotangent if before is None else ops.add(before, cotangent)
+
+    def enter(self, depth, call, operands, log):
+        """A run that begins again takes what `call` gave from the log: what it left enters the tape of that run.
+
+        depth  : how many derivatives lie within this one;    operands: what the new run gives the call
+        raises : CannotReplay where it is not known which Tensor of the new run one is that the call was given
+        """
+        tapes = [tape for tape in here.state.tapes if tape not in log.outside]
+        if depth >= len(tapes):                             # the new run records nothing: no_grad
+            return
+        tape, entered, given = tapes[-1 - depth], self.entered, self.tape.numbered()
+        for number, weight in self.weights.items():
+            entered[number] = tape.number(weight)
+        numbers, new = {id(tensor): number for tensor, number in given}, _tensors_in(operands, log.passed)
+        for old in _tensors_in(call.operands):
+            if id(old) in numbers:
+                found = _counterpart(old, new, log)
+                if found is not None:
+                    entered[numbers[id(old)]] = tape.number(found)
+        for own, (owner, number) in self.tape.adopted.items():
+            if own not in entered and number in owner.entered:
+                entered[own] = owner.entered[number]
+        if any(number not in entered for number in (*self.inputs, *self.tape.adopted)):
+            raise CannotReplay("a call that runs in Python met what it never did, after a call whose gradient is wanted, and "
+                               "what that was given is not found again", hint="call the function again")
+
+        def place(number):
+            if number is not None and entered.get(number) is None:
+                entered[number] = tape.new_number()
+            return None if number is None else entered[number]
+        tape.entries += [Entry(e.backward, map(place, e.inputs), map(place, e.outputs), e.saved) for e in self.entries]
+        tape.hooks.update({place(number): hooks for number, hooks in self.hooks.items()})
+        for tensor, number in given:
+            tape.set_number(tensor, place(number))
 
 
 class SegmentTape(Tape):
@@ -41,6 +109,18 @@ class SegmentTape(Tape):
         super().__init__()
         self.owner, self.key = weakref.ref(owner), key
         self.adopted = {}                           # {own number: (recording, number there)}
+        self.known = []                             # [a weak reference to a Tensor that has, or had, a number]
+
+    def set_number(self, tensor, number):
+        """From now on `tensor` is the value `number`."""
+        super().set_number(tensor, number)
+        self.known.append(weakref.ref(tensor))
+
+    def numbered(self):
+        """[(Tensor, number)] of the Tensors that are still there."""
+        alive = {id(tensor): tensor for tensor in [each() for each in self.known] if tensor is not None}
+        pairs = [(tensor, Tape.number(self, tensor)) for tensor in alive.values()]
+        return [(tensor, number) for tensor, number in pairs if number is not None]
 
     def number(self, tensor):
         """The number of a Tensor's value; what an earlier tape knows gets one here."""
@@ -62,16 +142,8 @@ def record(function, wrt, seeds, abstracts, weights, key):
     """(forward, pullback) of Python code; see mindir.derivative.record_python."""
     def forward(*args):
         made = Recording(key)
-        named = dict(zip(range(len(args) - len(weights), len(args)), weights))
-        watched = [named.get(i, args[i]) for i in wrt]
-        made.inputs, made.shapes = [made.tape.watch(x) for x in watched], [x.shape for x in watched]
-        with recording(made.tape), recording_python():
-            given = function(*args)
-        given = given if isinstance(given, tuple) else (given,)
-        made.outputs = [made.tape.number(x) if isinstance(x, Tensor) else None for x in given]
-        made.entries, made.hooks, made.count = made.tape.entries, made.tape.hooks, made.tape.count
-        made.tape.clear()
-        return (made, *given)
+        made.watch(args, wrt, weights)
+        return (made, *made.run(function, args))
 
     def pullback(made, *cotangents):
         given = [(made.outputs[i], c) for i, c in zip(seeds, cotangents) if made.outputs[i] is not None]
@@ -86,6 +158,45 @@ def record(function, wrt, seeds, abstracts, weights, key):
         return tuple([Tensor.wrap(np.zeros(shape, abstract.dtype.numpy)) if gradient is None else gradient
                       for gradient, shape, abstract in zip(found, made.shapes, abstracts)])
     return forward, pullback
+
+
+def _tensors_in(value, without=()):
+    """The Tensors in a value, each once, through containers and methods. without: ids of values that are left out"""
+    found, seen, waiting = [], set(without), [value]
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, Tensor):
+            found.append(value)
+        elif isinstance(value, dict):
+            waiting += [*value, *value.values()][::-1]
+        elif isinstance(value, (list, tuple, set, frozenset)):
+            waiting += [*value][::-1]
+        elif isinstance(value, slice):
+            waiting += [value.step, value.stop, value.start]
+        elif isinstance(value, (types.MethodType, types.BuiltinMethodType)):
+            waiting.append(value.__self__)
+        elif isinstance(value, functools.partial):
+            waiting += [value.keywords, value.args]
+    return found
+
+
+def _counterpart(old, new, log):
+    """Which Tensor of the run that begins again has the value of `old`: the first of `new`, what the call is given, which is
+    taken off it; else the only one that the run has met (an iterator may hold it), or None."""
+    for i, tensor in enumerate(new):
+        if _alike(old, tensor):
+            return new.pop(i)
+    found = {tensor.tape: tensor for tensor in _tensors_in(log.met, log.passed) if _alike(old, tensor)}
+    return found.popitem()[1] if len(found) == 1 else None
+
+
+def _alike(old, new):
+    """True if two Tensors are the same value, once computed by compiled code and once by Python."""
+    a, b = old.array, new.array
+    return a.dtype == b.dtype and a.shape == b.shape and np.allclose(a, b, 1e-3, 1e-5, equal_nan=True)
 
 
 set_recorder(record)

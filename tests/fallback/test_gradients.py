@@ -167,3 +167,84 @@ def test_only_what_leaves_the_tensors_stops_gradients():
     jitted = ms.jit(ms.grad(f))
     for _ in range(3):
         assert jitted(x).tolist() == [4.0, 5.0] == ms.grad(f)(x).tolist()
+
+
+TURN = [0]
+
+
+def gives_another_type(x, y):
+    a = eval("x * y")
+    n = eval("3 if TURN[0] == 1 else 2.5")
+    return (ops.tanh(a) * n * x).sum()
+
+
+def goes_another_way(x, y):
+    a = eval("x * y")
+    b = ops.sin(a) * x
+    for n in range(4):
+        b = b * eval("ops.cos(x)") + a
+        if b.sum() > 0 and n == 2:
+            b = eval("b * x")
+    return (ops.tanh(b) * a).sum()
+
+
+def keeps_what_it_is_given(x, y):
+    KEPT.clear()
+    z = x * y
+    for _ in range(3):
+        KEPT.append(z)
+        KEPT.append(z * 1)
+    n = eval("3 if TURN[0] == 1 else 2.5")
+    return (KEPT[0] * KEPT[5] * z * n).sum()
+
+
+class Holder:
+    """An object outside."""
+
+
+HOLDER = Holder()
+
+
+def writes_a_variable(x, y):
+    HOLDER.z = ops.tanh(x * y)
+    q = operator.mul(HOLDER.z, eval("HOLDER.z * 2"))
+    n = eval("3 if TURN[0] == 1 else 2.5")
+    return (q * HOLDER.z * n * x).sum()
+
+
+def holds_tensors_in_an_iterator(x, y):
+    pairs = list(zip((x, y), (x * y, x)))
+    eval("pairs.reverse()")
+    n = eval("3 if TURN[0] == 1 else 2.5")
+    return (pairs[0][0] * n * pairs[1][1]).sum() + pairs[0][1].sum()
+
+
+def raises_what_is_caught(x, y):
+    a = eval("x * y")
+    try:
+        b = eval("x / y if TURN[0] == 1 else int('q')")
+    except ValueError:
+        b = a
+    return (a * b * x).sum()
+
+
+BEGINNING_AGAIN = (gives_another_type, goes_another_way, keeps_what_it_is_given, writes_a_variable, holds_tensors_in_an_iterator,
+                   raises_what_is_caught)
+
+
+def of_second_order(program):
+    def twice(x, y):
+        dx, dy = ms.grad(program, (0, 1))(x, y)
+        return (dx * x).sum() + (dy * dy).sum()
+    return ms.grad(twice, (0, 1))
+
+
+@pytest.mark.parametrize("how", [lambda f: ms.jit(ms.grad(f, (0, 1))), lambda f: ms.grad(ms.jit(f), (0, 1)),
+                                 lambda f: ms.jit(of_second_order(f))], ids=["jit of grad", "grad of jit", "second order"])
+@pytest.mark.parametrize("program", BEGINNING_AGAIN, ids=[f.__name__.replace("_", " ") for f in BEGINNING_AGAIN])
+def test_a_gradient_that_begins_again_is_pynatives(program, how, request):
+    derivative = how(program)
+    plain = of_second_order(program) if "second" in request.node.name else ms.grad(program, (0, 1))
+    for turn, point in enumerate([POINTS[0], POINTS[0], POINTS[1], POINTS[0]]):
+        TURN[0] = turn
+        close(derivative(*arguments(point)), plain(*arguments(point)))
