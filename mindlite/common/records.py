@@ -4,9 +4,13 @@
 
 What `dataclasses.dataclass` writes for a class (the source of six methods, each compiled by exec) is 1 ms of work, and most
 programs use few of the classes that they import. Until then `__init__`, and `__setstate__` for an instance that is read from a
-file or another process, stand for it. Classes with slots, or with an `__init__` of their own, are made at once.
+file or another process, stand for it. Then `dataclasses` finds the fields, and only `__init__` is written out: the other
+methods mean what those of `dataclasses` mean, as closures over the fields' names. Classes with slots, or with an `__init__`
+of their own, are made at once.
 """
 import dataclasses
+import operator
+import reprlib
 import threading
 from typing import TYPE_CHECKING
 
@@ -16,14 +20,14 @@ _lock = threading.RLock()
 if TYPE_CHECKING:
     from dataclasses import dataclass
 else:
-    def dataclass(cls=None, /, **options):
-        """As dataclasses.dataclass."""
+    def dataclass(cls=None, /, *, frozen=False, eq=True, slots=False):
+        """As dataclasses.dataclass, for fields that are arguments of `__init__`."""
         def declare(cls):
-            if options.get("slots") or any(name in cls.__dict__ for name in ("__init__", "__setstate__")):
+            if slots or any(name in cls.__dict__ for name in ("__init__", "__setstate__")):
                 complete(cls.__base__)
-                return dataclasses.dataclass(**options)(cls)
+                return dataclasses.dataclass(frozen=frozen, eq=eq, slots=slots)(cls)
 
-            def __init__(self, *args, **kwargs):
+            def __init__(self, /, *args, **kwargs):
                 complete(cls)
                 cls.__init__(self, *args, **kwargs)
 
@@ -31,7 +35,7 @@ else:
                 complete(cls)
                 self.__dict__.update(state)
             cls.__init__, cls.__setstate__ = __init__, __setstate__
-            setattr(cls, _PENDING, options)
+            setattr(cls, _PENDING, (frozen, eq))
             return cls
         return declare if cls is None else declare(cls)
 
@@ -40,13 +44,64 @@ def complete(cls):
     """Make what was declared of a class and of the classes that it is based on."""
     with _lock:
         for each in reversed(cls.__mro__):
-            options = each.__dict__.get(_PENDING)
-            if options is None:
-                continue
-            dataclasses.dataclass(**{**options, "init": False})(each)
-            if options.get("init", True):                    # made for a class below, and put in place in one step
-                below = dataclasses.make_dataclass(each.__name__, (), bases=(each,), frozen=options.get("frozen", False),
-                                                   repr=False, eq=False)
-                each.__init__ = below.__init__
-            del each.__setstate__
-            delattr(each, _PENDING)
+            if _PENDING in each.__dict__:
+                _make(each, *each.__dict__[_PENDING])
+                del each.__setstate__
+                delattr(each, _PENDING)
+
+
+def _make(cls, frozen, eq):
+    if not cls.__doc__:
+        cls.__doc__ = cls.__name__                           # or dataclasses would look at a signature to write one
+    dataclasses.dataclass(init=False, repr=False, eq=False, frozen=frozen)(cls)
+    own, fields, params = cls.__dict__, dataclasses.fields(cls), cls.__dataclass_params__
+    params.init, params.repr, params.eq = True, True, eq
+    if "__repr__" not in own:
+        cls.__repr__ = _representation([f.name for f in fields if f.repr])
+    if eq and "__eq__" not in own:
+        cls.__eq__ = _equality(_getter([f.name for f in fields if f.compare]))
+    if eq and own.get("__hash__") is None:                   # Python puts None there for a class with an __eq__
+        hashed = _getter([f.name for f in fields if (f.compare if f.hash is None else f.hash)])
+        cls.__hash__ = (lambda self: hash(hashed(self))) if frozen else None
+    cls.__init__ = _initialiser(cls, fields, frozen)         # last, and in one step: another thread may stand in the old one
+
+
+def _getter(names):
+    """An object -> the tuple of its attributes of these names."""
+    if len(names) > 1:
+        return operator.attrgetter(*names)
+    return (lambda self: (getattr(self, names[0]),)) if names else lambda self: ()
+
+
+def _representation(names):
+    @reprlib.recursive_repr()
+    def __repr__(self):
+        return f"{type(self).__qualname__}({', '.join([f'{name}={getattr(self, name)!r}' for name in names])})"
+    return __repr__
+
+
+def _equality(values):
+    def __eq__(self, other):
+        return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
+    return __eq__
+
+
+def _initialiser(cls, fields, frozen):
+    """`__init__`, written out: it is called often."""
+    known, arguments, lines = {"_set": object.__setattr__, "_none": dataclasses.MISSING}, [], []
+    for f in fields:
+        name = value = f.name
+        argument = name
+        if f.default_factory is not dataclasses.MISSING:
+            known[f"_make_{name}"], argument = f.default_factory, f"{name}=_none"
+            value = f"_make_{name}() if {name} is _none else {name}"
+        elif f.default is not dataclasses.MISSING:
+            known[f"_default_{name}"], argument = f.default, f"{name}=_default_{name}"
+        arguments.append(argument)
+        lines.append(f"_set(_self, {name!r}, {value})" if frozen else f"_self.{name} = {value}")
+    if hasattr(cls, "__post_init__"):
+        lines.append("_self.__post_init__()")
+    exec(f"def __init__(_self, {', '.join(arguments)}):\n " + "\n ".join(lines or ["pass"]), known)
+    made = known["__init__"]
+    made.__qualname__, made.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
+    return made

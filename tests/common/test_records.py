@@ -94,3 +94,50 @@ def test_threads_may_make_the_first_instances_at_once():
         for thread in threads:
             thread.join()
         assert len(made) == 4 and all(m == Fresh(1, 2) for m in made)
+
+
+def declared(dataclass, frozen, eq):
+    """The same two classes, by one dataclass or the other."""
+    @dataclass(frozen=frozen, eq=eq)
+    class Base:
+        x: object
+        noted: object = dataclasses.field(default=None, compare=False)
+
+    @dataclass(frozen=frozen, eq=eq)
+    class Below(Base):
+        self: object = 3
+        held: list = dataclasses.field(default_factory=list, repr=False, hash=False)
+
+        def __str__(self):
+            return "below"
+    return Base, Below
+
+
+def behaviour(base, below):
+    """What is to be seen of the instances of the two classes."""
+    def outcome(work):
+        try:
+            return work()
+        except Exception as error:
+            return type(error), str(error).replace(base.__qualname__, "Base")
+    one, same, other = base(1, noted=2), base(1, 5), base(2)
+    outer = below([1], self=one)
+    return [outcome(work) for work in (
+        lambda: one == same, lambda: one != other, lambda: one == 1, lambda: base(1) == below(1),
+        lambda: hash(one) == hash(same) == hash((1,)), lambda: hash(outer) == hash(outer), lambda: hash(below(1)) == hash((1, 3)),
+        lambda: repr(outer), lambda: str(outer), lambda: setattr(one, "x", 5), lambda: delattr(one, "noted"),
+        lambda: setattr(outer, "new", 5), lambda: one.x, lambda: outer.held is below(1).held, lambda: base(),
+        lambda: base(1, 2, 3), lambda: base(y=1), lambda: below(x=1, noted=2, self=3, held=4).held,
+        lambda: [f.name for f in dataclasses.fields(outer)], lambda: dataclasses.asdict(below(1)),
+        lambda: dataclasses.replace(one, x=7).x, lambda: below.__match_args__,
+        lambda: (base.__dataclass_params__.frozen, below.__dataclass_params__.eq))]
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+@pytest.mark.parametrize("eq", [False, True])
+def test_it_behaves_as_the_one_of_dataclasses(frozen, eq):
+    seen = behaviour(*declared(dataclass, frozen, eq))
+    expected = behaviour(*declared(dataclasses.dataclass, frozen, eq))
+    assert len(seen) == len(expected) == 23
+    for ours, theirs in zip(seen, expected):
+        assert ours == theirs
