@@ -328,7 +328,7 @@ def compare_values(ev, op, a, b):
         if isinstance(found, AnfNode):
             return found if op == "in" else negate(ev, found)
         return found if op == "in" else not found
-    if (is_tensor(a) or is_tensor(b)) and not (a is None or b is None or isinstance(a, str) or isinstance(b, str)):
+    if (is_tensor(a) or is_tensor(b)) and _meets_tensors(op, a) and _meets_tensors(op, b):
         return ev.trace(PRIMITIVES[TENSOR_COMPARISONS[op]], (a, b), {})
     if (is_scalar_node(a) or is_scalar_node(b)) and not (a is None or b is None or isinstance(a, str)
                                                          or isinstance(b, str)):
@@ -340,13 +340,18 @@ def compare_values(ev, op, a, b):
         made = special(ev, (f"__{COMPARISONS[op].__name__}__", MIRRORED[op]), a, b)
         if made is not None:
             return made[0]
-    if isinstance(a, AnfNode) or isinstance(b, AnfNode):
+    if isinstance(a, AnfNode) or isinstance(b, AnfNode) or is_tensor(a) or is_tensor(b):
         if op not in ("==", "!="):
             raise TypeError(f"{op!r} not supported between instances of {class_name(a)!r} and {class_name(b)!r}")
         return op == "!="
     if not guard_contents(ev, (a, b)):
         return ask_python(ev, COMPARISONS[op], (a, b), f"{op} on a container that changes during the run")
     return COMPARISONS[op](ev.unbox(a), ev.unbox(b))
+
+
+def _meets_tensors(op, value):
+    """May one side of a comparison be `value` where the other is a Tensor? A Tensor equals no list, and is no less."""
+    return isinstance(value, methods.COMPARABLE) if op in ("==", "!=") else not isinstance(value, (str, type(None)))
 
 
 def class_name(value):

@@ -1,7 +1,10 @@
 """Python's operators and the methods of Tensor, given to Tensor and to graph nodes alike: one table."""
 import inspect
 
+import numpy as np
+
 from ..common import dtype as dt
+from ..common.dim import Dim
 from ..common.errors import ArgumentError
 from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
@@ -91,12 +94,16 @@ method("__abs__", lambda self: arithmetic.abs(self))
 method("__round__", lambda self, n=0: arithmetic.round(self, decimals=n or 0))
 
 
+COMPARABLE = Tensor, AnfNode, Dim, np.ndarray, np.generic, bool, int, float, complex
+
+
 def _tensor_only(name, operator):
-    """Tensors compare element by element; graph nodes keep Python's identity, which the graph's dictionaries need."""
+    """Tensors compare element by element; graph nodes keep Python's identity, which the graph's dictionaries need.
+
+    A Tensor equals no list, tuple or other object: `x == [1, 2]` is False, as in MindSpore.
+    """
     def compare(self, other):
-        if other is None or isinstance(other, (str, bytes, dict, set)):
-            return NotImplemented
-        return operator(self, other)
+        return operator(self, other) if isinstance(other, COMPARABLE) else NotImplemented
     setattr(Tensor, name, compare)
 
 

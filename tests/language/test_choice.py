@@ -11,7 +11,7 @@ def number(n):
 
 
 def same(a, b):
-    np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-6)
+    np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-6, atol=1e-6)
 
 
 class Layers(nn.Cell):
