@@ -57,6 +57,14 @@ class Executable:
         planned, memory = plan(hoist_checks(program))
         self._start(Linked(planned, memory, config.verify if verify is None else verify), printer or config.printer)
 
+    @classmethod
+    def planned(cls, program, memory, printer=None):
+        """The Executable of a program that was planned before. program, memory: `linked.program` and `plan` of another"""
+        verify_program(program)
+        self = cls.__new__(cls)
+        self._start(Linked(program, memory, config.verify), printer or config.printer)
+        return self
+
     def _start(self, linked, printer, table=None):
         self.linked, self.printer, self.plan = linked, printer, linked.plan
         self.name, self.places = linked.program.entry.name, {}

@@ -22,6 +22,7 @@ from ..graph_kernel import kept_kernel
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
 from ..mindir.primitive import PRIMITIVES, Primitive
 from . import flow as F
+from . import memory
 from .description import CannotKeep
 from .python_calls import Evaluation, Failure, Objects, PythonCall
 
@@ -29,7 +30,7 @@ RECORDS = {cls.__name__: cls for cls in (
     F.Program, F.Flow, F.Block, F.Param, F.OutputSpec, F.Const, F.Data, F.Arith, F.Exact, F.Unary, F.Load, F.Store, F.Alloc,
     F.Kill, F.CallFlow, F.If, F.While, F.Check, F.Copy, F.TapeNew, F.TapePush, F.TapePop, F.Output, F.PythonSegment,
     F.Return, F.CallKernel, F.Handle, Evaluation, Failure, Location, AbstractAny, AbstractScalar, AbstractTape,
-    AbstractTensor, AbstractTuple)}
+    AbstractTensor, AbstractTuple, memory.Storage, memory.Site, memory.Layout)}
 TYPES = {cls.__name__: cls for cls in (bool, int, float)}
 DTYPES = {dtype.name: dtype for dtype in ALL}
 MAX_BYTES = 1 << 26                 # of constant arrays

@@ -1,12 +1,12 @@
 """Compiled functions on the disk: a later process skips everything from inference to the plan.
 
-    <cache_dir>/flows-1/3f/3f9c..22/81d0..e7.flow
+    <cache_dir>/flows-2/3f/3f9c..22/81d0..e7.flow
 
 A folder is the *question*: the function and its code, the kinds of its arguments, the switches, and the versions of all
 that takes part (a hash of mindlite's own sources, Python, NumPy, llvmlite, the processor). A file in it is one *answer*:
 
     guards    what inference read: (kind, number of the owner, name, description of what it read)
-    program   the Flow, and what its parameters and results are; Parameters by number
+    program   the Flow, planned, with its storage; what its parameters and results are; Parameters by number
 
 Numbers are those of `description.py`: the reads are made again in the same order, each is described and compared, and
 so the objects of this process get the numbers of those that they stand for. The first answer all of whose reads agree is
@@ -50,11 +50,12 @@ from .executable import Executable
 from .flow_text import DTYPES, Missing, Reader, Writer
 from .guards import current_value
 from .lower import Lowered
+from .memory import MemoryPlan
 from .pipeline import Compiled, compile_function
 from .signature import ObjectSpec, SameSpec, ScalarSpec, TensorSpec
 
-VERSION = 1
-MAGIC = b"mindlite flow 1\n"
+VERSION = 2
+MAGIC = b"mindlite flow 2\n"
 MOST = 8                         # answers to one question; the oldest gives way
 NOT_IN_THE_KEY = ("cache_dir", "keep_flows", "show_framework_frames")
 UNREADABLE = (KeyError, ValueError, TypeError, IndexError, AttributeError, struct.error, InternalError)
@@ -195,7 +196,7 @@ class Question:
         """The Compiled that a file tells of."""
         made = []
         reader = Reader(text["tables"], arrays_of(text["arrays"], data), self.symbols,
-                        lambda number: kernels_in(made[0].full.lowered.program)[number].source)
+                        lambda number: kernels_in(made[0].full.executable.linked.program)[number].source)
         reader.others = {
             "kept object": lambda t: found_as(told, t[1]),
             "variable": lambda t: Place(t[1], found_as(told, t[2]), t[3]),
@@ -216,7 +217,7 @@ class Question:
         specialised = Specialised(graph, entry["output"], entry["changes"], [], entry["updates"], guards, [],
                                   entry["reasons"], objects=entry["objects"],
                                   acts_and_raises=entry["acts_and_raises"])
-        executable = Executable(program, self.options["printer"])
+        executable = Executable.planned(program, MemoryPlan(*entry["memory"]), self.options["printer"])
         made.append(Compiled(specialised, lowered, executable, graph, {}, entry["nodes"], entry["notes"], entry["alone"],
                              whole=compiling))
         return made[0]
@@ -278,7 +279,8 @@ class Question:
         writer.other = other
         number = {p: n for n, p in enumerate(graph.parameters)}
         entry = {
-            "program": lowered.program, "results": list(lowered.outputs),
+            "program": compiled.executable.linked.program, "memory": compiled.executable.plan.kept(),
+            "results": list(lowered.outputs),
             "parameters": [(p.name, p.abstract, p.default) for p in graph.parameters],
             "outputs": [node.abstract for node in graph.outputs],
             "steps": [(s[0], number[s[1]], *s[2:]) if s[0] != "out" else tuple(s) for s in lowered.parameters],

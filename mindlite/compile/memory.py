@@ -94,6 +94,12 @@ class MemoryPlan:
             found = self.layouts[sizes] = pack(self.storages, nbytes, self.conflicts)
         return found
 
+    def kept(self):
+        """What makes the same plan again: with its Layout, where sizes are known."""
+        if not self.symbols:
+            self.layout(())
+        return self.storages, self.sites, self.slots, self.symbols, {} if self.symbols else self.layouts
+
     def _latest(self):
         if not self.layouts:
             if self.symbols and self.storages:

@@ -180,6 +180,21 @@ run_update = ms.jit(update)
     assert not np.array_equal(again.net.w.asnumpy(), np.arange(3))
 
 
+def test_storage_is_planned_and_packed_once_for_all_processes(load, monkeypatch):
+    first = load()
+    first.run_train(Tensor(X))
+
+    def never(*args):
+        raise AssertionError("planned again")
+    for name in ("plan", "hoist_checks"):
+        monkeypatch.setattr(f"mindlite.compile.executable.{name}", never)
+    monkeypatch.setattr("mindlite.compile.memory.pack", never)
+    again = load()
+    assert called(again.run_train, Tensor(X))[0] == "restored"
+    ours, theirs = (m.run_train.compiled.variants[0].executable.plan for m in (again, first))
+    assert ours.storages and ours.layouts == theirs.layouts and str(ours) == str(theirs) and ours.sites == theirs.sites
+
+
 def test_people_can_look_inside_what_was_taken_from_the_disk(load):
     first = load()
     first.run(Tensor(X), 2)
