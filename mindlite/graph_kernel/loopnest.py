@@ -14,7 +14,7 @@ from dataclasses import field
 import numpy as np
 
 from ..common import dtype as dt
-from ..common.dim import Dim, Symbol, coefficient, compare, substitute, symbols_of
+from ..common.dim import Dim, Symbol, coefficient, substitute, symbols_of
 from ..common.errors import InternalError
 from ..common.records import dataclass
 from ..mindir.abstract import AbstractScalar, AbstractTensor
@@ -22,7 +22,8 @@ from ..mindir.control import tuple_getitem
 from ..mindir.graph import CNode, Parameter, ValueNode
 from ..mindir.primitive import kernel_rule
 from ..mindir.scalar import (BinOp, Const, IndexVar, Load, Operand, Reduce, ScalarExpr, Size, as_expr, cast, constant,
-                             index_var, make_expr, rebuild)
+                             index_var, make_expr, rebuild, walk)
+from .index_arithmetic import Indices, settled
 
 LITERAL_EXTENT = 16
 
@@ -103,11 +104,12 @@ def build(graph, in_place=()):
         raise CannotFuse("the results do not share their outer axis")
     values = [cast(composer.element(node, 0, indices), node.abstract.dtype)
               for node, (indices, _) in zip(graph.outputs, loops)]
-    offsets = _Offsets(values, outputs=[node.abstract for node in graph.outputs])
+    values, places, loops = settled(values, *zip(*loops), composer.notes, composer.indices)
+    offsets = _Offsets(values, composer.indices, outputs=[node.abstract for node in graph.outputs], loops=loops)
     outputs = []
-    for number, (node, (indices, kept), value) in enumerate(zip(graph.outputs, loops, values)):
+    for number, (node, place, kept, value) in enumerate(zip(graph.outputs, places, loops, values)):
         operand = Operand(f"out{number}" if len(values) > 1 else "out", node.abstract)
-        outputs.append(Output(operand, kept, offsets.linear(operand, indices), value))
+        outputs.append(Output(operand, kept, offsets.linear(operand, place), value))
     nest = _collapse(graph.name, composer, offsets, outputs)
     _share_memory(nest, in_place)
     return nest
@@ -150,12 +152,13 @@ class _Composer:
     """The element of any node of a graph at any index, each computed once per index."""
 
     def __init__(self, graph):
-        self.memo, self.rules, self.notes = {}, {}, {}
+        self.memo, self.rules, self.notes, self.indices = {}, {}, {}, Indices()
         self.inputs = tuple(Operand(p.name, _plain(p.abstract)) for p in graph.parameters)
         self.operands = dict(zip(map(id, graph.parameters), self.inputs))
 
     def element(self, node, number, indices):
         """Result `number` of `node` at `indices`."""
+        indices = tuple(map(self.indices, indices))
         if isinstance(node, Parameter):
             return self.operands[id(node)][indices]
         if isinstance(node, ValueNode):
@@ -214,7 +217,8 @@ def _literal(node):
 class _Offsets:
     """Sizes as symbols n0, n1, .. and indices as polynomials over them and the loop variables."""
 
-    def __init__(self, values, outputs):
+    def __init__(self, values, indices, outputs, loops):
+        self.indices = indices
         self.numbers, self.sizes, self.symbols, self.variables = {}, {}, {}, {}
         exprs = walk(values)
         sliding = {v for e in exprs if isinstance(e, Load) for index in e.fields[1] if type(index) is not IndexVar
@@ -222,6 +226,7 @@ class _Offsets:
         windows = {v.fields[1] for e in exprs if isinstance(e, Reduce) for v in e.fields[1] if v in sliding}
         self.dims = {s for e in exprs if isinstance(e, Load) for s in e.fields[0].shape if isinstance(s, int)}
         self.dims |= {s for abstract in outputs for s in abstract.shape if isinstance(s, int)}
+        self.dims |= {v.fields[1] for around in loops for v in around if isinstance(v.fields[1], int)}
         self.literal = {e for e in windows if isinstance(e, int) and e <= LITERAL_EXTENT}
 
     def size(self, value):
@@ -270,85 +275,23 @@ class _Offsets:
     def access(self, load, rewrite):
         """(offset, exprs, strides, safe) of a Load."""
         operand, indices = load.fields
-        axes = [(s, _plain_index(i, s)) for s, i in zip(operand.shape, indices) if not (isinstance(s, int) and s == 1)]
-        whole = _unravelled(axes)
-        if whole is not None and self.polynomial(whole) is not None:
-            return self.polynomial(whole), (), (), True
-        offset, stride, exprs, strides, safe = 0, 1, [], [], True
+        axes = [(s, i) for s, i in zip(operand.shape, indices) if not (isinstance(s, int) and s == 1)]
+        safe = all(self.indices.is_inside(index, size) for size, index in axes)
+        offset, stride, flat, exprs, strides = 0, 1, as_expr(0), [], []
+        for size, index in axes:
+            flat = flat * as_expr(size) + index
         for size, index in reversed(axes):
             part = self.polynomial(index)
             if part is None:
+                whole = self.polynomial(self.indices(flat)) if not exprs else None     # digits of one number
+                if whole is not None:
+                    return whole, (), (), safe
                 exprs.append(rewrite(index))
                 strides.append(stride)
             else:
                 offset = offset + part * stride
-            safe = safe and self.is_inside(index, size)
             stride = stride * self.size(size)
         return offset, tuple(exprs), tuple(strides), safe
-
-    def is_inside(self, index, size):
-        """True if `index` is known to lie in an axis of `size`."""
-        if isinstance(index, Const):
-            return isinstance(size, int) and 0 <= index.fields[0] < size
-        return isinstance(index, IndexVar) and self.size(index.fields[1]) == self.size(size)
-
-
-def _unravelled(axes):
-    """The flat index of which these (size, index) pairs are the digits, as a reshape reads; None if they are not."""
-    if len(axes) < 2:
-        return None
-    size, last = axes[-1]
-    if not _is_digit(last, size):
-        return None
-    whole = last.fields[1]
-    rest = whole // size
-    for size, index in reversed(axes[1:-1]):
-        if not (_is_digit(index, size) and index.fields[1] is rest):
-            return None
-        rest = rest // size
-    return whole if axes[0][1] is rest else None
-
-
-def _is_digit(index, size):
-    return isinstance(index, BinOp) and index.fields[0] == "mod" and index.fields[2] is as_expr(size)
-
-
-def _plain_index(index, size):
-    """`i % size` is i where i is known to be less."""
-    if _is_digit(index, size):
-        largest = _largest(index.fields[1])
-        if largest is not None and compare("<", largest, size):
-            return index.fields[1]
-    return index
-
-
-def _largest(expr):
-    """An upper bound of an index that is sums and products of loop variables and sizes, so >= 0; None for another."""
-    if isinstance(expr, IndexVar):
-        return expr.fields[1] - 1
-    if isinstance(expr, (Const, Size)):
-        return expr.fields[0] if compare(">=", expr.fields[0], 0) else None
-    if isinstance(expr, BinOp) and expr.fields[0] in ("add", "mul"):
-        a, b = _largest(expr.fields[1]), _largest(expr.fields[2])
-        if a is None or b is None:
-            return None
-        return a + b if expr.fields[0] == "add" else a * b
-    return None
-
-
-def walk(exprs, known=()):
-    """Every expression in `exprs`, each once, children first; without those in `known` and what is only below them."""
-    seen, out = set(), []
-    todo = [(expr, False) for expr in reversed(list(exprs))]
-    while todo:                                               # a loop: expressions may be deeper than Python's stack
-        expr, ready = todo.pop()
-        if ready:
-            out.append(expr)
-        elif expr not in seen and expr not in known:
-            seen.add(expr)
-            todo.append((expr, True))
-            todo.extend((child, False) for child in expr.children())
-    return out
 
 
 # ---------------------------------------------------------------- collapsing axes

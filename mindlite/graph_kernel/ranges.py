@@ -9,8 +9,8 @@ vectorised. Only comparisons of a loop variable, shifted by a number, with a num
 """
 from ..common import dtype as dt
 from ..common.dim import bounds
-from ..mindir.scalar import BinOp, Const, IndexVar, ScalarExpr, Select, constant, rebuild
-from .loopnest import walk
+from ..mindir.scalar import BinOp, Const, IndexVar, ScalarExpr, constant, rebuild, walk
+from .index_arithmetic import folded
 
 MOST = 8                                    # pieces of one loop at most
 _FLIPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
@@ -75,15 +75,7 @@ class Decided:
         if condition is not None:
             answer = self.answer(*condition)
             return expr if answer is None else constant(answer, dt.bool_)
-        made = rebuild(expr, *map(self.field, expr.fields))
-        if isinstance(made, Select) and isinstance(made.fields[0], Const):
-            return made.fields[1 if made.fields[0].fields[0] else 2]
-        if isinstance(made, BinOp) and made.dtype is dt.bool_ and made.fields[0] in ("and", "or"):
-            op, *sides = made.fields
-            for side, other in (sides, sides[::-1]):
-                if isinstance(side, Const):
-                    return other if side.fields[0] == (op == "and") else side
-        return made
+        return folded(rebuild(expr, *map(self.field, expr.fields)))
 
     def field(self, value):
         if isinstance(value, tuple):

@@ -9,8 +9,8 @@ The row is in cache both times, so this is a store and a load in place of a tran
 from ..common import dtype as dt
 from ..common.dim import Dim, substitute, symbols_of
 from ..common.records import dataclass
-from ..mindir.scalar import Call, Reduce, make_expr, rebuild
-from .loopnest import Access, walk
+from ..mindir.scalar import Call, Reduce, make_expr, rebuild, walk
+from .loopnest import Access
 
 
 @dataclass(frozen=True)

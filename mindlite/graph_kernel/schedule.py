@@ -15,8 +15,8 @@ from dataclasses import field, replace
 
 from ..common.dim import bounds, coefficient, substitute, symbols_of
 from ..common.records import dataclass
-from ..mindir.scalar import Call, Const, IndexVar, Reduce, Select, Size
-from .loopnest import Access, CannotFuse, walk
+from ..mindir.scalar import Call, Const, IndexVar, Reduce, Select, Size, walk
+from .loopnest import Access, CannotFuse
 from .ranges import Decided, cuts_of
 from .row_buffer import rows_of
 
@@ -198,7 +198,10 @@ class _Scheduler:
                 deeper.setdefault(output.loops[depth], []).append((number, output))
         for variable, group in deeper.items():
             loop = Loop(variable, self.nest.extents[variable], [], parallel=variable is self.nest.parallel)
-            if all(len(o.loops) == depth + 1 for _, o in group) and self.wants_lanes(variable, group):
+            ends = [(number, o) for number, o in group if len(o.loops) == depth + 1]
+            if self.wants_lanes(variable, ends):
+                if len(ends) < len(group):
+                    raise CannotFuse("a reduction would walk down columns beside results that are written in rows")
                 loop.tiled = True
                 tile = scope.inside()
                 lanes = tile.inside(variable, tile=(tile, variable))

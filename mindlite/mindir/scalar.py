@@ -268,6 +268,21 @@ def rebuild(expr, *fields):
     return make_expr(type(expr), expr.dtype, expr.weak, *fields)
 
 
+def walk(exprs, known=()):
+    """Every expression in `exprs`, each once, children first; without those in `known` and what is only below them."""
+    seen, out = set(), []
+    todo = [(expr, False) for expr in reversed(list(exprs))]
+    while todo:                                               # a loop: expressions may be deeper than Python's stack
+        expr, ready = todo.pop()
+        if ready:
+            out.append(expr)
+        elif expr not in seen and expr not in known:
+            seen.add(expr)
+            todo.append((expr, True))
+            todo.extend((child, False) for child in expr.children())
+    return out
+
+
 def index_var(name, extent):
     """A fresh loop variable that runs over 0 .. extent - 1."""
     return make_expr(IndexVar, dt.int64, False, name, extent, next(_variables))

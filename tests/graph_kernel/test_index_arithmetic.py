@@ -1,0 +1,127 @@
+"""Indices are simplified without changing them, and reshapes around transposes leave no division in an inner loop."""
+import itertools
+import operator
+import os
+import random
+import re
+import sys
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))
+from test_ranges import check, normal                                                                   # noqa: E402
+
+from mindlite import ops                                                                                # noqa: E402
+from mindlite.common import dtype as dt                                                                 # noqa: E402
+from mindlite.common.dim import Symbol                                                                  # noqa: E402
+from mindlite.graph_kernel import fusable                                                               # noqa: E402
+from mindlite.graph_kernel.index_arithmetic import Indices, Settled                                     # noqa: E402
+from mindlite.mindir.abstract import AbstractTensor                                                     # noqa: E402
+from mindlite.mindir.builder import typed                                                               # noqa: E402
+from mindlite.mindir.scalar import Const, IndexVar, Size, as_expr, binary, index_var, walk              # noqa: E402
+
+MEANING = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv,
+           "mod": operator.mod, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
+           "eq": operator.eq, "ne": operator.ne}
+
+
+def value(expr, env):
+    """The number that an index is."""
+    if isinstance(expr, Const):
+        return expr.fields[0]
+    if isinstance(expr, IndexVar):
+        return env[expr]
+    op, a, b = expr.fields
+    return MEANING[op](value(a, env), value(b, env))
+
+
+def divisions(expr):
+    return sum(e.fields[0] in ("floordiv", "mod") for e in walk([expr]) if not isinstance(e, (Const, IndexVar, Size)))
+
+
+def some_index(rng, variables, depth):
+    """A sum, product, quotient or remainder of loop variables and numbers."""
+    if depth == 0 or rng.random() < 0.15:
+        return rng.choice(variables) if rng.random() < 0.7 else as_expr(rng.randrange(0, 9))
+    op = rng.choice(["add", "add", "mul", "mul", "floordiv", "mod", "sub"])
+    left = some_index(rng, variables, depth - 1)
+    if op == "add":
+        return binary(op, left, some_index(rng, variables, depth - 1))
+    return binary(op, left, as_expr(rng.choice([2, 3, 4, 6, 12])))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_simplified_index_is_the_same_number_everywhere(seed):
+    rng = random.Random(seed)
+    variables = [index_var("i", 3), index_var("j", 4), index_var("k", 6)]
+    indices = Indices()
+    for _ in range(60):
+        index = some_index(rng, variables, 5)
+        limit = as_expr(rng.randrange(0, 30))
+        compared = binary(rng.choice(["lt", "le", "gt", "ge", "eq", "ne"]), index, limit)
+        made, settled = indices(index), Settled(indices, {})(compared)
+        low, high = indices.bounds(index)
+        for point in itertools.product(range(3), range(4), range(6)):
+            env = dict(zip(variables, point))
+            expected = value(index, env)
+            assert value(made, env) == expected and value(settled, env) == value(compared, env)
+            assert low is None or low <= expected <= high
+
+
+def test_what_a_reshape_makes_and_undoes_is_the_index_itself():
+    i, j, indices = index_var("i", 8), index_var("j", 128), Indices()
+    flat = i * 128 + j
+    assert indices(flat // 128) is i and indices(flat % 128) is j
+    n = Symbol("N", lo=1).dim
+    rows, columns = index_var("r", 5), index_var("c", n)
+    flat = rows * n + columns
+    assert indices(flat // as_expr(n)) is rows and indices(flat % as_expr(n)) is columns
+    t = index_var("t", 1024)
+    assert indices((t // 128) * 128 + t % 128) is t
+    assert divisions(indices(((t // 24) * 24 + t % 24) // 7)) == 1
+
+
+def test_numbers_that_could_wrap_are_left_alone():
+    i, indices = index_var("i", 8), Indices()
+    assert indices.bounds(i * 2**62) == (None, None)
+    assert divisions(Settled(indices, {})((i * 2**62) // 2**62)) == 1
+
+
+def heads(x):
+    return ops.transpose(ops.reshape(x, (4, 16, 3, 2, 32))[:, :, 1], (0, 2, 1, 3)) * 2.0
+
+
+def test_heads_of_attention_are_read_without_a_division():
+    text = check(heads, normal(64, 192))
+    assert "//" not in text and "%" not in text
+
+
+def test_a_loop_that_a_reshape_cuts_becomes_two():
+    """The way back: rows and columns are digits of four axes; what the outer loop alone decides is divided once a row."""
+    text = check(lambda x: ops.reshape(ops.transpose(x, (0, 2, 1, 3)), (64, 64)) * 2.0, normal(4, 2, 16, 32))
+    assert re.findall(r"(\S+) (?://|%)", text) == ["(i0", "(i0"]
+
+
+def test_gradients_of_slices_behind_a_reshape_are_cut_at_the_edges():
+    def back(q, k):
+        def wide(y, number):
+            y = ops.reshape(ops.transpose(y, (0, 2, 1, 3)), (64, 1, 64))
+            return ops.pad(y, (0, 0, number, 2 - number))
+        return ops.reshape(wide(q, 0) + wide(k, 2), (64, 192))
+    text = check(back, normal(4, 2, 16, 32), normal(4, 2, 16, 32) + 1)
+    assert {*re.findall(r"(\S+) (?://|%)", text)} <= {"i0", "(i0"} and "if " not in text and "where(" not in text
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_fold_over_digits_of_a_loop_is_right(axis):
+    check(lambda x: ops.sum(ops.reshape(ops.transpose(x, (1, 0, 2)), (12, 30)), dim=axis), normal(5, 12, 6))
+    check(lambda x: ops.argmax(ops.reshape(ops.transpose(x, (1, 0, 2)), (12, 30)), dim=axis), normal(5, 12, 6))
+
+
+def test_columns_are_not_added_up_beside_rows_that_happen_to_be_as_many():
+    """Equal sizes alone do not make rows of one result and columns of another one loop: it would walk down columns."""
+    def rows_and_columns(x):
+        return x * 2.0, ops.sum(x * 2.0, dim=0)
+    x = AbstractTensor(dt.float32, (64, 64))
+    assert "down columns" in fusable(typed(rows_and_columns, x))
+    assert fusable(typed(lambda x: (x * 2.0, ops.sum(x * 2.0, dim=1)), x)) is None
