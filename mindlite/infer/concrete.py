@@ -19,6 +19,7 @@ from ..mindir import syntax
 from ..mindir.primitive import Primitive, eager
 from ..mindir.protocol import CallOf
 from ..mindir.syntax import Undefined
+from ..ops.state import pause_gradients, resume_gradients
 from .access import LEAVES_TENSORS, OPERATORS, binary_value, is_tensor
 from .builtins import BUILTINS
 from .calls import FRAMEWORK, is_coroutine, is_plain_class
@@ -48,6 +49,16 @@ class _Values(Tracer):
         """Compute."""
         with eager():
             return prim(*args, **attrs)
+
+    def pause(self):
+        """From here on nothing is recorded on tapes, until `resume`."""
+        with eager():
+            pause_gradients()
+
+    def resume(self):
+        """See `pause`."""
+        with eager():
+            resume_gradients()
 
     def assign(self, target, value):
         """Write into the Tensor's memory."""

@@ -23,6 +23,7 @@ from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor
 from ..mindir.control import segment
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import interpreting
+from ..ops.state import pause_gradients, resume_gradients
 from .outcome import Raises
 from .outside import CONTAINERS
 from .region import AmbiguousTarget
@@ -103,7 +104,7 @@ def _write(ev, key, fn, args, kwargs, reason, returns, keeps, sees, copies, cure
     site, attempted = Site(location, reason, cure), bool(ev.attempts)
     ev.sites.append(site)
     places, later = [place for place, _ in variables], watch(ev) if sees else {}
-    namespace = namespace_of(ev.frames)
+    namespace, unrecorded = namespace_of(ev.frames), ev.tracer.unrecorded
 
     def run(*values):
         fn_now, args_now, kwargs_now, variables_now = rebuild(values[:count])
@@ -116,6 +117,8 @@ def _write(ev, key, fn, args, kwargs, reason, returns, keeps, sees, copies, cure
                 log.undo.append(functools.partial(np.copyto, weight.array, weight.array.copy()))
                 weight.array[...] = value.array
         start = time.perf_counter()
+        if unrecorded:
+            pause_gradients()
         try:
             given = call_at(location, namespace, fn_now, args_now, dict(kwargs_now))
         except Exception as error:
@@ -123,6 +126,9 @@ def _write(ev, key, fn, args, kwargs, reason, returns, keeps, sees, copies, cure
             if not attempted or current_log() is None:
                 raise passed_through(error, location)
             raise Trap(key, (), location) from error             # a `try` of the graph is around: Python goes on there
+        finally:
+            if unrecorded:
+                resume_gradients()
         site.runs += 1
         site.seconds += time.perf_counter() - start
         wrong = changed(later) if sees else []

@@ -9,9 +9,9 @@ import gast
 
 from ..mindir import syntax
 from .expressions import call, suspend
-from .interpret import interpret_call
+from .interpret import interpret_call, looks_at_frame
 from .loops import iterate
-from .scope import FRAME, SEARCHES, Variable
+from .scope import SEARCHES, Variable
 from .targets import store
 
 
@@ -55,7 +55,7 @@ def yield_from(p, node):
 def call_or_search(p, node):
     """any(x for ...) and all(x for ...) are loops, locals() and its like run in Python, all else is a call."""
     word = getattr(node.func, "id", None)
-    if word in FRAME and word in p.names.builtins and len(node.args) <= FRAME[word] and not node.keywords:
+    if looks_at_frame(p, node):
         return interpret_call(p, node)
     eager = [a for a in node.args if isinstance(a, gast.GeneratorExp) and p.names.scopes[a].kind == "comprehension"]
     return search(p, eager[0], word, SEARCHES[word]) if eager and word in SEARCHES else call(p, node)

@@ -10,6 +10,7 @@ import gast
 from ..mindir import syntax
 from .exceptions import leave_by_return
 from .loops import break_, continue_
+from .scope import FRAME
 from ..fallback.segment import compile_segment
 from .targets import item
 
@@ -91,19 +92,29 @@ def interpret_call(p, node):
     _, written, _, _ = p.names.uses(node)
     if any(not _in_cell(variable) for variable in written):
         raise p.error("an assignment inside a call that looks at the function's frame cannot become a graph", node)
-    every = p.names.scopes[p.tree].variables.values()
-    return _interpret(p, node, node, also=every, writes=None, reason="calls that look at the frame run in Python")
+    return _interpret(p, node, node, writes=None, reason="calls that look at the frame run in Python")
+
+
+def looks_at_frame(p, node):
+    """True for a call of locals(), eval(text) or their like."""
+    if not isinstance(node, gast.Call) or not isinstance(node.func, gast.Name) or node.keywords:
+        return False
+    word = node.func.id
+    return word in FRAME and word in p.names.builtins and len(node.args) <= FRAME[word]
 
 
 def _in_cell(variable):
     return variable.cell or variable.kind == "closure"
 
 
-def _interpret(p, node, statements, given=None, also=(), *, writes, reason):
-    """An `interpret` node. Its inputs are `given` {name: node}, and what `node` uses and `also` of other names."""
+def _interpret(p, node, statements, given=None, *, writes, reason):
+    """An `interpret` node. Its inputs are `given` {name: node}, and what `node` uses of other names; all of them where
+    something in it looks at the frame."""
     given = dict(given or {})
     variables, _, _, globals_ = p.names.uses(node)
-    variables = [v for v in dict.fromkeys([*variables, *also]) if v.name not in given]
+    if any(looks_at_frame(p, part) for part in gast.walk(node)):
+        variables = [*variables, *p.names.scopes[p.tree].variables.values()]
+    variables = [v for v in dict.fromkeys(variables) if v.name not in given]
     super_arguments = p.super_arguments() if any(v.name == "__class__" for v in variables) else ()
     for name in super_arguments:
         if p.find(name) not in variables:

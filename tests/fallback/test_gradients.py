@@ -248,3 +248,26 @@ def test_a_gradient_that_begins_again_is_pynatives(program, how, request):
     for turn, point in enumerate([POINTS[0], POINTS[0], POINTS[1], POINTS[0]]):
         TURN[0] = turn
         close(derivative(*arguments(point)), plain(*arguments(point)))
+
+
+def reads_locals_behind_a_variable_outside(x, y):
+    HOLDER.z = ops.tanh(x * y)
+    q = eval("HOLDER.z * x")
+    return (q * HOLDER.z).sum()
+
+
+def passes_no_gradient(x, y):
+    KEPT.clear()
+    with ms.no_grad():
+        a = eval("x * y")
+        KEPT.append(a * x)
+        eval("KEPT.append(a * y)")
+    return (a * x * KEPT[0] * KEPT[1]).sum()
+
+
+@pytest.mark.parametrize("program", [reads_locals_behind_a_variable_outside, passes_no_gradient])
+@pytest.mark.filterwarnings("ignore::mindlite.compile.jit.FallbackWarning")
+def test_what_python_code_reads_and_records_is_the_same_in_every_run(program):
+    jitted, plain = ms.jit(ms.grad(program, (0, 1))), ms.grad(program, (0, 1))
+    for point in POINTS[0], POINTS[0], POINTS[1]:
+        close(jitted(*arguments(point)), plain(*arguments(point)))
