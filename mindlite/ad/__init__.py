@@ -1,7 +1,7 @@
 """Automatic differentiation of typed graphs: reverse mode (`vjp_graph`) and forward mode (`jvp_graph`)."""
 from .jvp import jvp_graph
 from .recompute import recompute_graph
-from .vjp import vjp_graph
+from .vjp import gradients_alone, vjp_graph  # noqa: F401
 
 
 def derivative_graph(graph, wrt, seeds, mode):

@@ -12,14 +12,14 @@ The backward half, what reaches a seed, is left to the sweep itself: a node with
 from ..common.location import Origin
 from ..mindir.abstract import AbstractTape, AbstractTensor, AbstractTuple
 from ..mindir.builder import building, constant
-from ..mindir.control import (call, cond, custom_vjp, make_tuple, segment, tape_pop, tape_push, tuple_getitem,
-                              while_loop)
+from ..mindir.control import (call, cond, custom_vjp, gate, make_tuple, port, segment, tape_pop, tape_push,
+                              tuple_getitem, while_loop)
 from ..mindir.graph import AnfNode, FuncGraph
 from ..mindir.inline import copy_graph
 from ..mindir.primitive import expand_rule
 
 
-CONTROL = {call, cond, custom_vjp, make_tuple, segment, tape_pop, tape_push, tuple_getitem, while_loop}
+CONTROL = {call, cond, custom_vjp, gate, make_tuple, port, segment, tape_pop, tape_push, tuple_getitem, while_loop}
 
 
 def is_differentiable(abstract):
@@ -46,8 +46,8 @@ def active_nodes(graph, wrt):
 
 def holds_python(node):
     """True for Python code that keeps what it is given, and for control flow with such code in it."""
-    if node.fn is segment:
-        return node.attrs["keeps"]
+    if node.fn in (segment, gate):                           # hooks run in the reverse only
+        return node.fn is segment and node.attrs["keeps"]
     return any(inner.fn is segment and inner.attrs["keeps"] for value in node.attrs.values()
                if isinstance(value, FuncGraph) for graph in value.reachable() for inner in graph.nodes)
 
@@ -70,6 +70,8 @@ def active_results(node, positions, active=None):
         return _ONE if node.attrs["index"] in active[node.args[0]] else frozenset()
     if prim is make_tuple:
         return positions
+    if prim is gate and min(positions) >= attrs["count"]:
+        return frozenset()                                   # what its hooks read
     if "stop_gradient" in prim.traits:
         return frozenset()
     elements = node.abstract.elements if isinstance(node.abstract, AbstractTuple) else (node.abstract,)

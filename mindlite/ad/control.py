@@ -24,11 +24,13 @@ from ..common import dtype as dt
 from ..common.events import emit as announce
 from ..mindir.abstract import AbstractAny, AbstractTape, AbstractTensor, AbstractTuple
 from ..mindir.builder import append, written
-from ..mindir.control import call, cond, custom_vjp, segment, tape_new, tape_pop, tape_push, while_loop
+from ..mindir.control import call, cond, custom_vjp, gate, port, segment, tape_new, tape_pop, tape_push, while_loop
 from ..mindir.derivative import record_python
+from ..mindir.graph import FuncGraph
 from ..mindir.inline import inline
 from .. import ops
 from .activity import holds_python, is_differentiable, is_integer, reached_parameters, reached_state
+from .gates import reverse_gate, reverse_port
 from .remat import Segments, forward_segments, refusal, reverse_segments
 
 TAPE, COUNT = AbstractTape(), AbstractTensor(dt.int64, ())
@@ -194,11 +196,27 @@ def reverse_segment(sweep, node):
     abstracts = tuple([sweep.sizes.abstract(node.args[i].abstract) for i in wrt])
     forward, pullback = record_python(node.attrs["function"], wrt, seeds, abstracts, node.attrs["weights"], sweep.calls)
     sweep.parts[node] = forward
-    gradients = append(segment, sweep.value(node, "recording"), *douts, function=pullback, abstracts=abstracts,
+    gradients = append(segment, sweep.value(node, "recording"), *douts, function=Pullback(pullback), abstracts=abstracts,
                        reason=f"the gradient of: {node.attrs['reason']}", keeps=True, weights=(),
                        abstract=AbstractTuple(abstracts))
     for i, gradient in zip(wrt, gradients):
         sweep.add(node.args[i], gradient)
+
+
+class Pullback:
+    """The derivative of Python code, which reads what that has left."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def __call__(self, recording, *cotangents):
+        return self.function(recording, *cotangents)
+
+
+def is_pullback(node):
+    """True for the derivative of Python code, and for what holds one."""
+    graphs = {g for value in node.attrs.values() if isinstance(value, FuncGraph) for g in value.reachable()}
+    return any(isinstance(n.attrs.get("function"), Pullback) for n in [node, *[n for g in graphs for n in g.nodes]])
 
 
 # ---------------------------------------------------------------- gradients written by the user, tapes
@@ -240,4 +258,4 @@ def reverse_pop(sweep, node):
 FORWARD = {cond: forward_cond, while_loop: forward_while, call: forward_call, segment: forward_segment}
 PARTS = {cond: ("tape",), while_loop: ("tape", "count"), call: ("tape",), segment: ("recording",)}
 REVERSE = {cond: reverse_cond, while_loop: reverse_while, call: reverse_call, custom_vjp: reverse_custom,
-           segment: reverse_segment, tape_push: reverse_push, tape_pop: reverse_pop}
+           segment: reverse_segment, gate: reverse_gate, port: reverse_port, tape_push: reverse_push, tape_pop: reverse_pop}

@@ -4,19 +4,21 @@
 
 An operator without a jvp rule is written in smaller ones, or its bprop is transposed: it is linear in the cotangent, so
 the vjp of the bprop with respect to the cotangent is the jvp (J. Townsend 2017, "A new trick for calculating Jacobian
-vector products"). Control flow carries tangents beside the values; the tangent of a tape is a tape of tangents.
+vector products"). Control flow carries tangents beside the values; the tangent of a tape is a tape of tangents. Python code
+is run with its tangents by eager mode.
 """
 from ..common.errors import GradientError, GraphSyntaxError, InternalError
 from ..common.location import Origin
-from ..mindir.abstract import AbstractTape, AbstractTuple
+from ..mindir.abstract import AbstractAny, AbstractTape, AbstractTuple
 from ..mindir.builder import append, building
 from ..mindir.constraints import collecting
-from ..mindir.control import (call, cond, custom_vjp, make_tuple, policy_of, segment, tape_new, tape_pop, tape_push,
-                              tuple_getitem, while_loop)
+from ..mindir.control import (call, cond, custom_vjp, gate, make_tuple, policy_of, port, segment, tape_new, tape_pop,
+                              tape_push, tuple_getitem, while_loop)
+from ..mindir.derivative import push_through_python
 from ..mindir.graph import CNode, FuncGraph, ValueNode
 from ..mindir.inline import drop_dead_nodes, inline
 from ..mindir.primitive import bprop_rule, jvp_rule
-from .activity import active_outputs, active_state, expand_composites, is_smooth
+from .activity import active_outputs, active_state, expand_composites, holds_python, is_smooth
 from .reverse import result_of
 from .vjp import vjp_graph
 from .zeros import zeros_like_abstract
@@ -104,11 +106,11 @@ class Forward:
         elif node.fn is tape_new:
             self.keep(node)
             self.tangents[node, None] = tape_new()
-        elif "stop_gradient" in node.fn.traits or all(self.tangent(a) is None for a in node.args):
+        elif "stop_gradient" in node.fn.traits or not holds_python(node) and all(self.tangent(a) is None for a in node.args):
             self.keep(node)
-        elif node.fn is segment and node.attrs["keeps"]:
-            raise GraphSyntaxError("forward mode cannot follow code that runs in Python", note=node.attrs["reason"],
-                                   location=node.origin.location, hint="ms.grad can; or write it with ops")
+        elif node.fn in (gate, port):
+            raise GraphSyntaxError("forward mode has no gradients, which a hook of the function wants to see",
+                                   location=node.origin.location, hint="take the hook away, or use ms.grad")
         elif node.fn in CONTROL:
             CONTROL[node.fn](self, node)
         else:
@@ -229,6 +231,21 @@ def _call(forward, node):
     forward.set_results(node, made[:len(elements)], results, made[len(elements):])
 
 
+def _segment(forward, node):
+    """(recording, out, dout) = segment(dx, x; jvp f), also where x has no tangent: it may read what another has kept."""
+    if not node.attrs["keeps"]:
+        forward.keep(node)
+        return
+    elements = node.abstract.elements
+    wrt = [i for i, x in enumerate(node.args) if forward.tangent(x) is not None]
+    results = [i for i, e in enumerate(elements) if is_smooth(e)]
+    function = push_through_python(node.attrs["function"], wrt, results, node.attrs["weights"], forward.calls)
+    abstracts = (AbstractAny(), *elements, *[elements[i] for i in results])
+    made = append(segment, *[forward.tangent(node.args[i]) for i in wrt], *map(forward.value, node.args),
+                  **{**node.attrs, "function": function, "abstracts": abstracts}, abstract=AbstractTuple(abstracts))
+    forward.set_results(node, made[1:1 + len(elements)], results, made[1 + len(elements):])
+
+
 def _custom(forward, node):
     """The user's bprop, transposed."""
     outs = forward.keep(node)
@@ -256,4 +273,4 @@ def _pop(forward, node):
         forward.tangents[node, i] = tangent
 
 
-CONTROL = {cond: _cond, while_loop: _while, call: _call, custom_vjp: _custom, tape_push: _push, tape_pop: _pop}
+CONTROL = {cond: _cond, while_loop: _while, call: _call, custom_vjp: _custom, segment: _segment, tape_push: _push, tape_pop: _pop}

@@ -10,25 +10,21 @@ from ..mindir.abstract import AbstractTensor
 from ..mindir.builder import building
 from ..mindir.control import make_tuple
 from ..mindir.graph import FuncGraph
-from ..mindir.inline import inline, nodes_below
+from ..mindir.inline import inline
 from ..ops.basic import barrier
 from ..ops.state import stop_gradient
-from .vjp import vjp_graph
+from .vjp import gradients_alone
 
 
 def recompute_graph(graph, wrt, seeds):
     """The graph (*parameters, *cotangents) -> (*gradients), which computes the values of `graph` again, but repeats
-    no effect. Arguments as `vjp_graph`.
+    no effect of it. Arguments as `vjp_graph`.
     """
     key = "recompute", tuple(wrt), tuple(seeds)
     if key not in graph.transforms:
-        joint = vjp_graph(graph, wrt, seeds)
-        ends = joint.outputs[len(graph.outputs):]
-        only = FuncGraph(joint.name, joint.origin)
-        only.parameters, only.nodes = list(joint.parameters), nodes_below(joint, ends)
-        only.set_outputs(ends, make_tuple)
+        only = gradients_alone(graph, wrt, seeds)
         target = FuncGraph(f"recompute {graph.name}", graph.origin)
-        made = [target.add_parameter(p.name, p.abstract, p.origin) for p in joint.parameters]
+        made = [target.add_parameter(p.name, p.abstract, p.origin) for p in only.parameters]
         n = len(graph.parameters)
         with building(target, graph.origin, by="grad"):
             known = stop_gradient(made[n])

@@ -56,6 +56,7 @@ class Reverse:
         self.sizes = Sizes(self.graph, None if parent is None else parent.sizes, top, operands)
         self.back = FuncGraph(self.backward.name, graph.origin)      # the reverse with holes
         self.holes, self.cotangents, self.parts = {}, {}, {}
+        self.gated = {}                                  # {port: what its gate has left for it}
         self.tape = self.start = Parameter(self.back, "tape", AbstractTape())
         outputs = [self.graph.outputs[i] for i in self.seeds]
         self.douts = [Parameter(self.back, f"d{i}", self.sizes.abstract(node.abstract))

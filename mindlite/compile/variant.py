@@ -7,7 +7,7 @@ from ..common.dim import Symbol, compare, evaluate, symbols_of
 from ..common.errors import ArgumentError
 from ..common.records import dataclass
 from ..common.tensor import Tensor
-from ..infer.specialise import Container, Made, Result
+from ..infer.specialise import Container, HookOn, Made, Result
 from ..infer.values import Place
 from ..mindir.abstract import AbstractScalar
 from .short_plan import CALLS
@@ -169,6 +169,9 @@ class Runner(Variant):
                                 for t, c in self.compiled.specialised.changes]:
             if isinstance(target, Place):
                 target.write(content)
+                continue
+            if isinstance(target, HookOn):
+                leaves[target.number].register_hook(content)
                 continue
             container = leaves.containers[target]
             if type(container) is dict:

@@ -310,6 +310,10 @@ def _make_tuple(body, node):
     body.names[node] = tuple(map(body.read, node.args))
 
 
+def _values(body, node):
+    body.names[node] = (*map(body.read, node.args), "False")     # what hooks there were stands in the gradient
+
+
 def _tape_new(body, node):
     body.write(f"{body.name(node, 'tape')} = None", node)
 
@@ -346,7 +350,7 @@ def _undefined(body, node):
 _CONTROL = {
     "tuple_getitem": _getitem, "cond": _cond, "while_loop": _while, "call": _call, "make_tuple": _make_tuple,
     "tape_new": _tape_new, "tape_push": _tape_push, "tape_pop": _tape_pop,
-    "custom_vjp": _call, "check": _check, "segment": _segment, "undefined": _undefined,
+    "custom_vjp": _call, "gate": _values, "port": _values, "check": _check, "segment": _segment, "undefined": _undefined,
     "scalar_binary": lambda body, node: body.assign(node, f" {node.attrs['op']} ".join(map(body.read, node.args))),
     "scalar_compare": lambda body, node: body.assign(node, f" {node.attrs['op']} ".join(map(body.read, node.args))),
 }

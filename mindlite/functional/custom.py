@@ -4,7 +4,7 @@
     def f(x): return x * x                          clip(x) is x; backwards the gradient goes through the function
     f.defbwd(lambda x, out, dout: 2 * x * dout)
 
-The first two are graphs in graph mode; a hook is a Python function, which sees values.
+All three are parts of graphs: a hook, too, is a function like any other (infer/hooks.py).
 """
 import functools
 
@@ -79,10 +79,12 @@ class HookBackward:
         self.hook_fn, self.cell_id = _function("HookBackward", hook_fn), cell_id
 
     def __mindir__(self):
-        raise GraphSyntaxError("HookBackward calls a Python function with the gradient, in PYNATIVE_MODE only",
-                               hint="InsertGradientOf is its like for graphs")
+        return CallOf(self._between)
 
     def __call__(self, *inputs):
+        return self._between(*inputs)
+
+    def _between(self, *inputs):                             # plain Python: parsed in graph mode, run in eager mode
         outs = gate(inputs, self.hook_fn)
         return outs[0] if len(outs) == 1 else outs
 

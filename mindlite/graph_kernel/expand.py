@@ -3,24 +3,27 @@
     %1 = log_softmax(%x; axis=1)     ->     %1 = reduce_max(%x); %2 = sub(%x, %1); %3 = exp(%2); ..
 """
 from ..common.location import Origin
-from ..mindir.builder import building
+from ..mindir.builder import building, constant
 from ..mindir.constraints import collecting
-from ..mindir.control import custom_vjp, make_tuple, tuple_getitem
+from ..mindir.control import custom_vjp, gate, make_tuple, port, tuple_getitem
 from ..mindir.graph import CNode, FuncGraph, ValueNode
 from ..mindir.inline import inline
 from ..mindir.primitive import expand_rule, kernel_rule
 
 
+GRADIENTS = {custom_vjp, gate, port}                # they say what the gradient is, which has been made
+
+
 def expand_composites(graph):
-    """`graph` without operators that have an expand rule and no kernel rule, and without gradients that the user wrote
-    and nobody will ask for; here and in the graphs of its attributes."""
+    """`graph` without operators that have an expand rule and no kernel rule, and without the gradients and hooks of the
+    user's that nobody will ask for; here and in the graphs of its attributes."""
     return _expand(graph, {})
 
 
 def _expand(graph, done):
     if graph in done:
         return done[graph]
-    if not any(_is_composite(node) or node.fn is custom_vjp for below in graph.reachable() for node in below.nodes):
+    if not any(_is_composite(node) or node.fn in GRADIENTS for below in graph.reachable() for node in below.nodes):
         done[graph] = graph
         return graph
     target = done[graph] = FuncGraph(graph.name, graph.origin)
@@ -33,8 +36,12 @@ def _expand(graph, done):
             env[node] = args[0][node.attrs["index"]]
         elif _is_composite(node):
             env[node] = _write(target, node, args)
-        elif node.fn is custom_vjp:                          # its gradient has been made
+        elif node.fn is custom_vjp:
             env[node] = tuple(inline(target, _expand(node.attrs["graph"], done), args))
+        elif node.fn is gate:
+            env[node] = tuple(args[:node.attrs["count"]])
+        elif node.fn is port:
+            env[node] = (*args, constant(False))
         else:
             attrs = {k: _expand(v, done) if isinstance(v, FuncGraph) else v for k, v in node.attrs.items()}
             env[node] = CNode(target, node.fn, args, attrs, node.abstract, node.origin)

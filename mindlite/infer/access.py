@@ -3,7 +3,7 @@ operators."""
 import functools
 import operator
 import types
-from collections import defaultdict
+from collections import defaultdict, deque
 
 import numpy as np
 
@@ -18,11 +18,11 @@ from ..ops import methods
 from ..ops.scalar import BINARY, scalar_binary, scalar_unary
 from .branches import compare_numbers, fail_unless, truth
 from .containers import METHODS_OF, method_of_box
-from .fallback import AN_INT, A_BOOL, ask_python, change_outside, from_outside
+from .fallback import AN_INT, A_BOOL, RETURN_NOTHING_NAMES, ask_python, change_outside, from_outside
 from .outside import CONTAINERS, guard_class, guard_contents, is_users, method_of_class, own_method
-from .region import has_sizes
+from .region import HookHandle, has_sizes
 from .sharing import LeaveToPython, check_key
-from .values import BoundMethod, Box, Closure, LeavingMethod, MadeException, Place, Range, has_nodes
+from .values import BoundMethod, Box, Closure, HookMethod, LeavingMethod, MadeException, Place, Range, has_nodes
 
 OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
              "%": operator.mod, "**": operator.pow, "@": operator.matmul, "<<": operator.lshift, ">>": operator.rshift,
@@ -68,9 +68,13 @@ def special(ev, names, a, b):
 def attribute(ev, value, name):
     """value.name"""
     if ev.is_object(value):
+        if name in RETURN_NOTHING_NAMES and type(ev.tracer.containers.get(value)) in (list, set, dict, deque):
+            return getattr(ev.tracer.containers[value], name)
         return ask_python(ev, getattr, (value, name), f"the attribute {name!r} of an object that Python made")
     if isinstance(value, Box):
         return method_of_box(ev, value, name)
+    if name == "register_hook" and is_tensor(value) and not ev.concrete or isinstance(value, HookHandle):
+        return HookMethod(None, value, name)
     if isinstance(value, AnfNode):
         if isinstance(value.abstract, AbstractTensor):
             if name in ("shape", "dtype", "ndim", "size"):

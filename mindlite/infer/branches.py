@@ -83,6 +83,7 @@ def in_region(ev, frame, name, body, certain=False):
     try:
         try:
             outcome = closing(ev, body)
+            region.finish()
         except Raises as raised:
             outcome = raised
         except NoResultYet:
@@ -140,6 +141,7 @@ def closing(ev, body):
                 raise
             outcome = Outcome({})
         while len(ev.sides) > depth:
+            ev.tracer.region.finish()
             side, after = ev.sides.pop(), ev.tracer.store
             ev.tracer.enter(side.before)
             ev.tracer.store = side.store

@@ -22,22 +22,24 @@ from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..fallback.record import ANY
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import PRIMITIVES, Primitive
-from ..mindir.protocol import (Autocasted, CallOf, CallOfModule, CustomGradient, Derivative, Mapped, Recomputed,
-                               Rematerialised)
+from ..mindir.protocol import (Autocasted, CallOf, CallOfModule, CustomGradient, Derivative, Gate, Hooked, Mapped,
+                               Recomputed, Rematerialised)
 from ..ops.define import cast_to
 from .access import wrap_container
 from .builtins import ASK_PYTHON, BUILTINS, item_of_tensor
 from .custom import custom_gradient, recomputed
 from .fallback import CHANGERS, ask_python, call_unknown, change_outside
+from .gates import call_hooked, register_hook, remove_hook, through_gate
 from .modules import call_module
 from .outside import CONTAINERS, HEAP_TYPE, from_library, guard_class, guard_contents, is_users, method_of_class
 from .region import has_sizes
 from .sharing import parts_of
 from .transforms import differentiate, map_over
-from .values import BoundMethod, Box, Closure, Formatted, LeavingMethod, MadeException, Place, has_nodes, leaves
+from .values import BoundMethod, Box, Closure, Formatted, HookMethod, LeavingMethod, MadeException, Place, has_nodes, leaves
 
 ABOUT_OBJECTS = (isinstance, type, id, callable, hasattr, getattr)       # they do not read what an object holds
 TAKE_OBJECTS = (print, str, repr, Tensor)
+HOOK_METHODS = {"register_hook": register_hook, "remove": remove_hook}
 FRAMEWORK = ("mindlite.ops", "mindlite.common", "mindlite.mindir", "mindlite.numpy")      # executed over nodes, not parsed
 
 
@@ -47,6 +49,8 @@ def call_value(ev, fn, args, kwargs):
         return ev.call_graph(fn.graph, fn.signature, fn.defaults, args, kwargs, outer=fn.frame, outer_env=fn.env)
     if ev.is_object(fn):
         return ask_python(ev, fn, args, "a function that is known at run time only", None, kwargs)
+    if isinstance(fn, HookMethod):                           # what is registered may be Python's
+        return HOOK_METHODS[fn.name](ev, fn.self, *args, **kwargs)
     if not ev.concrete and asks_python(ev, fn, (args, kwargs)):
         name = getattr(fn, "__name__", None) or getattr(fn, "name", type(fn).__name__)
         return ask_python(ev, fn, args, f"{name} of an object that Python made", None, kwargs)
@@ -140,8 +144,17 @@ def _call_protocol(ev, fn, what, args, kwargs):
     if hasattr(type(fn), "cell_version") and not ev.concrete:    # a Cell: its class's construct, its hooks, its casts
         guard_class(ev, fn, "construct", type(fn).construct)
         ev.guard("protocol", fn, "construct", (fn.cell_version, what))
+    return _do(ev, fn, what, args, kwargs)
+
+
+def _do(ev, fn, what, args, kwargs):
+    """What the answer of `fn` says."""
     if isinstance(what, CallOf):
         return call_value(ev, what.function, args, kwargs)
+    if isinstance(what, Hooked):
+        return call_hooked(ev, what, args, kwargs, lambda args, kwargs: _do(ev, fn, what.call, args, kwargs))
+    if isinstance(what, Gate):
+        return through_gate(ev, *args, **kwargs)
     if isinstance(what, Rematerialised):
         before, ev.tracer.remat = ev.tracer.remat, what.remat
         try:

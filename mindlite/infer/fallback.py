@@ -100,7 +100,7 @@ def _write(ev, key, fn, args, kwargs, reason, returns, keeps, sees, copies, cure
     variables = pending(ev) if sees else []
     operands, rebuild = flatten(ev, (fn, tuple(args), tuple(kwargs.items()), tuple([v for _, v in variables])),
                                 copies or not keeps)
-    count, pattern = len(operands), opened(record)
+    count, pattern = len(operands), opened(record) if returns is None else returns
     site, attempted = Site(location, reason, cure), bool(ev.attempts)
     ev.sites.append(site)
     places, later = [place for place, _ in variables], watch(ev) if sees else {}
@@ -177,7 +177,9 @@ def from_outside(ev, value):
     if not isinstance(value, (*CONTAINERS, tuple)) or ev.concrete:
         return value
     if ("content", id(value)) in ev.variables:
-        return as_object(ev, value)
+        node = as_object(ev, value)
+        ev.tracer.containers[node] = value
+        return node
     ev.shared[id(value)] = value
     return value
 
@@ -216,8 +218,8 @@ def interpret_statement(ev, frame, node, values):
     namespace = frame.globals
     for name, value in zip(node.attrs["reads"], values):
         if name in node.attrs["changes"] and isinstance(value, AnfNode) and isinstance(value.abstract, AbstractTensor):
-            raise AmbiguousTarget(f"a statement that runs in Python assigns to items of {name!r}, and a Tensor is given to "
-                                  "it as a copy", location=node.origin.location)
+            raise AmbiguousTarget(f"a statement that runs in Python changes {name!r}, and a Tensor is given to it as a copy",
+                                  location=node.origin.location)
 
     def statement(*reads):
         return run_segment(node, list(reads), namespace)

@@ -27,16 +27,31 @@ class AmbiguousTarget(GraphSyntaxError):
     """An assignment to items of what is one of several Tensors, by a condition that is known at run time only."""
 
 
+class HookHandle:
+    """What registering a hook on a Tensor of a graph gives. hooks: {handle: function} of that Tensor; region: where"""
+
+    def __init__(self, hooks, region):
+        self.hooks, self.region = hooks, region
+
+
 class Region:
     """A graph being written. Fields: graph, parent (Region or None), captures {outer node: Parameter}.
 
-    home : the region on whose condition it depends whether this one is executed: its own, or, for what is executed just
-           where it stands (the function that grad or vmap is given), that of the region around it
+    home   : the region on whose condition it depends whether this one is executed: its own, or, for what is executed just
+             where it stands (the function that grad or vmap is given), that of the region around it
+    inputs : the parameters that a derivative is taken by
+    hooks  : {node: {HookHandle: function of its gradient}};   last: functions to call when all else is written
     """
 
     def __init__(self, name, parent=None, certain=False):
         self.graph, self.parent, self.captures = FuncGraph(name), parent, {}
         self.home = parent.home if certain else self
+        self.inputs, self.hooks, self.last = set(), {}, []
+
+    def finish(self):
+        """Write what has waited for the rest."""
+        while self.last:
+            self.last.pop(0)()
 
     def capture(self, node):
         """`node` as a node of this region: itself, or the parameter that stands for it."""
@@ -102,6 +117,7 @@ class Tracer(Builder):
         self.policy = None                       # of mixed precision: what operators cast their operands to
         self.unrecorded = 0                      # how many `no_grad` blocks are open
         self.views, self.outer = {}, {}          # {view: (root, path, the root's value then)}; {captured: node outside}
+        self.containers = {}                     # {node of unknown type: the list, dict or set outside that it is}
         self.versions = {}                       # {a value that a Tensor once had: that Tensor, which its holder means}
 
     def move_to(self, origin):

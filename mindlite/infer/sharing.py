@@ -18,6 +18,7 @@ from ..common.errors import GraphSyntaxError
 from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
 from ..mindir.syntax import Undefined
+from .region import AmbiguousTarget, HookHandle
 from .values import BoundMethod, Box, Closure, Conflict, Formatted, Range, Unsure, has_nodes, rebuild
 
 
@@ -89,6 +90,8 @@ def flatten(ev, value, copies=False):
             return walk_content(v)
         if isinstance(v, Box):
             raise LeaveToPython(f"a {v.kind} is shared with Python code", v.marks, ev.tracer.origin.location)
+        if isinstance(v, HookHandle):
+            raise AmbiguousTarget("the handle of a hook is given to Python code")
         if isinstance(v, Closure):
             raise LeaveToPython("a function that was made inside the graph is given to Python code",
                                 [("statement", spot(v.graph.origin.location), 0)], ev.tracer.origin.location)

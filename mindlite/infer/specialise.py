@@ -22,7 +22,7 @@ from .calls import call_value
 from .evaluator import Evaluator, can_vary
 from .fallback import NeedsRecord
 from .outcome import Raises
-from .region import AmbiguousTarget
+from .region import AmbiguousTarget, HookHandle
 from .outside import CONTAINERS
 from .sharing import LeaveToPython, spot
 from .values import BoundMethod, Box, Closure, Conflict, Formatted, MadeException, Place, Range
@@ -36,8 +36,8 @@ class Specialised:
     graph      : the typed graph; its first parameters are the run-time arguments in order, then implicit inputs (their
                  Tensor is the parameter's `default`)
     output     : the function's value with Results in place of run-time parts
-    changes    : (number of a list or dict among the arguments, or a Place outside; its new content): what the
-    function did
+    changes    : what the function did: (number of a list or dict among the arguments, or a Place outside; its new
+                 content), (HookOn, the hook)
     places     : the Places whose values at the call are further run-time arguments, in order
     updates    : (Tensor, number of the output that it is assigned)
     guards     : what was read at compile time: (kind, owner, name, value)
@@ -81,6 +81,12 @@ class Leaf:
 @dataclass(frozen=True)
 class Same:
     """Stands, among the arguments, for the very Tensor that is number `number` of them; below 0 for a list or dict."""
+    number: int
+
+
+@dataclass(frozen=True)
+class HookOn:
+    """Stands, among what the function did, for argument `number`, on which it has registered a hook."""
     number: int
 
 
@@ -233,6 +239,7 @@ def _specialise(ev, function, args, kwargs, weights):
     with collecting() as constraints, placing(lambda: ev.tracer.origin.location):
         try:
             value = call_value(ev, function, inside, named)
+            ev.tracer.root.finish()
         except MindliteError as error:
             error.certain = error.certain and not _has_acted(ev, entered)
             raise
@@ -262,6 +269,8 @@ def _specialise(ev, function, args, kwargs, weights):
         if isinstance(value, Closure):
             raise LeaveToPython("a function that was made inside the graph leaves it",
                                 [("statement", spot(value.graph.origin.location), 0)])
+        if isinstance(value, HookHandle):
+            raise AmbiguousTarget("the handle of a hook leaves the graph")
         if isinstance(value, BoundMethod):
             raise GraphSyntaxError(f"the method {value.name!r} of a value that is made at run time leaves the graph")
         if isinstance(value, MadeException):
@@ -294,6 +303,8 @@ def _specialise(ev, function, args, kwargs, weights):
     for place, value in ev.store.items():
         if isinstance(place, Place) and not ev.made_here(place.owner):
             changes.append((place, leave(value)))            # one that is there now, too: it may not be next time
+    changes += [(HookOn(arguments[x]), leave(hook)) for x, hooks in ev.tracer.root.hooks.items() if x in arguments
+                for hook in hooks.values()]
     updates = []
     for target, newest in ev.store.items():
         owner = None

@@ -20,6 +20,7 @@ from ..ops.basic import broadcast_to, reduce_sum, reshape, scalar_to_tensor
 from ..ops.random import drawn_inside
 from .access import wrap_container
 from .branches import in_region
+from .hooks import hooks_inside, hooks_outside, pass_hooks
 from .merging import Merge, Slot, convert, fill, writing
 from .outcome import Outcome, Raises, barrier
 from .outside import guard_contents
@@ -204,7 +205,6 @@ def _gradient(kind):
         args, kwargs, sens = cotangents_in(options, args, kwargs)
         positions, numbers_too = inputs_of(options, args, lambda value: holds_tensor(ev, value), is_float)
         weights = weights_of(options.get("weights"), TensorParameter)
-        _refuse_hooks(ev, weights)
         # a weight that is named twice is one parameter of the graph
         distinct = list({id(w): w for w in weights if _guarded(ev, w, "requires_grad")}.values())
         numbers = {id(weight): number for number, weight in enumerate(distinct)}
@@ -217,6 +217,7 @@ def _gradient(kind):
                 inside[position] = replace_leaves(
                     ev, args[position], lambda x: sub.parameter(x) if numbers_too or is_tensor(x) else x)
                 chosen[position] = range(first, len(sub.inputs))
+            ev.tracer.region.inputs.update(ev.tracer.region.graph.parameters[len(distinct):])
             value = ev.call(function, tuple(inside), kwargs)
             if options.get("weights") is USED:               # a Parameter that is returned is used too: it is read here
                 return replace_leaves(ev, value, lambda x: as_tensor(ev, x) if isinstance(x, TensorParameter) else x)
@@ -235,7 +236,6 @@ def _gradient(kind):
         if options.get("weights") is USED:
             found = used_weights(ev, sub)
             weights = tuple(found.values())
-            _refuse_hooks(ev, weights)
             numbers = {id(weight): len(wrt) + number for number, weight in enumerate(weights)}
             wrt += tuple([len(wrt) + place for place in found])
         with interpreting(ev.tracer):
@@ -244,7 +244,9 @@ def _gradient(kind):
             ones = _cotangents(ev, sub, loss, seeds, sens)
             results = J(*sub.inputs, *sub.captured, *ones, graph=sub.region.graph, wrt=wrt, seeds=seeds, mode="vjp")
         count = len(sub.region.graph.outputs)
-        grads = results[count:]
+        owners = [(sub.owners.get(p), number) for number, p in enumerate(sub.region.graph.parameters[:len(sub.inputs)])]
+        of_weights = [(w, numbers[id(w)]) for w in {id(w): w for w in weights}.values() if id(w) in numbers]
+        grads = _see(ev, sub, owners[len(distinct):], of_weights, results[count:])
         if options.get("again"):                             # what it assigns, the first run has assigned
             sub.changed = {}
         made = sub.finish(results[:count])
@@ -260,11 +262,16 @@ def _gradient(kind):
     return run
 
 
-def _refuse_hooks(ev, weights):
-    for weight in weights:
-        if _guarded(ev, weight, "has_hooks"):
-            raise GraphSyntaxError(f"the Parameter {weight.name!r} has hooks, which run in PYNATIVE_MODE only",
-                                   hint="remove them with the handles that registering gave")
+def _see(ev, sub, inputs, weights, gradients):
+    """The gradients behind the hooks of inputs and weights. inputs, weights: [(what stands outside, number)]"""
+    seen = list(gradients)
+    for owner, number in [*inputs, *weights]:
+        hooks = [*hooks_outside(ev, owner)] if isinstance(owner, Tensor) else hooks_inside(ev, owner)
+        if number < len(sub.inputs):
+            inside = sub.region.graph.parameters[number]
+            hooks += sub.region.hooks.get(inside, {}).values()
+        seen[number] = pass_hooks(ev, hooks, seen[number])
+    return seen
 
 
 def used_weights(ev, sub):

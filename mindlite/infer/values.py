@@ -104,6 +104,11 @@ class LeavingMethod(BoundMethod):
     """A method that gives NumPy's or Python's data of a run-time value, such as asnumpy: it runs in Python."""
 
 
+@dataclass(frozen=True, eq=False)
+class HookMethod(BoundMethod):
+    """register_hook of a Tensor, remove of what that gives (gates.py)."""
+
+
 @dataclass(frozen=True)
 class Range:
     """range(start, stop, step) with an end that is known at run time only."""

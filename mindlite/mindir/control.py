@@ -4,11 +4,14 @@
     while_loop(*state, *invariants, cond=c, body=b, invariants=k)     s = state; while c(*s, *inv): s = b(*s, *inv); (..) s
     call(*operands, graph=g)                               (..) recursion
     custom_vjp(*operands, graph=g, bprop=h)                (..) the results of g; its gradient is h
+    gate(*values, *captured, bprop=h)                      (..) the values, whose gradients pass the hook h
 """
 import inspect
 
 from .primitive import Primitive, PRIMITIVES, infer_rule
-from .abstract import AbstractTape, AbstractTensor, AbstractTuple
+from .abstract import AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
+
+TOKEN = AbstractScalar(bool)                         # what ties a gate to a port: a number, which has no gradient
 
 
 def _control(name, signature, doc, traits=("control",)):
@@ -49,6 +52,17 @@ graph(*operands), a tuple, whose gradient is written by the user.
 
 bprop: a graph (*operands, *outs, *douts) -> one cotangent per operand, in the operands' order; where it is of another
        dtype than the operand, or the operand carries no gradient, it is not read.
+""")
+port = _control("port", lambda *values: 0, """\
+The values, and then a token: the gate that is given it calls hooks on the gradients of these values too.
+""")
+gate = _control("gate", lambda *operands, count, bprop, after=None, alone=None: 0, """\
+The first `count` operands, whose gradients a user's hooks see and may replace.
+
+The other operands are what the hooks read; with `after`, the last is the token of a port. Graphs, called in reverse order:
+bprop: (*cotangents, *read) -> the cotangents that go on, of the same types
+after: (*those that went on, *cotangents of the port's values, *read) -> the cotangents that go on from the port
+alone: (*those that went on, *read) -> (): in place of `after`, where nothing is differentiated by the port's values
 """)
 segment = _control("segment", lambda *operands, function, abstracts, reason, keeps=True, weights=(): 0, """\
 A Python call between native code (JIT Fallback).
@@ -129,6 +143,16 @@ def tape_push_infer(tape, *values):
 @infer_rule(tape_pop)
 def tape_pop_infer(tape, *, abstracts):
     return AbstractTuple((AbstractTape(),) + tuple(abstracts))
+
+
+@infer_rule(port)
+def port_infer(*values):
+    return AbstractTuple((*values, TOKEN))
+
+
+@infer_rule(gate)
+def gate_infer(*operands, count, bprop, after=None, alone=None):
+    return AbstractTuple(tuple(operands[:count]))
 
 
 @infer_rule(segment)

@@ -11,7 +11,7 @@ from ..common.dim import Dim, evaluate, product, symbols_of
 from ..common.errors import ArgumentError, InternalError, MindliteError
 from ..common.tensor import Tensor
 from .abstract import AbstractScalar, AbstractTensor, AbstractTuple
-from .control import (J, Vmap, call, check, cond, custom_vjp, make_tuple, segment, tape_new, tape_pop, tape_push,
+from .control import (J, Vmap, call, check, cond, custom_vjp, gate, make_tuple, port, segment, tape_new, tape_pop, tape_push,
                       tuple_getitem, undefined, while_loop)
 from .graph import ValueNode
 from .primitive import eval_rule
@@ -135,6 +135,8 @@ _CONTROL = {
     while_loop: _run_while,
     call: lambda args, attrs, symbols: _call(attrs["graph"], args, symbols),
     custom_vjp: lambda args, attrs, symbols: _call(attrs["graph"], args, symbols),
+    port: lambda args, attrs, symbols: (*args, False),
+    gate: lambda args, attrs, symbols: tuple(args[:attrs["count"]]),
     tape_new: lambda args, attrs, symbols: None,
     tape_push: lambda args, attrs, symbols: (args[0], tuple(args[1:])),
     tape_pop: _run_pop,

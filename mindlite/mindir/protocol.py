@@ -67,6 +67,27 @@ class Recomputed:
 
 
 @dataclass(frozen=True)
+class Hooked:
+    """Calling the object does what `call`, another of these, says, between hooks that see, and may replace, gradients.
+
+    before : functions (owner, gradients of the results); backwards they come first
+    after  : functions (owner, gradients of the arguments, what `before` has let go on)
+    at_once: (function, args, kwargs) -> the same for another function in eager mode
+    """
+    call: object
+    owner: object
+    before: tuple
+    after: tuple
+    at_once: object
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Calling the object with (values, hook) gives the values; the gradients of the Tensors among them pass
+    hook(gradients)."""
+
+
+@dataclass(frozen=True)
 class CallOfModule:
     """Calling the object is executing a typed graph, a mindir.file.Module.
 

@@ -18,12 +18,12 @@ from collections import OrderedDict
 
 from ..common import dtype as dt
 from ..common.config import GRAPH_MODE, config
-from ..common.errors import (ArgumentError, GradientError, GraphSyntaxError, HookError, MissingAttributeError,
-                             user_location)
+from ..common.errors import ArgumentError, GradientError, HookError, MissingAttributeError, user_location
 from ..functional.autocast import WithPolicy
 from ..functional.cell import run_as_graph
+from ..mindir.hooks import replaced
 from ..mindir.primitive import is_interpreting
-from ..mindir.protocol import CallOf, CustomGradient, Recomputed
+from ..mindir.protocol import CallOf, CustomGradient, Hooked, Recomputed
 from ..ops import cast
 from ..pynative import custom, gate, is_recording, is_watched, recompute
 from .registry import Registry
@@ -218,34 +218,35 @@ class Cell(Registry):
     def _recorded(self, args, kwargs):
         """The call while a gradient is being made: with the `bprop` of the class, or run again for the gradient, and
         between the backward hooks."""
-        entry = self._entry()
+        if self._backward_hooks or self._backward_pre_hooks:
+            return self._between_backward_hooks(self._differentiated, args, kwargs)
+        return self._differentiated(*args, **kwargs)
 
-        def run(*args, **kwargs):
-            if hasattr(type(self), "bprop"):
-                if config.mindspore_rules and hasattr(type(self.bprop), "__mindir__"):
-                    raise GradientError(f"{type(self).__name__}.bprop is compiled by jit, which MindSpore refuses here",
-                                        hint="leave out @jit: the gradient is compiled as a whole in GRAPH_MODE")
-                return custom(entry, self.bprop, args, kwargs)
-            return recompute(entry, *args, **kwargs) if self._recompute else entry(*args, **kwargs)
-        if not (self._backward_hooks or self._backward_pre_hooks):
-            return run(*args, **kwargs)
-        outgoing, silent = [()], None
+    def _differentiated(self, *args, **kwargs):
+        entry = self._entry()
+        if hasattr(type(self), "bprop"):
+            if config.mindspore_rules and hasattr(type(self.bprop), "__mindir__"):
+                raise GradientError(f"{type(self).__name__}.bprop is compiled by jit, which MindSpore refuses here",
+                                    hint="leave out @jit: the gradient is compiled as a whole in GRAPH_MODE")
+            return custom(entry, self.bprop, args, kwargs)
+        return recompute(entry, *args, **kwargs) if self._recompute else entry(*args, **kwargs)
+
+    def _between_backward_hooks(self, run, args, kwargs):
+        """run(*args, **kwargs), on a tape between gates; infer/hooks.py does the same in graphs."""
+        outgoing, silent = (), None
 
         def before(grads):
+            nonlocal outgoing
             for hook, _ in tuple(self._backward_pre_hooks.values()):
-                changed = hook(self, grads)
-                if changed is not None:
-                    grads = changed if isinstance(changed, tuple) else (changed,)
-            outgoing[0] = grads
+                grads = replaced(hook(self, grads), grads)
+            outgoing = grads
             if silent is not None:
                 after(silent)
             return grads
 
         def after(grads):
             for hook, _ in tuple(self._backward_hooks.values()):
-                changed = hook(self, grads, outgoing[0])
-                if changed is not None:
-                    grads = changed if isinstance(changed, tuple) else (changed,)
+                grads = replaced(hook(self, grads, outgoing), grads)
             return grads
         if is_watched(args):
             args = gate(args, after)
@@ -256,10 +257,15 @@ class Cell(Registry):
 
     def __mindir__(self):
         """Calling the Cell in a graph is calling its construct, between its hooks and casts where it has any."""
+        called = self._called()
+        if not (self._backward_hooks or self._backward_pre_hooks):
+            return called
+        before, after = [tuple([hook for hook, _ in hooks.values()])
+                         for hooks in (self._backward_pre_hooks, self._backward_hooks)]
+        return Hooked(called, self, before, after, self._between_backward_hooks)
+
+    def _called(self):
         scope = type(self).__qualname__.replace("<locals>.", "")
-        if self._backward_hooks or self._backward_pre_hooks:
-            raise GraphSyntaxError(f"{scope} has backward hooks, which run in PYNATIVE_MODE only",
-                                   hint="remove them with the handles that registering gave")
         if hasattr(type(self), "bprop"):
             return CustomGradient(self._entry(), self.bprop, scope=scope,
                                   at_once=lambda run, args, kwargs: custom(run, self.bprop, args, kwargs))

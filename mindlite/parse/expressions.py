@@ -6,6 +6,7 @@ branch; the value where the branches meet is a variable that no program can name
 import gast
 
 from ..mindir import syntax
+from .interpret import interpret_lambda
 from .scope import Variable
 
 EXPRESSIONS = {}
@@ -206,7 +207,8 @@ def lambda_(p, node):
     for part in gast.walk(node.body):
         if isinstance(part, (gast.Yield, gast.YieldFrom, gast.Await)):
             raise p.error("a lambda that yields cannot become a graph", part, hint="write a generator function")
-    return make_function(p, node, "<lambda>")
+    made = interpret_lambda(p, node) if p.left else None
+    return make_function(p, node, "<lambda>") if made is None else made
 
 
 @expression(gast.Yield)

@@ -16,6 +16,7 @@ from .targets import item
 
 REASONS = {gast.AsyncWith: "with", gast.ClassDef: "class",
            gast.AsyncFunctionDef: "coroutine"}
+LAMBDA = -1                                  # what is left of a place to Python: the lambda that stands there
 if hasattr(gast, "TryStar"):                 # Python 3.11+
     REASONS[gast.TryStar] = "try"
 
@@ -66,7 +67,7 @@ def leave_statement(p, node, why):
 def why_left(p, node):
     """Why a statement is left to Python, or None: it is the n-th around a place."""
     for (place, n), why in p.left.items():
-        if statements_around(p, node, place) == n + 1:
+        if n != LAMBDA and statements_around(p, node, place) == n + 1:
             return why
     return None
 
@@ -85,6 +86,13 @@ def _statements_in(node):
             yield part
         elif isinstance(part, (gast.ExceptHandler, gast.match_case)):
             yield from _statements_in(part)
+
+
+def interpret_lambda(p, node):
+    """A lambda that Python has to make, as Python will call it; None for others."""
+    here = p.source.location(node, p.name)
+    why = p.left.get(((here.file, here.line, here.col, here.end_line, here.end_col), LAMBDA))
+    return None if why is None else _interpret(p, node, node, writes=None, reason=why)
 
 
 def interpret_call(p, node):
@@ -132,10 +140,12 @@ def _interpret(p, node, statements, given=None, *, writes, reason):
 
 
 def _changed_by(node):
-    """Names of variables to whose items a statement assigns, or which it changes by `x += y`."""
+    """Names of variables to whose items a statement assigns, which it changes by `x += y`, or on which it registers a
+    hook."""
     changed = set()
     for part in gast.walk(node):
-        target = part.target if isinstance(part, gast.AugAssign) else part
+        hooked = isinstance(part, gast.Attribute) and part.attr == "register_hook"
+        target = part.target if isinstance(part, gast.AugAssign) else part.value if hooked else part
         while isinstance(target, gast.Subscript) and not isinstance(target.ctx, gast.Load) \
                 or target is not part and isinstance(target, gast.Subscript):
             target = target.value

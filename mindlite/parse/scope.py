@@ -94,7 +94,7 @@ class Names(gast.NodeVisitor):
         return self.outside.setdefault((kind, name), Variable(name, kind))
 
     def uses(self, node):
-        """What the statement, pattern or generator `node` uses of the Variables outside of it.
+        """What the statement, pattern, lambda or generator `node` uses of the Variables outside of it.
 
         returns : (variables, written, deleted, globals): those that it uses, those of them that it assigns or deletes,
                   those that it deletes; all without globals, of which it has the names that it assigns or deletes
@@ -148,7 +148,7 @@ class Names(gast.NodeVisitor):
         """Walk `node` and remember which events it made."""
         start = len(self.events)
         super().visit(node)
-        if isinstance(node, (gast.stmt, gast.pattern, gast.GeneratorExp, gast.Call)):
+        if isinstance(node, (gast.stmt, gast.pattern, gast.GeneratorExp, gast.Lambda, gast.Call)):
             self.spans[node] = (start, len(self.events))
 
     def _all(self, nodes):

@@ -2,7 +2,8 @@
 
 The structure of a tape, from its results back to the watched values, is a key. A structure that is new runs operation
 by operation; when it comes a second time, the backward graphs of all its entries are written into one graph, which is
-optimised and compiled as one Flow and reused from then on.
+optimised and compiled as one Flow and reused from then on. Hooks and backwards written in Python part it: what stands
+between them is compiled in this way (event "backward_parted").
 
     tape  %1 = mul(%0, 2.0); %2 = tanh(%1)        grad(2.0, out, dout):  d1 = dout * (1 - out * out);  d0 = d1 * 2.0
 """
@@ -38,7 +39,7 @@ def gradients(tape, seeds, wrt):
     seeds : [(number of a value, its cotangent)]
     """
     traced = None
-    if not tape.hooks:
+    if not tape.hooks or all(number in wrt for number in tape.hooks):      # those of `wrt` are called behind this
         traced = trace_tape(tape, tuple([number for number, _ in seeds]))
         if traced is not None:
             key = traced[0], *_asked(seeds, wrt)
@@ -52,17 +53,66 @@ def gradients(tape, seeds, wrt):
     live = live_entries(tape, [number for number, _ in seeds])
     if not live:
         return [_sum_of([c for n, c in seeds if n == number]) for number in wrt]
-    flow, saved = None, None
-    hooks = tape.hooks
-    hooked = hooks and any(number in hooks for entry in live for number in entry.outputs)
-    if not hooked and all(_is_plain(entry.backward) for entry in live) and not _is_compiled_alone(live):
-        if traced is not None:
-            saved = traced[1]
-        else:
-            key, saved = structure(live)
-            key = key, *_asked(seeds, wrt)
-        flow = flow_of(key, live, seeds, wrt, saved)
-    return one_by_one(live, seeds, wrt, hooks) if flow is None else run_flow(flow, saved, seeds)
+    if not all(_is_plain(entry.backward) for entry in live) or any(
+            tape.hooks.get(number) for entry in live for number in entry.outputs):
+        return in_parts(live, seeds, wrt, tape.hooks)
+    return of_plain(live, seeds, wrt, traced)
+
+
+def of_plain(live, seeds, wrt, traced=None):
+    """The gradients by entries that are graphs, with no hooks between them. traced: what `trace_tape` gave for them"""
+    if _is_compiled_alone(live):
+        return one_by_one(live, seeds, wrt)
+    key, saved = structure(live) if traced is None else traced
+    flow = flow_of((key, *_asked(seeds, wrt)), live, seeds, wrt, saved)
+    return one_by_one(live, seeds, wrt) if flow is None else run_flow(flow, saved, seeds)
+
+
+def in_parts(live, seeds, wrt, hooks):
+    """The gradients, part by part of the tape. hooks: as Tape.hooks; those of `wrt` are not called"""
+    cotangents, count, compiled = Cotangents(seeds), 0, 0
+    for count, part in enumerate(parts_between(live, hooks), 1):
+        for number in part[0].outputs:
+            if hooks.get(number) and number in cotangents:
+                cotangents[number] = through(hooks[number], cotangents[number])
+        inside = dict.fromkeys(n for entry in part for n in entry.outputs)
+        given = [(n, cotangents.pop(n)) for n in inside if n in cotangents]
+        if not given:
+            continue
+        asked = list(dict.fromkeys(n for entry in part for n in entry.inputs if n not in inside))
+        whole = len(part) > 1
+        compiled += whole
+        for number, gradient in zip(asked, of_plain(part, given, asked) if whole else one_by_one(part, given, asked)):
+            if gradient is not None:
+                cotangents.add(number, gradient)
+    emit("backward_parted", parts=count, compiled=compiled)
+    return [cotangents.get(number) for number in wrt]
+
+
+def parts_between(live, hooks):
+    """Runs of entries that are graphs, each entry with hooks on its results being the first of one; others alone."""
+    part = []
+    for entry in live:
+        if part and not (_is_plain(entry.backward) and _is_plain(part[-1].backward)
+                         and not any(map(hooks.get, entry.outputs))):
+            yield part
+            part = []
+        part.append(entry)
+    yield part
+
+
+class Cotangents(dict):
+    """{number of a value: the sum of what has flowed to it}"""
+
+    def __init__(self, seeds):
+        super().__init__()
+        for number, value in seeds:
+            self.add(number, value)
+
+    def add(self, number, cotangent):
+        """Add to what has flowed to a value."""
+        before = self.get(number)
+        self[number] = cotangent if before is None else ops.add(before, cotangent)
 
 
 def _asked(seeds, wrt):
@@ -159,15 +209,9 @@ def write_flow(live, seeds, wrt, saved):
     return optimise(graph), [node is not None for node in found]
 
 
-def one_by_one(live, seeds, wrt, hooks):
-    """The gradients, operation by operation. hooks: as Tape.hooks; those of `wrt` are not called"""
-    cotangents = {}
-
-    def add(number, cotangent):
-        before = cotangents.get(number)
-        cotangents[number] = cotangent if before is None else ops.add(before, cotangent)
-    for number, value in seeds:
-        add(number, value)
+def one_by_one(live, seeds, wrt):
+    """The gradients, operation by operation."""
+    cotangents = Cotangents(seeds)
     for entry in live:
         backward = entry.backward
         if all(cotangents.get(entry.outputs[i]) is None for i in backward.seeds):
@@ -177,14 +221,12 @@ def one_by_one(live, seeds, wrt, hooks):
             dout = cotangents.pop(entry.outputs[i], None)
             if dout is None and (backward.graph is not None or backward.materialize):
                 dout = Tensor.wrap(np.zeros(abstract.shape, abstract.dtype.numpy))
-            elif dout is not None and entry.outputs[i] in hooks:
-                dout = through(hooks[entry.outputs[i]], dout)
             douts.append(dout)
         found = backward.run(entry.saved, douts) if backward.graph is None else \
             apply(backward.operation, [*entry.saved, *douts])
         for number, gradient in zip(entry.inputs, found):
             if gradient is not None:
-                add(number, gradient)
+                cotangents.add(number, gradient)
     return [cotangents.get(number) for number in wrt]
 
 

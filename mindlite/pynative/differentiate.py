@@ -49,7 +49,7 @@ class Recorded:
         else:
             made = Tensor.wrap(value.init_data().array if isinstance(value, Tensor) else Tensor(value).array)
             if self.hooked and isinstance(value, Tensor) and HOOKS in value.__dict__:
-                made.__dict__[HOOKS] = value.__dict__[HOOKS]
+                made.__dict__[HOOKS] = dict(value.__dict__[HOOKS])     # its own: what the function registers ends with it
         for tape in here.state.tapes:                       # outer tapes know it too
             number = tape.number(value) if isinstance(value, Tensor) else None
             if number is not None:

@@ -8,10 +8,10 @@ one gradient to the next, and are called on what it gets, zeros included.
 """
 import itertools
 
-from ..common.errors import ArgumentError, GradientError
+from ..common.errors import ArgumentError
 from ..common.tensor import HOOKS, Parameter, Tensor
 from ..common.threads import here
-from ..mindir.builder import constant
+from ..mindir.hooks import one_replaced
 
 _numbers = itertools.count()
 
@@ -38,7 +38,7 @@ def register_hook(tensor, hook):
     if isinstance(tensor, Parameter) and not tensor.requires_grad:
         raise ArgumentError(f"register_hook: the Parameter {tensor.name!r} has no gradient: requires_grad is False")
     hooks = tensor.__dict__.setdefault(HOOKS, {})
-    for tape in here.state.tapes:
+    for tape in here.state.tapes + here.state.paused:
         number = tape.number(tensor)
         if number is not None:
             tape.hooks[number] = hooks
@@ -56,12 +56,8 @@ def through(hooks, gradient):
     """The gradient after each of `hooks`. raises : GradientError where one gives what is no such gradient"""
     for hook in tuple(hooks.values()):
         given = hook(gradient)
-        if given is None:
-            continue
-        if not isinstance(given, Tensor) or given.shape != gradient.shape:
-            made = constant(given).abstract if isinstance(given, Tensor) else type(given).__name__
-            raise GradientError(f"a hook gives {made} as the gradient of {constant(gradient).abstract}")
-        gradient = given
+        if given is not None:
+            gradient = one_replaced(given, gradient)
     return gradient
 
 

@@ -7,6 +7,7 @@ part becomes a further result of it. Where that is no array (the tape of a loop)
 made, the backward computes the values again from the inputs (Griewank & Walther 2008, chapter 12).
 """
 import dataclasses
+import functools
 import threading
 import time
 
@@ -28,7 +29,7 @@ from ..compile.variant import Runner
 from ..fallback.log import Log, Trap, logging_to
 from ..graph_kernel.cluster import cluster
 from ..graph_kernel.expand import expand_composites
-from ..infer.specialise import Result, specialise
+from ..infer.specialise import HookOn, Result, specialise
 from ..infer.values import Place
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor, symbols_of_abstract
 from ..mindir.builder import constant
@@ -68,7 +69,10 @@ def run_recorded(jit_function, variant, leaves, signature, args, kwargs):
     """The call of a variant, as one entry on the tape."""
     signature = open_numbers(variant.signature, signature)       # numbers that vary do so in the gradient too
     if not variant.calls_python:
-        return plan_of(variant, jit_function, signature, args, kwargs, ()).run(leaves)
+        plan = plan_of(variant, jit_function, signature, args, kwargs, ())
+        if not (plan.hooks_call_python and plan.watchers(leaves) > 1):
+            return plan.run(leaves)
+        return in_eager_mode(jit_function, args, kwargs)     # to compute values again would call them twice
     weights = {id(t): t for tape in here.state.tapes for t, number in tape.named.values() if number is not None}
     plan = plan_of(variant, jit_function, signature, args, kwargs, tuple(weights.values()))
     log = Log(outside=[tape for tape in here.state.tapes if not (plan.seeds and plan.watched(tape, plan.inputs(leaves)))])
@@ -78,8 +82,13 @@ def run_recorded(jit_function, variant, leaves, signature, args, kwargs):
                 return plan.run(leaves)
         except Trap as trap:
             return jit_function.begin_again(trap, log, args, kwargs)
+    return in_eager_mode(jit_function, args, kwargs)
+
+
+def in_eager_mode(jit_function, args, kwargs):
+    """The call in Python: its operators go on the tapes."""
     emit("jit_recorded_in_python", name=jit_function.name)
-    with eager():                                    # its operators go on the tape
+    with eager():
         return jit_function.function(*args, **kwargs)
 
 
@@ -122,6 +131,15 @@ class Plan:
         return tuple([i for i, (p, x) in enumerate(zip(self.graph.parameters, values)) if isinstance(x, Tensor)
                       and tape.number(x) is not None and is_differentiable(p.abstract)])
 
+    @functools.cached_property
+    def hooks_call_python(self):
+        """True if a hook on a gradient is called by Python. (In its forward part nothing is.)"""
+        return any(node.fn is segment for graph in self.graph.reachable() for node in graph.nodes)
+
+    def watchers(self, leaves):
+        """How many tapes watch what the call is given."""
+        return sum(bool(self.watched(tape, self.inputs(leaves))) for tape in here.state.tapes)
+
     def can_be_parted(self, leaves):
         """False where Python code would have to run twice: in a loop, whose tape is no value, or for several tapes."""
         watched = [self.watched(tape, self.inputs(leaves)) for tape in here.state.tapes]
@@ -157,7 +175,7 @@ class Plan:
         outs = [None] * len(self.graph.outputs)
         collect(self.specialised.output, value, outs)
         for target, content in self.specialised.changes:
-            if results_in(content):
+            if results_in(content) and not isinstance(target, HookOn):
                 collect(content, target.read() if isinstance(target, Place) else leaves.containers[target], outs)
         for number, target in targets.items():
             outs[number] = target

@@ -8,7 +8,7 @@ gradients. A Backward is a graph, so it is an operation too, and has a Backward 
 import itertools
 import threading
 
-from ..ad import vjp_graph
+from ..ad import gradients_alone
 from ..ad.activity import is_differentiable, is_integer
 from ..common.dim import lone_symbol
 from ..common.errors import GradientError
@@ -18,7 +18,7 @@ from ..mindir.builder import building, typed
 from ..mindir.constraints import collecting
 from ..mindir.control import make_tuple
 from ..mindir.graph import FuncGraph
-from ..mindir.inline import drop_dead_nodes, nodes_below
+from ..mindir.inline import drop_dead_nodes
 from ..mindir.primitive import bprop_rule, expand_rule
 from ..ops.basic import cast
 from ..optim import optimise
@@ -148,11 +148,6 @@ class GraphOperation:
 
 
 def backward_of_graph(graph, wrt, seeds):
-    """The Backward of a graph by ad: the gradients alone, from parameters and cotangents; effects are not repeated."""
-    joint = vjp_graph(graph, wrt, seeds)
-    ends = joint.outputs[len(graph.outputs):]
-    only = FuncGraph(joint.name, joint.origin)
-    only.parameters, only.nodes = list(joint.parameters), nodes_below(joint, ends)
-    only.set_outputs(ends, make_tuple)
+    """The Backward of a graph by ad: the gradients alone, from parameters and cotangents."""
     sources = [("in", i) for i in range(len(graph.parameters))]
-    return Backward(wrt, seeds, sources, optimise(only))
+    return Backward(wrt, seeds, sources, optimise(gradients_alone(graph, wrt, seeds)))

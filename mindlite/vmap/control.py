@@ -11,7 +11,8 @@ from .. import ops
 from ..common import dtype as dt
 from ..mindir.abstract import AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
 from ..mindir.builder import append, written
-from ..mindir.control import call, check, cond, custom_vjp, policy_of, tape_pop, tape_push, while_loop
+from ..mindir.control import (call, check, cond, custom_vjp, gate, policy_of, port, tape_pop, tape_push,
+                              while_loop)
 from ..mindir.graph import FuncGraph
 from ..mindir.inline import inline
 from ..ops.basic import cast, move_batch_axis, reduce_sum, reshape
@@ -149,6 +150,29 @@ def batch_custom(batch, node, args, dims):
     return list(zip(made, out))
 
 
+def batch_port(batch, node, args, dims):
+    """All values have the batch axis, so that the gate behind knows; the token has none."""
+    args = [as_batch(batch.builder.lift(x), dim, batch.size) for x, dim in zip(*_in_front(args, dims))]
+    dims = [0] * len(args) + [None]
+    return list(zip(append(port, *args, abstract=_abstract(batch, node, dims)), dims))
+
+
+def batch_gate(batch, node, args, dims):
+    """Every element passes the hooks, and all see it with their own gradient."""
+    args, dims = _in_front(args, dims)
+    attrs, count, out = node.attrs, node.attrs["count"], [0] * node.attrs["count"]
+    ties = attrs["after"] is not None
+    read = dims[count:len(dims) - ties]
+    batched = {"bprop": batch.below(attrs["bprop"], out + read, [True] * count)[0]}
+    if ties:
+        wanted = len(attrs["after"].outputs)
+        batched["after"] = batch.below(attrs["after"], out + [0] * wanted + read, [True] * wanted)[0]
+        batched["alone"] = batch.below(attrs["alone"], out + read)[0]
+    args[:count] = [as_batch(batch.builder.lift(x), dim, batch.size) for x, dim in zip(args, dims[:count])]
+    made = append(gate, *args, **{**attrs, **batched}, abstract=_abstract(batch, node, out))
+    return list(zip(made, out))
+
+
 def _stays(abstract):
     """True for what stands on a tape without a batch axis."""
     return isinstance(abstract, AbstractScalar) or (
@@ -174,4 +198,4 @@ def batch_pop(batch, node, args, dims):
 
 
 CONTROL = {check: batch_check, cond: batch_cond, while_loop: batch_while, call: batch_call, custom_vjp: batch_custom,
-           tape_push: batch_push, tape_pop: batch_pop}
+           gate: batch_gate, port: batch_port, tape_push: batch_push, tape_pop: batch_pop}

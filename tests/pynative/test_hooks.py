@@ -1,4 +1,5 @@
 """Hooks on Tensors and Parameters."""
+import collections
 import copy
 import pickle
 
@@ -8,6 +9,7 @@ import pytest
 import mindlite as ms
 from mindlite import Parameter, Tensor, nn, ops
 from mindlite.common.errors import ArgumentError, GradientError
+from mindlite.common.events import listen
 
 
 def vector(*numbers):
@@ -121,3 +123,57 @@ def test_what_cannot_be_a_hook_is_refused():
     x.register_hook(lambda grad: grad[0])
     with pytest.raises(GradientError, match=r"a hook gives f32\[\] as the gradient of f32\[2\]"):
         ms.grad(lambda a: a.sum())(x)
+
+
+def flows(function, *args):
+    """[(backward flows built, reused, parts of the tape)] at each of four calls."""
+    counts = []
+    for _ in range(4):
+        count = collections.Counter()
+
+        def hear(event, fields, count=count):
+            count[event] += fields.get("parts", 1)
+        with listen(hear):
+            function(*args)
+        counts.append([count[event] for event in ("backward_flow_build", "backward_flow_reuse", "backward_parted")])
+    return counts
+
+
+def test_between_hooks_the_backward_is_compiled_and_reused():
+    w = Parameter(vector(2, 3), name="w")
+
+    def f(x, hooks):
+        h = ops.tanh(x * w) * x
+        if hooks:
+            h.register_hook(lambda grad: grad * 2)
+        return (h * h * x).sum()
+    x = vector(1, 2)
+    gradient = ms.grad(f, 0, w)
+    plain, hooked = flows(gradient, x, False), flows(gradient, x, True)
+    assert sum(built for built, _, _ in plain) == 1 and plain[-1] == [0, 1, 0]
+    assert sum(built for built, _, _ in hooked) == 2 and hooked[-1] == [0, 2, 2]
+    handle = w.register_hook(lambda grad: grad * 5)
+    assert flows(gradient, x, False) == [[0, 1, 0]] * 4         # of a weight: it is called behind
+    handle.remove()
+
+
+def test_gradients_are_the_same_compiled_between_hooks_or_not():
+    class Pair(nn.Cell):
+        def construct(self, x, y):
+            return x * y, ops.tanh(x) + y
+    net, seen = Pair(), []
+    net.register_backward_hook(lambda cell, grads, out: seen.append(len(out)) or (grads[0] * 2, grads[1] + out[0]))
+
+    def f(x, y):
+        a = ops.exp(x * 0.5) * y
+        left, right = net(a, a * y)
+        left.register_hook(lambda grad: grad + 1)
+        a.register_hook(lambda grad: seen.append("a") or grad * 3)
+        return (left * right + a).sum()
+    x, y = vector(1, 2), vector(3, 4)
+    gradient = ms.grad(f, (0, 1))
+    first = [g.asnumpy() for g in gradient(x, y)]
+    for _ in range(3):
+        for found, expected in zip(gradient(x, y), first):
+            np.testing.assert_allclose(found.asnumpy(), expected, rtol=1e-6)
+    assert seen == [2, "a"] * 4

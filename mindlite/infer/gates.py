@@ -1,0 +1,202 @@
+"""Where hooks on gradients stand in a graph: gates, which let values pass and hold a graph for their gradients.
+
+    y = cell(x), with hooks        ->    %1, %t = port(%x);  %2 = the cell's construct of %1;  %3 = gate(%2, %t; bprop, after)
+    HookBackward(f)(x)             ->    %1 = gate(%x; bprop = f)
+    h = ..; h.register_hook(f)     ->    %2 = gate(%1; bprop = f), in front of all that reads h
+
+A hook on a Tensor sees its whole gradient, so its gate stands where the Tensor is made; it is written when the region is
+done, with the hooks that are left. A hook on an input of a derivative, or on a weight, is called behind the derivative.
+"""
+from ..common.errors import ArgumentError, GraphSyntaxError, MindliteError
+from ..common.tensor import Tensor
+from ..mindir.builder import building
+from ..mindir.control import gate, make_tuple, port, tuple_getitem
+from ..mindir.graph import AnfNode, CNode, Parameter
+from ..mindir.primitive import interpreting
+from .access import is_tensor
+from .branches import write_check
+from .fallback import NeedsRecord
+from .hooks import marks_of, name_of, pass_hook, pass_hooks
+from .jumps import live_into
+from .merging import fill
+from .outcome import Raises
+from .region import AmbiguousTarget, HookHandle
+from .sharing import LeaveToPython
+from .transforms import Subgraph
+from .values import Box, Closure
+
+
+class Passage:
+    """A graph (*parameters, *read) -> results that a gate holds. read: what it uses of the graph around."""
+
+    def __init__(self, ev, name, kinds, body):
+        def call(sub):
+            graph = ev.tracer.region.graph
+            return tuple(body([graph.add_parameter(f"d{i}", kind) for i, kind in enumerate(kinds)]))
+        made = Subgraph(ev, name, call)
+        self.graph, self.read, self.count = made.region.graph, made.captured, len(kinds)
+        with building(self.graph) as builder:
+            self.graph.set_outputs([builder.lift(fill(g, self.graph.outputs)) for g in made.pattern], make_tuple)
+
+    def reads(self, nodes):
+        """Let the graph take these nodes of the graph around, in this order."""
+        own = dict(zip(self.read, self.graph.parameters[self.count:]))
+        parameters = [own[x] if x in own else self.graph.add_parameter("unread", x.abstract) for x in nodes]
+        self.graph.parameters = [*self.graph.parameters[:self.count], *parameters]
+
+
+def smooth(value):
+    """True for a Tensor that can have a gradient."""
+    return is_tensor(value) and (value.dtype if isinstance(value, Tensor) else value.abstract.dtype).is_differentiable
+
+
+def tell(ev, what, hooks):
+    """Have `explain` say that these hooks are part of the graph."""
+    names = ", ".join(dict.fromkeys(name_of(ev, hook) for hook in hooks))
+    ev.reasons.append((ev.tracer.origin.location, f"hooks on the gradients of {what} are part of the graph: {names}"))
+
+
+def through_gate(ev, values, hook):
+    """`values`; the gradients of the Tensors among them pass hook(gradients)."""
+    values = tuple(ev.unbox(values) if isinstance(values, Box) else values)
+    nodes = [ev.tracer.lift(x) for x in values if smooth(x)]
+    if not nodes:
+        return values
+    tell(ev, "values", (hook,))
+    bprop = Passage(ev, name_of(ev, hook), [x.abstract for x in nodes],
+                    lambda douts: pass_hook(ev, hook, tuple(douts), (tuple(douts),)))
+    return _put(values, write_gate(ev, nodes, bprop))
+
+
+def write_gate(ev, nodes, bprop, after=None, alone=None, token=None):
+    """The results of a gate around these nodes."""
+    passages = [p for p in (bprop, after, alone) if p is not None]
+    read = list(dict.fromkeys(x for p in passages for x in p.read))
+    for passage in passages:
+        passage.reads(read)
+    with interpreting(ev.tracer):
+        return gate(*nodes, *read, *([] if token is None else [token]), count=len(nodes), bprop=bprop.graph,
+                    after=after and after.graph, alone=alone and alone.graph)
+
+
+def _put(values, nodes):
+    """`values` with these nodes in place of the Tensors that have gradients."""
+    each = iter(nodes)
+    return tuple([next(each) if smooth(x) else x for x in values])
+
+
+def call_hooked(ev, what, args, kwargs, call):
+    """A Cell with hooks. call(args, kwargs): the Cell without them"""
+    inside, entries, token = args, [ev.tracer.lift(x) for x in args if smooth(x)], None
+    if what.after and entries:
+        with interpreting(ev.tracer):
+            *entries, token = port(*entries)
+        inside = _put(args, entries)
+    value = call(inside, kwargs)
+    if any(x in ev.store for x in entries) and token is not None:
+        raise GraphSyntaxError("a Cell with hooks on its gradients changes its argument in place")
+    values = value if isinstance(value, tuple) else (value,)
+    nodes = [ev.tracer.lift(x) for x in values if smooth(x)]
+    if not nodes:
+        if what.after:
+            raise GraphSyntaxError("a Cell with hooks on its gradients gives no Tensor, and no tuple of Tensors")
+        return value
+    kinds, owner = [x.abstract for x in nodes], what.owner
+
+    def before(grads):
+        grads = tuple(grads)
+        for hook in what.before:
+            grads = pass_hook(ev, hook, grads, (owner, grads))
+        return grads
+
+    def after(grads):
+        gone, grads = tuple(grads[:len(nodes)]), tuple(grads[len(nodes):])
+        for hook in what.after:
+            grads = pass_hook(ev, hook, grads, (owner, grads, gone))
+        return grads
+
+    def alone(gone):
+        grads = (None,) * sum(map(is_tensor, args))
+        for hook in what.after:
+            try:
+                pass_hook(ev, hook, grads, (owner, grads, tuple(gone)))
+            except LeaveToPython as left:                    # this graph is for a gradient that may never be asked for
+                cause = left.__cause__
+                if not ev.fullgraph and isinstance(cause, (MindliteError, NeedsRecord)):
+                    raise
+                write_check(ev, False, Raises(left if ev.fullgraph else cause, ev.tracer.origin))
+        return ()
+    name, made = type(owner).__name__, {}
+    tell(ev, f"a {name}", what.before + what.after)
+    made["bprop"] = Passage(ev, f"{name}'s gradient", kinds, before if token is not None or not what.after
+                            else lambda grads: (gone := before(grads), alone(gone))[0])
+    if token is not None:
+        made["after"] = Passage(ev, f"{name}'s gradient, done", kinds + [x.abstract for x in entries], after)
+        made["alone"] = Passage(ev, f"{name}'s gradient alone", kinds, alone)
+    made = _put(values, write_gate(ev, nodes, token=token, **made))
+    return made if isinstance(value, tuple) else made[0]
+
+
+# ---------------------------------------------------------------- hooks on Tensors
+
+def register_hook(ev, tensor, hook):
+    """tensor.register_hook(hook): a HookHandle. raises : AmbiguousTarget where Python has to run the function"""
+    if not callable(hook) and not hasattr(hook, "signature") and not ev.is_object(hook):
+        raise ArgumentError(f"register_hook: takes a function, not {type(hook).__name__}")
+    region, node = ev.tracer.region, ev.tracer.current(tensor)
+    if region is ev.tracer.root and isinstance(node, Parameter) and node.default is None:
+        if isinstance(hook, Closure):                        # it stays with the caller's Tensor: Python has to make it
+            raise LeaveToPython("a hook on an argument is made inside the graph", marks_of(hook), ev.tracer.origin.location)
+    elif node in region.inputs:
+        if not _seen_outside(hook, region):
+            raise AmbiguousTarget("a hook on an input uses what the function has made")
+    elif not (isinstance(node, CNode) and region.owns(node)):
+        raise AmbiguousTarget("a hook is registered on a Tensor that the graph, or this part of it, has not made")
+    if not region.hooks:
+        region.last.append(lambda: _write_gates(ev, region))
+    tell(ev, "a Tensor", (hook,))
+    handle = HookHandle(region.hooks.setdefault(node, {}), region)
+    handle.hooks[handle] = hook
+    return handle
+
+
+def remove_hook(ev, handle):
+    """handle.remove()"""
+    if ev.tracer.region is not handle.region:
+        raise AmbiguousTarget("whether a hook is removed is known at run time only")
+    handle.hooks.pop(handle, None)
+
+
+def _seen_outside(hook, region):
+    """True for a function that uses nothing of what this region makes."""
+    if not isinstance(hook, Closure):
+        return not isinstance(hook, AnfNode)
+    for node in live_into(hook.graph):
+        value = hook.env.get(node)
+        if isinstance(value, AnfNode) and region.owns(value) or isinstance(value, (Box, Closure)):
+            return False
+    return True
+
+
+def _write_gates(ev, region):
+    """A gate for each Tensor of the region that has hooks, where it is made; who reads it reads what the gate gives."""
+    nodes, behind = region.graph.nodes, 0                    # behind: where gates may stand, as hooks have an order
+    hooked = [(nodes.index(x.args[0] if x.fn is tuple_getitem else x), -x.attrs.get("index", 0), x)
+              for x, hooks in region.hooks.items() if hooks and isinstance(x, CNode) and smooth(x)]
+    for _, _, x in sorted(hooked, key=lambda entry: entry[:2]):
+        start, hooks = len(nodes), tuple(region.hooks[x].values())
+        bprop = Passage(ev, f"the gradient of {x.fn.name}", [x.abstract],
+                        lambda douts, hooks=hooks: [pass_hooks(ev, hooks, douts[0])])
+        newest = ev.tracer.store.pop(x, None)                # it has been written to: that is another value
+        made, = write_gate(ev, [x], bprop)
+        written, places = nodes[start:], {node: i for i, node in enumerate(nodes[:start], 1)}
+        place = max([behind, places[x], *[places.get(a, 0) for a in written[0].args]])
+        while place < start and nodes[place].fn is tuple_getitem and nodes[place].args[0] in x.args:
+            place += 1                                       # behind all results of the node that has made it
+        if any(x in node.args for node in nodes[places[x]:place]):
+            raise AmbiguousTarget("a hook uses what is made of the Tensor that it is registered on")
+        for node in nodes[place:start]:
+            node.args = tuple([made if a is x else a for a in node.args])
+        nodes[place:] = written + nodes[place:start]
+        behind = place + len(written)
+        ev.tracer.store[x] = made if newest is None else newest
