@@ -32,11 +32,31 @@ from .outcome import NEVER, RETURN, Caught, Departs, NoResultYet, Outcome, Raise
 from .outside import guard_contents, method_of_class
 from .region import Region, align
 from .tracebacks import passed_through, raised_at
-from .values import Box, ByExit, Conflict, MadeException, Place, Unsure
+from .values import Box, ByExit, Conflict, MadeException, Mixed, Place, Unsure
+
+
+def each_type(ev, value, body):
+    """body(v) for each v that a Mixed may be, on the condition that it is; what that gives, merged."""
+    (given, first), *others = value.choices.values()
+    if not others or given is True:
+        return body(ev.tracer.read(first) if isinstance(first, AnfNode) else first)
+    rest = Mixed(dict(list(value.choices.items())[1:]))
+    if given is False:
+        return each_type(ev, rest, body)
+
+    def only_first():
+        return Outcome({RETURN: body(ev.tracer.read(first) if isinstance(first, AnfNode) else first)})
+
+    def one_of_the_rest():
+        return Outcome({RETURN: each_type(ev, rest, body)})
+    outcome = branch(ev, ev.frames[-1], given, ev.tracer.origin, only_first, one_of_the_rest, ("type", "another"))
+    return settle(ev, outcome).exits[RETURN]
 
 
 def truth(ev, value):
     """The truth value: a Python bool where it is known, else a node, bool or bool[]."""
+    if isinstance(value, Mixed):
+        return each_type(ev, value, lambda v: ev.call(bool, (v,), {}))
     if ev.is_object(value):
         return ask_python(ev, bool, (value,), "the truth value of an object that Python made", A_BOOL)
     if isinstance(value, Tensor):

@@ -28,7 +28,7 @@ from ..mindir.primitive import interpreting
 from ..mindir.syntax import Undefined
 from ..parse.parse import parse_function
 from ..parse.undefined import refuse_undefined
-from .branches import continue_exits, run_raise, run_switch, settle
+from .branches import continue_exits, each_type, run_raise, run_switch, settle
 from .calls import call_value
 from .exceptions import believed, run_try
 from .fallback import ask_python, call_unknown, from_outside
@@ -36,13 +36,16 @@ from .iterators import GeneratorCall, drain, iterator_of, mark_of, start
 from .jumps import arrive, leave_to
 from .loops import run_loop
 from .outcome import RETURN, Outcome, Raises, Recursion, Suspended, ends_call
-from .outside import CONTAINERS, guard_contents
+from .outside import CONTAINERS, guard_contents, is_users
 from .recursion import call_recursive
 from .region import Region, Tracer
 from .sharing import LeaveToPython, spot
-from .values import Box, Conflict, fits, has_nodes, kind_of, rebuild
+from .values import Box, Closure, Conflict, Mixed, fits, has_nodes, kind_of, rebuild
 
 MAX_DEPTH = 200
+# constructs that only hand values on, whatever they are
+MOVES = {syntax.load_local, syntax.cell_new, syntax.cell_set, syntax.make_tuple, syntax.make_list, syntax.list_append,
+         syntax.store_global, syntax.store_closure, syntax.format_value}
 
 
 class Frame:
@@ -75,6 +78,12 @@ class Frame:
         if self.function is None:
             return self.outer.closure_cell(name)
         return self.function.__closure__[self.function.__code__.co_freevars.index(name)]
+
+
+def takes_all_types(fn):
+    """True for a function that the user wrote, and an exception: what is done with their arguments comes later."""
+    return isinstance(fn, Closure) or is_users(getattr(fn, "__func__", fn)) or \
+        isinstance(fn, type) and issubclass(fn, BaseException)
 
 
 class Evaluator:
@@ -206,13 +215,24 @@ class Evaluator:
         try:
             values = ()
             values = [self.read(frame, a) for a in node.args]
-            return EXECUTE[node.fn](self, frame, node, values)
+            return self.execute_on(frame, node, values)
         except MindliteError as error:
             raise self.believed(node, values, error.at(node.origin.location))
         except Exception as error:
             raise self.believed(node, values, error)
         finally:
             self.construct, self.asked = before
+
+    def execute_on(self, frame, node, values):
+        """The construct for these values; for each type that one of them may be of."""
+        number = next((n for n, v in enumerate(values) if isinstance(v, Mixed)), None)
+        if number is None or node.fn in MOVES or node.fn is syntax.call and takes_all_types(values[0]):
+            return EXECUTE[node.fn](self, frame, node, values)
+
+        def with_value(value):
+            self.asked = None
+            return self.execute_on(frame, node, [*values[:number], value, *values[number + 1:]])
+        return each_type(self, values[number], with_value)
 
     def believed(self, node, values, error):
         """What an error in a construct is: in a `try` it may be the program's."""

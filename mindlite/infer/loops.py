@@ -18,16 +18,17 @@ from ..ops.scalar import tensor_to_scalar
 from .branches import (compare_numbers, control_node, go_round_or_leave, has_effects, in_region, leave_sides, truth,
                        without)
 from .jumps import loop_exits
-from .merging import (Merge, abstract_of, conflict, convert, fill, is_data, join_abstracts, join_mark, undefined_value,
-                      writing)
+from .merging import (Merge, abstract_of, conflict, convert, fill, is_data, join_abstracts, join_mark, type_of,
+                      undefined_value, writing)
 from .outcome import Outcome, Raises
 from .region import AmbiguousTarget, Region, align
-from .values import Box, Place, Range, Unsure, rebuild
+from .values import Box, Mixed, Place, Range, Unsure, rebuild
 
 UNROLL_AT_MOST = 4           # iterations of a constant range that are cheaper written out than as a loop with a tape
 UNROLL_OPERATORS = 32        # and more of them, where so many operators are all that is written out
 EXECUTE_AT_MOST = 256        # iterations over Python constants alone that are executed, and leave nothing behind
 UNROLL_LIMIT = 10_000
+PEEL_AT_MOST = 2             # turns
 NOTHING = Undefined("nothing")                   # what an Unsure holds before it is given
 
 
@@ -41,9 +42,13 @@ class CannotLoop(Exception):
         error.conflict = True                                # of two rounds, not of the program
 
 
-def run_loop(ev, frame, header, args, stops):
+class Peel(Exception):
+    """What the loop carries is of another type after the first turn: that is executed by itself."""
+
+
+def run_loop(ev, frame, header, args, stops, peeled=0):
     """A loop of the syntax graph: written once as a `while_loop`, or unrolled where that is impossible or does not
-    pay."""
+    pay. peeled: how many turns have been taken out of it"""
     stops = stops | {header} | loop_exits(header)
     if ev.concrete:
         outcome = ev.run_once(frame, header, args, stops)
@@ -63,7 +68,10 @@ def run_loop(ev, frame, header, args, stops):
         return outcome
     _restore(ev, frame, saved)
     try:
-        return write_loop(ev, frame, header, args, stops)
+        return write_loop(ev, frame, header, args, stops, peeled < PEEL_AT_MOST)
+    except Peel:
+        _restore(ev, frame, saved)
+        return peel(ev, frame, header, args, stops, peeled + 1)
     except CannotLoop as reason:
         _restore(ev, frame, saved)
         ev.reasons.append((header.origin.location, f"the loop is unrolled: {reason.error.args[0]}"))
@@ -148,6 +156,18 @@ def unroll_short(ev, frame, header, args, stops):
     return unroll(ev, frame, header, outcome.exits[header][0], stops)
 
 
+def peel(ev, frame, header, args, stops, peeled):
+    """Execute the first turn, and go on with the loop."""
+    outcome = ev.run_once(frame, header, args, stops)
+    if header not in outcome.exits:
+        return outcome
+    args = outcome.exits[header][0]
+
+    def go_on():
+        return run_loop(ev, frame, header, args, stops, peeled)
+    return go_on() if outcome.single is not None else go_round_or_leave(ev, frame, header, outcome, go_on)
+
+
 def _is_plain(node):
     """True for an operator that only computes, and holds no graph."""
     return isinstance(node.fn, Primitive) and not node.fn.traits & {"effect", "control"} and \
@@ -170,14 +190,14 @@ def unroll(ev, frame, header, args, stops, because=None):
                                       location=header.origin.location)
 
 
-def write_loop(ev, frame, header, args, stops):
+def write_loop(ev, frame, header, args, stops, may_peel):
     """The loop as one while_loop node: widen what it carries until one more iteration changes no type."""
     state, carried = list(args), {}
     if header.loop == "for":
         state[0] = Varying(args[0], AbstractScalar(int))     # the iteration's number is never a constant
     state, widened = tuple(state), set()
     for _ in range(12):
-        plan = Plan(ev, state, carried, widened)
+        plan = Plan(ev, state, carried, widened, may_peel)
         body, outcome, after = plan.attempt(frame, header, stops)
         if isinstance(outcome, Raises) or header not in outcome.exits:       # it always leaves: no loop at all
             return ev.run_once(frame, header, args, stops)
@@ -195,10 +215,12 @@ class Plan:
 
     Leaves that are nodes or `Varying` numbers become parameters of the body; the rest is constant in the loop.
     widened: the Symbols of sizes that differ from turn to turn, which the attempts at a loop share
+    may_peel: where a number is of another type after a turn, the first turn may be taken out of the loop
     """
 
-    def __init__(self, ev, state, carried, widened):
-        self.ev, self.state, self.carried, self.widened = ev, state, carried, widened
+    def __init__(self, ev, state, carried, widened, may_peel=False):
+        self.ev, self.state, self.carried, self.widened, self.may_peel = ev, state, carried, widened, may_peel
+        self.plain = True
         self.inits = []                                       # (initial value, abstract) per loop variable
 
     def enter(self, region):
@@ -217,7 +239,7 @@ class Plan:
                 return {k: inside(v) for k, v in value.items()}
             elif isinstance(value, Range):
                 return Range(*[inside(v) for v in (value.start, value.stop, value.step)])
-            elif isinstance(value, Unsure):
+            elif isinstance(value, (Unsure, Mixed)):
                 return value.replaced(inside)
             else:
                 return value
@@ -282,6 +304,14 @@ class Plan:
         return any(isinstance(v, Varying) and not isinstance(v.initial, AnfNode)
                    for v in _flat((self.state, self.carried)))
 
+    def mixes(self, outer, new):
+        """True if one of them is of several types, or they are of different ones. (What begins as a number and is a Tensor
+        from the first turn on is one from the beginning: `demand_a_turn`.)"""
+        kinds = [Mixed if isinstance(v, Mixed) else _type_of(v) for v in (outer, new)]
+        if None in kinds or AbstractAny in kinds or kinds[1] is Tensor and kinds[0] is not Mixed and self.plain:
+            return False
+        return kinds[0] is not kinds[1] or kinds[0] is Mixed
+
     def widen(self, back, after):
         """The state that also covers the values at the end of the body, or None if it covers them already."""
         changed = False
@@ -292,6 +322,8 @@ class Plan:
                 return outer
             if any(isinstance(v, (Undefined, Unsure)) for v in (outer, inner, new)):
                 return unsure(outer, inner, new)
+            if self.mixes(outer, new):
+                return mixed(outer, inner, new)
             if isinstance(outer, (Varying, AnfNode, Tensor)) or is_data(outer):
                 initial = outer.initial if isinstance(outer, Varying) else outer
                 have = outer.abstract if isinstance(outer, Varying) else None
@@ -350,6 +382,22 @@ class Plan:
                 return Unsure(outer.name, join(False, False, new.given), first(new.value))
             return Unsure(made.name or new.name, join(made.given, inner.given, new.given),
                           join(made.value, inner.value, new.value))
+
+        def mixed(outer, inner, new):
+            """A number or Tensor of several types at the beginning, or of another one at the end of a turn."""
+            nonlocal changed
+            have, become = _type_of(outer), _type_of(new)
+            if None not in (have, become) and self.may_peel:
+                raise Peel()
+            made = dict(Mixed.of(outer, have))
+            inside, later = Mixed.of(inner, have), Mixed.of(new, become)
+            changed |= not isinstance(outer, Mixed) or not later.keys() <= made.keys()
+            for kind, (given, value) in made.items():
+                at_end = later.get(kind, (False, inside[kind][1]))
+                made[kind] = join(given, inside[kind][0], at_end[0]), join(value, inside[kind][1], at_end[1])
+            for kind in later.keys() - made.keys():
+                made[kind] = join(False, False, later[kind][0]), first(later[kind][1])
+            return Mixed(made)
 
         def first(value):
             """What a variable holds before the loop in which it is first assigned."""
@@ -452,7 +500,8 @@ class Plan:
             outputs += [convert(ev, value, abstract) for value, _, abstract in merge.slots]
             go_on = compare_numbers(ev, "==", outcome.code, number)
             flags = [convert(ev, go_on, AbstractScalar(bool)), ev.tracer.lift(outcome.code)]
-            abstracts = [a for _, _, a in merge.slots] + [AbstractScalar(bool), AbstractScalar(int)]
+            leaving = [own_sizes(a, self.widened) for _, _, a in merge.slots]
+            abstracts = [*leaving, AbstractScalar(bool), AbstractScalar(int)]
             extra = [body.graph.add_parameter(f"r{i}", a) for i, a in enumerate(abstracts)]
             body.graph.set_outputs([body.capture(x) for x in (*outputs, *flags)], make_tuple)
         region = Region(f"{header.name}.test", ev.tracer.region)
@@ -460,7 +509,7 @@ class Plan:
         region.graph.set_outputs([tests[-2]], make_tuple)
         own = [*self.parameters, *extra]
         body.graph.parameters = own + [p for p in body.graph.parameters if p not in set(own)]
-        results = self.write(header, body, region, self.inits, own, [*(a for _, _, a in merge.slots), True, 0])
+        results = self.write(header, body, region, self.inits, own, [*leaving, True, 0])
         slots = results[len(self.parameters):]
         self.remember_names(results, values)
         ev.tracer.ambiguous.update(node for (value, _, _), node in zip(merge.slots, slots)
@@ -479,15 +528,16 @@ class Plan:
             operands = [undefined_value(ev, p.abstract) if isinstance(v, Undefined) and not ev.is_object(p) else
                         convert(ev, v, p.abstract) for v, p in zip(inits, parameters)]
             operands += [undefined_value(ev, x) if isinstance(x, Abstract) else x for x in extra]
-            if self.plain and any(isinstance(v, Undefined) and v is not NOTHING for v in inits):
+            if self.plain and any(isinstance(v, Undefined) and v is not NOTHING or isinstance(p.abstract, AbstractTensor)
+                                  and _type_of(v) in (bool, int, float) for v, p in zip(inits, parameters)):
                 self.demand_a_turn(test, [*operands, *captured])
             return control_node(ev, while_prim, [*operands, *captured], [p.abstract for p in parameters],
                                  cond=test.graph, body=body.graph, invariants=len(captured),
                                  **({"remat": ev.tracer.remat} if ev.tracer.remat else {}))
 
     def demand_a_turn(self, test, operands):
-        """What is first assigned in the loop and read behind it has a value after one turn: without one, Python runs the
-        call, and raises where the variable is read (if it is)."""
+        """What is first assigned in the loop and read behind it has a value after one turn, and what begins as a number
+        is a Tensor: without a turn, Python runs the call."""
         tracer = self.ev.tracer
         entered, = inline(tracer.graph, test.graph, [tracer.lift(x) for x in operands])
         if isinstance(entered.abstract, AbstractTensor):
@@ -495,7 +545,7 @@ class Plan:
         location = tracer.origin.location
 
         def error():
-            return NameLookupError("a variable is read that a loop without turns would have assigned", location=location)
+            return NameLookupError("a loop without turns leaves a variable as it was before", location=location)
         tracer.graph.add(check, entered, origin=tracer.origin, abstract=AbstractTuple(()), error=error, again=True)
 
     def remember_names(self, results, values):
@@ -518,12 +568,19 @@ class Plan:
                 return {k: value_of(v) for k, v in value.items()}
             if isinstance(value, Range):
                 return Range(*[value_of(v) for v in (value.start, value.stop, value.step)])
-            if isinstance(value, Unsure):
+            if isinstance(value, (Unsure, Mixed)):
                 return value.replaced(value_of)
             return value
         for key, value in self.inside_carried.items():
             self.ev.tracer.renew(key, value_of(value))
         return tuple(value_of(v) for v in self.inside)
+
+
+def _type_of(value):
+    """bool, int, float, Tensor or AbstractAny, for data and Varying; None for what is Mixed, or is no data."""
+    abstract = value.abstract if isinstance(value, Varying) else abstract_of(value) if is_data(value) else None
+    return abstract and (abstract.type if isinstance(abstract, AbstractScalar) else Tensor
+                         if isinstance(abstract, AbstractTensor) else AbstractAny)
 
 
 class Varying:
@@ -544,6 +601,8 @@ def _flat(value, found=None):
             _flat(v, found)
     elif isinstance(value, Unsure):
         _flat((value.given, value.value), found)
+    elif isinstance(value, Mixed):
+        _flat(value.parts, found)
     else:
         found.append(value)
     return found
@@ -566,6 +625,10 @@ def flat_like(inside, value, found=None):
     elif isinstance(inside, Unsure):
         value = Unsure.of(value, inside)
         flat_like((inside.given, inside.value), (value.given, value.value), found)
+    elif isinstance(inside, Mixed):
+        choices = Mixed.of(value, type_of(value))
+        for kind, pair in inside.choices.items():
+            flat_like(pair, choices.get(kind, (False, pair[1])), found)
     return found
 
 
@@ -580,6 +643,14 @@ def widen(have, new, widened):
                       for h, n in zip(have.shape, new.shape))
         return have if shape == have.shape else AbstractTensor(have.dtype, shape)
     return join_abstracts(have, new)
+
+
+def own_sizes(abstract, widened):
+    """The type of what leaves a loop: its sizes that differ from turn to turn are not those of the state, which has none in
+    the turn that leaves."""
+    if not isinstance(abstract, AbstractTensor):
+        return abstract
+    return AbstractTensor(abstract.dtype, tuple(Symbol(lo=0).dim if lone_symbol(s) in widened else s for s in abstract.shape))
 
 
 def _varying_size(widened):

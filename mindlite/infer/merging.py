@@ -23,7 +23,7 @@ from .jumps import NOT_YET, live_into
 from .messages import kind_of
 from .outcome import BOTTOM
 from .sharing import spot
-from .values import Box, ByExit, Closure, Conflict, Formatted, MadeException, Range, Unsure, rebuild
+from .values import Box, ByExit, Closure, Conflict, Formatted, MadeException, Mixed, Range, Unsure, rebuild
 
 
 class Merge:
@@ -45,7 +45,7 @@ class Merge:
             return self.unsure(a, b)
         if ev.is_object(a) or ev.is_object(b):
             return self.slot(Held(a), Held(b), AbstractAny())
-        if is_data(a) and is_data(b):
+        if (isinstance(a, Mixed) or is_data(a)) and (isinstance(b, Mixed) or is_data(b)):
             return self.data(a, b)
         if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
             return rebuild(a, [self.value(x, y) for x, y in zip(a, b)])
@@ -94,12 +94,26 @@ class Merge:
             return a
         if isinstance(a, Dim) and a == b:
             return a
+        if isinstance(a, Mixed) or isinstance(b, Mixed) or type_of(a) is not type_of(b):
+            return self.mixed(a, b)
         try:
             abstract = join_abstracts(abstract_of(a), abstract_of(b))
         except MindliteError as error:
             error.conflict = True                            # of two paths, not of the program
             return Conflict(error.at(self.ev.tracer.origin.location))
         return self.slot(a, b, abstract)
+
+    def mixed(self, a, b):
+        """Numbers of several types, or a number and a Tensor."""
+        x, y, made = Mixed.of(a, type_of(a)), Mixed.of(b, type_of(b)), {}
+        for kind in dict.fromkeys([*x, *y]):
+            (given, value), (other, second) = x.get(kind, (False, None)), y.get(kind, (False, None))
+            value = self.only(value, 0) if kind not in y else self.only(second, 1) if kind not in x else \
+                self.value(value, second)
+            if isinstance(value, Conflict):
+                return value
+            made[kind] = self.value(given, other), value
+        return Mixed(made)
 
     def slot(self, a, b, abstract):
         """A result of the branch, `a` or `b` being None where that side has no value."""
@@ -121,7 +135,7 @@ class Merge:
             return {k: self.only(v, side) for k, v in value.items()}
         if isinstance(value, Range):
             return Range(*[self.only(v, side) for v in (value.start, value.stop, value.step)])
-        if isinstance(value, (Formatted, MadeException, Unsure)):
+        if isinstance(value, (Formatted, MadeException, Unsure, Mixed)):
             return value.replaced(lambda v: self.only(v, side))
         if isinstance(value, ByExit):
             return ByExit(value.error, {t: self.only(v, side) for t, v in value.values.items()})
@@ -178,7 +192,7 @@ def fill(value, results):
         return {k: fill(v, results) for k, v in value.items()}
     if isinstance(value, Range):
         return Range(*[fill(v, results) for v in (value.start, value.stop, value.step)])
-    if isinstance(value, (Formatted, MadeException, Unsure)):
+    if isinstance(value, (Formatted, MadeException, Unsure, Mixed)):
         return value.replaced(lambda v: fill(v, results))
     if isinstance(value, ByExit):
         return ByExit(value.error, fill(value.values, results))
@@ -197,6 +211,14 @@ def abstract_of(value):
     if isinstance(value, AnfNode):
         return value.abstract
     return AbstractScalar(type(value)) if isinstance(value, (bool, float)) else constant(value).abstract
+
+
+def type_of(value):
+    """bool, int, float or Tensor, for data; None for what is Mixed."""
+    if isinstance(value, Mixed):
+        return None
+    abstract = abstract_of(value)
+    return abstract.type if isinstance(abstract, AbstractScalar) else Tensor
 
 
 def conflict(a, b, ev, cause=None):

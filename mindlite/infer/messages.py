@@ -8,7 +8,7 @@ from ..common.dim import Dim
 from ..common.errors import GraphSyntaxError
 from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
-from .values import Box, Formatted, MadeException, Place, rebuild
+from .values import Box, Formatted, MadeException, Mixed, Place, rebuild
 
 
 def class_of(value):
@@ -18,7 +18,7 @@ def class_of(value):
 
 def kind_of(value):
     """What two values that differ in their run-time parts at most have in common: strings, exceptions."""
-    if isinstance(value, (AnfNode, Tensor, Dim)):
+    if isinstance(value, (AnfNode, Tensor, Dim, Mixed)):
         return "node"
     if isinstance(value, Formatted):
         return tuple(p if isinstance(p, str) else p[1:] for p in value.parts)
@@ -64,6 +64,9 @@ def taken_apart(ev, value):
         if isinstance(value, Formatted):
             inside = [parts(v) for v in value.values]
             return lambda now: value.make([make(now) for make in inside])
+        if isinstance(value, Mixed):
+            inside = [parts(v) for v in value.parts]
+            return lambda now: Mixed.choose([make(now) for make in inside])
         if isinstance(value, (tuple, list)):
             made = [parts(v) for v in value]
             return lambda now: (rebuild(value, [make(now) for make in made]) if isinstance(value, tuple)

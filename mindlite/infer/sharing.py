@@ -19,7 +19,7 @@ from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
 from ..mindir.syntax import Undefined
 from .region import AmbiguousTarget, HookHandle
-from .values import BoundMethod, Box, Closure, Conflict, Formatted, Range, Unsure, has_nodes, rebuild
+from .values import BoundMethod, Box, Closure, Conflict, Formatted, Mixed, Range, Unsure, has_nodes, rebuild
 
 
 class LeaveToPython(GraphSyntaxError):
@@ -83,6 +83,9 @@ def flatten(ev, value, copies=False):
         if isinstance(v, Unsure):
             given, content = walk(v.given), walk(v.value)
             return lambda now: content(now) if given(now) else Undefined(v.name)
+        if isinstance(v, Mixed):
+            parts = [walk(x) for x in v.parts]
+            return lambda now: Mixed.choose([part(now) for part in parts])
         if isinstance(v, BoundMethod):
             owner = walk(v.self)
             return lambda now: getattr(owner(now), v.name)

@@ -25,7 +25,7 @@ from .outcome import Raises
 from .region import AmbiguousTarget, HookHandle
 from .outside import CONTAINERS
 from .sharing import LeaveToPython, spot
-from .values import BoundMethod, Box, Closure, Conflict, Formatted, MadeException, Place, Range
+from .values import BoundMethod, Box, Closure, Conflict, Formatted, MadeException, Mixed, Place, Range
 from . import execute, library  # noqa: F401  (they fill the tables of constructs and of functions)
 
 
@@ -192,6 +192,10 @@ def _itself(value):
     return value
 
 
+def _chosen(*parts):
+    return Mixed.choose(parts)
+
+
 def _set_of(*items):
     return set(items)
 
@@ -262,6 +266,8 @@ def _specialise(ev, function, args, kwargs, weights):
             return {k: leave(v) for k, v in value.items()}
         if isinstance(value, Formatted):
             return Made(lambda *values: value.make(list(values)), tuple(leave(v) for v in value.values))
+        if isinstance(value, Mixed):
+            return Made(_chosen, tuple(leave(v) for v in value.parts))
         if isinstance(value, Range):
             return Made(range, (leave(value.start), leave(value.stop), leave(value.step)))
         if isinstance(value, Conflict):

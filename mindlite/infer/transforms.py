@@ -25,7 +25,7 @@ from .merging import Merge, Slot, convert, fill, writing
 from .outcome import Outcome, Raises, barrier
 from .outside import guard_contents
 from .region import align
-from .values import Box, rebuild
+from .values import Box, Mixed, rebuild
 
 
 class _Frame:
@@ -86,6 +86,8 @@ def replace_leaves(ev, value, replace):
         return replace_leaves(ev, wrap_container(ev, value), replace)
     if isinstance(value, tuple):
         return rebuild(value, [replace_leaves(ev, v, replace) for v in value])
+    if isinstance(value, Mixed):
+        raise GraphSyntaxError("a function that is differentiated or mapped is given a value of several types")
     return replace(value) if is_data(value) else value
 
 
@@ -158,6 +160,8 @@ class Subgraph:
 
     def leaves(self, value):
         """What is data in a part of `pattern`, in order: Slots, and what comes from outside."""
+        if isinstance(value, Mixed):
+            raise GraphSyntaxError("a function that is differentiated or mapped gives a value of several types")
         if isinstance(value, tuple):
             return [leaf for v in value for leaf in self.leaves(v)]
         if isinstance(value, dict):

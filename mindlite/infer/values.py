@@ -159,6 +159,36 @@ class Unsure:
         return Unsure(self.name, replace(self.given), replace(self.value))
 
 
+class Mixed:
+    """A number or Tensor of several types, by the path: {type: (is it that? a bool or a node of one, the value then)}.
+
+    A construct that does something with it is executed for each type, on the condition that it is that (`each_type`).
+    """
+    __slots__ = ("choices",)
+
+    def __init__(self, choices):
+        self.choices = choices
+
+    @staticmethod
+    def of(value, kind):
+        """The choices of a value. kind: its type, if it is of one"""
+        return value.choices if isinstance(value, Mixed) else {kind: (True, value)}
+
+    def replaced(self, replace):
+        """The value with replace(x) for all parts."""
+        return Mixed({kind: (replace(given), replace(value)) for kind, (given, value) in self.choices.items()})
+
+    @property
+    def parts(self):
+        """(is it the first type? the value then, is it the second? ..)"""
+        return tuple([part for pair in self.choices.values() for part in pair])
+
+    @staticmethod
+    def choose(parts):
+        """The value, of `parts` at run time."""
+        return next(value for given, value in zip(parts[::2], parts[1::2]) if given)
+
+
 @dataclass(frozen=True)
 class Conflict:
     """A variable whose values on two paths do not fit together; using it raises the error."""
@@ -258,6 +288,8 @@ def leaves(value, store, found=None):
         leaves((value.args, value.kwargs), store, found)
     elif isinstance(value, Unsure):
         leaves((value.given, value.value), store, found)
+    elif isinstance(value, Mixed):
+        leaves(value.parts, store, found)
     return found
 
 
