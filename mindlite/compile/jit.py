@@ -192,6 +192,8 @@ class JitFunction:
         before = self.fallbacks.changes
         with self.lock:
             self.fallbacks.learn(trap.restless)
+            if trap.in_place:
+                self.fallbacks.learn_in_place(trap.key)
             if trap.given:
                 self.fallbacks.add(trap.key, trap.given[0])
             self.runs_in_python += 1

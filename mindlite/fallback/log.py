@@ -12,6 +12,7 @@ from collections import deque
 
 from ..common.errors import GraphSyntaxError
 from ..common.records import dataclass
+from .handed import Handed, alike, tensors_in
 
 
 class Trap(BaseException):
@@ -19,11 +20,13 @@ class Trap(BaseException):
 
     key     : of the call;   given : [what it gave], or [] where it was not reached before
     restless: {key: owner} of variables that the call has changed, and that were taken for constants
+    in_place: it has changed a Tensor that it was given
     """
 
-    def __init__(self, key, given=(), location=None, restless=()):
+    def __init__(self, key, given=(), location=None, restless=(), in_place=False):
         super().__init__(str(key))
         self.key, self.given, self.location, self.restless = key, given, location, dict(restless)
+        self.in_place = in_place
 
 
 class Raised:
@@ -44,12 +47,15 @@ class Call:
     value    : what it gave;    redo: functions that do again what it did to variables
     operands : what compiled code gave it;    places: the variables outside that were written for it
     tapes    : what it left on the tapes of compiled derivatives, inner ones first (pynative.segments.Recording)
+    changed  : (array of a Tensor that it, or an earlier call, was given and has changed; what it is to hold): for the log it
+               holds what it did before
     """
     value: object
     redo: tuple = ()
     operands: tuple = ()
     places: tuple = ()
     tapes: tuple = ()
+    changed: tuple = ()
 
 
 class Log:
@@ -59,11 +65,13 @@ class Log:
     undo    : functions that undo what the run did to variables, in order
     outside : the tapes around the run on which it is not recorded
     passed  : {id: what compiled code gave a call};    met: the values of the run that begins again, where a call has tapes
+    handed  : what Python code was given, watched;     again: the Tensors that the run that begins again has given
     """
 
     def __init__(self, outside=()):
         self.given, self.last, self.undo, self.outside = {}, None, [], outside
         self.passed, self.met = {}, None
+        self.handed, self.again = Handed(), []
 
     def add(self, key, call):
         """A call was made."""
@@ -80,7 +88,18 @@ class Log:
             recording.enter(depth, call, [operands(), *[place.read() for place in call.places]], self)
         for function in call.redo:
             function()
+        if any(each.changed for each in (call, *[c for rest in self.given.values() for c in rest])):
+            self.change_again(call, tensors_in(operands()))
         return [call.value]
+
+    def change_again(self, call, tensors):
+        """What a call did to Tensors in place, done to those of the run that begins again."""
+        self.again += tensors
+        for array, content in call.changed:
+            mine = next((t for t in reversed(self.again) if t.array is not array and alike(t.array, array)), None)
+            if mine is not None:
+                mine.array[...] = content
+            array[...] = content
 
     def rewind(self):
         """Variables are as they were when the run began; it begins again."""

@@ -130,11 +130,13 @@ class Records:
     given : {key: record} of calls that have been made
     restless: {(kind, id of owner, name): owner} of variables outside that Python code changes during a run
     changes : how often something was learnt
+    in_place: keys of calls that have changed a Tensor in place
     marks : {what Python has to do, or to hold, beside what no graph can say (see `infer/sharing.py`): why}
     """
 
     def __init__(self):
         self.given, self.marks, self.restless, self.settled, self.changes = {}, {}, {}, None, 0
+        self.in_place = set()
 
     def __len__(self):
         return len(self.given)
@@ -150,6 +152,11 @@ class Records:
         """These variables change during a run."""
         self.changes += not restless.keys() <= self.restless.keys()
         self.restless.update(restless)
+
+    def learn_in_place(self, key):
+        """The call changes a Tensor that Python code was given."""
+        self.changes += key not in self.in_place
+        self.in_place.add(key)
 
     def has_run(self):
         """True if the function has run, and was recorded, with these marks."""

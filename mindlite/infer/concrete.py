@@ -13,7 +13,8 @@ import functools
 import types
 
 from ..common.location import is_framework
-from ..common.tensor import Tensor
+from ..common.tensor import Parameter as TensorParameter, Tensor
+from ..fallback.handed import tensors_in
 from ..fallback.log import Log, Raised
 from ..mindir import syntax
 from ..mindir.primitive import Primitive, eager
@@ -24,13 +25,14 @@ from .access import LEAVES_TENSORS, OPERATORS, binary_value, is_tensor
 from .builtins import BUILTINS
 from .calls import FRAMEWORK, is_coroutine, is_plain_class
 from .evaluator import EXECUTE, MAKE, Evaluator
-from .execute import read_cell
-from .fallback import place
+from .fallback import place, read_cell
 from .outside import from_library
 from .region import Tracer
+from .sharing import parts_of
 from .tracebacks import call_at, namespace_of, passed_through
 from .values import BoundMethod, Closure, LeavingMethod, LiveIterator
 
+CHANGE = {syntax.inplace, syntax.store_item, syntax.delete_item, syntax.store_attr}     # what Python's objects do in place
 CONCRETE = {}                                        # {Syntax: function} for the constructs that differ from EXECUTE
 
 
@@ -109,9 +111,13 @@ class Recorder(Evaluator):
 
         def operands():
             return [self.read(frame, a) for a in node.args]
+
+        def run():
+            return CONCRETE.get(node.fn, EXECUTE[node.fn])(self, frame, node, operands())
         try:
             given = self.taken(key, operands)
-            value = given[0] if given else CONCRETE.get(node.fn, EXECUTE[node.fn])(self, frame, node, operands())
+            changes = node.fn in CHANGE and not is_tensor(self.read(frame, node.args[0]))
+            value = given[0] if given else self.watched(key, (), run) if changes else run()
         except Exception as error:
             raise passed_through(error, node.origin.location)
         finally:
@@ -132,11 +138,25 @@ class Recorder(Evaluator):
     def call_unknown(self, fn, args, kwargs):
         """Make the call that inference would leave to run time, and record what it gives."""
         key = place(self, getattr(fn, "__qualname__", type(fn).__name__))
-        given = self.taken(key, lambda: [fn, args, kwargs]) or [
-            call_at(self.tracer.origin.location, namespace_of(self.frames), fn, tuple(map(self.live, args)),
-                    {k: self.live(v) for k, v in kwargs.items()})]
+
+        def run():
+            return call_at(self.tracer.origin.location, namespace_of(self.frames), fn, tuple(map(self.live, args)),
+                           {k: self.live(v) for k, v in kwargs.items()})
+        given = self.taken(key, lambda: [fn, args, kwargs]) or [self.watched(key, (fn, args, kwargs), run)]
         self.fallbacks.add(key, given[0])
         return given[0]
+
+    def watched(self, key, values, run):
+        """What run() gives, which calls Python code with these values; if that changes Tensors in place, so it is noted."""
+        handed = self.log.handed
+        given = {id(v) for v in parts_of(values)}            # what an object holds of Parameters may be a whole network
+        handed.give([t for t in tensors_in(values) if id(t) in given or not isinstance(t, TensorParameter)])
+        held = handed.contents()
+        try:
+            return run()
+        finally:
+            if handed.changed(held):
+                self.fallbacks.learn_in_place(key)
 
     # -- calls
 

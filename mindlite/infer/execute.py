@@ -28,7 +28,7 @@ from .builtins import builtin
 from .choice import Chosen, call_chosen, chosen_item
 from .evaluator import EXECUTE
 from .exceptions import catches, enter, leave_context
-from .fallback import A_BOOL, ask_python, change_outside, interpret_statement
+from .fallback import A_BOOL, ask_python, change_outside, interpret_statement, read_cell, write_cell
 from .iterators import iterator_of, new_iterator, step as next_step
 from .messages import text_of
 from .outside import guard_contents, method_of_class
@@ -99,22 +99,6 @@ def closure_cell(ev, frame, node, values):
 @executes(syntax.load_local)
 def load_local(ev, frame, node, values):
     return assigned(ev, node.attrs["name"], values[0], node.attrs["free"])
-
-
-def read_cell(cell, name, free):
-    """The content of a closure cell. raises : UnboundLocalError, or NameError, if it is empty"""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        raise unbound(name, free) from None
-
-
-def write_cell(cell, value):
-    """Assign to a closure cell; Undefined empties it."""
-    if not isinstance(value, Undefined):
-        cell.cell_contents = value
-    else:
-        del cell.cell_contents
 
 
 @executes(syntax.cell_new)

@@ -18,16 +18,18 @@ from ..common.records import dataclass
 from ..common.tensor import Tensor
 from ..fallback.log import Call, Log, Raised, Trap, current_log
 from ..fallback.record import Given, abstracts_in, filled, fits, opened, values_in
-from ..fallback.segment import run_segment
+from ..fallback.segment import run_segment, unbound
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor
 from ..mindir.control import segment
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import interpreting
+from ..mindir.syntax import Undefined
 from ..ops.state import pause_gradients, resume_gradients
 from .outcome import Raises
 from .outside import CONTAINERS
 from .region import AmbiguousTarget
 from .sharing import LeaveToPython, flatten, spot
+from .values import leaves
 from .variables import again, changed, pending, restorer, watch
 from .tracebacks import call_at, namespace_of, passed_through
 
@@ -95,9 +97,13 @@ def _write(ev, key, fn, args, kwargs, reason, returns, keeps, sees, copies, cure
     if ev.fullgraph and returns != ():
         raise GraphSyntaxError(f"fullgraph=True, but {reason}", location=location,
                                hint=f"{cure}; or leave out fullgraph=True to let this run in Python")
+    if key in ev.fallbacks.in_place:
+        raise AmbiguousTarget("Python code changes a Tensor that it is given in place", location=location,
+                              hint="change it with operators, as x[0] = 1, or give the code a copy: x + 0")
     record = returns if returns is not None else _recorded(ev, key, reason)
     weights = [t for t in ev.store if isinstance(t, Tensor)] if keeps else []
     variables = pending(ev) if sees else []
+    check_aliases(ev, (args, kwargs))
     operands, rebuild = flatten(ev, (fn, tuple(args), tuple(kwargs.items()), tuple([v for _, v in variables])),
                                 copies or not keeps)
     count, pattern = len(operands), opened(record) if returns is None else returns
@@ -116,13 +122,20 @@ def _write(ev, key, fn, args, kwargs, reason, returns, keeps, sees, copies, cure
             if weight.array.ctypes.data != value.array.ctypes.data:         # what the graph has assigned so far
                 log.undo.append(functools.partial(np.copyto, weight.array, weight.array.copy()))
                 weight.array[...] = value.array
+        if keeps:
+            log.handed.give([v for v in values[:count] if isinstance(v, Tensor)])
+        held = log.handed.contents() if keeps else {}
         start = time.perf_counter()
         if unrecorded:
             pause_gradients()
         try:
             given = call_at(location, namespace, fn_now, args_now, dict(kwargs_now))
         except Exception as error:
-            log.add(key, Call(Raised(error), again(outside), values, places))
+            in_place = tuple(log.handed.changed(held))
+            log.add(key, Call(Raised(error), again(outside), values, places, changed=in_place))
+            if in_place:
+                log.handed.restore(held)
+                raise Trap(key, (), location, in_place=True) from error
             if not attempted or current_log() is None:
                 raise passed_through(error, location)
             raise Trap(key, (), location) from error             # a `try` of the graph is around: Python goes on there
@@ -133,7 +146,11 @@ def _write(ev, key, fn, args, kwargs, reason, returns, keeps, sees, copies, cure
         site.seconds += time.perf_counter() - start
         wrong = changed(later) if sees else []
         log.undo += [restorer(*guard) for guard in wrong]
-        log.add(key, Call(given, again([*outside, *wrong]), values, places))
+        in_place = tuple(log.handed.changed(held))
+        log.add(key, Call(given, again([*outside, *wrong]), values, places, changed=in_place))
+        if in_place:
+            log.handed.restore(held)
+            raise Trap(key, [given], location, in_place=True)
         if wrong:
             raise Trap(key, [given], location, [((kind, id(owner), name), owner) for kind, owner, name, _ in wrong])
         if returns == ():
@@ -145,7 +162,29 @@ def _write(ev, key, fn, args, kwargs, reason, returns, keeps, sees, copies, cure
     with interpreting(ev.tracer):
         values = segment(*operands, function=run, abstracts=tuple(abstracts_in(pattern)), reason=reason, keeps=keeps,
                          weights=tuple(weights))
-    return filled(pattern, iter(values)) if returns != () else None
+    made = filled(pattern, iter(values)) if returns != () else None
+    note_aliases(ev, fn, args, made)
+    return made
+
+
+def check_aliases(ev, given):
+    """Memory of a Tensor that the graph has assigned to since is given to Python code. raises : AmbiguousTarget"""
+    for root, then in [ev.tracer.aliases[v] for v in leaves(given, ev.store) if v in ev.tracer.aliases]:
+        if ev.tracer.current(root) is not then:
+            raise AmbiguousTarget("Python code has the memory of a Tensor that was assigned to since", hint="make a copy: "
+                                  "x.asnumpy().copy()", location=ev.tracer.origin.location)
+
+
+def note_aliases(ev, fn, args, made):
+    """Remember which Tensors of the graph Python code holds from now on."""
+    tracer, name = ev.tracer, getattr(fn, "__name__", "")
+    if name in ("asnumpy", "numpy") and ev.is_object(made) and isinstance(args[0], AnfNode):
+        root = tracer.root_of(args[0])[0]
+        tracer.aliases[made] = root, tracer.current(root)
+    if fn in KEEP or name in CHANGERS:
+        tracer.held.update([tracer.root_of(v)[0] for v in leaves(args, ev.store) if isinstance(v, AnfNode)])
+    if fn in HOLD and isinstance(made, AnfNode):
+        tracer.held.add(made)
 
 
 def _recorded(ev, key, reason):
@@ -201,6 +240,24 @@ def change_outside(ev, fn, args, kwargs=None):
     return call_unknown(ev, fn, args, kwargs or {}, f"{fn.__name__} changes an object outside of the graph", returns)
 
 
+def read_cell(cell, name, free):
+    """The content of a closure cell. raises : UnboundLocalError, or NameError, if it is empty"""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        raise unbound(name, free) from None
+
+
+def write_cell(cell, value):
+    """Assign to a closure cell; Undefined empties it."""
+    if not isinstance(value, Undefined):
+        cell.cell_contents = value
+    else:
+        del cell.cell_contents
+
+
+KEEP = (operator.setitem, setattr, write_cell)           # what they are given stays in an object
+HOLD = (operator.getitem, getattr, read_cell)            # what they give is in one
 RETURN_NOTHING = (operator.setitem, operator.delitem)
 RETURN_NOTHING_NAMES = ("append", "extend", "insert", "clear", "sort", "reverse", "remove", "update", "add", "discard",
                         "appendleft", "extendleft", "rotate", "fill")

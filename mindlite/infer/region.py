@@ -118,6 +118,8 @@ class Tracer(Builder):
         self.unrecorded = 0                      # how many `no_grad` blocks are open
         self.views, self.outer = {}, {}          # {view: (root, path, the root's value then)}; {captured: node outside}
         self.containers = {}                     # {node of unknown type: the list, dict or set outside that it is}
+        # roots of Tensors that Python code holds; {what asnumpy gave: the root whose memory that is, its value then}
+        self.held, self.aliases = set(), {}
         self.versions = {}                       # {a value that a Tensor once had: that Tensor, which its holder means}
 
     def move_to(self, origin):
@@ -275,6 +277,9 @@ class Tracer(Builder):
         if target in self.ambiguous:
             raise AmbiguousTarget("which Tensor is assigned to is known at run time only",
                                   hint="assign to the Tensor itself, or to a copy: x = x + 0")
+        if target in self.held:
+            raise AmbiguousTarget("a Tensor is assigned to that Python code holds too, as a copy",
+                                  hint="assign to a copy: x = x + 0")
         self.stale.update([node for node, roots in self.may_be.items() if target in roots])
         if path:
             with interpreting(self):
