@@ -68,9 +68,9 @@ class MindSporeLike(Framework):
         """The mean of -log softmax(x)[label]."""
         return self.ops.cross_entropy(x, labels)
 
-    def conv2d(self, x, w, padding):
+    def conv2d(self, x, w, padding, stride=1, groups=1):
         """Convolution, NCHW."""
-        return self.ops.conv2d(x, w, pad_mode="pad", padding=padding)
+        return self.ops.conv2d(x, w, None, stride, "pad", padding, 1, groups)
 
 
 class Mindlite(MindSporeLike):
@@ -133,9 +133,9 @@ class Jax(Framework):
         logs = self.jax.nn.log_softmax(x)
         return -self.jnp.take_along_axis(logs, labels[:, None], 1).mean()
 
-    def conv2d(self, x, w, padding):
+    def conv2d(self, x, w, padding, stride=1, groups=1):
         """Convolution, NCHW."""
-        return self.lax.conv_general_dilated(x, w, (1, 1), [(padding, padding)] * 2)
+        return self.lax.conv_general_dilated(x, w, (stride, stride), [(padding, padding)] * 2, feature_group_count=groups)
 
 
 class Torch(Framework):
@@ -181,9 +181,9 @@ class Torch(Framework):
         """The mean of -log softmax(x)[label]."""
         return self.functional.cross_entropy(x, labels.long())
 
-    def conv2d(self, x, w, padding):
+    def conv2d(self, x, w, padding, stride=1, groups=1):
         """Convolution, NCHW."""
-        return self.functional.conv2d(x, w, padding=padding)
+        return self.functional.conv2d(x, w, None, stride, padding, 1, groups)
 
 
 class TorchCompile(Torch):

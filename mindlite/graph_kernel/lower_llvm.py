@@ -14,11 +14,13 @@ from llvmlite import ir
 from ..common import dtype as dt
 from ..common.errors import InternalError
 from ..mindir.abstract import AbstractScalar
-from ..mindir.scalar import BinOp, Call, Cast, Const, IndexVar, Neg, Reduce, Select, Size, compute_dtype
-from .arithmetic import I1, I64, MEMORY, REGISTER, Arithmetic, alias_scopes
+from ..mindir.scalar import BinOp, Call, Cast, Const, IndexVar, Neg, Reduce, Select, Size, compute_dtype, walk
+from .arithmetic import I1, I64, MEMORY, REGISTER, Arithmetic, alias_scopes, mark
 from .loopnest import Access
 from .math_functions import DOUBLE
-from .schedule import BLOCK, SIDE, TILE, Branch, Fold, Lanes, Let, Loop, Store
+from .schedule import BLOCK, SIDE, TILE, Branch, Fold, Lanes, Let, Loop, Store, reads_across
+
+LANES = 8                      # float32 numbers that a transpose moves at a time, each way
 
 
 def emit(nest, name="kernel"):
@@ -27,6 +29,20 @@ def emit(nest, name="kernel"):
     function = ir.Function(module, ir.FunctionType(I64, [I64.as_pointer(), I64, I64]), name)
     _Emitter(nest, module, function).run()
     return str(module)
+
+
+def transposed(builder, rows):
+    """The columns of as many vectors as each has lanes: halves of pairs change places, 1 apart, 2 apart, 4 apart."""
+    half, rows = 1, list(rows)
+    while half < len(rows):
+        lanes = range(len(rows))
+        kind = ir.VectorType(ir.IntType(32), len(rows))
+        low = kind([j if not j & half else len(rows) + j - half for j in lanes])
+        high = kind([j + half if not j & half else len(rows) + j for j in lanes])
+        for i in (i for i in lanes if not i & half):
+            rows[i], rows[i + half] = [builder.shuffle_vector(rows[i], rows[i + half], order) for order in (low, high)]
+        half *= 2
+    return rows
 
 
 class _Emitter:
@@ -124,15 +140,50 @@ class _Emitter:
         return self.builder.select(self.builder.icmp_signed("<", last, stop), last, stop)
 
     def squares(self, s, start, stop):
-        """Two loops, in squares."""
-        inner, = s.body
+        """Two loops, in squares. What is read in the other order comes into a square of its own first, so that the work
+        on it is vectorised."""
+        b, (inner,) = self.builder, s.body
         width = self.dim(inner.extent)
+        across = [e for e in walk(t.expr for t in inner.body) if e.dtype.is_float and
+                  reads_across(self.nest, e, s.variable, inner.variable)]
+        copies = {e: self.arithmetic.slot(self.type(e), SIDE * SIDE) for e in across}
         with self.loop(start, stop, SIDE) as row, self.loop(I64(0), width, SIDE) as column:
-            with self.loop(row, self.piece_end(row, SIDE, stop)) as i:
+            def place(copy, i, j):
+                return b.gep(copy, [b.add(b.mul(b.sub(i, row), I64(SIDE)), b.sub(j, column))])
+            rows, columns = self.piece_end(row, SIDE, stop), self.piece_end(column, SIDE, width)
+            whole = b.icmp_signed("==", b.add(b.sub(rows, row), b.sub(columns, column)), I64(2 * SIDE))
+            with b.if_else(whole) as (vectors, numbers):
+                for branch, step in ((vectors, LANES), (numbers, 1)):
+                    with branch:
+                        for access, copy in copies.items():
+                            lanes = step if access.fields[0].dtype is dt.float32 and not access.fields[2] else 1
+                            with self.loop(column, columns, lanes) as j, self.loop(row, rows, lanes) as i:
+                                self.copy_across(access, s.variable, i, inner.variable, j, lanes,
+                                                 lambda di, dj: place(copy, b.add(i, I64(di)), b.add(j, I64(dj))))
+            with self.loop(row, rows) as i:
                 self.bind(s.variable, i)
-                with self.loop(column, self.piece_end(column, SIDE, width)) as j:
+                with self.loop(column, columns) as j:
                     self.bind(inner.variable, j)
+                    for access, copy in copies.items():
+                        self.names[access] = b.load(place(copy, i, j), typ=self.type(access))
                     self.statements(inner.body)
+
+    def copy_across(self, access, outer, i, inner, j, lanes, place):
+        """Copy a block of `lanes` by `lanes` elements, which are neighbours along `outer`, to places along `inner`."""
+        b, rows = self.builder, []
+        self.bind(outer, i)
+        for k in range(lanes):
+            self.bind(inner, b.add(j, I64(k)))
+            rows.append(self.load(access) if lanes == 1 else self.load_vector(access, lanes))
+        for k, row in enumerate(transposed(b, rows)):
+            b.store(row, b.bitcast(place(k, 0), row.type.as_pointer()), align=access.dtype.itemsize)
+
+    def load_vector(self, expr, lanes):
+        """The float32 elements from that of an Access on."""
+        operand, offset, *_ = expr.fields
+        vector = ir.VectorType(self.type(expr), lanes)
+        place = self.builder.bitcast(self.builder.gep(self.pointers[id(operand)], [self.dim(offset)]), vector.as_pointer())
+        return mark(self.builder.load(place, typ=vector, align=operand.dtype.itemsize), self.scopes[id(operand)])
 
     def bind(self, variable, value):
         self.dims[self.nest.symbols[variable]] = value

@@ -235,9 +235,7 @@ class _Scheduler:
                 loop.body[0].stop is not None or \
                 not all(isinstance(s, (Let, Store)) for s in loop.body[0].body):
             return False
-        outer, inner = (self.nest.symbols[v] for v in (loop.variable, loop.body[0].variable))
-        return any(isinstance(e, Access) and coefficient(e.fields[1], outer) == 1 and
-                   coefficient(e.fields[1], inner) not in (0, 1, None) for e in walk(o.value for o in outputs))
+        return any(reads_across(self.nest, e, loop.variable, loop.body[0].variable) for e in walk(o.value for o in outputs))
 
     def wants_lanes(self, variable, group):
         """True if the folds inside the loop read along the loop's own axis rather than along theirs."""
@@ -323,6 +321,12 @@ class _Scheduler:
             self.kept.add(expr)
         home.statements.append(Fold(expr, loops, body, lanes, nest.notes.get(expr)))
         home.bound.add(expr)
+
+
+def reads_across(nest, expr, outer, inner):
+    """True for an Access that reads along the outer of two loops, and with a stride along the inner one."""
+    return isinstance(expr, Access) and coefficient(expr.fields[1], nest.symbols[outer]) == 1 and \
+        coefficient(expr.fields[1], nest.symbols[inner]) not in (0, 1, None)
 
 
 def _unconditional(values):

@@ -338,6 +338,21 @@ def test_squares_are_cut_at_the_ends_of_a_chunk():
         np.testing.assert_array_equal(c.execute(lowered, [x], chunks=chunks)[0], x.T)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int32", "bool"])
+def test_transposes_of_every_dtype_in_whole_and_broken_squares(dtype):
+    """float32 moves in vectors each way where a square is whole; what is left, and other dtypes, number by number."""
+    w = Writer(x=tensor(dtype, 3, 75, 70))
+    graph = w.graph(w(c.transpose, w.x, perm=(0, 2, 1)))
+    check(graph)
+    assert ("shufflevector" in emit(schedule(build(graph)))) == (dtype == "float32")
+
+
+def test_rows_that_a_reshape_cuts_are_no_neighbours_of_one_another():
+    """x[r // 8, c, r % 8] as [r, c]: along r numbers are neighbours for a piece only, so they move one by one."""
+    w = Writer(x=tensor("float32", 8, 70, 8))
+    check(w.graph(w(c.reshape, w(c.transpose, w.x, perm=(0, 2, 1)), shape=(64, 70))))
+
+
 def test_a_value_with_a_name_before_a_branch_gets_no_other_one_in_it():
     a, b, c = (index_var(name, 4) for name in "abc")
     inside, after = Let(a), Let(a)

@@ -1,0 +1,63 @@
+"""The same kinds of work in sizes that no other row has: no powers of two, few rows, odd pictures, strides, groups."""
+from measure import labels, normal, row
+
+GOAL = 1.5
+
+
+def compiled(F, f):
+    """f compiled, or as it is where nothing compiles."""
+    return f if F.jit is None else F.jit(f)
+
+
+def product_row(name, *shapes):
+    """A product of two arrays."""
+    @row(f"other sizes: {name}", goal=GOAL)
+    def make(F):
+        a, b = F.array(normal(*shapes[0])), F.array(normal(*shapes[1], seed=1))
+        f = compiled(F, lambda a, b: F.matmul(a, b))
+        return lambda: f(a, b)
+
+
+product_row("matmul 37 x 501 x 999", (37, 501), (501, 999))
+product_row("matmul 3 x 5000 x 7", (3, 5000), (5000, 7))
+product_row("matmul 700 x 3 x 700", (700, 3), (3, 700))
+product_row("matmul 1 x 1000 x 1000", (1, 1000), (1000, 1000))
+product_row("matmul 31 of 65 x 17 x 33", (31, 65, 17), (31, 17, 33))
+
+
+def function_row(name, make_function, *arrays, differentiate=False):
+    """A function of arrays, or value and gradient for the first."""
+    @row(f"other sizes: {name}", goal=GOAL)
+    def make(F):
+        if F.jit is None:
+            return None
+        first, *rest = map(F.array, arrays)
+        function = make_function(F)
+        f = F.jit(F.value_and_grad(lambda x: function(x, *rest))) if differentiate else F.jit(lambda x: function(x, *rest))
+        return lambda: f(first)
+
+
+function_row("GELU, 1000003", lambda F: F.gelu, normal(1000003))
+function_row("tanh(x.T) + y, 501 x 333", lambda F: lambda x, y: F.tanh(x.T) + y, normal(333, 501), normal(501, 333))
+function_row("column sums, 1001 x 333", lambda F: lambda x: (x * x).sum(0), normal(1001, 333))
+function_row("sum of a middle axis, 37 x 101 x 53", lambda F: lambda x: (x * x).sum(1), normal(37, 101, 53))
+function_row("LayerNorm forward and backward, 77 x 333",
+             lambda F: lambda x, g, b: (F.layer_norm(x, g, b) * x).sum(), normal(77, 333), normal(333), normal(333, seed=2),
+             differentiate=True)
+function_row("cross entropy forward and backward, 77 x 333", lambda F: F.cross_entropy, normal(77, 333), labels(77, 333),
+             differentiate=True)
+
+
+def conv_row(name, x, w, padding, stride=1, groups=1):
+    """A convolution, forward and with its gradient for the picture."""
+    pictures, weights = normal(*x), normal(*w, seed=1) * 0.1
+    function_row(f"{name}, forward", lambda F: lambda x, w: F.conv2d(x, w, padding, stride, groups), pictures, weights)
+    function_row(f"{name}, gradient", lambda F: lambda x, w: F.conv2d(x, w, padding, stride, groups).sum(), pictures,
+                 weights, differentiate=True)
+
+
+conv_row("conv 5 channels of 17 x 23, 11 out, 5 x 5", (7, 5, 17, 23), (11, 5, 5, 5), 2)
+conv_row("conv 20 channels of 29 x 31, 34 out, 3 x 3, stride 2", (5, 20, 29, 31), (34, 20, 3, 3), 1, stride=2)
+conv_row("conv 24 channels of 15 x 13, 36 out, 3 x 3, 3 groups", (9, 24, 15, 13), (36, 8, 3, 3), 1, groups=3)
+conv_row("conv 33 channels of 19 x 19, 47 out, 1 x 1", (6, 33, 19, 19), (47, 33, 1, 1), 0)
+conv_row("conv 19 channels of 21 x 9, 21 out, 3 x 3", (6, 19, 21, 9), (21, 19, 3, 3), 1)
