@@ -207,7 +207,7 @@ class Recorder(Evaluator):
         """A Cell, or what jit, grad, vmap made: what it calls is executed here."""
         if isinstance(what, CallOf):
             return self.call(what.function, args, kwargs)
-        if getattr(fn, "function", None) is what.function and getattr(what, "kind", "jvp") != "jvp":
+        if getattr(fn, "function", None) is what.function and hasattr(what, "kind"):
             fn = copy.copy(fn)
             fn.function = self.live(what.function)
         with eager():

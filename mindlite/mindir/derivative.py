@@ -25,9 +25,10 @@ USED = _Used()
 _recorders = []                                      # how Python code is differentiated: eager mode says it
 
 
-def set_recorder(recorder):
-    """Make `recorder` what `record_python` calls: eager mode, which has the tape, stands above ad, which asks."""
-    _recorders.append(recorder)
+def set_recorder(record, push):
+    """Make these what `record_python` and `push_through_python` call: eager mode, which has the tape, stands above ad, which
+    asks."""
+    _recorders.append((record, push))
 
 
 def record_python(function, wrt, seeds, abstracts, weights, key):
@@ -38,9 +39,22 @@ def record_python(function, wrt, seeds, abstracts, weights, key):
     key       : calls of one derivative have one key: what one of them keeps in Python objects, others find there
     forward   : (*args) -> (recording, *results);   pullback: (recording, *cotangents) -> a gradient for each of wrt
     """
+    return _recorder()[0](function, wrt, seeds, abstracts, weights, key)
+
+
+def push_through_python(function, wrt, results, weights, key):
+    """The forward mode of a function that runs in Python: (*tangents, *args) -> (recording, *results, *their tangents).
+
+    wrt, results: numbers of the arguments that have tangents, and of the results whose tangents are given
+    weights, key: as `record_python` has them
+    """
+    return _recorder()[1](function, wrt, results, weights, key)
+
+
+def _recorder():
     if not _recorders:
         raise InternalError("nothing records Python code: import mindlite.pynative")
-    return _recorders[-1](function, wrt, seeds, abstracts, weights, key)
+    return _recorders[-1]
 
 
 def positions_of(grad_position, count):

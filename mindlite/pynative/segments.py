@@ -5,7 +5,11 @@
 A Tensor that one piece of Python code leaves in a list or an object may be read there by another. Their tapes belong
 to one derivative (they have one key), so a number of an earlier tape is *adopted* by the later one: its pullback hands
 on what flows to such a Tensor, and the earlier pullback, which runs after it, takes it along. Both functions are
-Python code themselves, on the tapes of derivatives around this one: the order is unbounded.
+Python code themselves, on the tapes of derivatives around this one: the order is unbounded. Forward mode,
+
+    (recording, out, dout) = segment(dx, x; forward)
+
+is the gradient of a pullback, which is linear; the tangent of an adopted number is found on the earlier tape.
 
 Where compiled code has to begin again in Python (`fallback/log.py`), a call is not made a second time; its recording
 *enters* the tape of the new run: the entries under new numbers, and every Tensor that is still there with its own.
@@ -27,16 +31,17 @@ from .tape import Entry, Tape, recording
 
 class Recording:
     """What one run left: its tape's entries, the numbers of its arguments and results, and what flows to the latter
-    from code that runs behind it (pending). weights: {number: the Parameter}; entered: {number: that on the tape of a run
-    that begins again}"""
+    from code that runs behind it (pending). weights: {number: the Parameter}; tangents: {number of an argument: its tangent};
+    entered: {number: that on the tape of a run that begins again}"""
 
     def __init__(self, key):
         self.tape = SegmentTape(self, key)
         self.entries, self.hooks, self.inputs, self.shapes, self.outputs, self.pending = [], {}, [], [], [], {}
-        self.count, self.weights, self.entered = 0, {}, {}
+        self.count, self.weights, self.entered, self.tangents = 0, {}, {}, {}
 
-    def watch(self, args, wrt, weights):
-        """These of the arguments, the last of which are weights, are differentiated."""
+    def watch(self, args, wrt, weights, tangents):
+        """These of the arguments are differentiated; the last are weights, the first so many are tangents, which a run that
+        begins again makes itself."""
         named = dict(zip(range(len(args) - len(weights), len(args)), weights))
         for i in wrt:
             number = self.tape.watch(named.get(i, args[i]))
@@ -44,6 +49,8 @@ class Recording:
             self.shapes.append(args[i].shape)
             if i in named:
                 self.weights[number] = named[i]
+            if i < tangents:
+                self.entered[number] = None
 
     def run(self, function, args):
         """What function(*args) gives, a tuple, recorded; the Call that it adds to the log of the run has this recording."""
@@ -66,6 +73,25 @@ class Recording:
         before = self.pending.get(number)
         self.pending[number] = cotangent if before is None else ops.add(before, cotangent)
 
+    def push(self, values):
+        """The tangent of each of these (number, shape, dtype), None where nothing flows: what pulls cotangents back is linear
+        in them, so its own gradient pushes tangents forward (as `Linearized` does)."""
+        for own, (owner, *value) in self.tape.adopted.items():
+            if own not in self.tangents:
+                self.tangents[own], = owner.push([value])
+        tangents = {number: tangent for number, tangent in self.tangents.items() if tangent is not None}
+        linear, cotangents = Tape(), {}                     # a value that is given twice has one tangent
+        for number, shape, dtype in values:
+            if number is not None and number not in cotangents:
+                cotangents[number] = Tensor.wrap(np.zeros(shape, dtype))
+        numbers = {number: linear.watch(cotangent) for number, cotangent in cotangents.items()}
+        with recording(linear):
+            pulled = gradients(self, list(cotangents.items()), list(tangents))
+        seeds = [(linear.number(p), t) for p, t in zip(pulled, tangents.values()) if p is not None]
+        seeds = [(number, tangent) for number, tangent in seeds if number is not None]
+        found = dict(zip(numbers, gradients(linear, seeds, list(numbers.values())))) if seeds else {}
+        return [found.get(number) for number, _, _ in values]
+
     def enter(self, depth, call, operands, log):
         """A run that begins again takes what `call` gave from the log: what it left enters the tape of that run.
 
@@ -84,7 +110,7 @@ class Recording:
                 found = _counterpart(old, new, log)
                 if found is not None:
                     entered[numbers[id(old)]] = tape.number(found)
-        for own, (owner, number) in self.tape.adopted.items():
+        for own, (owner, number, _, _) in self.tape.adopted.items():
             if own not in entered and number in owner.entered:
                 entered[own] = owner.entered[number]
         if any(number not in entered for number in (*self.inputs, *self.tape.adopted)):
@@ -108,7 +134,7 @@ class SegmentTape(Tape):
     def __init__(self, owner, key):
         super().__init__()
         self.owner, self.key = weakref.ref(owner), key
-        self.adopted = {}                           # {own number: (recording, number there)}
+        self.adopted = {}                           # {own number: (recording, number there, shape, dtype)}
         self.known = []                             # [a weak reference to a Tensor that has, or had, a number]
 
     def set_number(self, tensor, number):
@@ -133,7 +159,7 @@ class SegmentTape(Tape):
                 owner = tape.owner()
                 if owner is not None:
                     found = self.watch(tensor)
-                    self.adopted[found] = owner, number
+                    self.adopted[found] = owner, number, tensor.array.shape, tensor.array.dtype
                     return found
         return None
 
@@ -142,7 +168,7 @@ def record(function, wrt, seeds, abstracts, weights, key):
     """(forward, pullback) of Python code; see mindir.derivative.record_python."""
     def forward(*args):
         made = Recording(key)
-        made.watch(args, wrt, weights)
+        made.watch(args, wrt, weights, forward.tangents)
         return (made, *made.run(function, args))
 
     def pullback(made, *cotangents):
@@ -152,12 +178,29 @@ def record(function, wrt, seeds, abstracts, weights, key):
         adopted = made.tape.adopted
         wanted = [*made.inputs, *adopted]
         found = gradients(made, given, wanted) if given else [None] * len(wanted)
-        for (owner, number), gradient in zip(adopted.values(), found[len(wrt):]):
+        for (owner, number, _, _), gradient in zip(adopted.values(), found[len(wrt):]):
             if gradient is not None:
                 owner.add(number, gradient)
         return tuple([Tensor.wrap(np.zeros(shape, abstract.dtype.numpy)) if gradient is None else gradient
                       for gradient, shape, abstract in zip(found, made.shapes, abstracts)])
+    forward.tangents = getattr(function, "tangents", 0)
     return forward, pullback
+
+
+def push(function, wrt, results, weights, key):
+    """Forward mode of Python code; see mindir.derivative.push_through_python."""
+    def forward(*given):
+        tangents, args = given[:len(wrt)], given[len(wrt):]
+        made = Recording(key)
+        made.watch(args, wrt, weights, inner)
+        made.tangents = dict(zip(made.inputs, tangents))
+        values = made.run(function, args)
+        pushed = made.push([(made.outputs[i], values[i].array.shape, values[i].array.dtype) for i in results])
+        zeros = [Tensor.wrap(np.zeros_like(values[i].array)) if t is None else None for i, t in zip(results, pushed)]
+        return (made, *values, *[z if t is None else t for t, z in zip(pushed, zeros)])
+    inner = getattr(function, "tangents", 0)
+    forward.tangents = len(wrt) + inner
+    return forward
 
 
 def _tensors_in(value, without=()):
@@ -199,4 +242,4 @@ def _alike(old, new):
     return a.dtype == b.dtype and a.shape == b.shape and np.allclose(a, b, 1e-3, 1e-5, equal_nan=True)
 
 
-set_recorder(record)
+set_recorder(record, push)

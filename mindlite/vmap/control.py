@@ -5,11 +5,12 @@
     call(x; g)                             call(x; vmap g), one for each choice of mapped operands, so recursion ends
 
 A tape holds every tensor with its batch axis in front, mapped or not, so that who pops knows what was pushed; only
-integers and bools without axes (counts, predicates) stand on it as they are, and must not be mapped.
+integers and bools without axes (counts, predicates) and what Python code has recorded stand on it as they are, and must
+not be mapped.
 """
 from .. import ops
 from ..common import dtype as dt
-from ..mindir.abstract import AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
+from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
 from ..mindir.builder import append, written
 from ..mindir.control import (call, check, cond, custom_vjp, gate, policy_of, port, tape_pop, tape_push,
                               while_loop)
@@ -175,7 +176,7 @@ def batch_gate(batch, node, args, dims):
 
 def _stays(abstract):
     """True for what stands on a tape without a batch axis."""
-    return isinstance(abstract, AbstractScalar) or (
+    return isinstance(abstract, (AbstractAny, AbstractScalar)) or (
         isinstance(abstract, AbstractTensor) and abstract.shape == () and abstract.dtype.kind in "bui")
 
 
