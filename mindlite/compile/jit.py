@@ -90,6 +90,7 @@ class JitFunction:
         self.harmless = set()                            # signatures that Python runs without an exception
         self.recordings = {}                             # {signature: how often it ran to see what calls give}
         self.run_twice = {}                              # {Location: (why, how often Python ran a call again)}
+        self.met_hooks = 0                               # calls that Python has run for the hooks of an argument
         self.warned = set()                              # signatures and places whose run in Python was told of
         alive[next(_numbers)] = self
 
@@ -144,6 +145,8 @@ class JitFunction:
         variant, leaves, signature = self.select(args, kwargs)
         if variant is None:
             return self.run_in_python(signature, args, kwargs)
+        if variant.meets_hooks(leaves):
+            return self.run_with_hooks(args, kwargs)
         if variant.calls_python:
             log = Log()
             try:
@@ -166,6 +169,12 @@ class JitFunction:
         if not kwargs and variant.calls > 1:
             self.learn(variant, signature, args, leaves)
         return value
+
+    def run_with_hooks(self, args, kwargs):
+        """The call in Python: an argument by which it differentiates has hooks, which are of the run."""
+        self.met_hooks += 1
+        with eager():
+            return self.function(*args, **kwargs)
 
     def begin_again(self, trap, log, args, kwargs):
         """The call, statement by statement, after compiled code came to where nothing is known. Calls of Python that
@@ -496,6 +505,8 @@ class JitFunction:
             lines.append(f"  {show_call(signature, self.names)}: {location or 'somewhere'}: {reason}")
         for location, (message, count) in self.run_twice.items():
             lines.append(f"  {location}: {count} call(s) ran again in Python: {message}")
+        if self.met_hooks:
+            lines.append(f"  {self.met_hooks} call(s) ran in Python: an argument by which it differentiates has hooks")
         for variant, why in self.history:
             lines.append(f"  waiting: {show_call(variant.signature, self.names)}, because {why.text}")
         return "\n".join(lines)

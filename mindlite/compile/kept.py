@@ -216,7 +216,8 @@ class Question:
                           (reader.arrays, reader.objects), steps)
         specialised = Specialised(graph, entry["output"], entry["changes"], [], entry["updates"], guards, [],
                                   entry["reasons"], objects=entry["objects"],
-                                  acts_and_raises=entry["acts_and_raises"])
+                                  acts_and_raises=entry["acts_and_raises"],
+                                  differentiated=entry["differentiated"])
         executable = Executable.planned(program, MemoryPlan(*entry["memory"]), self.options["printer"])
         made.append(Compiled(specialised, lowered, executable, graph, {}, entry["nodes"], entry["notes"], entry["alone"],
                              whole=compiling))
@@ -287,7 +288,7 @@ class Question:
             "output": specialised.output, "changes": list(specialised.changes), "updates": list(specialised.updates),
             "objects": tuple(specialised.objects), "reasons": list(specialised.reasons), "nodes": compiled.nodes,
             "notes": list(compiled.notes), "alone": list(compiled.alone),
-            "acts_and_raises": specialised.acts_and_raises}
+            "acts_and_raises": specialised.acts_and_raises, "differentiated": specialised.differentiated}
         entry = {name: writer.write(value) for name, value in entry.items()}
         made = {"guards": guards, "entry": entry, "tables": writer.tables,
                 "arrays": [[a.dtype.name, *a.shape] for a in writer.arrays]}

@@ -65,6 +65,8 @@ class _Writer:
             raise Unfit("the Flow is checked or printed otherwise")
         if variant.calls_python or executable._outputs:
             raise Unfit("the Flow calls Python, or gives results whose size depends on data")
+        if variant.differentiated:
+            raise Unfit("hooks of its arguments are looked for")
         if leaves.containers or variant.compiled.specialised.changes:
             raise Unfit("lists or dicts among the arguments")
         if variant.places or variant.scalars:

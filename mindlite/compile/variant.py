@@ -6,7 +6,7 @@ import numpy as np
 from ..common.dim import Symbol, compare, evaluate, symbols_of
 from ..common.errors import ArgumentError
 from ..common.records import dataclass
-from ..common.tensor import Tensor
+from ..common.tensor import HOOKS, Tensor
 from ..infer.specialise import Container, HookOn, Made, Result
 from ..infer.values import Place
 from ..mindir.abstract import AbstractScalar
@@ -66,6 +66,7 @@ class Runner(Variant):
         self.abstracts = [node.abstract for node in graph.outputs]
         self.calls_python = self.executable.linked.has_python
         found = compiled.specialised
+        self.differentiated = found.differentiated
         self.has_effects = bool(found.changes or found.updates or found.acts_and_raises)
         self.static = all(isinstance(s, int) for step in self.steps if step[0] == "out" for s in step[3])
 
@@ -112,6 +113,10 @@ class Runner(Variant):
             if array.shape != shape or array.dtype != dtype:
                 return False
         return True
+
+    def meets_hooks(self, leaves):
+        """True if what it differentiates by has hooks in this call."""
+        return any(leaves[number].__dict__.get(HOOKS) for number in self.differentiated)
 
     def run(self, leaves):
         """Run on the leaves (Tensors) of a call; what the function did to the lists and dicts among its arguments is

@@ -16,7 +16,7 @@ from ..mindir.primitive import is_interpreting
 from ..mindir.protocol import CallOf, Derivative, Recomputed
 from ..ops.state import pause_gradients, resume_gradients
 from ..pynative import Linearized, Recorded, differentiate, forward, recompute as recompute_at_once
-from ..pynative.differentiate import numbers_in, tensors_in
+from ..pynative.differentiate import numbers_in
 from ..pynative.jitted import call_compiled
 
 
@@ -37,8 +37,7 @@ class Derived:
 
     def __call__(self, *args, **kwargs):
         if (self.kind == "jvp" or config.mode == GRAPH_MODE) and not is_interpreting():
-            if self.kind == "jvp" or not any(x.has_hooks for x in tensors_in((args, self.options["weights"]))):
-                return call_compiled(self.compiled, args, kwargs)
+            return call_compiled(self.compiled, args, kwargs)
         return self._at_once(self.function, args, kwargs)
 
     @property

@@ -18,7 +18,7 @@ from ..fallback.handed import tensors_in
 from ..fallback.log import Log, Raised
 from ..mindir import syntax
 from ..mindir.primitive import Primitive, eager
-from ..mindir.protocol import CallOf
+from ..mindir.protocol import CallOf, CustomGradient, Hooked, Recomputed
 from ..mindir.syntax import Undefined
 from ..ops.state import pause_gradients, resume_gradients
 from .access import LEAVES_TENSORS, OPERATORS, binary_value, is_tensor
@@ -207,7 +207,13 @@ class Recorder(Evaluator):
         """A Cell, or what jit, grad, vmap made: what it calls is executed here."""
         if isinstance(what, CallOf):
             return self.call(what.function, args, kwargs)
-        if getattr(fn, "function", None) is what.function and hasattr(what, "kind"):
+        if isinstance(what, Hooked):
+            with eager():
+                return what.at_once(lambda *args, **kwargs: self.call_protocol(fn, what.call, args, kwargs), args, kwargs)
+        if isinstance(what, (CustomGradient, Recomputed)):
+            with eager():
+                return what.at_once(lambda *args, **kwargs: self.call(what.function, args, kwargs), args, kwargs)
+        if getattr(fn, "function", None) is getattr(what, "function", fn) and hasattr(what, "kind"):
             fn = copy.copy(fn)
             fn.function = self.live(what.function)
         with eager():

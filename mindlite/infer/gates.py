@@ -150,7 +150,7 @@ def register_hook(ev, tensor, hook):
     elif node in region.inputs:
         if not _seen_outside(hook, region):
             raise AmbiguousTarget("a hook on an input uses what the function has made")
-    elif not (isinstance(node, CNode) and region.owns(node)):
+    elif not (isinstance(node, CNode) and region.owns(node) or node in region.items):
         raise AmbiguousTarget("a hook is registered on a Tensor that the graph, or this part of it, has not made")
     if not region.hooks:
         region.last.append(lambda: _write_gates(ev, region))
@@ -178,22 +178,30 @@ def _seen_outside(hook, region):
     return True
 
 
+def made_at(graph, x):
+    """Where eager mode would have made x: the later, the earlier its hooks are called; of several results the first."""
+    if isinstance(x, Parameter):
+        return -1, graph.parameters.index(x)
+    several = x.fn is tuple_getitem
+    return graph.nodes.index(x.args[0] if several else x), -x.attrs["index"] if several else 0
+
+
 def _write_gates(ev, region):
     """A gate for each Tensor of the region that has hooks, where it is made; who reads it reads what the gate gives."""
     nodes, behind = region.graph.nodes, 0                    # behind: where gates may stand, as hooks have an order
-    hooked = [(nodes.index(x.args[0] if x.fn is tuple_getitem else x), -x.attrs.get("index", 0), x)
-              for x, hooks in region.hooks.items() if hooks and isinstance(x, CNode) and smooth(x)]
-    for _, _, x in sorted(hooked, key=lambda entry: entry[:2]):
+    hooked = [x for x, hooks in region.hooks.items() if hooks and smooth(x) and (isinstance(x, CNode) or x in region.items)]
+    for x in sorted(hooked, key=lambda x: made_at(region.graph, x)):
         start, hooks = len(nodes), tuple(region.hooks[x].values())
-        bprop = Passage(ev, f"the gradient of {x.fn.name}", [x.abstract],
+        bprop = Passage(ev, "the gradient of a Tensor", [x.abstract],
                         lambda douts, hooks=hooks: [pass_hooks(ev, hooks, douts[0])])
         newest = ev.tracer.store.pop(x, None)                # it has been written to: that is another value
         made, = write_gate(ev, [x], bprop)
         written, places = nodes[start:], {node: i for i, node in enumerate(nodes[:start], 1)}
-        place = max([behind, places[x], *[places.get(a, 0) for a in written[0].args]])
-        while place < start and nodes[place].fn is tuple_getitem and nodes[place].args[0] in x.args:
+        first = places.get(x, 0)
+        place = max([behind, first, *[places.get(a, 0) for a in written[0].args]])
+        while place < start and nodes[place].fn is tuple_getitem and nodes[place].args[0] in getattr(x, "args", ()):
             place += 1                                       # behind all results of the node that has made it
-        if any(x in node.args for node in nodes[places[x]:place]):
+        if any(x in node.args for node in nodes[first:place]):
             raise AmbiguousTarget("a hook uses what is made of the Tensor that it is registered on")
         for node in nodes[place:start]:
             node.args = tuple([made if a is x else a for a in node.args])

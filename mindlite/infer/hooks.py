@@ -8,9 +8,10 @@ as a whole (it assigns to variables, it needs the numbers, it raises) is marked,
 what it may give is known (mindir/hooks.py). `gates.py` is about where hooks stand.
 """
 from ..common.errors import GraphSyntaxError
-from ..common.tensor import HOOKS
+from ..common.tensor import HOOKS, Tensor
 from ..fallback.record import Given
-from ..mindir.graph import AnfNode
+from ..mindir import hooks
+from ..mindir.graph import AnfNode, Parameter
 from ..mindir.hooks import as_many, check_replaced, one_replaced, replaced
 from ..mindir.primitive import interpreting
 from ..ops.basic import cast
@@ -102,21 +103,32 @@ def pass_hooks(ev, hooks, gradient):
     return gradient
 
 
+def hooks_of(ev, value):
+    """The hooks of what a derivative is taken by: of the value, and of those that it stands for in functions around."""
+    if isinstance(value, Tensor):
+        return hooks_outside(ev, value)
+    root = ev.tracer.root.graph
+    if value in ev.tracer.stands_for:
+        found = hooks_of(ev, ev.tracer.stands_for[value])
+    else:
+        found = ()
+        if isinstance(value, Parameter) and value.graph is root and value.default is None:      # of the run
+            ev.guard("item", vars(hooks), "hooked", hooks.hooked)
+            if hooks.hooked:
+                ev.tracer.differentiated.add(value)
+    region = ev.tracer.region
+    while region is not None:
+        found = (*found, *region.hooks.get(value, {}).values())
+        region = region.parent
+    return found
+
+
 def hooks_outside(ev, tensor):
     """The hooks of a Tensor outside of the graph, guarded."""
     if HOOKS not in tensor.__dict__:
         ev.guard("attr", tensor, "has_hooks", False)
         return ()
-    hooks = tensor.__dict__[HOOKS]
-    if not ev.guard_content(hooks):
+    found = tensor.__dict__[HOOKS]
+    if not ev.guard_content(found):
         raise GraphSyntaxError("the hooks of a Tensor change during the run")
-    return tuple(hooks.values())
-
-
-def hooks_inside(ev, node):
-    """The hooks of a value that this region, or one around it, has made."""
-    region, found = ev.tracer.region, []
-    while region is not None:
-        found += region.hooks.get(node, {}).values()
-        region = region.parent
-    return found
+    return tuple(found.values())

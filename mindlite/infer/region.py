@@ -39,14 +39,14 @@ class Region:
 
     home   : the region on whose condition it depends whether this one is executed: its own, or, for what is executed just
              where it stands (the function that grad or vmap is given), that of the region around it
-    inputs : the parameters that a derivative is taken by
+    inputs : the parameters that a derivative is taken by;   items: those that stand for one item of what is mapped
     hooks  : {node: {HookHandle: function of its gradient}};   last: functions to call when all else is written
     """
 
     def __init__(self, name, parent=None, certain=False):
         self.graph, self.parent, self.captures = FuncGraph(name), parent, {}
         self.home = parent.home if certain else self
-        self.inputs, self.hooks, self.last = set(), {}, []
+        self.inputs, self.items, self.hooks, self.last = set(), set(), {}, []
 
     def finish(self):
         """Write what has waited for the rest."""
@@ -117,6 +117,8 @@ class Tracer(Builder):
         self.policy = None                       # of mixed precision: what operators cast their operands to
         self.unrecorded = 0                      # how many `no_grad` blocks are open
         self.views, self.outer = {}, {}          # {view: (root, path, the root's value then)}; {captured: node outside}
+        self.stands_for = {}                     # {input of a derivative: what it is by}
+        self.differentiated = set()              # arguments by which one is, whose hooks are looked for at each call
         self.containers = {}                     # {node of unknown type: the list, dict or set outside that it is}
         # roots of Tensors that Python code holds; {what asnumpy gave: the root whose memory that is, its value then}
         self.held, self.aliases = set(), {}

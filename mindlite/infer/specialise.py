@@ -47,6 +47,7 @@ class Specialised:
     keys       : the keys of the records that it was compiled by
     objects    : numbers of the lists and dicts among the arguments that are run-time arguments, after the rest
     made       : the implicit inputs that the function makes itself: constants
+    differentiated: numbers of the arguments by which a derivative is taken, and that may have hooks
     acts_and_raises: True if on some path something is assigned, and then an exception raised
     """
     graph: object
@@ -62,6 +63,7 @@ class Specialised:
     objects: tuple = ()
     made: tuple = ()
     acts_and_raises: bool = False
+    differentiated: tuple = ()
 
 
 @dataclass(frozen=True)
@@ -325,4 +327,4 @@ def _specialise(ev, function, args, kwargs, weights):
     return Specialised(graph, output, changes, list(ev.inputs), updates, list(ev.guards.values()), constraints,
                        ev.reasons, ev.sites, frozenset(ev.keys), tuple(objects),
                        tuple([p.default for p in graph.parameters if p.default is not None and ev.made_here(p.default)]),
-                       ev.acts_and_raises)
+                       ev.acts_and_raises, tuple(sorted(arguments[x] for x in ev.tracer.differentiated)))

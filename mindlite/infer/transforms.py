@@ -10,6 +10,7 @@ from ..common import dtype as dt
 from ..common.dim import Dim
 from ..common.errors import ArgumentError, GraphSyntaxError, OutAxesError, ShapeError
 from ..common.tensor import Parameter as TensorParameter, Tensor
+from ..fallback.log import Trap
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.builder import building
 from ..mindir.control import J, Vmap, make_tuple, segment
@@ -20,7 +21,7 @@ from ..ops.basic import broadcast_to, reduce_sum, reshape, scalar_to_tensor
 from ..ops.random import drawn_inside
 from .access import wrap_container
 from .branches import in_region
-from .hooks import hooks_inside, hooks_outside, pass_hooks
+from .hooks import hooks_of, pass_hooks
 from .merging import Merge, Slot, convert, fill, writing
 from .outcome import Outcome, Raises, barrier
 from .outside import guard_contents
@@ -111,7 +112,8 @@ class Subgraph:
         with barrier(ev, "a function that is differentiated or mapped"):
             self.region, outcome, self.after = in_region(ev, frame, name, body, certain=True)
         if isinstance(outcome, Raises):
-            raise outcome.exception if isinstance(outcome.exception, BaseException) and not ev.attempts else outcome
+            plain = isinstance(outcome.exception, BaseException) and not isinstance(outcome.exception, Trap)
+            raise outcome.exception if plain and not ev.attempts else outcome
         ev.after = (self.after, self.after)
         self.merge = Merge(ev)
         self.pattern = self.merge.only(self.value, 0)
@@ -138,7 +140,7 @@ class Subgraph:
         self.inputs.append(node)
         made = region.graph.add_parameter(name, abstract(node.abstract) if abstract else node.abstract, node.origin)
         if isinstance(value, (AnfNode, Tensor)):
-            self.owners[made] = value
+            self.owners[made] = self.ev.tracer.stands_for[made] = value
         tracer = self.ev.tracer
         if isinstance(value, TensorParameter) or any(tracer.current(leaf) is tracer.current(value)
                                                      for leaf in tracer.leaves):
@@ -270,10 +272,9 @@ def _see(ev, sub, inputs, weights, gradients):
     """The gradients behind the hooks of inputs and weights. inputs, weights: [(what stands outside, number)]"""
     seen = list(gradients)
     for owner, number in [*inputs, *weights]:
-        hooks = [*hooks_outside(ev, owner)] if isinstance(owner, Tensor) else hooks_inside(ev, owner)
+        hooks = () if owner is None else hooks_of(ev, owner)
         if number < len(sub.inputs):
-            inside = sub.region.graph.parameters[number]
-            hooks += sub.region.hooks.get(inside, {}).values()
+            hooks = (*hooks, *sub.region.hooks.get(sub.region.graph.parameters[number], {}).values())
         seen[number] = pass_hooks(ev, hooks, seen[number])
     return seen
 
@@ -442,7 +443,9 @@ def _enter(ev, sub, value, axis, used, sizes, places):
             places[x] = a
             sizes.append(abstract.shape[a])
             return AbstractTensor(abstract.dtype, abstract.shape[:a] + abstract.shape[a + 1:])
-        return sub.parameter(x, abstract=without)
+        made = sub.parameter(x, abstract=without)
+        ev.tracer.region.items.add(made)
+        return made
     return replace_leaves(ev, value, leaf)
 
 

@@ -9,6 +9,15 @@ from ..common.tensor import Tensor
 from .builder import constant
 
 
+hooked = False                               # has any Tensor that is no Parameter had a hook?
+
+
+def note_hook():
+    """A Tensor has got a hook: functions that differentiate by their arguments look for them from now on."""
+    global hooked
+    hooked = True
+
+
 def replaced(given, gradients):
     """What goes on behind a hook that has given `given` for `gradients`, a tuple of Tensors (None where there is none).
 

@@ -11,7 +11,7 @@ import itertools
 from ..common.errors import ArgumentError
 from ..common.tensor import HOOKS, Parameter, Tensor
 from ..common.threads import here
-from ..mindir.hooks import one_replaced
+from ..mindir.hooks import note_hook, one_replaced
 
 _numbers = itertools.count()
 
@@ -42,6 +42,8 @@ def register_hook(tensor, hook):
         number = tape.number(tensor)
         if number is not None:
             tape.hooks[number] = hooks
+    if not isinstance(tensor, Parameter):
+        note_hook()
     handle = HookHandle(hooks)
     hooks[handle.handle_id] = hook
     return handle

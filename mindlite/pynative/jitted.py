@@ -59,6 +59,8 @@ def call_recorded(jit_function, args, kwargs):
     variant, leaves, signature = jit_function.select(args, kwargs)
     if variant is None:
         return jit_function.run_in_python(signature, args, kwargs)
+    if variant.meets_hooks(leaves):
+        return jit_function.run_with_hooks(args, kwargs)
     try:
         return run_recorded(jit_function, variant, leaves, signature, args, kwargs)
     except MindliteError as error:

@@ -1,4 +1,5 @@
 """Hooks on gradients are parts of graphs: values, the order of effects and errors are those of eager mode."""
+import functools
 import warnings
 
 import numpy as np
@@ -525,6 +526,87 @@ def gradients_of_each_item(seen):
     return lambda x: each(ops.stack([x, x * 2, x * 3])).sum(), (X,)
 
 
+@case
+def of_an_item(seen):
+    def item(x, y):
+        y.register_hook(lambda grad: grad + 1)
+        x.register_hook(lambda grad: grad * grad)
+        return (x * x * y).sum()
+    mapped = ms.vmap(item)
+    return lambda x: mapped(ops.stack([x, x * 2]), ops.stack([x, x + 1])).sum(), (X,)
+
+
+@case
+def a_sequence_of_cells(seen):
+    cells = nn.SequentialCell([Scaled(1, 2), nn.Tanh(), Scaled(3, 4)])
+    for number, cell in enumerate(cells):
+        cell.register_backward_hook(lambda cell, grads, out, n=number: seen.append(n) or grads[0] + n)
+    return lambda x: cells(x).sum(), (X,)
+
+
+@case
+def a_hook_of_python_below_a_loop(seen):
+    net = Scaled(0.5, 0.7)
+    net.register_backward_hook(lambda cell, grads, out: seen.append(grads[0].asnumpy().tolist()) or grads[0] * 2)
+
+    def f(x):
+        while x.sum() > 0.5:
+            x = net(x)
+        return (x * x).sum()
+    return f, (X,)
+
+
+@case
+def an_object_is_a_hook(seen):
+    class Counting:
+        calls = 0
+
+        def __call__(self, cell, grads, out):
+            self.calls += 1
+            seen.append(self.calls)
+            return grads[0] * self.calls
+    net = Scaled()
+    net.register_backward_hook(Counting())
+    return lambda x: (net(x) ** 2).sum(), (X,)
+
+
+@case
+def a_partial_and_a_jitted_function_are_hooks(seen):
+    net = Scaled()
+    net.register_backward_hook(functools.partial(lambda factor, cell, grads, out: grads[0] * factor, 7))
+    net.register_backward_hook(ms.jit(lambda cell, grads, out: grads[0] + 1))
+    return lambda x: (net(x) ** 2).sum(), (X,)
+
+
+@case
+def a_hook_changes_its_gradient_in_place(seen):
+    net = Scaled()
+
+    def hook(cell, grads, out):
+        grads[0].mul_(3.0)
+    net.register_backward_hook(hook)
+    return lambda x: (net(x) ** 2).sum(), (X,)
+
+
+@case
+def a_hook_assigns_to_a_parameter(seen):
+    net, total = Scaled(), Parameter(vector(0, 0), name="total")
+
+    def hook(cell, grads, out):
+        ops.assign_add(total, grads[0])
+        return grads[0] + total
+    net.register_backward_hook(hook)
+    return lambda x: (net(net(x)) ** 2).sum(), (X,)
+
+
+@case
+def a_layer_with_state(seen):
+    net = nn.BatchNorm1d(2).set_train()
+    net.register_backward_hook(lambda cell, grads, out: grads[0] * 5 + out[0])
+    net.register_forward_hook(lambda cell, args, output: output * 2)
+    return lambda x: (net(ops.stack([x, x * x, x - 3])) ** 3).sum(), (X,)
+
+
 def arguments(args):
     return [vector(*arg) for arg in args]
 
@@ -812,3 +894,92 @@ def test_gradients_of_gradients_across_jit_pass_the_hooks_each_time():
             expected = found if expected is None else expected
             np.testing.assert_allclose(found, expected, rtol=1e-5)
             assert len(seen) == 2
+
+
+@pytest.mark.parametrize("way", ["eager", "jit", "jit inside", "GRAPH_MODE", "second order"])
+def test_hooks_of_the_callers_tensors_are_called_whenever_they_are_there(way):
+    def f(x):
+        return (x * x * x).sum()
+    first = ms.grad(f)
+    gradient = {"jit": ms.jit(lambda x: first(x)), "jit inside": lambda x: ms.jit(lambda y: first(y))(x),
+                "second order": ms.jit(ms.grad(lambda x: first(x).sum()))}.get(way, first)
+    plain = [6, 12] if way == "second order" else [3, 12]
+    # the inner gradient and the outer one pass the hook
+    hooked = [24, 48] if way == "second order" else [6, 24]
+    ms.set_context(mode=ms.GRAPH_MODE if way == "GRAPH_MODE" else ms.PYNATIVE_MODE)
+    try:
+        for _ in range(2):
+            x, other = vector(*X), vector(*X)
+            for _ in range(3):
+                assert shown(gradient(x)) == shown(gradient(other)) == [plain]
+            handle = x.register_hook(lambda grad: grad * 2)
+            for _ in range(2):
+                assert shown(gradient(x)) == [hooked] and shown(gradient(other)) == [plain]
+            assert way != "jit" or "ran in Python: an argument by which it differentiates has hooks" in gradient.explain()
+            handle.remove()
+            assert shown(gradient(x)) == [plain]
+    finally:
+        ms.set_context(mode=ms.PYNATIVE_MODE)
+
+
+class AsksPython(nn.Cell):
+    """Its construct runs in Python in part."""
+
+    def construct(self, x):
+        return x * 2 * float(np.median(x.asnumpy()))
+
+
+class AsksPythonWithGradient(AsksPython):
+    def bprop(self, x, out, dout):
+        return (dout * 100 + x,)
+
+
+@pytest.mark.parametrize("what", ["hook", "bprop", "recompute", "forward hook"])
+def test_a_cell_with_hooks_or_a_gradient_of_its_own_calls_python_in_part(what):
+    net = AsksPythonWithGradient() if what == "bprop" else AsksPython()
+    if what == "recompute":
+        net.recompute()
+    if what == "forward hook":
+        net.register_forward_hook(lambda cell, args, output: output * float(np.median(args[0].asnumpy())))
+    net.register_backward_hook(lambda cell, grads, out: grads[0] * 10)
+
+    def f(x):
+        return (net(x) ** 2).sum()
+    expected = shown(ms.grad(f)(vector(*X)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FallbackWarning)
+        for gradient in (ms.jit(ms.grad(f)), ms.grad(ms.jit(f))):
+            for _ in range(4):
+                np.testing.assert_allclose(shown(gradient(vector(*X))), expected, rtol=1e-6)
+
+
+def registers_on_what_stands_outside_of_a_branch(x):
+    h = x * 2
+    if x.sum() > 0:
+        h.register_hook(lambda grad: grad * 10)
+    return (h * h).sum()
+
+
+def removes_in_a_branch(x):
+    h = x * 2
+    handle = h.register_hook(lambda grad: grad * 10)
+    if x.sum() > 0:
+        handle.remove()
+    return (h * h).sum()
+
+
+def gives_the_handle(x, kept=[]):
+    h = x * 2
+    kept.append(h.register_hook(lambda grad: grad * 10))
+    return (h * h).sum()
+
+
+@pytest.mark.parametrize("function", [registers_on_what_stands_outside_of_a_branch, removes_in_a_branch, gives_the_handle])
+def test_what_no_graph_says_about_hooks_runs_in_python_and_explain_says_so(function):
+    expected = shown(ms.grad(function)(vector(*X)))
+    jitted = ms.jit(function)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallbackWarning)
+        for _ in range(3):
+            assert shown(ms.grad(jitted)(vector(*X))) == expected
+    assert "hook" in jitted.explain().splitlines()[-1]
