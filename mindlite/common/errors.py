@@ -16,8 +16,11 @@ import gc
 import sys
 import threading
 import types
+from dataclasses import replace
 
-from .location import Location, is_framework
+from .config import config
+from .location import Location, cell_path, is_framework
+from .tracebacks import without_framework
 
 
 class MindliteError(Exception):
@@ -143,22 +146,34 @@ def placing(where):
         _places.stack.pop()
 
 
-def raised_at(error, location):
-    """`error`, one of Python's own, with the user's line at the end of its traceback, as if it came from there."""
-    if location is None:
+def for_user(error):
+    """The exception as it leaves compiled code: at the user's line, its traceback without mindlite's frames."""
+    if isinstance(error, MindliteError):
+        error.at(user_location())
+    if config.show_framework_frames or isinstance(error, InternalError):
         return error
-    code = compile("\n" * (location.line - 1) + "raise error", location.file, "exec")
-    try:
-        exec(code.replace(co_name=location.scope or "<module>"), {"error": error})
-    except type(error) as caught:
-        caught.__traceback__ = caught.__traceback__.tb_next          # without the frame of this function
-    return error
+    return without_framework(error)
 
 
 def user_location():
     """The place in the user's code that is running now: the innermost frame that is not mindlite's; None if none is."""
     frame, _ = _user_frame()
-    return frame_location(frame) if frame is not None else None
+    if frame is None:
+        return None
+    path = cell_path(_cells_around(frame))
+    return replace(frame_location(frame), cell=path) if path else frame_location(frame)
+
+
+def _cells_around(frame):
+    """The Cells that are being called, outermost first."""
+    cells = []
+    while frame is not None:
+        if frame.f_code.co_name == "__call__" and is_framework(frame.f_code.co_filename):
+            called = frame.f_locals.get("self")
+            if hasattr(type(called), "cells_and_names"):
+                cells.append(called)
+        frame = frame.f_back
+    return cells[::-1]
 
 
 def user_level():

@@ -1,18 +1,23 @@
 """Where a node of a graph comes from: the user's line, the node it was derived from, the transformation that did it."""
 import functools
 import linecache
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A span of source text; lines count from 1, columns from 0 in characters, `end_col` is exclusive."""
+    """A span of source text; lines count from 1, columns from 0 in characters, `end_col` is exclusive.
+
+    scope : the function that holds the line: "Block.construct"
+    cell  : the place of the Cell whose code runs in the Cell that was called first: "Net.blocks.1"
+    """
     file: str
     line: int
     col: int = 0
     end_line: int = 0
     end_col: int = 0
-    scope: str = ""                      # the function or Cell path that holds the line: "Net.construct"
+    scope: str = ""
+    cell: str = field(default="", compare=False)
 
     def __str__(self):
         return f"{self.file}:{self.line}"
@@ -23,7 +28,8 @@ class Location:
 
     def show(self, note=""):
         """The lines of an error that point at this place: file, line, caret, and `note` beside the caret."""
-        where = f"  --> {self.file}:{self.line}" + (f", in {self.scope}" if self.scope else "")
+        where = f"  --> {self.file}:{self.line}" + (f", in {self.scope}" if self.scope else "") \
+            + (f" ({self.cell})" if self.cell else "")
         text = self.source()
         if not text.strip():
             return where + (f"\n      {note}" if note else "")
@@ -43,12 +49,27 @@ class Origin:
     of: object = None
     by: str = ""
 
+    def in_cell(self, path):
+        """The same origin, in a Cell of that path."""
+        here = self.location
+        return Origin(Location(here.file, here.line, here.col, here.end_line, here.end_col, here.scope, path),
+                      self.of, self.by)
+
     def derive(self, by):
         """The origin of something made from this by the transformation `by`."""
         return Origin(self.location, self.of, by)
 
 
 NOWHERE = Origin()
+
+
+def cell_path(cells):
+    """The path of the last of some Cells in the first that holds it; "" where none does."""
+    for outer in cells[:-1]:
+        for path, cell in outer.cells_and_names():
+            if path and cell is cells[-1]:
+                return f"{type(outer).__name__}.{path}"
+    return ""
 
 
 @functools.lru_cache(maxsize=None)

@@ -20,7 +20,8 @@ import numpy as np
 
 from ..common.config import config
 from ..common.dim import evaluate
-from ..common.errors import InexactError, InternalError, MindliteError, ValueRangeError, raised_at
+from ..common.errors import InexactError, InternalError, MindliteError, ValueRangeError
+from ..common.tracebacks import passed_through
 from ..common.events import emit
 from . import flow as F
 from .flow_verify import verify as verify_program
@@ -150,7 +151,7 @@ class Executable:
         place, status = int(context.array[R.FAIL_SITE]), int(context.array[R.FAIL_STATUS])
         if context.error is not None:
             error, context.error = context.error, None
-            return raised_at(error, getattr(getattr(self.linked.places[place], "origin", None), "location", None))
+            return passed_through(error, getattr(getattr(self.linked.places[place], "origin", None), "location", None))
         if place < 0:
             return MemoryError(f"{self.name}: no memory for the registers of a call")
         instruction = self.linked.places[place]
@@ -167,7 +168,9 @@ class Executable:
             error = message(*values) if callable(message) else ValueRangeError(message.format(*values))
             if instruction.again:
                 error.again = True
-            return error.at(location) if isinstance(error, MindliteError) else raised_at(error, location)
+            if isinstance(error, MindliteError):
+                return error.at(location)
+            return error if error.__traceback__ else passed_through(error, location)
         if isinstance(instruction, F.CallKernel):
             texts = instruction.kernel.errors
             text = texts[status - 1] if 0 < status <= len(texts) else f"status {status}"
@@ -175,7 +178,7 @@ class Executable:
         if isinstance(instruction, F.CallFlow):
             name = instruction.flow.rpartition(".")[0] or instruction.flow
             text = f"maximum recursion depth exceeded: {name} calls itself more than {context.limit} times"
-            return raised_at(RecursionError(text), location)
+            return passed_through(RecursionError(text), location)
         if isinstance(instruction, F.TapePop):
             return InternalError(f"{self.name}: a tape is popped more often than it was pushed")
         if isinstance(instruction, F.Alloc) and any(s.register == instruction.dst for s in self.plan.storages):

@@ -74,9 +74,9 @@ class Writer:
             return ["dict", *[[self.write(k), self.write(v)] for k, v in value.items()]]
         if cls is Origin:
             place = value.location
-            return ["origin", None if place is None else self.numbered("locations", place, lambda: self.record(place))]
+            return ["origin", None if place is None else self.place(place)]
         if cls is Location:
-            return ["place", self.numbered("locations", value, lambda: self.record(value))]
+            return ["place", self.place(value)]
         if cls is Kernel:
             return ["kernel", self.numbered("kernels", value, lambda: self.kernel(value))]
         if cls is np.ndarray:
@@ -108,6 +108,10 @@ class Writer:
         if self.other is None:
             raise CannotKeep(f"a {cls.__qualname__} in the program")
         return self.other(value)
+
+    def place(self, location):
+        """The number of a Location."""
+        return self.numbered("locations", (location, location.cell), lambda: self.record(location))
 
     @staticmethod
     def is_error(value):

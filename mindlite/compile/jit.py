@@ -16,7 +16,7 @@ from ..common.config import STRICT, config
 from ..common.dim import Symbol
 from ..common.errors import (ArgumentError, DTypeError, EndlessRecursionError, GradientError, GraphSyntaxError,
                              IndexRangeError, InexactError, InternalError, MindliteError, ShapeError,
-                             UndefinedNameError, ValueRangeError, user_level, user_location)
+                             UndefinedNameError, ValueRangeError, for_user, user_level)
 from ..common.events import emit
 from ..fallback.log import Log, Trap, logging_to
 from ..fallback.record import Records
@@ -261,8 +261,8 @@ class JitFunction:
                     call.fail()
                 except Exception as error:
                     return self.after_failure(error, args, {})
-            except MindliteError as error:
-                raise error.at(user_location())
+            except Exception as error:
+                raise for_user(error)
         call.plan.on_failure(failed)
         self.plans[:] = [call.plan.words, call, *self.plans[:2 * MAX_QUICK_CALLS - 2]]
 

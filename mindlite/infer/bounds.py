@@ -1,29 +1,41 @@
 """Indices that are known at run time only: one outside of its axis is an error in a graph, as it is in eager mode.
 
     out = gather(x, i)        check(all(-n <= i < n));  out = gather(x, i)
+    out = x[i]                check(-n <= i <= n - 1);  out = dynamic_slice(x, i)
 
 Where the check fails Python runs the call again, and its operator raises with the index that is wrong. Inside vmap an
 element that does not take a branch may fail it too: Python then finds nothing wrong, and its result is the call's.
+
+What is inside by how it was made needs no check: places in an axis of that size, and the number of a turn of a loop
+(`for i in range(len(x)): x[i]`), also with known numbers added.
 """
 import functools
 
 import numpy as np
 
-from ..common.dim import compare
+from ..common.dim import Dim, compare
+from ..common.dtype import int64
 from ..common.errors import IndexRangeError
-from ..mindir.abstract import AbstractTuple
+from ..common.tensor import Tensor
+from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
 from ..mindir.control import check
 from ..mindir.graph import AnfNode, ValueNode
 from ..mindir.primitive import PRIMITIVES, interpreting
-from ..ops.reduction import reduce_all
+from ..ops.basic import cast
 from ..ops.define import as_operand
-from ..ops.indexing import checked
+from ..ops.dynamic_slicing import dynamic_slice, dynamic_update
+from ..ops.indexing import checked, gather_nd
 from ..ops.logic import greater_equal, less, logical_and
-from ..ops.scalar import tensor_to_scalar
+from ..ops.reduction import reduce_all
+from ..ops.scalar import scalar_binary, scalar_compare, tensor_to_scalar
+from ..ops.slicing import slice_
 
 # {operator: (operands, attributes) -> (indices, the size of the axis that they stand for)}
 INDICES = {PRIMITIVES[name]: lambda args, attrs: (args[1], args[0].shape[attrs["axis"]])
            for name in ("gather_axis", "gather_elements", "index_add_axis")}
+# {operator: (operands, attributes) -> (where the part begins along each axis, its sizes)}
+STARTS = {dynamic_slice: lambda args, attrs: (args[1:], attrs["sizes"]),
+          dynamic_update: lambda args, attrs: (args[2:], args[1].shape)}
 SAME_VALUES = ("reshape", "slice", "cast", "transpose", "tuple_getitem", "expand_dims")
 
 
@@ -32,14 +44,34 @@ def demand_bounds(tracer, prim, args, attrs):
 
     raises : IndexRangeError for known indices that are outside
     """
-    if prim not in INDICES:
-        return
-    indices, size = INDICES[prim](args, attrs)
+    if prim in STARTS:
+        starts, sizes = STARTS[prim](args, attrs)
+        for axis, (start, n, size) in enumerate(zip(starts, args[0].shape, sizes)):
+            demand_start(tracer, axis, start, n, size)
+    if prim is gather_nd:
+        for indices, size in columns(tracer, args[1], args[0].shape):
+            demand_indices(tracer, prim.name, indices, size)
+    if prim in INDICES:
+        demand_indices(tracer, prim.name.partition("_")[0], *INDICES[prim](args, attrs))
+
+
+def columns(tracer, indices, sizes):
+    """[(the indices that stand for an axis, its size)] of indices that stand side by side."""
+    count = indices.shape[-1]
+    if getattr(getattr(indices, "fn", None), "name", "") == "concatenate" and len(indices.args) == count:
+        return list(zip(indices.args, sizes))
+    with interpreting(tracer):
+        return [(slice_(indices, start=(0,) * (indices.ndim - 1) + (column,), sizes=(*indices.shape[:-1], 1),
+                        step=(1,) * indices.ndim), sizes[column]) for column in range(count)]
+
+
+def demand_indices(tracer, name, indices, size):
+    """Write the check that all indices lie inside of an axis of that size, unless that is known."""
     if not isinstance(indices, AnfNode):
         indices = tracer.lift(indices)
     if isinstance(indices, ValueNode):
         if isinstance(size, int):
-            checked(prim.name.partition("_")[0], np.asarray(indices.value), size)
+            checked(name, np.asarray(indices.value), size)
             return
     elif inside(indices, size):
         return
@@ -48,15 +80,63 @@ def demand_bounds(tracer, prim, args, attrs):
         high = less(indices, as_operand(size, indices.dtype))
         holds = tensor_to_scalar(reduce_all(high if low is None else logical_and(low, high),
                                             axis=tuple(range(indices.ndim)), keepdims=False))
-    error = functools.partial(IndexRangeError, f"{prim.name.partition('_')[0]}: an index is outside an axis of size {size}")
-    tracer.graph.add(check, tracer.lift(holds), origin=tracer.origin, abstract=AbstractTuple(()), error=error, again=True)
+    demand(tracer, holds, f"{name}: an index is outside an axis of size {size}")
+
+
+def demand(tracer, holds, text):
+    """Write a check; Python runs the call again where it fails."""
+    tracer.graph.add(check, tracer.lift(holds), origin=tracer.origin, abstract=AbstractTuple(()),
+                     error=functools.partial(IndexRangeError, text), again=True)
+
+
+def demand_start(tracer, axis, start, n, size):
+    """Write the check that `size` elements from `start` lie inside of an axis of n, unless that is known."""
+    low, high = limits(tracer, start)
+    if low is not None and compare(">=", low, -n) and compare("<=", high, n - size):
+        return
+    with interpreting(tracer):
+        if isinstance(getattr(start, "abstract", None), AbstractTensor) or isinstance(start, Tensor):
+            start = tensor_to_scalar(cast(start, dtype=int64))
+        holds = scalar_binary(scalar_compare(start, -n, op=">="), scalar_compare(start, n - size, op="<="), op="&")
+    demand(tracer, holds, f"an index is outside axis {axis} of size {n}" if size == 1 else
+           f"{size} elements from an index leave axis {axis} of size {n}")
+
+
+def limits(tracer, value):
+    """The least and the greatest that an int can be, as ints or Dims; None, None where that is not known."""
+    if isinstance(value, (int, Dim)):
+        return value, value
+    while value in tracer.outer:
+        value = tracer.outer[value]
+    if not isinstance(value, AnfNode) or not isinstance(value.abstract, AbstractScalar):
+        return None, None
+    if isinstance(value, ValueNode) or value.abstract.dim is not None:
+        known = value.value if isinstance(value, ValueNode) else value.abstract.dim
+        return known, known
+    if value in tracer.turns:
+        return 0, tracer.turns[value] - 1
+    if getattr(value, "fn", None) is not scalar_binary or value.attrs["op"] not in "+-*%":
+        return None, None
+    (low, high), (least, most) = [limits(tracer, arg) for arg in value.args]
+    if least is None or low is None and value.attrs["op"] != "%":
+        return None, None
+    if value.attrs["op"] == "+":
+        return low + least, high + most
+    if value.attrs["op"] == "-":
+        return low - most, high - least
+    if not isinstance(least, int) or least is not most or least <= 0:
+        return None, None
+    return (0, least - 1) if value.attrs["op"] == "%" else (low * least, high * least)
 
 
 def inside(node, size):
     """True for indices that are inside by how they are made: 0, 1, .. and places in an axis of that size."""
+    column = None
     while not isinstance(node, ValueNode) and getattr(getattr(node, "fn", None), "name", "") in SAME_VALUES:
+        if node.fn is slice_ and node.attrs["sizes"][-1] == 1:
+            column = node.attrs["start"][-1]
         node = node.args[0]
     name = getattr(getattr(node, "fn", None), "name", "")
     if name == "count_up":
         return compare("<=", node.attrs["size"], size) is True
-    return name.startswith("nonzero") and any(compare("==", n, size) is True for n in node.args[0].shape)
+    return name == "nonzero" and isinstance(column, int) and compare("<=", node.args[0].shape[column], size) is True

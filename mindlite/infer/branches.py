@@ -15,6 +15,7 @@ from ..common.dim import Dim, compare
 from ..common.errors import GraphSyntaxError, MindliteError, ShapeError
 from ..common.records import dataclass
 from ..common.tensor import Tensor
+from ..common.tracebacks import passed_through
 from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
 from ..mindir.control import check as check_prim, cond as cond_prim, make_tuple, tuple_getitem
 from ..mindir.graph import AnfNode
@@ -31,7 +32,6 @@ from .messages import kind_of, taken_apart
 from .outcome import NEVER, RETURN, Caught, Departs, NoResultYet, Outcome, Raises, ends_call
 from .outside import guard_contents, method_of_class
 from .region import Region, align
-from .tracebacks import passed_through, raised_at
 from .values import Box, ByExit, Conflict, MadeException, Mixed, Place, Unsure
 
 
@@ -327,15 +327,13 @@ def join_sides(ev, condition, sides, origin):
         if only is not None:
             changed[key] = merge.only((a, b)[only], only)
         elif isinstance(a, ByExit) or isinstance(b, ByExit):
-            changed[key] = by_exit(merge, outcomes, targets, a, b)
+            changed[key] = by_exit(merge, outcomes, targets, key, a, b)
         elif isinstance(key, Place) and isinstance(a, Undefined) is not isinstance(b, Undefined):
             changed[key] = one_sided(ev, merge, key, a, b)
         elif a is not old or b is not old:
-            changed[key] = merge.value(a, b)
-            if isinstance(key, Box) and key.kind != "cell" and isinstance(changed[key], Slot):
-                changed[key] = Conflict(conflict(a, b, ev))  # contents are tuples
+            changed[key] = merge.stored(key, a, b)
             if isinstance(changed[key], (Unsure, Conflict)) and len(targets) > 1:
-                changed[key] = by_exit(merge, outcomes, targets, a, b)
+                changed[key] = by_exit(merge, outcomes, targets, key, a, b)
             if isinstance(key, Box) and isinstance(changed[key], Conflict):
                 changed[key].error.marks = key.marks
     results = emit_cond(ev, condition, sides, merge, origin)
@@ -354,13 +352,14 @@ def join_sides(ev, condition, sides, origin):
     return Outcome({target: fill(payload, results) for target, payload in exits.items()}, fill(code, results))
 
 
-def by_exit(merge, outcomes, targets, a, b):
-    """The value of a variable for each way out of a branch, where there is none for all of them."""
+def by_exit(merge, outcomes, targets, key, a, b):
+    """What a variable or container holds for each way out of a branch, where there is no value for all of them."""
     values = {}
     for target in targets:
         given = [v.values.get(target, Conflict(v.error)) if isinstance(v, ByExit) else v for v in (a, b)]
         have = [target in outcome.exits for outcome in outcomes]
-        values[target] = merge.value(*given) if all(have) else merge.only(given[have.index(True)], have.index(True))
+        number = have.index(True)
+        values[target] = merge.stored(key, *given) if all(have) else merge.only(given[number], number)
     return ByExit(conflict(a, b, merge.ev), values)
 
 
@@ -479,7 +478,7 @@ def run_raise(ev, args, origin, again=False):
             link(ev, exception, "__context__", ev.handling[-1])
         if len(args) == 2:
             link(ev, exception, "__cause__", ev.call(args[1], (), {}) if isinstance(args[1], type) else args[1])
-    raised = Raises(exception, origin)
+    raised = Raises(exception, origin, [frame.called_at for frame in ev.frames[1:]])
     if ev.attempts or ev.tracer.region is not ev.tracer.root:
         raise raised
     if isinstance(exception, BaseException):
@@ -503,7 +502,7 @@ def write_check(ev, condition, raised, operands=None):
     origin = raised.origin or ev.tracer.origin
 
     def error(*values):
-        return raised_at(make(values), origin.location)
+        return passed_through(make(values), *raised.calls, origin.location)
     with interpreting(ev.tracer):
         ev.tracer.graph.add(check_prim, ev.tracer.lift(condition), *[
             ev.tracer.lift(x) for x in (parts if operands is None else operands)],

@@ -144,7 +144,8 @@ def _call_protocol(ev, fn, what, args, kwargs):
     if hasattr(type(fn), "cell_version") and not ev.concrete:    # a Cell: its class's construct, its hooks, its casts
         guard_class(ev, fn, "construct", type(fn).construct)
         ev.guard("protocol", fn, "construct", (fn.cell_version, what))
-    return _do(ev, fn, what, args, kwargs)
+    with ev.inside_cell(fn):
+        return _do(ev, fn, what, args, kwargs)
 
 
 def _do(ev, fn, what, args, kwargs):

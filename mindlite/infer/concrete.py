@@ -14,6 +14,7 @@ import types
 
 from ..common.location import is_framework
 from ..common.tensor import Parameter as TensorParameter, Tensor
+from ..common.tracebacks import call_at, namespace_of, passed_through
 from ..fallback.handed import tensors_in
 from ..fallback.log import Log, Raised
 from ..mindir import syntax
@@ -29,7 +30,6 @@ from .fallback import place, read_cell
 from .outside import from_library
 from .region import Tracer
 from .sharing import parts_of
-from .tracebacks import call_at, namespace_of, passed_through
 from .values import BoundMethod, Closure, LeavingMethod, LiveIterator
 
 CHANGE = {syntax.inplace, syntax.store_item, syntax.delete_item, syntax.store_attr}     # what Python's objects do in place

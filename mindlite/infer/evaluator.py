@@ -8,6 +8,7 @@ types of what it carries no longer change.
     x: f32[N], n = 3        if n > 2: y = x * n           ->      %1 = mul(x, 3.0) : f32[N]
                             else: y = x
 """
+import contextlib
 import copy
 import inspect
 import types
@@ -16,7 +17,7 @@ from collections import ChainMap
 from ..common.config import config
 from ..common.dtype import DType
 from ..common.errors import ArgumentError, GraphSyntaxError, MindliteError, NameLookupError
-from ..common.location import is_framework
+from ..common.location import cell_path, is_framework
 from ..common.tensor import Tensor
 from ..fallback.log import Trap
 from ..fallback.record import ABSENT, ANY, Records
@@ -51,8 +52,9 @@ MOVES = {syntax.load_local, syntax.cell_new, syntax.cell_set, syntax.make_tuple,
 class Frame:
     """One call of a function: its syntax graph, the Python function it came from, the frame around it, its values.
 
-    `env` maps syntax nodes to values; regions push a layer on it.
+    `env` maps syntax nodes to values; regions push a layer on it. `called_at` is where its (last) call stands.
     """
+    called_at = None
 
     def __init__(self, graph, function=None, outer=None, outer_env=None, scope=""):
         self.graph, self.function, self.outer, self.outer_env, self.scope = graph, function, outer, outer_env, scope
@@ -113,6 +115,7 @@ class Evaluator:
         self.shared = {}                             # {id: container} of those from outside that were read
         self.read_unassigned = set()                 # names of variables that were read where they have no value
         self.recursive = {}                          # functions known to recurse under a run-time condition
+        self.cells, self.paths = [], {}              # the Cells that are called; {id of the outermost: {id: its path}}
         self.places, self.calls = {}, []                              # what is being executed: (graph, region) per call
 
     @property
@@ -217,7 +220,7 @@ class Evaluator:
             values = [self.read(frame, a) for a in node.args]
             return self.execute_on(frame, node, values)
         except MindliteError as error:
-            raise self.believed(node, values, error.at(node.origin.location))
+            raise self.believed(node, values, error.at(self.tracer.origin.location))
         except Exception as error:
             raise self.believed(node, values, error)
         finally:
@@ -239,6 +242,26 @@ class Evaluator:
         return believed(self, node, values, error) if self.attempts else error
 
     # -- calls
+
+    @contextlib.contextmanager
+    def inside_cell(self, cell):
+        """What is executed in the block is code of this Cell, if it is one."""
+        if not hasattr(type(cell), "cells_and_names"):
+            yield
+            return
+        before = self.tracer.cell
+        self.cells.append(cell)
+        outermost = self.cells[0]
+        if id(outermost) not in self.paths:
+            self.paths[id(outermost)] = {id(inner): f"{type(outermost).__name__}.{path}"
+                                         for path, inner in outermost.cells_and_names() if path}
+        path = self.paths[id(outermost)].get(id(cell))
+        self.tracer.cell = cell_path(self.cells) if path is None else path
+        try:
+            yield
+        finally:
+            self.cells.pop()
+            self.tracer.cell = before
 
     def call(self, fn, args, kwargs):
         """fn(*args, **kwargs), whatever fn is."""
@@ -284,6 +307,7 @@ class Evaluator:
     def within(self, frame, key, body):
         """body(), which executes something of `frame`."""
         origin = self.tracer.origin
+        frame.called_at = origin.location
         self.calls.append((key, self.tracer.region.home))
         self.frames.append(frame)
         try:

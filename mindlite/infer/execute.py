@@ -498,8 +498,7 @@ def iter_more(ev, frame, node, values):
             here = add_numbers(ev, iterator.start, multiply_numbers(ev, i, iterator.step))
             step = iterator.step
         return compare_numbers(ev, "<" if not isinstance(step, int) or step > 0 else ">", here, iterator.stop)
-    size = iterator.shape[0] if isinstance(iterator, AnfNode) else len(iterator)
-    return compare_numbers(ev, "<", i, size)
+    return compare_numbers(ev, "<", i, turns_of(iterator))
 
 
 @executes(syntax.iter_item)
@@ -508,7 +507,22 @@ def iter_item(ev, frame, node, values):
         return ask_python(ev, LiveIterator.get, values, "iteration over an object that Python made")
     if isinstance(values[0], Box):
         return ev.store[values[0]][2]
+    if isinstance(values[1], AnfNode):
+        turns = turns_of(values[0])
+        if turns is not None:
+            ev.tracer.turns[values[1]] = turns
     return item(ev, values[0], values[1])
+
+
+def turns_of(iterator):
+    """How many items there are, an int or Dim; None where that is known at run time only."""
+    if not isinstance(iterator, Range):
+        return iterator.shape[0] if isinstance(iterator, AnfNode) else len(iterator)
+    ends = [getattr(end.abstract, "dim", None) if isinstance(end, AnfNode) else end
+            for end in (iterator.start, iterator.stop)]
+    if None in ends or not isinstance(iterator.step, int):
+        return None
+    return (ends[1] - ends[0]) // iterator.step if abs(iterator.step) == 1 else None
 
 
 @executes(syntax.iter_returned)

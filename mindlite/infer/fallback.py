@@ -16,6 +16,7 @@ import numpy as np
 from ..common.errors import GraphSyntaxError
 from ..common.records import dataclass
 from ..common.tensor import Tensor
+from ..common.tracebacks import call_at, namespace_of, passed_through
 from ..fallback.log import Call, Log, Raised, Trap, current_log
 from ..fallback.record import Given, abstracts_in, filled, fits, opened, values_in
 from ..fallback.segment import run_segment, unbound
@@ -31,7 +32,6 @@ from .region import AmbiguousTarget
 from .sharing import LeaveToPython, flatten, spot
 from .values import leaves
 from .variables import again, changed, pending, restorer, watch
-from .tracebacks import call_at, namespace_of, passed_through
 
 
 A_BOOL, AN_INT = Given(abstract=AbstractScalar(bool)), Given(abstract=AbstractScalar(int))

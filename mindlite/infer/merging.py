@@ -53,7 +53,7 @@ class Merge:
             return {k: self.value(a[k], b[k]) for k in a}
         if isinstance(a, Box) and isinstance(b, Box) and a.kind == b.kind:
             left, right = ev.after[0].get(a), ev.after[1].get(b)
-            if left is not None and right is not None and len(left) == len(right) and _same_keys(a.kind, left, right):
+            if left is not None and right is not None and _same_keys(a.kind, left, right):
                 box = Box(a.kind, marks=(*a.marks, *b.marks))
                 self.boxes.append((box, self.value(tuple(left), tuple(right))))
                 return box
@@ -86,6 +86,14 @@ class Merge:
         value = self.only(y.value, 1) if isinstance(a, Undefined) else self.only(x.value, 0) if isinstance(b, Undefined) \
             else self.value(x.value, y.value)
         return Unsure(x.name or y.name, self.value(x.given, y.given), value)
+
+    def stored(self, key, a, b):
+        """What a variable, a Tensor or a container holds: a container a tuple, never one run-time value."""
+        container = isinstance(key, Box) and key.kind != "cell"
+        if container and isinstance(a, tuple) and isinstance(b, tuple) and not _same_keys(key.kind, a, b):
+            return Conflict(conflict(a, b, self.ev))
+        merged = self.value(a, b)
+        return Conflict(conflict(a, b, self.ev)) if container and isinstance(merged, Slot) else merged
 
     def data(self, a, b):
         """Two tensors or numbers."""
@@ -159,7 +167,9 @@ class Merge:
 
 
 def _same_keys(kind, left, right):
-    """True unless these are the contents of dicts with different keys, or of sets with different elements."""
+    """True for contents of equal length, unless they are dicts with different keys or sets with different elements."""
+    if len(left) != len(right):
+        return False
     if kind == "dict":
         left, right = [key for key, _ in left], [key for key, _ in right]
     return kind not in ("dict", "set") or all(a is b or type(a) is type(b) and not isinstance(a, AnfNode) and a == b

@@ -2,12 +2,14 @@
 
     raise ValueError(f"too large: {x.sum()}")     MadeException(ValueError, (Formatted(["too large: ", (%1, "", "")]),))
 """
+import copy
 import types
 
 from ..common.dim import Dim
 from ..common.errors import GraphSyntaxError
 from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
+from .outside import is_users
 from .values import Box, Formatted, MadeException, Mixed, Place, rebuild
 
 
@@ -50,6 +52,17 @@ def text_of(ev, exception):
     return ev.call(repr, (args[0] if len(args) == 1 else args,), {})
 
 
+def anew(exception):
+    """An exception like this one: each run raises one of its own."""
+    cls = type(exception)
+    made = cls.__new__(cls, *exception.args) if is_users(cls.__init__) else copy.copy(exception)
+    made.args = exception.args
+    vars(made).update(vars(exception))
+    for name in ("__cause__", "__context__", "__suppress_context__"):
+        setattr(made, name, getattr(exception, name))
+    return made
+
+
 def taken_apart(ev, value):
     """(the run-time parts of a value, in order; a function that makes the value of what they are at run time)."""
     operands = []
@@ -76,18 +89,20 @@ def taken_apart(ev, value):
             return lambda now: {k: make(now) for k, make in made.items()}
         if isinstance(value, MadeException):
             return exception(value)
-        if id(value) in ev.linked:
-            return linked(value, {name: parts(other) for name, other in ev.linked[id(value)].items()})
-        if not isinstance(value, (str, bytes, int, float, complex, type(None), BaseException, type,
+        if isinstance(value, BaseException):
+            others = ev.linked.get(id(value), {})
+            return raised(value, ev.made_here(value), {name: parts(other) for name, other in others.items()})
+        if not isinstance(value, (str, bytes, int, float, complex, type(None), type,
                                   types.FunctionType)) and ev.made_here(value):
             raise GraphSyntaxError(f"a {type(value).__name__} that was made inside the graph leaves it")
         return lambda now: value
 
-    def linked(value, others):
+    def raised(value, here, others):
         def make(now):
+            made = anew(value) if here else value
             for name, other in others.items():
-                setattr(value, name, other(now))
-            return value
+                setattr(made, name, other(now))
+            return made
         return make
 
     def exception(value):

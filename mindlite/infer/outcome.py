@@ -69,12 +69,12 @@ def ends_call(target):
 
 
 class Raises(Exception):
-    """The code raises `exception`, an exception or a MadeException."""
+    """The code raises `exception`, an exception or a MadeException; calls: the Locations of the calls around."""
     exits = {}
 
-    def __init__(self, exception, origin=None):
+    def __init__(self, exception, origin=None, calls=()):
         super().__init__(exception)
-        self.exception, self.origin = exception, origin
+        self.exception, self.origin, self.calls = exception, origin, calls
 
 
 NEVER = Outcome({})                                          # the code does not go on: it has ended the run

@@ -111,6 +111,8 @@ class Tracer(Builder):
         self.region = self.root = root
         self.store, self.inputs, self.symbols = {}, {}, {}
         self.leaves = []                                     # nodes that stand for Parameters
+        # the path of the Cell whose code is executed; {the number of a loop's turn: how many turns there are}
+        self.cell, self.turns = "", {}
         self.ambiguous = set()                   # nodes that are one of several Tensors with names of their own
         self.may_be, self.stale = {}, set()      # {such a node: those Tensors}; nodes of whose Tensors one was assigned to
         self.remat = None                        # of the loops that are written (jit's option)
@@ -129,7 +131,7 @@ class Tracer(Builder):
         line."""
         here, there = self.origin.location, origin.location
         if here is None or there is None or is_framework(here.file) or not is_framework(there.file):
-            self.origin = origin
+            self.origin = origin.in_cell(self.cell) if self.cell and there is not None else origin
 
     def enter(self, region):
         """Write into `region` from now on; returns the region before."""

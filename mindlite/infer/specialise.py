@@ -244,7 +244,8 @@ def _specialise(ev, function, args, kwargs, weights):
         ev.store[weight] = ev.tracer.input(weight)
     with collecting() as constraints, placing(lambda: ev.tracer.origin.location):
         try:
-            value = call_value(ev, function, inside, named)
+            with ev.inside_cell(getattr(function, "__self__", None)):      # of a method of a Cell
+                value = call_value(ev, function, inside, named)
             ev.tracer.root.finish()
         except MindliteError as error:
             error.certain = error.certain and not _has_acted(ev, entered)

@@ -17,7 +17,7 @@ from ..ad import vjp_graph
 from ..ad.activity import is_differentiable
 from ..common.config import config
 from ..common.dim import lone_symbol
-from ..common.errors import MindliteError, user_location
+from ..common.errors import MindliteError, for_user
 from ..common.events import emit
 from ..common.tensor import Tensor
 from ..common.threads import here
@@ -50,8 +50,8 @@ def call_compiled(jit_function, args, kwargs):
         if here.state.tapes:
             return call_recorded(jit_function, args, kwargs)
         return jit_function(*args, **kwargs)
-    except MindliteError as error:
-        raise error.at(user_location())
+    except Exception as error:
+        raise for_user(error)
 
 
 def call_recorded(jit_function, args, kwargs):

@@ -5,7 +5,8 @@ import traceback
 import numpy as np
 import pytest
 
-from mindlite import Tensor
+from mindlite import Tensor, jit
+from mindlite.common.config import config
 from mindlite.compile.jit import JitFunction
 
 
@@ -88,3 +89,64 @@ def test_python_code_that_gives_another_type_is_not_run_twice_and_compiled_for_b
     f = JitFunction(lambda x: x * next(given))
     found = [f(vector(1.0)).asnumpy().tolist() for _ in range(5)]
     assert found == [[1.0], [1.0], [2.5], [3.5], [4.0]] and f.runs_in_python == 2 and not f.in_python
+
+
+def low(x):
+    if x.sum() > 3:
+        raise Mine("deep")
+    return x
+
+
+def middle(x):
+    return low(x) * 2
+
+
+@pytest.mark.parametrize("prints", [False, True])
+def test_the_traceback_shows_the_users_calls_and_none_of_the_compilers_frames(prints, capsys):
+    def top(x):
+        if prints:
+            print("before")
+        return middle(x) + 1
+    f, errors = jit(top), []
+    for _ in range(3):                                        # the first call, the second, the short way
+        with pytest.raises(Mine, match="deep") as caught:
+            f(vector(2.0, 2.0))
+        errors.append(caught.value)
+        entries = traceback.extract_tb(caught.value.__traceback__)
+        users = [e.line for e in entries if e.filename == __file__]
+        assert users[1:] == ["return middle(x) + 1", "return low(x) * 2", 'raise Mine("deep")']
+        assert len(entries) - len(users) <= 2                 # the call of the compiled function
+        assert caught.value.__context__ is None
+    assert len({id(error) for error in errors}) == 3
+    assert capsys.readouterr().out == "before\n" * 3 * prints
+
+
+def test_show_framework_frames_keeps_the_compilers_frames_in_the_traceback():
+    f = jit(lambda x: low(x))
+    before = config.set(show_framework_frames=True)
+    try:
+        with pytest.raises(Mine) as caught:
+            f(vector(2.0, 2.0))
+    finally:
+        config.set(**before)
+    assert "after_failure" in [e.name for e in traceback.extract_tb(caught.value.__traceback__)]
+
+
+def test_an_exception_of_a_users_class_is_made_anew_in_each_run_and_keeps_what_it_holds():
+    class Detailed(Exception):
+        def __init__(self, code, text):
+            super().__init__(f"{code}: {text}")
+            self.code = code
+
+    def check(x):
+        if x.sum() > 3:
+            raise Detailed(7, "seven") from KeyError("k")
+        return x
+    f, seen = jit(check), []
+    f(vector(1.0))
+    for _ in range(2):
+        with pytest.raises(Detailed, match="7: seven") as caught:
+            f(vector(5.0))
+        assert caught.value.code == 7 and isinstance(caught.value.__cause__, KeyError)
+        seen.append(caught.value)
+    assert seen[0] is not seen[1]

@@ -400,3 +400,24 @@ def test_a_variable_that_may_be_a_tensor_that_is_assigned_to_is_read_as_that():
         return z
     for function in of_two, before_a_loop, in_a_loop:
         check_same(function, lambda: (vector(1.0, 2.0), vector(3.0, 4.0)), lambda: (vector(-1.0, -2.0), vector(3.0, 4.0)))
+
+
+def test_a_branch_may_put_another_key_into_a_dict_in_place_of_one():
+    def replaced(x, d):
+        if x.sum() > 0:
+            d.setdefault("c", 1)
+            d.pop("a")
+        return x
+
+    def one_raises(x, d):
+        match d["a"]:
+            case 1 if x.sum() > 0:
+                d["c"] = d.pop("a")
+            case _ if x.sum() > 5:
+                raise RuntimeError(d["a"])
+            case _:
+                x = x + 1
+        return x
+    for function in replaced, one_raises:
+        for size in -1.0, 1.0, 9.0:
+            check_same(function, *[lambda size=size, a=a: (vector(size, 0.0), {"a": a, "b": 5}) for a in (1, 1, 2)])

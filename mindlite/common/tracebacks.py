@@ -6,7 +6,7 @@ line. A one-line code object that claims to stand there gives one (Jinja2 shows 
 import functools
 import types
 
-from ..common.location import is_framework
+from .location import is_framework
 
 
 def frame_at(location):
@@ -19,21 +19,34 @@ def frame_at(location):
         return made.__traceback__.tb_next
 
 
-def raised_at(error, location):
-    """The exception with a traceback of that place alone."""
-    return error.with_traceback(frame_at(location) if location is not None else None)
+def passed_through(error, *locations):
+    """The exception, whose traceback gets the user's lines in place of the framework's frames on the way to what is
+    below.
+
+    locations : from the outermost call to the line itself; None where one is not known
+    """
+    below = error.__traceback__
+    while below is not None and is_framework(below.tb_frame.f_code.co_filename):
+        below = below.tb_next
+    for location in reversed(locations):
+        if location is not None and not is_framework(location.file) and not (below and at_line(below, location)):
+            below = above(frame_at(location), below)
+    return error.with_traceback(below)
 
 
-def passed_through(error, location):
-    """The exception, whose traceback gets the user's line in place of the framework's frames on the way to what is
-    below."""
-    rest = error.__traceback__
-    while rest is not None and is_framework(rest.tb_frame.f_code.co_filename):
-        rest = rest.tb_next
-    if location is None or rest is not None and at_line(rest, location):
-        return error.with_traceback(rest)
-    here = frame_at(location)
-    return error.with_traceback(types.TracebackType(rest, here.tb_frame, here.tb_lasti, here.tb_lineno))
+def above(entry, below):
+    """A traceback: this entry, then those of `below`."""
+    return types.TracebackType(below, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+
+
+def without_framework(error):
+    """The exception without mindlite's frames in its traceback."""
+    entries, entry = [], error.__traceback__
+    while entry is not None:
+        if not is_framework(entry.tb_frame.f_code.co_filename):
+            entries.append(entry)
+        entry = entry.tb_next
+    return error.with_traceback(functools.reduce(lambda below, entry: above(entry, below), reversed(entries), None))
 
 
 def at_line(entry, location):
