@@ -71,7 +71,7 @@ def compiled(nest, lowering):
     """(seconds, object code) of a loop nest: the text, Numba where asked, LLVM."""
     before = config.set(lowering=lowering)
     start = time.perf_counter()
-    code = cache.compile_text(text_of(nest))
+    code = cache.ordered(text_of(nest)).code()
     config.set(**before)
     return time.perf_counter() - start, code
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 @dataclass(eq=False)
 class Kernel:
-    """name, address (of the C function), text, device, cost (flops per item of the parallel axis).
+    """name, where, text, device, cost (flops per item of the parallel axis).
 
+    where  : the address of the C function, or a function that gives it, when it is needed for the first time
     text   : `source`, for people, or a function that makes it
 
     prepare: for library kernels that need a handle per set of sizes: prepare(sizes) -> int, passed as args[0]
@@ -22,7 +23,7 @@ class Kernel:
     why    : for library kernels, why this code answers and no other, one line
     """
     name: str
-    address: int
+    where: object
     text: object = ""
     device: str = "CPU"
     cost: int = 1
@@ -31,6 +32,13 @@ class Kernel:
     keep: object = field(default=None, repr=False)
     recipe: object = field(default=None, repr=False)
     why: str = field(default="", repr=False)
+
+    @property
+    def address(self):
+        """The address of the C function; waits until it is compiled."""
+        if callable(self.where):
+            self.where = self.where()
+        return self.where
 
     @property
     def source(self):

@@ -319,18 +319,25 @@ def _text():
 
 class _Launcher:
     def __init__(self):
-        try:
-            symbols = {f"ml_{name}": c_address(name) for name in _THREADS}
-        except KeyError:
-            self.code, self.parallel = compile_ir(_SEQUENTIAL, keep=True, name="launcher"), False
+        self.code, self.parallel = launcher_code()
+        if not self.parallel:
             return
-        self.code, self.parallel = compile_ir(_text(), symbols, passes=1, keep=True, name="launcher"), True
         self.set_threads = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(self.code.address("set_threads"))
         forget = ctypes.CFUNCTYPE(None)(self.code.address("forget"))
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=forget)
         atexit.register(self.set_threads, 1)
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.code.engine))     # a daemon thread may launch to the very end
+
+
+@functools.lru_cache(maxsize=None)
+def launcher_code():
+    """(its MachineCode, which may be compiled while Python goes on; whether it has threads)."""
+    try:
+        symbols = {f"ml_{name}": c_address(name) for name in _THREADS}
+    except KeyError:
+        return compile_ir(_SEQUENTIAL, keep=True, name="launcher", ahead=True), False
+    return compile_ir(_text(), symbols, level=1, keep=True, name="launcher", ahead=True), True
 
 
 @functools.lru_cache(maxsize=None)

@@ -23,28 +23,11 @@ from ..common.config import config
 from ..common.events import emit
 from ..common.files import replacing
 from ..common.sources import sources_hash
+from . import object_code
+from .ahead import Order
+from .object_code import LIBM, processor
 
-LIBM = ("libm.so.6", "libm.dylib", "libm.so")
-_lock = threading.RLock()
 _MAGIC = b"mindlite-object-1\n"
-
-
-@functools.lru_cache(maxsize=None)
-def initialise():
-    """Make LLVM ready for this processor, and libm's functions known to it, once."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    for library in LIBM:
-        try:
-            llvm.load_library_permanently(library)
-        except RuntimeError:                     # it has another name here, or is part of the C library
-            continue
-
-
-@functools.lru_cache(maxsize=None)
-def processor():
-    """(triple, the processor's name, its features), as LLVM knows them."""
-    return llvm.get_default_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
 @functools.lru_cache(maxsize=None)
@@ -53,28 +36,37 @@ def machine_name():
     return " ".join((*processor(), llvmlite.__version__, ".".join(map(str, llvm.llvm_version_info))))
 
 
-def target_machine(**options):
-    """A new TargetMachine for this processor; options: as llvmlite has them."""
-    initialise()
-    triple, cpu, features = processor()
-    return llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features, jit=True, **options)
-
-
 def load_object(code, machine):
     """An execution engine with object code and nothing else in it."""
-    empty = llvm.parse_assembly("")
-    engine = llvm.create_mcjit_compiler(empty, machine)
-    engine.remove_module(empty)                  # or LLVM would compile it: more work than loading the code
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-    engine.finalize_object()
-    return engine
+    with object_code.lock:
+        empty = llvm.parse_assembly("")
+        engine = llvm.create_mcjit_compiler(empty, machine)
+        engine.remove_module(empty)              # or LLVM would compile it: more work than loading the code
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        return engine
 
 
 class MachineCode:
-    """Loaded code; it lives as long as this object. `address(name)` is a function's address."""
+    """Code that is loaded when it is asked for first; it lives as long as this object.
 
-    def __init__(self, engine, keep=()):
-        self.engine, self.keep = engine, keep
+    load : () -> an execution engine
+    """
+
+    def __init__(self, load):
+        self._make, self._engine, self._lock = load, None, threading.Lock()
+
+    @property
+    def engine(self):
+        """The execution engine, with the code in it."""
+        with self._lock:
+            if self._engine is None:
+                self._engine, self._make = self._make(), None
+            return self._engine
+
+    def load(self):
+        """Load it now."""
+        return self.engine
 
     def address(self, name):
         """The address of the function `name`; KeyError if there is none."""
@@ -84,40 +76,33 @@ class MachineCode:
         return found
 
 
-def compile_ir(text, symbols=None, *, passes=0, level=2, keep=False, name="module"):
-    """Compile LLVM IR.
+def compile_ir(text, symbols=None, *, passes=0, level=2, keep=False, name="module", ahead=False):
+    """Compile LLVM IR: a MachineCode.
 
-    symbols : {external name: address}
+    symbols : {external name: address}, or a function that makes it when the code is loaded
     passes  : level of the passes over the IR, 0 for none; level: of the code generator
     keep    : take the code from the disk, or put it there
+    ahead   : it may be compiled while Python goes on (`ahead`), and is loaded when it is asked for; an error comes then
     raises  : RuntimeError from LLVM if the text is wrong
     """
-    path = _place(_object_file(text, passes, level, name)) if keep and config.cache_dir else None
-    found = _load(path, symbols, level, name) if path is not None else None
-    if found is not None:
-        return found
-    with _lock:
-        _define(symbols)
-        machine = _target_machine(level)
-        module = llvm.parse_assembly(text)
-        module.triple = llvm.get_default_triple()
-        module.verify()
-        if passes:
-            tuning = llvm.create_pipeline_tuning_options(speed_level=passes)
-            builder = llvm.create_pass_builder(machine, tuning)
-            builder.getModulePassManager().run(module, builder)
-        if path is None:
-            engine = llvm.create_mcjit_compiler(module, machine)
-            engine.finalize_object()
-        else:
-            code = machine.emit_object(module)
-            _write(path, code)
-            engine = load_object(code, machine)
-        emit("flow_compile", name=name)
-        return MachineCode(engine)
+    file = _object_file(text, passes, level, name) if keep and config.cache_dir else None
+    made = None if file is None else _kept(file, symbols, level, name)
+    if made is None:
+        order, path = Order({"text": text, "passes": passes, "level": level}), None if file is None else _place(file)
+
+        def load():
+            code = order.code()
+            if path is not None:
+                _write(path, code)
+            emit("flow_compile", name=name)
+            return _linked(code, symbols, level)
+        made = MachineCode(load)
+    if not ahead:
+        made.load()
+    return made
 
 
-def compile_made(facts, make, address_of, *, passes=0, level=2):
+def compile_made(facts, make, address_of, *, passes=0, level=2, ahead=False):
     """(name, MachineCode) of a text that `facts` decide: what `compile_ir` gives, but where the disk has the code the
     text is not made.
 
@@ -132,37 +117,40 @@ def compile_made(facts, make, address_of, *, passes=0, level=2):
         path = _place(f"{hashlib.sha256(key.encode()).hexdigest()[:40]}.made")
         note = _read(path)
         if note is not None:
-            name, file, symbols = json.loads(note)
-            found = _load(_place(file), {symbol: address_of(symbol) for symbol in symbols}, level, name)
+            name, file, names = json.loads(note)
+            found = _kept(file, _addresses(names, address_of), level, name)
             if found is not None:
                 return name, found
-    name, text, symbols = make()
-    code = compile_ir(text, {symbol: address_of(symbol) for symbol in symbols}, passes=passes, level=level, keep=True,
-                      name=name)
+    name, text, names = make()
+    code = compile_ir(text, _addresses(names, address_of), passes=passes, level=level, keep=True, name=name, ahead=ahead)
     if path is not None:
-        _write(path, json.dumps([name, _object_file(text, passes, level, name), sorted(symbols)]).encode())
+        _write(path, json.dumps([name, _object_file(text, passes, level, name), sorted(names)]).encode())
     return name, code
 
 
-def _target_machine(level):
-    return target_machine(opt=level, codemodel="jitdefault")
+def _addresses(names, address_of):
+    return lambda: {name: address_of(name) for name in names}
 
 
-def _define(symbols):
-    for symbol, address in (symbols or {}).items():
-        llvm.add_symbol(symbol, address)
+def _linked(code, symbols, level):
+    """An engine with object code that calls functions at these addresses."""
+    symbols = symbols() if callable(symbols) else symbols or {}
+    with object_code.lock:
+        for name, address in symbols.items():
+            llvm.add_symbol(name, address)
+        return load_object(code, object_code.target_machine(level))
 
 
-def _load(path, symbols, level, name):
+def _kept(file, symbols, level, name):
     """The MachineCode in a file, None if there is none."""
-    code = _read(path)
+    code = _read(_place(file))
     if code is None:
         return None
-    with _lock:
-        _define(symbols)
-        engine = load_object(code, _target_machine(level))
-    emit("flow_load", name=name)
-    return MachineCode(engine)
+
+    def load():
+        emit("flow_load", name=name)
+        return _linked(code, symbols, level)
+    return MachineCode(load)
 
 
 def _object_file(text, passes, level, name):

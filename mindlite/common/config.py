@@ -42,6 +42,8 @@ SWITCHES = (
            "LAX (2): what a graph cannot say runs in Python; STRICT (0): it is an error, as with jit(fullgraph=True)"),
     Switch("mindspore_rules", False, "MINDLITE_MINDSPORE_RULES", _flag,
            "refuse what MindSpore refuses: a name that is defined nowhere, when the function is compiled; a compiled bprop"),
+    Switch("compile_workers", max(0, min(4, os.cpu_count() or 1) - 1), "MINDLITE_COMPILE_WORKERS", int,
+           "processes that compile kernels beside this one, where there is much to compile; 0 for none"),
     Switch("lowering", "llvm", "MINDLITE_LOWERING", str,
            "how fused kernels become machine code: llvm (LLVM IR, compiles faster) or numba (Python text, same results)"),
     Switch("show_framework_frames", False, "MINDLITE_FRAMES", _flag, "keep mindlite's own frames in tracebacks"),

@@ -28,6 +28,7 @@ from ..vmap import vmap_graph
 from .executable import Executable
 from .guards import guards_hold
 from .lower import lower
+from .printers.native import order_native
 
 STAGES = ("parse", "infer", "transform", "optimise", "fuse", "plan")
 
@@ -110,6 +111,7 @@ def compile_function(function, args, kwargs, *, name, fullgraph=False, fallbacks
     varying : Places outside of the function whose numbers are run-time values too
     """
     stages, seconds = {}, {}
+    order_native()
 
     @contextlib.contextmanager
     def timed(stage):

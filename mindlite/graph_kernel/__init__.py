@@ -1,6 +1,6 @@
 """Graph kernels: clusters of operators become one loop nest each, and machine code.
 
-    lowering(graph, in_place=()) -> Lowered        lowering_many(graphs)        fusable(graph)        CannotFuse
+    lowering(graph, in_place=()) -> Lowered        fusable(graph)        CannotFuse
     cluster.cluster(graph, level="O1") -> graph                    python_source.run_source(nest, *arrays)
 
     graph -> loopnest.build -> schedule.schedule -> lower_llvm.emit               -> cache.address_of
@@ -11,8 +11,8 @@ way. The names are looked up when they are first used, so importing this room lo
 """
 import importlib
 
-_HOME = {"lowering": "lower", "lowering_many": "lower", "Lowered": "lower", "fusable": "lower", "kept_kernel": "lower",
-         "CannotFuse": "loopnest", "LoopNest": "loopnest", "compile_many": "cache"}
+_HOME = {"lowering": "lower", "Lowered": "lower", "fusable": "lower", "kept_kernel": "lower",
+         "CannotFuse": "loopnest", "LoopNest": "loopnest"}
 __all__ = list(_HOME)
 
 

@@ -95,13 +95,6 @@ def _lowering_together(graph, parts, in_place):
     return Lowered(kernel, tuple(graph.parameters), tuple(graph.outputs), tuple(sizes), total, 1, sources[0])
 
 
-def lowering_many(graphs):
-    """`lowering` of several graphs; what is new is compiled in worker processes where that pays."""
-    parts = [_write(graph, ()) for graph in graphs]
-    addresses = cache.compile_many([written.text for written, _ in parts])
-    return [_lowered(graph, *part, address) for graph, part, address in zip(graphs, parts, addresses)]
-
-
 def _write(graph, in_place):
     """(_Written, function that gives the LoopNest)."""
     key = signature(graph), in_place, config.lowering

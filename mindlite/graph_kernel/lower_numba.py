@@ -30,7 +30,6 @@ from numba.extending import lower_builtin, models, register_model
 from ..common import dtype as dt
 from ..common.errors import InternalError
 from ..mindir.scalar import COMPARISONS, UNARY_FUNCTIONS, BINARY_FUNCTIONS
-from . import machine_code
 from .arithmetic import I64, MEMORY, REGISTER, Arithmetic, alias_scopes
 from .schedule import TILE
 
@@ -376,8 +375,3 @@ def _entry(module, context, fndesc, arguments, types_):
     callee = context.declare_function(module, fndesc)
     status, _ = context.call_conv.call_function(b, callee, types.none, types_, [*values, begin, end])
     b.ret(b.sext(status.code, I64))
-
-
-def compile_object(text):
-    """Object code (bytes) of a text whose first line is its signature."""
-    return machine_code.compile_object(llvm_ir(text))

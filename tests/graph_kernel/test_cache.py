@@ -11,7 +11,7 @@ from clusters import Writer, tensor                                             
 
 from mindlite.common import events                                                                      # noqa: E402
 from mindlite.common.config import config                                                               # noqa: E402
-from mindlite.graph_kernel import cache, compile_many, lowering, lowering_many                          # noqa: E402
+from mindlite.graph_kernel import cache, lowering                                                      # noqa: E402
 from mindlite.graph_kernel.loopnest import build                                                        # noqa: E402
 from mindlite.graph_kernel.lower import text_of                                                         # noqa: E402
 from mindlite.graph_kernel.schedule import schedule                                                     # noqa: E402
@@ -36,16 +36,21 @@ def folder(tmp_path):
     cache.forget()
 
 
+def compiled(graph):
+    """The address of a cluster's kernel."""
+    return lowering(graph).kernel.address
+
+
 def test_a_kernel_is_compiled_once_and_then_known(folder):
     with events.counting() as seen:
-        lowering(c.softmax_graph(3, 20))
-        lowering(c.softmax_graph(3, 20))
-        lowering(c.softmax_graph(30, 40))                       # other static sizes, the same kernel
+        compiled(c.softmax_graph(3, 20))
+        compiled(c.softmax_graph(3, 20))
+        compiled(c.softmax_graph(30, 40))                       # other static sizes, the same kernel
     assert seen["kernel_compile"] == 1 and seen["kernel_load"] == 0
 
 
 def test_what_is_on_disk_is_loaded(folder):
-    lowering(c.softmax_graph(3, 20))
+    compiled(c.softmax_graph(3, 20))
     cache.forget()
     with events.counting() as seen:
         c.check(c.softmax_graph(3, 20), text=False)
@@ -60,7 +65,7 @@ def test_a_second_process_compiles_nothing_and_needs_no_numba(folder):
 
 
 def test_a_damaged_file_is_told_of_and_made_again(folder):
-    lowering(c.softmax_graph(3, 20))
+    compiled(c.softmax_graph(3, 20))
     file, = folder.rglob("*.o")
     good = file.read_bytes()
     for damaged in (good[:-7], b"", good[:60] + bytes([good[60] ^ 1]) + good[61:], b"something else" + good):
@@ -74,9 +79,9 @@ def test_a_damaged_file_is_told_of_and_made_again(folder):
 def test_no_folder_means_no_disk(folder):
     config.set(cache_dir="")
     with events.counting() as seen:
-        lowering(c.softmax_graph(3, 20))
+        compiled(c.softmax_graph(3, 20))
         cache.forget()
-        lowering(c.softmax_graph(3, 20))
+        compiled(c.softmax_graph(3, 20))
     assert seen["kernel_compile"] == 2 and not folder.exists()
 
 
@@ -88,7 +93,7 @@ def test_a_folder_that_cannot_be_written_is_a_warning(folder):
 
 
 def test_no_half_written_file_is_left(folder):
-    lowering(c.softmax_graph(3, 20))
+    compiled(c.softmax_graph(3, 20))
     assert [f.suffix for f in folder.rglob("*") if f.is_file()] == [".o"]
 
 
@@ -100,20 +105,14 @@ def test_other_code_has_another_key():
     assert len({cache.key_of(t) for t in texts}) == 3
 
 
-def test_many_kernels_compile_in_worker_processes(folder):
-    graphs = []
-    for k in range(4):
-        w = Writer(x=tensor("float32", 40))
-        graphs.append(w.graph(w(c.scale, w.x, float(k + 2))))
-    texts = [text_of(schedule(build(g))) for g in graphs]
+def test_a_kernel_is_ordered_at_once_and_compiled_when_its_address_is_wanted(folder):
     with events.counting() as seen:
-        addresses = compile_many(texts, workers=2)
-    assert seen["kernel_compile"] == 4 and len(set(addresses)) == 4 and len(list(folder.rglob("*.o"))) == 4
+        kernels = [lowering(c.softmax_graph(3, size)).kernel for size in (20, 40)]
+        assert seen == {}
     with events.counting() as seen:
-        for graph in graphs:
-            c.check(graph)
-        assert [low.kernel.address for low in lowering_many(graphs)] == addresses
-    assert seen["kernel_compile"] == 0
+        assert kernels[0].address == kernels[1].address != 0
+    assert seen["kernel_compile"] == 1
+    assert lowering(c.softmax_graph(3, 20)).kernel.where == kernels[0].address
 
 
 def test_importing_the_room_loads_neither_llvm_nor_numba():

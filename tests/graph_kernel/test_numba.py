@@ -10,11 +10,11 @@ sys.path.insert(0, os.path.dirname(__file__))
 import clusters as c                                                                                    # noqa: E402
 from clusters import Writer, tensor                                                                     # noqa: E402
 
-from mindlite.common import dtype as dt, events                                                         # noqa: E402
+from mindlite.common import dtype as dt                                                                 # noqa: E402
 from mindlite.common.config import config                                                               # noqa: E402
 from mindlite.common.dim import Symbol                                                                  # noqa: E402
 from mindlite.common.errors import ValueRangeError                                                      # noqa: E402
-from mindlite.graph_kernel import cache, lowering, lowering_many                                        # noqa: E402
+from mindlite.graph_kernel import cache, lowering                                                      # noqa: E402
 from mindlite.graph_kernel.loopnest import build                                                        # noqa: E402
 from mindlite.graph_kernel.lower import text_of                                                         # noqa: E402
 from mindlite.graph_kernel.lower_numba import llvm_ir                                                  # noqa: E402
@@ -201,21 +201,6 @@ def test_a_second_process_loads_the_object_code_without_numba(tmp_path):
     runs = [subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
             for _ in range(2)]
     assert [r.stdout.split() for r in runs] == [["1", "0", "True"], ["0", "1", "False"]], runs[0].stderr
-
-
-def test_worker_processes_compile_texts_too(tmp_path):
-    before = config.set(cache_dir=str(tmp_path))
-    graphs = []
-    for k in range(3):
-        w = Writer(x=tensor("float32", 40))
-        graphs.append(w.graph(w(c.scale, w.x, float(k + 20))))
-    with events.counting() as seen:
-        cache.compile_many([text_of(schedule(build(g))) for g in graphs], workers=2)
-        lowering_many(graphs)
-    config.set(**before)
-    assert seen["kernel_compile"] == 3 and len(list(tmp_path.rglob("*.o"))) == 3
-    for graph in graphs:
-        both(graph)
 
 
 def test_an_unknown_lowering_is_an_error():

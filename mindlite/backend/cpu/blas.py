@@ -146,7 +146,7 @@ def _matmul_kernel(dtype, transpose_a, transpose_b, batched, accumulate):
     if not has_gemm(dtype):
         return None
     name, machine, text = code_of(write_matmul, dtype, transpose_a, transpose_b, batched, accumulate, given=blas_width())
-    return Kernel(name, machine.address(name), text=text, errors=(OUT_OF_MEMORY,), keep=machine)
+    return Kernel(name, lambda: machine.address(name), text=text, errors=(OUT_OF_MEMORY,), keep=machine)
 
 
 def has_gemm(dtype):

@@ -69,7 +69,7 @@ def _conv2d_kernel(kind, dtype, library):
             if sizes not in handles:
                 handles[sizes] = RECIPES[kind](library, sizes)
             return handles[sizes].address
-    return Kernel(name, machine.address(name), text=text, prepare=prepare, errors=ERRORS, keep=(machine, handles))
+    return Kernel(name, lambda: machine.address(name), text=text, prepare=prepare, errors=ERRORS, keep=(machine, handles))
 
 
 def check_sizes(sizes):

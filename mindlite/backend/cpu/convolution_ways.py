@@ -104,7 +104,7 @@ def part(name, dtype, **facts):
 def conv2d_part(part, dtype, **facts):
     """The kernel of one step: a writer of PARTS, by name, with its facts."""
     name, machine, text = code_of(write_part, part, to_dtype(dtype), tuple(sorted(facts.items())))
-    return Kernel(name, machine.address(name), text=text, errors=OUT_OF_MEMORY, keep=machine)
+    return Kernel(name, lambda: machine.address(name), text=text, errors=OUT_OF_MEMORY, keep=machine)
 
 
 def write_part(part, dtype, facts):

@@ -436,7 +436,7 @@ def code_of(write, *facts, given=(), passes=2):
         module = write(*facts)
         return module.name, module.text(), module.symbols
     told = (write.__module__, write.__qualname__, repr(facts), repr(given))
-    name, machine = compile_made(told, make, library_address, passes=passes)
+    name, machine = compile_made(told, make, library_address, passes=passes, ahead=True)
     return name, machine, lambda: write(*facts).source()
 
 

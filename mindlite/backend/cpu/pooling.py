@@ -56,7 +56,7 @@ def _pool2d_kernel(kind, dtype, window):
         return None
     name, machine, text = code_of(write_pooling, kind, dtype, window)
     # A plane of some hundred pixels with four to nine taps each.
-    return Kernel(name, machine.address(name), text=text, cost=1024, errors=ERRORS, keep=machine)
+    return Kernel(name, lambda: machine.address(name), text=text, cost=1024, errors=ERRORS, keep=machine)
 
 
 def write_pooling(kind, dtype, window):

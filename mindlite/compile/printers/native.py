@@ -10,7 +10,7 @@ import struct
 
 import numpy as np
 
-from ...backend.launcher import launch_address
+from ...backend.launcher import launch_address, launcher_code
 from ...backend.machine_code import compile_ir
 from ...common.errors import InternalError
 from .. import flow as F
@@ -60,6 +60,12 @@ def compile_native(linked):
     addresses = np.array(linked.addresses() or [0], np.int64)
     places = {R.KERNELS: addresses.ctypes.data, R.LAUNCHER: launch_address()}
     return code.address("run"), (code, runtime, linked, addresses), places
+
+
+def order_native():
+    """Have what every native program needs compiled while Python goes on, where it is not on the disk."""
+    R.runtime_code()
+    launcher_code()
 
 
 def _type(kind):

@@ -671,7 +671,7 @@ class Runtime:
     """The shared functions of this process: `address[name]` for generated code, and as attributes for Python."""
 
     def __init__(self):
-        self.code = compile_ir(module_text(), symbols(), passes=2, keep=True, name="runtime")
+        self.code = runtime_code()
         self.address = {name: self.code.address(name) for name in SIGNATURES}
         for name, (result, arguments) in SIGNATURES.items():
             setattr(self, name, ctypes.CFUNCTYPE(result, *arguments)(self.address[name]))
@@ -679,6 +679,13 @@ class Runtime:
         for name in ("pow", "exp", "log", "sin", "cos", "tanh"):
             arguments = [_D] * (2 if name == "pow" else 1)
             setattr(self, name, ctypes.CFUNCTYPE(_D, *arguments)(c_address(name)))
+
+
+@functools.lru_cache(maxsize=None)
+def runtime_code():
+    """Its MachineCode, which may be compiled while Python goes on. Written as it should be: LLVM's passes would take as long
+    as all the rest and gain nothing."""
+    return compile_ir(module_text(), symbols(), level=1, keep=True, name="runtime", ahead=True)
 
 
 @functools.lru_cache(maxsize=None)
