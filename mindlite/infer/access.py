@@ -7,6 +7,7 @@ from collections import defaultdict, deque
 
 import numpy as np
 
+from ..common import hashing
 from ..common.dim import Dim
 from ..common.errors import ArgumentError, GraphSyntaxError, MissingAttributeError
 from ..common.tensor import Tensor
@@ -488,12 +489,23 @@ def length(ev, value):
     return len(value)
 
 
+def in_order(ev, elements):
+    """The elements of a set in Python's order, which a graph that is compiled with it is guarded by."""
+    kinds = {type(v) for v in elements}
+    if not kinds <= {bool, int, float}:
+        name = "TEXT" if kinds <= {bool, int, float, str, bytes} else "PROCESS"
+        ev.guard("attr", hashing, name, getattr(hashing, name))
+    return list(set(elements))
+
+
 def iterate(ev, value):
     """The items of something iterable, as a list."""
     if isinstance(value, Box):
         if value.kind == "iterator":
             return ev.drain(value)
         content = ev.store[value]
+        if value.kind == "set":
+            return in_order(ev, content)
         return [k for k, _ in content] if value.kind == "dict" else list(content)
     if isinstance(value, AnfNode) and isinstance(value.abstract, AbstractTensor) or isinstance(value, Tensor):
         size = value.shape[0] if value.shape else None
@@ -517,6 +529,8 @@ def iterate(ev, value):
         ev.guard("attr", value, "cell_version", value.cell_version)
     if not ev.guard_content(value):
         raise GraphSyntaxError("iteration over a container that changes during the run")
+    if isinstance(value, (set, frozenset)):
+        in_order(ev, value)
     return list(value)
 
 

@@ -16,6 +16,7 @@ import operator
 from ..common.errors import (ArgumentError, DTypeError, EndlessRecursionError, GraphSyntaxError, IndexRangeError,
                              InternalError, MissingAttributeError, NameLookupError, ShapeError, UndefinedNameError,
                              ValueRangeError)
+from ..common.tracebacks import without_framework
 from ..mindir import syntax
 from ..mindir.abstract import AbstractScalar
 from ..mindir.graph import AnfNode
@@ -30,14 +31,7 @@ from .fallback import NeedsRecord, call_unknown
 from .loops import CannotLoop
 from .messages import class_of
 from .outcome import Attempt, Caught, Departs, NoResultYet, Raises, Recursion
-from .values import BoundMethod, Box, Closure, has_nodes
-
-
-class Traceback:
-    """Stands for the traceback of an exception that no frame of Python has raised."""
-
-    def __getattr__(self, name):
-        raise GraphSyntaxError("a traceback is not known in a graph")
+from .values import BoundMethod, Box, Closure, Conflict, Formatted, MadeException, Mixed, Range, Traceback, Unsure, has_nodes
 
 
 TRACEBACK = Traceback()
@@ -113,7 +107,7 @@ def _try_concretely(ev, frame, attrs, stops, body, handles):
     except OF_INFERENCE:
         raise
     except BaseException as exception:
-        return _run_handler(ev, frame, attrs, exception, stops)
+        return _run_handler(ev, frame, attrs, without_framework(exception), stops)
 
 
 def catches(ev, exception, classes):
@@ -152,8 +146,7 @@ def leave_context(ev, manager, exception):
 
 OF_INFERENCE = (GraphSyntaxError, InternalError, NeedsRecord, Recursion, NoResultYet, CannotLoop, RecursionError,
                 MemoryError, Departs, UndefinedNameError)
-OF_OPERATORS = (ShapeError, DTypeError, ValueRangeError, IndexRangeError, ArgumentError, NameLookupError,
-                MissingAttributeError)
+OF_OPERATORS = (ShapeError, DTypeError, ValueRangeError, IndexRangeError, ArgumentError, MissingAttributeError)
 AGAIN = {syntax.load_item: lambda node, a, i: a[i], syntax.load_attr: lambda node, a: getattr(a, node.attrs["name"]),
          syntax.delete_item: lambda node, a, i: operator.delitem(a, i),
          syntax.store_item: lambda node, a, i, value: operator.setitem(a, i, value),
@@ -166,6 +159,8 @@ AGAIN = {syntax.load_item: lambda node, a, i: a[i], syntax.load_attr: lambda nod
                                             "not": operator.not_}[node.attrs["op"]](value),
          syntax.make_set: lambda node, *values: set(values),
          syntax.make_dict: lambda node, *values: dict.fromkeys(values[::2])}
+# what stands for a value of Python's that only the run knows: Python would say something else of that
+STAND_INS = (AnfNode, Closure, Undefined, BoundMethod, Conflict, Formatted, MadeException, Mixed, Range, Unsure)
 STRUCTURAL = {syntax.load_item, syntax.delete_item, syntax.store_item, syntax.unpack, syntax.get_iter}
 
 
@@ -188,6 +183,9 @@ def believed(ev, node, values, error):
     if getattr(error, "conflict", False):                    # two paths that a graph cannot join
         return GraphSyntaxError(error.message, location=error.location, hint=error.hint)
     place = ev.tracer.origin
+    if isinstance(error, NameLookupError):
+        error = NameError(error.message)
+        return Raises(ev.make_object(error), place)
     if isinstance(error, OF_OPERATORS) or node.fn in (syntax.catches, syntax.enter_context, syntax.import_module):
         return Raises(ev.make_object(error.with_traceback(None)), place)
     again = _raised_again(ev, node, values)
@@ -200,7 +198,7 @@ def _raised_again(ev, node, values):
     """The exception that Python raises for this construct on the same values; None if it cannot be asked."""
     if node.fn is syntax.call:
         run = _call_again(ev, node, *values)
-    elif node.fn in AGAIN and not any(isinstance(v, (AnfNode, Closure, Undefined)) for v in values[:2]) \
+    elif node.fn in AGAIN and not any(isinstance(v, STAND_INS) for v in values[:2]) \
             and (node.fn in STRUCTURAL or not has_nodes(tuple(values), ev.store)):
         run = functools.partial(AGAIN[node.fn], node, *[ev.unbox(v) for v in values])
     else:

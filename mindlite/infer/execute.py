@@ -63,6 +63,8 @@ def load_global(ev, frame, node, values):
     known = builtins_of(namespace)
     if name in known:
         return known[name]
+    if ev.concrete:
+        raise NameError(f"name {name!r} is not defined")
     raise NameLookupError(f"name {name!r} is not defined", location=node.origin.location)
 
 

@@ -151,6 +151,8 @@ def iterator_of(ev, value):
     if isinstance(value, DictView) or isinstance(value, Box) and value.kind == "dict":
         box, part = (value, key_of) if isinstance(value, Box) else (value.box, value.part)
         return new_iterator(ev, "dict", box, part, tuple([k for k, _ in ev.store[box]]), 0)
+    if isinstance(value, Box) and value.kind == "set":
+        return new_iterator(ev, "set", value, tuple(iterate(ev, value)), 0)
     own = None if isinstance(value, (Box, AnfNode)) else method_of_class(ev, value, "__iter__")
     if own is None:
         return new_iterator(ev, "items", tuple(iterate(ev, value)) if not is_tensor(value) else value, 0)
@@ -185,6 +187,15 @@ def _step_of_dict(ev, box, owner, part, keys, index):
         raise GraphSyntaxError("the keys of a dict change while it is iterated over")
     ev.store[box] = "dict", owner, part, keys, index + 1
     return True, part(keys[index], pairs[keys[index]])
+
+
+def _step_of_set(ev, box, owner, elements, index):
+    if len(ev.store[owner]) != len(elements):
+        raise RuntimeError("Set changed size during iteration")
+    if index >= len(elements):
+        return False, None
+    ev.store[box] = "set", owner, elements, index + 1
+    return True, elements[index]
 
 
 def _step_of_items(ev, box, values, index):
@@ -242,6 +253,7 @@ def _step_of_ahead(ev, box, inner, _):
 
 
 STEPS = {"generator": _step_of_generator, "list": _step_of_list, "items": _step_of_items, "dict": _step_of_dict,
+         "set": _step_of_set,
          "enumerate": _step_of_enumerate, "zip": _step_of_zip, "map": _step_of_map, "filter": _step_of_filter,
          "object": _step_of_object, "ahead": _step_of_ahead}
 

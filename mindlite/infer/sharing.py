@@ -19,7 +19,7 @@ from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
 from ..mindir.syntax import Undefined
 from .region import AmbiguousTarget, HookHandle
-from .values import BoundMethod, Box, Closure, Conflict, Formatted, Mixed, Range, Unsure, has_nodes, rebuild
+from .values import BoundMethod, Box, Closure, Conflict, Formatted, Mixed, Range, Traceback, Unsure, has_nodes, rebuild
 
 
 class LeaveToPython(GraphSyntaxError):
@@ -95,6 +95,8 @@ def flatten(ev, value, copies=False):
             raise LeaveToPython(f"a {v.kind} is shared with Python code", v.marks, ev.tracer.origin.location)
         if isinstance(v, HookHandle):
             raise AmbiguousTarget("the handle of a hook is given to Python code")
+        if isinstance(v, Traceback):
+            raise AmbiguousTarget("a traceback is given to Python code", location=ev.tracer.origin.location)
         if isinstance(v, Closure):
             raise LeaveToPython("a function that was made inside the graph is given to Python code",
                                 [("statement", spot(v.graph.origin.location), 0)], ev.tracer.origin.location)

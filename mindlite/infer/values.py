@@ -6,7 +6,7 @@ content stands in the Evaluator's store, so that the two sides of a branch can c
 """
 
 from ..common.dim import Dim
-from ..common.errors import MindliteError
+from ..common.errors import GraphSyntaxError, MindliteError
 from ..common.records import dataclass
 from ..mindir.graph import AnfNode
 from ..common.tensor import Tensor
@@ -243,6 +243,13 @@ class MadeException:
         """This exception, with the cause and the context of another."""
         self.__cause__, self.__context__ = other.__cause__, other.__context__
         return self
+
+
+class Traceback:
+    """Stands for the traceback of an exception that no frame of Python has raised."""
+
+    def __getattr__(self, name):
+        raise GraphSyntaxError("a traceback is not known in a graph")
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,10 +11,12 @@ Idea: Yang, Chen, Eide & Regehr 2011 (Csmith): programs without undefined behavi
 """
 from dataclasses import dataclass
 
+from constructs import MoreStatements
 from expressions import Expressions
 
 FLOATS = ("f32", "f64")
-CONSTRUCTS = ("try", "with", "generator", "class_pattern", "unbound", "mixed", "views", "recursion", "nested", "print")
+CONSTRUCTS = ("try", "with", "generator", "unbound", "mixed", "views", "recursion", "nested", "print", "class",
+              "user_exception", "cell", "star", "sets", "backwards", "defaults", "big", "numpy", "lambdas", "text", "chained")
 
 MANAGER = """class Manager:
     def __init__(self, n):
@@ -36,12 +38,13 @@ class Program:
     gradient: tuple
 
 
-class Grammar(Expressions):
+class Grammar(Expressions, MoreStatements):
     """The statements. choose: n -> an int below n; without: names of CONSTRUCTS to leave out."""
 
     def __init__(self, choose, without=()):
         super().__init__(choose, without)
         self.lines, self.depth, self.loops, self.budget = [], 0, 0, 4 + choose(14)
+        self.turning = 0                             # loops around, those of functions around too: nothing grows there
         self.function = None
 
     def line(self, text):
@@ -60,6 +63,7 @@ class Grammar(Expressions):
         self.line("state.n, state.weight = 2, 0.5")
         if self.allows("with"):
             self.lines += MANAGER.splitlines()
+        self.preamble()
         self.outside = {"G": "int", "state.n": "int", "state.weight": "float", "shared": ("list", "int")}
         for number in range(self.choose(3)):
             self.helper(f"helper{number}")
@@ -186,8 +190,10 @@ class Grammar(Expressions):
         self.frozen = self.frozen | set(extra or ())
         self.depth += 1
         self.loops += loop
+        self.turning += loop
         self.block()
         self.loops -= loop
+        self.turning -= loop
         self.depth -= 1
         self.frozen = self.frozen - (set(extra or ()) - set(before))
         after, self.scope = self.scope, before
@@ -208,7 +214,7 @@ class Grammar(Expressions):
         kinds = [self.assign, self.assign, self.augmented, self.assign, self.if_, self.for_range, self.tensor_store,
                  self.list_change, self.dict_change, self.while_, self.for_items, self.unpack, self.printed, self.call_fn,
                  self.outside_store, self.jump, self.nested_function, self.match, self.raise_, self.comprehension,
-                 self.assert_, self.closure, self.try_, self.with_, self.generator, self.delete, self.view]
+                 self.assert_, self.closure, self.try_, self.with_, self.generator, self.delete, self.view, *self.more()]
         chosen = self.pick(kinds)
         compound = (self.if_, self.for_range, self.while_, self.for_items, self.nested_function, self.match, self.try_,
                     self.with_, self.generator)
@@ -246,7 +252,7 @@ class Grammar(Expressions):
         if kind == "str":
             self.line(f"{name} = ({name} + {self.expression('str', 1)})[-6:]")
         elif kind[0] == "list":
-            if self.loops:
+            if self.turning:
                 return False
             self.line(f"{name} += [{self.expression(kind[1], 1)}]")
         elif kind == "int":
@@ -329,7 +335,7 @@ class Grammar(Expressions):
         name = self.pick(names)
         element = (self.scope.get(name) or self.outside[name])[1]
         value = self.tamed(element, self.expression(element, 2))
-        if self.loops:
+        if self.turning:
             change = self.pick([f"{name}[0] = {value}", f"{name}.reverse()", f"{name}[-1] = {value}"])
         else:
             change = self.pick([f"{name}.append({value})", f"{name}[0] = {value}", f"{name}.insert(1, {value})",
@@ -350,7 +356,7 @@ class Grammar(Expressions):
         value = self.tamed(element, self.expression(element, 2))
         key = self.pick(["'a'", "'b'"])
         change = self.pick([f"{name}[{key}] = {value}", f"{name}.update(b={value})", f"{name}.setdefault('c', {value})"]
-                           + ([] if self.loops else [f"{name}['d'] = {value}", f"del {name}[{key}]",
+                           + ([] if self.turning else [f"{name}['d'] = {value}", f"del {name}[{key}]",
                                                      f"{name}.pop({key})"]))
         self.line(change)
         return None

@@ -208,6 +208,9 @@ class Tensor:
         with np.errstate(all="ignore"):
             return Tensor.of(self.array.astype(dtype))
 
+    def asnumpy(self):
+        return self.array
+
     def tolist(self):
         return self.array.tolist()
 
@@ -242,4 +245,16 @@ class ops:
         return x.reduce(lambda a, axis, keepdims: np.cumsum(a, axis, dtype=a.dtype), axis)
 
 
-NAMESPACE = {"Tensor": Tensor, "ops": ops, "np": np, "__builtins__": builtins}
+class Cell:
+    """A layer: calling it is calling `construct`."""
+
+    def __call__(self, *args):
+        return self.construct(*args)
+
+
+def parameter(data, name):
+    """A Tensor that is trained."""
+    return data
+
+
+NAMESPACE = {"Tensor": Tensor, "Parameter": parameter, "Cell": Cell, "ops": ops, "np": np, "__builtins__": builtins}

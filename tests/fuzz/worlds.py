@@ -32,7 +32,8 @@ from mindlite.common.errors import MindliteError
 from mindlite.compile.jit import FallbackWarning
 from mindlite.graph_kernel import CannotFuse
 
-HEADER = "import numpy as np\nimport mindlite as ms\nfrom mindlite import Tensor, ops\n\n"
+HEADER = ("import numpy as np\nimport mindlite as ms\nfrom mindlite import Parameter, Tensor, ops\n"
+          "from mindlite.nn import Cell\n\n")
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e[-+]?\d+)?|nan|inf")
 FOLDER = tempfile.TemporaryDirectory(prefix="mindlite-fuzz-")
 _numbers = itertools.count()
@@ -154,6 +155,8 @@ class World:
                 end, frames = ("raised", type(error).__name__, str(error)), lines_of(error)
         state = self.namespace["state"]
         outside = [plain(self.namespace[k]) for k in ("G", "shared")] + [(k, plain(v)) for k, v in sorted(vars(state).items())]
+        if "net" in self.namespace:
+            outside += [plain(self.namespace["net"].w), plain(self.namespace["net"].calls)]
         return end, text.getvalue(), tuple(map(plain, args)), tuple(outside), frames
 
 
@@ -162,7 +165,8 @@ def lines_of(error):
     return tuple(f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(FOLDER.name))[-1:]
 
 
-NAMESPACE = {"Tensor": ms.Tensor, "ops": ms.ops, "np": np, "ms": ms, "__builtins__": builtins}
+NAMESPACE = {"Tensor": ms.Tensor, "Parameter": ms.Parameter, "Cell": ms.nn.Cell, "ops": ms.ops, "np": np, "ms": ms,
+             "__builtins__": builtins}
 
 
 def compare(program, call, one, other, first, second, exact):

@@ -421,3 +421,75 @@ def test_a_branch_may_put_another_key_into_a_dict_in_place_of_one():
     for function in replaced, one_raises:
         for size in -1.0, 1.0, 9.0:
             check_same(function, *[lambda size=size, a=a: (vector(size, 0.0), {"a": a, "b": 5}) for a in (1, 1, 2)])
+
+
+def test_a_text_of_the_run_that_is_cut_in_a_try_raises_nothing():
+    def f(x, w):
+        try:
+            text = f"<{w * x[0]:.2f}>"[-6:]
+        except TypeError:
+            text = "error"
+        return text, x
+    check_same(f, lambda: (vector(1.0), 2.0), lambda: (vector(3.0), 0.5))
+
+
+def test_a_set_is_iterated_over_in_its_order():
+    def f(x):
+        text = ""
+        for word in {"one", "two", "three", "four", "five", "six"}:
+            text += word
+        items = {i * 7 % 11 for i in range(6)}
+        return text, list(items), [i for i in items], tuple({"b", "a", "c"}), x * 2
+
+    def grows(x):
+        items = {1, 2}
+        for i in items:
+            items.add(i + 5)
+        return x
+    check_same(f, lambda: (vector(1.0),), lambda: (vector(3.0),))
+    check_same(grows, lambda: (vector(1.0),), lambda: (vector(3.0),))
+
+
+def test_the_order_of_a_set_of_texts_is_that_of_the_process_that_runs():
+    def f(x):
+        return list({"one", "two", "three"}), x
+    jitted = ms.jit(f)
+    assert jitted(vector(1.0))[0] == list({"one", "two", "three"})
+    assert "TEXT" in [name for _, _, name, _ in jitted.compiled.variants[0].guards]
+
+
+def test_a_context_manager_is_given_a_traceback_with_the_users_lines():
+    seen = []
+
+    class Manager:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, kind, value, where):
+            seen.append((kind, str(value), [f.lineno for f in traceback.extract_tb(where)] if where else None))
+            return True
+
+    def f(x):
+        with Manager():
+            if x.sum() > 0:
+                raise ValueError("large")
+        return x
+    jitted = ms.jit(f)
+    for values in (1.0, 2.0), (1.0, 2.0), (-1.0, 2.0), (-1.0, -2.0), (1.0, 2.0):
+        f(vector(*values))
+        jitted(vector(*values))
+        assert seen[-2] == seen[-1]
+
+
+def test_a_name_that_is_defined_nowhere_is_a_name_error_in_a_handler():
+    def f(x):
+        try:
+            return x + nowhere                                   # noqa: F821
+        except NameError as error:
+            return x, type(error).__name__, str(error)
+
+    def outside(x):
+        y = eval("x + 1")
+        return y + nowhere                                       # noqa: F821
+    check_same(f, lambda: (vector(1.0),), lambda: (vector(2.0),))
+    check_same(outside, lambda: (vector(1.0),), lambda: (vector(2.0),))
