@@ -196,8 +196,8 @@ def reverse_segment(sweep, node):
     abstracts = tuple([sweep.sizes.abstract(node.args[i].abstract) for i in wrt])
     forward, pullback = record_python(node.attrs["function"], wrt, seeds, abstracts, node.attrs["weights"], sweep.calls)
     sweep.parts[node] = forward
-    gradients = append(segment, sweep.value(node, "recording"), *douts, function=Pullback(pullback), abstracts=abstracts,
-                       reason=f"the gradient of: {node.attrs['reason']}", keeps=True, weights=(),
+    gradients = append(segment, sweep.value(node, "recording"), *douts, function=Pullback(pullback),
+                       abstracts=abstracts, reason=f"the gradient of: {node.attrs['reason']}", keeps=True, weights=(),
                        abstract=AbstractTuple(abstracts))
     for i, gradient in zip(wrt, gradients):
         sweep.add(node.args[i], gradient)
@@ -258,4 +258,5 @@ def reverse_pop(sweep, node):
 FORWARD = {cond: forward_cond, while_loop: forward_while, call: forward_call, segment: forward_segment}
 PARTS = {cond: ("tape",), while_loop: ("tape", "count"), call: ("tape",), segment: ("recording",)}
 REVERSE = {cond: reverse_cond, while_loop: reverse_while, call: reverse_call, custom_vjp: reverse_custom,
-           segment: reverse_segment, gate: reverse_gate, port: reverse_port, tape_push: reverse_push, tape_pop: reverse_pop}
+           segment: reverse_segment, gate: reverse_gate, port: reverse_port, tape_push: reverse_push,
+           tape_pop: reverse_pop}

@@ -69,7 +69,7 @@ def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
     """A function that gives the gradient of `fn`.
 
     grad_position : int: the gradient of that argument; tuple of int: a tuple of gradients (of one: that gradient, as
-                    MindSpore has it); None: none
+                    MindSpore has it); None: none. Arguments by name count behind those by position
     weights       : Parameter or sequence of them, whose gradients are given too; None: none
     has_aux       : only the first output is differentiated; the others are given after the gradients
     return_ids    : gradients come with the position or name of what they belong to: (id, gradient)

@@ -1,11 +1,11 @@
 """Where hooks on gradients stand in a graph: gates, which let values pass and hold a graph for their gradients.
 
-    y = cell(x), with hooks        ->    %1, %t = port(%x);  %2 = the cell's construct of %1;  %3 = gate(%2, %t; bprop, after)
+    y = cell(x), with hooks        ->    %1, %t = port(%x);  %2 = construct of %1;  %3 = gate(%2, %t; bprop, after)
     HookBackward(f)(x)             ->    %1 = gate(%x; bprop = f)
     h = ..; h.register_hook(f)     ->    %2 = gate(%1; bprop = f), in front of all that reads h
 
-A hook on a Tensor sees its whole gradient, so its gate stands where the Tensor is made; it is written when the region is
-done, with the hooks that are left. A hook on an input of a derivative, or on a weight, is called behind the derivative.
+A hook on a Tensor sees its whole gradient, so its gate stands where the Tensor is made; it is written when the region
+is done, with the hooks that are left. A hook on an input of a derivative, or on a weight, is called behind the derivative.
 """
 from ..common.errors import ArgumentError, GraphSyntaxError, MindliteError
 from ..common.tensor import Tensor
@@ -146,7 +146,8 @@ def register_hook(ev, tensor, hook):
     region, node = ev.tracer.region, ev.tracer.current(tensor)
     if region is ev.tracer.root and isinstance(node, Parameter) and node.default is None:
         if isinstance(hook, Closure):                        # it stays with the caller's Tensor: Python has to make it
-            raise LeaveToPython("a hook on an argument is made inside the graph", marks_of(hook), ev.tracer.origin.location)
+            raise LeaveToPython("a hook on an argument is made inside the graph", marks_of(hook),
+                                ev.tracer.origin.location)
     elif node in region.inputs:
         if not _seen_outside(hook, region):
             raise AmbiguousTarget("a hook on an input uses what the function has made")
@@ -189,7 +190,8 @@ def made_at(graph, x):
 def _write_gates(ev, region):
     """A gate for each Tensor of the region that has hooks, where it is made; who reads it reads what the gate gives."""
     nodes, behind = region.graph.nodes, 0                    # behind: where gates may stand, as hooks have an order
-    hooked = [x for x, hooks in region.hooks.items() if hooks and smooth(x) and (isinstance(x, CNode) or x in region.items)]
+    hooked = [x for x, hooks in region.hooks.items() if hooks and smooth(x)
+              and (isinstance(x, CNode) or x in region.items)]
     for x in sorted(hooked, key=lambda x: made_at(region.graph, x)):
         start, hooks = len(nodes), tuple(region.hooks[x].values())
         bprop = Passage(ev, "the gradient of a Tensor", [x.abstract],

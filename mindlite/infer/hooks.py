@@ -2,10 +2,10 @@
 
     hook((dx, dy))     ->     the nodes that go on: what it gives, in place of what it has seen
 
-A hook is a function like any other, so it is executed over the nodes of its gradients. What it does to the world outside
-happens when, and as often as, its graph runs: calls of Python in it are segments, in their turn. A hook that no graph says
-as a whole (it assigns to variables, it needs the numbers, it raises) is marked, and called by Python as one segment:
-what it may give is known (mindir/hooks.py). `gates.py` is about where hooks stand.
+A hook is a function like any other, so it is executed over the nodes of its gradients. What it does to the world
+outside happens when, and as often as, its graph runs: calls of Python in it are segments, in their turn. A hook that no
+graph says as a whole (it assigns to variables, it needs the numbers, it raises) is marked, and called by Python as one
+segment: what it may give is known (mindir/hooks.py). `gates.py` is about where hooks stand.
 """
 from ..common.errors import GraphSyntaxError
 from ..common.tensor import HOOKS, Tensor
@@ -40,10 +40,12 @@ def pass_hook(ev, hook, gradients, arguments, single=False):
             raise GraphSyntaxError("it assigns to what stands outside of it")
         if single:
             given = None if given is None else (given,)
-        return tuple([None if g is None else _one(ev, made, g) for made, g in zip(as_many(given, gradients), gradients)])
-    except Exception as error:                               # whatever it is, it comes up again where Python calls the hook
+        return tuple([None if g is None else _one(ev, made, g)
+                      for made, g in zip(as_many(given, gradients), gradients)])
+    except Exception as error:                               # it comes up again where Python calls the hook
         raise LeaveToPython(f"the hook {name} is called by Python: {getattr(error, 'message', None) or error}",
-                            marks_of(hook) if isinstance(hook, Closure) else [mark], ev.tracer.origin.location) from error
+                            marks_of(hook) if isinstance(hook, Closure) else [mark],
+                            ev.tracer.origin.location) from error
 
 
 def _is_outside(ev, key, before):
@@ -87,7 +89,9 @@ def name_of(ev, hook):
     """A name for a hook: a function, a method, or anything that can be called."""
     if isinstance(hook, Closure):
         return hook.graph.name
-    return "of Python" if ev.is_object(hook) else getattr(hook, "__qualname__", type(hook).__name__).replace("<locals>.", "")
+    if ev.is_object(hook):
+        return "of Python"
+    return getattr(hook, "__qualname__", type(hook).__name__).replace("<locals>.", "")
 
 
 def place_of(hook):
@@ -97,7 +101,7 @@ def place_of(hook):
 
 
 def pass_hooks(ev, hooks, gradient):
-    """What goes on behind the hooks of a Tensor, functions of one gradient, when `gradient` has passed them in order."""
+    """What goes on behind the hooks of a Tensor, functions of one gradient, when `gradient` has passed all."""
     for hook in hooks:
         gradient, = pass_hook(ev, hook, (gradient,), (gradient,), single=True)
     return gradient

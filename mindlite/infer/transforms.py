@@ -14,7 +14,7 @@ from ..fallback.log import Trap
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.builder import building
 from ..mindir.control import J, Vmap, make_tuple, segment
-from ..mindir.derivative import USED, arrange, check_loss, cotangents_in, inputs_of, weights_of
+from ..mindir.derivative import USED, arrange, check_loss, cotangents_in, in_order, inputs_of, weights_of
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import interpreting
 from ..ops.basic import broadcast_to, reduce_sum, reshape, scalar_to_tensor
@@ -209,6 +209,7 @@ def _differentiate_at_once(ev, what, args, kwargs):
 def _gradient(kind):
     def run(ev, function, options, args, kwargs):
         args, kwargs, sens = cotangents_in(options, args, kwargs)
+        args, parted = in_order(args, kwargs)
         positions, numbers_too = inputs_of(options, args, lambda value: holds_tensor(ev, value), is_float)
         weights = weights_of(options.get("weights"), TensorParameter)
         # a weight that is named twice is one parameter of the graph
@@ -224,7 +225,7 @@ def _gradient(kind):
                     ev, args[position], lambda x: sub.parameter(x) if numbers_too or is_tensor(x) else x)
                 chosen[position] = range(first, len(sub.inputs))
             ev.tracer.region.inputs.update(ev.tracer.region.graph.parameters[len(distinct):])
-            value = ev.call(function, tuple(inside), kwargs)
+            value = ev.call(function, *parted(inside))
             if options.get("weights") is USED:               # a Parameter that is returned is used too: it is read here
                 return replace_leaves(ev, value, lambda x: as_tensor(ev, x) if isinstance(x, TensorParameter) else x)
             return value

@@ -59,7 +59,7 @@ The values, and then a token: the gate that is given it calls hooks on the gradi
 gate = _control("gate", lambda *operands, count, bprop, after=None, alone=None: 0, """\
 The first `count` operands, whose gradients a user's hooks see and may replace.
 
-The other operands are what the hooks read; with `after`, the last is the token of a port. Graphs, called in reverse order:
+The other operands are what the hooks read; with `after`, the last is the token of a port. Graphs for the way back:
 bprop: (*cotangents, *read) -> the cotangents that go on, of the same types
 after: (*those that went on, *cotangents of the port's values, *read) -> the cotangents that go on from the port
 alone: (*those that went on, *read) -> (): in place of `after`, where nothing is differentiated by the port's values

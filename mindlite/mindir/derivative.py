@@ -7,10 +7,10 @@
   a Parameter with requires_grad=False gets zeros
   has_aux: only the first output is differentiated, the others are handed through
 """
+from ..common.config import config
 from ..common.errors import ArgumentError, GradientError, IndexRangeError, InternalError
 
 
-from ..common.config import config
 class _Used:
     """The class of USED: no Parameters are named beforehand. (No tuple: in a graph those are made anew.)"""
 
@@ -91,6 +91,13 @@ def inputs_of(options, args, holds_tensor, is_float):
     if options.get("numbers", False) or type(position) is int and is_float(args[position]):
         return positions, True
     return tuple([p for p in positions if holds_tensor(args[p])]), False
+
+
+def in_order(args, kwargs):
+    """(all arguments of a call, a function that gives (args, kwargs) of such arguments): those by name count behind those
+    by position, in the order in which they are given (MindSpore 2.x)."""
+    count, names = len(args), tuple(kwargs)
+    return (*args, *kwargs.values()), lambda every: (tuple(every[:count]), dict(zip(names, every[count:])))
 
 
 def cotangents_in(options, args, kwargs):

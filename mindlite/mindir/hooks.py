@@ -54,5 +54,6 @@ def check_replaced(made, wanted):
     shape = getattr(made, "shape", None)
     if shape is None or len(shape) != len(wanted.shape) or any(
             isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(shape, wanted.shape)):
-        raise GradientError(f"a hook gives {made if shape is not None else type(made).__name__} as the gradient of {wanted}")
+        made = type(made).__name__ if shape is None else made
+        raise GradientError(f"a hook gives {made} as the gradient of {wanted}")
     return made.dtype is not wanted.dtype

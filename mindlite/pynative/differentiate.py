@@ -7,7 +7,7 @@ import numpy as np
 from ..common.errors import ArgumentError, MindliteError, ShapeError, user_location
 from ..common.tensor import HOOKS, Parameter, Tensor
 from ..common.threads import here
-from ..mindir.derivative import USED, arrange, check_loss, cotangents_in, inputs_of, weights_of
+from ..mindir.derivative import USED, arrange, check_loss, cotangents_in, in_order, inputs_of, weights_of
 from .backward import gradients
 from .hooks import through
 from .tape import Tape, recording
@@ -49,7 +49,7 @@ class Recorded:
         else:
             made = Tensor.wrap(value.init_data().array if isinstance(value, Tensor) else Tensor(value).array)
             if self.hooked and isinstance(value, Tensor) and HOOKS in value.__dict__:
-                made.__dict__[HOOKS] = dict(value.__dict__[HOOKS])     # its own: what the function registers ends with it
+                made.__dict__[HOOKS] = dict(value.__dict__[HOOKS])      # what the function registers ends with it
         for tape in here.state.tapes:                       # outer tapes know it too
             number = tape.number(value) if isinstance(value, Tensor) else None
             if number is not None:
@@ -102,13 +102,17 @@ class Recorded:
 
 def differentiate(function, kind, options, args, kwargs):
     """grad(function)(*args, **kwargs) and value_and_grad, in eager mode; options as protocol.Derivative has them."""
+    def called(*every):
+        by_position, by_name = parted(every)
+        return function(*by_position, **by_name)
     try:
         args, kwargs, sens = cotangents_in(options, args, kwargs)
+        args, parted = in_order(args, kwargs)
         positions, numbers = inputs_of(options, args, lambda x: any(map(is_tensor, numbers_in(x))),
                                        lambda x: isinstance(x, float))
         weights = options.get("weights")
         weights = weights if weights is USED else weights_of(weights, Parameter)
-        run = Recorded(function, args, kwargs, positions, weights, kind, numbers=numbers)
+        run = Recorded(called if kwargs else function, args, {}, positions, weights, kind, numbers=numbers)
         loss = run.value[0] if options.get("has_aux") and isinstance(run.value, tuple) else run.value
         input_grads, weight_grads = run.gradients(run.seeds(loss, numbers_in(sens)))
         run.tape.clear()

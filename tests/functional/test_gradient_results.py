@@ -279,3 +279,18 @@ def test_grad_operation_inside_a_graph_is_part_of_it():
     for a, b in zip(want, got):
         for c, d in zip(a, b) if isinstance(a, tuple) else [(a, b)]:
             np.testing.assert_allclose(c.asnumpy(), d.asnumpy(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_arguments_by_name_have_gradients_behind_those_by_position(jit):
+    def f(x, y=None, z=2, word=""):
+        return x * x * (1 if y is None else y) * z * z
+    x, y, z = vector(2), vector(3), vector(5)
+    every, second = ms.ops.GradOperation(get_all=True)(f), ms.grad(f, 1)
+
+    def found(function, *args, **kwargs):
+        made = ms.jit(function)(*args, **kwargs) if jit else function(*args, **kwargs)
+        return [float(g) for g in (made if isinstance(made, tuple) else (made,))]
+    assert found(every, x, y=y) == [48, 16] and found(every, x=x, y=y) == [48, 16]
+    assert found(every, x, z=z, word="a", y=y) == [300, 120, 100]
+    assert found(every, x, y, z=z) == [300, 100, 120] and found(second, x, y=y) == [16]
