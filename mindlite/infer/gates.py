@@ -122,14 +122,20 @@ def call_hooked(ev, what, args, kwargs, call):
                 pass_hook(ev, hook, grads, (owner, grads, tuple(gone)))
             except LeaveToPython as left:                    # this graph is for a gradient that may never be asked for
                 cause = left.__cause__
-                if not ev.fullgraph and isinstance(cause, (MindliteError, NeedsRecord)):
+                pythons = not isinstance(cause, (MindliteError, NeedsRecord))
+                if not pythons and not ev.fullgraph:
                     raise
-                write_check(ev, False, Raises(left if ev.fullgraph else cause, ev.tracer.origin))
+                write_check(ev, False, Raises(cause if pythons else left, ev.tracer.origin))
         return ()
+
+    def unwatched(grads):
+        gone = before(grads)
+        alone(gone)
+        return gone
     name, made = type(owner).__name__, {}
     tell(ev, f"a {name}", what.before + what.after)
-    made["bprop"] = Passage(ev, f"{name}'s gradient", kinds, before if token is not None or not what.after
-                            else lambda grads: (gone := before(grads), alone(gone))[0])
+    made["bprop"] = Passage(ev, f"{name}'s gradient", kinds,
+                            unwatched if what.after and token is None else before)
     if token is not None:
         made["after"] = Passage(ev, f"{name}'s gradient, done", kinds + [x.abstract for x in entries], after)
         made["alone"] = Passage(ev, f"{name}'s gradient alone", kinds, alone)
@@ -196,11 +202,14 @@ def _write_gates(ev, region):
         start, hooks = len(nodes), tuple(region.hooks[x].values())
         bprop = Passage(ev, "the gradient of a Tensor", [x.abstract],
                         lambda douts, hooks=hooks: [pass_hooks(ev, hooks, douts[0])])
-        newest = ev.tracer.store.pop(x, None)                # it has been written to: that is another value
+        # x itself, not what it is by now where it, or that of which it is a view, has been written to
+        newest, view = ev.tracer.store.pop(x, None), ev.tracer.views.pop(x, None)
         made, = write_gate(ev, [x], bprop)
+        if view is not None:
+            ev.tracer.views[x] = view
         written, places = nodes[start:], {node: i for i, node in enumerate(nodes[:start], 1)}
         first = places.get(x, 0)
-        place = max([behind, first, *[places.get(a, 0) for a in written[0].args]])
+        place = max([behind, first, *[places.get(a, 0) for node in written for a in node.args]])
         while place < start and nodes[place].fn is tuple_getitem and nodes[place].args[0] in getattr(x, "args", ()):
             place += 1                                       # behind all results of the node that has made it
         if any(x in node.args for node in nodes[first:place]):

@@ -481,6 +481,17 @@ def a_hook_on_a_view(seen):
 
 
 @case
+def hooks_on_a_view_and_on_its_root(seen):
+    def f(x):
+        h = x * 3
+        first, last = h[:1], h[1:]
+        h.register_hook(lambda grad: seen.append("root") or grad + 1)
+        first.register_hook(lambda grad: seen.append("first") or grad * 10)
+        return (h * h).sum() + (first * last * 2).sum(), last
+    return lambda x: f(x)[0] + f(x)[1].sum(), (X,)
+
+
+@case
 def in_a_part_that_has_no_gradient(seen):
     net = Scaled()
     net.register_backward_hook(lambda cell, grads, out: seen.append("never"))
@@ -755,6 +766,18 @@ def test_hooks_where_weights_alone_have_gradients(way):
             assert shown(gradient(x)) == [[2, 4]] and seen == ["pre", ((None,), 1)]
     finally:
         ms.set_context(mode=ms.PYNATIVE_MODE)
+
+
+@pytest.mark.parametrize("fullgraph", [False, True])
+def test_a_hook_that_wants_the_gradient_of_an_input_fails_where_there_is_none(fullgraph):
+    dense, x = Scaled(), vector(*X)
+    dense.register_backward_hook(lambda cell, grads, out: grads[0] * 10)
+    by_weight, by_input = ms.grad(lambda a: dense(a).sum(), None, dense.w), ms.grad(lambda a: dense(a).sum())
+    for gradient in (by_weight, ms.jit(lambda a: by_weight(a), fullgraph=fullgraph)):
+        for _ in range(2):
+            with pytest.raises(TypeError, match="unsupported operand type.*'NoneType' and 'int'"):
+                gradient(x)
+    assert shown(ms.jit(lambda a: by_input(a), fullgraph=fullgraph)(x)) == [[20, 30]]
 
 
 def wrong_shape(cell, grads, out):
