@@ -150,28 +150,33 @@ def _conflicts(storages):
 
 def pack(storages, nbytes, conflicts):
     """A Layout for storages of those sizes: best fit by decreasing size; if that misses the bound, other orders are
-    tried, and then that by time with what lies on top placed first, MOVES times at most.
+    tried, the lowest gap in place of the best, and then the order by time with what lies on top placed first, MOVES times
+    at most.
 
     storages : numbered from 0; conflicts: as `_conflicts` gives them
     """
     sizes = [-(-n // ALIGNMENT) * ALIGNMENT for n in nbytes]
     bound = _lower_bound(storages, sizes)
-    orders = (lambda s: (-sizes[s.number], s.start), lambda s: (s.start, -sizes[s.number]),
-              lambda s: (-sizes[s.number] * (s.end - s.start + 1), s.start))
+
+    def by_time(s):
+        return s.start, -sizes[s.number]
+    attempts = ((lambda s: (-sizes[s.number], s.start), False), (by_time, False),
+                (lambda s: (-sizes[s.number] * (s.end - s.start + 1), s.start), False),
+                (lambda s: (-sizes[s.number], -s.end), True))
     best = None
 
-    def attempt(ordered):
+    def attempt(ordered, lowest=False):
         nonlocal best
-        offsets = _place(ordered, sizes, conflicts)
+        offsets = _place(ordered, sizes, conflicts, lowest)
         peak = max((o + n for o, n in zip(offsets, sizes)), default=0)
         if best is None or peak < best.peak:
             best = Layout(tuple(offsets), tuple(nbytes), peak, bound)
         return [s for s in ordered if offsets[s.number] + sizes[s.number] == peak]
-    for order in orders:
-        attempt(sorted(storages, key=order))
+    for order, lowest in attempts:
+        attempt(sorted(storages, key=order), lowest)
         if best.peak == bound:
             return best
-    ordered = sorted(storages, key=orders[1])
+    ordered = sorted(storages, key=by_time)
     for _ in range(MOVES):
         top = attempt(ordered)
         if best.peak == bound:
@@ -181,7 +186,8 @@ def pack(storages, nbytes, conflicts):
     return best
 
 
-def _place(ordered, sizes, conflicts):
+def _place(ordered, sizes, conflicts, lowest):
+    """Offsets in that order, each in the smallest gap where it fits, or in the lowest."""
     offsets = [None] * len(sizes)
     for storage in ordered:
         size = sizes[storage.number]
@@ -192,6 +198,8 @@ def _place(ordered, sizes, conflicts):
             gap = start - top
             if gap >= size and gap > 0 and (best is None or gap < best_gap):
                 best, best_gap = top, gap
+                if lowest:
+                    break
             top = max(top, end)
         offsets[storage.number] = top if best is None else best
     return offsets
