@@ -67,6 +67,8 @@ class _Writer:
             raise Unfit("the Flow calls Python, or gives results whose size depends on data")
         if variant.differentiated:
             raise Unfit("hooks of its arguments are looked for")
+        if any(isinstance(owner, int) for owner, _ in variant.compiled.specialised.updates):
+            raise Unfit("an argument is assigned to, whose views follow")
         if leaves.containers or variant.compiled.specialised.changes:
             raise Unfit("lists or dicts among the arguments")
         if variant.places or variant.scalars:

@@ -6,10 +6,12 @@ import numpy as np
 from ..common.dim import Symbol, compare, evaluate, symbols_of
 from ..common.errors import ArgumentError
 from ..common.records import dataclass
-from ..common.tensor import HOOKS, Tensor
+from ..common.tensor import HOOKS, Tensor, is_shared
 from ..infer.specialise import Container, HookOn, Made, Result
 from ..infer.values import Place
 from ..mindir.abstract import AbstractScalar
+from ..mindir.primitive import eager
+from ..ops.views import written
 from .short_plan import CALLS
 from .signature import ScalarSpec, flat_specs, matches, numbers_in
 
@@ -157,6 +159,11 @@ class Runner(Variant):
                 params.append(array.__array_interface__["data"][0])
         values, outputs = self.executable.run(params)
         self.write_back(copies, leaves)
+        for owner, _ in self.compiled.specialised.updates:
+            tensor = leaves[owner] if isinstance(owner, int) else owner
+            if is_shared(tensor):
+                with eager():
+                    written(tensor, _copy_to)
         return self.finish(values, outputs, made, leaves, objects)
 
     def write_back(self, copies, leaves):
@@ -213,6 +220,10 @@ class Runner(Variant):
         if isinstance(value, Container):
             return leaves.containers[value.number]
         return value
+
+
+def _copy_to(tensor, value):
+    tensor.array[...] = value.array
 
 
 def unknown(constraint, env):

@@ -7,6 +7,7 @@ Views are kept as such paths, not as memory: a Tensor's elements are always in r
 and a write to a view is an operator like any other, through which gradients flow. So both modes have one meaning, that
 of MindSpore's PyNative mode and of NumPy. What copies: an index that is a list or a tensor, broadcasting, everything else.
 """
+from ..common.tensor import ROOT, VIEWS
 from ..mindir.primitive import bind
 from .basic import reshape, transpose
 from .dynamic_slicing import dynamic_slice, dynamic_update
@@ -40,3 +41,14 @@ def write_back(root, path, value):
     for level, (prim, rest, attrs) in zip(reversed(levels), reversed(path)):
         value = WRITE_BACK[prim](level, value, rest, attrs)
     return value
+
+
+def written(tensor, write):
+    """`tensor` has a new value: its root and all views of that follow. write(tensor, value): for one Tensor alone."""
+    root, path = tensor.__dict__.get(ROOT, (tensor, ()))
+    if path:
+        write(root, write_back(root, path, tensor))
+    for ref in root.__dict__.get(VIEWS, ()):
+        view = ref()
+        if view is not None and view is not tensor:
+            write(view, follow(root, view.__dict__[ROOT][1]))

@@ -15,12 +15,12 @@ from ..common.threads import here
 from ..mindir.builder import constant
 from ..mindir.primitive import eval_rule, infer_rule, set_base_interpreter
 from ..ops.state import assign
-from ..ops.views import WRITE_BACK
+from ..ops.views import WRITE_BACK, written
 from .kernels import compute_of
 from .native import count_call, learn, offer
 from .operation import Operation
 from .tape import paused
-from .views import link, written
+from .views import link
 
 MAX_SIGNATURES = 1 << 14
 _signatures = {}

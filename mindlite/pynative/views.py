@@ -5,7 +5,6 @@ Views do not keep each other alive, but a view keeps its root. A write takes no 
 import weakref
 
 from ..common.tensor import ROOT, VIEWS
-from ..ops.views import follow, write_back
 
 MANY = 64
 
@@ -31,14 +30,3 @@ def link(view, source, prim, rest, attrs):
         views = root.__dict__[VIEWS] = Views()
         views.limit = MANY
     views.enter(view)
-
-
-def written(tensor, write):
-    """`tensor` has a new value: its root and all views of that follow. write(tensor, value): for one Tensor alone."""
-    root, path = tensor.__dict__.get(ROOT, (tensor, ()))
-    if path:
-        write(root, write_back(root, path, tensor))
-    for ref in root.__dict__.get(VIEWS, ()):
-        view = ref()
-        if view is not None and view is not tensor:
-            write(view, follow(root, view.__dict__[ROOT][1]))
