@@ -83,16 +83,23 @@ def threads():
             f"more threads than cores slow kernels down: MINDLITE_THREADS={cores}" if wanted > cores else "")
 
 
+def _size(path):
+    """Bytes of a file; None for what is no file, or one that another process has removed."""
+    try:
+        return path.stat().st_size if path.is_file() else None
+    except FileNotFoundError:
+        return None
+
+
 def cache():
     """Where compiled kernels are kept, how large that is, and whether it can be written."""
     if not config.cache_dir:
         return ("cache", "off", "set MINDLITE_CACHE_DIR, or every process compiles anew")
     place = pathlib.Path(config.cache_dir)
-    files = [p for p in place.rglob("*") if p.is_file()]
-    size = sum(p.stat().st_size for p in files)
+    sizes = [size for size in map(_size, place.rglob("*")) if size is not None]
     parent = next(p for p in (place, *place.parents) if p.exists())
     writable = parent.is_dir() and _writable(parent)
-    return ("cache", f"{place}, {len(files)} files, {size / 2**20:.1f} MiB",
+    return ("cache", f"{place}, {len(sizes)} files, {sum(sizes) / 2**20:.1f} MiB",
             "" if writable else f"{parent} cannot be written: set MINDLITE_CACHE_DIR")
 
 

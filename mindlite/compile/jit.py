@@ -6,6 +6,7 @@ A *variant* fits all calls with the same structure, constants, dtypes and (where
 become Symbols where they are declared (dynamic=1, set_inputs), and from the second call that differs only in them. What
 was read at compile time (globals, closure cells, attributes) is guarded; each new variant keeps the reason for it.
 """
+import collections
 import itertools
 import threading
 import time
@@ -25,6 +26,7 @@ from ..infer.fallback import NeedsRecord
 from ..mindir.primitive import eager
 from ..parse.parse import parse_function
 from .executable import has_begun
+from .flow import CallKernel
 from .guards import changed_guard, guards_hold
 from .kept import compile_or_restore
 from .quick import MISS, quick_call
@@ -47,6 +49,12 @@ _numbers = itertools.count()
 
 class FallbackWarning(UserWarning):
     """A jitted function cannot be a graph and runs in Python as a whole."""
+
+
+def show_libraries(places):
+    """Lines that tell which library kernels are launched, at how many places, and why these."""
+    counted = collections.Counter((p.kernel.name, p.kernel.why) for p in places if isinstance(p, CallKernel) and p.kernel.why)
+    return [f"    {name}, {count} launch(es): {why}" for (name, why), count in counted.items()]
 
 
 def show_sites(sites):
@@ -496,6 +504,7 @@ class JitFunction:
                       *([f"    not kept on the disk: {compiled.kept}"] if compiled.kept else []),
                       f"    nodes: {counts}",
                       f"    kernels: {len(self.kernels(variant))}, storages: {len(plan.storages)}"]
+            lines += show_libraries(compiled.executable.linked.places)
             for location, reason in dict.fromkeys(compiled.specialised.reasons):
                 lines.append(f"    {location or 'somewhere'}: {reason}")
             lines += show_sites(compiled.specialised.sites)

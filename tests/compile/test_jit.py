@@ -59,6 +59,13 @@ def test_every_variant_has_its_reason():
     assert all(reason in text for reason in reasons)
 
 
+def test_the_explanation_tells_which_library_kernels_there_are_and_why():
+    f = JitFunction(lambda x, w: ops.matmul(ops.relu(ops.matmul(x, w)), w))
+    f(rows(4), Tensor(np.ones((3, 3), np.float32)))
+    kernel = next(k for k in f.kernels() if k.why)
+    assert f"    {kernel.name}, 2 launch(es): {kernel.why}\n" in f.explain() and kernel.name.startswith("matmul_f32")
+
+
 def test_a_size_that_changes_is_open_from_the_second_call():
     f = JitFunction(lambda x: ops.softmax(x).sum(0))
     for n in (3, 5, 7, 2, 9):

@@ -33,7 +33,8 @@ def training_step(net, x, y):
 
 def layers(convolution):
     if not convolution:
-        return nn.SequentialCell(nn.Dense(300, 256), nn.ReLU(), nn.LayerNorm((256,)), nn.Dense(256, 10)), Tensor(normal(64, 300))
+        net = nn.SequentialCell(nn.Dense(300, 256), nn.ReLU(), nn.LayerNorm((256,)), nn.Dense(256, 10))
+        return net, Tensor(normal(64, 300))
     net = nn.SequentialCell(nn.Conv2d(3, 8, 3, pad_mode="pad", padding=1), nn.ReLU(), nn.MaxPool2d(2, 2), nn.Flatten(),
                             nn.Dense(8 * 8 * 8, 10))
     return net, Tensor(normal(64, 3, 16, 16))
