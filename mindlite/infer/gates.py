@@ -16,7 +16,7 @@ from ..mindir.primitive import interpreting
 from .access import is_tensor
 from .branches import write_check
 from .fallback import NeedsRecord
-from .hooks import marks_of, name_of, pass_hook, pass_hooks
+from .hooks import hooks_at, marks_of, name_of, pass_hook, pass_hooks
 from .jumps import live_into
 from .merging import fill
 from .outcome import Raises
@@ -162,8 +162,8 @@ def register_hook(ev, tensor, hook):
     if not region.hooks:
         region.last.append(lambda: _write_gates(ev, region))
     tell(ev, "a Tensor", (hook,))
-    handle = HookHandle(region.hooks.setdefault(node, {}), region)
-    handle.hooks[handle] = hook
+    handle = HookHandle(region.hooks.setdefault(node, Box("hooks")), region)
+    ev.store[handle.hooks] = (*ev.store.get(handle.hooks, ()), (handle, hook))       # there: a loop may begin again
     return handle
 
 
@@ -171,7 +171,7 @@ def remove_hook(ev, handle):
     """handle.remove()"""
     if ev.tracer.region is not handle.region:
         raise AmbiguousTarget("whether a hook is removed is known at run time only")
-    handle.hooks.pop(handle, None)
+    ev.store[handle.hooks] = tuple([pair for pair in ev.store[handle.hooks] if pair[0] is not handle])
 
 
 def _seen_outside(hook, region):
@@ -196,10 +196,10 @@ def made_at(graph, x):
 def _write_gates(ev, region):
     """A gate for each Tensor of the region that has hooks, where it is made; who reads it reads what the gate gives."""
     nodes, behind = region.graph.nodes, 0                    # behind: where gates may stand, as hooks have an order
-    hooked = [x for x, hooks in region.hooks.items() if hooks and smooth(x)
+    hooked = [x for x in region.hooks if hooks_at(ev, region, x) and smooth(x)
               and (isinstance(x, CNode) or x in region.items)]
     for x in sorted(hooked, key=lambda x: made_at(region.graph, x)):
-        start, hooks = len(nodes), tuple(region.hooks[x].values())
+        start, hooks = len(nodes), hooks_at(ev, region, x)
         bprop = Passage(ev, "the gradient of a Tensor", [x.abstract],
                         lambda douts, hooks=hooks: [pass_hooks(ev, hooks, douts[0])])
         # x itself, not what it is by now where it, or that of which it is a view, has been written to

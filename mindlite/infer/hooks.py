@@ -107,6 +107,11 @@ def pass_hooks(ev, hooks, gradient):
     return gradient
 
 
+def hooks_at(ev, region, node):
+    """The hooks that were registered in a region on a node, in order."""
+    return tuple([hook for _, hook in ev.store.get(region.hooks.get(node), ())])
+
+
 def hooks_of(ev, value):
     """The hooks of what a derivative is taken by: of the value, and of those that it stands for in functions around."""
     if isinstance(value, Tensor):
@@ -122,7 +127,7 @@ def hooks_of(ev, value):
                 ev.tracer.differentiated.add(value)
     region = ev.tracer.region
     while region is not None:
-        found = (*found, *region.hooks.get(value, {}).values())
+        found = (*found, *hooks_at(ev, region, value))
         region = region.parent
     return found
 

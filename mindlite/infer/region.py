@@ -28,7 +28,7 @@ class AmbiguousTarget(GraphSyntaxError):
 
 
 class HookHandle:
-    """What registering a hook on a Tensor of a graph gives. hooks: {handle: function} of that Tensor; region: where"""
+    """What registering a hook on a Tensor of a graph gives. hooks: the Box of that Tensor's; region: where"""
 
     def __init__(self, hooks, region):
         self.hooks, self.region = hooks, region
@@ -40,7 +40,8 @@ class Region:
     home   : the region on whose condition it depends whether this one is executed: its own, or, for what is executed just
              where it stands (the function that grad or vmap is given), that of the region around it
     inputs : the parameters that a derivative is taken by;   items: those that stand for one item of what is mapped
-    hooks  : {node: {HookHandle: function of its gradient}};   last: functions to call when all else is written
+    hooks  : {node: Box of ((HookHandle, function of its gradient), ..)}
+    last   : functions to call when all else is written
     """
 
     def __init__(self, name, parent=None, certain=False):

@@ -21,6 +21,7 @@ from .branches import has_effects
 from .calls import call_value
 from .evaluator import Evaluator, can_vary
 from .fallback import NeedsRecord
+from .hooks import hooks_at
 from .outcome import Raises
 from .region import AmbiguousTarget, HookHandle
 from .outside import CONTAINERS
@@ -312,8 +313,8 @@ def _specialise(ev, function, args, kwargs, weights):
     for place, value in ev.store.items():
         if isinstance(place, Place) and not ev.made_here(place.owner):
             changes.append((place, leave(value)))            # one that is there now, too: it may not be next time
-    changes += [(HookOn(arguments[x]), leave(hook)) for x, hooks in ev.tracer.root.hooks.items() if x in arguments
-                for hook in hooks.values()]
+    changes += [(HookOn(arguments[x]), leave(hook)) for x in ev.tracer.root.hooks if x in arguments
+                for hook in hooks_at(ev, ev.tracer.root, x)]
     updates = []
     for target, newest in ev.store.items():
         owner = None

@@ -275,7 +275,8 @@ def _see(ev, sub, inputs, weights, gradients):
     for owner, number in [*inputs, *weights]:
         hooks = () if owner is None else hooks_of(ev, owner)
         if number < len(sub.inputs):
-            hooks = (*hooks, *sub.region.hooks.get(sub.region.graph.parameters[number], {}).values())
+            box = sub.region.hooks.get(sub.region.graph.parameters[number])
+            hooks = (*hooks, *[hook for _, hook in sub.after.get(box, ())])
         seen[number] = pass_hooks(ev, hooks, seen[number])
     return seen
 

@@ -439,6 +439,17 @@ def a_tensor_hook_below_a_loop(seen):
 
 
 @case
+def a_hook_at_each_turn_of_a_loop(seen):
+    def f(x):
+        h, y = x * 2, x
+        for turn in range(6):
+            h.register_hook(lambda grad: seen.append("h") or grad * 1.5)
+            y = ops.tanh(h) + y * 0.5
+        return (h * y).sum()
+    return f, (X,)
+
+
+@case
 def hooks_on_arguments(seen):
     def f(x, y):
         y.register_hook(lambda grad: seen.append("y") or grad * 3)
