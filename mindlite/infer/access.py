@@ -23,7 +23,7 @@ from .fallback import AN_INT, A_BOOL, RETURN_NOTHING_NAMES, ask_python, change_o
 from .outside import CONTAINERS, guard_class, guard_contents, is_users, method_of_class, own_method
 from .region import HookHandle, has_sizes
 from .sharing import LeaveToPython, check_key
-from .values import BoundMethod, Box, Closure, HookMethod, LeavingMethod, MadeException, Place, Range, has_nodes
+from .values import BoundMethod, Box, Closure, HookMethod, LeavingMethod, MadeException, Place, Range, Unsure, has_nodes
 
 OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
              "%": operator.mod, "**": operator.pow, "@": operator.matmul, "<<": operator.lshift, ">>": operator.rshift,
@@ -135,6 +135,9 @@ def attribute(ev, value, name):
         found = ev.store[place]
         if isinstance(found, Undefined):
             raise MissingAttributeError(f"{type(value).__name__!r} object has no attribute {name!r}")
+        if isinstance(found, Unsure):
+            raise LeaveToPython(f"whether a {type(value).__name__} has the attribute {name!r} is known at run time only",
+                                [ev.made_marks[id(value)]], ev.tracer.origin.location)
         return found
     getter = own_method(type(value), name)
     if isinstance(getter, property) and not ev.concrete and is_users(getter.fget):

@@ -328,7 +328,7 @@ def join_sides(ev, condition, sides, origin):
             changed[key] = merge.only((a, b)[only], only)
         elif isinstance(a, ByExit) or isinstance(b, ByExit):
             changed[key] = by_exit(merge, outcomes, targets, key, a, b)
-        elif isinstance(key, Place) and isinstance(a, Undefined) is not isinstance(b, Undefined):
+        elif isinstance(key, Place) and isinstance(a, (Undefined, Unsure)) is not isinstance(b, (Undefined, Unsure)):
             changed[key] = one_sided(ev, merge, key, a, b)
         elif a is not old or b is not old:
             changed[key] = merge.stored(key, a, b)
@@ -375,7 +375,7 @@ def one_sided(ev, merge, place, a, b):
     if not ev.made_here(place.owner):
         raise GraphSyntaxError(f"{place.name!r} exists on one path only, by a value that is known at run time only",
                                hint="assign it on both paths, or before the branch")
-    return merge.only(b, 1) if isinstance(a, Undefined) else merge.only(a, 0)
+    return merge.unsure(a, b)
 
 
 def _renumber(ev, side, targets):

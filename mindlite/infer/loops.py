@@ -220,7 +220,7 @@ class Plan:
 
     def __init__(self, ev, state, carried, widened, may_peel=False):
         self.ev, self.state, self.carried, self.widened, self.may_peel = ev, state, carried, widened, may_peel
-        self.plain = True
+        self.plain, self.made_before = True, set(ev.made)
         self.inits = []                                       # (initial value, abstract) per loop variable
 
     def enter(self, region):
@@ -416,7 +416,7 @@ class Plan:
                 if self.ev.made_inside(key):
                     continue
                 if isinstance(key, Place):
-                    if self.ev.made_here(key.owner) and key not in self.ev.store:
+                    if self.ev.made_here(key.owner) and id(key.owner) not in self.made_before:
                         continue                              # an object made inside the body
                     old = self.ev.read_place(key)
                 else:

@@ -201,12 +201,40 @@ def by_python_code(x, n):
     return y + 1
 
 
+class Holder:
+    """An object with attributes."""
+
+
+def an_attribute(x, n):
+    h = Holder()
+    if x.sum() > 0:
+        h.n = 1
+    return h.n, x
+
+
+def an_attribute_that_is_deleted(x, n):
+    h = Holder()
+    h.n = x
+    if x.sum() > 0:
+        del h.n
+    return h.n
+
+
+def whether_there_is_an_attribute(x, n):
+    h = Holder()
+    for i in range(n):
+        if x.sum() > i:
+            h.n = i
+    return hasattr(h, "n"), getattr(h, "n", 3), x
+
+
 FUNCTIONS = [on_one_side, of_a_constant, of_a_tuple, of_a_list, of_a_function, deleted, deleted_twice,
              read_under_the_same_condition, read_and_dropped, after_an_effect, of_a_function_around, of_a_cell_that_changes,
              caught, in_a_called_function, after_a_return, before_it_is_assigned_in_a_loop, on_one_side_in_a_loop,
              on_the_other_side_in_a_loop, in_a_while_loop, a_pair_in_a_loop, behind_a_loop_that_is_left, deleted_in_a_loop,
-             by_python_code]
-NOT_NATIVE = {of_a_list, of_a_function, by_python_code}
+             by_python_code, an_attribute, an_attribute_that_is_deleted, whether_there_is_an_attribute]
+NOT_NATIVE = {of_a_list, of_a_function, by_python_code, an_attribute, an_attribute_that_is_deleted,
+              whether_there_is_an_attribute}
 ARGUMENTS = [(1.0, 2.0), (1.0, 2.0), (-1.0, -2.0), (3.0, -5.0), (1.0, 2.0), (-1.0, -2.0), (6.0, 4.0), (30.0, 1.0)]
 
 
