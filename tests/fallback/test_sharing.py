@@ -1,7 +1,6 @@
 """Only the statement runs in Python: values, effects and containers are those of plain Python, whoever changes them."""
 import copy
 import sys
-import warnings
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from shared_with_python import PROGRAMS, T
 import mindlite as ms
 from mindlite import Tensor
 from mindlite.common.errors import GraphSyntaxError
-from mindlite.compile.jit import FallbackWarning, JitFunction
+from mindlite.compile.jit import JitFunction
 
 # Programs of which a graph can say nothing: they run in Python as a whole, for this reason.
 WHOLE = {}
@@ -158,14 +157,12 @@ def test_vmap_runs_python_code_item_by_item_and_explain_says_so():
     assert "element by element" in f.explain() and not f.compiled.in_python
 
 
-def test_forward_mode_leaves_python_code_to_pynative():
+def test_forward_mode_passes_python_code():
     f = ms.jit(lambda x: ms.jvp(lambda v: eval("v * v"), (x,), (x,)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FallbackWarning)
-        for _ in range(3):
-            value, tangent = f(T(1, 2))
-            assert value.tolist() == [1, 4] and tangent.tolist() == [2, 8]
-    assert "forward mode cannot follow" in f.explain()
+    for _ in range(3):
+        value, tangent = f(T(1, 2))
+        assert value.tolist() == [1, 4] and tangent.tolist() == [2, 8]
+    assert f.compiled.fallbacks and not f.compiled.in_python, f.explain()
 
 
 def test_breakpoint_stops_in_the_users_function_where_it_stands(monkeypatch):
