@@ -4,10 +4,13 @@
 """
 import ctypes
 import glob
-import importlib.metadata
 import importlib.util
 import os
 import re
+
+from ..common.late import Late
+
+metadata = Late("importlib.metadata")
 
 
 def symbol_address(library, name):
@@ -37,8 +40,8 @@ def files_of_distribution(names, distributions):
     found = []
     for distribution in distributions:
         try:
-            files = importlib.metadata.files(distribution) or ()
-        except importlib.metadata.PackageNotFoundError:
+            files = metadata.files(distribution) or ()
+        except metadata.PackageNotFoundError:
             continue
         found += [os.path.realpath(f.locate()) for f in files if f.name in names and os.path.exists(f.locate())]
     return found

@@ -9,7 +9,6 @@ becomes of a worker, and a function of two or three kernels starts none. A worke
 llvmlite but not mindlite, never the caller's main module, and ends when there was nothing to do for a second, or with us.
 """
 import collections
-import importlib
 import json
 import os
 import struct
@@ -18,10 +17,11 @@ import threading
 
 from ..common.config import config
 from ..common.events import emit
-from . import object_code
+from ..common.late import Late
 
 PAYS = 12000                     # characters of text in waiting orders: some tenths of a second of work
 IDLE = 1.0                       # seconds without an order after which a worker ends
+object_code, subprocess = Late("mindlite.backend.object_code"), Late("subprocess")
 _queue = collections.deque()
 _changed = threading.Condition()
 _running: set = set()            # orders that a worker has begun
@@ -78,7 +78,6 @@ class Order:
 
 def _converse():
     """Start a worker and hand it one order after the other; what it fails at is left to those who need it."""
-    subprocess = importlib.import_module("subprocess")   # costs an import that most programs do not need
     order = None
     try:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}

@@ -11,29 +11,26 @@ import ctypes
 import functools
 import hashlib
 import json
-import pathlib
 import sys
 import threading
 import warnings
 
-import llvmlite
-import llvmlite.binding as llvm
-
 from ..common.config import config
 from ..common.events import emit
 from ..common.files import replacing
+from ..common.late import Late
 from ..common.sources import sources_hash
-from . import object_code
 from .ahead import Order
-from .object_code import LIBM, processor
 
 _MAGIC = b"mindlite-object-1\n"
+llvmlite, llvm, object_code = Late("llvmlite"), Late("llvmlite.binding"), Late("mindlite.backend.object_code")
+pathlib = Late("pathlib")
 
 
 @functools.lru_cache(maxsize=None)
 def machine_name():
     """What object code depends on besides the IR: triple, processor, its features, llvmlite, LLVM."""
-    return " ".join((*processor(), llvmlite.__version__, ".".join(map(str, llvm.llvm_version_info))))
+    return " ".join((*object_code.processor(), llvmlite.__version__, ".".join(map(str, llvm.llvm_version_info))))
 
 
 def load_object(code, machine):
@@ -185,10 +182,19 @@ def _write(path, code):
         warnings.warn(f"compiled code is not kept: {error}", RuntimeWarning, stacklevel=3)
 
 
+def _c_libraries():
+    """Where C's functions may be: None is the process itself."""
+    if sys.platform == "win32":
+        yield "msvcrt"
+    else:
+        yield None
+        yield from object_code.LIBM
+
+
 @functools.lru_cache(maxsize=None)
 def c_address(name):
     """The address of a function of the C library or its mathematical part; KeyError if there is none."""
-    for library in ("msvcrt",) if sys.platform == "win32" else (None, *LIBM):
+    for library in _c_libraries():
         try:
             return ctypes.cast(getattr(ctypes.CDLL(library), name), ctypes.c_void_p).value
         except (OSError, AttributeError):

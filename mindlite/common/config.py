@@ -3,8 +3,8 @@
     config.verify          read         config.set(verify=True)          change for the process
 """
 import os
-import pathlib
-from dataclasses import dataclass
+
+from .records import dataclass
 
 GRAPH_MODE = 0
 PYNATIVE_MODE = 1
@@ -30,7 +30,7 @@ SWITCHES = (
     Switch("device_target", "CPU", "", str, "the device that kernels are made for"),
     Switch("device_id", 0, "", int, "which device of that kind"),
     Switch("verify", False, "MINDLITE_VERIFY", _flag, "poison freed storage with NaN and check plans while running"),
-    Switch("cache_dir", str(pathlib.Path.home() / ".cache" / "mindlite"), "MINDLITE_CACHE_DIR", str,
+    Switch("cache_dir", os.path.join(os.path.expanduser("~"), ".cache", "mindlite"), "MINDLITE_CACHE_DIR", str,
            "where compiled kernels are kept; empty for nowhere"),
     Switch("keep_flows", True, "MINDLITE_KEEP_FLOWS", _flag,
            "keep compiled functions in cache_dir, so that a later process compiles nothing"),

@@ -1,10 +1,12 @@
 """Where a node of a graph comes from: the user's line, the node it was derived from, the transformation that did it."""
 import functools
 import linecache
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from .records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Location:
     """A span of source text; lines count from 1, columns from 0 in characters, `end_col` is exclusive.
 
@@ -42,7 +44,7 @@ class Location:
         return "\n".join([where, number + text, caret + (f" {note}" if note else "")])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Origin:
     """Location of the user's line / the node this one was made of / the name of the transformation that made it."""
     location: Location | None = None

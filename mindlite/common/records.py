@@ -5,8 +5,8 @@
 What `dataclasses.dataclass` writes for a class (the source of six methods, each compiled by exec) is 1 ms of work, and most
 programs use few of the classes that they import. Until then `__init__`, and `__setstate__` for an instance that is read from a
 file or another process, stand for it. Then `dataclasses` finds the fields, and only `__init__` is written out: the other
-methods mean what those of `dataclasses` mean, as closures over the fields' names. Classes with slots, or with an `__init__`
-of their own, are made at once.
+methods mean what those of `dataclasses` mean, as closures over the fields' names. Classes with an `__init__` of their own
+are made at once.
 """
 import dataclasses
 import operator
@@ -20,12 +20,12 @@ _lock = threading.RLock()
 if TYPE_CHECKING:
     from dataclasses import dataclass
 else:
-    def dataclass(cls=None, /, *, frozen=False, eq=True, slots=False):
+    def dataclass(cls=None, /, *, frozen=False, eq=True):
         """As dataclasses.dataclass, for fields that are arguments of `__init__`."""
         def declare(cls):
-            if slots or any(name in cls.__dict__ for name in ("__init__", "__setstate__")):
+            if any(name in cls.__dict__ for name in ("__init__", "__setstate__")):
                 complete(cls.__base__)
-                return dataclasses.dataclass(frozen=frozen, eq=eq, slots=slots)(cls)
+                return dataclasses.dataclass(frozen=frozen, eq=eq)(cls)
 
             def __init__(self, /, *args, **kwargs):
                 complete(cls)

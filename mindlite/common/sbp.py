@@ -4,12 +4,12 @@
     f32[N, C]        Broadcast()   each device has the whole
     f32[N:P, C]      Partial()     each device has an addend; the tensor is their sum (or product, max, min, any, all)
 """
-from dataclasses import dataclass
+from .records import dataclass
 
 REDUCTIONS = ("sum", "prod", "max", "min", "any", "all")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Split:
     """Each device has its part of `axis`, counted from the front; parts are in the order of the devices."""
     axis: int
@@ -18,7 +18,7 @@ class Split:
         return f"S{self.axis}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Broadcast:
     """Each device has the whole tensor."""
 
@@ -26,7 +26,7 @@ class Broadcast:
         return "B"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Partial:
     """Each device has a tensor of the full shape; folded elementwise by `reduction` they give the tensor."""
     reduction: str = "sum"

@@ -21,7 +21,6 @@ import functools
 import hashlib
 import json
 import os
-import pathlib
 import platform
 import struct
 import time
@@ -32,12 +31,12 @@ import ml_dtypes
 import numpy as np
 
 from ..backend.machine_code import machine_name
-from ..common import log
 from ..common.config import SWITCHES, config
 from ..common.dim import Symbol
 from ..common.errors import InternalError, MindliteError
 from ..common.events import emit
 from ..common.files import replacing
+from ..common.late import Late
 from ..common.sources import folder_hash, sources_hash
 from ..common.tensor import Tensor
 from ..infer.specialise import Container, Made, Result, Specialised, copy_of
@@ -54,6 +53,7 @@ from .memory import MemoryPlan
 from .pipeline import Compiled, compile_function
 from .signature import ObjectSpec, SameSpec, ScalarSpec, TensorSpec
 
+log, pathlib = Late("mindlite.common.log"), Late("pathlib")
 VERSION = 2
 MAGIC = b"mindlite flow 2\n"
 MOST = 8                         # answers to one question; the oldest gives way

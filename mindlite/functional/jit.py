@@ -10,9 +10,9 @@ tape.
 import copy
 import functools
 import types
-from dataclasses import dataclass
 
 from ..common.errors import ArgumentError, ValueRangeError
+from ..common.records import dataclass
 from ..compile.jit import JitFunction
 from ..compile.short_plan import HasPlans
 from ..mindir.primitive import is_interpreting

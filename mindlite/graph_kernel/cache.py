@@ -12,8 +12,6 @@ told of (`warnings`) and made again. Events: kernel_compile, kernel_load (from d
 """
 import hashlib
 import functools
-import importlib
-import pathlib
 import threading
 import time
 import warnings
@@ -22,6 +20,7 @@ from ..backend.machine_code import machine_name
 from ..common import events
 from ..common.config import config
 from ..common.files import replacing
+from ..common.late import Late
 from . import machine_code
 from .machine_code import Ordered
 from .together import is_together, modules_of
@@ -29,6 +28,7 @@ from .together import is_together, modules_of
 VERSION = 1
 _MAGIC = b"mindlite kernel 1\n"
 NUMBA = "# numba "                              # how a text for Numba begins
+lower_numba, pathlib = Late("mindlite.graph_kernel.lower_numba"), Late("pathlib")
 _addresses = {}
 _orders = {}                                    # by key: what is being compiled
 _lock = threading.RLock()
@@ -39,7 +39,7 @@ def ordered(text):
     if is_together(text):
         return Ordered(*modules_of(text))
     if text.startswith(NUMBA):
-        return Ordered(importlib.import_module(".lower_numba", __package__).llvm_ir(text))
+        return Ordered(lower_numba.llvm_ir(text))
     return Ordered(text)
 
 

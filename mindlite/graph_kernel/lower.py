@@ -1,20 +1,20 @@
 """The door of the room: a cluster (FuncGraph) becomes a Kernel with the order of its arguments."""
 import functools
 import hashlib
-import importlib.metadata
-import pathlib
 
 from ..backend.kernel import Kernel
 from ..common.config import config
 from ..common.errors import ValueRangeError
+from ..common.late import Late
 from ..common.records import dataclass
 from . import cache
 from .loopnest import CannotFuse, build
-from .lower_llvm import emit
 from .python_source import numba_source, python_source
 from .schedule import nominal, schedule
 from .signature import signature
 from .together import TOGETHER, parts_of, text_of_parts
+
+lower_llvm, metadata, pathlib = (Late(name) for name in ("mindlite.graph_kernel.lower_llvm", "importlib.metadata", "pathlib"))
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def _write(graph, in_place):
 def text_of(nest):
     """What is compiled, of a scheduled LoopNest: LLVM IR or Python, as config.lowering says."""
     if config.lowering == "llvm":
-        return emit(nest)
+        return lower_llvm.emit(nest)
     if config.lowering == "numba":
         return f"{cache.NUMBA}{_numba_version()}: {numba_source(nest)}"
     raise ValueRangeError(f"config.lowering is {config.lowering!r}; it can be 'llvm' or 'numba'")
@@ -121,7 +121,7 @@ def _numba_version():
     """Numba's version, and a hash of our modules that say what the names in a text mean; Numba is not imported."""
     here = pathlib.Path(__file__).parent
     meaning = b"".join((here / f"{name}.py").read_bytes() for name in ("arithmetic", "math_functions", "lower_numba"))
-    return f"{importlib.metadata.version('numba')} {hashlib.sha256(meaning).hexdigest()[:16]}"
+    return f"{metadata.version('numba')} {hashlib.sha256(meaning).hexdigest()[:16]}"
 
 
 def fusable(graph):

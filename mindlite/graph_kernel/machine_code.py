@@ -3,11 +3,12 @@
 Object code is made for the processor that runs (`machine_name` in `backend.machine_code`); libm's functions are found
 in the process.
 """
-from ..backend import object_code
 from ..backend.ahead import Order
 from ..backend.machine_code import load_object
 from ..common.errors import InternalError
+from ..common.late import Late
 
+object_code = Late("mindlite.backend.object_code")
 TARGET = {"level": 3, "reloc": "pic", "codemodel": "default"}
 _engines = []                                   # the owners of loaded code: addresses stay valid for the process
 

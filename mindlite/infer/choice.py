@@ -4,8 +4,8 @@
 
 The branches are written in Python: `_item` and `_called` are executed by inference as a user's functions are.
 """
-from dataclasses import dataclass
 
+from ..common.records import dataclass
 from ..mindir import syntax
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import PRIMITIVES

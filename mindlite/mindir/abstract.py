@@ -2,17 +2,15 @@
 
 Printed as in docs and errors: `f32[N, C]`, `i32[]`, `int`, `(f32[2], int=3)`.
 """
-from dataclasses import dataclass
-
 from ..common.dim import Dim, product, symbols_of
+from ..common.records import dataclass
 
 
 class Abstract:
     """Base of abstract values."""
-    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AbstractTensor(Abstract):
     """A tensor: dtype (DType) and shape (tuple of int or Dim)."""
     dtype: object
@@ -32,7 +30,7 @@ class AbstractTensor(Abstract):
         return product(self.shape)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AbstractScalar(Abstract):
     """A Python number known at run time only: type is bool, int or float. `dim` is its Dim where it is a size."""
     type: type
@@ -42,7 +40,7 @@ class AbstractScalar(Abstract):
         return self.type.__name__ + (f"={self.dim}" if self.dim is not None else "")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AbstractTuple(Abstract):
     """A tuple of known length."""
     elements: tuple
@@ -51,7 +49,7 @@ class AbstractTuple(Abstract):
         return f"({', '.join(map(str, self.elements))}{',' if len(self.elements) == 1 else ''})"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AbstractTape(Abstract):
     """A stack of saved values: `tape_push` and `tape_pop` move tensors and scalars on and off, last in first out."""
 
@@ -59,7 +57,7 @@ class AbstractTape(Abstract):
         return "tape"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AbstractAny(Abstract):
     """A Python object of which nothing is known until run time (JIT Fallback)."""
 

@@ -10,18 +10,19 @@ range. The file is written beside its name and moved there when it is complete.
 import io
 import json
 import math
-import zipfile
 import zlib
 
 import numpy as np
 
 from ..common.errors import FileFormatError
 from ..common.files import replacing
+from ..common.late import Late
 from ..common.records import dataclass
 from .printer import write
 from .reader import read
 from .tokens import ReadError
 
+zipfile = Late("zipfile")
 FORMAT = 1
 GRAPH, PROGRAM = "graph.mindir", "program.json"
 PLAIN = (type(None), bool, int, str)

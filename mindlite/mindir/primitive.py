@@ -92,7 +92,7 @@ def primitive(function=None, *, traits=(), prepare=None, name=None):
     if function is None:
         return lambda f: primitive(f, traits=traits, prepare=prepare, name=name)
     made = Primitive(name or function.__name__, inspect.signature(function), traits=traits,
-                     doc=inspect.getdoc(function) or "", prepare=prepare,
+                     doc=function.__doc__ or "", prepare=prepare,
                      origin=(function.__code__.co_filename, function.__code__.co_firstlineno))
     if made.name in PRIMITIVES:
         raise InternalError(f"two primitives are named {made.name!r}: {PRIMITIVES[made.name].origin} and {made.origin}")

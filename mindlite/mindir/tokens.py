@@ -6,9 +6,9 @@ Comments run from # to the end of the line (`#0` is the name of a constant); ins
 """
 import json
 import re
-from dataclasses import dataclass
 
 from ..common.errors import MindliteError
+from ..common.records import dataclass
 
 MAX_DEPTH = 64
 MAX_DIGITS = 40

@@ -6,8 +6,8 @@
 A policy stands before an interpreter and casts what the operator is given: eager mode pushes `Autocast`, inference asks
 the policy itself, so that a graph holds the same casts. Source: Micikevicius et al., Mixed precision training (2018).
 """
-from dataclasses import dataclass
 
+from ..common.records import dataclass
 from ..common import dtype as dt
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractTensor

@@ -6,13 +6,13 @@ Ints, slices, Ellipsis, None, integer tensors (and lists), bool masks and number
 result is NumPy's (advanced indexing, "Combining advanced and basic indexing"). `setitem` gives a new tensor; in
 eager mode a Tensor is then given its data. Both are executed, not parsed, so that sizes may be Dims.
 """
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..common import dtype as dt
 from ..common.dim import Dim, bounds, compare
 from ..common.errors import ArgumentError, IndexRangeError, ShapeError
+from ..common.records import dataclass
 from ..common.tensor import Tensor, is_shared
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.constraints import require

@@ -10,7 +10,7 @@ results are NumPy's, bit for bit; each loop is tried before it is used.
 """
 import collections
 import ctypes
-import pathlib
+import os
 import threading
 
 import numpy as np
@@ -89,7 +89,8 @@ def trace_tape(tape, numbers):
 
 def _text_of(name):
     """The source of a module of low Python beside this one, which Python itself does not load."""
-    return pathlib.Path(__file__).with_name(name + ".py").read_text(encoding="utf-8")
+    with open(os.path.join(os.path.dirname(__file__), f"{name}.py"), encoding="utf-8") as file:
+        return file.read()
 
 
 def is_plain(prim):

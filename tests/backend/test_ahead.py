@@ -19,13 +19,18 @@ PADDING = "; " + "x" * ahead.PAYS + "\n"                         # as much text 
 
 @pytest.fixture(autouse=True)
 def workers():
-    """One worker may be started; none is left behind."""
+    """One worker may be started; none is there before and afterwards, and no order."""
+    def end():
+        for order in list(ahead._queue):
+            order.code()
+        for thread in list(ahead._workers):
+            thread.join(20)
+        assert not ahead._workers and not ahead._queue and not ahead._running
+    end()
     before = config.set(compile_workers=1)
     yield
     config.set(**before)
-    for thread in list(ahead._workers):
-        thread.join(20)
-    assert not ahead._workers and not ahead._queue and not ahead._running
+    end()
 
 
 def text(number, padding=""):

@@ -7,14 +7,18 @@ Nothing is loaded or compiled before it is asked for; equal facts give the same 
 """
 from ...common.dtype import dtype as to_dtype, float32
 from ...common.events import emit
-from .blas import blas_facts, find_blas, has_gemm, matmul_kernel
-from .convolution import conv2d_kernel
-from .convolution_ways import PART_REASONS, conv2d_part, conv2d_plan
-from .onednn import ADVICE, find_onednn, library_path
-from .pooling import pool2d_kernel
+from ...common.late import Late
 
 __all__ = ["conv2d_plan", "explain", "library_kernel"]
-MAKERS = {"matmul": matmul_kernel, "conv2d": conv2d_kernel, "conv2d_part": conv2d_part, "pool2d": pool2d_kernel}
+blas, convolution, convolution_ways, onednn, pooling = (Late(f"{__name__}.{name}") for name in (
+    "blas", "convolution", "convolution_ways", "onednn", "pooling"))
+MAKERS = {"matmul": (blas, "matmul_kernel"), "conv2d": (convolution, "conv2d_kernel"),
+          "conv2d_part": (convolution_ways, "conv2d_part"), "pool2d": (pooling, "pool2d_kernel")}
+
+
+def conv2d_plan(kind, dtype, sizes):
+    """`convolution_ways.conv2d_plan`."""
+    return convolution_ways.conv2d_plan(kind, dtype, sizes)
 
 
 def library_kernel(name, **facts):
@@ -25,7 +29,8 @@ def library_kernel(name, **facts):
     events : "library_kernel" (name, facts, kernel, why), or "library_kernel_missing" (name, facts, why)
     raises : KeyError for an unknown name
     """
-    kernel = MAKERS[name](**facts)
+    room, maker = MAKERS[name]
+    kernel = getattr(room, maker)(**facts)
     why = explain(name, **facts)
     if kernel is None:
         emit("library_kernel_missing", name=name, facts=facts, why=why)
@@ -38,36 +43,36 @@ def library_kernel(name, **facts):
 def explain(name, **facts):
     """One line: which code answers for these facts, and why that."""
     if name == "conv2d_part":
-        return PART_REASONS[facts["part"]]
+        return convolution_ways.PART_REASONS[facts["part"]]
     return REASONS[name](to_dtype(facts["dtype"]))
 
 
 def _product(dtype):
     """Who multiplies matrices of `dtype`."""
-    if not has_gemm(dtype):
+    if not blas.has_gemm(dtype):
         return f"no matrix product for {dtype.name}"
     if dtype.name in ("float16", "bfloat16"):
         return f"{_product(float32)}, on float32 copies rounded once"
     if not dtype.is_float:
         return "blocked loops, as no BLAS multiplies integers"
-    if find_blas() is None:
+    if blas.find_blas() is None:
         return "blocked loops, as no BLAS was found"
-    facts = blas_facts()
+    facts = blas.blas_facts()
     return f"{facts['name']} {facts['version']} ({facts['core']})"
 
 
 def _convolution(dtype):
     if dtype.name not in ("float32", "float64"):
         return f"no convolution for {dtype.name}: cast to float32"
-    library = find_onednn()
+    library = onednn.find_onednn()
     if library is not None and dtype is float32:
         return f"oneDNN {library.version()}, or kernels of our own where the sizes make that faster"
     return "kernels of our own, as oneDNN is " + ("used for float32 alone" if dtype is not float32 else "switched off"
-                                                  if library_path() else f"not installed ({ADVICE})")
+                                                  if onednn.library_path() else f"not installed ({onednn.ADVICE})")
 
 
 def _pooling(dtype):
-    if dtype.is_float and has_gemm(dtype):
+    if dtype.is_float and blas.has_gemm(dtype):
         return "loops over planes"
     return f"no pooling for {dtype.name}: cast to float32"
 

@@ -7,7 +7,6 @@ registers against the largest frame only: a damaged file is refused, but a craft
 so load only files that you trust.
 """
 import json
-import zipfile
 
 import numpy as np
 
@@ -15,12 +14,14 @@ from ...common.dim import Dim, Operation, Symbol
 from ...common.dtype import dtype
 from ...common.errors import ArgumentError, InternalError, ValueRangeError
 from ...common.files import replacing
+from ...common.late import Late
 from .. import flow as F
 from ..link import Linked
 from ..memory import MemoryPlan, Storage
 from .vm import Table, instructions, print_table
 from .vm_machine import OPERANDS
 
+zipfile = Late("zipfile")
 FORMAT = 2
 _OPERATIONS = ("floordiv", "mod", "max", "min")
 

@@ -9,12 +9,12 @@ Python that runs line by line or becomes one graph. Learning rates are Parameter
 compiled step sees them change. The weights belong to the network and are not registered here; the states are.
 """
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from ... import ops
 from ...common import dtype as dt
 from ...common.errors import ArgumentError, MindliteError, ValueRangeError
 from ...common.initializer import initializer
+from ...common.records import dataclass
 from ...common.tensor import Parameter, ParameterTuple, Tensor
 from ..cell import Cell
 from ..learning_rate_schedule import ListLR

@@ -72,7 +72,7 @@ class Operation:
 def operation(function):
     """The class of a function; see the module."""
     parameters = tuple(p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY)
-    return _class(function.__name__, function, parameters, inspect.getdoc(function))
+    return _class(function.__name__, function, parameters, function.__doc__)
 
 
 def table(names):
