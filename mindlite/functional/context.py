@@ -124,6 +124,13 @@ def set_deterministic(deterministic):
         raise ArgumentError(f"set_deterministic: takes a bool, not {type(deterministic).__name__}")
 
 
+def threads_num(num):
+    """Kernels run on at most `num` threads. raises : ArgumentError for what is no positive int"""
+    if isinstance(num, bool) or not isinstance(num, int) or num < 1:
+        raise ArgumentError(f"threads_num: takes a positive int, not {num!r}")
+    config.set(threads=num)
+
+
 def mutable(input_data, dynamic_len=False):
     """`input_data` itself. Tensors inside tuples, lists and dicts are run-time values of a graph in any case.
 

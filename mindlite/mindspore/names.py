@@ -44,6 +44,9 @@ MODULES = {
     "context": (("mindlite.functional.context",), _CONTEXT),
     "log": (("mindlite.common.log",), {}),
     "runtime": (("mindlite.functional.executor",), {}),
+    "device_context": ((), {}),
+    "device_context.cpu": ((), {}),
+    "device_context.cpu.op_tuning": ((), {"threads_num": "mindlite.functional.context:threads_num"}),
 
     "common": (("mindlite.functional",) + _TENSOR + _DTYPE + _INITIALIZER + ("mindlite.common.seed",),
                {}),
@@ -123,8 +126,12 @@ MODULES = {
     "dataset.engine.datasets": (("mindlite.dataset",), {}),
 
     "numpy": (("mindlite.numpy",), {}),
-    "mint": (("mindlite.ops.extended",), {}),
-    "mint.nn": (("mindlite.nn.extended",) + _NN, {}),
+    "mint": (("mindlite.ops.extended",), {"fix": "mindlite.ops:trunc"}),
+    "mint.special": (("mindlite.ops.extended",), {}),
+    "mint.linalg": (("mindlite.ops.extended",), {"inv": "mindlite.ops:inverse"}),
+    "mint.nn": (("mindlite.nn.extended",) + _NN, {
+        "SELU": "mindlite.nn:SeLU", "Hardshrink": "mindlite.nn:HShrink", "Hardsigmoid": "mindlite.nn:HSigmoid",
+        "Hardswish": "mindlite.nn:HSwish"}),
     "mint.nn.functional": (("mindlite.ops.extended",), {}),
     "mint.optim": (_NN, {}),
     "experimental": ((), {}),

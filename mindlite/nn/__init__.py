@@ -6,7 +6,7 @@ from .dynamic_lr import (  # noqa: F401
 from .grad import Jvp, Vjp  # noqa: F401
 from .graph_cell import GraphCell  # noqa: F401
 from .layer.activation import (  # noqa: F401
-    CELU, ELU, GELU, GLU, HShrink, HSigmoid, HSwish, Hardtanh, LeakyReLU, LogSigmoid, LogSoftmax, Mish, PReLU, ReLU,
+    CELU, ELU, FastGelu, GELU, GLU, HShrink, HSigmoid, HSwish, Hardtanh, LeakyReLU, LogSigmoid, LogSoftmax, Mish, PReLU, ReLU,
     ReLU6, SeLU, SiLU, Sigmoid, SoftShrink, Softmax, Softmin, Softsign, Tanh, Tanhshrink, Threshold, get_activation)
 from .layer.basic import Dense, Dropout, Dropout1d, Dropout2d, Dropout3d, Flatten, Identity  # noqa: F401
 from .layer.container import CellDict, CellList, SequentialCell  # noqa: F401
@@ -19,7 +19,8 @@ from .layer.padding import (  # noqa: F401
     ConstantPad1d, ConstantPad2d, ConstantPad3d, Pad, ReflectionPad1d, ReflectionPad2d, ReplicationPad1d,
     ReplicationPad2d, ZeroPad2d)
 from .layer.pooling import (  # noqa: F401
-    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AvgPool1d, AvgPool2d, MaxPool1d, MaxPool2d)
+    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d,
+    AvgPool1d, AvgPool2d, MaxPool1d, MaxPool2d)
 from .layer.recurrent import GRU, GRUCell, LSTM, LSTMCell, RNN, RNNCell  # noqa: F401
 from .layer.unpooling import (  # noqa: F401
     CentralCrop, LPPool1d, LPPool2d, MaxUnpool1d, MaxUnpool2d, MaxUnpool3d)

@@ -50,20 +50,6 @@ def _cbrt(x):
     return ops.sign(x) * ops.pow(ops.abs(x), 1 / 3)
 
 
-def _gcd(a, b):
-    """Euclid's algorithm: 64 bits have no two numbers that need more than 92 steps (Knuth 1997, 4.5.3)."""
-    a, b = ops.broadcast_tensors(ops.abs(a), ops.abs(b))
-    for _ in range({1: 13, 2: 24, 4: 46}.get(b.dtype.itemsize, 92)):
-        done = b == 0
-        a, b = ops.where(done, a, b), ops.where(done, b, a % ops.where(done, ops.ones_like(b), b))
-    return a
-
-
-def _lcm(a, b):
-    common = _gcd(a, b)
-    return ops.where(common == 0, common, ops.abs(a * b) // ops.where(common == 0, ops.ones_like(common), common))
-
-
 EXACT = {
     "abs": _not_bool(ops.abs), "absolute": _not_bool(ops.abs), "fabs": _not_bool(ops.abs), "add": ops.add,
     "subtract": ops.sub, "multiply": ops.mul, "power": ops.pow, "floor_divide": ops.floor_div, "mod": ops.floor_mod,
@@ -77,7 +63,7 @@ EXACT = {
     "logical_or": lambda a, b: ops.logical_or(ops.cast(a, dt.bool_), ops.cast(b, dt.bool_)),
     "logical_xor": lambda a, b: ops.logical_xor(ops.cast(a, dt.bool_), ops.cast(b, dt.bool_)),
     "logical_not": lambda a: ops.logical_not(ops.cast(a, dt.bool_)),
-    "ceil": ops.ceil, "floor": ops.floor, "gcd": _gcd, "lcm": _lcm}
+    "ceil": ops.ceil, "floor": ops.floor, "gcd": ops.gcd, "lcm": ops.lcm}
 IN_FLOATS = {
     **{name: getattr(ops, name) for name in (
         "sqrt", "exp", "expm1", "exp2", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh",

@@ -46,16 +46,17 @@ from .linalg import (addmm, addmv, baddbmm, bias_add, bmm, dense, dot, linear, m
 from .decomposition import (cholesky, cholesky_inverse, cholesky_solve, det, inverse, linear_solve as matrix_solve, logdet,
                             slogdet, solve, solve_triangular)
 from .einsum import einsum
-from .products import (addbmm, addr, bidense, cdist, cross, dist, ger, kron, matrix_band_part, matrix_diag, ptp, trapz,
+from .products import (addbmm, addr, bidense, cdist, cross, dist, ger, kron, matrix_band_part, ptp, trapz,
                        vander, vecdot)
 from .segments import unsorted_segment_max, unsorted_segment_min, unsorted_segment_prod, unsorted_segment_sum
+from .singular import svd
 from .special import bessel_i0, bessel_i0e, bessel_i1, bessel_i1e, digamma, erfinv, lgamma, polygamma
 from .nn_conv import conv1d, conv2d, conv2d_transpose
 from .conv3d import conv3d, conv3d_transpose
 from .nn_pool import adaptive_avg_pool2d, avg_pool1d, avg_pool2d, max_pool1d, max_pool2d
 from .nn_norm import (batch_norm, batch_norm_train, group_norm, instance_norm, l2_normalize, layer_norm,
                       layer_norm_from_axis, rms_norm)
-from .random import (bernoulli, dropout, gumbel, multinomial, normal, rand, rand_like, randint, randn, randn_like,
+from .random import (bernoulli, dropout, dropout1d, dropout2d, dropout3d, gumbel, multinomial, normal, rand, rand_like, randint, randn, randn_like,
                      randperm, shuffle, standard_normal, uniform)
 from .state import (assign, assign_add, assign_sub, depend, identity, print_, rank, shape, size,
                     stop_gradient)
@@ -65,17 +66,23 @@ from .nn_loss import (binary_cross_entropy, binary_cross_entropy_with_logits, co
                       pairwise_distance, smooth_l1_loss, soft_margin_loss,
                       softmax_cross_entropy_with_logits, sparse_softmax_cross_entropy_with_logits,
                       triplet_margin_loss)
+from .adaptive_pool import (adaptive_avg_pool1d, adaptive_avg_pool3d, adaptive_max_pool1d, adaptive_max_pool2d,
+                            adaptive_max_pool3d)
 from .attention import scaled_dot_product_attention
+from .banded import matrix_diag, matrix_diag_part, matrix_set_diag
 from .combined import (accumulate_n, addn, approximate_equal, clip_by_norm, copysign, deg2rad, div_no_nan, fast_gelu,
                        float_power, heaviside, inplace_add, inplace_sub, inplace_update, is_nonzero, isneginf, isposinf,
                        isreal, ldexp, logaddexp2, logit, mul_no_nan, nanmean, nansum, positive, rad2deg, renorm, rint,
                        sgn, signbit, sinc, squared_difference, swiglu, truncate_div, truncate_mod, xdivy, xlogy)
 from .diagonal import diag, diag_embed, diagonal, diagonal_scatter, trace
+from .patches import affine_grid, fold, grid_sample, padding, unfold
 from .pool3d import avg_pool3d, max_pool3d
 from .resize import crop_and_resize, resize
 from .unpool import lp_pool1d, lp_pool2d, max_unpool1d, max_unpool2d, max_unpool3d
+from .sorted_search import searchsorted, unique_with_pad
 from .scatter import (tensor_scatter_div, tensor_scatter_max, tensor_scatter_min, tensor_scatter_mul, tensor_scatter_sub)
 from .tensor_methods import FUNCTIONS
+from .whole_numbers import gcd, lcm, population_count
 from .optim_update import (adagrad_update, adam_update, adam_weight_decay_update, adamw_update,
                            centered_rmsprop_update, lamb_update, momentum_update, rmsprop_update, sgd_update)
 

@@ -27,7 +27,16 @@ def _scaled(sign):
     return call
 
 
+def _conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    """ops.conv2d under torch's arguments: padding is "valid", "same" or sizes; input may have no batch axis."""
+    mode, ends = (padding, 0) if isinstance(padding, str) else ("pad", padding)
+    if input.ndim == 3:
+        return ops.conv2d(input[None], weight, bias, stride, mode, ends, dilation, groups)[0]
+    return ops.conv2d(input, weight, bias, stride, mode, ends, dilation, groups)
+
+
 OWN = {
+    "conv2d": _conv2d,
     "mean": _typed(ops.mean),
     "prod": _typed(ops.prod, True),
     "sum": _typed(ops.sum, True),

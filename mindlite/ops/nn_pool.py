@@ -429,7 +429,7 @@ def avg_pool1d(input_x, kernel_size=1, stride=None, padding=0, ceil_mode=False, 
     return reshape(out, shape=tuple(out.shape[:2]) + (out.shape[3],))
 
 
-def _averaging_matrix(name, n, count, dtype):
+def averaging_matrix(name, n, count, dtype):
     """[count, n]: row i is the mean over n * i // count .. ceil(n * (i + 1) / count)."""
     if not isinstance(n, int):
         raise ArgumentError(f"{name}: an axis of size {n}, known at run time only, does not give {count} parts")
@@ -452,7 +452,7 @@ def adaptive_avg_pool2d(input, output_size):
     shape = tuple(x.shape)
     if wanted == (1, 1):
         return reduce_sum(x, axis=(-2, -1), keepdims=True) / (shape[-2] * shape[-1])
-    rows, columns = (None if w is n or w == n else _averaging_matrix("adaptive_avg_pool2d", n, w, x.dtype)
+    rows, columns = (None if w is n or w == n else averaging_matrix("adaptive_avg_pool2d", n, w, x.dtype)
                      for w, n in zip(wanted, shape[-2:]))
     if columns is not None:
         x = batch_matmul(x, columns, transpose_b=True)

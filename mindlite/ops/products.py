@@ -5,7 +5,7 @@ Each is ordinary Python over ops, so that its derivatives, batches and kernels a
 from ..common.errors import ArgumentError, ShapeError
 from .arithmetic import abs, pow
 from .basic import reshape, transpose
-from .creation import arange, eye
+from .creation import arange
 from .define import as_operand, cast_to, dtype_of, promote_operands
 from .elementary import sqrt
 from .linalg import bmm, dense, outer
@@ -136,12 +136,6 @@ def matrix_band_part(x, lower, upper):
     for limit, distance in ((lower, rows - columns), (upper, columns - rows)):
         keep = logical_and(keep, logical_or(less(limit, 0), less_equal(distance, limit)))
     return where(keep, x, 0)
-
-
-def matrix_diag(x):
-    """Matrices with the rows of x[.., n] as their diagonals."""
-    x = as_operand(x)
-    return reshape(x, shape=tuple(x.shape) + (1,)) * eye(x.shape[-1], x.shape[-1], dtype_of(x))
 
 
 def ptp(x, axis=None, keepdims=False):

@@ -321,6 +321,30 @@ def dropout(input, p=0.5, training=True, seed=None):
     return where(keep, input * (1 / (1 - p) if p < 1 else 0.0), 0)
 
 
+def drop_channels(name, x, p, training, axes, seed=None):
+    """x[.., *channels, *axes] with whole channels zero with probability p, the others divided by 1 - p."""
+    x = as_operand(x)
+    if x.ndim not in (axes + 1, axes + 2):
+        raise ShapeError(f"{name}: a tensor of {axes + 1} or {axes + 2} axes is wanted", note=f"input: {list(x.shape)}")
+    one = broadcast_to(np.ones((), dtype_of(x).numpy), shape=(*x.shape[:-axes], *(1,) * axes))
+    return x if not training else x * dropout(one, p, seed=seed)
+
+
+def dropout1d(input, p=0.5, training=True):
+    """Whole channels of input[N, C, L] or [C, L] zero with probability p, the others divided by 1 - p (Tompson et al. 2015)."""
+    return drop_channels("dropout1d", input, p, training, 1)
+
+
+def dropout2d(input, p=0.5, training=True):
+    """Whole channels of input[N, C, H, W] or [C, H, W] zero with probability p, the others divided by 1 - p."""
+    return drop_channels("dropout2d", input, p, training, 2)
+
+
+def dropout3d(input, p=0.5, training=True):
+    """Whole channels of input[N, C, D, H, W] or [C, D, H, W] zero with probability p, the others divided by 1 - p."""
+    return drop_channels("dropout3d", input, p, training, 3)
+
+
 # ---------------------------------------------------------------- orders and choices
 
 def randperm(n, seed=None, *, dtype=dt.int64):

@@ -62,3 +62,60 @@ def test_what_gives_no_tensor_has_a_zero_gradient(mode, function):
 def test_without_the_rules_of_mindspore_it_is_an_error():
     with pytest.raises(GradientError, match="gives int, which has no gradient"):
         ms.grad(lambda x: int(x))(Tensor(2.0))
+
+
+def operator_gradients():
+    """{name: (the class of a gradient called with (x, y, dout, out), the operator)}"""
+    P, x = ms.ops.auto_generate, slice(0, 1)
+    return {
+        "FastGeLUGrad": (lambda x, y, dout, out: (P.FastGeLUGrad()(dout, x),), ops.fast_gelu, x),
+        "HShrinkGrad": (lambda x, y, dout, out: (P.HShrinkGrad(0.4)(dout, x),), lambda x: ops.hardshrink(x, 0.4), x),
+        "SoftmaxBackward": (lambda x, y, dout, out: (P.SoftmaxBackward()(dout, out, 1),), lambda x: ops.softmax(x, 1), x),
+        "MaximumGrad": (lambda x, y, dout, out: P.MaximumGrad()(x, y, dout), ops.maximum, slice(0, 2)),
+        "MinimumGrad": (lambda x, y, dout, out: P.MinimumGrad()(x, y, dout), ops.minimum, slice(0, 2))}
+
+
+@pytest.mark.parametrize("name", operator_gradients())
+def test_a_gradient_as_a_class_is_the_gradient_of_its_operator(mode, name):
+    rng = np.random.default_rng(3)
+    x, y, dout = (Tensor(rng.standard_normal((3, 4)).astype(np.float32)) for _ in range(3))
+    gradient, operator, used = operator_gradients()[name]
+    inputs = (x, y)[used]
+    out, pull = ms.vjp(operator, *inputs)
+    for made, wanted in zip(ms.jit(gradient)(x, y, dout, out), pull(dout)):
+        np.testing.assert_allclose(made.asnumpy(), wanted.asnumpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_the_class_of_layer_normalisation_gives_means_and_variances_and_its_gradient_uses_them(mode):
+    P, rng = ms.ops.operations, np.random.default_rng(4)
+    x, gamma, beta, dout = (Tensor(rng.standard_normal(s).astype(np.float32)) for s in ((2, 3, 4), (3, 4), (3, 4), (2, 3, 4)))
+    y, mean, variance = P.LayerNorm(1, 1)(x, gamma, beta)
+    plain = x.asnumpy().reshape(2, -1)
+    np.testing.assert_allclose(mean.asnumpy().ravel(), plain.mean(1), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(variance.asnumpy().ravel(), plain.var(1), rtol=1e-5)
+    normal = ((plain - plain.mean(1)[:, None]) / plain.std(1)[:, None]).reshape(2, 3, 4)
+    np.testing.assert_allclose(y.asnumpy(), normal * gamma.asnumpy() + beta.asnumpy(), rtol=1e-4, atol=1e-5)
+    wanted = ms.vjp(lambda *a: P.LayerNorm(1, 1)(*a)[0], x, gamma, beta)[1](dout)
+    for made, want in zip(ms.ops.auto_generate.LayerNormGrad(1, 1)(x, dout, variance, mean, gamma), wanted):
+        np.testing.assert_allclose(made.asnumpy(), want.asnumpy(), rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
+def test_the_gradient_of_the_nll_loss_as_a_class(mode, reduction):
+    logits, labels = Tensor([[-1.0, -2, -3], [-2, -1, -0.5], [-1, -1, -1]]), Tensor([2, 0, -100], ms.int32)
+    weight, dout = Tensor([0.5, 1, 2]), Tensor([1.0, 3, 5]) if reduction == "none" else Tensor(2.0)
+    made = ms.ops.auto_generate.NLLLossGrad(reduction)(logits, dout, labels, weight, Tensor(2.5))
+    wanted = ms.vjp(lambda x: ops.nll_loss(x, labels, weight, reduction=reduction), logits)[1](dout)
+    np.testing.assert_allclose(made.asnumpy(), (wanted[0] if isinstance(wanted, tuple) else wanted).asnumpy(), rtol=1e-5)
+
+
+def test_mint_convolves_with_padding_by_name_and_without_a_batch(mode):
+    x, w = ops.arange(32).reshape(2, 4, 4).astype(ms.float32), ops.ones((3, 2, 3, 3))
+    one = ms.mint.nn.functional.conv2d(x, w, padding="same")
+    assert one.shape == (3, 4, 4)
+    np.testing.assert_allclose(one.asnumpy(), ms.mint.nn.functional.conv2d(x[None], w, None, 1, 1).asnumpy()[0])
+    assert ms.mint.nn.functional.conv2d(x[None], w).shape == (1, 3, 2, 2)
+
+
+def test_a_row_without_cells_is_false():
+    assert not ms.nn.SequentialCell() and not ms.nn.CellList([]) and ms.nn.SequentialCell(ms.nn.ReLU())

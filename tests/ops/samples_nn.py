@@ -86,6 +86,7 @@ SAMPLES = {
     **{name: [((_f(2, 3, 3) * 0.5 + 2 * np.eye(3),), {}), ((_f(2, 2) + 3 * np.eye(2),), {})]
        for name in ("inverse", "determinant", "sign_and_log_determinant")},
     "linear_solve": [((_f(2, 3, 3) * 0.5 + 2 * np.eye(3), _f(3, 2)), {}), ((_f(2, 2) + 3 * np.eye(2), _f(4, 2, 1)), {})],
+    "singular_decomposition": [((_f(2, 3, 2),), dict(full=False)), ((_f(2, 4),), dict(full=False))],
     "cholesky_factor": [((_f(2, 3, 3) * 0.3 + 2 * np.eye(3),), {})],
     "adam_update": [((_f(2, 3), _f(2, 3), _positive(2, 3), _f(2, 3), *map(np.array, _RATES)),
                      dict(beta1=0.9, beta2=0.99, epsilon=1e-3, use_nesterov=nesterov)) for nesterov in (False, True)],

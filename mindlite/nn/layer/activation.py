@@ -94,6 +94,13 @@ class SiLU(Cell):
         return ops.silu(x)
 
 
+class FastGelu(Cell):
+    """x * sigmoid(1.702 x), close to GELU (Hendrycks & Gimpel 2016)."""
+
+    def construct(self, x):
+        return ops.fast_gelu(x)
+
+
 class Mish(Cell):
     """x * tanh(softplus(x)) (Misra 2019)."""
 

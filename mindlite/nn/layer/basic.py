@@ -152,7 +152,7 @@ class Dropout(Cell):
 
 class _ChannelDropout(Cell):
     """Zero whole channels [n, c, ..]: what Dropout1d, 2d and 3d share (Tompson et al. 2015)."""
-    window_axes = 0
+    function = None
 
     def __init__(self, p=0.5):
         super().__init__()
@@ -163,12 +163,7 @@ class _ChannelDropout(Cell):
         self.p = p
 
     def construct(self, x):
-        if not self.training or self.p == 0:
-            return x
-        if self.p == 1:
-            return ops.zeros_like(x)
-        kept = ops.ones(x.shape[:x.ndim - self.window_axes] + (1,) * self.window_axes, x.dtype)
-        return x * ops.dropout(kept, self.p)
+        return self.function(x, self.p, self.training)
 
     def extend_repr(self):
         return f"p={self.p}"
@@ -176,14 +171,14 @@ class _ChannelDropout(Cell):
 
 class Dropout1d(_ChannelDropout):
     """Zero whole channels of [N, C, L] or [C, L] with probability p, in training."""
-    window_axes = 1
+    function = staticmethod(ops.dropout1d)
 
 
 class Dropout2d(_ChannelDropout):
     """Zero whole channels of [N, C, H, W] or [C, H, W] with probability p, in training."""
-    window_axes = 2
+    function = staticmethod(ops.dropout2d)
 
 
 class Dropout3d(_ChannelDropout):
     """Zero whole channels of [N, C, D, H, W] or [C, D, H, W] with probability p, in training."""
-    window_axes = 3
+    function = staticmethod(ops.dropout3d)

@@ -56,9 +56,6 @@ class _Row(Cell):
     def __len__(self):
         return len(self._cells)
 
-    def __bool__(self):
-        return True
-
     def __iter__(self):
         return iter(self._cells.values())
 
@@ -182,9 +179,6 @@ class CellDict(Cell):
 
     def __len__(self):
         return len(self._cells)
-
-    def __bool__(self):
-        return True
 
     def __iter__(self):
         return iter(self._cells)

@@ -137,3 +137,53 @@ class AdaptiveAvgPool1d(Cell):
 
     def extend_repr(self):
         return f"output_size={self.output_size}"
+
+
+class _AdaptivePool(Cell):
+    """The last axes cut into output_size parts; None keeps an axis."""
+    function = None
+
+    def __init__(self, output_size, *settings):
+        super().__init__()
+        self.output_size, self._settings = output_size, settings
+
+    def construct(self, x):
+        return self.function(x, self.output_size, *self._settings)
+
+    def extend_repr(self):
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool3d(_AdaptivePool):
+    """The volume cut into output_size parts, each replaced by its mean; x : [N, C, D, H, W] or [C, D, H, W]."""
+    function = staticmethod(ops.adaptive_avg_pool3d)
+
+    def __init__(self, output_size):
+        super().__init__(output_size)
+
+
+class AdaptiveMaxPool1d(_AdaptivePool):
+    """The axis cut into output_size parts, each replaced by its maximum; x : [N, C, L] or [C, L]."""
+    function = staticmethod(ops.adaptive_max_pool1d)
+
+    def __init__(self, output_size, return_indices=False):
+        super().__init__(output_size, return_indices)
+
+
+class AdaptiveMaxPool2d(_AdaptivePool):
+    """The plane cut into output_size parts, each replaced by its maximum; with return_indices also their places.
+
+    x : [N, C, H, W] or [C, H, W];   raises : ShapeError for other ranks
+    """
+    function = staticmethod(ops.adaptive_max_pool2d)
+
+    def __init__(self, output_size, return_indices=False):
+        super().__init__(output_size, return_indices)
+
+
+class AdaptiveMaxPool3d(_AdaptivePool):
+    """The volume cut into output_size parts, each replaced by its maximum; with return_indices also their places."""
+    function = staticmethod(ops.adaptive_max_pool3d)
+
+    def __init__(self, output_size, return_indices=False):
+        super().__init__(output_size, return_indices)

@@ -1,5 +1,7 @@
 """Gradients of operators as classes: `ReluGrad()(dout, x)`. Each is the operator's bprop rule or its formula."""
-from .. import exp, logical_and, rsqrt, sigmoid, softplus, tanh, where
+from ...common.errors import ValueRangeError
+from .. import (exp, expand_dims, gather, logical_and, maximum, minimum, not_equal, one_hot, rsqrt, sigmoid, softplus, tanh,
+                where, zeros_like)
 from ..creation import zeros
 from ..define import cast_to, dtype_of
 from ..elementary import normal_cdf, normal_pdf
@@ -38,7 +40,13 @@ def _gelu(dout, x, out):
     return cast_to(dout * (normal_cdf(x) + x * normal_pdf(x)), dtype_of(x))
 
 
+def _fast_gelu(dout, x):
+    s = sigmoid(1.702 * x)
+    return cast_to(dout * (s + 1.702 * x * s * (1 - s)), dtype_of(x))
+
+
 globals().update(table({
+    "FastGeLUGrad": _fast_gelu, "SoftmaxBackward": lambda dout, out, dim=-1: out * (dout - sum(dout * out, dim, True)),
     "ReluGrad": _relu, "ReLUGrad": _relu, "ReLU6Grad": lambda dout, x: where(logical_and(x > 0, x < 6), dout, 0),
     "SigmoidGrad": lambda out, dout: dout * out * (1 - out), "TanhGrad": lambda out, dout: dout * (1 - out * out),
     "SqrtGrad": lambda out, dout: dout * 0.5 / out, "RsqrtGrad": lambda out, dout: dout * -0.5 * out * out * out,
@@ -121,3 +129,63 @@ def ConcatOffset(shapes, *, N=2, axis=0):
         made.append(tuple(start if a == axis else 0 for a in range(len(shape))))
         start += shape[axis]
     return tuple(made)
+
+
+# ---------------------------------------------------------------- choices and normalisation
+
+def _chosen_gradient(choose, x, y, dout, grad_x, grad_y):
+    if not grad_x and not grad_y:
+        raise ValueRangeError("no gradient is asked for: grad_x and grad_y are False")
+    return bprop_rule[choose](x, y, out=None, dout=dout)
+
+
+@operation
+def MaximumGrad(x, y, dout, *, grad_x=True, grad_y=True):
+    """(the gradients of Maximum for x and for y)"""
+    return _chosen_gradient(maximum, x, y, dout, grad_x, grad_y)
+
+
+@operation
+def MinimumGrad(x, y, dout, *, grad_x=True, grad_y=True):
+    """(the gradients of Minimum for x and for y)"""
+    return _chosen_gradient(minimum, x, y, dout, grad_x, grad_y)
+
+
+@operation
+def MaximumGradGrad(x, y, dx, dy, *, grad_x=True, grad_y=True):
+    """(zeros as x, zeros as y, the element of dx or dy that Maximum chose)"""
+    return zeros_like(x), zeros_like(y), where(x >= y, dx, dy)
+
+
+@operation
+def MinimumGradGrad(x, y, dx, dy, *, grad_x=True, grad_y=True):
+    """(zeros as x, zeros as y, the element of dx or dy that Minimum chose)"""
+    return zeros_like(x), zeros_like(y), where(x <= y, dx, dy)
+
+
+@operation
+def HShrinkGrad(dout, x, *, lambd=0.5):
+    """The gradient of HShrink for x."""
+    return where(logical_and(x >= -lambd, x <= lambd), 0, dout)
+
+
+@operation
+def NLLLossGrad(logits, dout, labels, weight, total_weight, *, reduction="mean", ignore_index=-100):
+    """The gradient of NLLLoss for logits[N, C]; dout is [N] for reduction "none", else a number."""
+    counts = not_equal(labels, ignore_index)
+    safe = where(counts, labels, 0)
+    each = where(counts, gather(weight, safe, 0) * dout, 0)
+    if reduction == "mean":
+        each = each / total_weight
+    return -expand_dims(each, 1) * cast_to(one_hot(safe, logits.shape[1]), dtype_of(logits))
+
+
+@operation
+def LayerNormGrad(x, dout, variance, mean, gamma, *, begin_norm_axis=1, begin_params_axis=1, epsilon=1e-12):
+    """(the gradients of LayerNorm for x, for gamma and for beta), from the variance and mean that it used."""
+    axes, outer = tuple(range(begin_norm_axis % x.ndim, x.ndim)), tuple(range(begin_params_axis % x.ndim))
+    root = rsqrt(variance + epsilon)
+    normal = (x - mean) * root
+    inside = dout * gamma
+    dx = (inside - inside.mean(axes, True) - normal * (inside * normal).mean(axes, True)) * root
+    return dx, sum(dout * normal, outer), sum(dout, outer)

@@ -2,7 +2,7 @@
 from .. import (bessel_i0, bessel_i0e, bessel_i1, bessel_i1e, bidense, cdist, cholesky, cholesky_inverse,
                 cholesky_solve, cross, det, digamma, erfinv, fmax, fmin, heaviside, inplace_add, inplace_sub,
                 inplace_update, inverse, lgamma, logit, matrix_band_part, polygamma, renorm, sgn, slogdet, solve,
-                swapaxes, unsorted_segment_max, unsorted_segment_min, unsorted_segment_prod, unsorted_segment_sum)
+                svd, swapaxes, unsorted_segment_max, unsorted_segment_min, unsorted_segment_prod, unsorted_segment_sum)
 from .define import operation, table
 
 globals().update(table({
@@ -13,6 +13,12 @@ globals().update(table({
     "BesselI0": bessel_i0, "BesselI0e": bessel_i0e, "BesselI1": bessel_i1, "BesselI1e": bessel_i1e,
     "Heaviside": heaviside, "Fmax": fmax, "Fmin": fmin, "Sgn": sgn, "BiDense": bidense,
 }))
+
+
+@operation
+def Svd(x, *, full_matrices=False, compute_uv=True):
+    """(s, u, v) with x = u diag(s) v^T."""
+    return svd(x, full_matrices, compute_uv)
 
 
 @operation

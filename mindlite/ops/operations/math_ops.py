@@ -6,18 +6,20 @@ from .. import (
     floor_mod, greater, greater_equal, hypot, imag, isclose, isfinite, isinf, isnan, l2_normalize, lerp, less,
     less_equal, linspace, log, log1p, logical_and, logical_not, logical_or, logical_xor, matmul, max, maximum, mean,
     min, minimum, mul, nan_to_num, neg, norm, not_equal, outer, pow, prod, real, reciprocal, round, rsqrt, sigmoid,
-    sign, sin, sinh, sqrt, square, sub, sum, tan, tanh, true_divide, trunc)
+    sign, sin, sinh, sqrt, square, std_mean, sub, sum, tan, tanh, true_divide, trunc)
 from ...common import dtype as dt
 from ...common.tensor import Tensor
 from .. import (amax, amin, cast, concat, cummax, cummin, flip, reshape, swapaxes, zeros_like)
 from ..define import dtype_of
 from ..diagonal import trace
+from ..whole_numbers import gcd, lcm
 from .define import operation, table
 
 globals().update(table({
     "Abs": abs, "ACos": acos, "Acosh": acosh, "Add": arithmetic.add, "AddV2": arithmetic.add,
     "TensorAdd": arithmetic.add,
     "AddN": combined.addn, "AccumulateNV2": combined.addn, "Addcdiv": addcdiv, "Addcmul": addcmul, "Angle": angle,
+    "Gcd": gcd, "Lcm": lcm,
     "Asin": asin,
     "Asinh": asinh, "Atan": atan, "Atan2": atan2, "Atanh": atanh, "BitwiseAnd": bitwise_and, "BitwiseOr": bitwise_or,
     "BitwiseXor": bitwise_xor, "Ceil": ceil, "Complex": complex_numbers.make_complex, "Conj": conj, "Cos": cos,
@@ -64,6 +66,12 @@ def _named(name, function):
 for _name, _reduce in {"ReduceSum": sum, "ReduceMean": mean, "ReduceProd": prod, "ReduceMax": amax, "ReduceMin": amin,
                        "ReduceAll": all, "ReduceAny": any}.items():
     globals()[_name] = _named(_name, _reduction(_reduce))
+
+
+@operation
+def ReduceStd(x, *, axis=(), unbiased=True, keep_dims=False):
+    """(the standard deviation over `axis`, the mean); () is all axes; unbiased: divided by one less than the number."""
+    return std_mean(x, None if isinstance(axis, (tuple, list)) and not axis else axis, int(unbiased), keep_dims)
 
 
 @operation

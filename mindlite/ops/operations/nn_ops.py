@@ -1,19 +1,17 @@
 """Layers, losses and the steps of optimisers as classes."""
-from ...common.errors import ShapeError, ValueRangeError
-from .. import (abs, adagrad_update, adam_update, assign, avg_pool2d, batch_norm, batch_norm_train, bias_add,
-               binary_cross_entropy, binary_cross_entropy_with_logits, celu, conv2d, dense, elu, expand_dims, gelu, glu,
+from ...common.errors import ValueRangeError
+from .. import (adagrad_update, adam_update, assign, avg_pool2d, batch_norm, batch_norm_train, bias_add,
+               binary_cross_entropy, binary_cross_entropy_with_logits, celu, conv2d, dense, elu, gelu, glu,
                hardshrink, hardsigmoid, hardswish, kl_div, layer_norm_from_axis, log_softmax, logsigmoid, max_pool2d,
-               maximum, mish, momentum_update, exp, nll_loss, pad, permute, prelu, reshape, sign, relu, relu6, rms_norm,
+               mish, momentum_update, nll_loss, pad, permute, prelu, reshape, relu, relu6, rms_norm,
                selu, sigmoid, silu, smooth_l1_loss, softmax, softmax_cross_entropy_with_logits, softplus, softshrink,
-               softsign, sparse_softmax_cross_entropy_with_logits, sqrt, square, sum, zeros_like)
-from ..define import as_operand
+               softsign, sparse_softmax_cross_entropy_with_logits, sqrt, square, sum)
 from ..lookup import gather
 from ..creation import one_hot
 from ..conv3d import conv3d, conv3d_transpose
 from ..nn_conv import convolution_backward_data
 from ..pool3d import avg_pool3d, max_pool3d
 from ..resize import resize
-from ..scatter import tensor_scatter_add
 from ..windows import padding_of, pair
 from .define import operation, table
 
@@ -158,9 +156,7 @@ def AvgPool(x, *, kernel_size=1, strides=1, pad_mode="valid", data_format="NCHW"
 @operation
 def LayerNorm(x, gamma, beta, *, begin_norm_axis=1, begin_params_axis=1, epsilon=1e-7):
     """(x normalised over the axes from begin_norm_axis on, the means, the variances)"""
-    axes = tuple(range(begin_norm_axis % x.ndim, x.ndim))
-    mean = x.mean(axes, True)
-    return layer_norm_from_axis(x, gamma, beta, begin_norm_axis, epsilon), mean, square(x - mean).mean(axes, True)
+    return layer_norm_from_axis(x, gamma, beta, begin_norm_axis, epsilon)
 
 
 @operation
@@ -366,93 +362,6 @@ def BatchToSpaceND(x, *, block_shape, crops):
     return x[(slice(None),) * lead + tuple(slice(a, s - b) for s, (a, b) in zip(x.shape[lead:], crops))]
 
 
-# ---------------------------------------------------------------- more steps of optimisers
-
-def _stepped(*pairs):
-    for variable, value in pairs:
-        assign(variable, value)
-    return tuple(variable for variable, _ in pairs)
-
-
-@operation
-def ApplyAdagradV2(variable, accumulation, lr, gradient, *, epsilon, update_slots=True):
-    """accumulation += gradient^2; variable -= lr gradient / (sqrt(accumulation) + epsilon); returns both."""
-    total = accumulation + gradient * gradient if update_slots else accumulation
-    return _stepped((variable, variable - lr * gradient / (sqrt(total) + epsilon)), (accumulation, total))
-
-
-@operation
-def ApplyAdamWithAmsgrad(variable, m, v, vhat, beta1_power, beta2_power, lr, gradient,
-                         *, beta1=0.9, beta2=0.999, epsilon=1e-8, use_locking=False):
-    """One step of AMSGrad (Reddi et al. 2018); returns (variable, m, v, vhat)."""
-    rate = lr * sqrt(1 - as_operand(beta2_power)) / (1 - beta1_power)
-    new_m, new_v = m * beta1 + gradient * (1 - beta1), v * beta2 + gradient * gradient * (1 - beta2)
-    largest = maximum(vhat, new_v)
-    return _stepped(
-        (variable, variable - rate * new_m / (sqrt(largest) + epsilon)),
-        (m, new_m),
-        (v, new_v),
-        (vhat, largest))
-
-
-def _proximal(value, rate, l1, l2):
-    return sign(value) * maximum(abs(value) - rate * l1, 0) / (1 + rate * l2)
-
-
-@operation
-def ApplyProximalAdagrad(variable, accumulation, lr, l1, l2, gradient, *, use_locking=False):
-    """One step of Adagrad with the proximal operator of l1 |x| + l2 x^2 / 2 (Duchi et al. 2011); returns both."""
-    total = accumulation + gradient * gradient
-    rate = lr / sqrt(total)
-    return _stepped((variable, _proximal(variable - rate * gradient, rate, l1, l2)), (accumulation, total))
-
-
-@operation
-def ApplyProximalGradientDescent(variable, alpha, l1, l2, delta):
-    """One step of gradient descent with the proximal operator; returns the variable."""
-    return _stepped((variable, _proximal(variable - alpha * delta, alpha, l1, l2)))[0]
-
-
-@operation
-def ApplyAdaMax(variable, m, v, beta1_power, lr, beta1, beta2, epsilon, gradient):
-    """One step of AdaMax (Kingma & Ba 2015); returns (variable, m, v)."""
-    new_m, new_v = m * beta1 + gradient * (1 - beta1), maximum(v * beta2, abs(gradient))
-    return _stepped((variable, variable - lr / (1 - beta1_power) * new_m / (new_v + epsilon)), (m, new_m), (v, new_v))
-
-
-@operation
-def ApplyAdadelta(variable, accumulation, update, lr, rho, epsilon, gradient):
-    """One step of Adadelta (Zeiler 2012); returns (variable, accumulation, update)."""
-    total = accumulation * rho + gradient * gradient * (1 - rho)
-    step = sqrt(update + epsilon) / sqrt(total + epsilon) * gradient
-    return _stepped((variable, variable - lr * step), (accumulation, total),
-                    (update, update * rho + step * step * (1 - rho)))
-
-
-@operation
-def ApplyRMSProp(variable, mean_square, moment, lr, gradient, decay, momentum, epsilon, *, use_locking=False):
-    """One step of RMSProp; returns the variable."""
-    square_mean = mean_square * decay + gradient * gradient * (1 - decay)
-    new_moment = moment * momentum + lr * gradient / sqrt(square_mean + epsilon)
-    return _stepped((variable, variable - new_moment), (mean_square, square_mean), (moment, new_moment))[0]
-
-
-@operation
-def ApplyAddSign(variable, m, lr, alpha, sign_decay, beta, gradient):
-    """One step of AddSign (Bello et al. 2017); returns (variable, m)."""
-    new = m * beta + gradient * (1 - beta)
-    return _stepped((variable, variable - lr * (alpha + sign_decay * sign(gradient) * sign(new)) * gradient), (m, new))
-
-
-@operation
-def ApplyPowerSign(variable, m, lr, logbase, sign_decay, beta, gradient):
-    """One step of PowerSign (Bello et al. 2017); returns (variable, m)."""
-    new = m * beta + gradient * (1 - beta)
-    return _stepped(
-        (variable, variable - lr * exp(logbase * sign_decay * sign(gradient) * sign(new)) * gradient),
-        (m, new))
-
-
 # ---------------------------------------------------------------- volumes
 
 @operation
@@ -467,25 +376,3 @@ def AvgPool3D(x, *, kernel_size=1, strides=1, pad_mode="valid", pad=0, ceil_mode
     """The mean of each window of x[N, C, D, H, W]."""
     return avg_pool3d(x, kernel_size, strides, pad, ceil_mode,
                       count_include_pad and pad_mode.lower() == "pad", pad_mode=pad_mode)
-
-
-def _dense_gradient(name, variable, gradient, indices):
-    if len(indices.shape) != 1 or indices.shape[0] != gradient.shape[0] \
-            or tuple(gradient.shape[1:]) != tuple(variable.shape[1:]):
-        raise ShapeError(f"{name}: the rows of the gradient do not fit", note=f"variable: {list(variable.shape)}, "
-                         f"gradient: {list(gradient.shape)}, indices: {list(indices.shape)}")
-    return tensor_scatter_add(zeros_like(variable), expand_dims(indices, -1), gradient)
-
-
-@operation
-def FusedSparseAdam(variable, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon,
-                    gradient, indices, *, use_locking=False, use_nesterov=False):
-    """One step of Adam with a gradient of some rows; rows named twice are added. Returns (variable, m, v)."""
-    for state in (m, v):
-        if tuple(state.shape) != tuple(variable.shape):
-            raise ShapeError("FusedSparseAdam: state unlike the variable",
-                             note=f"variable: {list(variable.shape)}, state: {list(state.shape)}")
-    gradient = _dense_gradient("FusedSparseAdam", variable, gradient, indices)
-    new = adam_update(variable, m, v, gradient, lr, beta1_power, beta2_power, beta1=float(beta1), beta2=float(beta2),
-                      epsilon=float(epsilon), use_nesterov=use_nesterov)
-    return _stepped((variable, new[0]), (m, new[1]), (v, new[2]))

@@ -1,0 +1,96 @@
+"""Pooling to a given size: an axis of n elements is cut into `count` parts, each replaced by its maximum or mean.
+
+    part i of count over n elements:  i * n // count  ..  ceil((i + 1) * n / count)          (overlapping by at most one)
+
+The parts have different lengths. They are read as rows of one length, in which a shorter part repeats its last element:
+that changes no maximum, and not the place of the first one.
+
+Source: PyTorch's and MindSpore's definition of adaptive pooling.
+"""
+from ..common.errors import ShapeError
+from .axes import as_size
+from .basic import reshape
+from .creation import arange
+from .define import as_operand
+from .logic import where
+from .lookup import gather
+from .nn_pool import averaging_matrix
+from .linalg import matmul
+from .reduction import max as max_with_index
+from .structure import permute, swapaxes
+
+
+def _wanted(name, x, output_size, axes):
+    """The sizes of the result's last `axes` axes; None keeps the one of x."""
+    if x.ndim not in (axes + 1, axes + 2):
+        raise ShapeError(f"{name}: a tensor of {axes + 1} or {axes + 2} axes is wanted", note=f"input: {list(x.shape)}")
+    wanted = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * axes
+    if len(wanted) != axes:
+        raise ShapeError(f"{name}: output_size is an int or {axes} of them", note=repr(output_size))
+    return tuple(n if w is None else as_size(name, w) for w, n in zip(wanted, x.shape[-axes:]))
+
+
+def _parts(n, count):
+    """(first element of each part [count], numbers of the elements of each part [count, longest])"""
+    whole = isinstance(n, int) and n % count == 0
+    longest = n // count if whole else (n + count - 1) // count + (count > 1)
+    first, last = arange(count) * n // count, ((arange(count) + 1) * n + (count - 1)) // count - 1
+    each = reshape(first, shape=(-1, 1)) + arange(longest)
+    limit = reshape(last, shape=(-1, 1))
+    return first, longest, where(each < limit, each, limit)
+
+
+def _adaptive_max(name, input, output_size, axes, return_indices):
+    x = as_operand(input)
+    wanted, sizes, lead = _wanted(name, x, output_size, axes), tuple(x.shape[-axes:]), x.ndim - axes
+    parts = [_parts(n, w) for n, w in zip(sizes, wanted)]
+    for axis, (_, _, rows) in enumerate(parts):                 # [.., out, part, out, part, ..]
+        x = gather(x, rows, lead + 2 * axis)
+    order = [lead + 2 * a for a in range(axes)] + [lead + 2 * a + 1 for a in range(axes)]
+    x = permute(x, (*range(lead), *order))
+    values, inside = max_with_index(reshape(x, shape=(*x.shape[:lead + axes], -1)), -1)
+    if not return_indices:
+        return values
+    place, step = 0, 1
+    for axis, (first, longest, _) in reversed(list(enumerate(parts))):
+        place = place + (reshape(first, shape=(-1,) + (1,) * (axes - 1 - axis)) + inside % longest) * step
+        inside, step = inside // longest, step * sizes[axis]
+    return values, place
+
+
+def adaptive_max_pool1d(input, output_size, return_indices=False):
+    """The maximum of each of output_size parts of input[.., L]; with return_indices also their places, int64."""
+    return _adaptive_max("adaptive_max_pool1d", input, output_size, 1, return_indices)
+
+
+def adaptive_max_pool2d(input, output_size, return_indices=False):
+    """The maximum of each part of the plane input[.., H, W]; with return_indices also their places h * W + w.
+
+    output_size : an int or two; None keeps a size;   raises : ShapeError unless input has three or four axes
+    """
+    return _adaptive_max("adaptive_max_pool2d", input, output_size, 2, return_indices)
+
+
+def adaptive_max_pool3d(input, output_size, return_indices=False):
+    """The maximum of each part of the volume input[.., D, H, W]; with return_indices also their places."""
+    return _adaptive_max("adaptive_max_pool3d", input, output_size, 3, return_indices)
+
+
+def _adaptive_mean(name, input, output_size, axes):
+    x = as_operand(input)
+    for axis, count in zip(range(-axes, 0), _wanted(name, x, output_size, axes)):
+        n = x.shape[axis]
+        if count is not n and count != n:
+            matrix = averaging_matrix(name, n, count, x.dtype)
+            x = swapaxes(matmul(swapaxes(x, axis, -1), matrix.T), axis, -1)
+    return x
+
+
+def adaptive_avg_pool1d(input, output_size):
+    """The mean of each of output_size parts of input[.., L]."""
+    return _adaptive_mean("adaptive_avg_pool1d", input, output_size, 1)
+
+
+def adaptive_avg_pool3d(input, output_size):
+    """The mean of each part of the volume input[.., D, H, W]; output_size: an int or three, None keeps a size."""
+    return _adaptive_mean("adaptive_avg_pool3d", input, output_size, 3)

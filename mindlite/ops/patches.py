@@ -1,0 +1,171 @@
+"""Windows of a picture as columns (im2col), the way back, and reading a picture between its points.
+
+    unfold  x[N, C, H, W] -> [N, C * KH * KW, L]      column l holds window l, row by row of windows
+    fold    the transpose of unfold: what overlaps is added
+
+    grid_sample(x, grid)[n, c, i, j] = x[n, c] at the point grid[n, i, j] = (x, y), of which -1 and 1 are the borders
+
+Sources: Chellapilla et al. 2006 (im2col); Jaderberg et al. 2015 (spatial transformers), section 3.3.
+"""
+import itertools
+
+from ..common import dtype as dt
+from ..common.errors import ShapeError, ValueRangeError
+from .arithmetic import clamp, floor, round, abs
+from .axes import as_size
+from .basic import broadcast_to, cast, reshape
+from .creation import linspace, ones
+from .define import as_operand, cast_to, dtype_of
+from .linalg import matmul
+from .logic import logical_and, where
+from .lookup import gather_elements
+from .structure import cat, expand_dims, pad_constant, stack, swapaxes
+from .windows import out_size, padding_of, pair
+
+
+def _settings(name, sizes, kernel_size, dilation, padding, stride):
+    """(kernel, dilation, padding (top, bottom, left, right), stride, numbers of windows)"""
+    kernel, dilation, stride = (pair(name, what, v) for what, v in (
+        ("kernel_size", kernel_size), ("dilation", dilation), ("stride", stride)))
+    ends = padding_of(name, "pad", padding, sizes, kernel, stride, dilation)
+    counts = tuple(out_size(name, n, k, s, *ends[2 * a:2 * a + 2], d)
+                   for a, (n, k, s, d) in enumerate(zip(sizes, kernel, stride, dilation)))
+    return kernel, dilation, ends, stride, counts
+
+
+def patches(name, x, kernel_size, dilation, padding, stride):
+    """x[N, C, H, W] -> [N, C, KH * KW, OH, OW]"""
+    if x.ndim != 4:
+        raise ShapeError(f"{name}: a tensor of four axes is wanted", note=f"input: {list(x.shape)}")
+    kernel, dilation, (top, bottom, left, right), stride, counts = _settings(
+        name, x.shape[2:], kernel_size, dilation, padding, stride)
+    x = pad_constant(x, [(0, 0), (0, 0), (top, bottom), (left, right)])
+    rows, columns = ([slice(i * d, i * d + (n - 1) * s + 1, s) for i in range(k)]
+                     for k, d, s, n in zip(kernel, dilation, stride, counts))
+    return stack([x[:, :, r, c] for r in rows for c in columns], 2)
+
+
+def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
+    """The windows of input[N, C, H, W] as columns: [N, C * KH * KW, L]."""
+    made = patches("unfold", as_operand(input), kernel_size, dilation, padding, stride)
+    return reshape(made, shape=(made.shape[0], made.shape[1] * made.shape[2], -1))
+
+
+def _spread(x, axis, step):
+    """step - 1 zeros behind each element along `axis`, but the last."""
+    if step == 1:
+        return x
+    wide = expand_dims(x, axis + 1)
+    ends = [(0, 0)] * wide.ndim
+    ends[axis + 1] = (0, step - 1)
+    shape = (*x.shape[:axis], x.shape[axis] * step, *x.shape[axis + 1:])
+    return reshape(pad_constant(wide, ends), shape=shape)[(slice(None),) * axis + (slice(0, shape[axis] - step + 1),)]
+
+
+def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
+    """The picture [N, C, *output_size] whose windows are the columns of input[N, C * KH * KW, L], added where they overlap.
+
+    raises : ShapeError where L is not the number of windows
+    """
+    x, sizes = as_operand(input), tuple(as_size("fold", n) for n in output_size)
+    kernel, dilation, ends, stride, counts = _settings("fold", sizes, kernel_size, dilation, padding, stride)
+    if x.ndim != 3 or x.shape[2] != counts[0] * counts[1] or x.shape[1] % (kernel[0] * kernel[1]):
+        raise ShapeError(f"fold: {counts[0]} x {counts[1]} windows of {kernel[0]} x {kernel[1]} do not fit the columns",
+                         note=f"input: {list(x.shape)}")
+    x = reshape(x, shape=(x.shape[0], -1, kernel[0] * kernel[1], *counts))
+    x = _spread(_spread(x, 3, stride[0]), 4, stride[1])
+    total = 0
+    for number, place in enumerate(itertools.product(*map(range, kernel))):
+        room = [(0, 0), (0, 0)]
+        for axis, (i, d, n) in enumerate(zip(place, dilation, sizes)):
+            before, after = ends[2 * axis:2 * axis + 2]
+            room.append((i * d, n + before + after - i * d - x.shape[3 + axis]))
+        total = total + pad_constant(x[:, :, number], room)
+    return total[:, :, ends[0]:ends[0] + sizes[0], ends[2]:ends[2] + sizes[1]]
+
+
+def padding(x, pad_dim_size=8):
+    """x[.., 1] with zeros up to pad_dim_size along the last axis. raises : ShapeError for another last axis"""
+    x = as_operand(x)
+    if x.ndim < 2 or x.shape[-1] != 1:
+        raise ShapeError("padding: two axes at least are wanted, of which the last one has the size 1",
+                         note=f"x: {list(x.shape)}")
+    if isinstance(pad_dim_size, bool) or not isinstance(pad_dim_size, int) or pad_dim_size < 1:
+        raise ValueRangeError(f"padding: pad_dim_size is a positive int, not {pad_dim_size!r}")
+    return pad_constant(x, [(0, 0)] * (x.ndim - 1) + [(0, pad_dim_size - 1)])
+
+
+# ---------------------------------------------------------------- points between the pixels
+
+def _reflected(at, low, high):
+    """Coordinates folded back into low .. high, as between two mirrors."""
+    if low == high:
+        return at * 0 + low
+    span = high - low
+    inside = abs(at - low) % (2 * span)
+    return where(inside > span, 2 * span - inside, inside) + low
+
+
+def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=False):
+    """input[N, C, (D,) H, W] at the points grid[N, .., k], whose last axis is (x, y) or (x, y, z) in [-1, 1].
+
+    mode          : "bilinear" (in 3 dimensions: trilinear) or "nearest"
+    padding_mode  : outside of the picture "zeros", "border" (the nearest pixel), or "reflection"
+    align_corners : -1 and 1 are the centres of the outer pixels; else their outer edges
+    """
+    x, grid = as_operand(input), as_operand(grid)
+    axes = x.ndim - 2
+    if axes not in (2, 3) or grid.ndim != x.ndim or grid.shape[-1] != axes or x.shape[0] != grid.shape[0]:
+        raise ShapeError("grid_sample: input[N, C, (D,) H, W] and a grid of as many axes are wanted, the last one of points",
+                         note=f"input: {list(x.shape)}, grid: {list(grid.shape)}")
+    if mode not in ("bilinear", "nearest") or padding_mode not in ("zeros", "border", "reflection"):
+        raise ValueRangeError(f"grid_sample: no mode {mode!r}, or no padding_mode {padding_mode!r}")
+    points = []
+    for axis, n in enumerate(x.shape[2:]):
+        at = grid[..., axes - 1 - axis]
+        at = (at + 1) / 2 * (n - 1) if align_corners else ((at + 1) * n - 1) / 2
+        if padding_mode == "reflection":
+            at = _reflected(at, 0, n - 1) if align_corners else _reflected(at, -0.5, n - 0.5)
+        points.append(at if padding_mode == "zeros" else clamp(at, 0, n - 1))
+    if mode == "nearest":
+        return _pixels(x, [round(at) for at in points])
+    low = [floor(at) for at in points]
+    total = 0
+    for corner in itertools.product((0, 1), repeat=axes):
+        weight = 1
+        for up, at, first in zip(corner, points, low):
+            weight = weight * (at - first if up else 1 - (at - first))
+        total = total + _pixels(x, [first + up for up, first in zip(corner, low)]) * expand_dims(weight, 1)
+    return total
+
+
+def _pixels(x, places):
+    """x[N, C, ..] at whole coordinates, one tensor [N, ..] for each axis; 0 outside."""
+    lead, shape = tuple(x.shape[:2]), tuple(places[0].shape[1:])
+    flat, inside = 0, None
+    for place, n in zip(places, x.shape[2:]):
+        fits = logical_and(place >= 0, place <= n - 1)
+        inside = fits if inside is None else logical_and(inside, fits)
+        flat = flat * n + cast(clamp(place, 0, n - 1), dtype=dt.int64)
+    count = 1
+    for n in shape:
+        count = count * n
+    index = broadcast_to(reshape(flat, shape=(lead[0], 1, count)), shape=(*lead, count))
+    found = reshape(gather_elements(reshape(x, shape=(*lead, -1)), 2, index), shape=(*lead, *shape))
+    return where(expand_dims(inside, 1), found, 0)
+
+
+def affine_grid(theta, size, align_corners=False):
+    """The grid of an affine transformation theta[N, 2, 3] (or [N, 3, 4]) for pictures of `size` (N, C, (D,) H, W)."""
+    theta, sizes = as_operand(theta), tuple(as_size("affine_grid", n) for n in size)
+    if len(sizes) not in (4, 5) or tuple(theta.shape) != (sizes[0], len(sizes) - 2, len(sizes) - 1):
+        raise ShapeError("affine_grid: theta[N, 2, 3] and four sizes, or theta[N, 3, 4] and five, are wanted",
+                         note=f"theta: {list(theta.shape)}, size: {sizes}")
+    spatial, lines = sizes[2:], []
+    for axis, n in reversed(list(enumerate(spatial))):
+        edge = 1 if align_corners else (n - 1) / n
+        line = linspace(-edge, edge, n) if n > 1 else ones((1,)) * 0
+        line = reshape(cast_to(line, dtype_of(theta)), shape=(-1,) + (1,) * (len(spatial) - axis - 1))
+        lines.append(reshape(broadcast_to(line, shape=spatial), shape=(-1, 1)))
+    points = cat(lines + [ones(lines[0].shape, dtype_of(theta))], 1)
+    return reshape(matmul(points, swapaxes(theta, 1, 2)), shape=(sizes[0], *spatial, len(spatial)))

@@ -1,0 +1,58 @@
+"""What sorting finds: places in sorted rows, the different elements of a vector in a result of its own length."""
+from ..common import dtype as dt
+from ..common.errors import ShapeError, ValueRangeError
+from .basic import cast, reduce_sum, reshape
+from .creation import arange, ones, zeros
+from .define import as_operand, cast_to, dtype_of
+from .indexing import gather_axis, scatter_elements_add
+from .logic import equal, less, less_equal, not_equal, where
+from .lookup import gather_elements
+from .scan import cumsum
+from .sort import argsort
+from .structure import concat
+
+
+def searchsorted(sorted_sequence, values, *, out_int32=False, right=False, side=None, sorter=None):
+    """Where each value would be put into the sorted row: the number of elements that are less than it.
+
+    sorted_sequence : [.., n]; one row for all values, or as many rows as values[.., m] has
+    right, side     : with right=True or side="right" equal elements count too
+    sorter          : int[.., n], an order that sorts the rows, which need not be sorted then
+    out             : int64, with out_int32 int32, of the shape of `values`
+    raises          : ShapeError for rows that do not fit, ValueRangeError for another side
+    """
+    rows, values = as_operand(sorted_sequence), as_operand(values)
+    if side not in (None, "left", "right") or right and side == "left":
+        raise ValueRangeError(f"searchsorted: side is 'left' or 'right', not {side!r}", note=f"right: {right}")
+    if sorter is not None:
+        rows = gather_elements(rows, -1, sorter)
+    if rows.ndim > 1 and tuple(rows.shape[:-1]) != tuple(values.shape[:-1]):
+        raise ShapeError("searchsorted: there are not as many rows as values want",
+                         note=f"sorted_sequence: {list(rows.shape)}, values: {list(values.shape)}")
+    each = reshape(values, shape=(*values.shape, 1))
+    rows = rows if rows.ndim < 2 else reshape(rows, shape=(*rows.shape[:-1], 1, rows.shape[-1]))
+    before = less_equal(rows, each) if right or side == "right" else less(rows, each)
+    return reduce_sum(cast(before, dtype=dt.int32 if out_int32 else dt.int64), axis=-1, keepdims=False)
+
+
+def unique_with_pad(x, pad_num):
+    """(the different elements of the vector x in the order of their first appearance, then pad_num; where each element
+    is among them, int32): both as long as x."""
+    x = as_operand(x)
+    if x.ndim != 1:
+        raise ShapeError("unique_with_pad: a vector is wanted", note=f"x: {list(x.shape)}")
+    count, order = x.shape[0], argsort(x)                           # equal elements stay in their order
+    ranked = gather_axis(x, order, axis=0)
+    new = cast(concat((ones((1,), dt.bool_), not_equal(ranked[1:], ranked[:-1])), 0)[:count], dtype=dt.int64)
+    group = cumsum(new, 0) - 1                                      # of each element in sorted order
+    places, many = arange(count), reduce_sum(new, axis=0, keepdims=False)
+    first = where(places < many, _put(zeros((count,), dt.int64), group, where(equal(new, 1), order, 0)), count)
+    appearance = argsort(first)
+    rank = _put(zeros((count,), dt.int64), appearance, places)      # of each group
+    index = _put(zeros((count,), dt.int64), order, gather_axis(rank, group, axis=0))
+    found = gather_axis(concat((x, x[:1]), 0), gather_axis(first, appearance, axis=0), axis=0)
+    return where(places < many, found, cast_to(as_operand(pad_num), dtype_of(x))), cast(index, dtype=dt.int32)
+
+
+def _put(base, places, values):
+    return scatter_elements_add(base, places, values, axis=0)
