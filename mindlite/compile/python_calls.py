@@ -13,6 +13,7 @@ import numpy as np
 from ..common.dim import Dim, product
 from ..common.records import dataclass
 from ..common.tensor import Tensor
+from ..fallback.log import current_log
 from ..mindir.abstract import AbstractAny, AbstractTensor
 from ..mindir.primitive import eval_rule
 
@@ -62,18 +63,24 @@ class PythonCall:
     borrowed: int = 0
 
     def __call__(self, *registers):
-        values, at = [], 0
+        values, at, lent = [], 0, []
         for number, abstract in enumerate(self.given):
             register, at = registers[at], at + 1
             if isinstance(abstract, AbstractTensor):
                 shape, at = registers[at:at + abstract.ndim], at + abstract.ndim
                 array = array_at(register, abstract.dtype, shape)
-                array = array.copy() if number < len(self.given) - self.borrowed else array
-                values.append(array if self.arrays else Tensor.wrap(array))
+                own = number < len(self.given) - self.borrowed
+                values.append(array.copy() if own else array)
+                if not self.arrays:
+                    values[-1] = Tensor.wrap(values[-1])
+                    lent += [(values[-1], array)] if own else []
             elif isinstance(abstract, AbstractAny):
                 values.append(self.objects.items[register])
             else:
                 values.append(abstract.type(register))
+        log = current_log()
+        if log is not None:
+            log.lent = lent
         given = self.function(*values)
         given = given if isinstance(given, tuple) else (given,)
         results = []

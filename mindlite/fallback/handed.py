@@ -6,6 +6,7 @@ The values of a graph do not change, so such a function is Python's as a whole. 
 each call of Python, all that was given to this and to earlier ones and still is there.
 """
 import functools
+import sys
 import types
 import weakref
 
@@ -15,33 +16,65 @@ from ..common.tensor import Tensor
 
 
 class Handed:
-    """The arrays of Tensors that Python code was given in a run, as long as they are there."""
+    """The arrays of Tensors that Python code was given and may have kept, as long as they are there."""
 
     def __init__(self):
-        self.arrays = {}                                     # {id: a weak reference to the array}
+        self.arrays = {}                                     # {id: (a weak reference to the array, what it held)}
 
-    def give(self, tensors):
-        """Watch these too."""
-        for tensor in tensors:
-            key = id(tensor.array)
-            if key not in self.arrays:
-                self.arrays[key] = weakref.ref(tensor.array, lambda _, key=key: self.arrays.pop(key, None))
+    def give(self, array, content=None):
+        """Watch this one too; content: a copy of what it holds."""
+        key = id(array)
+        self.arrays[key] = weakref.ref(array, lambda _: self.arrays.pop(key, None)), array.copy() if content is None else content
 
-    def contents(self):
-        """{id: (the array, its bytes)} now."""
-        alive = [(key, each()) for key, each in list(self.arrays.items())]
-        return {key: (array, array.tobytes()) for key, array in alive if array is not None}
+    def refresh(self):
+        """What they hold now is what they are to hold."""
+        for array, _ in self.alive():
+            self.give(array)
+
+    def alive(self):
+        """[(array, what it held)]"""
+        found = [(each(), content) for each, content in list(self.arrays.values())]
+        return [(array, content) for array, content in found if array is not None]
+
+
+class Lent:
+    """The Tensors that one call of Python is given, copies of a graph's values. pairs: (Tensor, the array it is a copy of)"""
+
+    def __init__(self, pairs):
+        self.pairs, self.counts = pairs, self.count(pairs)
 
     @staticmethod
-    def changed(before):
-        """[(array, what it holds)] of those that hold something else than in `before`, earlier contents."""
-        return [(array, array.copy()) for array, held in before.values() if array.tobytes() != held]
+    def count(pairs):
+        """How many refer to each Tensor, and to each array."""
+        return [(sys.getrefcount(pair[0]), sys.getrefcount(pair[0].array)) for pair in pairs]
 
-    @staticmethod
-    def restore(before):
-        """The arrays hold what they held."""
-        for array, held in before.values():
-            array[...] = np.frombuffer(held, array.dtype).reshape(array.shape)
+    def kept(self):
+        """[(array, what it was a copy of)] of those to which more refer than before the call."""
+        counts = self.count(self.pairs)
+        return [(pair[0].array, pair[1]) for pair, before, after in zip(self.pairs, self.counts, counts) if after > before]
+
+    def held(self):
+        """[(array, what it is to hold)]"""
+        return [(tensor.array, original) for tensor, original in self.pairs]
+
+
+def changed(held):
+    """[(array, what it holds)] of those that do not hold what they are to hold."""
+    return [(array, array.copy()) for array, content in held if not same(array, content)]
+
+
+def restore(held):
+    """The arrays hold what they are to hold."""
+    for array, content in held:
+        array[...] = content
+
+
+def same(a, b):
+    """True if two arrays hold the same bits."""
+    if not (a.flags.c_contiguous and b.flags.c_contiguous):
+        return a.tobytes() == b.tobytes()
+    word = np.uint64 if a.nbytes % 8 == 0 else np.uint8
+    return bool((a.reshape(-1).view(word) == b.reshape(-1).view(word)).all())
 
 
 def tensors_in(value):

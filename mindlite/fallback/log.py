@@ -65,13 +65,14 @@ class Log:
     undo    : functions that undo what the run did to variables, in order
     outside : the tapes around the run on which it is not recorded
     passed  : {id: what compiled code gave a call};    met: the values of the run that begins again, where a call has tapes
-    handed  : what Python code was given, watched;     again: the Tensors that the run that begins again has given
+    handed  : what Python code was given and kept, watched;    lent: (Tensor, what it is a copy of) for the call that begins
+    again   : the Tensors that the run that begins again has given
     """
 
     def __init__(self, outside=()):
         self.given, self.last, self.undo, self.outside = {}, None, [], outside
         self.passed, self.met = {}, None
-        self.handed, self.again = Handed(), []
+        self.handed, self.lent, self.again = Handed(), (), []
 
     def add(self, key, call):
         """A call was made."""

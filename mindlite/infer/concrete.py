@@ -15,7 +15,7 @@ import types
 from ..common.location import is_framework
 from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..common.tracebacks import call_at, namespace_of, passed_through
-from ..fallback.handed import tensors_in
+from ..fallback.handed import changed, tensors_in
 from ..fallback.log import Log, Raised
 from ..mindir import syntax
 from ..mindir.primitive import Primitive, eager
@@ -150,12 +150,14 @@ class Recorder(Evaluator):
         """What run() gives, which calls Python code with these values; if that changes Tensors in place, so it is noted."""
         handed = self.log.handed
         given = {id(v) for v in parts_of(values)}            # what an object holds of Parameters may be a whole network
-        handed.give([t for t in tensors_in(values) if id(t) in given or not isinstance(t, TensorParameter)])
-        held = handed.contents()
+        for tensor in tensors_in(values):
+            if id(tensor) in given or not isinstance(tensor, TensorParameter):
+                handed.give(tensor.array)
+        handed.refresh()
         try:
             return run()
         finally:
-            if handed.changed(held):
+            if changed(handed.alive()):
                 self.fallbacks.learn_in_place(key)
 
     # -- calls

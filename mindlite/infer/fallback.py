@@ -17,6 +17,7 @@ from ..common.errors import GraphSyntaxError
 from ..common.records import dataclass
 from ..common.tensor import Tensor
 from ..common.tracebacks import call_at, namespace_of, passed_through
+from ..fallback.handed import Lent, changed as overwritten, restore
 from ..fallback.log import Call, Log, Raised, Trap, current_log
 from ..fallback.record import Given, abstracts_in, filled, fits, opened, values_in
 from ..fallback.segment import run_segment, unbound
@@ -122,19 +123,16 @@ def _write(ev, key, fn, args, kwargs, reason, returns, keeps, sees, copies, cure
             if weight.array.ctypes.data != value.array.ctypes.data:         # what the graph has assigned so far
                 log.undo.append(functools.partial(np.copyto, weight.array, weight.array.copy()))
                 weight.array[...] = value.array
-        if keeps:
-            log.handed.give([v for v in values[:count] if isinstance(v, Tensor)])
-        held = log.handed.contents() if keeps else {}
+        lent = Lent(log.lent if keeps else ())
         start = time.perf_counter()
         if unrecorded:
             pause_gradients()
         try:
             given = call_at(location, namespace, fn_now, args_now, dict(kwargs_now))
         except Exception as error:
-            in_place = tuple(log.handed.changed(held))
+            in_place = tuple(changed_in_place(log, lent))
             log.add(key, Call(Raised(error), again(outside), values, places, changed=in_place))
             if in_place:
-                log.handed.restore(held)
                 raise Trap(key, (), location, in_place=True) from error
             if not attempted or current_log() is None:
                 raise passed_through(error, location)
@@ -146,10 +144,9 @@ def _write(ev, key, fn, args, kwargs, reason, returns, keeps, sees, copies, cure
         site.seconds += time.perf_counter() - start
         wrong = changed(later) if sees else []
         log.undo += [restorer(*guard) for guard in wrong]
-        in_place = tuple(log.handed.changed(held))
+        in_place = tuple(changed_in_place(log, lent)) if keeps else ()
         log.add(key, Call(given, again([*outside, *wrong]), values, places, changed=in_place))
         if in_place:
-            log.handed.restore(held)
             raise Trap(key, [given], location, in_place=True)
         if wrong:
             raise Trap(key, [given], location, [((kind, id(owner), name), owner) for kind, owner, name, _ in wrong])
@@ -165,6 +162,18 @@ def _write(ev, key, fn, args, kwargs, reason, returns, keeps, sees, copies, cure
     made = filled(pattern, iter(values)) if returns != () else None
     note_aliases(ev, fn, args, made)
     return made
+
+
+def changed_in_place(log, lent):
+    """[(array, what it holds)] of those that Python code was given and has changed; they hold what they did before. What
+    the call has kept is watched from now on."""
+    held = lent.held() + log.handed.alive()
+    found = overwritten(held)
+    if found:
+        restore(held)
+    for array, content in lent.kept():
+        log.handed.give(array, content.copy())
+    return found
 
 
 def check_aliases(ev, given):

@@ -302,7 +302,7 @@ class Plan:
     def has_varying(self):
         """True if a number was made a run-time value: then an error may be due to that."""
         return any(isinstance(v, Varying) and not isinstance(v.initial, AnfNode)
-                   for v in _flat((self.state, self.carried)))
+                   for v in flattened((self.state, self.carried)))
 
     def mixes(self, outer, new):
         """True if one of them is of several types, or they are of different ones. (What begins as a number and is a Tensor
@@ -591,18 +591,19 @@ class Varying:
         self.initial, self.abstract = initial, abstract
 
 
-def _flat(value, found=None):
+def flattened(value, found=None):
+    """The leaves of a state, through containers and what stands for several values."""
     found = [] if found is None else found
     if isinstance(value, (tuple, list)):
         for v in value:
-            _flat(v, found)
+            flattened(v, found)
     elif isinstance(value, dict):
         for v in value.values():
-            _flat(v, found)
+            flattened(v, found)
     elif isinstance(value, Unsure):
-        _flat((value.given, value.value), found)
+        flattened((value.given, value.value), found)
     elif isinstance(value, Mixed):
-        _flat(value.parts, found)
+        flattened(value.parts, found)
     else:
         found.append(value)
     return found

@@ -7,7 +7,7 @@ from ..common.errors import EndlessRecursionError, GraphSyntaxError
 from ..mindir.control import call as call_prim, make_tuple
 from ..mindir.primitive import interpreting
 from .branches import control_node
-from .loops import CannotLoop, Plan, _flat, flat_like, widen
+from .loops import CannotLoop, Plan, flat_like, flattened, widen
 from .merging import abstract_of, convert, is_data, undefined_value
 from .outcome import BOTTOM, NoResultYet, Recursion, barrier
 from .region import Region
@@ -55,7 +55,7 @@ def call_recursive(ev, key, enter, values):
                 raise GraphSyntaxError(f"{key[0].name}: a recursive function that assigns to Tensors cannot be a graph")
             wider, _ = active.wider if getattr(active, "wider", None) else (None, None)
             if wider is None:
-                if any(isinstance(v, (Mixed, Unsure)) for v in _flat(returned)):
+                if any(isinstance(v, (Mixed, Unsure)) for v in flattened(returned)):
                     raise GraphSyntaxError(f"{key[0].name}: the recursion's results are of several types")
                 flat = [convert(ev, v, abstract_of(v)) for v in _data_leaves(returned)]
                 shape = _pattern(returned)
