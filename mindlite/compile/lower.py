@@ -6,6 +6,7 @@ A tensor is a pointer (its sizes are Dims, computed where they are wanted from t
 number a register. A reshape is the same pointer. Results of known size are written where the caller wants them; a new
 value of a Parameter is written into its memory, in place where nothing reads the old value later.
 """
+import functools
 from collections import ChainMap
 
 import numpy as np
@@ -109,6 +110,7 @@ class _Lowering:
         known = set(self.sizes)
         used = {}
         self.memories = memories(graph) if self.updates else {}
+        self.parts_of = functools.lru_cache(maxsize=None)(parts_of)     # an optimiser's kernel is asked for each parameter
         for position, node in enumerate(graph.nodes):
             for a in node.args:
                 used.setdefault(a, []).append(position)
@@ -153,7 +155,7 @@ class _Lowering:
         uses = used.get(parameter, [])
         if place <= last_check or any(i > place for i in uses) or any(p in self.graph.outputs for p in (parameter,)):
             return False
-        return place not in uses or reads_elementwise(producer, parameter, node)
+        return place not in uses or reads_elementwise(producer, parameter, node, self.parts_of)
 
     def parameters_behind(self, node):
         """The parameters, other than `node` itself, whose memory it may be."""
@@ -447,7 +449,7 @@ def single_node_graph(node):
     return graph, operands
 
 
-def reads_elementwise(producer, parameter, output):
+def reads_elementwise(producer, parameter, output, parts_of):
     """True if the kernel reads `parameter` at the index it writes only: what is made of it is elementwise and of one
     shape, and of several parts that are one kernel the others do not read it."""
     if not isinstance(producer.fn, FuncGraph):
