@@ -30,7 +30,7 @@ from ..mindir.graph import FuncGraph
 from ..mindir.inline import inline
 from .. import ops
 from .activity import holds_python, is_differentiable, is_integer, reached_parameters, reached_state
-from .gates import reverse_gate, reverse_port
+from .gates import reverse_gate, reverse_port, unsure
 from .remat import Segments, forward_segments, refusal, reverse_segments
 
 TAPE, COUNT = AbstractTape(), AbstractTensor(dt.int64, ())
@@ -65,7 +65,8 @@ def reverse_cond(sweep, node):
         return
     wrt = [i for i, x in enumerate(operands) if x in sweep.active]
     wrt = sorted(frozenset().union(*(reached_parameters(node.attrs[side], wrt, seeds) for side in ("true", "false"))))
-    branches = [sweep.below(node.attrs[side], wrt, seeds, operands) for side in ("true", "false")]
+    sure = [sweep.flows(node, i) for i in seeds]
+    branches = [sweep.below(node.attrs[side], wrt, seeds, operands, sure) for side in ("true", "false")]
     given = sorted({i for branch in branches for i in branch.given()})
     for branch in branches:
         branch.finish_backward(given)
@@ -76,7 +77,7 @@ def reverse_cond(sweep, node):
         true=branches[0].backward, false=branches[1].backward,
         abstract=AbstractTuple((TAPE, *[sweep.sizes.abstract(operands[i].abstract) for i in wrt])))
     for i, gradient in zip(wrt, gradients):
-        sweep.add(operands[i], gradient)
+        sweep.add(operands[i], gradient, all(branch.flows(branch.graph.parameters[i]) for branch in branches))
 
 
 # ---------------------------------------------------------------- while_loop
@@ -110,7 +111,11 @@ def reverse_while(sweep, node):
     wrt = [*sorted(sweep.active[node]), *[i for i in range(n, len(node.args)) if node.args[i] in sweep.active]]
     reached = sorted(reached_state(node, wrt, seeds))
     state, invariants = [i for i in reached if i < n], [i for i in reached if i >= n]
-    body = sweep.below(node.attrs["body"], state + invariants, state, node.args)
+    body = sweep.below(node.attrs["body"], state + invariants, state, node.args, None)
+    # each turn hands on what flows to the state, so if all of it does at the end, and at one turn, it does at all
+    certain = all(sweep.flows(node, i) and body.flows(body.graph.parameters[i]) for i in state)
+    if not certain and any(n.fn is gate for below in body.graph.reachable() for n in below.nodes):
+        raise unsure(node)
     given = [i for i in body.given() if i >= n]
     body.finish_backward(given)
     body.finish_forward()
@@ -154,7 +159,7 @@ def reverse_while(sweep, node):
                   abstract=AbstractTuple((TAPE, COUNT, *results)))
     sweep.tape = made[0]
     for i, gradient in zip(state + invariants, made[2:]):
-        sweep.add(node.args[i], gradient)
+        sweep.add(node.args[i], gradient, certain and i < n)
 
 
 # ---------------------------------------------------------------- call
@@ -170,13 +175,15 @@ def reverse_call(sweep, node):
     if not seeds and not holds_python(node):
         return
     wrt = [i for i, x in enumerate(node.args) if x in sweep.active]
+    if any(n.fn is gate for below in node.attrs["graph"].reachable() for n in below.nodes):
+        raise unsure(node)
     callee = sweep.called(node.attrs["graph"], wrt, seeds)
     sweep.parts[node] = callee
     sweep.tape, *gradients = append(
         call, sweep.tape_after(node), *douts, graph=callee.backward,
         abstract=AbstractTuple((TAPE, *[sweep.sizes.abstract(node.args[i].abstract) for i in wrt])))
     for i, gradient in zip(wrt, gradients):
-        sweep.add(node.args[i], gradient)
+        sweep.add(node.args[i], gradient, False)
 
 
 # ---------------------------------------------------------------- Python code
@@ -200,7 +207,7 @@ def reverse_segment(sweep, node):
                        abstracts=abstracts, reason=f"the gradient of: {node.attrs['reason']}", keeps=True, weights=(),
                        abstract=AbstractTuple(abstracts))
     for i, gradient in zip(wrt, gradients):
-        sweep.add(node.args[i], gradient)
+        sweep.add(node.args[i], gradient, False)
 
 
 class Pullback:
@@ -244,7 +251,7 @@ def reverse_push(sweep, node):
     below, *dvalues = tape_pop(dtape, abstracts=tuple(sweep.sizes.abstract(v.abstract) for v in floats))
     sweep.add(tape, below)
     for v, dv in zip(floats, dvalues):
-        sweep.add(v, dv)
+        sweep.add(v, dv, False)
 
 
 def reverse_pop(sweep, node):

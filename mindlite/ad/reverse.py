@@ -41,11 +41,12 @@ class Reverse:
     parent   : the Reverse of the graph in which this one stands (cond, while_loop), which calls it with `operands`;
                None for a called graph
     top      : True for the graph of `vjp_graph`, whose values need no tape
+    sure     : for each seed, does its cotangent flow whatever the data? None: all do. (Others may be zeros.)
     forward  : ▶graph(tape, *parameters) -> (tape, *outputs); filled by `finish_forward`
     backward : ◀graph(tape, *given, *douts) -> (tape, *gradients); filled by `finish_backward`
     """
 
-    def __init__(self, graph, wrt, seeds, calls, parent=None, top=False, operands=()):
+    def __init__(self, graph, wrt, seeds, calls, parent=None, top=False, operands=(), sure=None):
         self.wrt, self.seeds, self.calls, self.top = tuple(wrt), tuple(seeds), calls, top
         self.forward = FuncGraph(f"▶{graph.name}", graph.origin)
         self.backward = FuncGraph(f"◀{graph.name}", graph.origin)
@@ -57,16 +58,18 @@ class Reverse:
         self.back = FuncGraph(self.backward.name, graph.origin)      # the reverse with holes
         self.holes, self.cotangents, self.parts = {}, {}, {}
         self.gated = {}                                  # {port: what its gate has left for it}
+        self.certain, self.sure = set(), True            # keys of what flows whatever the data; is this one of them?
         self.tape = self.start = Parameter(self.back, "tape", AbstractTape())
         outputs = [self.graph.outputs[i] for i in self.seeds]
         self.douts = [Parameter(self.back, f"d{i}", self.sizes.abstract(node.abstract))
                       for i, node in zip(self.seeds, outputs)]
         # What rules require of sizes follows from what the forward program required: nothing new is to be checked.
         with building(self.back, graph.origin, by="grad") as self.builder, collecting():
-            for node, dout in zip(outputs, self.douts):
-                self.add(node, dout)
+            for node, dout, certain in zip(outputs, self.douts, sure or [True] * len(outputs)):
+                self.add(node, dout, certain)
             for node in reversed(self.graph.nodes):
                 if node in self.active:
+                    self.sure = self.flows(node)
                     self.builder.origin = Origin(node.origin.location, node, "grad")
                     self._reverse(node)
             self.builder.origin = Origin(graph.origin.location, None, "grad")
@@ -98,13 +101,20 @@ class Reverse:
             self.holes[node, part] = Parameter(self.back, name_of(node, part), abstract, node.origin)
         return self.holes[node, part]
 
-    def add(self, node, cotangent):
-        """Add to the cotangent of a forward node; nodes that are not active take none."""
+    def add(self, node, cotangent, certain=True):
+        """Add to the cotangent of a forward node; nodes that are not active take none. certain: it flows whatever the
+        data, if what it is made of does"""
         if node not in self.active or cotangent is None:
             return
         key = result_of(node)
         before = self.cotangents.get(key)
         self.cotangents[key] = cotangent if before is None else ops.add(before, cotangent)
+        if self.sure and certain:
+            self.certain.update((key, key[0]))
+
+    def flows(self, node, index=None):
+        """True if a cotangent of a node (of its result `index`) is there whatever the data: no branch decides it."""
+        return (node if index is None else (node, index)) in self.certain
 
     def cotangent(self, node, index=None):
         """The cotangent of a forward node (or of its result `index`), None where nothing has flowed."""
@@ -121,9 +131,9 @@ class Reverse:
             return found
         return self.zeros(node.abstract if index is None else node.abstract.elements[index])
 
-    def below(self, graph, wrt, seeds, operands):
+    def below(self, graph, wrt, seeds, operands, sure):
         """The Reverse of a graph that a control node of this one holds, and calls with these operands."""
-        return Reverse(graph, wrt, seeds, self.calls, parent=self, operands=operands)
+        return Reverse(graph, wrt, seeds, self.calls, parent=self, operands=operands, sure=sure)
 
     def called(self, graph, wrt, seeds):
         """The Reverse of a graph that is called: made once. In a recursion its forward and backward are empty still."""

@@ -19,6 +19,7 @@ from collections import OrderedDict
 from ..common import dtype as dt
 from ..common.config import GRAPH_MODE, config
 from ..common.errors import ArgumentError, GradientError, HookError, MissingAttributeError, user_location
+from ..common.tensor import Tensor
 from ..functional.autocast import WithPolicy
 from ..functional.cell import run_as_graph
 from ..mindir.hooks import replaced
@@ -232,8 +233,8 @@ class Cell(Registry):
         return recompute(entry, *args, **kwargs) if self._recompute else entry(*args, **kwargs)
 
     def _between_backward_hooks(self, run, args, kwargs):
-        """run(*args, **kwargs), on a tape between gates; infer/hooks.py does the same in graphs."""
-        outgoing, silent = (), None
+        """run(*args, **kwargs), on a tape between gates; infer/gates.py does the same in graphs."""
+        outgoing, silent, gates = None, None, True          # outgoing: None while nothing has come to the results
 
         def before(grads):
             nonlocal outgoing
@@ -245,14 +246,17 @@ class Cell(Registry):
             return grads
 
         def after(grads):
-            for hook, _ in tuple(self._backward_hooks.values()):
-                grads = replaced(hook(self, grads, outgoing), grads)
+            nonlocal outgoing
+            seen, outgoing = outgoing if gates else (), None
+            for hook, _ in tuple(self._backward_hooks.values()) if seen is not None else ():
+                grads = replaced(hook(self, grads, seen), grads)
             return grads
         if is_watched(args):
             args = gate(args, after)
         else:                                               # weights alone: the hooks see that inputs have no gradient
             silent = (None,) * sum(hasattr(arg, "register_hook") for arg in args)
         output = run(*args, **kwargs)
+        gates = any(isinstance(x, Tensor) for x in (output if isinstance(output, tuple) else (output,)))
         return gate(output, before) if isinstance(output, tuple) else gate((output,), before)[0]
 
     def __mindir__(self):

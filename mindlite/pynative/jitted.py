@@ -17,7 +17,7 @@ from ..ad import vjp_graph
 from ..ad.activity import is_differentiable
 from ..common.config import config
 from ..common.dim import lone_symbol
-from ..common.errors import MindliteError, for_user
+from ..common.errors import GraphSyntaxError, MindliteError, for_user
 from ..common.events import emit
 from ..common.tensor import Tensor
 from ..common.threads import here
@@ -33,7 +33,7 @@ from ..infer.specialise import HookOn, Result, specialise
 from ..infer.values import Place
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor, symbols_of_abstract
 from ..mindir.builder import constant
-from ..mindir.control import make_tuple, segment
+from ..mindir.control import gate, make_tuple, segment
 from ..mindir.graph import FuncGraph, ValueNode
 from ..mindir.inline import drop_dead_nodes, inline
 from ..mindir.primitive import eager
@@ -72,12 +72,14 @@ def run_recorded(jit_function, variant, leaves, signature, args, kwargs):
     signature = open_numbers(variant.signature, signature)       # numbers that vary do so in the gradient too
     if not variant.calls_python:
         plan = plan_of(variant, jit_function, signature, args, kwargs, ())
-        if not (plan.hooks_call_python and plan.watchers(leaves) > 1):
+        if not plan.has_hooks or plan.takes_hooks(leaves, jit_function):
             return plan.run(leaves)
-        return in_eager_mode(jit_function, args, kwargs)     # to compute values again would call them twice
+        return in_eager_mode(jit_function, args, kwargs)
     weights = {id(t): t for tape in here.state.tapes for t, number in tape.named.values() if number is not None}
     plan = plan_of(variant, jit_function, signature, args, kwargs, tuple(weights.values()))
     log = Log(outside=[tape for tape in here.state.tapes if not (plan.seeds and plan.watched(tape, plan.inputs(leaves)))])
+    if plan.has_hooks and not plan.takes_hooks(leaves, jit_function):
+        return in_eager_mode(jit_function, args, kwargs)
     if plan.can_be_parted(leaves):
         try:
             with logging_to(log):
@@ -121,7 +123,7 @@ class Plan:
         results = results_in([self.specialised.output, *[content for _, content in self.specialised.changes]])
         self.seeds = tuple([i for i, node in enumerate(self.graph.outputs) if is_differentiable(node.abstract)
                             and (i in self.updates or results.get(i) is None and i in results)])
-        self.made = {}
+        self.made, self.refused = {}, None                  # refused: why a derivative is no graph
 
     def inputs(self, leaves):
         """The values of the graph's parameters."""
@@ -134,13 +136,31 @@ class Plan:
                       and tape.number(x) is not None and is_differentiable(p.abstract)])
 
     @functools.cached_property
-    def hooks_call_python(self):
-        """True if a hook on a gradient is called by Python. (In its forward part nothing is.)"""
-        return any(node.fn is segment for graph in self.graph.reachable() for node in graph.nodes)
+    def has_hooks(self):
+        """True if gradients pass hooks."""
+        return any(node.fn is gate for graph in self.graph.reachable() for node in graph.nodes)
 
-    def watchers(self, leaves):
-        """How many tapes watch what the call is given."""
-        return sum(bool(self.watched(tape, self.inputs(leaves))) for tape in here.state.tapes)
+    @functools.cached_property
+    def hooks_call_python(self):
+        """True if a hook on a gradient is called by Python, where no other code is."""
+        return not self.variant.calls_python and any(
+            node.fn is segment for graph in self.graph.reachable() for node in graph.nodes)
+
+    def takes_hooks(self, leaves, jit_function):
+        """True unless the hooks have to be those of eager mode: the data decides whether they are called, or to compute
+        values again would call them twice."""
+        values = self.inputs(leaves)
+        active = [wrt for wrt in [self.watched(tape, values) for tape in here.state.tapes] if wrt and self.seeds]
+        if len(active) > 1 and self.hooks_call_python:
+            return False
+        try:
+            for wrt in () if self.refused is not None else active:
+                (self.parted if len(active) == 1 else self.again)(wrt)
+        except GraphSyntaxError as error:
+            self.refused = error
+        if self.refused is not None and active:
+            jit_function.note_second_run(self.refused)
+        return self.refused is None or not active
 
     def can_be_parted(self, leaves):
         """False where Python code would have to run twice: in a loop, whose tape is no value, or for several tapes."""

@@ -503,6 +503,32 @@ def hooks_on_a_view_and_on_its_root(seen):
 
 
 @case
+def both_sides_read_what_the_cell_gives(seen):
+    net = Scaled()
+    net.register_backward_hook(lambda cell, grads, out: seen.append("post") or grads[0] + 1)
+
+    def f(x):
+        y = net(x)
+        if x.sum() > 0:
+            z = y * 3
+        else:
+            z = y + x
+        return (z * z).sum()
+    return f, (X,)
+
+
+@case
+def a_gradient_inside_does_not_come_to_the_results(seen):
+    class Square(nn.Cell):
+        def construct(self, x):
+            return x * x * x
+    net = Square()
+    net.register_backward_hook(lambda cell, grads, out: seen.append("post") or grads[0] * 2 + out[0])
+    gradient = ms.grad(lambda x: net(x).sum())
+    return lambda x: (gradient(x) * x).sum(), (X,)
+
+
+@case
 def in_a_part_that_has_no_gradient(seen):
     net = Scaled()
     net.register_backward_hook(lambda cell, grads, out: seen.append("never"))
@@ -1008,12 +1034,42 @@ def gives_the_handle(x, kept=[]):
     return (h * h).sum()
 
 
-@pytest.mark.parametrize("function", [registers_on_what_stands_outside_of_a_branch, removes_in_a_branch, gives_the_handle])
+NET = Scaled()
+NET.register_backward_hook(lambda cell, grads, out: grads[0] + 1)
+
+
+def only_one_side_reads_what_the_cell_gives(x):
+    y = NET(x)
+    return (y * y).sum() if x.sum() > 100 else (x * x).sum()
+
+
+def no_turn_reads_what_the_cell_gives(x):
+    y, z = NET(x), x
+    while z.sum() > 100:
+        z = z - y
+    return (z * z).sum()
+
+
+def a_variable_of_a_loop_that_the_last_turn_leaves(x):
+    kept, y = x, x * 0
+    while y.sum() < 5:
+        y = y + kept + 1
+        kept = NET(kept)
+    return y.sum()
+
+
+LEFT = [only_one_side_reads_what_the_cell_gives, no_turn_reads_what_the_cell_gives,
+        a_variable_of_a_loop_that_the_last_turn_leaves, registers_on_what_stands_outside_of_a_branch, removes_in_a_branch,
+        gives_the_handle]
+
+
+@pytest.mark.parametrize("function", LEFT)
 def test_what_no_graph_says_about_hooks_runs_in_python_and_explain_says_so(function):
     expected = shown(ms.grad(function)(vector(*X)))
-    jitted = ms.jit(function)
+    jitted, derived = ms.jit(function), ms.grad(function)
+    around = ms.jit(lambda x: derived(x))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FallbackWarning)
         for _ in range(3):
-            assert shown(ms.grad(jitted)(vector(*X))) == expected
-    assert "hook" in jitted.explain().splitlines()[-1]
+            assert shown(ms.grad(jitted)(vector(*X))) == shown(around(vector(*X))) == expected
+    assert "hook" in jitted.explain().splitlines()[-1] and "hook" in around.explain().splitlines()[-1]
