@@ -10,6 +10,7 @@ Processor time is that of all threads; MINDLITE_THREADS=1 leaves out what thread
 """
 import argparse
 import collections
+import math
 import statistics
 import time
 
@@ -84,10 +85,12 @@ def row_of(instruction, launches, seconds, known):
     nbytes, types = known.get((id(origin), id(kernel)), (0, ""))
     line = getattr(origin, "location", None) or ""
     kind = kind_of(kernel)
+    operations = sum(n for n, _, _ in launches)
     if kind == PRODUCT:
-        types = "{} x {} x {} x {}".format(*launches[-1][2][3:7])
+        operations = sum(2 * math.prod(args[3:7]) for _, _, args in launches)
+        types = "{} of {} x {} x {}".format(*launches[-1][2][3:7])
     if kind in (PRODUCT, CONVOLUTION):
-        return f"{sum(n for n, _, _ in launches) / seconds / 1e9:.1f} Gflop/s", kernel.name, types, line
+        return f"{operations / seconds / 1e9:.1f} Gflop/s", kernel.name, types, line
     return f"{nbytes / seconds / 1e9:.1f} GB/s" if nbytes else "", kernel.name, types, line
 
 

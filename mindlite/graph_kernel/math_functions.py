@@ -403,7 +403,7 @@ def normal_cdf(x):
     """The normal distribution function of a float: its lesser tail is e^(-x^2 / 2) times a quotient. At most 4 ulp off
     from -0.5 on; below, as x^2 is rounded, up to 1 + x^2 / 2 more. Beside normal_pdf the exponential is one."""
     a, e = _bell(x)
-    tail = polynomial(a, _TAIL[0]) * e / polynomial(a, _TAIL[1])
+    tail = polynomial(a, _TAIL[0]) / polynomial(a, _TAIL[1]) * e          # the quotient does not wait for e
     return (x.bits() < 0).where(tail, 1.0 - tail)
 
 
