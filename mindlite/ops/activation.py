@@ -17,7 +17,7 @@ from .axes import normal_axis
 from .basic import cast, move_batch_axis, reduce_sum, reshape
 from .define import as_operand, composite, elementwise, to_float
 from .elementary import exp, log, normal_cdf, sigmoid, tanh
-from .logic import greater, less, less_equal, logical_and, where
+from .logic import greater, greater_equal, less, less_equal, logical_and, where
 from .reduction import reduce_max
 from .sbp import elementwise_spec, letters, sbp_rule
 from .slicing import slice_
@@ -73,7 +73,7 @@ def elu(input_x, *, alpha=1.0):
     """input_x where it is positive, else alpha * (exp(input_x) - 1). source : Clevert et al. 2016"""
 
 
-_bent(elu, lambda t, x, out, *, alpha: where(greater(x, 0), t, t * (out + alpha)))
+_bent(elu, lambda t, x, out, *, alpha: t * where(greater(x, 0), 1, out + alpha))
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
@@ -215,6 +215,9 @@ def hardsigmoid(input):
 def hardswish(input):
     """input * relu6(input + 3) / 6. source : Howard et al. 2019"""
     return input * relu6(input + 3) * (1 / 6)
+
+
+_bent(hardswish, lambda t, x, out: t * where(less_equal(x, -3), 0, where(greater_equal(x, 3), 1, x * (1 / 3) + 0.5)))
 
 
 @_smooth

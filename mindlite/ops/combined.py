@@ -9,8 +9,9 @@ from ..common.errors import ArgumentError, ValueRangeError
 from .arithmetic import abs, clamp, fmod, mul, pow, round, sign, sub, trunc
 from .basic import cast, reshape
 from .define import as_operand, cast_to, dtype_of
-from .elementary import exp2, log, sigmoid, sin
-from .logic import (equal, greater, isfinite, isinf, less, logical_and, logical_not, logical_or, not_equal, where)
+from .elementary import exp2, log, logaddexp, sigmoid, sin
+from .logic import (equal, greater, isfinite, isinf, less, less_equal, logical_and, logical_not, logical_or, not_equal, where)
+from .moments import root
 from .reduction import amax, sum
 from .scatter import tensor_scatter_add, tensor_scatter_sub, tensor_scatter_update
 from .structure import narrow, stack
@@ -58,14 +59,15 @@ def mul_no_nan(x, y):
 
 
 def xdivy(x, y):
-    """x / y, 0 where x is 0."""
-    nothing = equal(x, 0)
+    """x / y, 0 where both are 0."""
+    nothing = logical_and(equal(x, 0), equal(y, 0))
     return where(nothing, 0, x / where(nothing, 1, y))
 
 
 def xlogy(input, other):
-    """input * log(other), 0 where input is 0."""
-    nothing = equal(input, 0)
+    """input * log(other), 0 where input is 0 (NaN where other is); the slope by input is log(other) there too, if that is
+    finite."""
+    nothing = logical_and(equal(input, 0), logical_or(less_equal(other, 0), isinf(other)))
     return where(nothing, 0, input * log(where(nothing, 1, other)))
 
 
@@ -116,10 +118,7 @@ def sinc(input):
 
 def logaddexp2(input, other):
     """log2(2 ** input + 2 ** other), without overflow."""
-    scale = math.log(2)
-    from_each = where(less(input, other), other, input)
-    smaller = where(less(input, other), input, other)
-    return from_each + log(1 + exp2(smaller - from_each)) / scale
+    return logaddexp(input * math.log(2), other * math.log(2)) * (1 / math.log(2))
 
 
 def positive(input):
@@ -230,7 +229,7 @@ def renorm(input, p, axis, maxnorm):
     """Each part along `axis` whose p-norm is larger than maxnorm, scaled down to it."""
     x = as_operand(input)
     others = tuple(a for a in range(x.ndim) if a != axis % x.ndim)
-    norms = pow(sum(pow(abs(x), p), others, True), 1 / p)
+    norms = root(sum(pow(abs(x), p), others, True), p)
     return x * where(greater(norms, maxnorm), maxnorm / (norms + 1e-7), 1)
 
 
@@ -245,7 +244,7 @@ def clip_by_norm(x, max_norm, norm_type=2.0, error_if_nonfinite=False):
     if norm_type == float("inf"):
         total = amax(stack([amax(f, 0) for f in flat]), 0)
     else:
-        total = pow(sum(stack([sum(pow(f, norm_type), 0) for f in flat]), 0), 1 / norm_type)
+        total = root(sum(stack([sum(pow(f, norm_type), 0) for f in flat]), 0), norm_type)
     if error_if_nonfinite and not isfinite(total):
         raise ValueRangeError(f"clip_by_norm: the norm is {total}")
     scale = clamp(max_norm / (total + 1e-6), None, 1.0)

@@ -189,9 +189,50 @@ sbp_rule(sign_and_log_determinant, _stack_spec((0, 0)))
 _batch_first(sign_and_log_determinant)
 
 
+@primitive(traits={"library"}, prepare=_one)
+def cofactors(x):
+    """The derivative of the determinant of each matrix in x : float[.., n, n]: det(x) * inverse(x)^T where there is one.
+
+    A singular one has cofactors too, from its singular values: of rank n - 1 one matrix, of less zeros. Their own gradient
+    wants an inverse.
+    """
+
+
+@infer_rule(cofactors)
+def cofactors_infer(x):
+    _square("det", x)
+    return x
+
+
+@eval_rule(cofactors)
+def cofactors_eval(x):
+    u, s, v = np.linalg.svd(_wide(x))
+    others = np.stack([np.prod(np.delete(s, i, -1), -1) for i in range(s.shape[-1])], -1) if s.shape[-1] else s
+    signs = np.linalg.det(u) * np.linalg.det(v)
+    return (signs[..., None, None] * ((u * others[..., None, :]) @ v)).astype(x.dtype, copy=False)
+
+
+@bprop_rule(cofactors)
+def cofactors_bprop(x, out, dout):
+    """<g, dC> = <<g, A> C - C g^T A, dx> where A = inverse(x)^T, C = det(x) A"""
+    a = turned(inverse(x))
+    return (_for_each(sum(dout * a, (-2, -1)), out) - batch_matmul(batch_matmul(out, turned(dout)), a),)
+
+
+@jvp_rule(cofactors)
+def cofactors_jvp(primals, tangents, out):
+    """<A, dx> C - C dx^T A"""
+    a = turned(inverse(primals[0]))
+    return _for_each(sum(a * tangents[0], (-2, -1)), out) - batch_matmul(batch_matmul(out, turned(tangents[0])), a)
+
+
+sbp_rule(cofactors, _stack_spec((2,)))
+_batch_first(cofactors)
+
+
 @primitive(traits={"library"}, prepare=_one, name="determinant")
 def determinant(x):
-    """The determinant of each matrix in x : float[.., n, n]; its gradient wants an inverse."""
+    """The determinant of each matrix in x : float[.., n, n]; its gradient are the cofactors."""
 
 
 @infer_rule(determinant)
@@ -207,12 +248,12 @@ def determinant_eval(x):
 
 @bprop_rule(determinant)
 def determinant_bprop(x, out, dout):
-    return (_for_each(dout * out, turned(inverse(x))),)
+    return (_for_each(dout, cofactors(x)),)
 
 
 @jvp_rule(determinant)
 def determinant_jvp(primals, tangents, out):
-    return out * sum(turned(inverse(primals[0])) * tangents[0], (-2, -1))
+    return sum(cofactors(primals[0]) * tangents[0], (-2, -1))
 
 
 sbp_rule(determinant, _stack_spec((0,)))

@@ -63,9 +63,9 @@ def _logaddexp(x, y):
 
 
 @elementwise(scalar=_logaddexp, array=np.logaddexp, accepts="f", prepare=to_float,
-             derivatives=[lambda x, y, out: exp(x - out), lambda x, y, out: exp(y - out)])
+             derivatives=[lambda x, y, out: sigmoid(x - y), lambda x, y, out: sigmoid(y - x)])
 def logaddexp(input, other):
-    """log(exp(input) + exp(other)) without overflow; the gradient is NaN where the result is infinite."""
+    """log(exp(input) + exp(other)) without overflow; the gradient is NaN where both are the same infinity."""
 
 
 # ---------------------------------------------------------------- roots

@@ -91,12 +91,19 @@ def var(input, axis=None, ddof=0, keepdims=False):
 def std_mean(input, axis=None, ddof=0, keepdims=False):
     """(standard deviation, mean) along `axis`."""
     variance, center = var_mean(input, axis, ddof, keepdims)
-    return sqrt(variance), center
+    return root(variance, 2), center
 
 
 def std(input, axis=None, ddof=0, keepdims=False):
     """The standard deviation along `axis`; ddof=1 for the unbiased one."""
-    return sqrt(var(input, axis, ddof, keepdims))
+    return root(var(input, axis, ddof, keepdims), 2)
+
+
+def root(total, order):
+    """total ** (1 / order), with the slope 0 at 0: a deviation, or a norm, of zeros."""
+    nothing = equal(total, 0)
+    some = where(nothing, 1, total)
+    return where(nothing, 0, sqrt(some) if order == 2 else power(some, 1 / order))
 
 
 # ---------------------------------------------------------------- logsumexp, norms
@@ -186,4 +193,4 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
         return reduce_sum(cast(not_equal(A, 0), dtype=size.dtype), axis=dim, keepdims=keepdim)
     if ord == 1:
         return reduce_sum(size, axis=dim, keepdims=keepdim)
-    return power(reduce_sum(power(size, ord), axis=dim, keepdims=keepdim), 1 / ord)
+    return root(reduce_sum(power(size, ord), axis=dim, keepdims=keepdim), ord)

@@ -3,17 +3,20 @@
 The label of a class is met by comparing it with 0 .. C - 1 instead of by reading at its place: the comparison, its
 product with the logarithms and the gradient are elementwise and join the kernel of the softmax.
 """
+import numpy as np
+
 from ..common.dim import product
 from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..mindir.constraints import require
+from ..mindir.scalar import call as call_scalar
 from .activation import log_softmax, logsigmoid
 from .arithmetic import abs, maximum, minimum
 from .axes import normal_axis
 from .basic import reduce_sum, reshape
-from .define import as_operand, cast_to, dtype_of, promote_operands
+from .define import as_operand, cast_to, dtype_of, elementwise, promote_operands, to_float
 from .elementary import exp, log, sqrt
 from .indexing import iota
-from .logic import equal, less, logical_and, not_equal, where
+from .logic import equal, less, less_equal, logical_and, not_equal, where
 from .structure import expand_dims
 
 
@@ -150,7 +153,9 @@ def smooth_l1_loss(input, target, beta=1.0, reduction="none"):
     if beta == 0:
         return reduced("smooth_l1_loss", abs(x - y), reduction)
     d = abs(x - y)
-    return reduced("smooth_l1_loss", where(less(d, beta), d * d * (0.5 / beta), d - 0.5 * beta), reduction)
+    near = less(d, beta)
+    small = where(near, d, 0)                                # an infinite distance is not squared
+    return reduced("smooth_l1_loss", small * small * (0.5 / beta) + where(near, 0, d - 0.5 * beta), reduction)
 
 
 def huber_loss(input, target, reduction="mean", delta=1.0):
@@ -159,14 +164,22 @@ def huber_loss(input, target, reduction="mean", delta=1.0):
         raise ValueRangeError(f"huber_loss: delta is positive, not {delta}")
     x, y = _operands("huber_loss", input, target)
     d = abs(x - y)
-    small = minimum(d, delta)
-    return reduced("huber_loss", small * (d - small * 0.5), reduction)
+    near = less_equal(d, delta)
+    small = where(near, d, 0)
+    return reduced("huber_loss", small * small * 0.5 + where(near, 0, (d - 0.5 * delta) * delta), reduction)
+
+
+@elementwise(scalar=lambda x: call_scalar("maximum", call_scalar("log", x), -100.0), accepts="f", prepare=to_float,
+             array=lambda x: np.maximum(np.log(x), np.asarray(-100, x.dtype)),
+             derivatives=[lambda x, out: 1 / maximum(x, 1e-12)])
+def cut_log(x):
+    """max(log(x), -100), whose slope is at most 1e12: of probabilities, which may be 0."""
 
 
 def binary_cross_entropy(logits, labels, weight=None, reduction="mean"):
     """-(labels * log(p) + (1 - labels) * log(1 - p)) for probabilities p = `logits`; logarithms are cut at -100."""
     p, y = _operands("binary_cross_entropy", logits, labels)
-    loss = -(y * maximum(log(p), -100.0) + (1 - y) * maximum(log(1 - p), -100.0))
+    loss = -(y * cut_log(p) + (1 - y) * cut_log(1 - p))
     return reduced("binary_cross_entropy", loss if weight is None else loss * weight, reduction)
 
 

@@ -16,7 +16,7 @@ from .basic import batched, cast, move_batch_axis, reshape
 from .define import as_operand
 from .indexing import gather_elements_axis, scatter_elements_add
 from .sbp import letters, sbp_rule
-from .slicing import take_range
+from .slicing import take_range, zeros_like_shape
 from .structure import concat
 
 
@@ -116,8 +116,8 @@ def linear_recurrence_eval(a, d, *, axis, reverse):
 def _moved(x, axis, reverse):
     """x one place on along the axis (back if reverse), a zero where it begins."""
     if x.ndim == 0:
-        return x * 0
-    edge = take_range(x, axis, 0, dim_min(x.shape[axis], 1)) * 0
+        return zeros_like_shape(x)
+    edge = zeros_like_shape(take_range(x, axis, 0, dim_min(x.shape[axis], 1)))
     if reverse:
         return concat([take_range(x, axis, dim_min(x.shape[axis], 1), x.shape[axis]), edge], axis)
     return concat([edge, take_range(x, axis, 0, x.shape[axis] - dim_min(x.shape[axis], 1))], axis)
@@ -142,7 +142,7 @@ def linear_recurrence_vmap(args, dims, size, *, axis, reverse):
     a, d = [batched(x, dim, size) for x, dim in zip(args, dims)]
     if a.ndim > 1:
         return linear_recurrence(a, d, axis=axis + 1, reverse=reverse), 0
-    return d + a * 0, 0
+    return d, 0
 
 
 @bprop_rule(cumulative_product)
@@ -151,7 +151,7 @@ def cumulative_product_bprop(x, out, dout, *, axis, exclusive, reverse):
     if not x.dtype.is_differentiable:
         return None
     if x.ndim == 0:
-        return dout * 0 if exclusive else dout
+        return zeros_like_shape(dout) if exclusive else dout
     before = out if exclusive else cumulative_product(x, axis=axis, exclusive=True, reverse=reverse)
     dout = _moved(dout, axis, not reverse) if exclusive else dout
     return before * linear_recurrence(_moved(x, axis, not reverse), dout, axis=axis, reverse=not reverse)
@@ -162,7 +162,7 @@ def cumulative_product_jvp(primals, tangents, out, *, axis, exclusive, reverse):
     """d out[k] = d x[k] * out[k - 1] + x[k] * d out[k - 1]"""
     x, t = primals[0], tangents[0]
     if x.ndim == 0:
-        return t * 0 if exclusive else t
+        return zeros_like_shape(t) if exclusive else t
     before = out if exclusive else cumulative_product(x, axis=axis, exclusive=True, reverse=reverse)
     made = linear_recurrence(x, t * before, axis=axis, reverse=reverse)
     return _moved(made, axis, reverse) if exclusive else made
@@ -244,7 +244,7 @@ def _running(prim, function):
     def bprop(x, out, dout, *, axis):
         if not x.dtype.is_differentiable:
             return None
-        return scatter_elements_add(dout[0] * 0, out[1], dout[0], axis=axis) if x.ndim else dout[0]
+        return scatter_elements_add(zeros_like_shape(x), out[1], dout[0], axis=axis) if x.ndim else dout[0]
 
     @jvp_rule(prim)
     def jvp(primals, tangents, out, *, axis):

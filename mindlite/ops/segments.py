@@ -13,7 +13,7 @@ from .creation import arange, zeros
 from .define import as_operand, dtype_of
 from .logic import equal, greater_equal, less, logical_and, where
 from .lookup import tensor_scatter_add
-from .reduction import amax, amin, prod
+from .reduction import amax, amin, prod, reduce_any
 
 
 def _rows(name, x, ids):
@@ -35,26 +35,33 @@ def unsorted_segment_sum(input_x, segment_ids, num_segments):
     return made[:num_segments]
 
 
-def _fold(name, fold, neutral):
+def _fold(name, fold, neutral, empty=None):
+    """neutral, empty: (dtype) -> what leaves a fold alone, and what a segment without rows has (None: that)"""
     def segments(x, segment_ids, num_segments):
         rows, ids, rest = _rows(name, x, segment_ids)
         of = equal(reshape(ids, shape=(-1, 1)), arange(num_segments))
         of = reshape(of, shape=tuple(of.shape) + (1,) * len(rest))
         spread = reshape(rows, shape=(rows.shape[0], 1, *rest))
-        return fold(where(of, spread, neutral(dtype_of(rows).numpy)), 0)
+        dtype = dtype_of(rows).numpy
+        folded = fold(where(of, spread, neutral(dtype)), 0)
+        return folded if empty is None else where(reduce_any(of, axis=0), folded, empty(dtype))
     segments.__name__ = segments.__qualname__ = name
     return segments
 
 
-def _end(dtype, end):
-    """The type's smallest or largest number: "min" or "max"."""
-    limits = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
-    return type(np.zeros((), dtype).item())(getattr(limits, end))
+def _end(end, infinite=False):
+    """(dtype) -> the type's smallest or largest number: "min" or "max". infinite: for floats the infinity there"""
+    def number(dtype):
+        if infinite and dtype.kind == "f":
+            return float("-inf" if end == "min" else "inf")
+        limits = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
+        return type(np.zeros((), dtype).item())(getattr(limits, end))
+    return number
 
 
-unsorted_segment_max = _fold("unsorted_segment_max", amax, lambda dtype: _end(dtype, "min"))
+unsorted_segment_max = _fold("unsorted_segment_max", amax, _end("min", True), _end("min"))
 unsorted_segment_max.__doc__ = "The largest of the rows with the same number; the type's smallest where there is none."
-unsorted_segment_min = _fold("unsorted_segment_min", amin, lambda dtype: _end(dtype, "max"))
+unsorted_segment_min = _fold("unsorted_segment_min", amin, _end("max", True), _end("max"))
 unsorted_segment_min.__doc__ = "The smallest of the rows with the same number; the type's largest where there is none."
 unsorted_segment_prod = _fold("unsorted_segment_prod", prod, lambda dtype: 1)
 unsorted_segment_prod.__doc__ = "The product of the rows with the same number; one where there is none."

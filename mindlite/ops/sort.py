@@ -15,6 +15,7 @@ from .basic import broadcast_to, move_batch_axis, reshape
 from .define import as_operand, cast_to
 from .indexing import gather_elements_axis, scatter_elements_add
 from .sbp import letters, sbp_rule
+from .slicing import zeros_like_shape
 
 
 # ---------------------------------------------------------------- sort
@@ -65,7 +66,7 @@ def _spread(x, indices, dvalues, axis):
     """Gradients of chosen elements put back where the elements stood."""
     if not x.dtype.is_differentiable:
         return None
-    return scatter_elements_add(x * 0, indices, dvalues, axis=axis) if x.ndim else dvalues
+    return scatter_elements_add(zeros_like_shape(x), indices, dvalues, axis=axis) if x.ndim else dvalues
 
 
 def _chosen_tangent(tangent, indices, axis):

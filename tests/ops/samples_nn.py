@@ -78,13 +78,14 @@ SAMPLES = {
                         ((_STATE,), dict(shape=(6,), low=0, high=2 ** 32, dtype=dt.int64))],
     "random_advance": [((_STATE,), dict(blocks=7))],
     # optimisers
+    "cut_log": [((_positive(4, 3),), {})],
     "lgamma": [((_positive(4, 3) * 3,), {})], "digamma": [((_positive(4, 3) * 3,), {})],
     "polygamma": [((_positive(4, 3) * 3,), dict(n=n)) for n in (1, 2)],
     "bessel_i": [*(((np.array([[-2.5, 0.5, 1.5], [31.0, -40.0, 3.0]]),), dict(n=n, scaled=True)) for n in (0, 1, 2)),
                  *(((np.array([[-2.5, 0.0, 1.5]]),), dict(n=n, scaled=False)) for n in (0, 1))],
     "erfinv": [((np.array([[-0.9, -0.3, 0.1], [0.4, 0.7, 0.95]]),), {})],
     **{name: [((_f(2, 3, 3) * 0.5 + 2 * np.eye(3),), {}), ((_f(2, 2) + 3 * np.eye(2),), {})]
-       for name in ("inverse", "determinant", "sign_and_log_determinant")},
+       for name in ("inverse", "cofactors", "determinant", "sign_and_log_determinant")},
     "linear_solve": [((_f(2, 3, 3) * 0.5 + 2 * np.eye(3), _f(3, 2)), {}), ((_f(2, 2) + 3 * np.eye(2), _f(4, 2, 1)), {})],
     "singular_decomposition": [((_f(2, 3, 2),), dict(full=False)), ((_f(2, 4),), dict(full=False))],
     "cholesky_factor": [((_f(2, 3, 3) * 0.3 + 2 * np.eye(3),), {})],

@@ -1,54 +1,56 @@
-"""The table of docs/design/autodiff.md: derivatives where there is none, in eager mode and as a graph."""
+"""The table of docs/special_points.md: derivatives where there is none, in eager mode and as a graph, by both modes."""
+import pathlib
+
 import numpy as np
 import pytest
+import special_points
 
 import mindlite as ms
 from mindlite import ops, Tensor
 
-INF, NAN = np.inf, np.nan
-WEIGHTS = Tensor(np.array([1.0, 2.0, 3.0]))
-
-TABLE = {                                                       # function, points, gradients
-    "abs": (ops.abs, [[0.0]], [[0.0]]),
-    "sign": (ops.sign, [[0.0]], [[0.0]]),
-    "relu": (ops.relu, [[0.0]], [[0.0]]),
-    "relu6": (ops.relu6, [[0.0, 6.0]], [[0.0, 0.0]]),
-    "leaky_relu": (lambda x: ops.leaky_relu(x, 0.1), [[0.0]], [[0.1]]),
-    "hardsigmoid": (ops.hardsigmoid, [[-3.0, 3.0]], [[0.0, 0.0]]),
-    "hardtanh": (ops.hardtanh, [[-1.0, 1.0]], [[1.0, 1.0]]),
-    "sqrt": (ops.sqrt, [[0.0]], [[INF]]),
-    "sqrt behind a zero": (lambda x: ops.sqrt(x) * 0, [[0.0]], [[NAN]]),
-    "square": (lambda x: x ** 2, [[0.0]], [[0.0]]),
-    "pow 0": (lambda x: x ** 0, [[0.0]], [[0.0]]),
-    "pow": (ops.pow, [[0.0, 0.0, 0.0, 2.0], [0.0, 1.0, 2.0, 0.0]], [[0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, np.log(2)]]),
-    "maximum": (ops.maximum, [[1.0], [1.0]], [[0.5], [0.5]]),
-    "amax": (lambda x: ops.amax(x, 0), [[1.0, 1.0, 0.0]], [[0.5, 0.5, 0.0]]),
-    "max": (lambda x: ops.max(x, 0)[0], [[1.0, 1.0, 0.0]], [[1.0, 0.0, 0.0]]),
-    "cummax": (lambda x: ops.cummax(x, 0)[0], [[1.0, 1.0, 0.0]], [[1.0, 2.0, 0.0]]),
-    "sort": (lambda x: ops.sort(x, 0)[0] * WEIGHTS, [[1.0, 1.0, 0.0]], [[2.0, 3.0, 1.0]]),
-    "where": (lambda x: ops.where(x > 0, x, x * 2), [[1.0, -1.0]], [[1.0, 2.0]]),
-    "where with a nan inside": (lambda x: ops.where(x > 0, ops.sqrt(x), 0 * x), [[1.0, -1.0]], [[0.5, NAN]]),
-    "prod": (ops.prod, [[0.0, 2.0, 3.0]], [[6.0, 0.0, 0.0]]),
-    "prod of two zeros": (ops.prod, [[0.0, 0.0, 3.0]], [[0.0, 0.0, 0.0]]),
-    "cumprod": (lambda x: ops.cumprod(x, 0), [[2.0, 0.0, 3.0]], [[1.0, 8.0, 0.0]]),
-    "norm": (ops.norm, [[0.0, 0.0]], [[0.0, 0.0]]),
-    "clamp": (lambda x: ops.clamp(x, 0, 1), [[0.0, 1.0, 2.0]], [[1.0, 1.0, 0.0]]),
-    "floor": (ops.floor, [[1.5, 2.0]], [[0.0, 0.0]]),
-    "log": (ops.log, [[0.0]], [[INF]]),
-    "xlogy": (ops.xlogy, [[0.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [0.0, 0.0]]),
-    "atan2": (ops.atan2, [[0.0], [0.0]], [[0.0], [0.0]]),
-    "asin": (ops.asin, [[1.0]], [[INF]]),
-}
+OF_TORCH = special_points.of_torch()
 
 
-@pytest.mark.parametrize("name", TABLE)
-@pytest.mark.parametrize("way", ["eager", "jit"])
-def test_the_slope_at_a_special_point_is_that_of_the_table(name, way):
-    function, points, expected = TABLE[name]
-    gradient = ms.grad(lambda *xs: function(*xs).sum(), tuple(range(len(points))))
-    found = (ms.jit(gradient) if way == "jit" else gradient)(*[Tensor(np.array(p)) for p in points])
-    for a, b in zip(found if isinstance(found, tuple) else (found,), expected):
-        np.testing.assert_allclose(a.asnumpy(), b)
+@pytest.mark.parametrize("name", special_points.TABLE)
+def test_the_slope_at_a_special_point_is_torchs_or_said(name):
+    points, function, _ = special_points.TABLE[name]
+    _, expected = special_points.EXCEPTIONS.get(name, ("", OF_TORCH[name]))
+    gradient = ms.grad(function, tuple(range(len(points[0]))))
+    jitted = ms.jit(gradient)
+    forward = ms.jit(lambda *xs: ms.jvp(function, xs, tuple([ops.ones_like(x) for x in xs])))
+    for point, wanted in zip(points, expected, strict=True):
+        args = [Tensor(np.array(values)) for values in point]
+        with np.errstate(all="ignore"):
+            for found in gradient(*args), jitted(*args):
+                for a, b in zip(found if isinstance(found, tuple) else (found,), wanted, strict=True):
+                    np.testing.assert_allclose(a.asnumpy(), b, rtol=1e-6, atol=1e-9)
+            pushed = forward(*args)[1].asnumpy()
+        if np.isfinite(wanted).all() and np.isfinite(pushed).all():
+            np.testing.assert_allclose(pushed.sum(), np.sum(wanted), rtol=1e-6, atol=1e-9)
+    assert not jitted.compiled.in_python and not forward.compiled.in_python
+
+
+def test_an_exception_has_a_reason_and_is_one():
+    for name, (why, gradients) in special_points.EXCEPTIONS.items():
+        assert why and not all(np.allclose(a, b, 1e-6, 1e-9, equal_nan=True) for a, b in zip(gradients, OF_TORCH[name]))
+
+
+def test_the_page_of_special_points_is_the_table():
+    page = pathlib.Path(__file__).parents[2] / "docs" / "special_points.md"
+    assert page.read_text() == special_points.page()
+
+
+def test_the_slope_of_xlogy_and_xdivy_at_zero_is_that_of_the_other_factor():
+    zero, y = Tensor(np.zeros(2)), Tensor(np.array([2.0, 0.5]))
+    np.testing.assert_allclose(ms.grad(ops.xlogy)(zero, y).asnumpy(), np.log([2.0, 0.5]))
+    np.testing.assert_allclose(ms.grad(ops.xdivy)(zero, y).asnumpy(), [0.5, 2.0])
+
+
+def test_the_gradient_of_a_determinant_of_rank_n_minus_1_are_its_cofactors():
+    x = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]])
+    expected = [[-3.0, 6.0, -3.0], [6.0, -12.0, 6.0], [-3.0, 6.0, -3.0]]
+    for gradient in ms.grad(ops.det), ms.jit(ms.grad(ops.det)):
+        np.testing.assert_allclose(gradient(Tensor(x)).asnumpy(), expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("point", [[1.0, 2, 3, 4], [0.0, 2, 3, 4], [0.0, 0, 3, 4], [2.0, 0, 3, 0], [1.0, 0, 0, 0]])
