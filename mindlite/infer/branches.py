@@ -329,7 +329,7 @@ def join_sides(ev, condition, sides, origin):
         elif isinstance(a, ByExit) or isinstance(b, ByExit):
             changed[key] = by_exit(merge, outcomes, targets, key, a, b)
         elif isinstance(key, Place) and isinstance(a, (Undefined, Unsure)) is not isinstance(b, (Undefined, Unsure)):
-            changed[key] = one_sided(ev, merge, key, a, b)
+            changed[key] = one_sided(ev, merge, key, a, b, [side[0] for side in sides])
         elif a is not old or b is not old:
             changed[key] = merge.stored(key, a, b)
             if isinstance(changed[key], (Unsure, Conflict)) and len(targets) > 1:
@@ -370,11 +370,16 @@ def choose(ev, target):
             ev.store[key] = value.values.get(target, Conflict(value.error))
 
 
-def one_sided(ev, merge, place, a, b):
+def one_sided(ev, merge, place, a, b, regions):
     """The value of a variable outside that only one side of a branch assigns, or leaves undeleted."""
     if not ev.made_here(place.owner):
         raise GraphSyntaxError(f"{place.name!r} exists on one path only, by a value that is known at run time only",
                                hint="assign it on both paths, or before the branch")
+    region = ev.made_in[id(place.owner)]
+    while region is not None and region not in regions:
+        region = region.parent
+    if region is not None:                                   # the object is made on that side
+        return merge.only(b, 1) if isinstance(a, Undefined) else merge.only(a, 0)
     return merge.unsure(a, b)
 
 

@@ -25,7 +25,7 @@ from ..ops.state import pause_gradients, resume_gradients
 from .access import LEAVES_TENSORS, OPERATORS, binary_value, is_tensor
 from .builtins import BUILTINS
 from .calls import FRAMEWORK, is_coroutine, is_plain_class
-from .evaluator import EXECUTE, MAKE, Evaluator
+from .evaluator import EXECUTE, MAKE, Evaluator, name_of
 from .fallback import place, read_cell
 from .outside import from_library
 from .region import Tracer
@@ -106,7 +106,7 @@ class Recorder(Evaluator):
     def execute(self, frame, node):
         """The value of one syntax node."""
         self.tracer.origin = node.origin
-        before, self.construct = self.construct, node.fn.name
+        before, self.construct = self.construct, name_of(node)
         key = place(self)
 
         def operands():

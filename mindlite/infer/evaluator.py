@@ -88,6 +88,11 @@ def takes_all_types(fn):
         isinstance(fn, type) and issubclass(fn, BaseException)
 
 
+def name_of(node):
+    """The name of a construct; of a cell with that of its variable, as all of them are made where the function begins."""
+    return f"cell_new {node.attrs['name']}" if node.fn is syntax.cell_new else node.fn.name
+
+
 class Evaluator:
     """The state of inferring one function: the Tracer, the stack of calls, the guards and fallbacks that were met."""
 
@@ -105,8 +110,8 @@ class Evaluator:
         self.failed = None                           # (the last exception, the user's place where it came up)
         # Places in use; {Place: node}
         self.variables, self.inputs = variables if variables is not None else set(), {}
-        # objects that the function makes, by id; objects that must stay alive
-        self.made, self.made_marks, self.kept = {}, {}, []
+        # objects that the function makes, their marks, the regions they are made in, by id; objects that must stay alive
+        self.made, self.made_marks, self.made_in, self.kept = {}, {}, {}, []
         # each `try` around; sides that were opened; exceptions being handled
         self.attempts, self.sides, self.handling = [], [], []
         self.suspended = set()                       # generators that wait inside of a try or with statement
@@ -214,7 +219,7 @@ class Evaluator:
         """The value of one syntax node; errors get its place."""
         self.tracer.move_to(node.origin)
         before = self.construct, self.asked
-        self.construct, self.asked = node.fn.name, None
+        self.construct, self.asked = name_of(node), None
         try:
             values = ()
             values = [self.read(frame, a) for a in node.args]
@@ -401,7 +406,7 @@ class Evaluator:
 
     def make_object(self, value, what=None):
         """Remember that `value` is an object of this run: it is no variable outside, and new in every run."""
-        self.made[id(value)] = value
+        self.made[id(value)], self.made_in[id(value)] = value, self.tracer.region
         self.made_marks[id(value)] = self.mark_of(what or type(value).__name__)
         return value
 

@@ -493,3 +493,41 @@ def test_a_name_that_is_defined_nowhere_is_a_name_error_in_a_handler():
         return y + nowhere                                       # noqa: F821
     check_same(f, lambda: (vector(1.0),), lambda: (vector(2.0),))
     check_same(outside, lambda: (vector(1.0),), lambda: (vector(2.0),))
+
+
+def test_a_run_that_begins_again_gives_each_variable_its_own_cell():
+    def f(x):
+        y = x * 2
+        i = 1
+
+        def count():
+            nonlocal i, y
+            i += 1
+            y = y + 1
+            return i
+        count()
+        text = (f"{x.sum()}" + str(i))[-6:]                      # this statement is left to Python, with the cell of i alone
+        if x.sum() > 5:
+            return y * eval("2.0"), text
+        return y.sum(), i, text
+    check_same(f, *[lambda v=v: (vector(v, 1.0),) for v in (1.0, 1.0, 2.0, 9.0, 9.0, 1.0)])
+
+
+def test_an_exception_of_the_users_that_one_path_makes_has_its_attributes():
+    class Failure(Exception):
+        def __init__(self, code):
+            super().__init__(code)
+            self.code = code
+
+    def f(x, n):
+        try:
+            if x.sum() > 1:
+                raise Failure(n * 2)
+            k = n // int(x[0])
+        except Failure as error:
+            k = error.code + len(error.args)
+        except ZeroDivisionError:
+            k = -1
+        return k, x
+    jitted = check_same(f, *[lambda v=v: (vector(v, 0.0), 3) for v in (1.0, 2.0, 0.5, 1.0, 2.0)])
+    assert not jitted.compiled.fallbacks, jitted.explain()
