@@ -14,7 +14,7 @@ import re
 import numpy as np
 
 from ..common import dtype as dt
-from ..common.dim import Dim, lone_symbol
+from ..common.dim import Dim, lone_symbol, symbols_of
 from ..common.dtype import DType
 from ..common.errors import ArgumentError
 from ..common.tensor import Tensor
@@ -157,7 +157,7 @@ class _Body:
     def bind_symbol(self, symbol, text):
         """Give a symbol its variable."""
         if symbol is not None and symbol not in self.symbols:
-            self.symbols[symbol] = fresh(symbol.name, self.taken)
+            self.symbols[symbol] = fresh(symbol.name.replace("'", "_"), self.taken)
             self.taken.add(self.symbols[symbol])
             self.write(f"{self.symbols[symbol]} = {text}")
 
@@ -191,13 +191,14 @@ class _Body:
 
     def size(self, size):
         """A Dim over the variables of its symbols."""
+        names = {symbol.name: self.symbols.get(symbol) for symbol in symbols_of(size)}
+
         def word(match):
             name = match.group()
-            found = next((v for s, v in self.symbols.items() if s.name == name), None)
-            if found is None and name not in ("max", "min"):
+            if names.get(name, name) is None:
                 raise ArgumentError(f"the size {size} is not known where it is used")
-            return found or name
-        return re.sub(r"[A-Za-z_]\w*", word, repr(size))
+            return names.get(name, name)
+        return re.sub(r"[A-Za-z_][\w']*", word, repr(size))
 
     # ------------------------------------------------------------------------------------------------------- nodes
 

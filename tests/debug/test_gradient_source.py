@@ -140,3 +140,17 @@ def test_what_has_no_source_says_why():
         ms.ad.source(gradient)
     with pytest.raises(ArgumentError, match="is not compiled"):
         ms.ad.source(straight)
+
+
+def test_sizes_that_come_from_a_tape_have_names():
+    def f(x, y):
+        for _ in range(6):
+            z = eval("x * y") if x.sum() > 0 else y
+            x = ops.tanh(z) * x + y
+        return x.sum()
+    gradient, args = ms.jit(ms.grad(f, (0, 1))), [Tensor(np.array(v, np.float32)) for v in ([0.1, 0.2], [2.0, -1.0])]
+    for _ in range(2):
+        expected = gradient(*args)
+    made = ms.ad.source(gradient, *args)
+    for a, b in zip(made.function()(*args), expected, strict=True):
+        np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-5)
