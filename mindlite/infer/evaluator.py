@@ -36,7 +36,7 @@ from .fallback import ask_python, call_unknown, from_outside
 from .iterators import GeneratorCall, drain, iterator_of, mark_of, start
 from .jumps import arrive, leave_to
 from .loops import run_loop
-from .outcome import RETURN, Outcome, Raises, Recursion, Suspended, ends_call
+from .outcome import BOTTOM, RETURN, Outcome, Raises, Recursion, Suspended, ends_call
 from .outside import CONTAINERS, guard_contents, is_users
 from .recursion import call_recursive
 from .region import Region, Tracer
@@ -150,7 +150,7 @@ class Evaluator:
 
     def defined(self, value, origin=None):
         """`value`, or NameError where it is Undefined."""
-        if isinstance(value, Undefined):
+        if isinstance(value, Undefined) and value is not BOTTOM:
             raise NameLookupError(f"name {value.name!r} is not defined on this path",
                                   location=(origin or self.tracer.origin).location)
         return value

@@ -153,12 +153,16 @@ def _sizes_bound(graph):
 
 
 def size_edges(graph):
-    """[(a node that binds a Symbol, a node that uses the Symbol)]: the order of these nodes, beside that of operands."""
+    """[(a node that binds a Symbol, a node that uses the Symbol)]: the order of these nodes, beside that of operands.
+
+    (A call of a graph that calls this one holds all its Symbols: those that are bound behind it are no sizes of its own.)
+    """
     binds = {symbol: node for node, symbols in _sizes_bound(graph).items() for symbol in symbols}
     if not binds:
         return []
+    place = {node: number for number, node in enumerate(graph.nodes)}
     return [(binds[symbol], node) for node in graph.nodes for symbol in _symbols_read(node) | symbols_of_abstract(node.abstract)
-            if symbol in binds and binds[symbol] is not node]
+            if symbol in binds and place[binds[symbol]] < place[node]]
 
 
 def sized_results(graph):

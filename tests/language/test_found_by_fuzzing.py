@@ -531,3 +531,17 @@ def test_an_exception_of_the_users_that_one_path_makes_has_its_attributes():
         return k, x
     jitted = check_same(f, *[lambda v=v: (vector(v, 0.0), 3) for v in (1.0, 2.0, 0.5, 1.0, 2.0)])
     assert not jitted.compiled.fallbacks, jitted.explain()
+
+
+def test_a_recursion_around_python_code_has_an_order_of_sizes():
+    def power(n, y):
+        if n <= 0:
+            return ops.tanh(y)
+        if (y > 1).any():
+            return ops.square(y)
+        z = power(n - 1, y ** 2)
+        return z
+
+    def f(y):
+        return ops.where(power(3, y) > 1, power(2, y), power(3, y * 0.5))
+    check_same(f, *[lambda v=v: (vector(*v),) for v in ((-1.0, -2.0, 0.5), (-1.0, -2.0, 0.5), (0.0, 0.5, 0.5), (0.0, 0.5))])
