@@ -45,11 +45,20 @@ def active_nodes(graph, wrt):
 
 
 def holds_python(node):
-    """True for Python code that keeps what it is given, and for control flow with such code in it."""
-    if node.fn in (segment, gate):                           # hooks run in the reverse only
-        return node.fn is segment and node.attrs["keeps"]
-    return any(inner.fn is segment and inner.attrs["keeps"] for value in node.attrs.values()
-               if isinstance(value, FuncGraph) for graph in value.reachable() for inner in graph.nodes)
+    """True for Python code that keeps what it is given, and for control flow with such code in it. What a gradient of the
+    user's calls is not meant: its function is not recorded, and it runs on the way back."""
+    if node.fn is segment:
+        return node.attrs["keeps"]
+    seen, todo = set(), [node]
+    while todo:
+        inner = todo.pop()
+        if inner.fn is segment and inner.attrs["keeps"]:
+            return True
+        if inner.fn not in (gate, custom_vjp):
+            graphs = [value for value in inner.attrs.values() if isinstance(value, FuncGraph) and value not in seen]
+            seen.update(graphs)
+            todo += [below for graph in graphs for below in graph.nodes]
+    return False
 
 
 def active_outputs(graph, wrt):

@@ -1073,3 +1073,21 @@ def test_what_no_graph_says_about_hooks_runs_in_python_and_explain_says_so(funct
         for _ in range(3):
             assert shown(ms.grad(jitted)(vector(*X))) == shown(around(vector(*X))) == expected
     assert "hook" in jitted.explain().splitlines()[-1] and "hook" in around.explain().splitlines()[-1]
+
+
+def test_a_cell_that_the_gradient_does_not_ask_for_calls_no_hook():
+    class Outer(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.inner = Scaled()
+
+        def construct(self, x):
+            return ops.sin(self.inner(x))
+    net, seen = Outer(), []
+    net.inner.register_backward_hook(lambda cell, grads, out: seen.append("never"))
+    net.recompute()
+    gradient = ms.grad(lambda x, y: (net(y) * y + x).sum())
+    jitted = ms.jit(lambda x, y: gradient(x, y))
+    for _ in range(2):
+        assert shown(jitted(vector(*X), vector(*Y))) == shown(gradient(vector(*X), vector(*Y))) == [[1, 1]]
+    assert seen == []
