@@ -143,9 +143,9 @@ class _Emitter:
         """Two loops, in squares. What is read in the other order comes into a square of its own first, so that the work
         on it is vectorised."""
         b, (inner,) = self.builder, s.body
-        width = self.dim(inner.extent)
+        width, both = self.dim(inner.extent), {s.variable, inner.variable}
         across = [e for e in walk(t.expr for t in inner.body) if e.dtype.is_float and
-                  reads_across(self.nest, e, s.variable, inner.variable)]
+                  reads_across(self.nest, e, s.variable, inner.variable) and all(both.isdisjoint(t.free) for t in e.fields[2])]
         copies = {e: self.arithmetic.slot(self.type(e), SIDE * SIDE) for e in across}
         with self.loop(start, stop, SIDE) as row, self.loop(I64(0), width, SIDE) as column:
             def place(copy, i, j):
@@ -156,7 +156,7 @@ class _Emitter:
                 for branch, step in ((vectors, LANES), (numbers, 1)):
                     with branch:
                         for access, copy in copies.items():
-                            lanes = step if access.fields[0].dtype is dt.float32 and not access.fields[2] else 1
+                            lanes = step if access.fields[0].dtype is dt.float32 else 1
                             with self.loop(column, columns, lanes) as j, self.loop(row, rows, lanes) as i:
                                 self.copy_across(access, s.variable, i, inner.variable, j, lanes,
                                                  lambda di, dj: place(copy, b.add(i, I64(di)), b.add(j, I64(dj))))
@@ -166,7 +166,9 @@ class _Emitter:
                     self.bind(inner.variable, j)
                     for access, copy in copies.items():
                         self.names[access] = b.load(place(copy, i, j), typ=self.type(access))
-                    self.statements(inner.body)
+                    self.statements([t for t in inner.body if not (isinstance(t, Let) and t.expr in copies)])
+        for access in copies:
+            del self.names[access]
 
     def copy_across(self, access, outer, i, inner, j, lanes, place):
         """Copy a block of `lanes` by `lanes` elements, which are neighbours along `outer`, to places along `inner`."""
@@ -180,9 +182,8 @@ class _Emitter:
 
     def load_vector(self, expr, lanes):
         """The float32 elements from that of an Access on."""
-        operand, offset, *_ = expr.fields
-        vector = ir.VectorType(self.type(expr), lanes)
-        place = self.builder.bitcast(self.builder.gep(self.pointers[id(operand)], [self.dim(offset)]), vector.as_pointer())
+        operand, vector = expr.fields[0], ir.VectorType(self.type(expr), lanes)
+        place = self.builder.bitcast(self.place(expr), vector.as_pointer())
         return mark(self.builder.load(place, typ=vector, align=operand.dtype.itemsize), self.scopes[id(operand)])
 
     def bind(self, variable, value):
@@ -381,12 +382,16 @@ class _Emitter:
         raise InternalError(f"no code for {type(expr).__name__}")
 
     def load(self, expr):
-        operand, offset, exprs, strides, _, _ = expr.fields
-        base = self.pointers[id(operand)]
+        operand = expr.fields[0]
         if isinstance(operand.abstract, AbstractScalar):
-            return base
+            return self.pointers[id(operand)]
+        return self.arithmetic.load(self.place(expr), operand.dtype, self.scopes[id(operand)])
+
+    def place(self, expr):
+        """The address of an Access."""
+        operand, offset, exprs, strides, _, _ = expr.fields
         b, index = self.builder, self.dim(offset)
         for part, stride in zip(exprs, strides):
             value = self.arithmetic.convert(self.value(part), part.dtype, dt.int64)
             index = b.add(index, b.mul(value, self.dim(stride)))
-        return self.arithmetic.load(b.gep(base, [index]), operand.dtype, self.scopes[id(operand)])
+        return b.gep(self.pointers[id(operand)], [index])

@@ -96,6 +96,20 @@ def test_heads_of_attention_are_read_without_a_division():
     assert "//" not in text and "%" not in text
 
 
+@pytest.mark.parametrize("rows", [0, 1, 5])
+def test_heads_of_a_batch_of_open_size_are_read_without_a_division(rows):
+    """The same kernel for every number of rows, there and back."""
+    batch = Symbol("N", lo=0)
+
+    def there_and_back(x):
+        n = x.shape[0]
+        y = ops.transpose(ops.reshape(x, (n, 16, 2, 32)), (0, 2, 1, 3)) * 2.0
+        return ops.reshape(ops.transpose(y, (0, 2, 1, 3)), (n, 16, 64)) + x
+    abstract = AbstractTensor(dt.float32, (batch.dim, 16, 64))
+    text = check(there_and_back, normal(rows, 16, 64), env={batch: rows}, abstracts=[abstract])
+    assert "//" not in text and "%" not in text
+
+
 def test_a_loop_that_a_reshape_cuts_becomes_two():
     """The way back: rows and columns are digits of four axes; what the outer loop alone decides is divided once a row."""
     text = check(lambda x: ops.reshape(ops.transpose(x, (0, 2, 1, 3)), (64, 64)) * 2.0, normal(4, 2, 16, 32))

@@ -347,6 +347,21 @@ def test_transposes_of_every_dtype_in_whole_and_broken_squares(dtype):
     assert ("shufflevector" in emit(schedule(build(graph)))) == (dtype == "float32")
 
 
+def test_what_a_square_reads_twice_is_read_from_its_copy_both_times():
+    w = Writer(x=tensor("float32", 70, 64), y=tensor("float32", 64, 70))
+    t = w(c.transpose, w.x, perm=(1, 0))
+    graph = w.graph(w(c.add, w(c.mul, t, w(c.tanh, t)), w.y), w(c.mul, t, w.y))
+    check(graph, rtol=1e-5)
+    assert emit(schedule(build(graph))).count("load <8 x float>") == 8                 # one vector for each of 8 rows
+
+
+def test_squares_inside_a_part_of_a_batch_find_their_rows():
+    """What the outermost loop alone decides, as x[n // 8, .., n % 8, ..], is part of the address of the whole square."""
+    w = Writer(x=tensor("float32", 5, 40, 8, 66))
+    t = w(c.transpose, w.x, perm=(0, 2, 3, 1))
+    check(w.graph(w(c.tanh, w(c.reshape, t, shape=(40, 66, 40)))), rtol=1e-5)
+
+
 def test_rows_that_a_reshape_cuts_are_no_neighbours_of_one_another():
     """x[r // 8, c, r % 8] as [r, c]: along r numbers are neighbours for a piece only, so they move one by one."""
     w = Writer(x=tensor("float32", 8, 70, 8))
