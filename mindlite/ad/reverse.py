@@ -21,7 +21,7 @@ from ..common.location import NOWHERE, Origin
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
 from ..mindir.builder import building, constant
 from ..mindir.constraints import collecting
-from ..mindir.control import make_tuple, tape_new, tape_pop, tape_push, tuple_getitem
+from ..mindir.control import gate, make_tuple, tape_new, tape_pop, tape_push, tuple_getitem
 from ..mindir.graph import CNode, FuncGraph, Parameter, ValueNode
 from ..mindir.inline import drop_dead_nodes, inline
 from ..mindir.primitive import bprop_rule
@@ -58,6 +58,8 @@ class Reverse:
         self.back = FuncGraph(self.backward.name, graph.origin)      # the reverse with holes
         self.holes, self.cotangents, self.parts = {}, {}, {}
         self.gated = {}                                  # {port: what its gate has left for it}
+        self.instead = {result_of(node.args[0]): node for node in self.graph.nodes
+                        if node.fn is gate and node.attrs["whole"]}      # {key: the gate that is read for it}
         self.certain, self.sure = set(), True            # keys of what flows whatever the data; is this one of them?
         self.tape = self.start = Parameter(self.back, "tape", AbstractTape())
         outputs = [self.graph.outputs[i] for i in self.seeds]
@@ -94,6 +96,7 @@ class Reverse:
                 return tuple(self.value(node, i) for i in range(len(node.abstract.elements)))
             if isinstance(node, ValueNode):
                 return self.value(node)
+        node, part = (self.instead[node, part], 0) if (node, part) in self.instead else (node, part)
         if (node, part) not in self.holes:
             abstract = _PARTS[part] if isinstance(part, str) else \
                 node.abstract if part is None else node.abstract.elements[part]

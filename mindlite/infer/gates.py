@@ -68,7 +68,7 @@ def through_gate(ev, values, hook):
     return _put(values, write_gate(ev, nodes, bprop))
 
 
-def write_gate(ev, nodes, bprop, after=None, alone=None, token=None):
+def write_gate(ev, nodes, bprop, after=None, alone=None, token=None, whole=False):
     """The results of a gate around these nodes."""
     passages = [p for p in (bprop, after, alone) if p is not None]
     read = list(dict.fromkeys(x for p in passages for x in p.read))
@@ -76,7 +76,7 @@ def write_gate(ev, nodes, bprop, after=None, alone=None, token=None):
         passage.reads(read)
     with interpreting(ev.tracer):
         return gate(*nodes, *read, *([] if token is None else [token]), count=len(nodes), bprop=bprop.graph,
-                    after=after and after.graph, alone=alone and alone.graph)
+                    after=after and after.graph, alone=alone and alone.graph, whole=whole)
 
 
 def _put(values, nodes):
@@ -204,7 +204,7 @@ def _write_gates(ev, region):
                         lambda douts, hooks=hooks: [pass_hooks(ev, hooks, douts[0])])
         # x itself, not what it is by now where it, or that of which it is a view, has been written to
         newest, view = ev.tracer.store.pop(x, None), ev.tracer.views.pop(x, None)
-        made, = write_gate(ev, [x], bprop)
+        made, = write_gate(ev, [x], bprop, whole=True)
         if view is not None:
             ev.tracer.views[x] = view
         written, places = nodes[start:], {node: i for i, node in enumerate(nodes[:start], 1)}

@@ -56,13 +56,14 @@ bprop: a graph (*operands, *outs, *douts) -> one cotangent per operand, in the o
 port = _control("port", lambda *values: 0, """\
 The values, and then a token: the gate that is given it calls hooks on the gradients of these values too.
 """)
-gate = _control("gate", lambda *operands, count, bprop, after=None, alone=None: 0, """\
+gate = _control("gate", lambda *operands, count, bprop, after=None, alone=None, whole=False: 0, """\
 The first `count` operands, whose gradients a user's hooks see and may replace.
 
 The other operands are what the hooks read; with `after`, the last is the token of a port. Graphs for the way back:
 bprop: (*cotangents, *read) -> the cotangents that go on, of the same types
 after: (*those that went on, *cotangents of the port's values, *read) -> the cotangents that go on from the port
 alone: (*those that went on, *read) -> (): in place of `after`, where nothing is differentiated by the port's values
+whole: gradients of gradients pass too: who reads the value on the way back reads what comes out of the gate
 """)
 segment = _control("segment", lambda *operands, function, abstracts, reason, keeps=True, weights=(): 0, """\
 A Python call between native code (JIT Fallback).
@@ -151,7 +152,7 @@ def port_infer(*values):
 
 
 @infer_rule(gate)
-def gate_infer(*operands, count, bprop, after=None, alone=None):
+def gate_infer(*operands, count, bprop, after=None, alone=None, whole=False):
     return AbstractTuple(tuple(operands[:count]))
 
 

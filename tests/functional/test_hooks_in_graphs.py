@@ -559,6 +559,16 @@ def of_a_tensor_inside_a_gradient_inside(seen):
 
 
 @case
+def of_a_result_that_its_own_gradient_reads(seen):
+    def inner(x):
+        h = ops.exp(ops.tanh(x))
+        h.register_hook(lambda grad: seen.append("h") or grad * h)
+        return (h * x).sum()
+    gradient = ms.grad(inner)
+    return lambda x: (gradient(x) * x).sum(), (X,)
+
+
+@case
 def of_a_mapped_function(seen):
     net = Scaled()
     net.register_backward_hook(lambda cell, grads, out: ops.clamp(grads[0], -5, 5))
