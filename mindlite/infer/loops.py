@@ -19,10 +19,10 @@ from .branches import (compare_numbers, control_node, go_round_or_leave, has_eff
                        without)
 from .jumps import loop_exits
 from .merging import (Merge, abstract_of, conflict, convert, fill, is_data, join_abstracts, join_mark, type_of,
-                      undefined_value, writing)
+                      undefined_value, visible, writing)
 from .outcome import Outcome, Raises
 from .region import AmbiguousTarget, Region, align
-from .values import Box, Mixed, Place, Range, Unsure, rebuild
+from .values import Box, ByExit, Closure, Conflict, Mixed, Place, Range, Unsure, rebuild
 
 UNROLL_AT_MOST = 4           # iterations of a constant range that are cheaper written out than as a loop with a tape
 UNROLL_OPERATORS = 32        # and more of them, where so many operators are all that is written out
@@ -320,6 +320,8 @@ class Plan:
             nonlocal changed
             if isinstance(inner, Box) and inner is new:
                 return outer
+            if isinstance(outer, Conflict):
+                return outer
             if any(isinstance(v, (Undefined, Unsure)) for v in (outer, inner, new)):
                 return unsure(outer, inner, new)
             if self.mixes(outer, new):
@@ -363,6 +365,9 @@ class Plan:
         def unsure(outer, inner, new):
             """A variable that has no value at the beginning, or at the end of some turn."""
             nonlocal changed
+            if isinstance(new, ByExit):                      # each way out has a value of its own: not to be read again
+                changed = True
+                return Conflict(new.error)
             if isinstance(outer, Undefined) and isinstance(new, Undefined) \
                     or isinstance(outer, Varying) and isinstance(outer.abstract, AbstractAny):
                 return outer
@@ -407,7 +412,7 @@ class Plan:
                 return rebuild(value, [first(v) for v in value])
             if isinstance(value, (Box, dict, Range, Undefined)):
                 raise CannotLoop(conflict(None, value, self.ev))
-            return value
+            return visible(self.ev, value) if isinstance(value, Closure) else value
 
         try:
             state = tuple(join(*items) for items in zip(self.state, self.inside, back))

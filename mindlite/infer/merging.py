@@ -148,22 +148,22 @@ class Merge:
         if isinstance(value, ByExit):
             return ByExit(value.error, {t: self.only(v, side) for t, v in value.values.items()})
         if isinstance(value, Closure):
-            return self.function(value, side)
+            return visible(self.ev, value)
         if isinstance(value, Box) and value not in self.ev.store and value in self.ev.after[side]:
             box = Box(value.kind, marks=value.marks)
             self.boxes.append((box, self.only(self.ev.after[side][value], side)))
             return box
         return value
 
-    def function(self, closure, side):
-        """A function that was made on one side, if what it uses is to be seen from here."""
-        env = closure.env
-        for node in live_into(closure.graph):
-            value = env.get(node)
-            if isinstance(value, AnfNode) and not self.ev.tracer.region.can_see(value):
-                return Conflict(GraphSyntaxError("a function that is made on one of two paths is used behind them",
-                                                 location=self.ev.tracer.origin.location))
-        return closure
+
+def visible(ev, closure):
+    """A function that was made on one path or in one turn, if what it uses is to be seen from here, else a Conflict."""
+    for node in live_into(closure.graph):
+        value = closure.env.get(node)
+        if isinstance(value, AnfNode) and not ev.tracer.region.can_see(value):
+            return Conflict(GraphSyntaxError("a function that is made on one path, or in a turn of a loop, is used behind it",
+                                             location=ev.tracer.origin.location))
+    return closure
 
 
 def _same_keys(kind, left, right):

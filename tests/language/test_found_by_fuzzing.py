@@ -545,3 +545,17 @@ def test_a_recursion_around_python_code_has_an_order_of_sizes():
     def f(y):
         return ops.where(power(3, y) > 1, power(2, y), power(3, y * 0.5))
     check_same(f, *[lambda v=v: (vector(*v),) for v in ((-1.0, -2.0, 0.5), (-1.0, -2.0, 0.5), (0.0, 0.5, 0.5), (0.0, 0.5))])
+
+
+def test_a_function_may_be_made_in_each_turn_of_a_loop_and_hold_a_variable_of_that_turn():
+    def made(y):
+        n = 0
+        while n < 3 and (y != 0).all():
+            n += 1
+            x = y + n
+
+            def inner(k):
+                return x * k
+            y = inner(y) / 4
+        return y * 2
+    check_same(made, lambda: (vector(1.0, 2.0),), lambda: (vector(0.0, 2.0),))
