@@ -4,8 +4,8 @@
 
 The row runs as machine code and, by turns, as Python (printer "python"), where each launch is timed by itself. Printed
 are two Markdown tables: what kinds of kernels have of the processor time of the whole call, and each kernel with its
-share, its processor time, the rate of what it multiplies or moves (operations of products; bytes of a generated kernel's
-operands and results, each once), its sizes and the line that it comes from. Above them stand the limits (limits.py).
+share, its processor time, the rate of what it multiplies or moves (operations of products; bytes of a generated
+kernel's operands and results, each once), its sizes and the line that it comes from. Above them stand the limits (limits.py).
 Processor time is that of all threads; MINDLITE_THREADS=1 leaves out what threads of one core cost each other.
 """
 import argparse
@@ -64,7 +64,7 @@ def processor(run):
 
 
 def operands():
-    """{(id of an origin, id of a kernel): (bytes of the operands and results, their types)} of all that was compiled."""
+    """{(id of an origin, id of a kernel): (bytes of the operands and results, their types)} of what was compiled."""
     found = {}
     for f in compiled_functions():
         for node, made in f.latest().compiled.full.lowered.kernels:
@@ -114,7 +114,8 @@ def main():
         wholes.append(processor(native))
         calls.append({})
         run()
-    seconds = {place: statistics.median(sum(launch[1] for launch in call[place]) for call in calls) for place in calls[-1]}
+    seconds = {place: statistics.median(sum(launch[1] for launch in call[place]) for call in calls)
+               for place in calls[-1]}
     whole, known = statistics.median(wholes), operands()
     print(f"{name}: {whole * 1e3:.2f} ms of processor time a call (least {min(wholes) * 1e3:.2f}), "
           f"{sum(map(len, calls[-1].values()))} launches, {default_threads()} threads")

@@ -1,4 +1,4 @@
-"""What this machine can do at most, with the launcher's threads: multiply-adds in registers, and copies of large arrays.
+"""What this machine can do at most with the launcher's threads: multiply-adds in registers, copies of large arrays.
 
     multiply_adds()  ->  operations a second of float32 multiply-adds (2 each) on 12 independent vectors
     copies()         ->  bytes a second, read and written, of a copy of 64 MiB into memory that was used before

@@ -33,7 +33,10 @@ def function_row(name, make_function, *arrays, differentiate=False):
             return None
         first, *rest = map(F.array, arrays)
         function = make_function(F)
-        f = F.jit(F.value_and_grad(lambda x: function(x, *rest))) if differentiate else F.jit(lambda x: function(x, *rest))
+
+        def of_first(x):
+            return function(x, *rest)
+        f = F.jit(F.value_and_grad(of_first) if differentiate else of_first)
         return lambda: f(first)
 
 
@@ -42,10 +45,10 @@ function_row("tanh(x.T) + y, 501 x 333", lambda F: lambda x, y: F.tanh(x.T) + y,
 function_row("column sums, 1001 x 333", lambda F: lambda x: (x * x).sum(0), normal(1001, 333))
 function_row("sum of a middle axis, 37 x 101 x 53", lambda F: lambda x: (x * x).sum(1), normal(37, 101, 53))
 function_row("LayerNorm forward and backward, 77 x 333",
-             lambda F: lambda x, g, b: (F.layer_norm(x, g, b) * x).sum(), normal(77, 333), normal(333), normal(333, seed=2),
-             differentiate=True)
-function_row("cross entropy forward and backward, 77 x 333", lambda F: F.cross_entropy, normal(77, 333), labels(77, 333),
-             differentiate=True)
+             lambda F: lambda x, g, b: (F.layer_norm(x, g, b) * x).sum(), normal(77, 333), normal(333),
+             normal(333, seed=2), differentiate=True)
+function_row("cross entropy forward and backward, 77 x 333", lambda F: F.cross_entropy, normal(77, 333),
+             labels(77, 333), differentiate=True)
 
 
 def conv_row(name, x, w, padding, stride=1, groups=1):

@@ -53,7 +53,8 @@ class FallbackWarning(UserWarning):
 
 def show_libraries(places):
     """Lines that tell which library kernels are launched, at how many places, and why these."""
-    counted = collections.Counter((p.kernel.name, p.kernel.why) for p in places if isinstance(p, CallKernel) and p.kernel.why)
+    kernels = [place.kernel for place in places if isinstance(place, CallKernel) and place.kernel.why]
+    counted = collections.Counter((kernel.name, kernel.why) for kernel in kernels)
     return [f"    {name}, {count} launch(es): {why}" for (name, why), count in counted.items()]
 
 

@@ -10,8 +10,8 @@ Halide's and TVM's simplifiers, which know bounds as well).
 """
 from ..common import dtype as dt
 from ..common.dim import compare, product
-from ..mindir.scalar import (COMPARISONS, BinOp, Const, IndexVar, Load, Reduce, ScalarExpr, Select, Size, as_expr, binary,
-                             constant, index_var, rebuild, walk)
+from ..mindir.scalar import (COMPARISONS, BinOp, Const, IndexVar, Load, Reduce, ScalarExpr, Select, Size, as_expr,
+                             binary, constant, index_var, rebuild, walk)
 
 FEWEST_ROWS = 64                 # items that threads must be left with where the outermost loop is cut
 MOST_CUTS = 16                   # of all loops of a kernel
@@ -194,8 +194,8 @@ def settled(values, places, loops, notes, indices):
     """(values, places, loops) of a kernel, simplified, and with loops cut in two where their variable is divided.
 
     places  : for each value its index, a tuple;   indices : the Indices of the kernel
-    loops   : for each value the IndexVars around it, outer first. The outermost loop, which threads share, stays whole if
-              it would be left with fewer than FEWEST_ROWS items: what is divided there is divided once for a row
+    loops   : for each value the IndexVars around it, outer first. The outermost loop, which threads share, stays whole
+              if it would be left with fewer than FEWEST_ROWS items: what is divided there is divided once for a row
     """
     if not any(isinstance(e, BinOp) and e.fields[1].dtype is dt.int64 for e in walk(values)):
         return values, places, loops
@@ -216,9 +216,11 @@ def _cut(values, loops):
     first = {around[0] for around in loops if around}
     best, most = None, 1
     for expr in walk(values):
-        if not isinstance(expr, BinOp) or expr.fields[0] not in ("floordiv", "mod") or not isinstance(expr.fields[2], Const):
+        if not isinstance(expr, BinOp) or expr.fields[0] not in ("floordiv", "mod"):
             continue
         size = expr.fields[2]
+        if not isinstance(size, Const):
+            continue
         rest = [term for term in _terms(expr.fields[1]) if _divide_product(term, size) is None]
         if len(rest) == 1 and isinstance(rest[0][0], IndexVar) and not rest[0][1]:
             variable, size = rest[0][0], _number(size)

@@ -144,8 +144,9 @@ class _Emitter:
         on it is vectorised."""
         b, (inner,) = self.builder, s.body
         width, both = self.dim(inner.extent), {s.variable, inner.variable}
-        across = [e for e in walk(t.expr for t in inner.body) if e.dtype.is_float and
-                  reads_across(self.nest, e, s.variable, inner.variable) and all(both.isdisjoint(t.free) for t in e.fields[2])]
+        across = [e for e in walk(t.expr for t in inner.body)
+                  if e.dtype.is_float and reads_across(self.nest, e, s.variable, inner.variable) and
+                  all(both.isdisjoint(part.free) for part in e.fields[2])]
         copies = {e: self.arithmetic.slot(self.type(e), SIDE * SIDE) for e in across}
         with self.loop(start, stop, SIDE) as row, self.loop(I64(0), width, SIDE) as column:
             def place(copy, i, j):

@@ -235,7 +235,8 @@ class _Scheduler:
                 loop.body[0].stop is not None or \
                 not all(isinstance(s, (Let, Store)) for s in loop.body[0].body):
             return False
-        return any(reads_across(self.nest, e, loop.variable, loop.body[0].variable) for e in walk(o.value for o in outputs))
+        inner = loop.body[0].variable
+        return any(reads_across(self.nest, e, loop.variable, inner) for e in walk(o.value for o in outputs))
 
     def wants_lanes(self, variable, group):
         """True if the folds inside the loop read along the loop's own axis rather than along theirs."""

@@ -111,7 +111,7 @@ def test_heads_of_a_batch_of_open_size_are_read_without_a_division(rows):
 
 
 def test_a_loop_that_a_reshape_cuts_becomes_two():
-    """The way back: rows and columns are digits of four axes; what the outer loop alone decides is divided once a row."""
+    """The way back: rows and columns are digits of four axes; what the outer loop alone decides is divided once."""
     text = check(lambda x: ops.reshape(ops.transpose(x, (0, 2, 1, 3)), (64, 64)) * 2.0, normal(4, 2, 16, 32))
     assert re.findall(r"(\S+) (?://|%)", text) == ["(i0", "(i0"]
 

@@ -356,7 +356,7 @@ def test_what_a_square_reads_twice_is_read_from_its_copy_both_times():
 
 
 def test_squares_inside_a_part_of_a_batch_find_their_rows():
-    """What the outermost loop alone decides, as x[n // 8, .., n % 8, ..], is part of the address of the whole square."""
+    """What the outermost loop alone decides, as x[n // 8, .., n % 8, ..], is part of the whole square's address."""
     w = Writer(x=tensor("float32", 5, 40, 8, 66))
     t = w(c.transpose, w.x, perm=(0, 2, 3, 1))
     check(w.graph(w(c.tanh, w(c.reshape, t, shape=(40, 66, 40)))), rtol=1e-5)
