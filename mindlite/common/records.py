@@ -68,9 +68,10 @@ def _make(cls, frozen, eq):
 
 def _getter(names):
     """An object -> the tuple of its attributes of these names."""
-    if len(names) > 1:
-        return operator.attrgetter(*names)
-    return (lambda self: (getattr(self, names[0]),)) if names else lambda self: ()
+    if not names:
+        return lambda self: ()
+    get = operator.attrgetter(*names)
+    return get if len(names) > 1 else lambda self: (get(self),)
 
 
 def _representation(names):
