@@ -8,14 +8,16 @@
 Sources: Chellapilla et al. 2006 (im2col); Jaderberg et al. 2015 (spatial transformers), section 3.3.
 """
 import itertools
+import math
 
 from ..common import dtype as dt
 from ..common.errors import ShapeError, ValueRangeError
-from .arithmetic import clamp, floor, round, abs
+from .arithmetic import abs, clamp, floor, round, sign
 from .axes import as_size
-from .basic import broadcast_to, cast, reshape
-from .creation import linspace, ones
+from .basic import broadcast_to, cast, reduce_sum, reshape
+from .creation import linspace, ones, zeros_like
 from .define import as_operand, cast_to, dtype_of
+from .indexing import scatter_elements_add
 from .linalg import matmul
 from .logic import logical_and, where
 from .lookup import gather_elements
@@ -98,12 +100,47 @@ def padding(x, pad_dim_size=8):
 # ---------------------------------------------------------------- points between the pixels
 
 def _reflected(at, low, high):
-    """Coordinates folded back into low .. high, as between two mirrors."""
+    """Coordinates folded back into low .. high, as between two mirrors, and their slopes."""
     if low == high:
-        return at * 0 + low
+        return at * 0 + low, 0
     span = high - low
     inside = abs(at - low) % (2 * span)
-    return where(inside > span, 2 * span - inside, inside) + low
+    back = inside > span
+    return where(back, 2 * span - inside, inside) + low, where(back, -1, 1) * sign(at - low)
+
+
+def _points(x, grid, padding_mode, align_corners):
+    """[(coordinates in pixels, their slopes by the grid's numbers)] along each axis of the picture."""
+    points, axes = [], x.ndim - 2
+    for axis, n in enumerate(x.shape[2:]):
+        at, slope = grid[..., axes - 1 - axis], (n - 1) / 2 if align_corners else n / 2
+        at = (at + 1) / 2 * (n - 1) if align_corners else ((at + 1) * n - 1) / 2
+        if padding_mode == "reflection":
+            at, turn = _reflected(at, 0, n - 1) if align_corners else _reflected(at, -0.5, n - 0.5)
+            slope = slope * turn
+        if padding_mode != "zeros":
+            slope = where(logical_and(at >= 0, at <= n - 1), slope, 0)
+            at = clamp(at, 0, n - 1)
+        points.append((at, slope))
+    return points
+
+
+def _corners(points):
+    """[(places, weights along each axis, slopes of these by the coordinates)] of the pixels around each point."""
+    low = [floor(at) for at, _ in points]
+    for corner in itertools.product((0, 1), repeat=len(points)):
+        yield ([first + up for up, first in zip(corner, low)],
+               [at - first if up else 1 - (at - first) for up, (at, _), first in zip(corner, points, low)],
+               [1 if up else -1 for up in corner])
+
+
+def _check_grid(x, grid, mode, padding_mode):
+    axes = x.ndim - 2
+    if axes not in (2, 3) or grid.ndim != x.ndim or grid.shape[-1] != axes or x.shape[0] != grid.shape[0]:
+        raise ShapeError("grid_sample: input[N, C, (D,) H, W] and a grid of as many axes are wanted, the last one of points",
+                         note=f"input: {list(x.shape)}, grid: {list(grid.shape)}")
+    if mode not in ("bilinear", "nearest") or padding_mode not in ("zeros", "border", "reflection"):
+        raise ValueRangeError(f"grid_sample: no mode {mode!r}, or no padding_mode {padding_mode!r}")
 
 
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=False):
@@ -114,45 +151,55 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     align_corners : -1 and 1 are the centres of the outer pixels; else their outer edges
     """
     x, grid = as_operand(input), as_operand(grid)
-    axes = x.ndim - 2
-    if axes not in (2, 3) or grid.ndim != x.ndim or grid.shape[-1] != axes or x.shape[0] != grid.shape[0]:
-        raise ShapeError("grid_sample: input[N, C, (D,) H, W] and a grid of as many axes are wanted, the last one of points",
-                         note=f"input: {list(x.shape)}, grid: {list(grid.shape)}")
-    if mode not in ("bilinear", "nearest") or padding_mode not in ("zeros", "border", "reflection"):
-        raise ValueRangeError(f"grid_sample: no mode {mode!r}, or no padding_mode {padding_mode!r}")
-    points = []
-    for axis, n in enumerate(x.shape[2:]):
-        at = grid[..., axes - 1 - axis]
-        at = (at + 1) / 2 * (n - 1) if align_corners else ((at + 1) * n - 1) / 2
-        if padding_mode == "reflection":
-            at = _reflected(at, 0, n - 1) if align_corners else _reflected(at, -0.5, n - 0.5)
-        points.append(at if padding_mode == "zeros" else clamp(at, 0, n - 1))
+    _check_grid(x, grid, mode, padding_mode)
+    points = _points(x, grid, padding_mode, align_corners)
     if mode == "nearest":
-        return _pixels(x, [round(at) for at in points])
-    low = [floor(at) for at in points]
+        return _pixels(x, [round(at) for at, _ in points])
     total = 0
-    for corner in itertools.product((0, 1), repeat=axes):
-        weight = 1
-        for up, at, first in zip(corner, points, low):
-            weight = weight * (at - first if up else 1 - (at - first))
-        total = total + _pixels(x, [first + up for up, first in zip(corner, low)]) * expand_dims(weight, 1)
+    for places, weights, _ in _corners(points):
+        total = total + _pixels(x, places) * expand_dims(math.prod(weights), 1)
     return total
 
 
-def _pixels(x, places):
-    """x[N, C, ..] at whole coordinates, one tensor [N, ..] for each axis; 0 outside."""
-    lead, shape = tuple(x.shape[:2]), tuple(places[0].shape[1:])
+def grid_sample_backward(dout, input, grid, mode="bilinear", padding_mode="zeros", align_corners=False):
+    """(the gradients of grid_sample for input and for grid), dout[N, C, ..]."""
+    x, grid = as_operand(input), as_operand(grid)
+    _check_grid(x, grid, mode, padding_mode)
+    points = _points(x, grid, padding_mode, align_corners)
+    if mode == "nearest":
+        return _put_pixels(x, [round(at) for at, _ in points], dout), zeros_like(grid)
+    dx, slopes = 0, [0] * len(points)
+    for places, weights, signs in _corners(points):
+        dx = dx + _put_pixels(x, places, dout * expand_dims(math.prod(weights), 1))
+        found = reduce_sum(_pixels(x, places) * dout, axis=1, keepdims=False)
+        for axis, (sign_, (_, slope)) in enumerate(zip(signs, points)):
+            slopes[axis] = slopes[axis] + found * math.prod(weights[:axis] + weights[axis + 1:]) * sign_ * slope
+    return dx, stack(slopes[::-1], -1)
+
+
+def _flat_places(x, places):
+    """(numbers of pixels [N, C, points], which places [N, 1, ..] are inside) of whole coordinates, one tensor an axis."""
     flat, inside = 0, None
     for place, n in zip(places, x.shape[2:]):
         fits = logical_and(place >= 0, place <= n - 1)
         inside = fits if inside is None else logical_and(inside, fits)
         flat = flat * n + cast(clamp(place, 0, n - 1), dtype=dt.int64)
-    count = 1
-    for n in shape:
-        count = count * n
-    index = broadcast_to(reshape(flat, shape=(lead[0], 1, count)), shape=(*lead, count))
-    found = reshape(gather_elements(reshape(x, shape=(*lead, -1)), 2, index), shape=(*lead, *shape))
-    return where(expand_dims(inside, 1), found, 0)
+    count = math.prod(flat.shape[1:])
+    return broadcast_to(reshape(flat, shape=(x.shape[0], 1, count)), shape=(*x.shape[:2], count)), expand_dims(inside, 1)
+
+
+def _pixels(x, places):
+    """x[N, C, ..] at whole coordinates; 0 outside."""
+    index, inside = _flat_places(x, places)
+    found = gather_elements(reshape(x, shape=(*x.shape[:2], -1)), 2, index)
+    return where(inside, reshape(found, shape=(*x.shape[:2], *places[0].shape[1:])), 0)
+
+
+def _put_pixels(x, places, values):
+    """Zeros as x, with values[N, C, ..] added at whole coordinates."""
+    index, inside = _flat_places(x, places)
+    flat = reshape(zeros_like(x), shape=(*x.shape[:2], -1))
+    return reshape(scatter_elements_add(flat, index, reshape(where(inside, values, 0), shape=index.shape), axis=2), shape=x.shape)
 
 
 def affine_grid(theta, size, align_corners=False):

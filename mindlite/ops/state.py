@@ -195,7 +195,12 @@ def depend(value, expression):
 # ---------------------------------------------------------------- sizes
 
 def shape(x):
-    """The sizes of `x`: a tuple of int, or of Dims where they are known at run time only."""
+    """The sizes of `x`: a tuple of int, or of Dims where they are known at run time only.
+
+    raises : ArgumentError, a TypeError, for what is no tensor
+    """
+    if not hasattr(x, "shape"):
+        raise ArgumentError(f"shape: a tensor is wanted, not {type(x).__name__}", note=repr(x)[:80])
     return tuple(x.shape)
 
 

@@ -117,5 +117,10 @@ def test_mint_convolves_with_padding_by_name_and_without_a_batch(mode):
     assert ms.mint.nn.functional.conv2d(x[None], w).shape == (1, 3, 2, 2)
 
 
+def test_the_shape_of_a_list_is_a_type_error(mode):
+    with pytest.raises(TypeError, match="a tensor is wanted, not list"):
+        ops.shape([Tensor(1.0)])
+
+
 def test_a_row_without_cells_is_false():
     assert not ms.nn.SequentialCell() and not ms.nn.CellList([]) and ms.nn.SequentialCell(ms.nn.ReLU())

@@ -10,6 +10,7 @@ from ..reduction import sum
 from ...mindir.primitive import bprop_rule
 from ..nn_conv import convolution_backward_weight
 from ..nn_pool import avg_pooling, max_pooling
+from ..patches import grid_sample_backward
 from ..resize import resize_backward
 from ..windows import padding_of, pair
 from .define import operation, table
@@ -189,3 +190,15 @@ def LayerNormGrad(x, dout, variance, mean, gamma, *, begin_norm_axis=1, begin_pa
     inside = dout * gamma
     dx = (inside - inside.mean(axes, True) - normal * (inside * normal).mean(axes, True)) * root
     return dx, sum(dout * normal, outer), sum(dout, outer)
+
+
+@operation
+def GridSampler2DGrad(dout, x, grid, *, interpolation_mode="bilinear", padding_mode="zeros", align_corners=False):
+    """(the gradients of GridSampler2D for x and for grid)"""
+    return grid_sample_backward(dout, x, grid, interpolation_mode, padding_mode, align_corners)
+
+
+@operation
+def GridSampler3DGrad(dout, x, grid, *, interpolation_mode="bilinear", padding_mode="zeros", align_corners=False):
+    """(the gradients of GridSampler3D for x and for grid)"""
+    return grid_sample_backward(dout, x, grid, interpolation_mode, padding_mode, align_corners)
