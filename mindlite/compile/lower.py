@@ -420,14 +420,14 @@ class _Lowering:
 
     def sizes_for(self, symbol, graph, node):
         """The register of a Symbol of a called graph, from the argument in whose type it stands."""
-        if symbol in self.sizes:
-            return self.sizes[symbol]
         for p, a in zip(graph.parameters, node.args):
             if isinstance(p.abstract, AbstractTensor):
                 for size, actual in zip(p.abstract.shape, a.abstract.shape):
-                    if lone_symbol(size) is symbol:
+                    if lone_symbol(size) is symbol:          # in a recursion it is one of the caller's, too
                         return self.size(actual)
-        raise InternalError(f"{graph.name}: no argument has the size {symbol}")
+        if symbol in self.sizes:
+            return self.sizes[symbol]
+        raise GraphSyntaxError(f"{graph.name}: no argument has the size {symbol}: a gradient of a recursion whose sizes change")
 
 
 def single_node_graph(node):

@@ -23,7 +23,8 @@ from .fallback import AN_INT, A_BOOL, RETURN_NOTHING_NAMES, ask_python, change_o
 from .outside import CONTAINERS, guard_class, guard_contents, is_users, method_of_class, own_method
 from .region import HookHandle, has_sizes
 from .sharing import LeaveToPython, check_key
-from .values import BoundMethod, Box, Closure, HookMethod, LeavingMethod, MadeException, Place, Range, Unsure, has_nodes
+from .values import (BoundMethod, Box, Closure, Constants, HookMethod, LeavingMethod, MadeException, Place, Range, Unsure,
+                     has_nodes)
 
 OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
              "%": operator.mod, "**": operator.pow, "@": operator.matmul, "<<": operator.lshift, ">>": operator.rshift,
@@ -498,7 +499,11 @@ def in_order(ev, elements):
     if not kinds <= {bool, int, float}:
         name = "TEXT" if kinds <= {bool, int, float, str, bytes} else "PROCESS"
         ev.guard("attr", hashing, name, getattr(hashing, name))
-    return list(set(elements))
+    if isinstance(elements, Constants):
+        made = set()
+        made.update(elements.constant)
+        return list(made)
+    return list(elements) if isinstance(elements, (set, frozenset)) else list(set(elements))
 
 
 def iterate(ev, value):

@@ -14,14 +14,14 @@ from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..fallback.record import ANY
 from ..fallback.segment import unbound
 from ..mindir import syntax
-from ..mindir.graph import AnfNode
+from ..mindir.graph import AnfNode, ValueNode
 from ..mindir.primitive import PRIMITIVES, eager, interpreting
 from ..mindir.syntax import Undefined
 from ..ops import setitem
 from ..ops.scalar import scalar_unary
 from ..parse.undefined import builtins_of
 from . import patterns
-from .access import (add_numbers, attribute, binary_value, compare_values, is_tensor, item, iterate, length,
+from .access import (add_numbers, attribute, binary_value, compare_values, in_order, is_tensor, item, iterate, length,
                      multiply_numbers, negate, number)
 from .branches import assigned, compare_numbers
 from .builtins import builtin
@@ -33,7 +33,7 @@ from .iterators import iterator_of, new_iterator, step as next_step
 from .messages import text_of
 from .outside import guard_contents, method_of_class
 from .sharing import check_key
-from .values import Box, Closure, Conflict, Formatted, LiveIterator, MadeException, Place, Range, Unsure, has_nodes
+from .values import Box, Closure, Constants, Conflict, Formatted, LiveIterator, MadeException, Place, Range, Unsure, has_nodes
 
 IN_PLACE = {"+": operator.iadd, "-": operator.isub, "*": operator.imul, "/": operator.itruediv,
             "//": operator.ifloordiv, "%": operator.imod, "**": operator.ipow, "@": operator.imatmul,
@@ -330,7 +330,11 @@ def make_list(ev, frame, node, values):
 def make_set(ev, frame, node, values):
     items = _splat(ev, node, values)
     check_key(ev, tuple(items), [ev.mark_of("set ")])
-    return ev.new_box("set", tuple(dict.fromkeys(items)))
+    constants = len(node.args) > 2 and all(isinstance(a, ValueNode) for a in node.args)
+    elements = tuple(dict.fromkeys(items))
+    while frame.function is None:
+        frame = frame.outer
+    return ev.new_box("set", Constants(elements, frame.function.__code__) if constants else elements)
 
 
 @executes(syntax.make_dict)
@@ -474,6 +478,13 @@ def _super(ev, frame):
 
 # ---------------------------------------------------------------- iteration
 
+def stands_in(made, node):
+    """True if a display is written where a loop begins, and not a variable that holds one."""
+    here, there = made.origin.location, node.origin.location
+    return made.fn is syntax.make_set and None not in (here, there) and (here.line, here.col) >= (there.line, there.col) \
+        and (here.end_line, here.end_col) <= (there.end_line, there.end_col)
+
+
 @executes(syntax.get_iter)
 def get_iter(ev, frame, node, values):
     value = values[0]
@@ -483,6 +494,8 @@ def get_iter(ev, frame, node, values):
         return value if isinstance(value, AnfNode) else ev.tracer.lift(value)
     if isinstance(value, (range, Range)):
         return value
+    if isinstance(value, Box) and isinstance(ev.store[value], Constants) and stands_in(node.args[0], node):
+        value = tuple(in_order(ev, ev.store[value].constant))           # a loop over a display of constants: a frozenset
     iterator = iterator_of(ev, value)
     kind, *state = ev.store[iterator]
     return state[0] if kind == "items" and iterator is not value else new_iterator(ev, "ahead", iterator, None)

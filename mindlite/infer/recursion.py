@@ -3,7 +3,9 @@
 The types of its arguments are widened like a loop's; the type of its result is that of the paths that do not recurse,
 then of all, until it no longer changes.
 """
+from ..common.dim import Symbol, lone_symbol, substitute, symbols_of
 from ..common.errors import EndlessRecursionError, GraphSyntaxError
+from ..mindir.abstract import AbstractTensor, symbols_of_abstract
 from ..mindir.control import call as call_prim, make_tuple
 from ..mindir.primitive import interpreting
 from .branches import control_node
@@ -29,6 +31,7 @@ def call_recursive(ev, key, enter, values):
     if any(k == key for k, _ in ev.calls):
         raise Recursion(key)
     state, result, captured, widened = tuple(values), BOTTOM, [], set()
+    found = set()                                            # the Symbols of sizes of results that the arguments' do not tell
     for _ in range(12):
         region = Region(key[0].name, ev.tracer.region)
         plan = Plan(ev, state, {}, widened)
@@ -63,7 +66,7 @@ def call_recursive(ev, key, enter, values):
                 if result is not BOTTOM:
                     if shape != result[0]:
                         raise GraphSyntaxError(f"{key[0].name}: the recursion's results have different structures")
-                    abstracts = [widen(a, b, widened) for a, b in zip(result[1], abstracts)]
+                    abstracts = [widen(a, b, found) for a, b in zip(result[1], abstracts)]
                 new = (shape, abstracts)
                 region.graph.set_outputs([region.capture(convert(ev, n, a)) for n, a in zip(flat, abstracts)],
                                          make_tuple)
@@ -80,7 +83,7 @@ def call_recursive(ev, key, enter, values):
             inits = [convert(ev, v, p.abstract) for v, p in zip(plan.inits, plan.parameters)]
             operands = [*inits, *outer]
             with interpreting(ev.tracer):
-                results = control_node(ev, call_prim, operands, new[1], graph=region.graph)
+                results = control_node(ev, call_prim, operands, given_by(ev, region.graph, operands, new[1]), graph=region.graph)
             return _unpattern(new[0], results)
         result, captured = new, outer
     raise GraphSyntaxError(f"{key[0].name}: the types of the recursion keep changing",
@@ -101,9 +104,25 @@ def _call_again(ev, active, values):
         raise NoResultYet()
     operands = [convert(ev, v, p.abstract) for v, p in zip(flat_like(plan.inside, tuple(values)), plan.parameters)]
     operands += [active.region.captures[node] for node in active.captured]
+    abstracts = given_by(ev, active.region.graph, operands, active.result[1])
     with interpreting(ev.tracer):
-        results = control_node(ev, call_prim, operands, active.result[1], graph=active.region.graph)
+        results = control_node(ev, call_prim, operands, abstracts, graph=active.region.graph)
     return _unpattern(active.result[0], results)
+
+
+def given_by(ev, graph, operands, abstracts):
+    """The types of what a call gives: sizes of the graph's parameters are those of the operands, sizes that it finds by
+    itself are new ones."""
+    known = {symbol: symbol.dim for p in ev.tracer.root.graph.parameters for symbol in symbols_of_abstract(p.abstract)}
+    for parameter, operand in zip(graph.parameters, operands):
+        if isinstance(parameter.abstract, AbstractTensor):
+            for size, actual in zip(parameter.abstract.shape, ev.tracer.lift(operand).abstract.shape):
+                if lone_symbol(size) is not None:
+                    known[lone_symbol(size)] = actual
+
+    def size_of(size):
+        return substitute(size, known) if symbols_of(size) <= known.keys() else Symbol(lo=0).dim
+    return [AbstractTensor(a.dtype, tuple(map(size_of, a.shape))) if isinstance(a, AbstractTensor) else a for a in abstracts]
 
 
 def _data_leaves(value, found=None):

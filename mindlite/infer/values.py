@@ -4,6 +4,7 @@ What is known at compile time stands for itself: numbers, strings, functions, Ce
 What is known at run time is a typed AnfNode. Tuples are tuples of such values; mutable containers are Boxes, whose
 content stands in the Evaluator's store, so that the two sides of a branch can change it differently and be merged.
 """
+import types
 
 from ..common.dim import Dim
 from ..common.errors import GraphSyntaxError, MindliteError
@@ -26,6 +27,26 @@ class Box:
 
     def __repr__(self):
         return f"<{self.kind}>"
+
+
+class Constants(tuple):
+    """The elements of a set display of three constants or more. Python makes it of a frozenset among the constants of the
+    code (`constant`), whose order may be another one than that of a set to which they are added one by one."""
+
+    def __new__(cls, elements, code):
+        self = super().__new__(cls, elements)
+        self.constant = _constant_set(code, set(elements)) or frozenset(elements)
+        return self
+
+
+def _constant_set(code, elements):
+    """The frozenset of these elements among the constants of a code object, and of those in it."""
+    for value in code.co_consts:
+        found = value if isinstance(value, frozenset) and value == elements else \
+            _constant_set(value, elements) if isinstance(value, types.CodeType) else None
+        if found is not None:
+            return found
+    return None
 
 
 class Place:

@@ -187,7 +187,8 @@ def _symbols_in(value):
     if isinstance(value, FuncGraph):
         return set().union(*[_symbols_read(node, graphs=False) | symbols_of_abstract(node.abstract)
                              for graph in value.reachable() for node in graph.nodes],
-                           *[_symbols_in(output) for graph in value.reachable() for output in graph.outputs])
+                           *[_symbols_in(output) for graph in value.reachable() if graph.output is not None
+                             for output in graph.outputs])
     return symbols_of_abstract(value.abstract) if isinstance(value, (CNode, Parameter)) else set()
 
 

@@ -559,3 +559,28 @@ def test_a_function_may_be_made_in_each_turn_of_a_loop_and_hold_a_variable_of_th
             y = inner(y) / 4
         return y * 2
     check_same(made, lambda: (vector(1.0, 2.0),), lambda: (vector(0.0, 2.0),))
+
+
+def test_a_recursion_may_change_the_sizes_of_what_it_gives():
+    def shorter(n, y):
+        if n.sum() <= 0:
+            return y * 2
+        z = shorter(n - 1, y[1:])
+        return z + 1
+
+    def longer(n, y):
+        if n.sum() <= 0:
+            return y * 2
+        return longer(n - 1, ops.concat((y, y)))
+
+    def by_python(n, y):
+        if n.sum() <= 0:
+            return y * 2
+        z = by_python(n - 1, eval("y[1:]"))
+        return y * z.sum()
+    for function in shorter, longer, by_python:
+        jitted = check_same(lambda n, y, function=function: function(n, y),
+                            *[lambda n=n: (vector(n), vector(1.0, 2.0, 3.0, 4.0)) for n in (1, 1, 2, 0, 3)])
+        assert not jitted.compiled.in_python
+    with pytest.warns(ms.compile.jit.FallbackWarning, match="whose sizes change"):
+        assert ms.jit(ms.grad(lambda y: longer(vector(2), y).sum()))(vector(1.0, 2.0)).tolist() == [8.0, 8.0]
