@@ -25,7 +25,8 @@ class EqualToAll:
         return "mine"
 
 
-@pytest.mark.parametrize("other", [[1, 2], (1, 2), [3], ["a"], {}, {1}, None, "a", Anything()], ids=lambda other: type(other).__name__)
+@pytest.mark.parametrize("other", [[1, 2], (1, 2), [3], ["a"], {}, {1}, None, "a", Anything()],
+                         ids=lambda other: type(other).__name__)
 def test_a_tensor_equals_no_container_and_no_other_object(other):
     def asked(x):
         return x == other, x != other, other == x, other != x
