@@ -77,9 +77,13 @@ def same(a, b):
     return bool((a.reshape(-1).view(word) == b.reshape(-1).view(word)).all())
 
 
-def tensors_in(value):
-    """The Tensors in a value, each once, in order: through containers, methods, closures and attributes of objects."""
-    found, seen, waiting = [], set(), [value]
+def tensors_in(value, without=(), objects=True):
+    """The Tensors in a value, each once, in order: through containers and methods.
+
+    without : ids of values that are left out
+    objects : through functions, their closures and the attributes of objects, too
+    """
+    found, seen, waiting = [], set(without), [value]
     while waiting:
         value = waiting.pop()
         if id(value) in seen:
@@ -96,7 +100,9 @@ def tensors_in(value):
         elif isinstance(value, (types.MethodType, types.BuiltinMethodType)):
             waiting.append(value.__self__)
         elif isinstance(value, functools.partial):
-            waiting += [value.keywords, value.args, value.func]
+            waiting += [value.keywords, value.args, *([value.func] if objects else [])]
+        elif not objects:
+            continue
         elif isinstance(value, types.FunctionType):
             waiting += [cell for cell in value.__closure__ or ()][::-1]
         elif isinstance(value, types.CellType):

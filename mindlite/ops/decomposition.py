@@ -22,7 +22,8 @@ from .sbp import elementwise_spec, sbp_rule
 from .structure import swapaxes
 
 
-def _wide(x):
+def wide(x):
+    """float32 for halves, which LAPACK does not know."""
     return x.astype(np.float32) if x.dtype.itemsize == 2 else x
 
 
@@ -34,14 +35,15 @@ def _square(name, x):
     require("==", x.shape[-1], x.shape[-2], lambda: ShapeError(f"{name}: the matrix is not square", note=f"x: {x}"))
 
 
-def _lapack(name, compute, *arrays):
+def lapack(name, compute, *arrays):
+    """compute(*arrays). raises : ValueRangeError where it finds no result"""
     try:
         return compute(*arrays)
     except np.linalg.LinAlgError as error:
         raise ValueRangeError(f"{name}: {error}") from error
 
 
-def _stack_spec(outs):
+def stack_spec(outs):
     """An SBP spec: the axes before the matrices are split alike. outs: the matrix axes that each result has."""
     def spec(*operands, **attrs):
         lead = elementwise_spec(*(AbstractTensor(x.dtype, x.shape[:-2]) for x in operands))
@@ -51,7 +53,8 @@ def _stack_spec(outs):
     return spec
 
 
-def _batch_first(prim):
+def batch_first(prim):
+    """The batching rule of an operator on stacks of matrices: the batch is one more axis before them."""
     @vmap_rule(prim)
     def rule(args, dims, size, **attrs):
         rank = max(x.ndim - (d is not None) for x, d in zip(args, dims))
@@ -70,11 +73,12 @@ def turned(x):
 
 # ---------------------------------------------------------------- inverse
 
-def _one(args, attrs):
+def one_operand(args, attrs):
+    """The operands of an operator of one Tensor."""
     return (as_operand(args[0]),), attrs
 
 
-@primitive(traits={"library"}, prepare=_one)
+@primitive(traits={"library"}, prepare=one_operand)
 def inverse(x):
     """The inverse of each matrix in x : float[.., n, n]. raises : when run: ValueRangeError for a singular one"""
 
@@ -87,7 +91,7 @@ def inverse_infer(x):
 
 @eval_rule(inverse)
 def inverse_eval(x):
-    return _lapack("inverse", np.linalg.inv, _wide(x)).astype(x.dtype, copy=False)
+    return lapack("inverse", np.linalg.inv, wide(x)).astype(x.dtype, copy=False)
 
 
 @bprop_rule(inverse)
@@ -100,8 +104,8 @@ def inverse_jvp(primals, tangents, out):
     return -batch_matmul(batch_matmul(out, tangents[0]), out)
 
 
-sbp_rule(inverse, _stack_spec((2,)))
-_batch_first(inverse)
+sbp_rule(inverse, stack_spec((2,)))
+batch_first(inverse)
 
 
 # ---------------------------------------------------------------- solving
@@ -130,7 +134,7 @@ def linear_solve_infer(a, b):
 
 @eval_rule(linear_solve)
 def linear_solve_eval(a, b):
-    return _lapack("solve", np.linalg.solve, _wide(a), _wide(b)).astype(b.dtype, copy=False)
+    return lapack("solve", np.linalg.solve, wide(a), wide(b)).astype(b.dtype, copy=False)
 
 
 @bprop_rule(linear_solve)
@@ -147,13 +151,13 @@ def linear_solve_jvp(primals, tangents, out):
     return linear_solve(a, right)
 
 
-sbp_rule(linear_solve, _stack_spec((2,)), linear=[{1}])
-_batch_first(linear_solve)
+sbp_rule(linear_solve, stack_spec((2,)), linear=[{1}])
+batch_first(linear_solve)
 
 
 # ---------------------------------------------------------------- determinant
 
-@primitive(traits={"library"}, prepare=_one, name="sign_and_log_determinant")
+@primitive(traits={"library"}, prepare=one_operand, name="sign_and_log_determinant")
 def sign_and_log_determinant(x):
     """(the sign of each determinant: -1, 0 or 1, the logarithm of its absolute value) for x : float[.., n, n]."""
 
@@ -167,7 +171,7 @@ def sign_and_log_determinant_infer(x):
 
 @eval_rule(sign_and_log_determinant)
 def sign_and_log_determinant_eval(x):
-    return tuple(np.asarray(part, x.dtype) for part in np.linalg.slogdet(_wide(x)))
+    return tuple(np.asarray(part, x.dtype) for part in np.linalg.slogdet(wide(x)))
 
 
 def _for_each(scale, matrices):
@@ -185,11 +189,11 @@ def sign_and_log_determinant_jvp(primals, tangents, out):
     return None, sum(turned(inverse(primals[0])) * tangents[0], (-2, -1))
 
 
-sbp_rule(sign_and_log_determinant, _stack_spec((0, 0)))
-_batch_first(sign_and_log_determinant)
+sbp_rule(sign_and_log_determinant, stack_spec((0, 0)))
+batch_first(sign_and_log_determinant)
 
 
-@primitive(traits={"library"}, prepare=_one)
+@primitive(traits={"library"}, prepare=one_operand)
 def cofactors(x):
     """The derivative of the determinant of each matrix in x : float[.., n, n]: det(x) * inverse(x)^T where there is one.
 
@@ -206,7 +210,7 @@ def cofactors_infer(x):
 
 @eval_rule(cofactors)
 def cofactors_eval(x):
-    u, s, v = np.linalg.svd(_wide(x))
+    u, s, v = np.linalg.svd(wide(x))
     others = np.stack([np.prod(np.delete(s, i, -1), -1) for i in range(s.shape[-1])], -1) if s.shape[-1] else s
     signs = np.linalg.det(u) * np.linalg.det(v)
     return (signs[..., None, None] * ((u * others[..., None, :]) @ v)).astype(x.dtype, copy=False)
@@ -226,11 +230,11 @@ def cofactors_jvp(primals, tangents, out):
     return _for_each(sum(a * tangents[0], (-2, -1)), out) - batch_matmul(batch_matmul(out, turned(tangents[0])), a)
 
 
-sbp_rule(cofactors, _stack_spec((2,)))
-_batch_first(cofactors)
+sbp_rule(cofactors, stack_spec((2,)))
+batch_first(cofactors)
 
 
-@primitive(traits={"library"}, prepare=_one, name="determinant")
+@primitive(traits={"library"}, prepare=one_operand, name="determinant")
 def determinant(x):
     """The determinant of each matrix in x : float[.., n, n]; its gradient are the cofactors."""
 
@@ -243,7 +247,7 @@ def determinant_infer(x):
 
 @eval_rule(determinant)
 def determinant_eval(x):
-    return np.asarray(np.linalg.det(_wide(x)), x.dtype)
+    return np.asarray(np.linalg.det(wide(x)), x.dtype)
 
 
 @bprop_rule(determinant)
@@ -256,13 +260,13 @@ def determinant_jvp(primals, tangents, out):
     return sum(cofactors(primals[0]) * tangents[0], (-2, -1))
 
 
-sbp_rule(determinant, _stack_spec((0,)))
-_batch_first(determinant)
+sbp_rule(determinant, stack_spec((0,)))
+batch_first(determinant)
 
 
 # ---------------------------------------------------------------- Cholesky
 
-@primitive(traits={"library"}, prepare=_one, name="cholesky_factor")
+@primitive(traits={"library"}, prepare=one_operand, name="cholesky_factor")
 def cholesky_factor(x):
     """The lower triangular L with L L^T = x, for symmetric positive definite x : float[.., n, n]: (x + x^T) / 2 is.
 
@@ -278,8 +282,8 @@ def cholesky_factor_infer(x):
 
 @eval_rule(cholesky_factor)
 def cholesky_factor_eval(x):
-    symmetric = (_wide(x) + np.swapaxes(_wide(x), -1, -2)) * 0.5
-    return _lapack("cholesky", np.linalg.cholesky, symmetric).astype(x.dtype, copy=False)
+    symmetric = (wide(x) + np.swapaxes(wide(x), -1, -2)) * 0.5
+    return lapack("cholesky", np.linalg.cholesky, symmetric).astype(x.dtype, copy=False)
 
 
 def _half(x):
@@ -301,8 +305,8 @@ def cholesky_factor_jvp(primals, tangents, out):
     return batch_matmul(out, _half(inner))
 
 
-sbp_rule(cholesky_factor, _stack_spec((2,)))
-_batch_first(cholesky_factor)
+sbp_rule(cholesky_factor, stack_spec((2,)))
+batch_first(cholesky_factor)
 
 
 # ---------------------------------------------------------------- public names

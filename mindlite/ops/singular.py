@@ -15,7 +15,7 @@ from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive
 from .basic import cast, reshape
 from .creation import eye
-from .decomposition import _batch_first, _lapack, _one, _stack_spec, _wide, turned
+from .decomposition import batch_first, lapack, one_operand, stack_spec, turned, wide
 from .define import as_operand
 from .linalg import batch_matmul
 from .logic import where
@@ -23,7 +23,7 @@ from .reduction import sum
 from .sbp import sbp_rule
 
 
-@primitive(traits={"library"}, prepare=_one)
+@primitive(traits={"library"}, prepare=one_operand)
 def singular_decomposition(x, *, full=False):
     """(s[.., k], u[.., m, k], v[.., n, k]) of x : float[.., m, n], k = min(m, n); full: u and v are square."""
 
@@ -42,7 +42,7 @@ def singular_infer(x, *, full):
 
 @eval_rule(singular_decomposition)
 def singular_eval(x, *, full):
-    u, s, vt = _lapack("svd", lambda a: np.linalg.svd(a, full_matrices=full), _wide(x))
+    u, s, vt = lapack("svd", lambda a: np.linalg.svd(a, full_matrices=full), wide(x))
     return tuple(np.ascontiguousarray(part, x.dtype) for part in (s, u, np.swapaxes(vt, -1, -2)))
 
 
@@ -97,8 +97,8 @@ def singular_jvp(primals, tangents, out, *, full):
     return ds, du, dv
 
 
-sbp_rule(singular_decomposition, _stack_spec((1, 2, 2)))
-_batch_first(singular_decomposition)
+sbp_rule(singular_decomposition, stack_spec((1, 2, 2)))
+batch_first(singular_decomposition)
 
 
 def svd(input, full_matrices=False, compute_uv=True):

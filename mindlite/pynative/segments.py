@@ -14,8 +14,6 @@ is the gradient of a pullback, which is linear; the tangent of an adopted number
 Where compiled code has to begin again in Python (`fallback/log.py`), a call is not made a second time; its recording
 *enters* the tape of the new run: the entries under new numbers, and every Tensor that is still there with its own.
 """
-import functools
-import types
 import weakref
 
 import numpy as np
@@ -23,6 +21,7 @@ import numpy as np
 from .. import ops
 from ..common.tensor import Tensor
 from ..common.threads import here
+from ..fallback.handed import tensors_in
 from ..fallback.log import CannotReplay, current_log
 from ..mindir.derivative import set_recorder
 from .backward import gradients
@@ -104,8 +103,8 @@ class Recording:
         tape, entered, given = tapes[-1 - depth], self.entered, self.tape.numbered()
         for number, weight in self.weights.items():
             entered[number] = tape.number(weight)
-        numbers, new = {id(tensor): number for tensor, number in given}, _tensors_in(operands, log.passed)
-        for old in _tensors_in(call.operands):
+        numbers, new = {id(tensor): number for tensor, number in given}, tensors_in(operands, log.passed, objects=False)
+        for old in tensors_in(call.operands, objects=False):
             if id(old) in numbers:
                 found = _counterpart(old, new, log)
                 if found is not None:
@@ -203,36 +202,13 @@ def push(function, wrt, results, weights, key):
     return forward
 
 
-def _tensors_in(value, without=()):
-    """The Tensors in a value, each once, through containers and methods. without: ids of values that are left out"""
-    found, seen, waiting = [], set(without), [value]
-    while waiting:
-        value = waiting.pop()
-        if id(value) in seen:
-            continue
-        seen.add(id(value))
-        if isinstance(value, Tensor):
-            found.append(value)
-        elif isinstance(value, dict):
-            waiting += [*value, *value.values()][::-1]
-        elif isinstance(value, (list, tuple, set, frozenset)):
-            waiting += [*value][::-1]
-        elif isinstance(value, slice):
-            waiting += [value.step, value.stop, value.start]
-        elif isinstance(value, (types.MethodType, types.BuiltinMethodType)):
-            waiting.append(value.__self__)
-        elif isinstance(value, functools.partial):
-            waiting += [value.keywords, value.args]
-    return found
-
-
 def _counterpart(old, new, log):
     """Which Tensor of the run that begins again has the value of `old`: the first of `new`, what the call is given, which is
     taken off it; else the only one that the run has met (an iterator may hold it), or None."""
     for i, tensor in enumerate(new):
         if _alike(old, tensor):
             return new.pop(i)
-    found = {tensor.tape: tensor for tensor in _tensors_in(log.met, log.passed) if _alike(old, tensor)}
+    found = {tensor.tape: tensor for tensor in tensors_in(log.met, log.passed, objects=False) if _alike(old, tensor)}
     return found.popitem()[1] if len(found) == 1 else None
 
 

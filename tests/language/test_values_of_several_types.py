@@ -1,21 +1,9 @@
 """A variable that is an int on one path and a float, bool or Tensor on another stays what it is, as in Python."""
 import numpy as np
 import pytest
+from test_unassigned_variables import T, ends
 
 import mindlite as ms
-from mindlite import Tensor
-
-
-def T(*values):
-    return Tensor(np.array(values))
-
-
-def ends(function, *args):
-    """How a call ends: what it gives, or the exception."""
-    try:
-        return repr(function(*args))
-    except Exception as error:
-        return repr(error)
 
 
 def int_or_float(x, n):
