@@ -278,7 +278,7 @@ def _divide_product(term, size):
     atom, factors = term
     sizes = tuple(f for f in factors if not isinstance(f, Const))
     whole = product(_number(f) for f in (*factors, atom) if isinstance(f, Const))
-    if whole % _number(size):
+    if _number(size) == 0 or whole % _number(size):              # 0: of an empty axis, where nothing is computed
         return None
     rest = as_expr(whole // _number(size))
     return (rest, sizes) if isinstance(atom, Const) else (atom, (*sizes, rest))

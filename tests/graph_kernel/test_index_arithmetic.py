@@ -6,12 +6,14 @@ import random
 import re
 import sys
 
+import numpy as np
 import pytest
 
 sys.path.insert(0, os.path.dirname(__file__))
 from test_ranges import check, normal                                                                   # noqa: E402
 
-from mindlite import ops                                                                                # noqa: E402
+import mindlite as ms                                                                                   # noqa: E402
+from mindlite import Tensor, ops                                                                        # noqa: E402
 from mindlite.common import dtype as dt                                                                 # noqa: E402
 from mindlite.common.dim import Symbol                                                                  # noqa: E402
 from mindlite.graph_kernel import fusable                                                               # noqa: E402
@@ -139,3 +141,14 @@ def test_columns_are_not_added_up_beside_rows_that_happen_to_be_as_many():
     x = AbstractTensor(dt.float32, (64, 64))
     assert "down columns" in fusable(typed(rows_and_columns, x))
     assert fusable(typed(lambda x: (x * 2.0, ops.sum(x * 2.0, dim=1)), x)) is None
+
+
+def test_an_empty_axis_divides_nothing():
+    def turns(x, n):
+        total = x.sum()
+        for k in range(n):
+            total = total + x[k]
+        return total
+    for shape in (2, 0), (2, 3), (2, 0, 3):
+        x = Tensor(np.ones(shape, np.float32))
+        assert ms.jit(turns)(x, 2).tolist() == turns(x, 2).tolist()
