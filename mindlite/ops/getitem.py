@@ -73,6 +73,11 @@ def _is_mask(item):
             or (isinstance(item, AnfNode) and isinstance(item.abstract, AbstractTensor) and item.dtype is dt.bool_))
 
 
+def _is_mask_without_axes(item):
+    """True for a bool of the run: x[b] is x with a new axis in front, of one element or of none."""
+    return _is_mask(item) and not isinstance(item, (bool, np.bool_)) and len(item.shape) == 0
+
+
 def _entries(x, index):
     """The index as a list with one entry per axis of x, None for each new axis; masks as integer tensors; ... stays as
     a mark."""
@@ -87,6 +92,9 @@ def _entries(x, index):
                               f"{used} indices for a tensor of {x.ndim} axes")
     spread, at = [], 0
     for item in items if dots else [*items, Ellipsis]:
+        if _is_mask_without_axes(item):
+            raise IndexRangeError("a mask without axes stands beside other indices",
+                                  hint="index with the mask alone: x[mask], and then its result")
         if _is_mask(item):
             _check_mask(x, item, at)
             spread.extend(mask_indices(item))
@@ -269,6 +277,8 @@ def getitem(x, index):
     x = as_operand(x)
     if isinstance(index, (Tensor, np.ndarray)) and index.ndim == 0 and index.dtype.kind in "iu" and not x.ndim == 0:
         return gather_axis(x, index, axis=0)
+    if _is_mask_without_axes(index):
+        return getitem(expand_dims(x, 0), expand_dims(index, 0))
     s = read_index(x, index)
     out = _basic(x, s)
     shape = tuple(1 if a is None else out.shape[a] for a in s.layout)
@@ -316,6 +326,8 @@ def setitem(x, index, value):
     """
     x = as_operand(x)
     value = cast_to(as_operand(value, dtype_of(x)), dtype_of(x))
+    if _is_mask_without_axes(index):
+        return where(index, _fit(value, tuple(x.shape)), x)
     if _is_mask(index) and not isinstance(index, bool) and value.ndim == 0 and len(index.shape) <= x.ndim:
         _check_mask(x, index, 0)
         mask = reshape(index, shape=tuple(index.shape) + (1,) * (x.ndim - len(index.shape)))

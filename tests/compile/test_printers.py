@@ -281,3 +281,12 @@ def test_exact_arithmetic_is_saved_with_a_table(tmp_path):
     assert loaded.run([-7])[0] == (49,)
     with pytest.raises(InexactError, match="64 bits"):
         loaded.run([2 ** 32])
+
+
+@pytest.mark.parametrize("known, launches", [(8, False), (1 << 30, True), (None, True)])
+def test_a_launch_is_a_plain_call_of_the_kernel_where_its_work_is_known_to_be_one_threads(known, launches):
+    b = FlowBuilder("main")
+    x, out, n = b.param("ptr", "x"), b.param("ptr", "out"), b.param("i64", "n", symbol=N)
+    b.kernel(flip, [x, x, b.const(0.5), out, n], extent=n if known is None else b.const(known))
+    text = Executable(F.Program(b.finish(()), {}, ()), "native").source()
+    assert ("call i64 %launch(" in text) is launches

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from mindlite import ops
+from mindlite import jit, ops
 from mindlite.common import dtype as dt
 from mindlite.common.dim import Symbol
 from mindlite.common.errors import ArgumentError, IndexRangeError, ShapeError, ValueRangeError
@@ -84,6 +84,26 @@ def test_an_index_known_at_run_time_only_reads_and_writes_one_row():
         want = x.copy()
         want[1:3, t] = 9
         np.testing.assert_array_equal(run(written, x, t)[0], want)
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 0), (2, 3)])
+@pytest.mark.parametrize("bit", [True, False])
+@pytest.mark.parametrize("way", [lambda f: f, jit], ids=["eager", "jit"])
+def test_a_mask_without_axes_is_a_new_axis_of_one_element_or_none(way, bit, shape):
+    def write(x, mask, value):
+        x = x.copy()
+        x[mask] = value
+        return x
+    x = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(np.float32)
+    tensor, mask = Tensor(x), Tensor(bit)
+    np.testing.assert_array_equal(way(lambda x, mask: x[mask])(tensor, mask).asnumpy(), x[I(bit)])
+    for value in (x * 2 + 1, np.float32(7)):
+        np.testing.assert_array_equal(way(write)(tensor, mask, Tensor(value)).asnumpy(), write(I(x), I(bit), value))
+
+
+def test_a_mask_without_axes_stands_alone():
+    with pytest.raises(IndexRangeError, match="stands beside other indices"):
+        Tensor(X)[:, Tensor(True)]
 
 
 def test_a_tensor_without_axes_is_no_sequence():

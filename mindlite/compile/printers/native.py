@@ -3,14 +3,15 @@
     define i64 @flow_0(ptr %ctx, ptr %ret, i64 %r0, i64 %r1)       0, or 1 with the place that failed in the context
 
 Registers become SSA values, so If and While become branches and phis. Kernels are called by addresses that stand in a
-table, with a buffer on the stack for their args: 2-4 ns a launch. No address is in the text: the same program has the
-same text in every process, and its machine code is taken from the disk. The IR needs no passes: it is what they leave.
+table, with a buffer on the stack for their args: 2-4 ns a launch, and no launch where the work is known to be one
+thread's. No address is in the text: the same program has the same text in every process, and its machine code is taken
+from the disk. The IR needs no passes: it is what they leave.
 """
 import struct
 
 import numpy as np
 
-from ...backend.launcher import launch_address, launcher_code
+from ...backend.launcher import WORTH_IT, launch_address, launcher_code
 from ...backend.machine_code import compile_ir
 from ...common.errors import InternalError
 from .. import flow as F
@@ -20,6 +21,7 @@ from . import scalar_ir
 # Instructions of a program. Beyond, the code is made at level 0: level 2 takes 0.4 ms a launch, level 0 a tenth of it,
 # and a chain of launches runs no faster for it; loops over scalars, where it pays, are short.
 LONG = 200
+COMPARED = 8                    # pointers that are compared in place to choose a storage; for more, `rt_static` is called
 DECLARED = """
 declare {i64, i1} @llvm.sadd.with.overflow.i64(i64, i64)
 declare {i64, i1} @llvm.ssub.with.overflow.i64(i64, i64)
@@ -92,6 +94,7 @@ class _FlowPrinter:
         self.linked, self.flow, self.names = linked, flow, names
         self.lines, self.label, self.count = [], "entry", 0
         self.values = {p.register: f"%r{p.register}" for p in flow.params}
+        self.literals = {}                              # register -> the number that it is
         self.failures = []                              # (place, status, label it comes from)
         self.aborts = False
 
@@ -184,6 +187,7 @@ class _FlowPrinter:
 
     def const(self, i):
         self.values[i.dst] = _float(i.value) if isinstance(i.value, float) else str(i.value)
+        self.literals[i.dst] = i.value
 
     def link(self, stem, number, kind):
         """Load an address from the table of links."""
@@ -217,10 +221,8 @@ class _FlowPrinter:
 
     def alloc(self, i):
         site, verify = self.linked.site(self.flow, i.dst), self.linked.verify
-        if site.planned and site.count == 1 and not verify:
-            name = self.fresh("%t")
-            self.emit(f"{name} = getelementptr i64, ptr %table, i64 {2 * site.first}",
-                      f"{self.define(i.dst)} = load i64, ptr {name}")
+        if site.planned and not verify and (site.count - 1) * len(site.avoid) <= COMPARED:
+            self.values[i.dst] = self.chosen(site)
             return
         self.fill(site.avoid)
         name, avoid = self.fresh("%m"), f"ptr %args, i64 {len(site.avoid)}"
@@ -233,6 +235,26 @@ class _FlowPrinter:
                       f"{avoid}, i64 {site.first})")
         self.fail_if_null(name, self.linked.place(i))
         self.emit(f"{self.define(i.dst)} = ptrtoint ptr {name} to i64")
+
+    def chosen(self, site):
+        """The first of a site's planned storages that none of the pointers to avoid points into, else its last."""
+        options = []
+        for number in range(site.first, site.first + site.count):
+            place, address = self.fresh("%t"), self.fresh("%t")
+            self.emit(f"{place} = getelementptr i64, ptr %table, i64 {2 * number}", f"{address} = load i64, ptr {place}")
+            options.append((number, address))
+        chosen = options[-1][1]
+        for number, address in reversed(options[:-1]):
+            place, size, free = self.fresh("%t"), self.fresh("%t"), address
+            self.emit(f"{place} = getelementptr i64, ptr %table, i64 {2 * number + 1}", f"{size} = load i64, ptr {place}")
+            for pointer in site.avoid:
+                offset, inside, best = self.fresh("%t"), self.fresh("%t"), self.fresh("%t")
+                self.emit(f"{offset} = sub i64 {self.value(pointer)}, {address}",
+                          f"{inside} = icmp ult i64 {offset}, {size}",
+                          f"{best} = select i1 {inside}, i64 {chosen}, i64 {free}")
+                free = best
+            chosen = free
+        return chosen
 
     def slot(self, site):
         slot = self.fresh("%slot")
@@ -252,10 +274,17 @@ class _FlowPrinter:
         status, kernel = self.fresh("%k"), self.link("%g", self.linked.kernel_number(i.kernel), "ptr")
         if i.extent is None:
             self.emit(f"{status} = call i64 {kernel}(ptr %args, i64 0, i64 1)")
+        elif self.is_small(i):
+            self.emit(f"{status} = call i64 {kernel}(ptr %args, i64 0, {self.typed(i.extent)})")
         else:
             self.emit(f"{status} = call i64 %launch(ptr {kernel}, ptr %args, {self.typed(i.extent)}, "
                       f"{self.typed(i.cost)})")
         self.fail_unless_zero(status, self.linked.place(i))
+
+    def is_small(self, i):
+        """True if the work of a launch is known here, and too small for a second thread."""
+        extent, cost = self.literals.get(i.extent), self.literals.get(i.cost)
+        return extent is not None and cost is not None and extent * cost < WORTH_IT
 
     def handle(self, i):
         index = self.linked.table_index(i)
