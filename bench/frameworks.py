@@ -68,9 +68,9 @@ class MindSporeLike(Framework):
         """The mean of -log softmax(x)[label]."""
         return self.ops.cross_entropy(x, labels)
 
-    def conv2d(self, x, w, padding, stride=1, groups=1):
+    def conv2d(self, x, w, padding, stride=1, groups=1, dilation=1):
         """Convolution, NCHW."""
-        return self.ops.conv2d(x, w, None, stride, "pad", padding, 1, groups)
+        return self.ops.conv2d(x, w, None, stride, "pad", padding, dilation, groups)
 
 
 class Mindlite(MindSporeLike):
@@ -133,9 +133,10 @@ class Jax(Framework):
         logs = self.jax.nn.log_softmax(x)
         return -self.jnp.take_along_axis(logs, labels[:, None], 1).mean()
 
-    def conv2d(self, x, w, padding, stride=1, groups=1):
+    def conv2d(self, x, w, padding, stride=1, groups=1, dilation=1):
         """Convolution, NCHW."""
-        return self.lax.conv_general_dilated(x, w, (stride, stride), [(padding, padding)] * 2, feature_group_count=groups)
+        return self.lax.conv_general_dilated(x, w, (stride, stride), [(padding, padding)] * 2, feature_group_count=groups,
+                                             rhs_dilation=(dilation, dilation))
 
 
 class Torch(Framework):
@@ -181,9 +182,9 @@ class Torch(Framework):
         """The mean of -log softmax(x)[label]."""
         return self.functional.cross_entropy(x, labels.long())
 
-    def conv2d(self, x, w, padding, stride=1, groups=1):
+    def conv2d(self, x, w, padding, stride=1, groups=1, dilation=1):
         """Convolution, NCHW."""
-        return self.functional.conv2d(x, w, None, stride, padding, 1, groups)
+        return self.functional.conv2d(x, w, None, stride, padding, dilation, groups)
 
 
 class TorchCompile(Torch):

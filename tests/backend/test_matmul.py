@@ -6,11 +6,11 @@ import os
 import numpy as np
 import pytest
 
-from mindlite.backend.cpu import blas
+import mindlite.backend.cpu.blas as blas                    # the module itself: the package's name may be a Late one
 from mindlite.common import dtype as dtypes
 
 SIZES = [(3, 5, 7, 2), (1, 5, 7, 3), (4, 1, 7, 2), (1, 1, 1, 1), (4, 5, 1, 2), (17, 33, 70, 1), (3, 5, 0, 2),
-         (0, 5, 7, 2), (3, 0, 7, 2), (3, 5, 7, 0)]
+         (0, 5, 7, 2), (3, 0, 7, 2), (3, 5, 7, 0), (7, 130, 70, 2), (9, 5, 600, 1)]
 TOLERANCE = {"float16": 2e-3, "bfloat16": 1e-2, "float32": 1e-5, "float64": 1e-13}
 
 
@@ -60,6 +60,7 @@ def blas_of_32_bits():
 def library(request, monkeypatch):
     """Three worlds: the BLAS of this machine, one with integers of 32 bits, and none."""
     blas._matmul_kernel.cache_clear()
+    blas._address.cache_clear()
     if request.param == "loops":
         monkeypatch.setattr(blas, "find_blas", lambda: None)
     elif request.param == "BLAS of 32 bits":
@@ -71,6 +72,7 @@ def library(request, monkeypatch):
         pytest.skip("no BLAS on this machine")
     yield request.param
     blas._matmul_kernel.cache_clear()
+    blas._address.cache_clear()
 
 
 @pytest.mark.parametrize("transpose_a, transpose_b", list(itertools.product([False, True], repeat=2)))
@@ -99,6 +101,26 @@ def test_accumulate_adds_to_what_stands_in_out(call, library):
 def test_products_larger_than_one_panel_of_the_loop_agree(call, library):
     check(call, dtypes.float32, False, True, "none", False, 5, 1100, 150, 1)
     check(call, dtypes.float32, True, False, "none", False, 5, 513, 65, 1)
+
+
+@pytest.mark.parametrize("dtype", [dtypes.float32, dtypes.float64], ids=str)
+def test_narrow_and_small_products_write_their_result_and_nothing_beside_it(call, dtype):
+    rng = np.random.default_rng(3)
+    kernel = blas.matmul_kernel(dtype)
+    for m, n, k in itertools.product((2, 5, 6, 7, 13), (2, 3, 7, 8, 9, 15, 16, 17, 31), (1, 2, 255, 257)):
+        a, b = (rng.standard_normal(shape).astype(dtype.numpy) for shape in ((m, k), (k, n)))
+        guarded = np.full(m * n + 64, 7, dtype.numpy)
+        out = guarded[32:-32].reshape(m, n)
+        call(kernel, [a, b, out], [1, m, n, k], extent=max(m, n))
+        np.testing.assert_allclose(out, reference(a, b, False, False), rtol=1e-4, atol=1e-4)
+        assert (guarded[:32] == 7).all() and (guarded[-32:] == 7).all()
+
+
+def test_a_long_sum_is_added_up_in_pieces(call):
+    """10,000 ones of 0.1 in float32: one running sum is off by 1e-4 of it, short sums of DEPTH terms by far less."""
+    a, b, out = np.full((2, 10000), 0.1, np.float32), np.ones((10000, 3), np.float32), np.zeros((2, 3), np.float32)
+    call(blas.matmul_kernel("float32"), [a, b, out], [1, 2, 3, 10000], extent=3)
+    np.testing.assert_allclose(out, 10000 * np.float64(np.float32(0.1)), rtol=1e-5)
 
 
 def test_a_chunk_of_the_batch_writes_that_chunk_alone(call):

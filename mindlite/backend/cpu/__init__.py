@@ -47,18 +47,21 @@ def explain(name, **facts):
     return REASONS[name](to_dtype(facts["dtype"]))
 
 
+OWN = "; narrow and small products by a register tile of our own, which packs nothing"
+
+
 def _product(dtype):
     """Who multiplies matrices of `dtype`."""
     if not blas.has_gemm(dtype):
         return f"no matrix product for {dtype.name}"
     if dtype.name in ("float16", "bfloat16"):
-        return f"{_product(float32)}, on float32 copies rounded once"
+        return f"on float32 copies, rounded once: {_product(float32)}"
     if not dtype.is_float:
         return "blocked loops, as no BLAS multiplies integers"
     if blas.find_blas() is None:
-        return "blocked loops, as no BLAS was found"
+        return "blocked loops, as no BLAS was found" + OWN
     facts = blas.blas_facts()
-    return f"{facts['name']} {facts['version']} ({facts['core']})"
+    return f"{facts['name']} {facts['version']} ({facts['core']}){OWN}"
 
 
 def _convolution(dtype):

@@ -2,10 +2,10 @@
 
 The package scipy_openblas64 is a copy of our own, whose threads are switched off because the launcher has its own;
 without it the address is found in the libraries that the process has loaded, beside NumPy (which brings an OpenBLAS
-along), or in scipy_openblas32. The wrapper around it is LLVM IR (backend/cpu/native.py). Where
-there is no BLAS, and for integers, a blocked loop does the work (Goto & van de Geijn 2008, without the packing of a):
-a panel of b stays in cache while all rows of a pass over it. float16 and bfloat16 are widened to float32 and rounded
-once.
+along), or in scipy_openblas32. The wrapper around it is LLVM IR (backend/cpu/native.py). Narrow and small products of
+float32 and float64 do not go there but to `unpacked`. Where there is no BLAS, and for integers, a blocked loop does the
+work (Goto & van de Geijn 2008, without the packing of a): a panel of b stays in cache while all rows of a pass over it.
+float16 and bfloat16 are widened to float32 and rounded once.
 """
 import ctypes
 import functools
@@ -22,6 +22,7 @@ from ...common.dtype import dtype as to_dtype, float32
 from ..address import files_in_package, loaded_libraries, symbol_address
 from ..kernel import Kernel
 from .native import I32, I64, LIBRARIES, PTR, VOID, Module, code_of, compute_type, host_features
+from .unpacked import external_small, pays, write_small
 
 BATCHED = ("none", "both", "a", "b")
 ROW_MAJOR, NO_TRANS, TRANS = 101, 111, 112              # the numbers of cblas.h
@@ -208,6 +209,8 @@ def write_gemm(module, dtype):
             with f.loop(0, m) as i:
                 f.fill(out + i * ldo * dtype.itemsize, 0, n * dtype.itemsize)
             f.give(0)
+        if dtype.name in ("float32", "float64"):
+            write_small_products(f, dtype)
         if dtype.name in ("float16", "bfloat16"):
             writer = write_widened_gemm
         elif dtype.name in ("float32", "float64") and find_blas() is not None:
@@ -217,6 +220,18 @@ def write_gemm(module, dtype):
         module.written_by += [writer]
         writer(f, dtype)
     return module.ir.globals[name]
+
+
+def write_small_products(f, dtype):
+    """What pays without packing ends here; a single row or column is left to gemv."""
+    ta, tb, m, n, k, a, lda, b, ldb, accumulate, out, ldo = f.parameters
+    matrices, one = (m > 1) & (n > 1), f.number(I64, 1)
+    with f.when(tb.equals(0) & matrices & pays(f, dtype, k, ldb)):
+        flipped = ta.differs(0)
+        f.call(external_small(f.module, dtype), m, n, k, a, f.select(flipped, one, lda), f.select(flipped, lda, one),
+               b, ldb, accumulate, out, ldo)
+        f.give(0)
+    f.module.written_by += [write_small_products, write_small]
 
 
 def write_blas_gemm(f, dtype):

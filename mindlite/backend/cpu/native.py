@@ -295,6 +295,10 @@ class Code:
         a = self.lift(a, I64)
         return self.select(a > b, a, b)
 
+    def integer(self, pointer):
+        """The address that a pointer is, an int64."""
+        return Value(self, self.builder.ptrtoint(pointer.ir, I64))
+
     def convert(self, value, kind):
         """An int64 Value as float or int of LLVM type `kind`."""
         if value.ir.type == kind:
