@@ -22,11 +22,11 @@ from .logic import (bitwise_and, bitwise_left_shift, bitwise_not, bitwise_or, bi
                     bitwise_xor, eq, equal, ge, greater, greater_equal, gt, isclose, isfinite, isinf,
                     isnan, le, less, less_equal, logical_and, logical_not, logical_or, logical_xor, lt,
                     masked_fill, nan_to_num, ne, not_equal, select, where)
-from .moments import (logsumexp, mean, norm, reduce_logsumexp, reduce_mean, reduce_norm, std, std_mean,
+from .moments import (logsumexp, mean, reduce_logsumexp, reduce_mean, reduce_norm, std, std_mean,
                       var, var_mean)
 from .reduction import (all, amax, amin, any, argmax, argmin, count_nonzero, max, min, prod, reduce_all,
                         reduce_any, reduce_max, reduce_min, reduce_prod, sum)
-from .scan import (cummax, cummin, cumprod, cumsum)
+from .scan import cummax, cummin, cumprod, cumsum, logcumsumexp
 from .sort import (argsort, argwhere, masked_select, msort, nonzero, sort, topk, unique)
 from .basic import broadcast_to, cast, reduce_sum, reshape, transpose
 from . import array_methods, tensor_methods
@@ -82,6 +82,17 @@ from .unpool import lp_pool1d, lp_pool2d, max_unpool1d, max_unpool2d, max_unpool
 from .sorted_search import searchsorted, unique_with_pad
 from .scatter import (tensor_scatter_div, tensor_scatter_max, tensor_scatter_min, tensor_scatter_mul, tensor_scatter_sub)
 from .tensor_methods import FUNCTIONS
+from .bessel import (bessel_j0, bessel_j1, bessel_k0, bessel_k0e, bessel_k1, bessel_k1e, bessel_y0, bessel_y1)
+from .blocks import (batch_to_space_nd, channel_shuffle, depth_to_space, pixel_shuffle, pixel_unshuffle, space_to_batch_nd,
+                     space_to_depth)
+from .boxes import bounding_box_decode, bounding_box_encode, check_valid, iou
+from .counting import (bincount, bucketize, cartesian_prod, combinations, histc, reverse_sequence, sequence_mask,
+                       tril_indices, triu_indices, unique_consecutive, unravel_index)
+from .fourier import (fft, fft2, fftfreq, fftn, fftshift, hfft, hfft2, hfftn, ifft, ifft2, ifftn, ifftshift, ihfft,
+                      ihfft2, ihfftn, irfft, irfft2, irfftn, rfft, rfft2, rfftfreq, rfftn)
+from .gamma_functions import betainc, igamma, igammac, mvlgamma, nextafter, zeta
+from .factors import eig, eigvals, geqrf, lstsq, lu_solve, lu_unpack, matrix_exp, orgqr, ormqr, qr
+from .norms import cond, matrix_norm, norm, pinv, vector_norm
 from .whole_numbers import gcd, lcm, population_count
 from .optim_update import (adagrad_update, adam_update, adam_weight_decay_update, adamw_update,
                            centered_rmsprop_update, lamb_update, momentum_update, rmsprop_update, sgd_update)

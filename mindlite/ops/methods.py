@@ -174,7 +174,7 @@ def _extremum(x, axis, keepdims, initial, where, return_indices, with_index, val
 
 for _name, _function in {
     "sum": _sum, "prod": _prod, "max": _max, "min": _min, "mean": moments.mean, "amax": reduction.amax,
-    "amin": reduction.amin, "any": reduction.any, "all": reduction.all, "norm": moments.norm, "var": moments.var,
+    "amin": reduction.amin, "any": reduction.any, "all": reduction.all, "var": moments.var,
     "std": moments.std, "logsumexp": moments.logsumexp, "count_nonzero": reduction.count_nonzero,
     "argmax": lambda self, axis=None, keepdims=False: reduction.argmax(self, axis, keepdims),
     "argmin": lambda self, axis=None, keepdims=False: reduction.argmin(self, axis, keepdims),

@@ -6,7 +6,7 @@ Each is a composite with a derivative of its own, where the one of its body woul
 """
 from ..common import dtype as dt
 from ..common.dim import product
-from ..common.errors import ArgumentError, DTypeError
+from ..common.errors import DTypeError
 from ..mindir.abstract import AbstractTensor
 from ..mindir.primitive import bprop_rule, jvp_rule
 from .arithmetic import abs, power, square
@@ -14,8 +14,8 @@ from .axes import normal_axes
 from .basic import cast, expand_reduced, reduce_sum, reduced_shape, reducing, reshape, vmap_reduction
 from .define import as_operand, composite, dtype_of
 from .elementary import exp, log, sqrt
-from .logic import equal, not_equal, where
-from .reduction import reduce_max, reduce_min, require_elements
+from .logic import equal, where
+from .reduction import reduce_max, require_elements
 from .sbp import letters, sbp_rule
 
 
@@ -172,25 +172,3 @@ def reduce_norm_jvp(primals, tangents, out, *, axis, keepdims):
 
 vmap_reduction(reduce_norm)
 sbp_rule(reduce_norm, _keep_reduced_whole)
-
-
-def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
-    """The vector norm along `dim` (None: all axes): of order 2 (None, "fro"), 1, 0, inf, -inf or any number.
-
-    raises : ArgumentError for another name; matrix norms other than "fro" are not made here
-    """
-    A = as_operand(A)
-    if dtype is not None or dtype_of(A).kind in "bui":
-        A = cast(A, dtype=dtype or dt.float32)
-    if ord in (None, "fro", 2):
-        return reduce_norm(abs(A) if dtype_of(A).kind == "c" else A, axis=dim, keepdims=keepdim)
-    if isinstance(ord, str) or isinstance(ord, bool):
-        raise ArgumentError(f"norm: no order {ord!r}", hint="a number, inf, -inf or 'fro'")
-    size = abs(A)
-    if ord in (float("inf"), float("-inf")):
-        return (reduce_max if ord > 0 else reduce_min)(size, axis=dim, keepdims=keepdim)
-    if ord == 0:
-        return reduce_sum(cast(not_equal(A, 0), dtype=size.dtype), axis=dim, keepdims=keepdim)
-    if ord == 1:
-        return reduce_sum(size, axis=dim, keepdims=keepdim)
-    return root(reduce_sum(power(size, ord), axis=dim, keepdims=keepdim), ord)

@@ -14,7 +14,9 @@ from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, prim
 from .axes import normal_axis
 from .basic import batched, cast, move_batch_axis, reshape
 from .define import as_operand
+from .elementary import exp
 from .indexing import gather_elements_axis, scatter_elements_add
+from .logic import equal, where
 from .sbp import letters, sbp_rule
 from .slicing import take_range, zeros_like_shape
 from .structure import concat
@@ -210,6 +212,59 @@ def cumsum(x, axis, dtype=None):
 def cumprod(input, dim, dtype=None):
     """The running product along `dim`, in `dtype` if that is given."""
     return cumulative_product(as_operand(input) if dtype is None else cast(as_operand(input), dtype=dtype), axis=dim)
+
+
+# ---------------------------------------------------------------- running logarithms of sums
+
+@primitive(prepare=_prepare, traits={"library"})
+def cumulative_logsumexp(x, *, axis):
+    """out[i] = log(sum of exp(x[j]) for j <= i) along `axis`, without overflow; x : float, out : like x."""
+
+
+@infer_rule(cumulative_logsumexp)
+def cumulative_logsumexp_infer(x, *, axis):
+    if x.dtype.kind != "f":
+        raise DTypeError("logcumsumexp: takes floats", note=f"x: {x}")
+    return x
+
+
+@eval_rule(cumulative_logsumexp)
+def cumulative_logsumexp_eval(x, *, axis):
+    if x.ndim == 0:
+        return x.copy()
+    with np.errstate(all="ignore"):
+        return np.logaddexp.accumulate(x.astype(np.float32) if x.dtype.itemsize == 2 else x, axis=axis).astype(x.dtype)
+
+
+def _share(x, y):
+    """exp(x - y), 1 where both are the same infinity; x <= y."""
+    return exp(where(equal(x, y), 0, x - y))
+
+
+@bprop_rule(cumulative_logsumexp)
+def cumulative_logsumexp_bprop(x, out, dout, *, axis):
+    """What comes from behind is passed on by the share exp(out[i] - out[i + 1]), which is at most 1."""
+    if x.ndim == 0:
+        return dout
+    passed = linear_recurrence(_share(out, _moved(out, axis, True)), dout, axis=axis, reverse=True)
+    return _share(x, out) * passed
+
+
+@jvp_rule(cumulative_logsumexp)
+def cumulative_logsumexp_jvp(primals, tangents, out, *, axis):
+    if out.ndim == 0:
+        return tangents[0]
+    return linear_recurrence(_share(_moved(out, axis, False), out), _share(primals[0], out) * tangents[0],
+                             axis=axis, reverse=False)
+
+
+_batch(cumulative_logsumexp)
+sbp_rule(cumulative_logsumexp, _scan_spec(1))
+
+
+def logcumsumexp(input, axis):
+    """log(cumsum(exp(input))) along `axis`, without overflow. raises : DTypeError for what is no float"""
+    return cumulative_logsumexp(input, axis=axis)
 
 
 # ---------------------------------------------------------------- running extrema

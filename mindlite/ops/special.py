@@ -27,8 +27,13 @@ def _log_gamma(x):
 _log_gammas = np.frompyfunc(_log_gamma, 1, 1)
 
 
-def _polygamma(x, n=0):
-    """psi_n of an ndarray."""
+def log_gamma_of_ndarray(x):
+    """The logarithm of the absolute value of the gamma function, float64."""
+    return np.asarray(_log_gammas(x), np.float64)
+
+
+def polygamma_of_ndarray(x, n=0):
+    """psi_n of an ndarray, float64."""
     x = np.asarray(x, np.float64)
     steps = np.where(np.isfinite(x) & (x < _FAR), np.ceil(_FAR - x), 0)
     sign, total = -1.0 if n % 2 == 0 else 1.0, np.zeros_like(x)
@@ -124,19 +129,19 @@ def bessel_i1e(x):
     return bessel_i_of(x, n=1, scaled=True)
 
 
-@elementwise(scalar=None, array=_log_gammas, accepts="f", prepare=to_float, kernel=False,
+@elementwise(scalar=None, array=log_gamma_of_ndarray, accepts="f", prepare=to_float, kernel=False,
              traits={"library"}, derivatives=[lambda x, out: digamma(x)])
 def lgamma(input):
     """The logarithm of the absolute value of the gamma function; inf at 0, -1, -2, .."""
 
 
-@elementwise(scalar=None, array=_polygamma, accepts="f", prepare=to_float, kernel=False, traits={"library"},
+@elementwise(scalar=None, array=polygamma_of_ndarray, accepts="f", prepare=to_float, kernel=False, traits={"library"},
              derivatives=[lambda x, out: polygamma_of(x, n=1)])
 def digamma(input):
     """The derivative of lgamma; inf or NaN at 0, -1, -2, .."""
 
 
-@elementwise(scalar=None, array=_polygamma, accepts="f", prepare=to_float, kernel=False, traits={"library"},
+@elementwise(scalar=None, array=polygamma_of_ndarray, accepts="f", prepare=to_float, kernel=False, traits={"library"},
              derivatives=[lambda x, out, *, n: polygamma_of(x, n=n + 1)], name="polygamma")
 def polygamma_of(input, *, n):
     """The n-th derivative of digamma, n an int that is not negative."""

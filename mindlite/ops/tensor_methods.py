@@ -7,7 +7,7 @@ from ..common.dim import product
 from ..common.errors import ArgumentError, ShapeError
 from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
-from . import (activation, arithmetic, combined, creation, elementary, linalg, logic, lookup, random, reduction,
+from . import (activation, arithmetic, combined, creation, elementary, linalg, logic, lookup, norms, random, reduction,
                structure)
 from .axes import normal_axis
 from .basic import broadcast_to, cast, reshape
@@ -230,7 +230,7 @@ for _name, _function in {
     "median": _median, "scatter": _scatter, "fmax": _fmax, "fmin": _fmin, "cov": _cov, "addbmm":
         lambda self, batch1, batch2, *, beta=1, alpha=1: beta * self + alpha * reduction.sum(
             linalg.bmm(batch1, batch2), 0),
-    "addmv": linalg.addmv, "baddbmm": linalg.baddbmm, "diag": _diag,
+    "addmv": linalg.addmv, "norm": norms.norm, "baddbmm": linalg.baddbmm, "diag": _diag,
     "diagonal": read_diagonal, "diagonal_scatter": diagonal_scatter, "diag_embed": diag_embed,
     "trace": trace, "deg2rad": combined.deg2rad, "rad2deg": combined.rad2deg, "heaviside": combined.heaviside,
     "float_power": combined.float_power, "isposinf": combined.isposinf, "isneginf": combined.isneginf,

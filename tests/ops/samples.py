@@ -100,6 +100,18 @@ SAMPLES = {
     **{name: _unary(lambda *s: _within(0.3, 3, *s)) for name in "log log1p log2 log10 sqrt rsqrt".split()},
     **{name: _unary(lambda *s: _within(-0.9, 0.9, *s)) for name in "tan asin acos atanh".split()},
     "acosh": _unary(lambda *s: _within(1.2, 3, *s)), "atan2": _binary(_f), "logaddexp": _binary(_f),
+    "bessel_j": [((_f(4, 3) * 9,), dict(n=n)) for n in (0, 1)] + [((_within(24, 60, 5),), dict(n=2))],
+    "bessel_y": [((_within(0.3, 9, 4, 3),), dict(n=0)), ((_within(0.3, 60, 5),), dict(n=1))],
+    "bessel_k": [((_within(0.3, 9, 4, 3),), dict(n=0, scaled=False)), ((_within(0.3, 60, 5),), dict(n=1, scaled=True))],
+    "incomplete_gamma": [((_within(0.5, 4, 4, 3), _within(0.3, 6, 3)), dict(order=0, upper=upper))
+                         for upper in (False, True)],
+    "betainc": [((_within(0.5, 4, 4), _within(0.5, 4, 4), _within(0.1, 0.9, 4)), {})],
+    "zeta": [((_within(1.5, 4, 4), _within(0.5, 4, 4)), {})],
+    "nextafter": _binary(_f),
+    "orthogonal_triangular": [((_f(4, 3),), dict(full=False)), ((_f(2, 3, 4),), dict(full=False)),
+                              ((_f(3, 3),), dict(full=True))],
+    "eigenpairs": [((_f(3, 3),), {}), ((_f(2, 4, 4),), {})],
+    "matrix_exp": [((_f(3, 3),), {}), ((_f(2, 2, 2) * 3,), {})],
     # logic
     **{name: _ORDERED for name in "equal not_equal less less_equal greater greater_equal".split()},
     "logical_not": _unary(_bits), "logical_and": _LOGIC, "logical_or": _LOGIC, "logical_xor": _LOGIC,
@@ -131,7 +143,10 @@ SAMPLES = {
     # scans
     "cumulative_sum": [((_f(4, 3),), attrs) for attrs in _SCANS] + [((_bits(4),), _SCANS[0]), ((_f(),), _SCANS[3])],
     "cumulative_product": [((_f(4, 3),), attrs) for attrs in _SCANS] + [((_ZEROS,), attrs) for attrs in _SCANS],
+    "cumulative_logsumexp": [((_f(4, 3),), dict(axis=0)), ((_f(2, 5) * 9,), dict(axis=1)), ((_f(),), dict(axis=0))],
     "cummax": _PART_OF_ONE, "cummin": _PART_OF_ONE,
+    "fourier": [((_c(4, 3),), dict(axes=(0,), inverse=False)), ((_c(2, 3, 5),), dict(axes=(2, 0), inverse=True))],
+    "occurrences": [((np.array([0, 3, 3, 1]), _f(4)), dict(minlength=2)), ((np.array([1, 1]), _f(2)), dict(minlength=5))],
     # order
     "sort": [((_apart(4, 3),), dict(axis=0, descending=False)), ((_apart(2, 5),), dict(axis=1, descending=True)),
              ((np.array([3, 1, 3, 2, 1]),), dict(axis=0, descending=True)),

@@ -33,6 +33,8 @@ CASES = [(name, k) for name in OPERATORS for k in range(len(SAMPLES.get(name, ()
 COMPLEX_ONLY = {"real", "imag", "conj", "complex"}
 NO_DERIVATIVE = {"assign": "it writes", "stop_gradient": "it hides",
                  "stored": "its gradient is that of a leaf", "unique": "it has no gradient by definition",
+                 "zeta": "its slope by the exponent is not known", "betainc": "its slopes by a and b are not known",
+                 "eigenpairs": "GradientError",
                  "sgd_update": "it asks whether a float operand is 0"}
 KNOWN_SIZES = {"gather_nd": [(1, 1), (1, 2)], "scatter_nd_add": [(1, 1)], "scatter_nd_update": [(1, 1)],   # depth
                "random_advance": [(0, 0)], "random_integers": [(0, 0)], "random_uniform": [(0, 0)]}   # seed, offset
@@ -116,7 +118,7 @@ def test_infer_tells_the_types_that_eval_gives(name, k):
         for size, actual in zip(abstract.shape, out.shape):
             if isinstance(size, Dim):
                 low, high = bounds(size)
-                assert "dynamic" in prim.traits and low <= actual <= high
+                assert "dynamic" in prim.traits and low <= actual and (high is None or actual <= high)
             else:
                 assert size == actual
 

@@ -1,0 +1,127 @@
+"""Elements moved between channels, pictures and batches in blocks: reshapes and transposes, so derivatives are the way back.
+
+    pixel_shuffle      [.., C r r, H, W]  -> [.., C, H r, W r]        Shi et al. 2016
+    channel_shuffle    [.., g n, H, W]    -> the channels of g groups in turn        Zhang et al. 2018
+    space_to_batch_nd  each block of a picture goes to several pictures of the batch, batch_to_space_nd takes them back
+"""
+from ..common.errors import ArgumentError, ShapeError, ValueRangeError
+from .axes import as_size
+from .basic import reshape, transpose
+from .define import as_operand
+from .slicing import take_range
+from .structure import pad_constant
+
+
+def _divided(name, size, by, what):
+    if isinstance(size, int) and isinstance(by, int) and (by < 1 or size % by):
+        raise ValueRangeError(f"{name}: {what} of size {size} cannot be cut into {by}")
+    return size // by
+
+
+def _picture(name, x, least=3):
+    x = as_operand(x)
+    if x.ndim < least:
+        raise ShapeError(f"{name}: at least {least} axes are wanted", note=f"input: {list(x.shape)}")
+    return x
+
+
+def pixel_shuffle(input, upscale_factor):
+    """[.., C r r, H, W] -> [.., C, H r, W r] for r = upscale_factor. raises : ValueRangeError where r r does not divide"""
+    x, r = _picture("pixel_shuffle", input), as_size("pixel_shuffle", upscale_factor)
+    *lead, channels, height, width = x.shape
+    kept, n = _divided("pixel_shuffle", channels, r * r, "a channel axis"), len(lead)
+    x = reshape(x, shape=(*lead, kept, r, r, height, width))
+    x = transpose(x, perm=(*range(n + 1), n + 3, n + 1, n + 4, n + 2))
+    return reshape(x, shape=(*lead, kept, height * r, width * r))
+
+
+def pixel_unshuffle(input, downscale_factor):
+    """The inverse of pixel_shuffle: [.., C, H r, W r] -> [.., C r r, H, W]."""
+    x, r = _picture("pixel_unshuffle", input), as_size("pixel_unshuffle", downscale_factor)
+    *lead, channels, height, width = x.shape
+    height, width = (_divided("pixel_unshuffle", size, r, "a picture") for size in (height, width))
+    n = len(lead)
+    x = reshape(x, shape=(*lead, channels, height, r, width, r))
+    x = transpose(x, perm=(*range(n + 1), n + 2, n + 4, n + 1, n + 3))
+    return reshape(x, shape=(*lead, channels * r * r, height, width))
+
+
+def channel_shuffle(x, groups):
+    """The channels [.., g n, H, W] as n g: the first of each group, the second of each, ..
+
+    raises : ValueRangeError where `groups` does not divide the channels
+    """
+    x, groups = _picture("channel_shuffle", x), as_size("channel_shuffle", groups)
+    *lead, channels, height, width = x.shape
+    each, n = _divided("channel_shuffle", channels, groups, "a channel axis"), len(lead)
+    y = transpose(reshape(x, shape=(*lead, groups, each, height, width)), perm=(*range(n), n + 1, n, n + 2, n + 3))
+    return reshape(y, shape=tuple(x.shape))
+
+
+def space_to_depth(x, block_size):
+    """[N, C, H b, W b] -> [N, b b C, H, W]: the place in a block is the outer part of the channel."""
+    x, b = _picture("space_to_depth", x, 4), as_size("space_to_depth", block_size)
+    batch, channels, height, width = x.shape
+    height, width = (_divided("space_to_depth", size, b, "a picture") for size in (height, width))
+    x = transpose(reshape(x, shape=(batch, channels, height, b, width, b)), perm=(0, 3, 5, 1, 2, 4))
+    return reshape(x, shape=(batch, b * b * channels, height, width))
+
+
+def depth_to_space(x, block_size):
+    """The inverse of space_to_depth."""
+    x, b = _picture("depth_to_space", x, 4), as_size("depth_to_space", block_size)
+    batch, channels, height, width = x.shape
+    kept = _divided("depth_to_space", channels, b * b, "a channel axis")
+    x = transpose(reshape(x, shape=(batch, b, b, kept, height, width)), perm=(0, 3, 4, 1, 5, 2))
+    return reshape(x, shape=(batch, kept, height * b, width * b))
+
+
+# ---------------------------------------------------------------- blocks and the batch
+
+def _settings(name, ndim, block, ends):
+    """(sizes of a block, (before, after) of each of the last axes)"""
+    ends = [tuple(pair) for pair in ends]
+    block = (block,) * len(ends) if isinstance(block, int) else tuple(block)
+    if len(block) != len(ends) or len(block) >= ndim:
+        raise ArgumentError(f"{name}: as many block sizes as pairs are wanted, less than axes",
+                            note=f"blocks: {list(block)}, pairs: {ends}, axes: {ndim}")
+    return tuple(as_size(name, b) for b in block), ends
+
+
+def space_to_batch_nd(input_x, block_size, paddings):
+    """[N, .., s1, s2, ..] -> [b1 b2 .. N, .., s1 / b1, s2 / b2, ..], the last axes padded with zeros before.
+
+    block_size : the sizes b of a block along the last axes; an int is all      paddings : (before, after) of each
+    raises     : ValueRangeError where a block does not divide the padded axis
+    """
+    x = as_operand(input_x)
+    block, ends = _settings("space_to_batch_nd", x.ndim, block_size, paddings)
+    kept = x.ndim - len(block)
+    x = pad_constant(x, [(0, 0)] * kept + ends)
+    sizes = [_divided("space_to_batch_nd", n, b, "an axis") for n, b in zip(x.shape[kept:], block)]
+    x = reshape(x, shape=(*x.shape[:kept], *(n for pair in zip(sizes, block) for n in pair)))
+    inner = [kept + 2 * i + 1 for i in range(len(block))]
+    x = transpose(x, perm=(*inner, *range(kept), *(i - 1 for i in inner)))
+    count = x.shape[len(block)]
+    for b in block:
+        count = count * b
+    return reshape(x, shape=(count, *x.shape[len(block) + 1:]))
+
+
+def batch_to_space_nd(input_x, block_shape, crops):
+    """The inverse of space_to_batch_nd; crops : how many elements to leave out (before, after) along each last axis."""
+    x = as_operand(input_x)
+    block, ends = _settings("batch_to_space_nd", x.ndim, block_shape, crops)
+    kept, count = x.ndim - len(block), x.shape[0]
+    for b in block:
+        count = _divided("batch_to_space_nd", count, b, "a batch")
+    m = len(block)
+    x = reshape(x, shape=(*block, count, *x.shape[1:]))
+    pairs = (axis for i in range(m) for axis in (m + kept + i, i))
+    x = transpose(x, perm=(*range(m, m + kept), *pairs))
+    shape = tuple(x.shape)
+    x = reshape(x, shape=(*shape[:kept], *(shape[kept + 2 * i] * shape[kept + 2 * i + 1] for i in range(m))))
+    for axis, (before, after) in enumerate(ends, kept):
+        if before or after:
+            x = take_range(x, axis, before, x.shape[axis] - after)
+    return x

@@ -1,0 +1,86 @@
+"""Boxes in pictures as four numbers (x0, y0, x1, y1): how much two overlap, and one told by its distance from another.
+
+Source: Ren et al. 2015 (Faster R-CNN), section 3.1.2.
+"""
+import math
+
+from ..common.errors import ShapeError, ValueRangeError
+from .arithmetic import clamp, maximum, minimum
+from .basic import reshape
+from .define import as_operand
+from .elementary import exp, log
+from .logic import greater_equal, less_equal, logical_and
+from .structure import stack
+
+
+def _boxes(name, what, value):
+    value = as_operand(value)
+    if value.ndim != 2 or value.shape[1] != 4:
+        raise ShapeError(f"{name}: {what} is [N, 4]", note=f"{list(value.shape)}")
+    return value
+
+
+def _numbers(name, what, values, count=4):
+    values = tuple(values)
+    if len(values) != count:
+        raise ValueRangeError(f"{name}: {what} are {count} numbers", note=repr(values))
+    return values
+
+
+def iou(anchor_boxes, gt_boxes, mode="iou"):
+    """out[m, n] : the common area of gt_boxes[m] and anchor_boxes[n] over that of both together (mode "iou"), or over
+    that of gt_boxes[m] ("iof"). Sides count both ends: x1 - x0 + 1."""
+    if mode not in ("iou", "iof"):
+        raise ValueRangeError(f"iou: mode is 'iou' or 'iof', not {mode!r}")
+    anchors, truths = _boxes("iou", "anchor_boxes", anchor_boxes), _boxes("iou", "gt_boxes", gt_boxes)
+    a = [reshape(anchors[:, i], shape=(1, -1)) for i in range(4)]
+    t = [reshape(truths[:, i], shape=(-1, 1)) for i in range(4)]
+    area_a, area_t = ((b[2] - b[0] + 1) * (b[3] - b[1] + 1) for b in (a, t))
+    width = maximum(minimum(a[2], t[2]) - maximum(a[0], t[0]) + 1, 0)
+    height = maximum(minimum(a[3], t[3]) - maximum(a[1], t[1]) + 1, 0)
+    common = width * height
+    return common / (area_t if mode == "iof" else area_a + area_t - common)
+
+
+def _centre(box):
+    """(x and y of the centre, width, height); sides count both ends."""
+    x0, y0, x1, y1 = (box[:, i] for i in range(4))
+    return (x0 + x1) * 0.5, (y0 + y1) * 0.5, x1 - x0 + 1, y1 - y0 + 1
+
+
+def bounding_box_encode(anchor_box, groundtruth_box, means=(0.0, 0.0, 0.0, 0.0), stds=(1.0, 1.0, 1.0, 1.0)):
+    """groundtruth_box [N, 4] as offsets from anchor_box [N, 4]: (centre's in widths and heights, logarithms of the ratios
+    of sides), less `means`, over `stds`."""
+    means, stds = _numbers("bounding_box_encode", "means", means), _numbers("bounding_box_encode", "stds", stds)
+    px, py, pw, ph = _centre(_boxes("bounding_box_encode", "anchor_box", anchor_box))
+    gx, gy, gw, gh = _centre(_boxes("bounding_box_encode", "groundtruth_box", groundtruth_box))
+    deltas = ((gx - px) / pw, (gy - py) / ph, log(gw / pw), log(gh / ph))
+    return stack([(d - m) / s for d, m, s in zip(deltas, means, stds)], 1)
+
+
+def bounding_box_decode(anchor_box, deltas, max_shape, means=(0.0, 0.0, 0.0, 0.0), stds=(1.0, 1.0, 1.0, 1.0),
+                        wh_ratio_clip=0.016):
+    """The boxes that bounding_box_encode gave as `deltas`, kept inside a picture of max_shape = (height, width).
+
+    wh_ratio_clip : logarithms of ratios of sides are kept within that of this number
+    """
+    means, stds = _numbers("bounding_box_decode", "means", means), _numbers("bounding_box_decode", "stds", stds)
+    height, width = _numbers("bounding_box_decode", "max_shape", max_shape, 2)
+    px, py, pw, ph = _centre(_boxes("bounding_box_decode", "anchor_box", anchor_box))
+    deltas = _boxes("bounding_box_decode", "deltas", deltas)
+    dx, dy, dw, dh = (deltas[:, i] * stds[i] + means[i] for i in range(4))
+    most = -math.log(wh_ratio_clip) if wh_ratio_clip < 1 else math.log(wh_ratio_clip)
+    gw, gh = (exp(clamp(d, -most, most)) * side for d, side in ((dw, pw), (dh, ph)))
+    gx, gy = px + pw * dx, py + ph * dy
+    ends = (gx - gw * 0.5 + 0.5, gy - gh * 0.5 + 0.5, gx + gw * 0.5 - 0.5, gy + gh * 0.5 - 0.5)
+    return stack([clamp(end, 0, size - 1) for end, size in zip(ends, (width, height, width, height))], 1)
+
+
+def check_valid(bboxes, img_metas):
+    """bool[N] : whether a box lies in the picture. img_metas : (height, width, ratio), the borders are
+    height * ratio - 1 and width * ratio - 1."""
+    boxes, meta = _boxes("check_valid", "bboxes", bboxes), as_operand(img_metas)
+    height, width = (meta[i] * meta[2] - 1 for i in range(2))
+    starts = logical_and(greater_equal(boxes[:, 0], 0), greater_equal(boxes[:, 1], 0))
+    ends = logical_and(less_equal(boxes[:, 2], width), less_equal(boxes[:, 3], height))
+    return logical_and(starts, ends)

@@ -1,0 +1,324 @@
+"""Factors of matrices: QR, LU and eigenvalues, and what is solved with them. LAPACK, through NumPy.
+
+    qr           x = q r, q's columns orthonormal, r upper triangular
+    geqrf        q as Householder reflections: below the diagonal of one matrix, and their factors tau
+    lu_solve     with the LU factors that `lu_factor` or another library gave, pivots counted from 1
+    eig          x v = v diag(w), complex
+
+The gradient of qr is Walter and Lehmann's (2010); where x is wider than it is tall, q and the left square part of r
+determine the rest. Householder's and LU's parts are ordinary Python over ops.
+"""
+import numpy as np
+
+from ..common import dtype as dt
+from ..common.dim import compare, dim_min
+from ..common.errors import DTypeError, GradientError, ShapeError
+from ..mindir.abstract import AbstractTensor, AbstractTuple
+from ..mindir.constraints import require
+from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive
+from .basic import broadcast_to, cast, reduce_sum, reshape
+from .creation import arange, eye, tril, triu, zeros
+from .decomposition import batch_first, lapack, linear_solve, one_operand, solve_triangular, stack_spec, turned, wide
+from .define import as_operand, dtype_of
+from .linalg import batch_matmul
+from .logic import equal, where
+from .lookup import gather_elements
+from .norms import pinv
+from .sbp import sbp_rule
+from .structure import concat, expand_dims
+
+
+def _matrices(name, x, square=False):
+    if x.dtype.kind != "f":
+        raise DTypeError(f"{name}: does not take {x.dtype.name}", note=f"x: {x}", hint="takes floats")
+    if x.ndim < 2:
+        raise ShapeError(f"{name}: a matrix, or a stack of them, is wanted", note=f"x: {x}")
+    if square:
+        require("==", x.shape[-1], x.shape[-2], lambda: ShapeError(f"{name}: the matrix is not square", note=f"x: {x}"))
+
+
+# ---------------------------------------------------------------- QR
+
+@primitive(traits={"library"}, prepare=one_operand)
+def orthogonal_triangular(x, *, full):
+    """(q[.., m, k], r[.., k, n]) with q r = x : float[.., m, n], k = min(m, n), or m if full.
+
+    gradient : not of a full one of a tall matrix, whose further columns of q nothing determines: GradientError
+    """
+
+
+@infer_rule(orthogonal_triangular)
+def orthogonal_infer(x, *, full):
+    _matrices("qr", x)
+    m, n = x.shape[-2:]
+    k = m if full else dim_min(m, n)
+    return AbstractTuple((AbstractTensor(x.dtype, (*x.shape[:-2], m, k)), AbstractTensor(x.dtype, (*x.shape[:-2], k, n))))
+
+
+@eval_rule(orthogonal_triangular)
+def orthogonal_eval(x, *, full):
+    q, r = lapack("qr", lambda a: np.linalg.qr(a, "complete" if full else "reduced"), wide(x))
+    return np.ascontiguousarray(q, x.dtype), np.ascontiguousarray(r, x.dtype)
+
+
+def _tall(x, full):
+    """True where x has no fewer rows than columns, or as many as its square part. raises : GradientError, see there"""
+    m, n = x.shape[-2:]
+    if full and not compare("<=", m, n):
+        raise GradientError("qr: a full q of a tall matrix has no derivative", note=f"x: {list(x.shape)}",
+                            hint='mode "reduced"')
+    return compare(">=", m, n)
+
+
+def _product(*matrices):
+    out = matrices[0]
+    for matrix in matrices[1:]:
+        out = batch_matmul(out, matrix)
+    return out
+
+
+def _over(a, r):
+    """a r^-1"""
+    return turned(linear_solve(turned(r), turned(a)))
+
+
+def _mirrored(x):
+    """The lower triangle, and above the diagonal its mirror image."""
+    low = tril(x, -1)
+    return low + turned(low) + x * eye(x.shape[-1], x.shape[-1], dtype_of(x))
+
+
+@bprop_rule(orthogonal_triangular)
+def orthogonal_bprop(x, out, dout, *, full):
+    (q, r), (dq, dr) = out, dout
+    if _tall(x, full):
+        inner = _mirrored(_product(r, turned(dr)) - _product(turned(dq), q))
+        return turned(linear_solve(r, turned(dq + _product(q, inner))))
+    m = x.shape[-2]
+    rest, drest = x[..., m:], dr[..., m:]
+    square, dsquare = r[..., :m], dr[..., :m]
+    dq = dq + _product(rest, turned(drest))
+    inner = _mirrored(_product(square, turned(dsquare)) - _product(turned(dq), q))
+    dleft = turned(linear_solve(square, turned(dq + _product(q, inner))))
+    return concat((dleft, _product(q, drest)), -1)
+
+
+@jvp_rule(orthogonal_triangular)
+def orthogonal_jvp(primals, tangents, out, *, full):
+    (q, r), (x, dx) = out, (primals[0], tangents[0])
+    m = x.shape[-2]
+    tall = _tall(x, full)
+    square, left = (r, dx) if tall else (r[..., :m], dx[..., :m])
+    ratio = _over(left, square)
+    s = _product(turned(q), ratio)
+    low = tril(s, -1)
+    omega = low - turned(low)                                # skew; s - omega is upper triangular
+    dq = _product(q, omega) + ratio - _product(q, s)
+    dr = _product(s - omega, square)
+    if not tall:
+        dr = concat((dr, _product(turned(q), dx[..., m:]) - _product(omega, r[..., m:])), -1)
+    return dq, dr
+
+
+sbp_rule(orthogonal_triangular, stack_spec((2, 2)))
+batch_first(orthogonal_triangular)
+
+
+def qr(input, mode="reduced"):
+    """(q, r) with q r = input : float[.., m, n]. mode : "reduced": q is [.., m, min(m, n)]; "complete": square; "r": only
+    r, the first is empty. raises : ShapeError without two axes, GradientError, see orthogonal_triangular"""
+    if mode not in ("reduced", "complete", "r", True, False):
+        raise ShapeError(f"qr: mode is 'reduced', 'complete' or 'r', not {mode!r}")
+    q, r = orthogonal_triangular(input, full=mode is True or mode == "complete")
+    return (zeros((0,), dtype_of(q)), r) if mode == "r" else (q, r)
+
+
+# ---------------------------------------------------------------- Householder's reflections
+
+def geqrf(input):
+    """(y, tau) : r on and above the diagonal of y, below it the vectors of the reflections I - tau v v^T whose product is
+    q, v's first element 1."""
+    x = as_operand(input)
+    m, n = x.shape[-2:]
+    made, taus = x, []
+    rows = reshape(arange(m), shape=(m, 1))
+    for k in range(min(m, n)):
+        column = made[..., k:k + 1]
+        below = where(rows >= k, column, 0.0)
+        first = made[..., k:k + 1, k:k + 1]
+        others = reduce_sum(where(rows > k, column * column, 0.0), axis=(-2,), keepdims=True)
+        length = (first * first + others) ** 0.5
+        beta = where(first >= 0, -length, length)
+        plain = equal(others, 0)
+        tau = where(plain, 0.0, (beta - first) / where(plain, 1.0, beta))
+        v = where(rows == k, 1.0, where(rows > k, below / where(plain, 1.0, first - beta), 0.0))
+        turned_rows = made - tau * _product(v, _product(turned(v), made))
+        columns = reshape(arange(n), shape=(1, n))
+        kept = where((columns == k) & (rows > k), broadcast_to(v, shape=tuple(made.shape)), turned_rows)
+        made = where(columns < k, made, kept)
+        taus.append(tau[..., 0])
+    return made, concat(taus, -1)
+
+
+def orgqr(input, input2):
+    """The first columns of q, as many as `input` [.., m, n] has, from geqrf's y and tau."""
+    y, tau = as_operand(input), as_operand(input2)
+    q = broadcast_to(eye(y.shape[-2], y.shape[-1], dtype_of(y)), shape=tuple(y.shape))
+    return _reflected(y, tau, q, False)
+
+
+def _reflected(y, tau, other, transpose):
+    """q other, or q^T other, for the reflections of geqrf."""
+    rows = reshape(arange(y.shape[-2]), shape=(-1, 1))
+    order = range(tau.shape[-1])
+    for k in order if transpose else reversed(order):
+        v = where(rows == k, 1.0, where(rows > k, y[..., k:k + 1], 0.0))
+        other = other - expand_dims(tau[..., k:k + 1], -1) * _product(v, _product(turned(v), other))
+    return other
+
+
+def ormqr(input, tau, other, left=True, transpose=False):
+    """q other (left) or other q, or with the transpose of q, for geqrf's input and tau."""
+    y, tau, other = (as_operand(v) for v in (input, tau, other))
+    if left:
+        return _reflected(y, tau, other, transpose)
+    return turned(_reflected(y, tau, turned(other), not transpose))
+
+
+# ---------------------------------------------------------------- LU
+
+def _permutation(pivots, size):
+    """The order of rows that the exchanges `pivots` (int[.., k], from 1) make of 0, 1, .., size - 1."""
+    order = broadcast_to(arange(size), shape=(*pivots.shape[:-1], size))
+    places = arange(size)
+    for k in range(pivots.shape[-1]):
+        other = cast(pivots[..., k:k + 1], dtype=dt.int64) - 1
+        here, there = order[..., k:k + 1], gather_elements(order, -1, other)
+        order = where(equal(places, k), there, where(equal(places, other), here, order))
+    return order
+
+
+def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
+    """(p, l, u) with p l u = the matrix whose LU factors and pivots, from 1, these are; None for what is not wanted."""
+    data, pivots = as_operand(LU_data), as_operand(LU_pivots)
+    m, n = data.shape[-2:]
+    k = min(m, n)
+    lower = upper = permutation = None
+    if unpack_data:
+        lower = tril(data[..., :k], -1) + eye(m, k, dtype_of(data))
+        upper = triu(data[..., :k, :])
+    if unpack_pivots:
+        order = _permutation(pivots, m)
+        rows = reshape(arange(m), shape=(m, 1))
+        permutation = cast(equal(rows, expand_dims(order, -2)), dtype=dtype_of(data))
+    return permutation, lower, upper
+
+
+def lu_solve(b, LU_data, LU_pivots):
+    """The solution of A out = b : [.., n, k] from A's LU factors and pivots, from 1."""
+    data, b = as_operand(LU_data), as_operand(b)
+    order = _permutation(as_operand(LU_pivots), data.shape[-1])
+    index = broadcast_to(expand_dims(order, -1), shape=(*order.shape, b.shape[-1]))
+    lead = index.shape[:-2]
+    b = gather_elements(broadcast_to(b, shape=(*lead, *b.shape[-2:])), -2, index)
+    return solve_triangular(data, solve_triangular(data, b, lower=True, unit_diagonal=True), lower=False)
+
+
+# ---------------------------------------------------------------- least squares
+
+def lstsq(input, A):
+    """X with the least |input X - A|, [n, k] for input [m, n] and A [m, k] or [m]; of the shortest where m < n."""
+    x, b = as_operand(input), as_operand(A)
+    column = b if b.ndim == x.ndim else expand_dims(b, -1)
+    return _product(pinv(x), column)
+
+
+# ---------------------------------------------------------------- eigenvalues
+
+@primitive(traits={"library"}, prepare=one_operand)
+def eigenpairs(x):
+    """(w complex[.., n], v complex[.., n, n]) with x v = v diag(w) for x : float or complex[.., n, n]; columns of length 1.
+
+    gradient : raises GradientError
+    """
+
+
+@infer_rule(eigenpairs)
+def eigenpairs_infer(x):
+    if x.dtype.kind != "c":
+        _matrices("eig", x, True)
+    made = dt.complex128 if x.dtype in (dt.float64, dt.complex128) else dt.complex64
+    return AbstractTuple((AbstractTensor(made, x.shape[:-1]), AbstractTensor(made, x.shape)))
+
+
+@eval_rule(eigenpairs)
+def eigenpairs_eval(x):
+    made = np.complex128 if x.dtype.itemsize * (1 + (x.dtype.kind != "c")) == 16 else np.complex64
+    w, v = lapack("eig", np.linalg.eig, wide(x))
+    return np.ascontiguousarray(w, made), np.ascontiguousarray(v, made)
+
+
+def _no_gradient(*args, **attrs):
+    raise GradientError("eig: the derivative of eigenvalues is not made", hint="svd has one")
+
+
+bprop_rule(eigenpairs)(lambda x, out, dout: _no_gradient())
+jvp_rule(eigenpairs)(lambda primals, tangents, out: _no_gradient())
+sbp_rule(eigenpairs, stack_spec((1, 2)))
+batch_first(eigenpairs)
+
+
+def eig(A):
+    """(eigenvalues, eigenvectors as columns) of each square matrix, complex. No gradient: GradientError."""
+    return eigenpairs(A)
+
+
+def eigvals(A):
+    """The eigenvalues of each square matrix, complex."""
+    return eigenpairs(A)[0]
+
+
+# ---------------------------------------------------------------- the exponential
+
+@primitive(traits={"library"}, prepare=one_operand)
+def matrix_exp(x):
+    """The exponential of each matrix in x : float[.., n, n]: I + x + x x / 2 + ..
+
+    source : scaling and squaring of a Taylor sum (Higham 2008, section 10.3); the gradient is a block of the exponential
+             of a block matrix (Najfeld and Havel 1995)
+    """
+
+
+@infer_rule(matrix_exp)
+def matrix_exp_infer(x):
+    _matrices("matrix_exp", x, True)
+    return x
+
+
+@eval_rule(matrix_exp)
+def matrix_exp_eval(x):
+    y = np.asarray(x, np.float64)
+    size = np.abs(y).sum(-2).max(initial=0)
+    halvings = max(0, int(np.ceil(np.log2(size))) + 2) if np.isfinite(size) and size > 0 else 0
+    y = y / 2.0 ** halvings
+    out = term = np.broadcast_to(np.eye(y.shape[-1]), y.shape)
+    for k in range(1, 18):
+        term = term @ y / k
+        out = out + term
+    for _ in range(halvings):
+        out = out @ out
+    return np.ascontiguousarray(out, x.dtype)
+
+
+def _along(x, direction):
+    """The derivative of the exponential at x in a direction."""
+    zero = x * 0
+    n = x.shape[-1]
+    block = concat((concat((x, direction), -1), concat((zero, x), -1)), -2)
+    return matrix_exp(block)[..., :n, n:]
+
+
+bprop_rule(matrix_exp)(lambda x, out, dout: _along(turned(x), dout))
+jvp_rule(matrix_exp)(lambda primals, tangents, out: _along(primals[0], tangents[0]))
+sbp_rule(matrix_exp, stack_spec((2,)))
+batch_first(matrix_exp)

@@ -1,0 +1,128 @@
+"""Norms of vectors and of matrices, and what follows from singular values: condition, pseudo-inverse.
+
+    norm(x, ord, dim)      dim an int: of vectors; two axes, or a matrix with `ord`: of matrices; else of all elements
+
+Source: Golub and Van Loan 2013, sections 2.2, 2.3 and 5.5.2.
+"""
+import math
+
+from ..common import dtype as dt
+from ..common.errors import ArgumentError, ShapeError, ValueRangeError
+from .arithmetic import abs, pow
+from .axes import normal_axis
+from .basic import cast, reduce_sum, reshape, transpose
+from .decomposition import inverse, turned
+from .define import as_operand, dtype_of
+from .linalg import batch_matmul
+from .logic import greater, not_equal, where
+from .moments import reduce_norm, root
+from .reduction import amax, amin, reduce_max, reduce_min, sum
+from .singular import svd
+
+
+def _as_float(x, dtype):
+    x = as_operand(x)
+    if dtype is not None:
+        return cast(x, dtype=dt.dtype(dtype))
+    return cast(x, dtype=dt.float32) if dtype_of(x).kind in "bui" else x
+
+
+def vector_norm(x, ord=2, axis=None, keepdims=False, *, dtype=None):
+    """The norm of the vectors along `axis`, an int or several (None: of all elements), of any order: a number, inf, -inf.
+
+    raises : ArgumentError for another order
+    """
+    x = _as_float(x, dtype)
+    if isinstance(ord, (str, bool)):
+        raise ArgumentError(f"vector_norm: no order {ord!r}", hint="a number, inf or -inf")
+    if ord in (None, 2):
+        return reduce_norm(abs(x) if dtype_of(x).kind == "c" else x, axis=axis, keepdims=keepdims)
+    size = abs(x)
+    if ord in (math.inf, -math.inf):
+        return (reduce_max if ord > 0 else reduce_min)(size, axis=axis, keepdims=keepdims)
+    if ord == 0:
+        return reduce_sum(cast(not_equal(x, 0), dtype=size.dtype), axis=axis, keepdims=keepdims)
+    if ord == 1:
+        return reduce_sum(size, axis=axis, keepdims=keepdims)
+    return root(reduce_sum(pow(size, ord), axis=axis, keepdims=keepdims), ord)
+
+
+_BY_SUMS = (1, -1, math.inf, -math.inf)
+_BY_SINGULAR_VALUES = (2, -2, "nuc")
+
+
+def matrix_norm(A, ord="fro", axis=(-2, -1), keepdims=False, *, dtype=None):
+    """The norm of the matrices in the two axes.
+
+    ord    : "fro" the root of the sum of squares, "nuc" the sum of singular values, 2 and -2 the largest and smallest of
+             them, 1 and -1 the largest and smallest sum of a column, inf and -inf of a row
+    raises : ArgumentError for another order, ShapeError where there are no two axes
+    """
+    x = _as_float(A, dtype)
+    if x.ndim < 2:
+        raise ShapeError("matrix_norm: a matrix is wanted", note=f"A: {list(x.shape)}")
+    row, column = (normal_axis("matrix_norm", a, x.ndim) for a in axis)
+    if row == column:
+        raise ValueRangeError("matrix_norm: the two axes are one", note=f"axis: {tuple(axis)}")
+    if ord in ("fro", None):
+        return vector_norm(x, 2, (row, column), keepdims)
+    if not isinstance(ord, bool) and ord in _BY_SUMS:
+        added, chosen = (row, column) if ord in (1, -1) else (column, row)
+        best = amax if ord > 0 else amin
+        return best(sum(abs(x), added, keepdims), chosen if keepdims or chosen < added else chosen - 1, keepdims)
+    if isinstance(ord, bool) or ord not in _BY_SINGULAR_VALUES:
+        raise ArgumentError(f"matrix_norm: no order {ord!r}", hint="'fro', 'nuc', 1, -1, 2, -2, inf or -inf")
+    others = tuple(a for a in range(x.ndim) if a not in (row, column))
+    values = svd(transpose(x, perm=(*others, row, column)), False, False)
+    out = sum(values, -1) if ord == "nuc" else (amax if ord > 0 else amin)(values, -1)
+    return reshape(out, shape=tuple(1 if a in (row, column) else n for a, n in enumerate(x.shape))) if keepdims else out
+
+
+def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
+    """The norm of vectors or matrices.
+
+    ord    : see vector_norm and matrix_norm; None: the root of the sum of squares
+    dim    : an int: of the vectors along it; two ints: of the matrices in them; None: without `ord` of all elements, else
+             A is one vector or one matrix
+    raises : ArgumentError for an order that there is not
+    """
+    x = as_operand(A)
+    if dim is None and ord is not None and x.ndim == 2:
+        dim = (0, 1)
+    dim = (dim,) if isinstance(dim, int) else dim
+    if dim is not None and len(dim) == 2 and ord is not None:
+        return matrix_norm(x, ord, dim, keepdim, dtype=dtype)
+    return vector_norm(x, 2 if ord in (None, "fro") else ord, dim, keepdim, dtype=dtype)
+
+
+def cond(A, p=None):
+    """The condition of each square matrix: its norm times that of its inverse; p as in matrix_norm, None is 2.
+
+    With p None, 2 or -2 the ratio of singular values, of any matrix.
+    """
+    A = _as_float(A, None)
+    if p in (None, 2, -2):
+        values = svd(A, False, False)
+        first, last = amax(values, -1), amin(values, -1)
+        return last / first if p == -2 else first / last
+    return matrix_norm(A, p) * matrix_norm(inverse(A), p)
+
+
+def pinv(x, *, atol=None, rtol=None, hermitian=False):
+    """The pseudo-inverse of each matrix in x[.., m, n]: [.., n, m].
+
+    atol, rtol : singular values up to the larger of atol and rtol times the largest count as 0; rtol is by default 0 with
+                 an atol, else the machine's accuracy times max(m, n)
+    hermitian  : x is symmetric; it is decomposed as any other matrix
+    """
+    x = _as_float(x, None)
+    s, u, v = svd(x)
+    if rtol is None:
+        accuracy = 2.220446049250313e-16 if dtype_of(x) is dt.float64 else 1.1920928955078125e-07
+        rtol = 0.0 if atol is not None else accuracy * max(x.shape[-2:])
+    least = amax(s, -1, True) * rtol
+    if atol is not None:
+        least = where(greater(least, atol), least, atol)
+    kept = greater(s, least)
+    scale = where(kept, 1 / where(kept, s, 1.0), 0.0)
+    return batch_matmul(v * reshape(scale, shape=(*s.shape[:-1], 1, s.shape[-1])), turned(u))

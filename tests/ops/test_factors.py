@@ -1,0 +1,89 @@
+"""Factors of matrices multiply to the matrix, norms are NumPy's, gradients differences."""
+import numpy as np
+import pytest
+
+import mindlite as ms
+from mindlite import Tensor, ops
+from mindlite.common.errors import ArgumentError, GradientError
+
+SHAPES = [(4, 3), (3, 4), (3, 3)]
+
+
+def _matrices(shape, seed=0):
+    return np.random.default_rng(seed).standard_normal((2, *shape))
+
+
+def _close(got, want, tolerance=1e-10):
+    np.testing.assert_allclose(got.asnumpy(), want, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_reflections_make_the_same_matrix_as_qr_and_turn_other_matrices(shape):
+    a = _matrices(shape)
+    y, tau = ops.geqrf(Tensor(a))
+    k = min(shape)
+    q = ops.orgqr(y[..., :k], tau)
+    _close(q @ ops.triu(y[..., :k, :]), a)
+    _close(ops.matmul(*ops.qr(Tensor(a))), a)
+    _close(ops.matmul(*ops.qr(Tensor(a), "complete")), a)
+    other = Tensor(_matrices((shape[0], 2), 1))
+    turned = ops.ormqr(y, tau, other)
+    _close(ops.ormqr(y, tau, turned, True, True), other.asnumpy())
+    _close(turned[..., :1], ops.ormqr(y, tau, other.swapaxes(-1, -2), False, True).swapaxes(-1, -2)[..., :1].asnumpy())
+
+
+@pytest.mark.parametrize("order", ["fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_norms_of_matrices_are_those_of_numpy(shape, order):
+    a = _matrices(shape)
+    for keep in (False, True):
+        _close(ops.matrix_norm(Tensor(a), order, keepdims=keep), np.linalg.norm(a, order, (1, 2), keep))
+        _close(ops.norm(Tensor(a), order, (2, 0), keep), np.linalg.norm(a, order, (2, 0), keep))
+    _close(ops.norm(Tensor(a[0]), order), np.linalg.norm(a[0], order))
+    if shape == (3, 3):
+        _close(ops.cond(Tensor(a), order), np.linalg.cond(a, order), 1e-9)
+
+
+@pytest.mark.parametrize("order", [None, 0, 1, 2, 3.5, np.inf, -np.inf])
+def test_norms_of_vectors_are_those_of_numpy(order):
+    a = _matrices((3, 4))
+    _close(ops.norm(Tensor(a), order, 1), np.linalg.norm(a, order, 1))
+    _close(ops.vector_norm(Tensor(a), 2 if order is None else order), np.linalg.norm(a.ravel(), order))
+
+
+def test_a_norm_that_there_is_not_is_an_error():
+    with pytest.raises(ArgumentError, match="no order"):
+        ops.norm(Tensor([[1.0]]), "max")
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_the_pseudo_inverse_solves_least_squares(shape):
+    a, b = _matrices(shape)[0], _matrices((shape[0], 2), 3)[0]
+    _close(ops.pinv(Tensor(a)), np.linalg.pinv(a))
+    _close(ops.lstsq(Tensor(a), Tensor(b)), np.linalg.lstsq(a, b, None)[0])
+
+
+def test_lu_factors_and_pivots_solve_and_unpack():
+    lu = np.array([[[4.0, 3, 2], [0.5, 2, 1], [0.25, 0.5, 5]]] * 2)
+    pivots = np.array([[2, 3, 3], [1, 2, 3]])
+    p, low, up = ops.lu_unpack(Tensor(lu), Tensor(pivots))
+    a = (p @ low @ up).asnumpy()
+    assert p.asnumpy()[0].tolist() == [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
+    b = _matrices((3, 2))
+    _close(ops.lu_solve(Tensor(b), Tensor(lu), Tensor(pivots)), np.linalg.solve(a, b))
+
+
+def test_eigenvectors_are_stretched_by_their_eigenvalues_and_have_no_gradient():
+    a = _matrices((4, 4))
+    w, v = ops.eig(Tensor(a))
+    _close(Tensor(a.astype(complex)) @ v, (v * w[:, None, :]).asnumpy())
+    with pytest.raises(GradientError, match="eig"):
+        ms.grad(lambda x: ops.real(ops.eigvals(x)).sum())(Tensor(a))
+    with pytest.raises(GradientError, match="full q"):
+        ms.grad(lambda x: ops.qr(x, "complete")[0].sum())(Tensor(_matrices((4, 3))))
+
+
+def test_the_exponential_of_a_matrix_sums_commuting_exponents():
+    a = _matrices((3, 3))[0] * 3
+    _close(ops.matrix_exp(Tensor(a)) @ ops.matrix_exp(Tensor(-a)), np.eye(3), 1e-7)
+    _close(ops.matrix_exp(Tensor(np.diag([1.0, -2.0]))), np.diag(np.exp([1.0, -2.0])))

@@ -1,0 +1,67 @@
+"""Special functions hold the identities of Abramowitz and Stegun, and running logarithms of sums those of sums."""
+import math
+
+import numpy as np
+import pytest
+
+import mindlite as ms
+from mindlite import Tensor, ops
+from mindlite.ops.bessel import bessel_j_of, bessel_y_of
+
+X = Tensor(np.concatenate([np.linspace(0.05, 60, 300), [1e-6, 24.999, 25.0, 25.001, 400.0]]))
+
+
+def _close(got, want, rtol=1e-11):
+    np.testing.assert_allclose(got.asnumpy() if isinstance(got, Tensor) else got,
+                               want.asnumpy() if isinstance(want, Tensor) else want, rtol=rtol, atol=1e-14)
+
+
+@pytest.mark.parametrize("n", [0, 1, 4])
+def test_bessel_functions_of_both_kinds_have_their_wronskian(n):
+    j, y = (lambda k: bessel_j_of(X, n=k)), (lambda k: bessel_y_of(X, n=k))
+    _close(X * (j(n + 1) * y(n) - j(n) * y(n + 1)), np.full(X.shape, 2 / math.pi))
+
+
+def test_modified_bessel_functions_have_their_wronskian():
+    _close(X * (ops.bessel_i0e(X) * ops.bessel_k1e(X) + ops.bessel_i1e(X) * ops.bessel_k0e(X)), np.ones(X.shape))
+    near = X[X < 50]
+    _close(ops.bessel_k0(near) * ops.exp(near), ops.bessel_k0e(near))
+
+
+def test_bessel_functions_at_their_ends():
+    ends = Tensor(np.array([0.0, -1.0, np.inf, np.nan]))
+    for function, want in ((ops.bessel_y0, [-np.inf, np.nan, 0, np.nan]), (ops.bessel_k1, [np.inf, np.nan, 0, np.nan])):
+        np.testing.assert_array_equal(function(ends).asnumpy(), want)
+    np.testing.assert_allclose(ops.bessel_j1(ends).asnumpy(), [0, -0.44005058574493355, 0, np.nan])
+
+
+def test_incomplete_functions_are_those_that_have_a_closed_form():
+    x, unit = X[X < 50], Tensor(np.linspace(0, 1, 21))
+    _close(ops.igamma(Tensor(1.0, ms.float64), x), -ops.expm1(-x))
+    _close(ops.igammac(Tensor(2.0, ms.float64), x), (1 + x) * ops.exp(-x), 1e-9)
+    _close(ops.igamma(Tensor(0.5, ms.float64), x), ops.erf(ops.sqrt(x)))
+    _close(ops.betainc(Tensor(1.0, ms.float64), Tensor(3.0, ms.float64), unit), 1 - (1 - unit) ** 3)
+    _close(ops.zeta(Tensor([2.0, 4.0], ms.float64), Tensor([1.0, 1.0], ms.float64)), [math.pi ** 2 / 6, math.pi ** 4 / 90])
+    _close(ops.mvlgamma(Tensor([3.0], ms.float64), 2), [math.log(math.pi) / 2 + math.lgamma(3.0) + math.lgamma(2.5)])
+
+
+def test_outside_of_their_domain_they_are_nan_or_infinite():
+    nothing = ops.igamma(Tensor([-1.0, 0.0, 1.0]), Tensor([1.0, 1.0, -1.0]))
+    assert np.isnan(nothing.asnumpy()).all()
+    assert ops.igamma(Tensor([2.0, 2.0]), Tensor([0.0, float("inf")])).tolist() == [0.0, 1.0]
+    assert ops.zeta(Tensor([1.0, 2.0]), Tensor([3.0, -1.0])).tolist() == [math.inf, math.inf]
+
+
+def test_running_logarithms_of_sums_do_not_overflow_and_have_the_gradient_of_sums():
+    x = Tensor(np.array([[900.0, -900.0, 901.0], [-np.inf, -np.inf, 0.0]]))
+    np.testing.assert_allclose(ops.logcumsumexp(x, 1).asnumpy(),
+                               [[900, 900, 901 + math.log1p(math.exp(-1))], [-np.inf, -np.inf, 0]])
+    v = Tensor(np.random.default_rng(0).standard_normal((3, 4)))
+    _close(ops.logcumsumexp(v, 0), ops.log(ops.cumsum(ops.exp(v), 0)))
+    _close(ms.grad(lambda v: (ops.logcumsumexp(v, 0) ** 2).sum())(v),
+           ms.grad(lambda v: (ops.log(ops.cumsum(ops.exp(v), 0)) ** 2).sum())(v))
+
+
+def test_the_next_number_is_one_step_away():
+    x = Tensor(np.array([1.0, -2.5, 0.0], np.float32))
+    np.testing.assert_array_equal(ops.nextafter(x, x + 1).asnumpy(), np.nextafter(x.asnumpy(), x.asnumpy() + 1))
