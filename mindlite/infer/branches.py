@@ -28,6 +28,7 @@ from ..fallback.log import Trap
 from ..fallback.segment import unbound
 from .fallback import A_BOOL, ask_python
 from .merging import Merge, Slot, conflict, convert, fill, undefined_value, writing
+from .jumps import may_wait
 from .messages import kind_of, taken_apart
 from .outcome import NEVER, RETURN, Caught, Departs, NoResultYet, Outcome, Raises, ends_call
 from .outside import guard_contents, method_of_class
@@ -103,6 +104,7 @@ def in_region(ev, frame, name, body, certain=False):
     try:
         try:
             outcome = closing(ev, body)
+            ev.left_waiting |= outcome is not NEVER and may_wait(ev.store, store)
             region.finish()
         except Raises as raised:
             outcome = raised
@@ -163,6 +165,7 @@ def closing(ev, body):
         while len(ev.sides) > depth:
             ev.tracer.region.finish()
             side, after = ev.sides.pop(), ev.tracer.store
+            ev.left_waiting |= may_wait(after, side.store)
             ev.tracer.enter(side.before)
             ev.tracer.store = side.store
             if not outcome.exits and outcome is not NEVER:   # a recursion that has no result yet
@@ -277,7 +280,7 @@ def branch(ev, frame, condition, origin, true, false, names):
         number = raising.index(True)
         region, raised, store = sides[number]
         if all(raising) or not has_effects(region.graph):
-            check_instead(ev, condition, number == 1, region, raised)
+            check_instead(ev, condition, number == 1, region, raised, store)
             return (false if raising[0] else true)()
         with writing(ev, region, store):                     # what comes before the raise happens only if it does
             write_check(ev, False, raised)
@@ -500,10 +503,10 @@ def link(ev, exception, name, value):
         ev.linked.setdefault(id(exception), {})[name] = value
 
 
-def write_check(ev, condition, raised, operands=None):
+def write_check(ev, condition, raised, operands=None, store=None):
     """Write a check that stops with the exception unless `condition` holds; operands: its run-time parts, if they are
-    not those that stand in it."""
-    parts, make = taken_apart(ev, raised.exception)
+    not those that stand in it; store: see `taken_apart`"""
+    parts, make = taken_apart(ev, raised.exception, store)
     origin = raised.origin or ev.tracer.origin
 
     def error(*values):
@@ -514,14 +517,14 @@ def write_check(ev, condition, raised, operands=None):
             origin=origin, abstract=AbstractTuple(()), error=error)
 
 
-def check_instead(ev, condition, holds, region, raised):
-    """Where one side of a branch only raises: a check in its place. What the side computed for the message is
-    inlined."""
-    operands, _ = taken_apart(ev, raised.exception)
+def check_instead(ev, condition, holds, region, raised, store):
+    """Where one side of a branch (a region, with the store at its end) only raises: a check in its place. What the side
+    computed for the message is inlined."""
+    operands, _ = taken_apart(ev, raised.exception, store)
     with interpreting(ev.tracer):
         condition = tensor_to_scalar(condition) if isinstance(condition.abstract, AbstractTensor) else condition
         condition = condition if holds else scalar_unary(condition, op="not")
         region.graph.set_outputs([region.capture(x) for x in operands], make_tuple)
         captured = {p: node for node, p in region.captures.items()}
         operands = inline(ev.tracer.graph, region.graph, [ev.tracer.lift(captured[p]) for p in region.graph.parameters])
-    write_check(ev, condition, raised, operands)
+    write_check(ev, condition, raised, operands, store)

@@ -20,7 +20,7 @@ from .branches import truth
 from .containers import pairs_of
 from .fallback import ask_python, call_unknown
 from .iterators import catching, is_iterator, iterator_of, new_iterator, next_of
-from .messages import class_of, text_of
+from .messages import class_of, repr_of, text_of
 from .outside import method_of_class
 from .values import BoundMethod, Box, Closure, Formatted, MadeException, Range, has_nodes, leaves
 
@@ -344,7 +344,7 @@ def _str(ev, value=""):
 @builtin(repr)
 def _repr(ev, value):
     if isinstance(value, MadeException):
-        raise GraphSyntaxError("repr() of an exception that is made of run-time values")
+        return repr_of(ev, value)
     if has_nodes(value, ev.store) or isinstance(value, Tensor):
         return Formatted([(value, "", "r")])
     return repr(ev.unbox(value))

@@ -202,7 +202,7 @@ def _call_method(ev, method, args, kwargs):
 def _construct(ev, cls, args, kwargs):
     """cls(*args, **kwargs)"""
     if issubclass(cls, BaseException):
-        return _make_exception(ev, cls, args, kwargs)
+        return make_exception(ev, cls, args, kwargs)
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         return cls(*args, **kwargs)
     if ev.is_marked(cls.__name__):
@@ -284,18 +284,30 @@ PURE = {"math", "cmath", "operator", "_operator", "functools", "_functools", "co
         "keyword", "bisect", "_bisect", "builtins"}
 
 
-def _make_exception(ev, cls, args, kwargs):
+def make_exception(ev, cls, args, kwargs):
     """cls(*args), an exception: an object if all is known, else MadeException; a user's __init__ is executed."""
-    init = cls.__init__
-    if not ev.concrete:
-        args, kwargs = tuple([ev.tracer.late(a) for a in args]), {k: ev.tracer.late(v) for k, v in kwargs.items()}
-    if not has_nodes((args, kwargs), ev.store) and not any(isinstance(a, (Formatted, Box, MadeException)) for a in args):
-        return ev.make_object(cls(*args, **kwargs))
-    if not is_users(init):
-        return MadeException(cls, args, kwargs)
-    fields = ev.make_object(cls.__new__(cls))
-    ev.call(init, (fields, *args), kwargs)
-    return MadeException(cls, args, kwargs, fields)
+    init, mark = cls.__init__, ev.mark_of(cls.__name__)
+    if mark in ev.fallbacks.marks:
+        return call_unknown(ev, cls, args, kwargs, f"a {cls.__name__} is shared with Python code")
+    if ev.concrete:
+        made = cls.__new__(cls, *args, **kwargs)
+        (ev.call if is_users(init) else call_plain)(init, (made, *args), kwargs)
+        return made
+    args, kwargs = tuple([ev.tracer.late(a) for a in args]), {k: ev.tracer.late(v) for k, v in kwargs.items()}
+    known = not has_nodes((args, kwargs), ev.store) and not any(
+        isinstance(a, (Formatted, Box, MadeException)) for a in (*args, *kwargs.values()))
+    fields, before, written = None, dict(ev.store), len(ev.tracer.graph.nodes)
+    if is_users(init):
+        fields = ev.make_object(cls.__new__(cls))
+        ev.call(init, (fields, *args), kwargs)
+        known &= written == len(ev.tracer.graph.nodes) and all(
+            ev.store[key] is before.get(key) or isinstance(key, Place) and key.owner is fields for key in ev.store)
+    return ev.make_object(cls(*args, **kwargs)) if known else MadeException(cls, args, kwargs, fields, (mark,))
+
+
+def call_plain(fn, args, kwargs):
+    """fn(*args, **kwargs)"""
+    return fn(*args, **kwargs)
 
 
 def _run_or_fall_back(ev, fn, args, kwargs):

@@ -24,7 +24,7 @@ from ..mindir.syntax import Undefined
 from ..ops.state import pause_gradients, resume_gradients
 from .access import LEAVES_TENSORS, OPERATORS, binary_value, is_tensor
 from .builtins import BUILTINS
-from .calls import FRAMEWORK, is_coroutine, is_plain_class
+from .calls import FRAMEWORK, is_coroutine, is_plain_class, make_exception
 from .evaluator import EXECUTE, MAKE, Evaluator, name_of
 from .fallback import place, read_cell
 from .outside import from_library
@@ -184,6 +184,8 @@ class Recorder(Evaluator):
             return self.call(fn.__func__, (fn.__self__, *args), kwargs)
         if isinstance(fn, types.FunctionType):
             return self.call_python(fn, args, kwargs)
+        if isinstance(fn, type) and issubclass(fn, BaseException):
+            return make_exception(self, fn, tuple(map(self.live, args)), {k: self.live(v) for k, v in kwargs.items()})
         if isinstance(fn, type) and is_plain_class(fn):
             made = object.__new__(fn)
             if fn.__init__ is not object.__init__:

@@ -114,7 +114,7 @@ class Evaluator:
         self.made, self.made_marks, self.made_in, self.kept = {}, {}, {}, []
         # each `try` around; sides that were opened; exceptions being handled
         self.attempts, self.sides, self.handling = [], [], []
-        self.suspended = set()                       # generators that wait inside of a try or with statement
+        self.left_waiting = False                    # a generator may wait inside of a try as a region ended
         # {id: (exception, where it was raised)}; {id: {"__cause__": .., "__context__": ..} made of run-time values}
         self.raised_at, self.linked = {}, {}
         self.shared = {}                             # {id: container} of those from outside that were read

@@ -30,10 +30,11 @@ from .evaluator import EXECUTE
 from .exceptions import catches, enter, leave_context
 from .fallback import A_BOOL, ask_python, change_outside, interpret_statement, read_cell, write_cell
 from .iterators import iterator_of, new_iterator, step as next_step
-from .messages import text_of
+from .messages import repr_of, text_of
 from .outside import guard_contents, method_of_class
 from .sharing import check_key
-from .values import Box, Closure, Constants, Conflict, Formatted, LiveIterator, MadeException, Place, Range, Unsure, has_nodes
+from .values import (CONVERSIONS, Box, Closure, Conflict, Constants, Formatted, LiveIterator, MadeException, Place, Range,
+                     Unsure, has_nodes)
 
 IN_PLACE = {"+": operator.iadd, "-": operator.isub, "*": operator.imul, "/": operator.itruediv,
             "//": operator.ifloordiv, "%": operator.imod, "**": operator.ipow, "@": operator.imatmul,
@@ -374,16 +375,18 @@ def set_add(ev, frame, node, values):
 
 @executes(syntax.format_value)
 def format_value(ev, frame, node, values):
-    value, spec = values[0], values[1] if len(values) > 1 else ""
-    if isinstance(value, (BaseException, MadeException)) and node.attrs["conversion"] != "r":
+    value, spec, conversion = values[0], values[1] if len(values) > 1 else "", node.attrs["conversion"]
+    if isinstance(value, (BaseException, MadeException)) and conversion in ("", "s"):
         value = text_of(ev, value)
-    if isinstance(value, Formatted) and not spec:
+    elif isinstance(value, MadeException):
+        value, conversion = repr_of(ev, value), "" if conversion == "r" else "escaped"
+    if isinstance(value, Formatted) and not spec and conversion in ("", "s"):
         return value
     value = value if ev.concrete else ev.tracer.late(value)
     if has_nodes(value, ev.store) or isinstance(value, Tensor):
-        return Formatted([(value, spec or "", node.attrs["conversion"])])
+        return Formatted([(value, spec or "", conversion)])
     guard_contents(ev, value)
-    convert = {"": lambda v: v, "s": str, "r": repr, "a": ascii}[node.attrs["conversion"]]
+    convert = CONVERSIONS[conversion]
     return format(convert(ev.unbox(value)), spec or "")
 
 

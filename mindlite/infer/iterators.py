@@ -106,7 +106,6 @@ def _step_of_generator(ev, box, call, where, payload, exceptions, sent=None, rai
     if where is None and sent is not None:
         raise TypeError("can't send non-None value to a just-started generator")
     ev.store[box] = "generator", call, RUNNING, (), ()
-    ev.suspended.discard(box)
     try:
         outcome = settle(ev, _resume(ev, call, where, payload, exceptions, sent, raised))
     except Raises as error:
@@ -123,8 +122,6 @@ def _step_of_generator(ev, box, call, where, payload, exceptions, sent=None, rai
         return False, outcome.exits[RETURN]
     value, payload, exceptions = outcome.exits[target]
     ev.store[box] = "generator", call, target, payload, exceptions
-    if target.end.attrs["parts"]:
-        ev.suspended.add(box)
     return True, value
 
 

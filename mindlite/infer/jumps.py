@@ -1,10 +1,13 @@
-"""Jumps between blocks: which blocks a loop has, and which values go along when a region is left.
+"""Jumps between blocks: which blocks a loop has, which values go along when a region is left, which generators are left
+behind.
 
     payload of a jump = (the values of the block's parameters, {syntax node: value} of what the block uses freely)
 """
 from ..mindir import syntax
 from ..mindir.graph import FuncGraph, ValueNode
 from ..mindir.syntax import Undefined
+from .outcome import Suspended
+from .values import Box, ByExit, Conflict
 
 NOT_YET = Undefined("a syntax node")         # what has not been executed on this path
 
@@ -64,6 +67,24 @@ def live_into(block):
     for here in blocks:
         here.transforms["live_into"] = tuple(live[here])
     return block.transforms["live_into"]
+
+
+def may_wait(store, outside=()):
+    """True if a generator of a store (not of the one outside) may wait inside of a `try`: when nobody holds it any more, Python
+    closes it there."""
+    return any(isinstance(box, Box) and box.name == "generator" and box not in outside and _waits(content)
+               for box, content in store.items())
+
+
+def _waits(content):
+    if isinstance(content, ByExit):
+        return any(map(_waits, content.values.values()))
+    if isinstance(content, Conflict):
+        return True
+    _, call, where, *_ = content
+    if isinstance(where, Conflict):                          # on one path here, on another there
+        return any(block.output.fn is syntax.yield_ and block.output.attrs["parts"] for block in call.graph.reachable())
+    return isinstance(where, Suspended) and bool(where.end.attrs["parts"])
 
 
 def leave_to(frame, block, args):

@@ -62,7 +62,7 @@ class Merge:
             return a.replaced(lambda _: next(values))
         if isinstance(a, (BaseException, MadeException)) and kind_of(a) == kind_of(b):
             return a if isinstance(a, BaseException) else MadeException(
-                a.cls, self.value(a.args, b.args), self.value(a.kwargs, b.kwargs), a.fields).after(a)
+                a.cls, self.value(a.args, b.args), self.value(a.kwargs, b.kwargs), a.fields, (*a.marks, *b.marks)).after(a)
         if isinstance(a, Range) and isinstance(b, Range):
             return Range(*[self.value(x, y) for x, y in zip((a.start, a.stop, a.step), (b.start, b.stop, b.step))])
         if type(a) is type(b) and not isinstance(a, (Box, tuple, dict)):
@@ -90,6 +90,9 @@ class Merge:
     def stored(self, key, a, b):
         """What a variable, a Tensor or a container holds: a container a tuple, never one run-time value."""
         container = isinstance(key, Box) and key.kind != "cell"
+        if container and key.kind == "iterator" and not _as_far(a, b):
+            return Conflict(GraphSyntaxError("how far an iteration is, is known at run time only",
+                                             location=self.ev.tracer.origin.location))
         if container and isinstance(a, tuple) and isinstance(b, tuple) and not _same_keys(key.kind, a, b):
             return Conflict(conflict(a, b, self.ev))
         merged = self.value(a, b)
@@ -176,6 +179,12 @@ def _same_keys(kind, left, right):
                                               for a, b in zip(left, right))
 
 
+def _as_far(a, b):
+    """True for contents of an iterator that differ in run-time values at most."""
+    return isinstance(a, Conflict) or isinstance(b, Conflict) or len(a) == len(b) and all(
+        x is y or isinstance(x, (AnfNode, Tensor, tuple, dict)) or type(x) is type(y) and x == y for x, y in zip(a, b))
+
+
 class Held:
     """Any value, None too, of a side whose slot holds an object."""
     __slots__ = ("value",)
@@ -233,7 +242,8 @@ def type_of(value):
 
 def conflict(a, b, ev, cause=None):
     def name(v):
-        return "None" if v is None else str(v.abstract) if isinstance(v, AnfNode) else type(v).__name__
+        return "None" if v is None else str(v.abstract) if isinstance(v, AnfNode) else "str" if isinstance(v, Formatted) \
+            else type(v).__name__
     error = GraphSyntaxError(f"a variable is {name(a)} on one path and {name(b)} on another, "
                              "depending on a value that is known at run time only", location=ev.tracer.origin.location,
                              hint="give it the same type and structure on both paths")

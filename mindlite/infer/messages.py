@@ -42,14 +42,30 @@ def text_of(ev, exception):
         if isinstance(exception, MadeException):
             raise GraphSyntaxError(f"str() of a {cls.__name__} that is made of run-time values")
         return str(exception)
-    args = exception.args
-    if isinstance(exception, MadeException) and exception.fields is not None:
-        args = ev.store.get(Place("attr", exception.fields, "args"), args)
+    args = args_of(ev, exception)
     if not args:
         return ""
     if len(args) == 1 and cls.__str__ is BaseException.__str__:
         return ev.call(str, args, {})
     return ev.call(repr, (args[0] if len(args) == 1 else args,), {})
+
+
+def repr_of(ev, exception):
+    """repr(exception), of one that is made of run-time values"""
+    if exception.cls.__repr__ is not BaseException.__repr__:
+        raise GraphSyntaxError(f"repr() of a {exception.cls.__name__} that is made of run-time values")
+    args = args_of(ev, exception)
+    inside = ev.call(repr, (args[0] if len(args) == 1 else args,), {})
+    parts = inside.parts if isinstance(inside, Formatted) else [inside]
+    before, after = ("(", ")") if len(args) == 1 else ("", "")
+    return Formatted([exception.cls.__name__ + before, *parts, after])
+
+
+def args_of(ev, exception):
+    """exception.args"""
+    if isinstance(exception, MadeException) and exception.fields is not None:
+        return ev.store.get(Place("attr", exception.fields, "args"), exception.args)
+    return exception.args
 
 
 def anew(exception):
@@ -63,9 +79,12 @@ def anew(exception):
     return made
 
 
-def taken_apart(ev, value):
-    """(the run-time parts of a value, in order; a function that makes the value of what they are at run time)."""
-    operands = []
+def taken_apart(ev, value, store=None):
+    """(the run-time parts of a value, in order; a function that makes the value of what they are at run time).
+
+    store : the one in which what an exception's __init__ has assigned stands
+    """
+    operands, store = [], ev.store if store is None else store
 
     def parts(value):
         if isinstance(value, Box):
@@ -108,9 +127,16 @@ def taken_apart(ev, value):
     def exception(value):
         args, kwargs = parts(tuple(value.args)), parts(dict(value.kwargs))
         cause, context = parts(value.__cause__), parts(value.__context__)
+        fields = {place.name: parts(content) for place, content in store.items()
+                  if value.fields is not None and isinstance(place, Place) and place.owner is value.fields}
 
         def make(now):
-            made = value.cls(*args(now), **kwargs(now))
+            if value.fields is None:
+                made = value.cls(*args(now), **kwargs(now))
+            else:                                            # its __init__ has been executed
+                made = value.cls.__new__(value.cls, *args(now), **kwargs(now))
+                for name, content in fields.items():
+                    setattr(made, name, content(now))
             made.__context__ = context(now)
             if value.__cause__ is not None:
                 made.__cause__ = cause(now)

@@ -19,7 +19,8 @@ from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
 from ..mindir.syntax import Undefined
 from .region import AmbiguousTarget, HookHandle
-from .values import BoundMethod, Box, Closure, Conflict, Formatted, Mixed, Range, Traceback, Unsure, has_nodes, rebuild
+from .values import (BoundMethod, Box, Closure, Conflict, Formatted, MadeException, Mixed, Range, Traceback, Unsure, has_nodes,
+                     rebuild)
 
 
 class LeaveToPython(GraphSyntaxError):
@@ -91,8 +92,9 @@ def flatten(ev, value, copies=False):
             return lambda now: getattr(owner(now), v.name)
         if isinstance(v, Box) and copies and v.kind != "cell":
             return walk_content(v)
-        if isinstance(v, Box):
-            raise LeaveToPython(f"a {v.kind} is shared with Python code", v.marks, ev.tracer.origin.location)
+        if isinstance(v, (Box, MadeException)):
+            what = v.kind if isinstance(v, Box) else v.cls.__name__
+            raise LeaveToPython(f"a {what} is shared with Python code", v.marks, ev.tracer.origin.location)
         if isinstance(v, HookHandle):
             raise AmbiguousTarget("the handle of a hook is given to Python code")
         if isinstance(v, Traceback):

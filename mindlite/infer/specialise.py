@@ -22,6 +22,7 @@ from .calls import call_value
 from .evaluator import Evaluator, can_vary
 from .fallback import NeedsRecord
 from .hooks import hooks_at
+from .jumps import may_wait
 from .outcome import Raises
 from .region import AmbiguousTarget, HookHandle
 from .outside import CONTAINERS
@@ -284,7 +285,7 @@ def _specialise(ev, function, args, kwargs, weights):
         if isinstance(value, BoundMethod):
             raise GraphSyntaxError(f"the method {value.name!r} of a value that is made at run time leaves the graph")
         if isinstance(value, MadeException):
-            raise GraphSyntaxError("an exception that was made inside the graph leaves it")
+            raise LeaveToPython("an exception that was made inside the graph leaves it", value.marks)
         if isinstance(value, Tensor) and ev.made_here(value):
             return Made(functools.partial(copy_of, value), ())
         if ev.made_here(value):
@@ -307,7 +308,7 @@ def _specialise(ev, function, args, kwargs, weights):
         return {k: leave(v) for k, v in content} if value.kind == "dict" else \
             [leave(v) for v in content] if value.kind == "list" else Made(_set_of, tuple(leave(v) for v in content))
     output = leave(value)
-    if ev.suspended:
+    if ev.left_waiting or may_wait(ev.store):
         raise GraphSyntaxError("a generator is left in the middle of a try or with statement")
     changes = [(number, content_of(box)) for box, number in containers.items() if ev.store[box] is not entered[box]]
     for place, value in ev.store.items():

@@ -225,6 +225,11 @@ class Conflict:
         raise self.error
 
 
+# of f-strings, and what makes of repr(x) what ascii(x) is
+CONVERSIONS = {"": lambda value: value, "s": str, "r": repr, "a": ascii,
+               "escaped": lambda text: text.encode("ascii", "backslashreplace").decode("ascii")}
+
+
 class Formatted:
     """A string with run-time values in it: parts are strings and (value, spec, conversion)."""
 
@@ -239,8 +244,7 @@ class Formatted:
     def make(self, values):
         """The string for the given values."""
         values = iter(values)
-        return "".join(p if isinstance(p, str) else format(
-            {"": lambda v: v, "s": str, "r": repr, "a": ascii}[p[2]](next(values)), p[1]) for p in self.parts)
+        return "".join(p if isinstance(p, str) else format(CONVERSIONS[p[2]](next(values)), p[1]) for p in self.parts)
 
     def replaced(self, replace):
         """The string with replace(x) for each run-time value x."""
@@ -249,16 +253,16 @@ class Formatted:
 
 class MadeException:
     """An exception that is made of run-time values: cls(*args, **kwargs). `fields`: the object that holds what its
-    __init__, if it is a user's, has assigned; None without one."""
+    __init__, if it is a user's, has assigned; None without one. marks: what makes it Python's (sharing.py)"""
 
-    def __init__(self, cls, args, kwargs, fields=None):
-        self.cls, self.args, self.kwargs, self.fields = cls, args, kwargs, fields
+    def __init__(self, cls, args, kwargs, fields=None, marks=()):
+        self.cls, self.args, self.kwargs, self.fields, self.marks = cls, args, kwargs, fields, marks
         self.__cause__ = self.__context__ = None
 
     def replaced(self, replace):
         """The exception with replace(x) for each part x."""
         return MadeException(self.cls, tuple([replace(a) for a in self.args]),
-                             {k: replace(a) for k, a in self.kwargs.items()}, self.fields).after(self)
+                             {k: replace(a) for k, a in self.kwargs.items()}, self.fields, self.marks).after(self)
 
     def after(self, other):
         """This exception, with the cause and the context of another."""

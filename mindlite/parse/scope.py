@@ -39,10 +39,11 @@ class Variable:
 
 
 class Scope:
-    """A function, class, comprehension or (lazy) generator: its variables, and where its events and loops begin."""
+    """A function, class, comprehension or (lazy) generator: its variables, how many scopes were opened before it, and where
+    its events and loops begin."""
 
-    def __init__(self, kind, parent, start, depth):
-        self.kind, self.parent, self.start, self.depth = kind, parent, start, depth
+    def __init__(self, kind, parent, number, start, depth):
+        self.kind, self.parent, self.number, self.start, self.depth = kind, parent, number, start, depth
         self.variables, self.globals, self.nonlocals = {}, set(), set()
 
     @property
@@ -99,12 +100,12 @@ class Names(gast.NodeVisitor):
         returns : (variables, written, deleted, globals): those that it uses, those of them that it assigns or deletes,
                   those that it deletes; all without globals, of which it has the names that it assigns or deletes
         """
-        start, end = self.spans[node]
+        start, end, opened = self.spans[node]
         variables, written, deleted, globals_ = {}, {}, {}, {}
         for event in self.events[start:end]:
             variable = self.find(event.scope, event.name)
-            inside = variable.scope is not None and variable.scope.start >= start
-            if variable.kind == "global" and event.kind != "load" and event.scope.start < start:
+            inside = variable.scope is not None and variable.scope.number >= opened
+            if variable.kind == "global" and event.kind != "load" and event.scope.number < opened:
                 globals_[variable.name] = None
             if variable.kind != "global" and not inside:
                 variables[variable] = None
@@ -145,11 +146,11 @@ class Names(gast.NodeVisitor):
     # -- the walk
 
     def visit(self, node):
-        """Walk `node` and remember which events it made."""
-        start = len(self.events)
+        """Walk `node` and remember which events it made, and how many scopes were opened before it."""
+        start, opened = len(self.events), len(self.scopes)
         super().visit(node)
         if isinstance(node, (gast.stmt, gast.pattern, gast.GeneratorExp, gast.Lambda, gast.Call)):
-            self.spans[node] = (start, len(self.events))
+            self.spans[node] = (start, len(self.events), opened)
 
     def _all(self, nodes):
         for node in nodes:
@@ -167,7 +168,8 @@ class Names(gast.NodeVisitor):
             scope.variables.setdefault(name, Variable(name, "local", scope))
 
     def _open(self, kind, node):
-        self._scope = self.scopes[node] = Scope(kind, self._scope, len(self.events), len(self._loops))
+        self._scope = self.scopes[node] = Scope(kind, self._scope, len(self.scopes), len(self.events),
+                                                 len(self._loops))
 
     def _close(self):
         self._scope = self._scope.parent
@@ -221,9 +223,9 @@ class Names(gast.NodeVisitor):
             self.generic_visit(node)
         else:
             self.visit(node.func)
-            start = len(self.events)
+            start, opened = len(self.events), len(self.scopes)
             self._comprehension(node.args[0], "comprehension")
-            self.spans[node.args[0]] = (start, len(self.events))
+            self.spans[node.args[0]] = (start, len(self.events), opened)
 
     def _consumes_generator(self, call):
         """any(..), sum(..), "".join(..) of a generator alone: nobody sees that it is not lazy."""

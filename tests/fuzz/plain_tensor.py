@@ -223,8 +223,8 @@ class Tensor:
 
 class ops:
     """The functions that programs call."""
-    tanh = staticmethod(lambda x: calculate(np.tanh, x))
-    exp = staticmethod(lambda x: calculate(np.exp, x))
+    tanh = staticmethod(lambda x: calculate(np.tanh, x, division=True))
+    exp = staticmethod(lambda x: calculate(np.exp, x, division=True))
     abs = staticmethod(lambda x: calculate(np.abs, x))
     square = staticmethod(lambda x: calculate(lambda a: a * a, x))
     maximum = staticmethod(lambda x, y: calculate(np.maximum, x, y))

@@ -150,3 +150,26 @@ def test_an_exception_of_a_users_class_is_made_anew_in_each_run_and_keeps_what_i
         assert caught.value.code == 7 and isinstance(caught.value.__cause__, KeyError)
         seen.append(caught.value)
     assert seen[0] is not seen[1]
+
+
+def test_an_exception_that_holds_a_tensor_comes_after_what_happened_before(capsys):
+    log = []
+
+    def f(x):
+        log.append("before")
+        print("before")
+        if x.sum() > 1:
+            raise ValueError(x)
+        log.append("behind")
+        return x
+    jitted = jit(f)
+    for values in (1.0, 2.0), (0.0, 0.0), (1.0, 2.0), (3.0, 0.0, 1.0):
+        ends = []
+        for function in f, jitted:
+            log.clear()
+            try:
+                end = function(vector(*values))
+            except ValueError as error:
+                end = error.args
+            ends.append((repr(end), list(log), capsys.readouterr().out))
+        assert ends[0] == ends[1]

@@ -584,3 +584,24 @@ def test_a_recursion_may_change_the_sizes_of_what_it_gives():
         assert not jitted.compiled.in_python
     with pytest.warns(ms.compile.jit.FallbackWarning, match="whose sizes change"):
         assert ms.jit(ms.grad(lambda y: longer(vector(2), y).sum()))(vector(1.0, 2.0)).tolist() == [8.0, 8.0]
+
+
+def test_a_function_made_as_the_first_statement_of_one_without_arguments_may_be_left_to_python():
+    def f(n, x):
+        for _ in range(2):
+            def inner():
+                def items(a):
+                    while a > 0:
+                        a -= 1
+                        yield x
+                r = 0
+                for t in items(n):
+                    try:
+                        if t.sum() > 0.5:
+                            raise KeyError
+                    except KeyError:
+                        r = 1
+                return x * r
+            y = inner()
+        return y
+    check_same(f, *[lambda n=n, v=v: (n, vector(v, 0.0)) for n, v in ((1, -2.0), (1, -2.0), (2, 3.5), (2, 3.5), (1, 3.5))])

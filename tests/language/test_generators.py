@@ -1,12 +1,13 @@
 """Generators and iterators on Tensors are part of the graph: each item, and each effect, comes in its turn."""
 import contextlib
+import warnings
 
 import numpy as np
 import pytest
 from constructs_on_tensors import Countdown
 
 from mindlite import Tensor
-from mindlite.compile.jit import JitFunction
+from mindlite.compile.jit import FallbackWarning, JitFunction
 from mindlite.mindir.control import segment
 
 CASES = []
@@ -242,3 +243,75 @@ def test_how_often_it_yields_may_depend_on_data_then_python_runs_it():
     for value in (1.0, 3.0, 20.0, 1.0):
         x = Tensor(np.array([value]))
         assert compiled(x).asnumpy().tolist() == f(x).asnumpy().tolist()
+
+
+def closing_noted(x, log):
+    """A generator that notes when it is left."""
+    try:
+        yield x
+        yield x + 1
+    finally:
+        log.append("closed")
+
+
+def test_one_that_is_left_inside_of_its_try_by_data_is_closed_where_python_closes_it():
+    def f(x, log):
+        for v in closing_noted(x, log):
+            if v.sum() > 0:
+                break
+        log.append("behind")
+        other = closing_noted(x, log)
+        next(other)
+        other.close()
+        return x
+    jitted = JitFunction(f)
+    for value in 1.0, -5.0, 1.0, -0.5:
+        logs = [], []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FallbackWarning)
+            for function, log in zip((f, jitted), logs):
+                function(Tensor(np.array([value])), log)
+        assert logs[0] == logs[1]
+
+
+def test_a_return_by_data_inside_of_a_context_manager_from_a_generator_is_part_of_the_graph():
+    @contextlib.contextmanager
+    def doubled(x, log):
+        log.append("in")
+        try:
+            yield x * 2
+        finally:
+            log.append("out")
+
+    def f(x, log):
+        with doubled(x, log) as y:
+            if y.sum() > 2:
+                return y
+            x = x + y
+        return x
+    jitted = JitFunction(f, fullgraph=True)
+    for value in 1.0, 5.0, -1.0, 5.0:
+        x, logs = Tensor(np.array([value])), ([], [])
+        assert f(x, logs[0]) == jitted(x, logs[1]) and logs[0] == logs[1]
+
+
+def test_how_far_an_iteration_is_may_depend_on_data():
+    def of_a_generator(x):
+        rest = scaled(x, 3)
+        if x.sum() > 0:
+            next(rest)
+        return next(rest)
+
+    def of_a_list(x):
+        rest = enumerate([x, x + 1, x + 2])
+        if x.sum() > 0:
+            next(rest)
+        return next(rest)[1]
+    for function in of_a_generator, of_a_list:
+        jitted = JitFunction(function)
+        for value in 1.0, -1.0, 2.0, -1.0, 1.0:
+            x = Tensor(np.array([value]))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FallbackWarning)
+                assert function(x) == jitted(x)
+        assert jitted.runs_in_python < 3
