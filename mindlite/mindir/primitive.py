@@ -5,6 +5,7 @@ interpreter on top of the stack: NumPy numbers (eager), graph nodes (infer, ad, 
 transformation is one new RuleTable plus rows in it (the design of JAX's autodidax).
 """
 import contextlib
+import importlib
 import inspect
 
 from ..common.errors import ArgumentError, InternalError
@@ -80,10 +81,13 @@ class Primitive:
 
 
 PRIMITIVES = {}
+HOMES = {}                      # {name: module} of primitives whose module is imported when they are asked for
 
 
 def find_primitive(name):
     """The Primitive of that name; KeyError if there is none."""
+    if name not in PRIMITIVES and name in HOMES:
+        importlib.import_module(HOMES[name])
     return PRIMITIVES[name]
 
 

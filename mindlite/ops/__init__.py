@@ -4,7 +4,7 @@ import importlib
 import sys
 import types
 
-from . import evaluate, methods
+from . import evaluate, later, methods
 from .activation import (celu, elu, gelu, gelu_erf, gelu_tanh, glu, hardshrink, hardsigmoid, hardswish,
                          hardtanh, leaky_relu, log_softmax, logsigmoid, mish, prelu, relu, relu6, selu, silu,
                          softmax, softmin, softplus, softshrink, softsign, swish, tanhshrink, threshold)
@@ -82,26 +82,27 @@ from .unpool import lp_pool1d, lp_pool2d, max_unpool1d, max_unpool2d, max_unpool
 from .sorted_search import searchsorted, unique_with_pad
 from .scatter import (tensor_scatter_div, tensor_scatter_max, tensor_scatter_min, tensor_scatter_mul, tensor_scatter_sub)
 from .tensor_methods import FUNCTIONS
-from .bessel import (bessel_j0, bessel_j1, bessel_k0, bessel_k0e, bessel_k1, bessel_k1e, bessel_y0, bessel_y1)
-from .blocks import (batch_to_space_nd, channel_shuffle, depth_to_space, pixel_shuffle, pixel_unshuffle, space_to_batch_nd,
-                     space_to_depth)
-from .boxes import bounding_box_decode, bounding_box_encode, check_valid, iou
-from .counting import (bincount, bucketize, cartesian_prod, combinations, histc, reverse_sequence, sequence_mask,
-                       tril_indices, triu_indices, unique_consecutive, unravel_index)
-from .fourier import (fft, fft2, fftfreq, fftn, fftshift, hfft, hfft2, hfftn, ifft, ifft2, ifftn, ifftshift, ihfft,
-                      ihfft2, ihfftn, irfft, irfft2, irfftn, rfft, rfft2, rfftfreq, rfftn)
-from .gamma_functions import betainc, igamma, igammac, mvlgamma, nextafter, zeta
-from .factors import eig, eigvals, geqrf, lstsq, lu_solve, lu_unpack, matrix_exp, orgqr, ormqr, qr
 from .norms import cond, matrix_norm, norm, pinv, vector_norm
 from .whole_numbers import gcd, lcm, population_count
 from .optim_update import (adagrad_update, adam_update, adam_weight_decay_update, adamw_update,
                            centered_rmsprop_update, lamb_update, momentum_update, rmsprop_update, sgd_update)
 
-globals().update({_name: _function for _name, _function in FUNCTIONS.items() if _name not in globals()})
+globals().update({_name: _function for _name, _function in FUNCTIONS.items()
+                  if isinstance(globals().get(_name), (types.NoneType, types.ModuleType))})     # ops.scatter: not the module
 
 
 class _Room(types.ModuleType):
-    """This module, whose room of classes is loaded when it is asked for."""
+    """This module, whose room of classes, and families of `later`, are loaded when they are asked for."""
+
+    def __getattr__(self, name):
+        if name not in later.FUNCTIONS:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        found = later.find(name)
+        setattr(self, name, found)
+        return found
+
+    def __dir__(self):
+        return sorted({*self.__dict__, *later.FUNCTIONS})
 
     @property
     def operations(self):

@@ -4,14 +4,14 @@
 
 `mindlite.ops` has functions for people, with defaults and conversions; some have the name of the operator they call.
 """
-from ..mindir.primitive import PRIMITIVES
+from ..mindir.primitive import HOMES, PRIMITIVES, find_primitive
 
 
 def __getattr__(name):
-    if name in PRIMITIVES:
-        return PRIMITIVES[name]
+    if name in PRIMITIVES or name in HOMES:
+        return find_primitive(name)
     raise AttributeError(f"there is no operator {name!r}")
 
 
 def __dir__():
-    return sorted(PRIMITIVES)
+    return sorted({*PRIMITIVES, *HOMES})

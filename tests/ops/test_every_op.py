@@ -10,7 +10,6 @@ from operator_checks import (abstracts_of, batch_axes, difference, fresh, graph_
                              with_symbols)
 from samples import SAMPLES, TWICE
 
-import mindlite.ops  # noqa: F401
 from mindlite.ad import jvp_graph, vjp_graph
 from mindlite.common import dtype as dt
 from mindlite.common.dim import Dim, bounds, compare, evaluate, symbols_of
@@ -25,8 +24,10 @@ from mindlite.mindir.evaluate import run
 from mindlite.mindir.primitive import (PRIMITIVES, TABLES, bprop_rule, expand_rule, infer_rule, interpreting,
                                        kernel_rule, sbp_rule_table, vmap_rule)
 from mindlite.ops.evaluate import NumpyInterpreter
+from mindlite.ops.later import load_all
 from mindlite.ops.sbp import index_string, signatures
 
+load_all()
 OPERATORS = sorted(name for name, prim in PRIMITIVES.items()
                    if not prim.traits & {"control", "scalar"} and "tests" not in prim.origin[0])
 CASES = [(name, k) for name in OPERATORS for k in range(len(SAMPLES.get(name, ())))]

@@ -5,13 +5,14 @@ from ...common import dtype as dt
 from .. import (
     addn, assign, assign_add, assign_sub, bernoulli, broadcast_to, cast, chunk, concat, depend, expand_dims, eye, flip,
     full, gather, gather_d, gather_nd, identity, index_add, masked_fill, masked_select, meshgrid, multinomial,
-    one_hot, ones, ones_like, pad, permute, print_, randint, rank, repeat_interleave, reshape, scatter, scatter_nd,
+    one_hot, ones, ones_like, pad, permute, print_, randint, rank, repeat_interleave, reshape, scatter_nd,
     select, shape, size, sort, split, squeeze, stack, standard_normal, stop_gradient, sum, mean, tile, topk, tril,
     triu, uniform, unique, unstack, zeros, zeros_like)
 from ..creation import arange
 from ..diagonal import diag, diagonal
 from ..define import as_operand, cast_to, dtype_of
 from ..getitem import getitem
+from ..scatter import COMBINE
 from .define import operation, table
 
 
@@ -382,7 +383,7 @@ def _scatter(name, combine, whole_rows):
     return operation(made)
 
 
-for _name, _combine in scatter.COMBINE.items():
+for _name, _combine in COMBINE.items():
     globals()[f"ScatterNd{_name}"] = _scatter(f"ScatterNd{_name}", _combine, False)
     globals()[f"Scatter{_name}"] = _scatter(f"Scatter{_name}", _combine, True)
     globals()[f"TensorScatter{_name}"] = _named(f"TensorScatter{_name}", _combine)

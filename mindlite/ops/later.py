@@ -1,0 +1,37 @@
+"""Families of operators that are imported when one of their names is used: {module: (primitives, public functions)}.
+
+Most programs use none of them, and each costs `import mindlite` a millisecond or more. Nobody sees the difference:
+`mindlite.ops.fft` and `find_primitive("fourier")`, by which saved graphs name operators, import the module.
+"""
+import importlib
+
+from ..mindir.primitive import HOMES
+
+FAMILIES = {
+    "bessel": ("bessel_j bessel_y bessel_k",
+               "bessel_j0 bessel_j1 bessel_k0 bessel_k0e bessel_k1 bessel_k1e bessel_y0 bessel_y1"),
+    "blocks": ("", "batch_to_space_nd channel_shuffle depth_to_space pixel_shuffle pixel_unshuffle space_to_batch_nd "
+                   "space_to_depth"),
+    "boxes": ("", "bounding_box_decode bounding_box_encode check_valid iou"),
+    "counting": ("occurrences", "bincount bucketize cartesian_prod combinations histc reverse_sequence sequence_mask "
+                                "tril_indices triu_indices unique_consecutive unravel_index"),
+    "factors": ("orthogonal_triangular eigenpairs matrix_exp",
+                "eig eigvals geqrf lstsq lu_solve lu_unpack matrix_exp orgqr ormqr qr"),
+    "fourier": ("fourier", "fft fft2 fftfreq fftn fftshift hfft hfft2 hfftn ifft ifft2 ifftn ifftshift ihfft ihfft2 "
+                           "ihfftn irfft irfft2 irfftn rfft rfft2 rfftfreq rfftn"),
+    "gamma_functions": ("incomplete_gamma zeta betainc nextafter", "betainc igamma igammac mvlgamma nextafter zeta"),
+}
+_ROOM = __name__.rpartition(".")[0]
+FUNCTIONS = {name: f"{_ROOM}.{module}" for module, (_, names) in FAMILIES.items() for name in names.split()}
+HOMES.update({name: f"{_ROOM}.{module}" for module, (names, _) in FAMILIES.items() for name in names.split()})
+
+
+def find(name):
+    """The public function of that name. raises : KeyError where no family has it"""
+    return getattr(importlib.import_module(FUNCTIONS[name]), name)
+
+
+def load_all():
+    """Import every family: for who lists all operators."""
+    for module in FAMILIES:
+        importlib.import_module(f"{_ROOM}.{module}")
