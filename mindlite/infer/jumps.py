@@ -17,6 +17,10 @@ def successors(block):
     end = block.output
     if end.fn is syntax.switch:
         return [end.attrs["true"], end.attrs["false"]]
+    if end.fn is syntax.try_:
+        return [end.attrs["body"], end.attrs["handler"]]
+    if end.fn is syntax.yield_:
+        return [end.attrs["resume"]]
     return [end.fn] if isinstance(end.fn, FuncGraph) else []
 
 

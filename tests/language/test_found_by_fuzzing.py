@@ -605,3 +605,23 @@ def test_a_function_made_as_the_first_statement_of_one_without_arguments_may_be_
             y = inner()
         return y
     check_same(f, *[lambda n=n, v=v: (n, vector(v, 0.0)) for n, v in ((1, -2.0), (1, -2.0), (2, 3.5), (2, 3.5), (1, 3.5))])
+
+
+def test_a_loop_with_a_try_in_it_goes_round_behind_an_assertion_in_a_loop_around():
+    def f(x, log):
+        for i in range(2):
+            small = 1
+            for j in range(2):
+                assert (x == 0).all() or small < 9, f"{j}"
+
+                def items():
+                    yield x
+                for _ in items():
+                    log.append((i, j))
+                    try:
+                        x = x + 1
+                    except KeyError:
+                        x = x - 1
+        return x
+    jitted = check_same(f, *[lambda v=v: (vector(v, 1.0), []) for v in (0.0, 2.0, 0.0)])
+    assert not jitted.compiled.in_python
