@@ -608,16 +608,20 @@ def test_a_function_made_as_the_first_statement_of_one_without_arguments_may_be_
 
 
 def test_a_loop_with_a_try_in_it_goes_round_behind_an_assertion_in_a_loop_around():
-    def f(x, n, log):
+    def f(n, x, log):
         for i in range(2):
+            small = 1
             for j in range(n % 4):
-                assert (x == 0).all() or n < 9, f"{j}"
-                for _ in (k for k in [x]):
+                assert (x == 0).all() or small < 9
+
+                def items():
+                    yield x
+                for _ in items():
                     log.append((i, j))
                     try:
-                        log.append("tried")
+                        pass
                     except KeyError:
-                        log.append("caught")
+                        pass
         return x
-    jitted = check_same(f, *[lambda v=v, n=n: (vector(v, 1.0), n, []) for v, n in ((0.0, 2), (2.0, 2), (0.0, 3), (2.0, 3))])
+    jitted = check_same(f, *[lambda v=v, n=n: (n, vector(v, 1.0), []) for v, n in ((0.0, 2), (2.0, 2), (0.0, 3), (2.0, 3))])
     assert not jitted.compiled.in_python
