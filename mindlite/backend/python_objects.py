@@ -10,6 +10,7 @@ import ctypes
 import functools
 import platform
 import sys
+import types
 
 import numpy as np
 
@@ -21,7 +22,7 @@ def words_of(thing, count):
 
 @functools.lru_cache(maxsize=None)
 def layout():
-    """{name: offset} of the fields of objects, ndarrays, tuples, lists and floats; None where they are elsewhere."""
+    """{name: offset} of the fields of objects, ndarrays, tuples, lists, floats and methods; None where they are elsewhere."""
     has_lock = getattr(sys, "_is_gil_enabled", lambda: True)()
     if platform.python_implementation() != "CPython" or not has_lock:
         return None
@@ -33,18 +34,19 @@ def layout():
     sizes = (ctypes.c_int64 * 2).from_address(fields[start + 2])
     flags = ctypes.c_int32.from_address(id(array) + head + 48).value
     strided = ctypes.c_int32.from_address(id(array[:, ::2]) + head + 48).value
-    listed = words_of(items, start + 2)
+    listed, method = words_of(items, start + 2), types.MethodType(words_of, pair)
     as_expected = (words_of(array, start)[-1] == id(np.ndarray)
                    and fields[start] == array.ctypes.data and fields[start + 1] & 0xffffffff == 2
                    and tuple(sizes) == (3, 5) and fields[start + 5] == id(array.dtype)
                    and flags & 257 == 257 and not strided & 1
                    and words_of(pair, start + 3)[start:] == [2, id(np), id(ctypes)]
                    and listed[start] == 2 and list((ctypes.c_int64 * 2).from_address(listed[-1])) == [id(np), id(ctypes)]
+                   and words_of(method, start + 2)[start:] == [id(words_of), id(pair)]
                    and ctypes.c_double.from_address(id(number) + head).value == 1.5)
     if not as_expected:
         return None
     return {"TYPE": head - 8, "SIZE": head, "ITEMS": head + 8, "LISTED": head + 8, "DATA": head, "NDIM": head + 8,
-            "SIZES": head + 16, "DESCR": head + 40, "FLAGS": head + 48, "DOUBLE": head}
+            "SIZES": head + 16, "DESCR": head + 40, "FLAGS": head + 48, "DOUBLE": head, "FUNCTION": head, "BOUND": head + 8}
 
 
 def slots_of(owner, names):

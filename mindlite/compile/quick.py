@@ -27,9 +27,9 @@ from ..infer.specialise import Container, Made, Result
 from ..mindir.abstract import AbstractScalar
 from ..mindir.syntax import Undefined
 from .executable import Context, thread_arenas
-from .guards import guard_holds
+from .guards import current_value, guard_holds
 from .printers import runtime as R
-from .short_plan import MAX_ARRAYS, ShortPlan
+from .short_plan import ABSENT, ATTRIBUTE, CELL, ITEM, MAX_ARRAYS, METHOD, ShortPlan
 from .signature import SameSpec, TensorSpec
 
 MISS = object()
@@ -285,7 +285,10 @@ class _Writer:
         if sorted(number for _, number in places) != sorted(order) or any(kind != "param" for kind, _ in places):
             return None
         numbers = tuple([order[number] for _, number in places])
-        tests = [*guards] if self.plain else [*self.tests, *guards]
+        checks, tests = [], [] if self.plain else [*self.tests]
+        for guard, text in zip(self.variant.guards, guards):
+            check = check_of(*guard)
+            (tests if check is None else checks).append(text if check is None else check)
         test = None
         if tests:
             text = "\n    ".join(["def holds(*args):", "try:", f"    return bool({' and '.join(tests)})",
@@ -295,6 +298,22 @@ class _Writer:
         needs_arena = executable.plan.layout(self.sizes).peak
         plan = ShortPlan(entry, len(self.leaves), [(self.names[shape], self.names[dtype]) for _, shape, dtype in made],
                          numbers if type(output) is tuple else numbers[0], self.arenas,
-                         self.context.buffer if needs_arena else None, test, self.plain)
+                         self.context.buffer if needs_arena else None, checks, test, self.plain)
         self.variant.plans.append(plan)
         return plan
+
+
+def check_of(kind, owner, name, value):
+    """What machine code looks at for a guard (short_plan.CHECKS): the object that was read is read again. Whatever passes
+    would pass `guard_holds`; what does not is asked of Python. None where only Python can say."""
+    if kind == "item" and type(owner) is dict and not isinstance(value, (list, dict, set)):
+        return ITEM, owner, name, ABSENT if isinstance(value, Undefined) else value, None
+    if kind == "protocol":
+        return ATTRIBUTE, owner, "_version", owner._version, None
+    if kind not in ("cell", "attr") or isinstance(value, (Undefined, list, dict, set)):
+        return None                                          # of these the content counts
+    if isinstance(value, types.MethodType):
+        return METHOD, owner, name, value.__func__, value.__self__
+    if current_value(kind, owner, name) is not value:        # equal, and another object each time it is read
+        return None
+    return CELL if kind == "cell" else ATTRIBUTE, owner, name, value, None

@@ -4,14 +4,17 @@
 
 A plan holds for one variant, one signature and one thread, as the Python function of quick.py does, which stands beside
 it and does what does not fit. Words of a plan, then three for each new array (dtype, rank, address of the sizes), then the
-numbers of the arrays that are results.
+numbers of the arrays that are results. Checks lie apart: how many, then the words of each.
 """
 import numpy as np
 
 from ..common.threads import here
 
-STATE, ENTER, ENTRY, ARENAS, BUFFER, ARGUMENTS, OUTS, TEST, DISTINCT, CALLS, RESULTS, FAILED, HEAD = range(13)
+STATE, ENTER, ENTRY, ARENAS, BUFFER, ARGUMENTS, OUTS, CHECKS, TEST, DISTINCT, CALLS, RESULTS, FAILED, HEAD = range(14)
 MAX_ARRAYS = 24                                  # arguments and results of one call
+ITEM, ATTRIBUTE, CELL, METHOD = range(4)         # kinds of checks
+CHECK = 5                                        # words of a check: kind, owner, name, object, what a method is bound to
+ABSENT = object()                                # the object of an ITEM that must not be there
 
 
 class HasPlans:
@@ -25,21 +28,25 @@ class ShortPlan:
     entry    : the builtin (backend/python_entry.py);      count  : how many arguments the call has
     made     : [(shape, dtype)] of new arrays              results: the number of the only result, or a tuple of numbers
     arenas, buffer: the thread's arenas, and the arena that the context points into (None: none is needed)
-    test     : None, or a function of the arguments that says whether they, and what is guarded, are as expected
+    checks   : (kind, owner, name, object, bound to): what must still be the same object, an entry of a dict, an attribute,
+               the content of a closure's cell, or a method (of this function, bound to that object)
+    test     : None, or a function of the arguments that says whether all else is as expected
     """
 
-    def __init__(self, entry, count, made, results, arenas, buffer, test, distinct):
+    def __init__(self, entry, count, made, results, arenas, buffer, checks, test, distinct):
         sizes = [np.array(shape or (0,), np.int64) for shape, _ in made]
         single = not isinstance(results, tuple)
         outs = [word for (shape, dtype), each in zip(made, sizes) for word in (id(dtype), len(shape), each.ctypes.data)]
+        looked_at = np.array([len(checks), *[word for kind, owner, name, value, bound in checks for word in (
+            kind, id(owner), id(name), 0 if value is ABSENT else id(value), id(bound))]], np.int64)
         self.words = np.array([id(here.state), entry.code_address, id(entry.number), id(arenas), id(buffer), count, len(made),
-                               id(test), distinct, 0, -1 if single else len(results), id(None), *outs,
+                               looked_at.ctypes.data, id(test), distinct, 0, -1 if single else len(results), id(None), *outs,
                                *((results,) if single else results)], np.int64)
         if buffer is None:
             self.words[BUFFER] = 0
         if test is None:
             self.words[TEST] = 0
-        self.keep = here.state, entry, made, sizes, arenas, test
+        self.keep = here.state, entry, made, sizes, arenas, checks, looked_at, test
 
     def use_buffer(self, buffer):
         """The context points into another arena."""

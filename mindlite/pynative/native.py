@@ -12,6 +12,7 @@ import collections
 import ctypes
 import os
 import threading
+import types
 
 import numpy as np
 
@@ -122,8 +123,10 @@ def install():
         "WORTH_RELEASING": _WORTH_RELEASING, "DEPTH": arenas["depth"], "BUFFERS": arenas["buffers"],
         "PLAN_LIST": plans["plans"],
         **{f"PLAN_{name}": 8 * getattr(short_plan, name) for name in (
-            "ENTER", "ENTRY", "ARENAS", "BUFFER", "ARGUMENTS", "OUTS", "TEST", "DISTINCT", "CALLS", "RESULTS", "FAILED",
-            "HEAD")}}
+            "ENTER", "ENTRY", "ARENAS", "BUFFER", "ARGUMENTS", "OUTS", "CHECKS", "TEST", "DISTINCT", "CALLS", "RESULTS", "FAILED",
+            "HEAD")},
+        "CHECK": 8 * short_plan.CHECK, "CHECK_ITEM": short_plan.ITEM, "CHECK_CELL": short_plan.CELL,
+        "CHECK_METHOD": short_plan.METHOD}
     prims = [prim for prim in PRIMITIVES.values() if is_plain(prim)]
     size = _HEAD + _ROWS * _ROW
     methods = {name: (prims.index(prim) * size, prim, reflected) for name, (prim, reflected) in OPERATORS.items()
@@ -133,11 +136,12 @@ def install():
         f"(address.OPERATORS + {8 * place}, self, {'other' if len(prim.inputs) == 2 else 0})\n"
         for name, (place, prim, reflected) in methods.items())
     words = {**dict.fromkeys(("TENSOR", "PARAMETER", "NDARRAY", "FLOAT", "INT", "NONE", "KEY", "NEW_ARRAY", "TAPE", "ENTRY",
-                              "CALL", "COMPILED", "TRUE", "OUTSIDE"), 1),
+                              "CALL", "COMPILED", "TRUE", "OUTSIDE", "METHOD", "EXCEPTION"), 1),
              "OPERATORS": size * len(prims), "PLANS": _PLANS * len(prims)}
     module = LowModule(text, constants, words, "eager")
     for name, thing in dict(TENSOR=Tensor, PARAMETER=Parameter, NDARRAY=np.ndarray, FLOAT=float, INT=int, NONE=None, KEY=KEY,
-                            TAPE=Tape, ENTRY=Entry, CALL=Primitive.__call__, TRUE=True, OUTSIDE=-1).items():
+                            TAPE=Tape, ENTRY=Entry, CALL=Primitive.__call__, TRUE=True, OUTSIDE=-1, METHOD=types.MethodType,
+                            EXCEPTION=Exception).items():
         module.set(name, id(thing))
     module.set("NEW_ARRAY", objects.array_interface(_NEW_FROM_DESCR))
     for i, prim in enumerate(prims):

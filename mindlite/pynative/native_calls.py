@@ -34,6 +34,37 @@ def _tuple_of(args, count):
     return made
 
 
+def _unchanged(checks):
+    """1 if all that the checks of a plan name is the object that it was, else 0: Python will see why."""
+    check = checks + 8
+    end = check + load(checks) * at.CHECK
+    while check < end:
+        kind = load(check)
+        if kind == at.CHECK_ITEM:
+            if api.PyDict_GetItem(load(check, 8), load(check, 16)) != load(check, 24):
+                return 0
+        else:
+            if kind == at.CHECK_CELL:
+                found = api.PyCell_Get(load(check, 8))
+            else:
+                found = api.PyObject_GetAttr(load(check, 8), load(check, 16))
+            if found == 0:
+                if api.PyErr_Occurred() != 0 and api.PyErr_ExceptionMatches(this.EXCEPTION) != 0:
+                    api.PyErr_Clear()                        # Python reads it again and does what is right
+                return 0
+            read = found
+            if kind == at.CHECK_METHOD:
+                if load(found, at.TYPE) != this.METHOD or load(found, at.BOUND) != load(check, 32):
+                    read = 0
+                else:
+                    read = load(found, at.FUNCTION)
+            api.Py_DecRef(found)
+            if read != load(check, 24):
+                return 0
+        check += at.CHECK
+    return 1
+
+
 def _call_by_plan(plan, args):
     """The value of a call, 0 where it does not fit or with an exception (compile/short_plan.py)."""
     arguments = load(plan, at.PLAN_ARGUMENTS)
@@ -56,6 +87,8 @@ def _call_by_plan(plan, args):
                     return 0
                 j += 1
         i += 1
+    if _unchanged(load(plan, at.PLAN_CHECKS)) == 0:
+        return 0
     test = load(plan, at.PLAN_TEST)
     if test != 0:
         given = _tuple_of(args, arguments)

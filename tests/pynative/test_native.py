@@ -11,6 +11,7 @@ import pytest
 import mindlite as ms
 from mindlite import ops, Parameter, Tensor
 from mindlite.common.errors import MindliteError
+from mindlite.compile import short_plan
 from mindlite.mindir.primitive import eager
 from mindlite.ops.methods import OPERATORS
 from mindlite.pynative import native
@@ -265,7 +266,7 @@ def called(function, *args, times=4):
 
 def by_machine_code(jitted):
     """How many calls the plans have made."""
-    return sum(int(plan.words[9]) for variant in jitted.variants for plan in variant.plans)
+    return sum(int(plan.words[short_plan.CALLS]) for variant in jitted.variants for plan in variant.plans)
 
 
 def test_calls_of_compiled_functions_run_below_python_and_are_counted():
@@ -304,6 +305,100 @@ def test_what_is_guarded_is_looked_at_in_machine_codes_calls():
     np.testing.assert_allclose(called(f, x).array, 5 * x.array)
     del holder.factor
     np.testing.assert_allclose(called(f, x).array, 2 * x.array)
+
+
+def checks_of(jitted):
+    """How many objects machine code looks at before it runs, and whether it asks Python too: for each plan."""
+    return [(int(plan.keep[-2][0]), bool(plan.words[short_plan.TEST])) for variant in jitted.variants for plan in variant.plans]
+
+
+def test_objects_that_were_read_are_looked_at_without_a_function_of_python():
+    class Scaled:
+        factor = 2.0
+
+        def twice(self, x):
+            return x * self.factor
+    holder, x, y = Scaled(), values((4,), "float32"), values((4,), "float32", seed=1)
+    f = ms.jit(lambda x: holder.twice(x))
+    np.testing.assert_allclose(called(f, x).array, 2 * x.array)
+    (checks, by_python), = checks_of(f)
+    assert checks > 2 and not by_python
+    holder.twice = lambda x: x + 1                           # a method is bound anew at each reading
+    np.testing.assert_allclose(called(f, x).array, x.array + 1)
+    del holder.twice
+    np.testing.assert_allclose(called(f, x).array, 2 * x.array)
+    Scaled.twice = lambda self, x: x - self.factor
+    np.testing.assert_allclose(called(f, x).array, x.array - 2)
+
+    def both(x, y, turns=2):
+        return x * y if turns else x
+    g = ms.jit(both)
+    called(g, x, y)
+    both.__code__ = (lambda x, y, turns=2: x - y).__code__
+    np.testing.assert_allclose(called(g, x, y).array, x.array - y.array)
+
+
+def times_rounded(x):
+    return x * round(1.2)
+
+
+def times_kept():
+    kept = 3.0
+
+    def f(x):
+        return x * kept
+
+    def drop():
+        nonlocal kept
+        del kept
+    return f, drop
+
+
+def test_names_that_appear_and_variables_that_are_emptied_are_seen(monkeypatch):
+    x = values((4,), "float32")
+    f = ms.jit(times_rounded)
+    np.testing.assert_allclose(called(f, x).array, x.array)
+    assert checks_of(f)[0][1] is False
+    monkeypatch.setitem(globals(), "round", lambda number: 7)
+    np.testing.assert_allclose(called(f, x).array, 7 * x.array)
+    f, drop = times_kept()
+    f = ms.jit(f)
+    np.testing.assert_allclose(called(f, x).array, 3 * x.array)
+    assert checks_of(f)[0][1] is False
+    drop()
+    with pytest.raises(NameError):
+        f(x)
+
+
+def test_what_a_property_raises_while_machine_code_looks_reaches_the_caller():
+    class Odd:
+        wrong = None
+
+        @property
+        def factor(self):
+            if self.wrong is not None:
+                raise self.wrong
+            return two
+    two, odd, x = 2.0, Odd(), values((4,), "float32")
+    f = ms.jit(lambda x: x * odd.factor)
+    np.testing.assert_allclose(called(f, x).array, 2 * x.array)
+    for wrong in (ValueError("no factor"), KeyboardInterrupt()):
+        odd.wrong = wrong
+        with pytest.raises(type(wrong)):
+            f(x)
+    odd.wrong = None
+    np.testing.assert_allclose(called(f, x).array, 2 * x.array)
+
+
+def test_an_equal_number_that_is_another_object_is_equal():
+    class Scaled:
+        factor = 2.5
+    holder, x = Scaled(), values((4,), "float32")
+    f = ms.jit(lambda x: x * holder.factor)
+    called(f, x)
+    holder.factor = float("2.5")
+    np.testing.assert_allclose(called(f, x).array, 2.5 * x.array)
+    assert len(f.variants) == 1
 
 
 def test_a_failed_run_raises_as_eager_does_and_parameters_are_written_once():
