@@ -25,7 +25,8 @@ def successors(block):
 
 
 def loop_exits(header):
-    """The blocks outside the natural loop of `header` to which its blocks go (Aho et al., section 9.6). Cached."""
+    """The blocks outside the natural loop of `header` to which its blocks go (Aho et al., section 9.6); what a `try` in it
+    protects is in it. Cached."""
     known = header.transforms.get("loop_exits")
     if known is not None:
         return known
@@ -38,15 +39,31 @@ def loop_exits(header):
                 predecessors[after] = []
                 todo.append(after)
             predecessors[after].append(block)
-    inside, todo = {header}, list(predecessors[header])
+    inside, todo = {header}, [*predecessors[header], *parts_of_try(header)]
     while todo:
         block = todo.pop()
         if block not in inside:
             inside.add(block)
             todo.extend(predecessors[block])
+            todo.extend(parts_of_try(block))
     known = header.transforms["loop_exits"] = frozenset(b for block in inside for b in successors(block)
                                                         if b not in inside)
     return known
+
+
+def parts_of_try(block):
+    """The blocks of the body and of the handler of a `try` with which a block ends: one that raises leads to the handler."""
+    found, end = [], block.output
+    if end.fn is syntax.try_:
+        for first, exits in ("body", "exits"), ("handler", "handler_exits"):
+            todo, seen = [end.attrs[first]], set(end.attrs[exits])
+            while todo:
+                part = todo.pop()
+                if part not in seen:
+                    seen.add(part)
+                    found.append(part)
+                    todo.extend(successors(part))
+    return found
 
 
 def live_into(block):

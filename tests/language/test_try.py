@@ -50,6 +50,21 @@ def check(x, limit):
     return x * 2
 
 
+@case(0, 1, 6, 0)
+def raised_in_a_loop_by_data(x, log, n):
+    k = 0
+    for i in range(6):
+        try:
+            if x.sum() * n > i:
+                raise Mine(n + i)
+            k = k + 100 // n
+        except Mine as error:
+            k = k + error.code
+        except ZeroDivisionError:
+            k = k - 1
+    return x * k
+
+
 @case(0, 1, 2, 5, native=False)
 def division(x, log, n):
     try:
