@@ -135,7 +135,8 @@ def _sizes(value, axis):
 def one_by_one(function, in_axes, out_axes, args, kwargs, randomness="same"):
     """What vmap means: the results of the items, stacked. randomness: "same" or "error"
 
-    raises : ShapeError where nothing is mapped, or sizes differ; ArgumentError where in_axes names other arguments
+    raises : ShapeError where nothing is mapped, sizes differ, or there is no item to run; ArgumentError where in_axes names
+             other arguments
     """
     axes = tuple(in_axes) if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
     if len(axes) != len(args):
@@ -143,6 +144,8 @@ def one_by_one(function, in_axes, out_axes, args, kwargs, randomness="same"):
     sizes = _sizes(args, axes)
     if len(set(sizes)) != 1:
         raise ShapeError("vmap: the mapped axes differ in size, or nothing is mapped", note=str(sizes))
+    if sizes[0] == 0:
+        raise ShapeError("vmap: the mapped axis has size 0, and without an item Python cannot tell the results' sizes")
     outs, stream = [], generator_state.array.copy()
     for i in range(sizes[0]):
         if i:

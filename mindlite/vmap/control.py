@@ -1,13 +1,17 @@
 """Batching rules of control flow and tapes: rule(batch, node, args, dims) -> [(result, dim)].
 
-    cond(p, x; t, f), p mapped             where(p, vmap t(x), vmap f(x)), result by result
-    while_loop(s; c, b), c(s) mapped       a = c(s);  while any(a):  s = where(a, vmap b(s), s);  a = c(s)
+    cond(p, x; t, f), p mapped             where(p, vmap t(lent(p, x)), vmap f(lent(not p, x))), result by result
+    while_loop(s; c, b), c(s) mapped       a = c(s);  while any(a):  s = where(a, vmap b(lent(a, s)), s);  a = c(s)
     call(x; g)                             call(x; vmap g), one for each choice of mapped operands, so recursion ends
+
+What is lent stands in `lending.py`. A side of a branch in which a loop is runs if any element wants it.
 
 A tape holds every tensor with its batch axis in front, mapped or not, so that who pops knows what was pushed; only
 integers and bools without axes (counts, predicates) and what Python code has recorded stand on it as they are, and must
 not be mapped.
 """
+import numpy as np
+
 from .. import ops
 from ..common import dtype as dt
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
@@ -16,11 +20,11 @@ from ..mindir.control import (call, check, cond, custom_vjp, gate, policy_of, po
                               while_loop)
 from ..mindir.graph import FuncGraph
 from ..mindir.inline import inline
-from ..ops.basic import cast, move_batch_axis, reduce_sum, reshape
-from ..ops.logic import where
+from ..ops.basic import broadcast_to, move_batch_axis, reduce_sum
 from ..ops.reduction import reduce_all
 from ..ops.scalar import tensor_to_scalar
 from .batch import Batch, CannotMask, as_batch, batched_abstract
+from .lending import choose, is_linear, lend, shield, wanted
 
 
 def _in_front(args, dims):
@@ -58,11 +62,6 @@ def batch_check(batch, node, args, dims):
     return []
 
 
-def _choose(mask, new, old, size):
-    """new where the element's mask is true, else old; both with the batch axis in front."""
-    return where(reshape(mask, shape=(size,) + (1,) * (new.ndim - 1)), new, old)
-
-
 def batch_cond(batch, node, args, dims):
     """One branch for all, or both and a choice for each element."""
     args, dims = _in_front(args, dims)
@@ -75,9 +74,29 @@ def batch_cond(batch, node, args, dims):
         made = append(cond, pred, *operands, true=true, false=false, abstract=_abstract(batch, node, out))
         return list(zip(made, out))
     _check_maskable(node, *sides)
-    pairs = zip(*[Batch(side, batch.size, batch.control, batch.calls).emit(operands, dims[1:]) for side in sides])
-    mask, lift = ops.not_equal(pred, 0) if pred.dtype is not dt.bool_ else pred, batch.builder.lift
-    return [(_choose(mask, *[as_batch(lift(x), dim, batch.size) for x, dim in pair], batch.size), 0) for pair in pairs]
+    mask = batch.builder.lift(ops.not_equal(pred, 0) if pred.dtype is not dt.bool_ else pred)
+    pairs = zip(*[_side(batch, node, side, chosen, operands, dims[1:])
+                  for side, chosen in zip(sides, (mask, batch.builder.lift(ops.logical_not(mask))))])
+    return [(choose(mask, *pair, batch.size), 0) for pair in pairs]
+
+
+def _side(batch, node, side, chosen, operands, dims):
+    """The results of one side of a branch for the elements chosen, anything for the others; batch axes in front."""
+    def emit(values):
+        made = Batch(side, batch.size, batch.control, batch.calls).emit(values, dims)
+        return [as_batch(batch.builder.lift(x), dim, batch.size) for x, dim in made]
+    if is_linear(side):
+        return emit(operands)
+    if not any(inner.fn is while_loop for graph in side.reachable() for inner in graph.nodes):
+        return emit(shield(chosen, lend(chosen, operands, dims, batch.size), dims))
+    kinds = [batched_abstract(e, 0, batch.size) for e in node.abstract.elements]
+    run = batch.below(side, dims, [True] * len(kinds))[0]
+    names, given = zip(("chosen", chosen.abstract), *[(p.name, p.abstract) for p in run.parameters])
+    return append(cond, wanted(chosen), chosen, *operands, abstract=AbstractTuple(tuple(kinds)),
+                  true=written(run.name, names, given, by="vmap", write=lambda target, chosen, *values:
+                               inline(target, run, lend(chosen, values, dims, batch.size))),
+                  false=written(f"{run.name}/nobody", names, given, by="vmap", write=lambda target, *_: [
+                      broadcast_to(np.zeros((), kind.dtype.numpy), shape=kind.shape) for kind in kinds]))
 
 
 def batch_while(batch, node, args, dims):
@@ -104,14 +123,15 @@ def batch_while(batch, node, args, dims):
         made = append(while_loop, *args, cond=tests, body=turns, invariants=k, **policy_of(node),
                       abstract=_abstract(batch, node, state))
         return list(zip(made, state))
-    mask = AbstractTensor(dt.bool_, (batch.size,))
+    mask, linear = AbstractTensor(dt.bool_, (batch.size,)), is_linear(body)
 
     def masked_turn(target, active, *values):
-        new = [_choose(active, x, old, batch.size) for x, old in zip(inline(target, turns, values), values)]
+        given = values if linear else lend(active, values, state + dims[n:], batch.size)
+        new = [choose(active, x, old, batch.size) for x, old in zip(inline(target, turns, given), values)]
         return [inline(target, tests, [*new, *values[n:]])[0], *new]
 
     def any_active(target, active, *values):
-        return [ops.greater(reduce_sum(cast(active, dtype=dt.int64)), 0)]
+        return [wanted(active)]
     names = ["active", *[p.name for p in body.parameters]]
     kinds = [mask, *[p.abstract for p in turns.parameters]]
     first = inline(batch.builder.graph, tests, [lift(x) for x in args])[0]

@@ -10,6 +10,7 @@ from ..ops.scalar import scalar_binary, scalar_cast, scalar_compare, scalar_unar
 NUMBERS = {}
 NUMBER_DTYPES = {bool: dt.bool_, int: dt.int64, float: dt.float64}
 _BINARY = {"+": ops.add, "-": ops.sub, "*": ops.mul, "max": ops.maximum}
+_BITS = {"&": ops.bitwise_and, "|": ops.bitwise_or, "^": ops.bitwise_xor}
 _COMPARE = {"<": ops.less, "<=": ops.less_equal, ">": ops.greater, ">=": ops.greater_equal, "==": ops.equal,
             "!=": ops.not_equal}
 
@@ -30,6 +31,8 @@ def _as_integers(*args):
 def binary(a, b, *, op):
     if op == "/":
         return ops.div(cast(a, dtype=dt.float64), cast(b, dtype=dt.float64))
+    if op in _BITS:
+        return _BITS[op](*((a, b) if a.dtype is b.dtype else _as_integers(a, b)))
     return _BINARY[op](*_as_integers(a, b)) if op in _BINARY else None
 
 
