@@ -1,5 +1,8 @@
 """A warm call computes and does nothing else; its result does not depend on what other threads do meanwhile."""
+import json
+import os
 import pathlib
+import subprocess
 import sys
 import threading
 
@@ -50,6 +53,19 @@ def test_a_warm_training_step_touches_no_new_page_and_enters_no_function_but_tho
     assert found["page faults"] < 1 and found["bytes of heap"] < 2000
     files = {name.rpartition(" (")[2].rstrip(")") for name in found["which"].split(", ") if name}
     assert all(file in ("guards.py", "values.py", "hooks.py") or file.startswith("<test of ") for file in files)
+
+
+def test_warm_steps_of_four_networks_ask_the_system_for_nothing():
+    """What chunks work in (convolutions, 16-bit products) is borrowed from a stock, all else lies in the arena."""
+    program = pathlib.Path(__file__).with_name("steady_steps.py")
+    path = os.pathsep.join([str(pathlib.Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, check=True, timeout=300,
+                          env={**os.environ, "PYTHONPATH": path})
+    found = json.loads(done.stdout)
+    assert set(found) == {"LeNet", "transformer", "LSTM", "ResNet"}
+    for name, asked in found.items():
+        assert asked["allocations by machine code"] < 0.1, (name, asked)      # a thread may be late to grow its first piece
+        assert asked["page faults"] < 2 and asked["bytes of heap"] < 2000, (name, asked)
 
 
 def test_a_call_in_python_enters_functions_that_the_count_names():

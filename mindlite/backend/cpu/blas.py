@@ -22,6 +22,7 @@ from ...common.dtype import dtype as to_dtype, float32
 from ..address import files_in_package, loaded_libraries, symbol_address
 from ..kernel import Kernel
 from .native import I32, I64, LIBRARIES, PTR, VOID, Module, code_of, compute_type, host_features
+from .scratch import borrow, give_back
 from .unpacked import external_small, pays, write_small
 
 BATCHED = ("none", "both", "a", "b")
@@ -280,7 +281,7 @@ def write_loop_gemm(f, dtype):
     a, out = f.array(dtype, a), f.array(dtype, out)
     one, flipped = f.number(I64, 1), ta.differs(0)
     row_step, k_step = f.select(flipped, one, lda), f.select(flipped, lda, one)
-    panel = f.allocate(_COLUMNS * _DEPTH * size)
+    panel = borrow(f, _COLUMNS * _DEPTH * size)
     with f.when(panel.equals(0)):
         f.give(1)
     with f.when(accumulate.equals(0)):
@@ -315,7 +316,7 @@ def write_loop_gemm(f, dtype):
                     factor, other_row = left[p * k_step], packed.at(p * width)
                     with f.loop(0, width) as j:
                         row[j] = row[j] + factor * other_row[j]
-    f.free(panel)
+    give_back(f, panel)
 
 
 def write_widened_gemm(f, dtype):
@@ -324,7 +325,7 @@ def write_widened_gemm(f, dtype):
     gemm = write_gemm(f.module, float32)
     a_rows, a_columns = f.select(ta.differs(0), k, m), f.select(ta.differs(0), m, k)
     b_rows, b_columns = f.select(tb.differs(0), n, k), f.select(tb.differs(0), k, n)
-    memory = f.allocate((m * k + k * n + m * n) * 4)
+    memory = borrow(f, (m * k + k * n + m * n) * 4)
     with f.when(memory.equals(0)):
         f.give(1)
     wide_a = f.array(float32, memory)
@@ -344,5 +345,5 @@ def write_widened_gemm(f, dtype):
     status = f.call(gemm, ta, tb, m, n, k, wide_a.address, a_columns, wide_b.address, b_columns, accumulate,
                     wide_out.address, n)
     copy(f.array(dtype, out), ldo, wide_out, n, m, n)
-    f.free(memory)
+    give_back(f, memory)
     f.give(status)

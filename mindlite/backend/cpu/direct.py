@@ -10,6 +10,7 @@ one line share a vector, so narrow pictures waste lanes: `implicit` is for them,
 from ...common.dtype import int64
 from .native import I64
 from .patches import DEPTH, channels_at_once, load_vector, store_vector
+from .scratch import give_back
 from .tile import external_tile, tile_shape
 
 PIXELS = 128                                        # pixels of a block, about
@@ -149,4 +150,4 @@ class Direct:
 
     def end(self):
         """Free the memory."""
-        self.f.free(self.memory)
+        give_back(self.f, self.memory)

@@ -12,6 +12,7 @@ from .blas import write_gemm
 from . import onednn
 from .native import I64, Module
 from .patches import Window
+from .scratch import borrow, give_back
 
 BUDGET = 1 << 17                                    # elements of the columns
 
@@ -91,14 +92,14 @@ def write_blocks(f, s, dtype, pictures, block):
     """
     memory = f.variable(I64, 0)
     with f.when(s.pointwise.equals(0)):
-        memory.set(f.allocate(s.depth * s.rows * s.ow * dtype.itemsize + 64))
+        memory.set(borrow(f, s.depth * s.rows * s.ow * dtype.itemsize + 64))
         with f.when(memory.get().equals(0)):
             f.give(1)
     with f.loop(0, s.n) as n, f.loop(0, s.g) as g, f.loop(0, s.oh, f.maximum(s.rows, 1)) as first:
         rows = f.minimum(s.oh - first, s.rows)
         picture = pictures + (n * s.c + g * s.cg) * s.image * dtype.itemsize
         block(n, g, first, rows, f.select(s.pointwise, picture, memory.get()), rows * s.ow)
-    f.free(memory.get())
+    give_back(f, memory.get())
 
 
 def write_columns(f, s, picture, columns, first, rows, scatter):

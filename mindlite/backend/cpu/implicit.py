@@ -16,6 +16,7 @@ from ...common.dtype import int64
 from .direct import Direct
 from .native import I64, Module
 from .patches import DEPTH, Block, Grid, Window, channels_at_once, write_patches
+from .scratch import borrow, give_back
 from .tile import DOT_COLUMNS, DOT_ROWS, external_dot, external_tile, tile_shape
 
 PIXELS, STEP = 128, 144                             # pixels of a block; a row of patches, no power of two
@@ -63,7 +64,7 @@ def write_pack(kind, dtype):
                          lambda row: lambda k: ((k // taps) * s.cg + row) * s.taps + numbers[k % taps],
                          taps)
                     base.set(base.get() + rows * s.og * taps)
-                f.free(memory)
+                give_back(f, memory)
     module.written_by += [write_pack]
     return module
 
@@ -98,7 +99,7 @@ class phases:
 
 def write_memory(f, nbytes):
     """Memory for one chunk, aligned for vectors; the kernel ends with status 1 if there is none."""
-    memory = f.allocate(nbytes + 64)
+    memory = borrow(f, nbytes + 64)
     with f.when(memory.equals(0)):
         f.give(1)
     return memory
@@ -128,7 +129,7 @@ def write_forward(dtype, direct):
                     f.arg(2) + g * s.og * s.plane * size)
         product.write(grid, s.g, group, s.og, s.cg * s.taps, s.plane)
         product.end()
-        f.free(memory)
+        give_back(f, memory)
     module.written_by += [write_forward, *([Direct] if direct else [Product, Block, write_patches])]
     return module
 
@@ -159,7 +160,7 @@ def write_backward_data(dtype, direct, strided):
                 product.write(grid, s.g, group, s.cg, s.og * taps, s.image)
             base.set(base.get() + s.cg * s.og * taps)
         product.end()
-        f.free(memory)
+        give_back(f, memory)
     module.written_by += [write_backward_data, *([Direct] if direct else [Product, Block, write_patches])]
     return module
 
@@ -227,7 +228,7 @@ class Product:
 
     def end(self):
         """Free the memory."""
-        self.f.free(self.memory)
+        give_back(self.f, self.memory)
 
 
 def write_backward_weights(dtype):
@@ -273,7 +274,7 @@ def write_backward_weights(dtype):
                         f.call(dot, f.minimum(s.og - o, DOT_ROWS), f.minimum(kept - r, DOT_COLUMNS), whole,
                                left.get() + o * step.get() * size, step.get(), patches.at(r * LONG_STEP).address,
                                LONG_STEP, dw.at(o * depth + first + r).address, depth)
-        f.free(memory)
+        give_back(f, memory)
     module.written_by += [write_backward_weights, Block.load, write_patches]
     return module
 

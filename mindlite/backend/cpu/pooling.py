@@ -23,6 +23,7 @@ from ..kernel import Kernel
 from .blas import has_gemm
 from .native import I32, I64, Module, code_of, compute_type
 from .patches import every_other, side_by_side, store_vector
+from .scratch import borrow, give_back
 from .tile import tile_shape
 
 KINDS = ("max_forward", "max_backward", "avg_forward", "avg_backward")
@@ -324,12 +325,12 @@ def write_gradient(f, s, dtype, address):
             with f.loop(0, s.picture) as i:
                 target[i] = dx[i]
     if spare is not None:
-        f.free(spare)
+        give_back(f, spare)
 
 
 def write_buffer(f, nbytes):
     """Memory for one row; the kernel ends with status 1 if there is none."""
-    memory = f.allocate(nbytes + 8)
+    memory = borrow(f, nbytes + 8)
     with f.when(memory.equals(0)):
         f.give(1)
     return memory
@@ -338,7 +339,7 @@ def write_buffer(f, nbytes):
 def write_frees(f, *buffers):
     """Give the rows back."""
     for buffer in buffers:
-        f.free(buffer)
+        give_back(f, buffer)
 
 
 WRITERS = {"max_forward": write_max_forward, "max_backward": write_max_backward, "avg_forward": write_avg_forward,

@@ -16,6 +16,7 @@ from llvmlite import ir
 from ...common.dtype import int64
 from .native import F32, I32, I64, Module
 from .patches import Window, every_other, load_vector, side_by_side, store_vector
+from .scratch import borrow, give_back
 from .tile import DOT_COLUMNS, DOT_ROWS, external_dot, external_tile, masked, tile_shape
 
 SQUARES = 64                                        # squares of a block at most
@@ -75,7 +76,7 @@ def write_winograd(kind, dtype):
         block = f.select(depth < FEW, f.number(I64, SQUARES // 2), f.number(I64, SQUARES))
         step = block + width                                        # one more strip, which vectors may run into
         tables = (depth + 3 * shape.vectors + SQUARES * 5) * 8
-        memory = f.allocate(tables + PLACES * ((depth + ROWS) * step + APART) * size + 192)
+        memory = borrow(f, tables + PLACES * ((depth + ROWS) * step + APART) * size + 192)
         with f.when(memory.equals(0)):
             f.give(1)
         offsets = f.array(int64, memory)
@@ -108,7 +109,7 @@ def write_winograd(kind, dtype):
                     with f.loop(0, run[3], lanes, turns="rare") as q:
                         write_pixels(f, products.at(r * step + run[4] + q), ROWS * step, result, run[1] * 2,
                                      (run[2] + q) * 2, high, across, f.minimum(run[3] - q, lanes) * 2, lanes)
-        f.free(memory)
+        give_back(f, memory)
     module.written_by += [write_winograd, write_squares, write_square, write_pixels]
     return module
 
@@ -212,7 +213,7 @@ def write_weights_gradient(dtype):
         block = f.minimum(f.select(s.o < FEW, f.number(I64, LONG), f.number(I64, LONG // 2)), total)
         step = (block + 15) // 16 * 16 + 16
         tables = block * 5 * 8
-        memory = f.allocate(tables + PLACES * ((s.o + KEPT) * step + APART) * size + 128)
+        memory = borrow(f, tables + PLACES * ((s.o + KEPT) * step + APART) * size + 128)
         with f.when(memory.equals(0)):
             f.give(1)
         runs = f.array(int64, memory)
@@ -250,7 +251,7 @@ def write_weights_gradient(dtype):
             for p in range(3):
                 for q, value in enumerate(gradient_line(*(by_lines[column][p] for column in range(4)))):
                     dw[(o * s.c + c) * 9 + 3 * p + q] = value
-        f.free(memory)
+        give_back(f, memory)
     module.written_by += [write_weights_gradient, write_squares, write_square, write_given]
     return module
 
