@@ -4,6 +4,7 @@
 """
 from ..backend.cpu import conv2d_plan, library_kernel
 from ..common.dim import dim_max, dim_min, product
+from ..graph_kernel.epilogue import epilogue
 from ..mindir.abstract import AbstractTensor
 from ..ops.dynamic_slicing import write_slice
 from ..ops.linalg import batch_matmul, matmul_add
@@ -89,14 +90,28 @@ def lower_convolution(lowering, node, args, out):
     plan = conv2d_plan(kind, a.dtype, _conv_sizes(attrs, x, weight))
     if plan is None:
         return False
-    places = {"left": args[0], "right": args[1], "out": out}
+    _run_plan(lowering, node, plan, {"left": args[0], "right": args[1], "out": out})
+    return True
+
+
+def lower_finished(lowering, node, args, out):
+    """A convolution with its epilogue: a node whose fn is a FuncGraph of kind FINISHED."""
+    first, finish = epilogue(node.fn)
+    x, weight = (a.abstract for a in first.args)
+    plan = conv2d_plan("forward", x.dtype, _conv_sizes(first.attrs, x.shape, weight.shape), finish)
+    operands = dict(zip((step for step in finish.split("+") if step != "relu"), args[2:]))
+    _run_plan(lowering, node, plan, {"left": args[0], "right": args[1], "out": out, **operands})
+    return True
+
+
+def _run_plan(lowering, node, plan, places):
+    """Call the kernels of a convolution. places: the pointers of its arrays by name"""
     if plan.workspace != 0:
-        nbytes = plan.workspace * a.dtype.itemsize
+        nbytes = plan.workspace * node.abstract.dtype.itemsize
         places["workspace"] = lowering.b.alloc(lowering.size(nbytes), nbytes)
     for step in plan.steps:
         lowering.call_kernel(library_kernel(**step.kernel), [places[name] for name in step.arrays], list(step.sizes),
                              node, extent=step.extent, cost=step.cost, prepared=step.prepared)
-    return True
 
 
 @library(max_pooling, max_pooling_backward, avg_pooling, avg_pooling_backward)

@@ -15,6 +15,7 @@ from ..common.dim import Dim, lone_symbol, symbols_of
 from ..common.errors import GraphSyntaxError, InternalError
 from ..common.records import dataclass
 from ..graph_kernel import CannotFuse, lowering as lower_kernel
+from ..graph_kernel.epilogue import FINISHED
 from ..graph_kernel.together import parts_of
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor, AbstractTuple, symbols_of_abstract
 from ..mindir.control import call, check, make_tuple, segment, tuple_getitem
@@ -26,7 +27,7 @@ from ..ops.linalg import matmul_add
 from .aliasing import memories
 from .flow import OutputSpec, Program
 from .flow_builder import FlowBuilder
-from .library import LIBRARY
+from .library import LIBRARY, lower_finished
 from .lower_control import CONTROL, kind_of
 from .lower_numbers import NUMBERS, is_scalar, may_be_inexact
 from .python_calls import Evaluation, Objects, PythonCall
@@ -258,12 +259,13 @@ class _Lowering:
         rule = LOWER.get(node.fn)
         if rule is not None:
             return rule(self, node)
-        if isinstance(node.fn, FuncGraph):
+        finished = isinstance(node.fn, FuncGraph) and node.fn.kind == FINISHED
+        if isinstance(node.fn, FuncGraph) and not finished:
             return self.fused(node, node.fn)
         args = [self.value(a) for a in node.args]
-        if node.fn in LIBRARY:
+        if finished or node.fn in LIBRARY:
             out = args[0] if node.fn in (matmul_add, write_slice) else self.allocate(node.abstract, node)
-            if LIBRARY[node.fn](self, node, args, out):
+            if (lower_finished if finished else LIBRARY[node.fn])(self, node, args, out):
                 return out
         if node.fn in kernel_rule:
             single, operands = single_node_graph(node)
@@ -456,6 +458,8 @@ def reads_elementwise(producer, parameter, output, parts_of):
         return "elementwise" in producer.fn.traits and all(a.abstract.shape == output.abstract.shape for a in producer.args
                                                           if a is parameter)
     graph = producer.fn
+    if graph.kind == FINISHED:                               # sums of a convolution stand in the result before it is finished
+        return False
     result = graph.outputs[output.attrs["index"] if output.fn is tuple_getitem else 0]
     inside = {p for p, a in zip(graph.parameters, producer.args) if a is parameter}
     for part, parameters, results in parts_of(graph):

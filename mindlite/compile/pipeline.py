@@ -18,6 +18,7 @@ from ..common.errors import InternalError, MindliteError
 from ..common.events import emit, listen
 from ..common.records import dataclass
 from ..graph_kernel.accumulate import accumulate_products
+from ..graph_kernel.epilogue import finish_convolutions
 from ..graph_kernel.cluster import cluster
 from ..graph_kernel.expand import expand_composites
 from ..infer.specialise import specialise
@@ -127,7 +128,9 @@ def compile_function(function, args, kwargs, *, name, fullgraph=False, fallbacks
         with timed("optimise"):
             graph = stages["optimise"] = optimise(expand_composites(optimise(graph)))
         with timed("fuse"):
-            graph = stages["fuse"] = cluster(graph if level == "O0" else accumulate_products(graph), level=level)
+            if level != "O0":
+                graph = finish_convolutions(accumulate_products(graph))
+            graph = stages["fuse"] = cluster(graph, level=level)
         with timed("plan"):
             lowered = lower(graph, update_targets(specialised, graph))
         with timed("load"):

@@ -21,6 +21,7 @@ from ..mindir.graph import CNode, FuncGraph, Parameter, ValueNode
 from ..mindir.inline import size_edges
 from ..mindir.primitive import Primitive, kernel_rule
 from ..ops.basic import reshape
+from .epilogue import FINISHED
 from .loopnest import CannotFuse, build
 from .recompute import recompute_cheap
 from .schedule import nominal, schedule, total_cost
@@ -121,7 +122,7 @@ class _Clusterer:
     def why_not(self, node):
         """The reason why `node` is not for a generated kernel, None if it is."""
         if not isinstance(node.fn, Primitive):
-            return "no operator"
+            return "a library operator stays alone" if node.fn.kind == FINISHED else "no operator"
         alone = node.fn.traits & _ALONE
         if alone:
             return f"a {min(alone)} operator stays alone"
@@ -373,7 +374,8 @@ class _Clusterer:
             if not self.group_of[id(node)].fused or len(members) == 1 and node.fn is reshape:    # the same memory
                 attrs = {k: _cluster(v, self.level, self.done) if isinstance(v, FuncGraph) else v
                          for k, v in node.attrs.items()}
-                fn = _cluster(node.fn, self.level, self.done) if isinstance(node.fn, FuncGraph) else node.fn
+                call = isinstance(node.fn, FuncGraph) and node.fn.kind != FINISHED
+                fn = _cluster(node.fn, self.level, self.done) if call else node.fn
                 made.nodes.append(CNode(made, fn, [outer(a) for a in node.args], attrs, node.abstract, node.origin))
                 new[id(node)] = made.nodes[-1]
                 continue

@@ -71,10 +71,10 @@ def drawn(rng, shape, dtype):
     return rng.standard_normal(shape).astype(dtype)
 
 
-def run_way(call, way, kind, dtype, sizes, arrays):
-    """Run the steps of a way, each cut in two."""
-    size, steps = convolution_ways.WAYS[way](kind, dtype, sizes)
-    places = dict(zip(("left", "right", "out"), arrays)) | {"workspace": np.full(size, np.nan, dtype.numpy)}
+def run_way(call, way, kind, dtype, sizes, arrays, finish="", **more):
+    """Run the steps of a way, each cut in two. more: arrays of the epilogue"""
+    size, steps = convolution_ways.WAYS[way](kind, dtype, sizes, *([finish] if finish else []))
+    places = dict(zip(("left", "right", "out"), arrays)) | {"workspace": np.full(size, np.nan, dtype.numpy)} | more
     for step in steps:
         kernel, handle = library_kernel(**step.kernel), None
         if step.prepared:
@@ -133,6 +133,26 @@ def test_float32_convolutions_and_gradients_follow_the_definition_every_way(call
 @pytest.mark.parametrize("name", CASES)
 def test_float64_follows_the_definition_every_way(call, name):
     check(call, CASES[name], dtypes.float64)
+
+
+@pytest.mark.parametrize("finish", ["relu", "bias", "bias+relu", "residual+relu", "bias+residual", "bias+residual+relu"])
+@pytest.mark.parametrize("dtype", [dtypes.float32, dtypes.float64], ids=str)
+def test_an_epilogue_gives_the_bits_of_bias_residual_and_relu_one_after_the_other_every_way(call, dtype, finish):
+    for name, sizes in CASES.items():
+        rng = np.random.default_rng(3)
+        n, c, h, w, o, kh, kw, *_, g = sizes
+        kind, made = np.dtype(dtype.numpy), (n, o, *convolution.output_sizes(sizes))
+        x, weights = drawn(rng, (n, c, h, w), kind), drawn(rng, (o, c // g, kh, kw), kind)
+        bias, residual = drawn(rng, (o,), kind), drawn(rng, made, kind)
+        residual.ravel()[::7] = np.nan
+        for way in ways("forward", dtype, sizes):
+            plain, out = np.full(made, 77, kind), np.full(made, 77, kind)
+            run_way(call, way, "forward", dtype, sizes, (x, weights, plain))
+            run_way(call, way, "forward", dtype, sizes, (x, weights, out), finish, bias=bias, residual=residual)
+            for step in finish.split("+"):
+                plain = (plain + bias[:, None, None] if step == "bias" else plain + residual if step == "residual" else
+                         np.maximum(plain, np.zeros((), kind)))
+            np.testing.assert_array_equal(out, plain, err_msg=f"{name} by {way}")
 
 
 def test_the_library_and_its_understudy_follow_the_definition(call, library):

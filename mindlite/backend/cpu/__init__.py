@@ -16,9 +16,9 @@ MAKERS = {"matmul": (blas, "matmul_kernel"), "conv2d": (convolution, "conv2d_ker
           "conv2d_part": (convolution_ways, "conv2d_part"), "pool2d": (pooling, "pool2d_kernel")}
 
 
-def conv2d_plan(kind, dtype, sizes):
+def conv2d_plan(kind, dtype, sizes, finish=""):
     """`convolution_ways.conv2d_plan`."""
-    return convolution_ways.conv2d_plan(kind, dtype, sizes)
+    return convolution_ways.conv2d_plan(kind, dtype, sizes, finish)
 
 
 def library_kernel(name, **facts):

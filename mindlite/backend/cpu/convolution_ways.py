@@ -25,8 +25,11 @@ from ...common.dim import product
 from ...common.dtype import dtype as to_dtype, float32
 from ..kernel import Kernel
 from . import implicit, onednn, winograd
+from .blas import blas_width, write_gemm
 from .convolution import output_sizes
+from .finish import Finish, named, operands, write_finish
 from .native import Module, code_of
+from .patches import Window
 from .tile import tile_shape
 
 MANY = 16                                           # channels from which on winograd pays
@@ -39,7 +42,8 @@ OUT_OF_MEMORY = ("convolution: out of memory",)
 class Step:
     """A kernel and what it is called with.
 
-    kernel : facts for library_kernel, by name;   arrays: of "left", "right", "out", "workspace";   sizes: ints or Dims
+    kernel : facts for library_kernel, by name;   sizes: ints or Dims
+    arrays : of "left", "right", "out", "workspace", and "bias" and "residual" of an epilogue
     extent : items that may be cut, None if it is one piece;   cost: operations of an item
     prepared: it wants a handle
     """
@@ -59,17 +63,18 @@ class Plan:
     steps: tuple
 
 
-def conv2d_plan(kind, dtype, sizes):
+def conv2d_plan(kind, dtype, sizes, finish=""):
     """The Plan of a convolution, or None for a dtype without one (all but float32 and float64).
 
-    kind  : "forward" (left x, right w), "backward_data" (left dout, right w), "backward_weights" (left x, right dout)
-    sizes : the 16 of convolution.SIZES, ints or Dims
+    kind   : "forward" (left x, right w), "backward_data" (left dout, right w), "backward_weights" (left x, right dout)
+    sizes  : the 16 of convolution.SIZES, ints or Dims
+    finish : of kind "forward": what is done with the result (`finish`), as "bias+relu"
     """
     dtype = to_dtype(dtype)
     if dtype.name not in ("float32", "float64"):
         return None
     way = choose(kind, dtype, sizes)
-    return Plan(way, *WAYS[way](kind, dtype, tuple(sizes)))
+    return Plan(way, *WAYS[way](kind, dtype, tuple(sizes), *([finish] if finish else [])))
 
 
 def choose(kind, dtype, sizes):
@@ -103,7 +108,7 @@ def part(name, dtype, **facts):
 @functools.cache
 def conv2d_part(part, dtype, **facts):
     """The kernel of one step: a writer of PARTS, by name, with its facts."""
-    name, machine, text = code_of(write_part, part, to_dtype(dtype), tuple(sorted(facts.items())))
+    name, machine, text = code_of(write_part, part, to_dtype(dtype), tuple(sorted(facts.items())), given=blas_width())
     return Kernel(name, lambda: machine.address(name), text=text, errors=OUT_OF_MEMORY, keep=machine)
 
 
@@ -121,13 +126,32 @@ def write_fill(dtype):
     return module
 
 
+def write_product(dtype, finish):
+    """The Module of `conv2d_product`: args w, x, out, the operands of `finish`, 16 sizes; [begin, end): pictures."""
+    module = Module(f"conv2d_product_{dtype.short}{named(finish)}")
+    gemm, size = write_gemm(module, dtype), dtype.itemsize
+    with module.kernel(module.name) as f:
+        rest = Finish(f, dtype, finish, 2)
+        s = Window(f, rest.arguments)
+        with f.loop(f.begin, f.end) as n:
+            status = f.call(gemm, 0, 0, s.o, s.plane, s.c, f.arg(0), s.c, f.arg(1) + n * s.c * s.plane * size, s.plane, 0,
+                            f.arg(2) + n * s.o * s.plane * size, s.plane)
+            with f.when(status.differs(0)):
+                f.give(status)
+            rest.write(n * s.o * s.plane, s.plane, s.o, s.plane)
+    module.written_by += [write_product, write_gemm, Finish]
+    return module
+
+
 PARTS = {"pack": implicit.write_pack, "forward": implicit.write_forward, "backward_data": implicit.write_backward_data,
          "backward_weights": implicit.write_backward_weights, "winograd_weights": winograd.write_transform,
          "winograd": winograd.write_winograd, "winograd_backward_weights": winograd.write_weights_gradient,
-         "zeros": write_fill}
+         "zeros": write_fill, "product": write_product, "finish": write_finish}
 
 
 PART_REASONS = {
+    "product": "one matrix product per picture, finished while it is in the cache",
+    "finish": "what follows a convolution of oneDNN",
     "pack": "weights for the register tile", "zeros": "pixels that no tap reaches",
     "forward": "the register tile of our own: as fast as oneDNN, faster for few channels",
     "backward_data": "the register tile of our own: as fast as oneDNN where the stride is 1",
@@ -143,7 +167,7 @@ def work(sizes):
     return o * (c // g) * kh * kw, product((n, *output_sizes(sizes)))
 
 
-def by_tile(kind, dtype, sizes, direct):
+def by_tile(kind, dtype, sizes, finish="", *, direct):
     """Weights are packed; then the tile runs over pixels (implicit)."""
     n, c, h, w, o, kh, kw, sh, sw, *_, dh, dw, g = sizes
     shape, forward = tile_shape(dtype), kind == "forward"
@@ -152,8 +176,8 @@ def by_tile(kind, dtype, sizes, direct):
     pack = Step(part("pack", dtype, kind=kind), ("right", "workspace"), sizes, g * up(rows, shape.rows),
                 shape.rows * (c if forward else o) // g * kh * kw)
     if forward:
-        runs = Step(part("forward", dtype, direct=direct), ("left", "workspace", "out"), sizes,
-                    up(pixels, shape.columns), 2 * each * shape.columns)
+        runs = Step(part("forward", dtype, direct=direct, finish=finish), ("left", "workspace", "out", *operands(finish)),
+                    sizes, up(pixels, shape.columns), 2 * each * shape.columns)
         return o * (c // g) * kh * kw, (pack, runs)
     phase = n * up(h, sh) * up(w, sw)
     strided = not (isinstance(sw, int) and sw == 1)
@@ -178,15 +202,18 @@ def up(a, b):
     return (a + b - 1) // b
 
 
-def one_product(kind, dtype, sizes):
+def one_product(kind, dtype, sizes, finish=""):
     """out[n] = w @ x[n], or dx[n] = w^T @ dout[n]."""
     n, c, h, w, o = sizes[:5]
     m, k = (o, c) if kind == "forward" else (c, o)
+    if finish:
+        return 0, (Step(part("product", dtype, finish=finish), ("right", "left", "out", *operands(finish)), sizes, n,
+                        2 * m * k * h * w),)
     facts = {"name": "matmul", "dtype": dtype, "transpose_a": kind != "forward", "batched": "b"}
     return 0, (Step(facts, ("right", "left", "out"), (n, m, h * w, k), n, 2 * m * k * h * w),)
 
 
-def by_winograd(kind, dtype, sizes):
+def by_winograd(kind, dtype, sizes, finish=""):
     """Weights are transformed; then squares of pixels. Their gradient is cut by channels of x."""
     n, c, h, w, o = sizes[:5]
     shape, (high, wide) = tile_shape(dtype), ((h, w) if kind == "backward_data" else output_sizes(sizes))
@@ -197,7 +224,7 @@ def by_winograd(kind, dtype, sizes):
     rows, depth = (o, c) if kind == "forward" else (c, o)
     transform = Step(part("winograd_weights", dtype, kind=kind), ("right", "workspace"), sizes, up(rows, shape.rows),
                      shape.rows * depth * 60)
-    runs = Step(part("winograd", dtype, kind=kind), ("left", "workspace", "out"), sizes,
+    runs = Step(part("winograd", dtype, kind=kind, finish=finish), ("left", "workspace", "out", *operands(finish)), sizes,
                 up(n * up(high, 2) * up(wide, 2), shape.columns), 32 * rows * depth * shape.columns)
     return winograd.workspace(rows, depth), (transform, runs)
 
@@ -210,9 +237,13 @@ def by_dot(kind, dtype, sizes):
                     2 * (o // g) * pixels),)
 
 
-def by_library(kind, dtype, sizes):
+def by_library(kind, dtype, sizes, finish=""):
     """oneDNN, which has threads of its own."""
-    return 0, (Step({"name": "conv2d", "kind": kind, "dtype": dtype}, ("left", "right", "out"), sizes, prepared=True),)
+    run = Step({"name": "conv2d", "kind": kind, "dtype": dtype}, ("left", "right", "out"), sizes, prepared=True)
+    if not finish:
+        return 0, (run,)
+    n, o, plane = sizes[0], sizes[4], product(output_sizes(sizes))
+    return 0, (run, Step(part("finish", dtype, finish=finish), ("out", *operands(finish)), (o, plane), n * o, plane))
 
 
 WAYS = {"product": one_product, "winograd": by_winograd, "dot": by_dot, "library": by_library,

@@ -43,11 +43,12 @@ class Direct:
         self.lines = f.array(dtype, (self.memory + tables + 63) // 64 * 64)
         self.spare = self.lines.address + copied
 
-    def write(self, grid, groups, group, rows, depth, plane):
+    def write(self, grid, groups, group, rows, depth, plane, finish=None):
         """The results of all rows at the chunk's pixels.
 
-        group : g -> addresses of its source, its packed weights, its first row in the result
-        plane : elements from row to row
+        group  : g -> addresses of its source, its packed weights, its first row in the result
+        plane  : elements from row to row
+        finish : the Finish of what lies side by side in the result
         """
         f, width, picture = self.f, self.shape.columns, grid.height * grid.width
         top, left = self.reach(grid)
@@ -71,6 +72,8 @@ class Direct:
                 with f.loop(0, number, self.shape.vectors, turns="rare") as v:
                     self.multiply(v, number, rows, some, packed + rows * k0 * self.dtype.itemsize, result, plane,
                                   f.convert(k0 > 0, I64))
+            if finish is not None:
+                finish.write(grid.place(n, i, j), count, groups * rows, plane)
             at.set(begin + count)
             again(begin + count < last)
 

@@ -14,6 +14,7 @@ added up in one order, however the work is cut.
 """
 from ...common.dtype import int64
 from .direct import Direct
+from .finish import Finish, named
 from .native import I64, Module
 from .patches import DEPTH, Block, Grid, Window, channels_at_once, write_patches
 from .scratch import borrow, give_back
@@ -105,11 +106,13 @@ def write_memory(f, nbytes):
     return memory
 
 
-def write_forward(dtype, direct):
-    """The Module of `conv2d_forward`: args x, packed, out, 16 sizes; [begin, end): pixels in units of the tile."""
-    module = Module(f"conv2d_forward_{dtype.short}{'_direct' * direct}")
+def write_forward(dtype, direct, finish=""):
+    """The Module of `conv2d_forward`: args x, packed, out, the operands of `finish`, 16 sizes; [begin, end): pixels in units
+    of the tile."""
+    module = Module(f"conv2d_forward_{dtype.short}{'_direct' * direct}{named(finish)}")
     with module.kernel(module.name) as f:
-        s, size = Window(f, 3), dtype.itemsize
+        rest, size = Finish(f, dtype, finish, 2), dtype.itemsize
+        s = Window(f, rest.arguments)
         memory = write_memory(f, s.taps * 16)
         rows, columns = f.array(int64, memory), f.array(int64, memory).at(s.taps)
         with f.loop(0, s.kh, turns="rare") as p, f.loop(0, s.kw, turns="rare") as q:
@@ -127,10 +130,10 @@ def write_forward(dtype, direct):
         def group(g):
             return (f.arg(0) + g * s.cg * s.image * size, f.arg(1) + g * s.og * s.cg * s.taps * size,
                     f.arg(2) + g * s.og * s.plane * size)
-        product.write(grid, s.g, group, s.og, s.cg * s.taps, s.plane)
+        product.write(grid, s.g, group, s.og, s.cg * s.taps, s.plane, rest)
         product.end()
         give_back(f, memory)
-    module.written_by += [write_forward, *([Direct] if direct else [Product, Block, write_patches])]
+    module.written_by += [write_forward, *([Direct] if direct else [Product, Block, write_patches]), Finish]
     return module
 
 
@@ -181,11 +184,12 @@ class Product:
         self.patches = (self.memory + tables + numbers + 63) // 64 * 64
         self.spare = self.patches + depth * STEP * size
 
-    def write(self, grid, groups, group, rows, depth, plane):
+    def write(self, grid, groups, group, rows, depth, plane, finish=None):
         """The results of all rows at the chunk's pixels.
 
-        group : g -> addresses of its source, its packed weights, its first row in the result
-        plane : elements from row to row
+        group  : g -> addresses of its source, its packed weights, its first row in the result
+        plane  : elements from row to row
+        finish : the Finish of the result
         """
         f, dtype, size, width = self.f, self.dtype, self.dtype.itemsize, self.shape.columns
         block, patches = Block(f, self.memory, PIXELS), f.array(dtype, self.patches)
@@ -214,6 +218,9 @@ class Product:
                         with other:
                             f.call(self.tile, rows, some, weights, self.offsets.address, self.strip.address, width, 0)
                             self.scatter(f.array(dtype, result), block.places.at(j), rows, columns, plane, add)
+            if finish is not None:
+                with f.loop(0, block.number.get()) as r:
+                    finish.write(block.places[block.runs[r * 2]], block.runs[r * 2 + 1], groups * rows, plane)
 
     def scatter(self, result, places, rows, columns, plane, add):
         """A strip whose pixels do not stand side by side, from spare memory to its places."""

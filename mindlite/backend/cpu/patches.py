@@ -165,6 +165,11 @@ def load_vector(f, array, lanes, low, high):
     return build.call(load, [array.pointer, ir.Constant(I32, array.dtype.itemsize), mask, ir.Constant(kind, None)])
 
 
+def load_whole(f, array, lanes):
+    """The vector at the beginning of an Array."""
+    return f.builder.load(array.pointer, typ=ir.VectorType(array.stored, lanes), align=array.dtype.itemsize)
+
+
 def store_vector(f, array, vector):
     """Write a vector to the beginning of an Array."""
     f.builder.store(vector, array.pointer, align=array.dtype.itemsize)

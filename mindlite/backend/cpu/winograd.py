@@ -14,8 +14,9 @@ The gradient of the input is the same convolution of dout with the weights turne
 from llvmlite import ir
 
 from ...common.dtype import int64
+from .finish import Finish, named
 from .native import F32, I32, I64, Module
-from .patches import Window, every_other, load_vector, side_by_side, store_vector
+from .patches import Window, every_other, load_vector, load_whole, side_by_side, store_vector
 from .scratch import borrow, give_back
 from .tile import DOT_COLUMNS, DOT_ROWS, external_dot, external_tile, masked, tile_shape
 
@@ -60,12 +61,14 @@ def weights_line(a, b, c):
     return a, ends + b * 0.5, ends - b * 0.5, c
 
 
-def write_winograd(kind, dtype):
-    """The Module of `winograd_<kind>`: args source, packed, result, 16 sizes; [begin, end): squares, in tiles."""
-    module, shape = Module(f"winograd_{kind}_{dtype.short}"), tile_shape(dtype)
+def write_winograd(kind, dtype, finish=""):
+    """The Module of `winograd_<kind>`: args source, packed, result, the operands of `finish`, 16 sizes; [begin, end):
+    squares, in tiles."""
+    module, shape = Module(f"winograd_{kind}_{dtype.short}{named(finish)}"), tile_shape(dtype)
     lanes, size, width = shape.lanes, dtype.itemsize, shape.columns
     with module.kernel(module.name) as f:
-        s = Window(f, 3)
+        rest = Finish(f, dtype, finish, 2)
+        s = Window(f, rest.arguments)
         tile = external_tile(module, dtype)
         if kind == "forward":
             depth, rows, (height, wide), (high, across), top, left = s.c, s.o, (s.h, s.w), (s.oh, s.ow), s.top, s.left
@@ -105,12 +108,12 @@ def write_winograd(kind, dtype):
                     f.call(tile, some, depth, weights, offsets.address, strip.address, step, 0)
                 with f.loop(0, some) as r, f.loop(0, number, turns="rare") as i:
                     run = runs.at(i * 5)
-                    result = f.array(dtype, f.arg(2)).at((run[0] * rows + row + r) * high * across)
+                    result, bias = (run[0] * rows + row + r) * high * across, rest.spread(row + r)
                     with f.loop(0, run[3], lanes, turns="rare") as q:
-                        write_pixels(f, products.at(r * step + run[4] + q), ROWS * step, result, run[1] * 2,
+                        write_pixels(f, products.at(r * step + run[4] + q), ROWS * step, rest, bias, result, run[1] * 2,
                                      (run[2] + q) * 2, high, across, f.minimum(run[3] - q, lanes) * 2, lanes)
         give_back(f, memory)
-    module.written_by += [write_winograd, write_squares, write_square, write_pixels]
+    module.written_by += [write_winograd, write_squares, write_square, write_pixels, Finish]
     return module
 
 
@@ -151,7 +154,7 @@ def write_square(f, picture, target, far, y, x, height, wide, lanes, checked):
     def load(line, column):
         place = picture.at(line * wide + column)
         if not checked:
-            return build.load(place.pointer, typ=ir.VectorType(F32, lanes), align=4)
+            return load_whole(f, place, lanes)
         there = (line >= 0) & (line < height)
         return load_vector(f, place, lanes, -column, f.select(there, wide - column, f.number(I64, 0)))
     columns = [[], [], [], []]
@@ -175,8 +178,11 @@ def pixel_line(build, a, b, c, d):
     return build.fadd(build.fadd(a, b), c), build.fsub(build.fsub(b, c), d)
 
 
-def write_pixels(f, products, far, result, y, x, high, across, count, lanes):
-    """Two lines of pixels, at most `count` in each, from `lanes` squares of products[place far + square]."""
+def write_pixels(f, products, far, rest, bias, result, y, x, high, across, count, lanes):
+    """Two lines of pixels, at most `count` in each, from `lanes` squares of products[place far + square].
+
+    rest, bias : the Finish, and its bias in all lanes;   result: the element where the picture of this channel begins
+    """
     build, kind = f.builder, ir.VectorType(F32, lanes)
     m = [[build.load(products.at((4 * p + q) * far).pointer, typ=kind, align=4) for p in range(4)] for q in range(4)]
     by_lines = [pixel_line(build, *column) for column in m]
@@ -187,13 +193,15 @@ def write_pixels(f, products, far, result, y, x, high, across, count, lanes):
         even, odd = pixel_line(build, *(by_lines[column][p] for column in range(4)))
         with f.when(y + p < high):
             for half, pixels in enumerate(side_by_side(build, even, odd)):
-                place = result.at((y + p) * across + x + half * lanes)
-                with f.choose(count >= (half + 1) * lanes) as (then, other):
+                at, left = result + (y + p) * across + x + half * lanes, count - half * lanes
+                place, more = rest.out.at(at), None if rest.residual is None else rest.residual.at(at)
+                with f.choose(left >= lanes) as (then, other):
                     with then:
-                        store_vector(f, place, pixels)
+                        store_vector(f, place, rest.value(pixels, bias, more and load_whole(f, more, lanes)))
                     with other:
+                        pixels = rest.value(pixels, bias, more and load_vector(f, more, lanes, f.number(I64, 0), left))
                         some = build.insert_element(ir.Constant(mixed, ir.Undefined),
-                                                    build.trunc((count - half * lanes).ir, I32), ir.Constant(I32, 0))
+                                                    build.trunc(left.ir, I32), ir.Constant(I32, 0))
                         some = build.shuffle_vector(some, some, ir.Constant(mixed, [0] * lanes))
                         mask = build.icmp_signed("<", ir.Constant(mixed, list(range(lanes))), some)
                         build.call(store, [pixels, place.pointer, ir.Constant(I32, 4), mask])
