@@ -56,9 +56,13 @@ class MindSporeLike(Framework):
         """x -> df/dx"""
         return self.ms.grad(f)
 
-    def value_and_grad(self, f):
-        """x -> (f(x), df/dx)"""
-        return self.ms.value_and_grad(f)
+    def value_and_grad(self, f, count=1):
+        """(x, ..) -> (f(x, ..), df/dx), or a gradient for each of the first `count` arguments"""
+        return self.ms.value_and_grad(f, tuple(range(count)) if count > 1 else 0)
+
+    def record(self, f):
+        """x -> f(x), with all that its gradient needs"""
+        return lambda x: self.ms.vjp(f, x)[0]
 
     def layer_norm(self, x, gamma, beta):
         """Normalise the last axis."""
@@ -109,11 +113,19 @@ class Jax(Framework):
         jax = importlib.import_module("jax")
         self.jax, self.jnp, self.lax = jax, importlib.import_module("jax.numpy"), jax.lax
         self.jit, self.tanh, self.sigmoid, self.matmul = jax.jit, self.jnp.tanh, jax.nn.sigmoid, self.jnp.matmul
-        self.grad, self.value_and_grad = jax.grad, jax.value_and_grad
+        self.grad = jax.grad
         self.versions = {"jax": jax.__version__, "numpy": np.__version__}
 
     def array(self, x):
         return self.jnp.asarray(x)
+
+    def value_and_grad(self, f, count=1):
+        """(x, ..) -> (f(x, ..), df/dx), or a gradient for each of the first `count` arguments"""
+        return self.jax.value_and_grad(f, tuple(range(count)) if count > 1 else 0)
+
+    def record(self, f):
+        """x -> f(x), with all that its gradient needs"""
+        return lambda x: self.jax.vjp(f, x)[0]
 
     def wait(self, value):
         return self.jax.block_until_ready(value)
@@ -157,13 +169,18 @@ class Torch(Framework):
     def numpy(self, x):
         return x.detach().numpy() if isinstance(x, self.torch.Tensor) else np.asarray(x)
 
-    def value_and_grad(self, f):
-        """x -> (f(x), df/dx)"""
-        def run(x):
-            leaf = x.detach().requires_grad_()
-            value = f(leaf)
-            return value.detach(), self.torch.autograd.grad(value, leaf)[0]
+    def value_and_grad(self, f, count=1):
+        """(x, ..) -> (f(x, ..), df/dx), or a gradient for each of the first `count` arguments"""
+        def run(*operands):
+            leaves = [x.detach().requires_grad_() for x in operands[:count]]
+            value = f(*leaves, *operands[count:])
+            grads = self.torch.autograd.grad(value, leaves)
+            return value.detach(), grads if count > 1 else grads[0]
         return run
+
+    def record(self, f):
+        """x -> f(x), with all that its gradient needs"""
+        return lambda x: f(x.detach().requires_grad_())
 
     def grad(self, f):
         """x -> df/dx"""
@@ -196,8 +213,8 @@ class TorchCompile(Torch):
         """f compiled; what differentiates has compiled the function inside already."""
         return f if getattr(f, "differentiates", False) else self.torch.compile(f)
 
-    def value_and_grad(self, f):
-        run = super().value_and_grad(self.torch.compile(f))
+    def value_and_grad(self, f, count=1):
+        run = super().value_and_grad(self.torch.compile(f), count)
         run.differentiates = True
         return run
 
@@ -211,7 +228,7 @@ class Numpy(Framework):
     """NumPy, line by line; what has no derivative or compiler there is left out."""
     name = kind = "numpy"
     compiles = False
-    jit = grad = value_and_grad = None
+    jit = grad = value_and_grad = record = None
 
     def __init__(self):
         self.tanh, self.matmul = np.tanh, np.matmul

@@ -19,6 +19,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 import rows
 from frameworks import FRAMEWORKS
@@ -27,6 +28,15 @@ from plot import ratio, svg
 
 HERE = pathlib.Path(__file__).parent
 IMPORT = "import, in a process of its own"
+FIRST = "process to the first trained MLP step, warm cache"
+MLP = "step: MLP 784-512-512-10, batch 64, Momentum"
+FIRST_STEP = """
+import rows.networks
+from frameworks import FRAMEWORKS
+from measure import ROWS
+framework = FRAMEWORKS["{name}"]()
+framework.wait(ROWS["{row}"].make(framework)())
+"""
 PEERS = {"jax": "jax", "torch": "torch", "torch.compile": "torch", "mindspore": "mindspore"}     # and their folders
 IMPORTS = {"mindlite": "import mindlite; from mindlite import nn, ops, Tensor", "jax": "import jax.numpy",
            "torch": "import torch", "mindspore": "from mindspore import nn, ops, Tensor", "numpy": "import numpy"}
@@ -140,13 +150,32 @@ def imports(pythons, repeats=5):
     """Seconds of importing each framework, in processes of their own."""
     taken = {name: [] for name in pythons if name in IMPORTS}
     for _ in range(repeats):
-        for name, python in pythons.items():
-            if name not in IMPORTS:
-                continue
+        for name in taken:
             code = f"import time; t = time.perf_counter(); {IMPORTS[name]}; print(time.perf_counter() - t)"
-            done = subprocess.run([python, "-c", code], cwd=HERE.parent, capture_output=True, text=True, check=True,
-                                  env=clean_environment())
-            taken[name].append(float(done.stdout))
+            taken[name].append(float(in_process(pythons[name], code)))
+    return medians(taken)
+
+
+def first_steps(pythons, repeats=5):
+    """Seconds from the start of a process to the first trained step of the MLP; what a cache keeps is there already."""
+    taken = {name: [] for name in pythons if name != "numpy"}
+    for turn in range(repeats + 1):
+        for name in taken:
+            begun = time.perf_counter()
+            in_process(pythons[name], FIRST_STEP.format(name=name, row=MLP))
+            if turn:                                          # the first one fills the cache
+                taken[name].append(time.perf_counter() - begun)
+    return medians(taken)
+
+
+def in_process(python, code):
+    """What a program prints, run by an interpreter."""
+    environment = clean_environment() | {"PYTHONPATH": os.pathsep.join([str(HERE), str(HERE.parent)])}
+    return subprocess.run([python, "-c", code], cwd=HERE, capture_output=True, text=True, check=True, env=environment).stdout
+
+
+def medians(taken):
+    """{framework: {median, minimum}} of samples."""
     return {name: {"median": statistics.median(s), "minimum": min(s)} for name, s in taken.items()}
 
 
@@ -215,9 +244,10 @@ def main():
     compiling = {name: python for name, python in pythons.items() if FRAMEWORKS[name].compiles}
     table |= cold([n for n in chosen if ROWS[n].cold], compiling)
     goals = {name: ROWS[name].goal for name in chosen}
-    if not options.rows or any(text in IMPORT for text in options.rows):
-        table[IMPORT] = imports(pythons)
-        show(IMPORT, table[IMPORT])
+    for name, measure in ((IMPORT, imports), (FIRST, first_steps)):
+        if not options.rows or any(text in name for text in options.rows):
+            table[name] = measure(pythons)
+            show(name, table[name])
     facts = {"date": datetime.date.today().isoformat(), "cpu": cpu_name(), "cores": len(os.sched_getaffinity(0)),
              "load": round(os.getloadavg()[0], 1), "python": platform.python_version(), "rounds": options.rounds,
              "versions": {k: v for e in ends.values() for k, v in e["versions"].items()},

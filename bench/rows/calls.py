@@ -15,6 +15,20 @@ def eager_add(F):
     return lambda: x + y
 
 
+@row("50 eager adds of 4 floats, recorded", goal=1.0)
+def eager_recorded(F):
+    if F.record is None:
+        return None
+    x, y = F.array(normal(4)), F.array(normal(4, seed=1))
+
+    def adds(x):
+        for _ in range(50):
+            x = x + y
+        return x
+    f = F.record(adds)
+    return lambda: f(x)
+
+
 @row("eager chain of 20 operators on (8,)", goal=1.0)
 def eager_chain(F):
     x = F.array(normal(8))

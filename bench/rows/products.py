@@ -44,6 +44,19 @@ def conv_64(F):
     return convolution(F, 32, 64, 32, 64)
 
 
+@row("conv2d 32x64x32x32, 64 out, 3x3, forward and backward", goal=1.0)
+def conv_64_gradients(F):
+    if F.jit is None:
+        return None
+    x, w = F.array(normal(32, 64, 32, 32)), F.array(normal(64, 64, 3, 3, seed=1) * 0.1)
+
+    def squares(x, w):
+        y = F.conv2d(x, w, 1)
+        return (y * y).sum()
+    f = F.jit(F.value_and_grad(squares, 2))
+    return lambda: f(x, w)
+
+
 @row("conv2d 32x3x32x32, 32 out, 3x3, forward", goal=0.2)
 def conv_3(F):
     return convolution(F, 32, 3, 32, 32)
