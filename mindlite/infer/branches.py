@@ -19,7 +19,7 @@ from ..common.tracebacks import passed_through
 from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
 from ..mindir.control import check as check_prim, cond as cond_prim, make_tuple, tuple_getitem
 from ..mindir.graph import AnfNode
-from ..mindir.inline import inline
+from ..mindir.inline import has_effects, inline
 from ..mindir.primitive import interpreting
 from ..mindir.syntax import Undefined
 from ..ops.basic import cast, reshape
@@ -426,11 +426,6 @@ def control_node(ev, prim, operands, abstracts, **attrs):
                             abstract=AbstractTuple(tuple(abstracts)), **attrs)
     return [tracer.graph.add(tuple_getitem, node, index=i, origin=tracer.origin, abstract=a)
             for i, a in enumerate(abstracts)]
-
-
-def has_effects(graph):
-    """True if a node of the graph, or of one below it, must not be dropped."""
-    return any("effect" in getattr(node.fn, "traits", ()) for g in graph.reachable() for node in g.nodes)
 
 
 def continue_exits(ev, frame, outcome, stops):

@@ -108,10 +108,11 @@ def _is_tape_of(value, nodes):
         value in nodes or value.fn is tuple_getitem and value.args[0] in nodes)
 
 
-def live_nodes(graph, outputs):
+def live_nodes(graph, outputs, effects=True):
     """(the nodes that these outputs, or effects, need, in order; the set of what they and the outputs read).
 
     A node may be needed for its size alone: `nonzero(x).shape[0] * 2` uses a Symbol that only running nonzero binds.
+    effects: False leaves out effects that the outputs do not need
     """
     used, live, known, sizes = set(outputs), [], {}, set()
     binds = _sizes_bound(graph)
@@ -119,7 +120,7 @@ def live_nodes(graph, outputs):
         for output in outputs:
             sizes |= _symbols_in(output)
     for node in reversed(graph.nodes):
-        if node in used or has_effect(node, known) or (node in binds and not sizes.isdisjoint(binds[node])):
+        if node in used or effects and has_effect(node, known) or (node in binds and not sizes.isdisjoint(binds[node])):
             used.update(node.args)
             live.append(node)
             if binds:
@@ -127,14 +128,12 @@ def live_nodes(graph, outputs):
     return live[::-1], used
 
 
-def nodes_below(graph, ends):
-    """The nodes of `graph` that the values `ends` are made of, in order; effects not among them are left out."""
-    needed, kept = set(ends), []
-    for node in reversed(graph.nodes):
-        if node in needed:
-            needed.update(node.args)
-            kept.append(node)
-    return kept[::-1]
+def without_effects(graph):
+    """A copy of a typed graph, and of those below it, that computes its outputs and does nothing else."""
+    made = clone(graph)
+    for inner in made.reachable():
+        inner.nodes[:] = live_nodes(inner, inner.outputs, effects=False)[0]
+    return made
 
 
 def _sizes_bound(graph):
@@ -206,10 +205,17 @@ def has_effect(node, known=None):
     for graph in node.attrs.values():
         if isinstance(graph, FuncGraph):
             if graph not in known:
-                known[graph] = any("effect" in n.fn.traits for g in graph.reachable() for n in g.nodes)
+                known[graph] = graph.output is None or has_effects(graph)
             if known[graph]:
                 return True
     return False
+
+
+def has_effects(graph):
+    """True if a node of the graph, or of one below it, must not be dropped. A graph below it that is still being written (it
+    has no outputs yet, as that of a recursion) may come to have an effect."""
+    return any("effect" in getattr(node.fn, "traits", ()) for g in graph.reachable() for node in g.nodes) or any(
+        g.output is None for g in graph.reachable() if g is not graph)
 
 
 def clone(graph):

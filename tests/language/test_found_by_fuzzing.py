@@ -625,3 +625,40 @@ def test_a_loop_with_a_try_in_it_goes_round_behind_an_assertion_in_a_loop_around
         return x
     jitted = check_same(f, *[lambda v=v, n=n: (n, vector(v, 1.0), []) for v, n in ((0.0, 2), (2.0, 2), (0.0, 3), (2.0, 3))])
     assert not jitted.compiled.in_python
+
+
+def test_a_recursion_of_whose_result_nothing_is_made_has_its_effects(capsys):
+    log = []
+
+    def printed(n, y):
+        if n.sum() <= 0:
+            return y
+        printed(n - 1, y ** 2)
+        print(n, y)
+        return y
+
+    def logged(n, y):
+        if n.sum() > 0:
+            logged(n - 1, y * 2)
+            log.append(y)
+        return y
+
+    def refused(n, y):
+        if n.sum() <= 0:
+            return y
+        refused(n - 1, y * 2)
+        if y.sum() > 10:
+            raise ValueError("too large")
+        return y
+    for function in printed, logged, refused:
+        derivative = ms.grad(lambda n, y, function=function: function(n, y).sum(), 1)
+        for run in function, derivative:
+            jitted = ms.jit(run)
+            for n, v in (2, 1.0), (1, 2.0), (0, 1.0), (3, 3.0):
+                seen = []
+                for called in run, jitted:
+                    log.clear()
+                    end = ends(called, Tensor(n), vector(v))
+                    seen.append((end, [str(x) for x in log], capsys.readouterr().out))
+                assert seen[0] == seen[1]
+            assert not jitted.compiled.in_python, jitted.explain()
