@@ -194,7 +194,10 @@ def to_handler(ev, raised):
         return NEVER
     if attempt.barrier:
         raise GraphSyntaxError(f"an exception, on a condition that is known at run time only, leaves {attempt.barrier}")
-    ev.raised_at.setdefault(id(exception), (exception, raised.origin))
+    if isinstance(exception, MadeException):
+        exception.origin = exception.origin or raised.origin
+    else:
+        ev.raised_at.setdefault(id(exception), (exception, raised.origin))
     key = kind_of(exception), raised.origin and raised.origin.location
     return Outcome({attempt.targets.setdefault(key, Caught(attempt)): exception})
 
@@ -475,7 +478,7 @@ def run_raise(ev, args, origin, again=False):
     if not isinstance(exception, (BaseException, MadeException)) and not ev.is_object(exception):
         raise TypeError("exceptions must derive from BaseException")
     if again:
-        origin = ev.raised_at.get(id(exception), (None, origin))[1]
+        origin = getattr(exception, "origin", None) or ev.raised_at.get(id(exception), (None, origin))[1]
     elif not isinstance(exception, AnfNode):
         if ev.handling and ev.handling[-1] is not exception and not ev.concrete:
             link(ev, exception, "__context__", ev.handling[-1])
