@@ -4,7 +4,9 @@ thread.
     int64_t launch(kernel, int64_t *args, int64_t extent, int64_t cost)        the kernel's status
 
 Work is extent * cost; from WORTH_IT on, [0, extent) is cut into one chunk per thread, always at the same places for
-one number of threads. Workers are created at the first such launch and wait: they look at a counter for some
+one number of threads. Where a chunk has so many items that it makes no difference (SPARE times as many), it begins at a
+multiple of a power of two, up to 64: then no two threads write to one cache line of a result that begins at one,
+and vectors are whole. Workers are created at the first such launch and wait: they look at a counter for some
 microseconds, then sleep on a condition variable. Whoever is free takes the next chunk, the caller too: a worker that
 gets no core delays nothing, and the result is the same, as the chunks are. A launch that finds another one under way
 (two Python threads) runs its chunks by itself, so nothing ever waits for a lock. If chunks fail, the first one's status
@@ -24,6 +26,7 @@ from .machine_code import c_address, compile_ir
 
 WORTH_IT = 1 << 17             # break-even of two threads is near 65 K elements at cost 1
 MAX_THREADS = 64
+SPARE, WHOLE_LINE = 32, 64     # a chunk begins at a multiple of at most 1/SPARE of it; items that are whole lines for sure
 _SPINS = 2000
 _THREADS = ("pthread_create", "pthread_join", "pthread_mutex_init", "pthread_mutex_lock", "pthread_mutex_unlock",
             "pthread_cond_init", "pthread_cond_wait", "pthread_cond_broadcast", "sched_yield")
@@ -47,6 +50,9 @@ declare i32 @ml_pthread_cond_init(ptr, ptr)
 declare i32 @ml_pthread_cond_wait(ptr, ptr)
 declare i32 @ml_pthread_cond_broadcast(ptr)
 declare i32 @ml_sched_yield()
+declare i64 @llvm.umax.i64(i64, i64)
+declare i64 @llvm.umin.i64(i64, i64)
+declare i64 @llvm.ctlz.i64(i64, i1)
 PAUSE_DECLARATION
 
 @busy = internal global i64 0, align 64
@@ -66,15 +72,31 @@ PAUSE_DECLARATION
 @mutex = internal global [16 x i64] zeroinitializer, align 64
 @condition = internal global [16 x i64] zeroinitializer, align 64
 
+; where chunk t begins: at extent t / threads, rounded down to a multiple of the greatest power of two that is at most
+; 1/SPARE of a chunk
+define internal i64 @cut(i64 %t, i64 %threads, i64 %extent) {
+  %fine = mul i64 %threads, SPARE
+  %share = udiv i64 %extent, %fine
+  %share.1 = call i64 @llvm.umax.i64(i64 %share, i64 1)
+  %most = call i64 @llvm.umin.i64(i64 %share.1, i64 WHOLE_LINE)
+  %zeros = call i64 @llvm.ctlz.i64(i64 %most, i1 true)
+  %top = lshr i64 -9223372036854775808, %zeros
+  %mask = sub i64 0, %top
+  %b = mul i64 %extent, %t
+  %even = udiv i64 %b, %threads
+  %begin = and i64 %even, %mask
+  %last = icmp eq i64 %t, %threads
+  %cut = select i1 %last, i64 %extent, i64 %begin
+  ret i64 %cut
+}
+
 define internal i64 @chunk(i64 %t, i64 %threads) {
   %kernel = load ptr, ptr @job_kernel
   %args = load ptr, ptr @job_args
   %extent = load i64, ptr @job_extent
-  %b = mul i64 %extent, %t
-  %begin = udiv i64 %b, %threads
+  %begin = call i64 @cut(i64 %t, i64 %threads, i64 %extent)
   %t1 = add i64 %t, 1
-  %e = mul i64 %extent, %t1
-  %end = udiv i64 %e, %threads
+  %end = call i64 @cut(i64 %t1, i64 %threads, i64 %extent)
   %status = call i64 %kernel(ptr %args, i64 %begin, i64 %end)
   ret i64 %status
 }
@@ -247,11 +269,9 @@ release:
 ; another launch is under way: the same chunks, one after the other, so that the result does not depend on it
 serial:
   %c = phi i64 [0, %take], [%c1, %step]
-  %b0 = mul i64 %extent, %c
-  %begin = udiv i64 %b0, %wanted
+  %begin = call i64 @cut(i64 %c, i64 %wanted, i64 %extent)
   %c1 = add i64 %c, 1
-  %e0 = mul i64 %extent, %c1
-  %end = udiv i64 %e0, %wanted
+  %end = call i64 @cut(i64 %c1, i64 %wanted, i64 %extent)
   %cs = call i64 %kernel(ptr %args, i64 %begin, i64 %end)
   %good = icmp eq i64 %cs, 0
   br i1 %good, label %step, label %bad
@@ -314,7 +334,8 @@ def _text():
     x86 = platform.machine().lower() in ("x86_64", "amd64")
     return (_PARALLEL.replace("PAUSE_DECLARATION", "declare void @llvm.x86.sse2.pause()" if x86 else "")
             .replace("PAUSE", "call void @llvm.x86.sse2.pause()" if x86 else "fence seq_cst")
-            .replace("SPINS", str(_SPINS)).replace("WORTH_IT", str(WORTH_IT)))
+            .replace("SPINS", str(_SPINS)).replace("SPARE", str(SPARE)).replace("WHOLE_LINE", str(WHOLE_LINE))
+            .replace("WORTH_IT", str(WORTH_IT)))
 
 
 class _Launcher:

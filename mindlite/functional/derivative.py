@@ -65,7 +65,7 @@ def checked(what, fn):
     return fn
 
 
-def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
+def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False, sens_param=False):
     """A function that gives the gradient of `fn`.
 
     grad_position : int: the gradient of that argument; tuple of int: a tuple of gradients (of one: that gradient, as
@@ -73,25 +73,26 @@ def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
     weights       : Parameter or sequence of them, whose gradients are given too; None: none
     has_aux       : only the first output is differentiated; the others are given after the gradients
     return_ids    : gradients come with the position or name of what they belong to: (id, gradient)
+    sens_param    : the last argument of the call is the cotangent of fn's output, else it is ones
     result        : gradients of inputs, of weights, or (inputs, weights) where both are wanted. Numbers, strings, .. are
                     constants: an argument without a Tensor has no gradient, and leaves no gap. grad(f)(3.0) is the
                     derivative at 3.0: where an int asks for one argument, a float is taken for a Tensor
     raises        : when called: GradientError where the output is no float Tensor, IndexRangeError for a position that
                     the call does not have
     """
+    return _derived("grad", fn, grad_position, weights, has_aux, return_ids, sens_param)
+
+
+def _derived(kind, fn, grad_position, weights, has_aux, return_ids, sens_param):
     if grad_position is None and weights is None:
-        raise ValueRangeError("grad: grad_position and weights are both None", hint="say what to differentiate by")
-    return Derived(checked("grad", fn), "grad",
-                   {"grad_position": grad_position, "weights": weights, "has_aux": has_aux, "return_ids": return_ids})
+        raise ValueRangeError(f"{kind}: grad_position and weights are both None", hint="say what to differentiate by")
+    return Derived(checked(kind, fn), kind, {"grad_position": grad_position, "weights": weights, "has_aux": has_aux,
+                                             "return_ids": return_ids, "sens_param": sens_param})
 
 
-def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
+def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False, sens_param=False):
     """A function that gives (fn's value, its gradient). Arguments as `grad`; with has_aux the value is all of it."""
-    if grad_position is None and weights is None:
-        raise ValueRangeError("value_and_grad: grad_position and weights are both None",
-                              hint="say what to differentiate by")
-    return Derived(checked("value_and_grad", fn), "value_and_grad",
-                   {"grad_position": grad_position, "weights": weights, "has_aux": has_aux, "return_ids": return_ids})
+    return _derived("value_and_grad", fn, grad_position, weights, has_aux, return_ids, sens_param)
 
 
 def get_grad(gradients, identifier):

@@ -19,7 +19,7 @@ from ..common.tracebacks import passed_through
 from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
 from ..mindir.control import check as check_prim, cond as cond_prim, make_tuple, tuple_getitem
 from ..mindir.graph import AnfNode
-from ..mindir.inline import inline
+from ..mindir.inline import has_effects, inline
 from ..mindir.primitive import interpreting
 from ..mindir.syntax import Undefined
 from ..ops.basic import cast, reshape
@@ -194,7 +194,10 @@ def to_handler(ev, raised):
         return NEVER
     if attempt.barrier:
         raise GraphSyntaxError(f"an exception, on a condition that is known at run time only, leaves {attempt.barrier}")
-    ev.raised_at.setdefault(id(exception), (exception, raised.origin))
+    if isinstance(exception, MadeException):
+        exception.origin = exception.origin or raised.origin
+    else:
+        ev.raised_at.setdefault(id(exception), (exception, raised.origin))
     key = kind_of(exception), raised.origin and raised.origin.location
     return Outcome({attempt.targets.setdefault(key, Caught(attempt)): exception})
 
@@ -428,11 +431,6 @@ def control_node(ev, prim, operands, abstracts, **attrs):
             for i, a in enumerate(abstracts)]
 
 
-def has_effects(graph):
-    """True if a node of the graph, or of one below it, must not be dropped."""
-    return any("effect" in getattr(node.fn, "traits", ()) for g in graph.reachable() for node in g.nodes)
-
-
 def continue_exits(ev, frame, outcome, stops):
     """Go on from an outcome with several exits: those that are not awaited outside are executed, each once, under its
     number."""
@@ -480,7 +478,7 @@ def run_raise(ev, args, origin, again=False):
     if not isinstance(exception, (BaseException, MadeException)) and not ev.is_object(exception):
         raise TypeError("exceptions must derive from BaseException")
     if again:
-        origin = ev.raised_at.get(id(exception), (None, origin))[1]
+        origin = getattr(exception, "origin", None) or ev.raised_at.get(id(exception), (None, origin))[1]
     elif not isinstance(exception, AnfNode):
         if ev.handling and ev.handling[-1] is not exception and not ev.concrete:
             link(ev, exception, "__context__", ev.handling[-1])

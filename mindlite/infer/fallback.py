@@ -192,8 +192,8 @@ def note_aliases(ev, fn, args, made):
         tracer.aliases[made] = root, tracer.current(root)
     if fn in KEEP or name in CHANGERS:
         tracer.held.update([tracer.root_of(v)[0] for v in leaves(args, ev.store) if isinstance(v, AnfNode)])
-    if fn in HOLD and isinstance(made, AnfNode):
-        tracer.held.add(made)
+    if fn is not Tensor and any(map(ev.is_object, leaves((fn, args), ev.store))):       # it may stand in that object
+        tracer.held.update([v for v in leaves(made, ev.store) if isinstance(v, AnfNode)])
 
 
 def _recorded(ev, key, reason):
@@ -266,7 +266,6 @@ def write_cell(cell, value):
 
 
 KEEP = (operator.setitem, setattr, write_cell)           # what they are given stays in an object
-HOLD = (operator.getitem, getattr, read_cell)            # what they give is in one
 RETURN_NOTHING = (operator.setitem, operator.delitem)
 RETURN_NOTHING_NAMES = ("append", "extend", "insert", "clear", "sort", "reverse", "remove", "update", "add", "discard",
                         "appendleft", "extendleft", "rotate", "fill")

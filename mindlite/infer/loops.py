@@ -11,12 +11,11 @@ from ..mindir import syntax
 from ..mindir.abstract import Abstract, AbstractAny, AbstractScalar, AbstractTensor, AbstractTuple
 from ..mindir.control import check, make_tuple, while_loop as while_prim
 from ..mindir.graph import AnfNode, FuncGraph, ValueNode
-from ..mindir.inline import inline
+from ..mindir.inline import has_effects, inline
 from ..mindir.primitive import Primitive, interpreting
 from ..mindir.syntax import Undefined
 from ..ops.scalar import tensor_to_scalar
-from .branches import (compare_numbers, control_node, go_round_or_leave, has_effects, in_region, leave_sides, truth,
-                       without)
+from .branches import compare_numbers, control_node, go_round_or_leave, in_region, leave_sides, truth, without
 from .jumps import loop_exits
 from .merging import (Merge, abstract_of, conflict, convert, fill, is_data, join_abstracts, join_mark, type_of,
                       undefined_value, visible, writing)

@@ -17,7 +17,7 @@ from ..mindir.builder import constant
 from ..mindir.constraints import collecting
 from ..mindir.control import make_tuple
 from ..mindir.graph import AnfNode, Parameter
-from .branches import has_effects
+from ..mindir.inline import has_effects
 from .calls import call_value
 from .evaluator import Evaluator, can_vary
 from .fallback import NeedsRecord

@@ -253,7 +253,9 @@ class Formatted:
 
 class MadeException:
     """An exception that is made of run-time values: cls(*args, **kwargs). `fields`: the object that holds what its
-    __init__, if it is a user's, has assigned; None without one. marks: what makes it Python's (sharing.py)"""
+    __init__, if it is a user's, has assigned; None without one. marks: what makes it Python's (sharing.py); origin: where
+    it was raised"""
+    origin = None
 
     def __init__(self, cls, args, kwargs, fields=None, marks=()):
         self.cls, self.args, self.kwargs, self.fields, self.marks = cls, args, kwargs, fields, marks
@@ -266,7 +268,7 @@ class MadeException:
 
     def after(self, other):
         """This exception, with the cause and the context of another."""
-        self.__cause__, self.__context__ = other.__cause__, other.__context__
+        self.__cause__, self.__context__, self.origin = other.__cause__, other.__context__, other.origin
         return self
 
 

@@ -206,10 +206,17 @@ def has_effect(node, known=None):
     for graph in node.attrs.values():
         if isinstance(graph, FuncGraph):
             if graph not in known:
-                known[graph] = any("effect" in n.fn.traits for g in graph.reachable() for n in g.nodes)
+                known[graph] = graph.output is None or has_effects(graph)
             if known[graph]:
                 return True
     return False
+
+
+def has_effects(graph):
+    """True if a node of the graph, or of one below it, must not be dropped. A graph below it that is still being written (it
+    has no outputs yet, as that of a recursion) may come to have an effect."""
+    return any("effect" in getattr(node.fn, "traits", ()) for g in graph.reachable() for node in g.nodes) or any(
+        g.output is None for g in graph.reachable() if g is not graph)
 
 
 def clone(graph):

@@ -4,6 +4,11 @@ _OPS = ("mindlite.ops", "mindlite.ops.operations", "mindlite.functional.composit
 _DTYPE = ("mindlite.common.dtype",)
 _KINDS = {name: f"mindlite.functional.composite:{name}" for name in (
     "number", "tensor", "tensor_type", "ref_type", "string", "list_", "tuple_", "none_type", "function")}
+# MindSpore's other words for dtypes.
+_DTYPE_WORDS = {name: f"mindlite.common.dtype:{dtype}" for name, dtype in {
+    "bool": "bool_", "byte": "int8", "short": "int16", "intc": "int32", "int": "int32", "long": "int64", "intp": "int64",
+    "ubyte": "uint8", "ushort": "uint16", "uintc": "uint32", "uintp": "uint64", "half": "float16", "single": "float32",
+    "float": "float32", "double": "float64", "cfloat": "complex64", "cdouble": "complex128"}.items()}
 _TENSOR = ("mindlite.common.tensor",)
 _OPERATIONS = ("mindlite.ops.operations",)
 _NN = ("mindlite.nn",)
@@ -34,6 +39,7 @@ MODULES = {
     "": (("mindlite", "mindlite.functional", "mindlite.train", "mindlite.lite"),
          {"dtype": "mindlite.mindspore.common.dtype:", "float_": "mindlite.common.dtype:float32",
           "int_": "mindlite.common.dtype:int64",
+          **_DTYPE_WORDS, **{n: _KINDS[n] for n in ("number", "tensor_type", "string", "list_", "tuple_")},
           **_GENERATOR, **_CONTEXT, "STRICT": "mindlite.common.config:STRICT", "_Function": "mindlite.pynative:Function",
           "_no_grad": "mindlite.functional:no_grad",
           "LAX": "mindlite.common.config:LAX", "numpy": "mindlite.numpy:",
@@ -50,7 +56,7 @@ MODULES = {
 
     "common": (("mindlite.functional",) + _TENSOR + _DTYPE + _INITIALIZER + ("mindlite.common.seed",),
                {}),
-    "common.dtype": (_DTYPE, _KINDS),
+    "common.dtype": (_DTYPE, {**_DTYPE_WORDS, **_KINDS}),
     "common.api": (("mindlite.functional",), _EXECUTORS),
     "common.initializer": (_INITIALIZER, {}),
     "common.parameter": (_TENSOR + _INITIALIZER, {"_Buffer": "mindlite.common.tensor:Tensor"}),

@@ -12,7 +12,7 @@ from .arithmetic import (abs, absolute, add, addcdiv, addcmul, ceil, clamp, clip
                          divide, floor, floor_div, floor_divide, floor_mod, fmod, frac, hypot, lerp,
                          maximum, minimum, mod, mul, multiply, neg, negative, pow, power, reciprocal,
                          remainder, round, sign, square, sub, subtract, true_divide, trunc)
-from .complex_numbers import (angle, conj, imag, make_complex as complex, real)
+from .complex_numbers import (angle, conj, imag, make_complex as complex, polar, real, view_as_real)
 from .creation import (arange, empty, eye, full, full_like, linspace, logspace, one_hot, ones,
                        ones_like, tril, triu, zeros, zeros_like)
 from .elementary import (acos, acosh, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin,
@@ -46,7 +46,7 @@ from .linalg import (addmm, addmv, baddbmm, bias_add, bmm, dense, dot, linear, m
 from .decomposition import (cholesky, cholesky_inverse, cholesky_solve, det, inverse, linear_solve as matrix_solve, logdet,
                             slogdet, solve, solve_triangular)
 from .einsum import einsum
-from .products import (addbmm, addr, bidense, cdist, cross, dist, ger, kron, matrix_band_part, ptp, trapz,
+from .products import (addbmm, addr, bidense, cdist, cross, dist, ger, kron, matrix_band_part, pdist, ptp, trapz,
                        vander, vecdot)
 from .segments import unsorted_segment_max, unsorted_segment_min, unsorted_segment_prod, unsorted_segment_sum
 from .singular import svd

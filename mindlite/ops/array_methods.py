@@ -1,8 +1,10 @@
 """Methods of Tensor and of graph nodes that move elements, multiply matrices or index: rows of methods.METHODS."""
+from ..common.errors import ValueRangeError
 from ..common.tensor import Tensor
 from . import (arithmetic, combined, decomposition, getitem, indexing, linalg, logic, lookup, products, segments,
                special, stacking, structure)
-from .basic import broadcast_to
+from .basic import broadcast_to, reshape
+from .define import as_operand
 from .methods import method, renaming
 from .sort import msort
 
@@ -24,8 +26,33 @@ def _repeat(self, repeats, axis=None):
     return structure.repeat_interleave(self, repeats, axis)
 
 
-def _flatten(self, order="C", *, start_dim=0, end_dim=-1):
+def _flatten(self, *args, order="C", start_dim=0, end_dim=-1):
+    """x.flatten(0, 1), or x.flatten("F"), x.flatten(order="F", start_dim=0)."""
+    if args and isinstance(args[0], str):
+        order, *args = args
+    start_dim, end_dim = (*args, *(start_dim, end_dim)[len(args):])
     return structure.flatten(self, order, start_dim=start_dim, end_dim=end_dim)
+
+
+def _gather(self, *args, **attrs):
+    """x.gather(dim, index), element by element, or x.gather(input_indices, axis, batch_dims=0), slices."""
+    by_element = isinstance(args[0], int) if args else "dim" in attrs
+    return (renaming(lookup.gather_elements) if by_element else _gather_slices)(self, *args, **attrs)
+
+
+_gather_slices = renaming(lookup.gather)
+_TAKEN = {"clip": lambda index, size: arithmetic.clamp(index, 0, size - 1), "wrap": lambda index, size: index % size,
+          "raise": lambda index, size: index}
+
+
+def _take(self, indices, axis=None, mode="clip"):
+    """Slices along `axis`, elements in row-major order where it is None. mode : what an index outside means: "clip" the
+    nearest, "wrap" counted around, "raise" an error."""
+    if mode not in _TAKEN:
+        raise ValueRangeError(f"take: mode is 'clip', 'wrap' or 'raise', not {mode!r}")
+    x = reshape(self, shape=(-1,)) if axis is None else self
+    axis = 0 if axis is None else axis
+    return lookup.gather(x, _TAKEN[mode](as_operand(indices), x.shape[axis]), axis)
 
 
 def _broadcast(self, shape):
@@ -53,14 +80,14 @@ for _name, _function in {
     "unbind": structure.unbind, "tile": _tile, "repeat_interleave": structure.repeat_interleave, "repeat": _repeat,
     "roll": structure.roll, "flip": structure.flip, "fliplr": structure.fliplr, "flipud": structure.flipud,
     "broadcast_to": _broadcast, "expand": _broadcast, "narrow": structure.narrow, "unflatten": structure.unflatten,
-    "gather": lookup.gather, "gather_elements": lookup.gather_elements, "gather_nd": lambda self, indices:
+    "gather": _gather, "gather_elements": lookup.gather_elements, "gather_nd": lambda self, indices:
         indexing.gather_nd(self, indices), "index_select": lookup.index_select, "index_add": lookup.index_add,
-    "take": lookup.gather, "scatter_add": lookup.tensor_scatter_add,
+    "take": _take, "scatter_add": lookup.tensor_scatter_add,
     "tensor_scatter_update": lookup.tensor_scatter_update, "matmul": linalg.matmul, "bmm": linalg.bmm, "mm": linalg.mm,
     "dot": linalg.dot, "outer": linalg.outer, "addmm": linalg.addmm, "mv": linalg.mv,
 }.items():
     method(_name, _function if _name.startswith("__") or _name in (
-        "transpose", "permute", "tile") else renaming(_function))
+        "transpose", "permute", "tile", "gather", "flatten") else renaming(_function))
 method("msort", msort)
 method("__array_priority__", 1000)                # ndarray + Tensor asks the Tensor, so that it gives a Tensor
 Tensor.__setitem__ = getitem.set_in_place           # a graph node is never written: infer rebinds the name instead

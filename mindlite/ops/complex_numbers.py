@@ -11,7 +11,8 @@ from ..mindir.primitive import bprop_rule, jvp_rule
 from .basic import sum_to
 from .creation import zeros_like
 from .define import as_operand, dtype_of, elementwise, is_array, same_shape_tangent, to_float
-from .elementary import atan2
+from .elementary import atan2, cos, sin
+from .structure import stack
 
 
 def part_dtype(dtype):
@@ -91,3 +92,13 @@ def angle(input):
     """The angle of complex numbers, in (-pi, pi]; 0 or pi for real ones."""
     input = as_operand(input)
     return atan2(imaginary_part(input), real_part(input)) if dtype_of(input).kind == "c" else atan2(0, input)
+
+
+def polar(abs, angle):
+    """The complex numbers abs (cos(angle) + i sin(angle))."""
+    return make_complex(abs * cos(angle), abs * sin(angle))
+
+
+def view_as_real(input):
+    """The parts of complex numbers along a new last axis: [.., 2]."""
+    return stack([real_part(input), imaginary_part(input)], -1)

@@ -15,11 +15,22 @@ FAMILIES = {
     "boxes": ("", "bounding_box_decode bounding_box_encode check_valid iou"),
     "counting": ("occurrences", "bincount bucketize cartesian_prod combinations histc reverse_sequence sequence_mask "
                                 "tril_indices triu_indices unique_consecutive unravel_index"),
+    "ctc": ("", "ctc_greedy_decoder ctc_loss"),
+    "distributions": ("", "cauchy choice_with_mask exponential gamma gumbel_softmax laplace log_normal "
+                          "multinomial_with_replacement poisson random_categorical random_gamma random_poisson rrelu "
+                          "standard_laplace"),
     "factors": ("orthogonal_triangular eigenpairs matrix_exp",
                 "eig eigvals geqrf lstsq lu_solve lu_unpack matrix_exp orgqr ormqr qr"),
+    "filling": ("", "choose fill fill_diagonal fills index_copy index_fill masked_scatter put resized"),
     "fourier": ("fourier", "fft fft2 fftfreq fftn fftshift hfft hfft2 hfftn ifft ifft2 ifftn ifftshift ihfft ihfft2 "
                            "ihfftn irfft irfft2 irfftn rfft rfft2 rfftfreq rfftn"),
     "gamma_functions": ("incomplete_gamma zeta betainc nextafter", "betainc igamma igammac mvlgamma nextafter zeta"),
+    "historical": ("", "batch_dot clip_by_global_norm dyn_shape eps intopk lrn mirror_pad repeat_elements strided_slice "
+                       "tuple_to_array"),
+    "interpolation": ("", "interpolate"),
+    "margin_losses": ("", "multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss poisson_nll_loss "
+                          "triplet_margin_with_distance_loss"),
+    "signals": ("", "bartlett_window blackman_window hamming_window hann_window kaiser_window stft"),
 }
 _ROOM = __name__.rpartition(".")[0]
 FUNCTIONS = {name: f"{_ROOM}.{module}" for module, (_, names) in FAMILIES.items() for name in names.split()}

@@ -45,8 +45,11 @@ SYNONYMS = (
                                                                 "perm", "axes", "axis"})
 
 
-def renaming(function):
-    """`function` as a method whose arguments may have any of MindSpore's names for a thing (dim for axis, ..)."""
+def renaming(function, of_tensor=True):
+    """`function` whose arguments may have any of MindSpore's names for a thing (dim for axis, ..).
+
+    of_tensor : it is a method of Tensor; called on a list (Tensor.add([1], [2])) it raises ArgumentError
+    """
     signature = function.signature if isinstance(function, Primitive) else inspect.signature(function)
     names = signature.parameters.keys()
 
@@ -56,7 +59,7 @@ def renaming(function):
         return next((other for group in SYNONYMS if name in group for other in group if other in names), name)
 
     def call(self, *args, **attrs):
-        if not isinstance(self, (Tensor, AnfNode)):         # Tensor.add([1], [2])
+        if of_tensor and not isinstance(self, (Tensor, AnfNode)):
             raise ArgumentError(f"a method of Tensor is called on {type(self).__name__}", hint="make a Tensor of it")
         if attrs:
             attrs = {known(name): value for name, value in attrs.items()}
@@ -149,20 +152,26 @@ def _prod(self, axis=None, keep_dims=False, dtype=None):
     return reduction.prod(self, axis, keep_dims, dtype)
 
 
-def _max(self, axis=None, keepdims=False, *, initial=None, where=True, return_indices=False):
-    """The largest element; (values, indices) if return_indices. `where` leaves elements out, `initial` is one more."""
-    return _extremum(self, axis, keepdims, initial, where, return_indices, reduction.max, reduction.amax,
+def _max(self, dim=None, keepdim=None, *, axis=None, keepdims=None, initial=None, where=True, return_indices=False):
+    """The largest element. x.max(1), x.max(dim=1), with or without keepdim: (values, indices), as torch has it;
+    x.max(axis=1), or with keepdims: the values, as NumPy has it, with return_indices both.
+
+    where : leaves elements out;     initial : is one more
+    """
+    return _extremum(self, dim, keepdim, axis, keepdims, initial, where, return_indices, reduction.max, reduction.amax,
                      arithmetic.maximum)
 
 
-def _min(self, axis=None, keepdims=False, *, initial=None, where=True, return_indices=False):
-    """The smallest element; (values, indices) if return_indices. `where` leaves elements out, `initial` is one more."""
-    return _extremum(self, axis, keepdims, initial, where, return_indices, reduction.min, reduction.amin,
+def _min(self, dim=None, keepdim=None, *, axis=None, keepdims=None, initial=None, where=True, return_indices=False):
+    """The smallest element; see max."""
+    return _extremum(self, dim, keepdim, axis, keepdims, initial, where, return_indices, reduction.min, reduction.amin,
                      arithmetic.minimum)
 
 
-def _extremum(x, axis, keepdims, initial, where, return_indices, with_index, value, combine):
-    if return_indices:
+def _extremum(x, dim, keepdim, axis, keepdims, initial, where, return_indices, with_index, value, combine):
+    as_torch = dim is not None and keepdims is None and initial is None and where is True
+    axis, keepdims = dim if axis is None else axis, bool(keepdim or keepdims)
+    if return_indices or as_torch and not isinstance(dim, (tuple, list)):
         return with_index(x, axis, keepdims)
     if where is not True:
         if initial is None:

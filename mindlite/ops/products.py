@@ -2,6 +2,8 @@
 
 Each is ordinary Python over ops, so that its derivatives, batches and kernels are those of its parts.
 """
+import numpy as np
+
 from ..common.errors import ArgumentError, ShapeError
 from .arithmetic import abs, pow
 from .basic import reshape, transpose
@@ -10,6 +12,7 @@ from .define import as_operand, cast_to, dtype_of, promote_operands
 from .elementary import sqrt
 from .linalg import bmm, dense, outer
 from .logic import greater_equal, less, less_equal, logical_and, logical_or, not_equal, where
+from .lookup import gather
 from .reduction import amax, amin, sum
 from .structure import concat, narrow, roll
 
@@ -93,6 +96,13 @@ def cdist(x1, x2, p=2.0):
     rows = reshape(a, shape=tuple(a.shape[:-1]) + (1, a.shape[-1]))
     others = reshape(b, shape=tuple(b.shape[:-2]) + (1,) + tuple(b.shape[-2:]))
     return _p_norm(rows - others, p, -1)
+
+
+def pdist(input, p=2.0):
+    """The p-norm distances of the pairs of rows of input[.., n, m], i < j : [.., n (n - 1) / 2]."""
+    x = as_operand(input)
+    rows, columns = np.triu_indices(x.shape[-2], 1)
+    return _p_norm(gather(x, rows, x.ndim - 2) - gather(x, columns, x.ndim - 2), p, -1)
 
 
 def dist(input, other, p=2):

@@ -16,7 +16,7 @@ from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeErr
 from ..mindir.abstract import AbstractTensor
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
 from ..mindir.scalar import cast as cast_scalar, where as where_scalar
-from .axes import as_shape, as_size, flatten_index
+from .axes import as_shape, as_size, broadcast_shapes, flatten_index
 from .basic import broadcast_to, move_batch_axis, reshape
 from .define import as_operand, cast_to, dtype_of
 from .elementary import cos, log, sqrt
@@ -232,13 +232,8 @@ def _uniform(shape, dtype, seed):
 
 
 def _parts(name, shape, *values):
-    """The drawn shape, `shape` followed by the broadcast shape of parameters that are tensors, as MindSpore has it."""
-    shape = as_shape(name, shape)
-    tail = ()
-    for value in values:
-        inner = tuple(getattr(value, "shape", ()))
-        tail = inner if len(inner) > len(tail) else tail
-    return shape + tail
+    """The drawn shape: `shape` and those of the parameters, broadcast together, as MindSpore has it."""
+    return broadcast_shapes(name, as_shape(name, shape), *(tuple(getattr(v, "shape", ())) for v in values))
 
 
 # ---------------------------------------------------------------- public names
@@ -246,7 +241,7 @@ def _parts(name, shape, *values):
 def uniform(shape, minval, maxval, seed=None, dtype=dt.float32):
     """Numbers evenly spread in [minval, maxval), or integers if dtype is an integer type.
 
-    minval, maxval : numbers, or tensors, whose shape follows `shape` in the result
+    minval, maxval : numbers, or tensors, with whose shape `shape` is broadcast
     seed           : None draws from the global stream, a Generator from its own; an int: the same numbers each time
     """
     dtype = dt.dtype(dtype)
@@ -268,7 +263,7 @@ def standard_normal(shape, seed=None, *, dtype=dt.float32):
 
 
 def normal(shape, mean, stddev, seed=None):
-    """Normal numbers float32; mean and stddev are numbers or tensors, whose shape follows `shape` in the result."""
+    """Normal numbers float32; mean and stddev are numbers or tensors, with whose shape `shape` is broadcast."""
     return standard_normal(_parts("normal", shape, mean, stddev), seed) * stddev + mean
 
 

@@ -294,16 +294,22 @@ def min(input, axis=None, keepdims=False):
 
 # ---------------------------------------------------------------- sums, products, truth: MindSpore's names
 
-def sum(input, dim=None, keepdim=False, *, dtype=None):
-    """The sum along `dim`, in `dtype` if that is given."""
+def _counted(input, dtype):
+    """As `dtype`; what is counted or ordered by whole numbers in 64 bits where none is given, as NumPy and torch have it."""
     input = as_operand(input)
-    return reduce_sum(input if dtype is None else cast(input, dtype=dtype), axis=dim, keepdims=keepdim)
+    if dtype is None:
+        dtype = dt.int64 if input.dtype.kind in "bui" else None
+    return input if dtype is None else cast(input, dtype=dtype)
+
+
+def sum(input, dim=None, keepdim=False, *, dtype=None):
+    """The sum along `dim`, in `dtype` if that is given; integers and bools are added as int64 otherwise."""
+    return reduce_sum(_counted(input, dtype), axis=dim, keepdims=keepdim)
 
 
 def prod(input, axis=None, keep_dims=False, dtype=None):
-    """The product along `axis`, in `dtype` if that is given."""
-    input = as_operand(input)
-    return reduce_prod(input if dtype is None else cast(input, dtype=dtype), axis=axis, keepdims=keep_dims)
+    """The product along `axis`, in `dtype` if that is given; integers and bools are multiplied as int64 otherwise."""
+    return reduce_prod(_counted(input, dtype), axis=axis, keepdims=keep_dims)
 
 
 def amax(input, axis=None, keepdims=False):

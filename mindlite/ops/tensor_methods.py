@@ -7,8 +7,8 @@ from ..common.dim import product
 from ..common.errors import ArgumentError, ShapeError
 from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
-from . import (activation, arithmetic, combined, creation, elementary, linalg, logic, lookup, norms, random, reduction,
-               structure)
+from . import (activation, arithmetic, combined, creation, decomposition, elementary, later, linalg, logic, lookup, norms,
+               order_statistics, random, reduction, scan, singular, sort, sorted_search, special, structure, whole_numbers)
 from .axes import normal_axis
 from .basic import broadcast_to, cast, reshape
 from .define import as_operand, cast_to
@@ -21,20 +21,20 @@ from .state import assign, stop_gradient
 
 # ---------------------------------------------------------------- questions
 
-def _is_float(self):
-    return self.dtype.kind == "f"
+def _is_float(input):
+    return input.dtype.kind == "f"
 
 
-def _is_complex(self):
-    return self.dtype.kind == "c"
+def _is_complex(input):
+    return input.dtype.kind == "c"
 
 
 def _is_signed(self):
     return self.dtype.kind not in "bu"
 
 
-def _numel(self):
-    return product(self.shape)
+def _numel(input):
+    return product(input.shape)
 
 
 def _dim(self):
@@ -63,8 +63,8 @@ def _copy(self):
     return self * 1 if self.dtype is not dt.bool_ else logic.logical_or(self, self)
 
 
-def _allclose(self, other, rtol=1e-5, atol=1e-8, equal_nan=False):
-    return reduction.all(logic.isclose(self, other, rtol, atol, equal_nan))
+def _allclose(input, other, rtol=1e-5, atol=1e-8, equal_nan=False):
+    return reduction.all(logic.isclose(input, other, rtol, atol, equal_nan))
 
 
 def _type(self, dtype=None):
@@ -102,39 +102,40 @@ def _expand_as(self, other):
     return broadcast_to(self, shape=other.shape)
 
 
-def _aminmax(self, *, axis=0, keepdims=False):
-    return reduction.amin(self, axis, keepdims), reduction.amax(self, axis, keepdims)
+def _aminmax(input, *, axis=0, keepdims=False):
+    """(the smallest, the largest element) along `axis`; of all elements where it is None."""
+    return reduction.amin(input, axis, keepdims), reduction.amax(input, axis, keepdims)
 
 
-def _t(self):
-    if self.ndim > 2:
-        raise ShapeError("t: a tensor of at most two axes is wanted", note=f"shape: {list(self.shape)}")
-    return self if self.ndim < 2 else structure.swapaxes(self, 0, 1)
+def _t(input):
+    if input.ndim > 2:
+        raise ShapeError("t: a tensor of at most two axes is wanted", note=f"shape: {list(input.shape)}")
+    return input if input.ndim < 2 else structure.swapaxes(input, 0, 1)
 
 
-def _adjoint(self):
-    turned = structure.swapaxes(self, -1, -2)
-    return turned.conj() if self.dtype.kind == "c" else turned
+def _adjoint(x):
+    turned = structure.swapaxes(x, -1, -2)
+    return turned.conj() if x.dtype.kind == "c" else turned
 
 
-def _inner(self, other):
-    return linalg.tensor_dot(self, other, ((self.ndim - 1,), (other.ndim - 1,)))
+def _inner(input, other):
+    return linalg.tensor_dot(input, other, ((input.ndim - 1,), (other.ndim - 1,)))
 
 
-def _rot90(self, k=1, dims=(0, 1)):
+def _rot90(input, k=1, dims=(0, 1)):
     first, second = dims
     k = k % 4
     if k == 2:
-        return structure.flip(self, (first, second))
+        return structure.flip(input, (first, second))
     if k == 0:
-        return _copy(self)
-    return structure.flip(structure.swapaxes(self, first, second), (first,)) if k == 1 else \
-        structure.swapaxes(structure.flip(self, (first,)), first, second)
+        return _copy(input)
+    return structure.flip(structure.swapaxes(input, first, second), (first,)) if k == 1 else \
+        structure.swapaxes(structure.flip(input, (first,)), first, second)
 
 
-def _diff(self, n=1, axis=-1, prepend=None, append=None):
-    parts = [p for p in (prepend, self, append) if p is not None]
-    x = structure.concat(parts, axis) if len(parts) > 1 else self
+def _diff(x, n=1, axis=-1, prepend=None, append=None):
+    parts = [p for p in (prepend, x, append) if p is not None]
+    x = structure.concat(parts, axis) if len(parts) > 1 else x
     for _ in range(n):
         axis, size = normal_axis("diff", axis, x.ndim), x.shape[axis]
         lead = (slice(None),) * axis
@@ -147,18 +148,13 @@ def _select(self, axis, index):
     return self[(slice(None),) * normal_axis("select", axis, self.ndim) + (index,)]
 
 
-def _select_scatter(self, src, axis, index):
-    return setitem(self, (slice(None),) * normal_axis("select_scatter", axis, self.ndim) + (index,), src)
+def _select_scatter(input, src, axis, index):
+    return setitem(input, (slice(None),) * normal_axis("select_scatter", axis, input.ndim) + (index,), src)
 
 
-def _slice_scatter(self, src, axis=0, start=None, end=None, step=1):
-    return setitem(self, (slice(None),) * normal_axis("slice_scatter",
-                   axis, self.ndim) + (slice(start, end, step),), src)
-
-
-def _fill_diagonal(self, fill_value, wrap=False):
-    return diagonal_scatter(self, broadcast_to(cast_to(as_operand(fill_value), self.dtype),
-                                                        shape=read_diagonal(self).shape))
+def _slice_scatter(input, src, axis=0, start=None, end=None, step=1):
+    return setitem(input, (slice(None),) * normal_axis("slice_scatter",
+                   axis, input.ndim) + (slice(start, end, step),), src)
 
 
 def _diag(self, diagonal=0):
@@ -166,47 +162,41 @@ def _diag(self, diagonal=0):
     return read_diagonal(self, diagonal) if self.ndim > 1 else diag_embed(self, diagonal)
 
 
-def _diagflat(self, offset=0):
-    return diag_embed(reshape(self, shape=(-1,)), offset)
+def _diagflat(input, offset=0):
+    return diag_embed(reshape(input, shape=(-1,)), offset)
 
 
-def _matrix_power(self, n):
+def _matrix_power(input, n):
     if n < 0:
         raise ArgumentError("matrix_power: the exponent is not negative")
-    out = broadcast_to(creation.eye(self.shape[-1], dtype=self.dtype), shape=self.shape)
+    out = broadcast_to(creation.eye(input.shape[-1], dtype=input.dtype), shape=input.shape)
     for _ in range(n):
-        out = linalg.matmul(out, self)
+        out = linalg.matmul(out, input)
     return out
 
 
-def _kthvalue(self, k, axis=-1, keepdims=False):
-    values, indices = self.sort(axis)
-    at = (slice(None),) * normal_axis("kthvalue", axis, self.ndim) + (slice(k - 1, k) if keepdims else k - 1,)
+def _kthvalue(input, k, axis=-1, keepdims=False):
+    values, indices = input.sort(axis)
+    at = (slice(None),) * normal_axis("kthvalue", axis, input.ndim) + (slice(k - 1, k) if keepdims else k - 1,)
     return values[at], indices[at]
 
 
-def _median(self, axis=None, keepdims=False):
-    if axis is None:
-        return _kthvalue(reshape(self, shape=(-1,)), (_numel(self) + 1) // 2, 0)[0]
-    return _kthvalue(self, (self.shape[axis] + 1) // 2, axis, keepdims)
-
-
-def _scatter(self, axis, index, src):
+def _scatter(input, axis, index, src):
     index = as_operand(index)
-    return lookup.tensor_scatter_elements(self, index, broadcast_to(
-        cast_to(as_operand(src), self.dtype), shape=index.shape), axis)
+    return lookup.tensor_scatter_elements(input, index, broadcast_to(
+        cast_to(as_operand(src), input.dtype), shape=index.shape), axis)
 
 
-def _fmax(self, other):
-    return logic.where(logic.isnan(self), other, logic.where(logic.isnan(other), self, arithmetic.maximum(self, other)))
+def _fmax(input, other):
+    return logic.where(logic.isnan(input), other, logic.where(logic.isnan(other), input, arithmetic.maximum(input, other)))
 
 
-def _fmin(self, other):
-    return logic.where(logic.isnan(self), other, logic.where(logic.isnan(other), self, arithmetic.minimum(self, other)))
+def _fmin(input, other):
+    return logic.where(logic.isnan(input), other, logic.where(logic.isnan(other), input, arithmetic.minimum(input, other)))
 
 
-def _cov(self, *, correction=1, fweights=None, aweights=None):
-    x = self if self.ndim > 1 else reshape(self, shape=(1, -1))
+def _cov(input, *, correction=1, fweights=None, aweights=None):
+    x = input if input.ndim > 1 else reshape(input, shape=(1, -1))
     count = x.shape[1] if fweights is None else reduction.sum(fweights)
     weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights
     if weights is None:
@@ -218,7 +208,7 @@ def _cov(self, *, correction=1, fweights=None, aweights=None):
         scale = total if correction == 0 else total - correction if aweights is None else \
             total - correction * reduction.sum(weights * aweights) / total
         out = linalg.matmul(centred * weights, structure.swapaxes(centred, 0, 1)) / scale
-    return out if self.ndim > 1 else reshape(out, shape=())
+    return out if input.ndim > 1 else reshape(out, shape=())
 
 
 for _name, _function in {
@@ -226,8 +216,10 @@ for _name, _function in {
     "inner": _inner,
     "rot90": _rot90, "diff": _diff, "select": _select, "select_scatter": _select_scatter,
     "slice_scatter": _slice_scatter,
-    "fill_diagonal": _fill_diagonal, "diagflat": _diagflat, "matrix_power": _matrix_power, "kthvalue": _kthvalue,
-    "median": _median, "scatter": _scatter, "fmax": _fmax, "fmin": _fmin, "cov": _cov, "addbmm":
+    "diagflat": _diagflat, "matrix_power": _matrix_power, "kthvalue": _kthvalue,
+    "median": order_statistics.median, "nanmedian": order_statistics.nanmedian,
+    "quantile": order_statistics.quantile, "nanquantile": order_statistics.nanquantile,
+    "scatter": _scatter, "fmax": _fmax, "fmin": _fmin, "cov": _cov, "addbmm":
         lambda self, batch1, batch2, *, beta=1, alpha=1: beta * self + alpha * reduction.sum(
             linalg.bmm(batch1, batch2), 0),
     "addmv": linalg.addmv, "norm": norms.norm, "baddbmm": linalg.baddbmm, "diag": _diag,
@@ -283,7 +275,7 @@ for _name, _function in {
     "zero_": lambda self: _full_like(self, 0), "copy_": lambda self, src, non_blocking=False: broadcast_to(
         cast_to(as_operand(src), self.dtype), shape=self.shape),
     "index_add_": lambda self, dim, index, source, *, alpha=1: lookup.index_add(self, index, source * alpha, dim),
-    "scatter_": _scatter, "fill_diagonal_": _fill_diagonal, "nan_to_num_": logic.nan_to_num,
+    "scatter_": _scatter, "nan_to_num_": logic.nan_to_num,
     "uniform_": lambda self, from_=0, to=1, *, generator=None: random.uniform(self.shape, from_, to,
     dtype=self.dtype),
     "normal_": lambda self, mean=0, std=1, *, generator=None: cast_to(random.standard_normal(self.shape),
@@ -293,20 +285,58 @@ for _name, _function in {
     method(_name, _in_place(_function))
 
 
-def _index_put(self, indices, values, accumulate=False):
+def _index_put(input, indices, values, accumulate=False):
     if not accumulate:
-        return setitem(self, tuple(indices), values)
+        return setitem(input, tuple(indices), values)
     places = structure.stack(structure.broadcast_tensors(*indices), -1)
-    return lookup.tensor_scatter_add(self, places, broadcast_to(cast_to(as_operand(values), self.dtype), shape=tuple(
-        places.shape[:-1]) + tuple(self.shape[places.shape[-1]:])))
+    return lookup.tensor_scatter_add(input, places, broadcast_to(cast_to(as_operand(values), input.dtype), shape=tuple(
+        places.shape[:-1]) + tuple(input.shape[places.shape[-1]:])))
 
 
 method("index_put", _index_put)
+
+
+# ---------------------------------------------------------------- what families that are imported later have
+
+def _later(name):
+    """A method that is a function of a family that is imported when it is called."""
+    def call(self, *args, **attrs):
+        return renaming(later.find(name))(self, *args, **attrs)
+    call.__name__, call.__qualname__ = name, f"Tensor.{name}"
+    return call
+
+
+for _name in ("bincount cauchy choose eig eigvals exponential fill_diagonal fills geqrf gumbel_softmax hfft histc igamma igammac "
+              "index_copy index_fill log_normal lstsq lu_solve lu_unpack masked_scatter matrix_exp mvlgamma nextafter orgqr "
+              "ormqr put qr random_categorical reverse_sequence stft unique_consecutive unravel_index").split():
+    method(_name, _later(_name))
+for _name, _function in {"resize": "resized", "index_copy_": "index_copy", "index_fill_": "index_fill",
+                         "masked_scatter_": "masked_scatter",
+                         "fill_diagonal_": "fill_diagonal", "put_": "put", "exponential_": "exponential"}.items():
+    method(_name, _in_place(_later(_function)) if _name.endswith("_") else _later(_function))
+for _name, _function in {
+    "gcd": whole_numbers.gcd, "lcm": whole_numbers.lcm, "xdivy": combined.xdivy, "searchsorted": sorted_search.searchsorted,
+    "unique_with_pad": sorted_search.unique_with_pad, "svd": singular.svd, "logcumsumexp": scan.logcumsumexp,
+    "i0": special.bessel_i0, "matrix_determinant": decomposition.det, "log_matrix_determinant": decomposition.slogdet,
+    "reverse": structure.flip, "soft_shrink": activation.softshrink, "pinv": norms.pinv,
+    "argmax_with_value": lambda self, axis=0, keep_dims=False: reduction.max(self, axis, keep_dims),
+    "argmin_with_value": lambda self, axis=0, keep_dims=False: reduction.min(self, axis, keep_dims),
+    "itemset": lambda self, *at: setitem(self, at[0] if len(at) == 2 else (), at[-1]),
+    "top_k": lambda self, k, sorted=True: sort.topk(self, k),
+}.items():
+    method(_name, renaming(_function))
+for _name, _function in {
+    "sign_": arithmetic.sign, "erfinv_": special.erfinv, "addmm_": linalg.addmm,
+    "scatter_add_": lambda self, dim, index, src: lookup.tensor_scatter_elements(self, index, src, dim, "add"),
+}.items():
+    method(_name, _in_place(_function))
 
 # What MindSpore has as functions too, under the method's name.
 FUNCTIONS = {
     "numel": _numel, "is_floating_point": _is_float, "is_complex": _is_complex, "aminmax": _aminmax, "t": _t,
     "adjoint": _adjoint, "inner": _inner, "rot90": _rot90, "diff": _diff, "select_scatter": _select_scatter,
     "slice_scatter": _slice_scatter, "diagflat": _diagflat, "matrix_power": _matrix_power, "kthvalue": _kthvalue,
-    "median": _median, "fmax": _fmax, "fmin": _fmin, "cov": _cov, "scatter": _scatter, "index_put": _index_put,
+    "median": order_statistics.median, "nanmedian": order_statistics.nanmedian,
+    "quantile": order_statistics.quantile, "nanquantile": order_statistics.nanquantile,
+    "fmax": _fmax, "fmin": _fmin, "cov": _cov, "scatter": _scatter, "index_put": _index_put,
     "allclose": _allclose, "detach": stop_gradient}

@@ -26,7 +26,8 @@ def rebuild(graph, visit):
     visit runs under the builder, so operators called in it stand where the node stood. For a node with several results
     it gives their tuple. Returns how many nodes were replaced.
     """
-    old, graph.nodes = graph.nodes, []
+    old, outputs = graph.nodes, graph.outputs
+    graph.nodes, graph.output = [], None                     # it is being written: see mindir.inline.has_effects
     env, changed = {}, 0
     # What rewrites require of sizes follows from the nodes that they replace.
     with building(graph, by="optim") as builder, collecting():
@@ -52,7 +53,7 @@ def rebuild(graph, visit):
             else:
                 env[node] = tuple(map(builder.lift, made)) if isinstance(made, (tuple, list)) else builder.lift(made)
                 changed += 1
-        graph.set_outputs([read(output, output) for output in graph.outputs], make_tuple)
+        graph.set_outputs([read(output, output) for output in outputs], make_tuple)
     return changed
 
 

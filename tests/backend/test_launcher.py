@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pytest
 
-from mindlite.backend.launcher import WORTH_IT, launch_address, set_threads
+from mindlite.backend.launcher import SPARE, WHOLE_LINE, WORTH_IT, launch_address, set_threads
 from mindlite.backend.machine_code import compile_ir
 
 TEXT = """
@@ -66,7 +66,26 @@ def test_every_item_is_done_once_and_the_cuts_are_always_the_same(threads):
             status, marks, firsts = mark(extent, cost)
             assert status == 0 and (marks == 1).all()
             parallel = extent * cost >= WORTH_IT and extent >= threads
-            assert firsts == (sorted({extent * t // threads for t in range(threads)}) if parallel else [0][:extent])
+            assert firsts == (sorted({cut(extent, t, threads) for t in range(threads)}) if parallel else [0][:extent])
+
+
+def cut(extent, t, threads):
+    """Where chunk t begins."""
+    step = 1
+    while 2 * step <= min(extent // (SPARE * threads), WHOLE_LINE):
+        step *= 2
+    return extent * t // threads // step * step
+
+
+@pytest.mark.parametrize("threads", [2, 3, 5])
+def test_chunks_of_many_items_begin_at_cache_lines_and_are_nearly_equal(threads):
+    """64 items of at least a byte are whole lines, whatever a row of them has: no line is written by two threads."""
+    assert set_threads(threads)
+    for extent in (SPARE * WHOLE_LINE * threads, 20011, 123457, 200003):
+        _, marks, firsts = mark(extent, WORTH_IT)
+        assert (marks == 1).all() and len(firsts) == threads and all(first % 64 == 0 for first in firsts)
+        sizes = np.diff([*firsts, extent])
+        assert sizes.max() - sizes.min() <= sizes.max() / SPARE * 2
 
 
 def test_many_launches_in_a_row_are_all_complete():

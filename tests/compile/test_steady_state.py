@@ -72,6 +72,30 @@ def test_a_call_in_python_enters_functions_that_the_count_names():
     assert counts(lambda: layers(False), 2, lambda: 0)["Python functions entered"] > 10
 
 
+@pytest.mark.parametrize("threads", [2, 3])
+def test_a_hundred_runs_on_the_same_threads_give_the_same_bits(threads):
+    """Odd sizes, so that no chunk ends where a vector, a tile or a cache line does."""
+    before = default_threads()
+    assert set_threads(threads)
+    try:
+        weight, x = Tensor(normal(11, 7, 3, 3)), Tensor(normal(5, 7, 37, 41))
+        wide, tall = Tensor(normal(301, 1003)), Tensor(normal(1003, 67))
+
+        def f(x, wide, tall):
+            y = ops.gelu(ops.conv2d(x, weight, None, 1, "pad", 1))
+            z = ops.softmax(ops.matmul(ops.tanh(wide), tall), axis=-1)
+            return ops.layer_norm(wide, (1003,), ops.ones((1003,)), ops.zeros((1003,))).sum() + y.sum() + (z * z).sum(0).sum()
+        g = ms.jit(ms.value_and_grad(f, (0, 1, 2)))
+        value, slopes = g(x, wide, tall)
+        expected = [value.asnumpy(), *[slope.asnumpy() for slope in slopes]]
+        for _ in range(100):
+            value, slopes = g(x, wide, tall)
+            for out, wanted in zip([value, *slopes], expected):
+                assert out.asnumpy().tobytes() == wanted.tobytes()
+    finally:
+        set_threads(before)
+
+
 def test_results_are_the_same_bits_for_one_number_of_threads_whatever_runs_beside_them():
     """Chunks are cut at the same places; a launch that finds another under way does its chunks one after the other."""
     before = default_threads()

@@ -126,7 +126,7 @@ def same(a, b, loose=False):
         return a == b or math.isnan(a) and math.isnan(b) or math.isclose(a, b, rel_tol=1e-4 if loose else 1e-9,
                                                                          abs_tol=1e-5 if loose else 1e-9)
     if isinstance(a, str) and a != b:
-        x, y = NUMBER.sub("#", " ".join(a.split())), NUMBER.sub("#", " ".join(b.split()))
+        x, y = ("".join(NUMBER.sub("#", text).split()) for text in (a, b))
         return x == y and all(same(float(p), float(q), True) for p, q in zip(NUMBER.findall(a), NUMBER.findall(b)))
     return a == b
 

@@ -625,3 +625,79 @@ def test_a_loop_with_a_try_in_it_goes_round_behind_an_assertion_in_a_loop_around
         return x
     jitted = check_same(f, *[lambda v=v, n=n: (n, vector(v, 1.0), []) for v, n in ((0.0, 2), (2.0, 2), (0.0, 3), (2.0, 3))])
     assert not jitted.compiled.in_python
+
+
+def test_a_recursion_of_whose_result_nothing_is_made_has_its_effects(capsys):
+    log = []
+
+    def printed(n, y):
+        if n.sum() <= 0:
+            return y
+        printed(n - 1, y ** 2)
+        print(n, y)
+        return y
+
+    def logged(n, y):
+        if n.sum() > 0:
+            logged(n - 1, y * 2)
+            log.append(y)
+        return y
+
+    def refused(n, y):
+        if n.sum() <= 0:
+            return y
+        refused(n - 1, y * 2)
+        if y.sum() > 10:
+            raise ValueError("too large")
+        return y
+    for function in printed, logged, refused:
+        derivative = ms.grad(lambda n, y, function=function: function(n, y).sum(), 1)
+        for run in function, derivative:
+            jitted = ms.jit(run)
+            for n, v in (2, 1.0), (1, 2.0), (0, 1.0), (3, 3.0):
+                seen = []
+                for called in run, jitted:
+                    log.clear()
+                    end = ends(called, Tensor(n), vector(v))
+                    seen.append((end, [str(x) for x in log], capsys.readouterr().out))
+                assert seen[0] == seen[1]
+            assert not jitted.compiled.in_python, jitted.explain()
+
+
+def test_a_tensor_that_an_object_of_python_gives_is_assigned_to_in_that_object():
+    def by_get(x, table):
+        if x.sum() > 0:
+            table["b"] = x
+        table.get("a")[0] = 7
+        return x
+
+    def by_loop(x, items):
+        if x.sum() > 0:
+            items.append(x)
+        for item in items:
+            item[1:][...] = 7
+        return x
+    for function, made in (by_get, lambda: {"a": vector(1.0, 2.0)}), (by_loop, lambda: [vector(1.0, 2.0)]):
+        check_same(function, *[lambda v=v, made=made: (vector(v, 0.0), made()) for v in (1.0, -1.0, 1.0, -1.0)])
+
+
+def test_an_exception_that_passes_a_handler_shows_where_it_was_raised():
+    def f(x):
+        try:
+            k = 1
+            if x.sum() > 9:
+                k = 2
+            if x.sum() > 3:
+                raise ValueError(k)
+        except KeyError:
+            k = 0
+        return x * k
+    jitted = ms.jit(f)
+    for v in 4.0, 1.0, 10.0:
+        lines = []
+        for function in f, jitted:
+            try:
+                function(vector(v))
+            except ValueError as error:
+                lines.append((str(error), traceback.extract_tb(error.__traceback__)[-1].line))
+        assert not lines or lines[0] == lines[1]

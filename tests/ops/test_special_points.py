@@ -155,7 +155,7 @@ def test_public_functions_are_numpys():
              (ops.tril(t), np.tril(x)), (ops.triu(t, 1), np.triu(x, 1)), (ops.cumsum(t, 1), np.cumsum(x, 1)),
              (ops.norm(t, 1, 0), np.abs(x).sum(0)),
              (ops.norm(t, 3, 1), (np.abs(x) ** 3).sum(1) ** (1 / 3)), (ops.argsort(t, 1), np.argsort(x, 1)),
-             (ops.round(t * 1.234, decimals=1), np.round(x * 1.234, 1)), (t.T, x.T), (t.max(0), x.max(0)),
+             (ops.round(t * 1.234, decimals=1), np.round(x * 1.234, 1)), (t.T, x.T), (t.max(axis=0), x.max(0)),
              (ops.eye(2, 3, dt.float64), np.eye(2, 3)), (ops.linspace(0, 1, 7, dtype=dt.float64), np.linspace(0, 1, 7)),
              (ops.arange(5, -2, -2), np.arange(5, -2, -2)),
              (ops.arange(0.0, 1.0, 0.3, dtype=dt.float64), np.arange(0, 1, 0.3)),

@@ -9,7 +9,7 @@ from mindlite import ops, Tensor
 
 UNARY = [ops.tanh, ops.exp, ops.sin, ops.sigmoid, lambda a: a * a, lambda a: -a, lambda a: ops.softmax(a, -1),
          lambda a: a.sum(-1, keepdims=True) + a * 0, lambda a: a.T.reshape(a.shape), lambda a: a[::-1],
-         lambda a: ops.relu(a - 0.5), lambda a: a.max(0) + a]
+         lambda a: ops.relu(a - 0.5), lambda a: a.max(axis=0) + a]
 BINARY = [ops.add, ops.mul, ops.sub, ops.maximum, lambda a, b: a / (2 + b * b), lambda a, b: ops.where(a > b, a, b * 2),
           lambda a, b: ops.matmul(a, b.T) @ a / 5]
 

@@ -7,7 +7,7 @@ from .. import (
     full, gather, gather_d, gather_nd, identity, index_add, masked_fill, masked_select, meshgrid, multinomial,
     one_hot, ones, ones_like, pad, permute, print_, randint, rank, repeat_interleave, reshape, scatter_nd,
     select, shape, size, sort, split, squeeze, stack, standard_normal, stop_gradient, sum, mean, tile, topk, tril,
-    triu, uniform, unique, unstack, zeros, zeros_like)
+    triu, uniform, unique, unstack, where, zeros, zeros_like)
 from ..creation import arange
 from ..diagonal import diag, diagonal
 from ..define import as_operand, cast_to, dtype_of
@@ -58,7 +58,7 @@ def _depend(value, expression):
 
 globals().update(table({
     "Cast": _cast,
-    "Reshape": _reshape, "Shape": shape, "TensorShape": shape, "DynamicShape": shape, "Size": size, "Rank": rank,
+    "Reshape": _reshape, "Shape": shape, "DynamicShape": shape, "Size": size, "Rank": rank,
     "DType": _dtype, "Transpose": _transpose, "Slice": _slice, "Unique": _unique, "ExpandDims": expand_dims,
     "Tile": tile, "OnesLike": ones_like, "ZerosLike": zeros_like, "Select": select, "GatherNd": gather_nd,
     "GatherD": gather_d, "ScatterNd": scatter_nd, "MaskedFill": masked_fill, "MaskedSelect": masked_select,
@@ -126,7 +126,16 @@ def Gather(params, indices, axis, *, batch_dims=0):
     return gather(params, indices, axis, batch_dims)
 
 
-GatherV2 = SparseGatherV2 = EmbeddingLookup = Gather
+GatherV2 = SparseGatherV2 = Gather
+
+
+@operation
+def EmbeddingLookup(params, indices, offset):
+    """Rows of a part of a table that begins at `offset`; zeros for what is not in it."""
+    places = as_operand(indices) - offset
+    there = (places >= 0) & (places < params.shape[0])
+    rows = gather(params, where(there, places, 0), 0)
+    return where(reshape(there, tuple(there.shape) + (1,) * (params.ndim - 1)), rows, 0)
 
 
 @operation

@@ -1,0 +1,99 @@
+"""Connectionist temporal classification: the loss of a sequence of labels of unknown timing, and its greedy reading.
+
+With blanks between labels, l' = (b, l1, b, l2, .., b):   alpha[t, s] = p[t, l'[s]] (alpha[t-1, s] + alpha[t-1, s-1] +
+alpha[t-1, s-2] where l'[s] is no blank and not l'[s-2]), in logarithms. The loss is minus the logarithm of the last two.
+
+Source: Graves et al. 2006, section 4.1.
+"""
+from ..common import dtype as dt
+from ..common.errors import ShapeError
+from .arithmetic import maximum
+from .basic import broadcast_to, cast, reduce_sum, reshape
+from .creation import arange, full
+from .define import as_operand, cast_to, dtype_of
+from .elementary import exp, log
+from .logic import equal, less, logical_and, logical_not, not_equal, where
+from .lookup import gather_elements
+from .nn_loss import reduced
+from .reduction import amax, argmax
+from .scan import cumsum
+from .sort import masked_select
+from .structure import concat, expand_dims, stack
+
+_NONE = -1e30                                    # the logarithm of no chance: finite, so that no slope is NaN
+
+
+def _added(*logs):
+    most = maximum(maximum(logs[0], logs[1]), logs[2])
+    return most + log(exp(logs[0] - most) + exp(logs[1] - most) + exp(logs[2] - most))
+
+
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+    """(the loss, log_alpha) of targets : int[N, S] under log_probs : float[T, N, C], logarithms of probabilities.
+
+    input_lengths, target_lengths : int[N], at most T and S      blank : the class of the blank
+    reduction      : "none": [N]; "sum"; "mean": each divided by its target's length first
+    zero_infinity  : a target that does not fit into its input costs 0 instead of inf
+    log_alpha      : [N, T, 2 S + 1], see the module; rows behind an input's length repeat the last
+    raises         : ShapeError for what does not fit
+    """
+    logs, labels = as_operand(log_probs), as_operand(targets)
+    if logs.ndim != 3 or labels.ndim != 2 or labels.shape[0] != logs.shape[1]:
+        raise ShapeError("ctc_loss: log_probs [T, N, C] and targets [N, S] are wanted",
+                         note=f"log_probs: {list(logs.shape)}, targets: {list(labels.shape)}")
+    times, batch, count = logs.shape[0], logs.shape[1], 2 * labels.shape[1] + 1
+    ends, lengths = (cast_to(as_operand(x if not isinstance(x, tuple) else list(x)), dt.int64)
+                     for x in (input_lengths, target_lengths))
+    lengths = reshape(lengths, shape=(batch, 1))
+    blanks = full((batch, labels.shape[1], 1), blank, dtype=dt.int64)
+    states = reshape(concat((blanks, expand_dims(cast_to(labels, dt.int64), 2)), 2), shape=(batch, -1))
+    states = concat((states, full((batch, 1), blank, dtype=dt.int64)), 1)
+    before = concat((full((batch, 2), blank, dtype=dt.int64), states[:, :count - 2]), 1)
+    jump = logical_and(not_equal(states, blank), not_equal(states, before))
+    place = arange(count)
+    inside = less(place, 2 * lengths + 1)
+    nothing = full((batch, 2), _NONE, dtype=dtype_of(logs))
+
+    def told(t):
+        return gather_elements(logs[t], 1, states)
+    alpha = where(logical_and(inside, less(place, 2)), told(0), _NONE)
+    rows = [alpha]
+    for t in range(1, times):
+        wide = concat((nothing, alpha), 1)
+        new = told(t) + _added(alpha, wide[:, 1:count + 1], where(jump, wide[:, :count], _NONE))
+        going = reshape(less(t, ends), shape=(batch, 1))
+        alpha = where(going, where(inside, maximum(new, _NONE), _NONE), alpha)
+        rows.append(alpha)
+    last = gather_elements(alpha, 1, 2 * lengths)
+    other = where(lengths > 0, gather_elements(alpha, 1, maximum(2 * lengths - 1, 0)), _NONE)
+    loss = -reshape(_added(last, other, nothing[:, :1]), shape=(batch,))
+    lost = loss > -_NONE / 2
+    loss = where(lost, 0.0 if zero_infinity else float("inf"), loss)
+    if reduction == "mean":
+        loss = loss / cast_to(maximum(lengths[:, 0], 1), dtype_of(logs))
+    table = stack(rows, 1)
+    return reduced("ctc_loss", loss, reduction), where(table < _NONE / 2, float("-inf"), table)
+
+
+def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True):
+    """The most likely class at each time of inputs : float[T, N, C], of which the last is the blank, without blanks.
+
+    sequence_length : int[N]      merge_repeated : equal classes one after the other are one
+    out             : (int64[count, 2] (sequence, place in it), int64[count] classes, int64[2] (N, the longest), [N, 1] minus
+                      the sum of what was chosen)
+    """
+    x, ends = as_operand(inputs), reshape(cast_to(as_operand(sequence_length), dt.int64), shape=(-1, 1))
+    times, batch, classes = x.shape
+    best, value = (reshape(y, shape=(times, batch)).T for y in (argmax(x, 2), amax(x, 2)))
+    running = less(arange(times), ends)
+    kept = logical_and(running, not_equal(best, classes - 1))
+    if merge_repeated:
+        same = equal(best[:, 1:], best[:, :times - 1])
+        kept = logical_and(kept, logical_not(concat((full((batch, 1), False), same), 1)))
+    place = cumsum(cast(kept, dtype=dt.int64), 1) - 1
+    sequence = broadcast_to(reshape(arange(batch), shape=(batch, 1)), shape=(batch, times))
+    indices = stack([masked_select(sequence, kept), masked_select(place, kept)], 1)
+    longest = amax(reduce_sum(cast(kept, dtype=dt.int64), axis=1, keepdims=False))
+    shape = stack([full((), batch, dtype=dt.int64), longest], 0)
+    chance = -reduce_sum(where(running, value, 0), axis=1, keepdims=True)
+    return indices, masked_select(best, kept), shape, chance

@@ -1,0 +1,182 @@
+"""Random numbers of other distributions, and functions that draw them: each from uniform and normal ones of random.py.
+
+    gamma     the first of twelve proposals that is accepted (Marsaglia and Tsang 2000; one is rejected with less than 1 in 20)
+    poisson   the first count whose probability of no more exceeds a uniform number, by bisection
+
+Nothing here has a gradient by what is drawn, but for gumbel_softmax and rrelu, which pass it to their input.
+"""
+import math
+
+from ..common import dtype as dt
+from ..common.errors import ValueRangeError
+from .activation import softmax
+from .arithmetic import abs, floor, maximum, pow, sign
+from .axes import as_shape, broadcast_shapes
+from .basic import broadcast_to, cast
+from .creation import full, one_hot
+from .define import as_operand, cast_to, dtype_of
+from .elementary import exp, log, log1p, sqrt, tan
+from .gamma_functions import igammac
+from .generator import Generator
+from .logic import greater, less, logical_and, where
+from .random import gumbel, multinomial, rand, shuffle, standard_normal
+from .reduction import argmax
+from .sort import nonzero
+from .state import stop_gradient
+from .structure import concat
+
+_PROPOSALS = 12
+
+
+def _shape(name, shape, *parameters):
+    return broadcast_shapes(name, as_shape(name, shape), *(tuple(getattr(p, "shape", ())) for p in parameters))
+
+
+def _after(seed, k):
+    """Another seed, where there is one."""
+    return seed if seed is None or isinstance(seed, Generator) else seed + 7919 * k
+
+
+def _open(shape, seed, dtype=dt.float32):
+    """Uniform numbers in (0, 1): without the ends."""
+    return maximum(rand(shape, dtype=dtype, seed=seed), 5.9604645e-08 / 2)
+
+
+def standard_laplace(shape, seed=None):
+    """Numbers of the density exp(-abs(x)) / 2, float32."""
+    u = rand(as_shape("standard_laplace", shape), seed=seed) - 0.5
+    return stop_gradient(-sign(u) * log1p(-_below_one(2 * abs(u))))
+
+
+def _below_one(x):
+    """x, at most the largest float32 below 1."""
+    return where(less(x, 1), x, 1 - 2.0 ** -24)
+
+
+def laplace(shape, mean, lambda_param, seed=None):
+    """Numbers of the density exp(-abs(x - mean) / lambda_param) / (2 lambda_param); parameters are broadcast with shape."""
+    return standard_laplace(_shape("laplace", shape, mean, lambda_param), seed) * lambda_param + mean
+
+
+def _standard_gamma(shape, alpha, seed):
+    few = less(alpha, 1)
+    a = broadcast_to(where(few, alpha + 1, alpha), shape=shape)
+    d = a - 1 / 3
+    c = 1 / sqrt(9 * d)
+    out = d                                                  # where all are rejected: once in 10^15
+    for k in reversed(range(_PROPOSALS)):
+        x = standard_normal(shape, _after(seed, 2 * k), dtype=dt.float64)
+        u = _open(shape, _after(seed, 2 * k + 1), dt.float64)
+        v = pow(1 + c * x, 3)
+        safe = maximum(v, 1e-300)
+        good = logical_and(greater(v, 0), less(log(u), 0.5 * x * x + d - d * v + d * log(safe)))
+        out = where(good, d * v, out)
+    boost = pow(_open(shape, _after(seed, 99), dt.float64), 1 / where(few, alpha, 1.0))
+    return stop_gradient(where(few, out * boost, out))
+
+
+def gamma(shape, alpha, beta, seed=None):
+    """Numbers of the density beta^alpha x^(alpha-1) exp(-beta x) / Gamma(alpha), float32; parameters are broadcast with
+    shape. raises : nothing for alpha <= 0: NaN"""
+    alpha, beta = (cast_to(as_operand(p, dt.float64), dt.float64) for p in (alpha, beta))
+    made = _standard_gamma(_shape("gamma", shape, alpha, beta), alpha, seed) / beta
+    return cast(made, dtype=dt.float32)
+
+
+def random_gamma(shape, alpha, seed=None):
+    """Numbers of the gamma distribution with beta 1, shape followed by alpha's shape, in alpha's dtype."""
+    alpha = as_operand(alpha, dt.float32)
+    whole = as_shape("random_gamma", shape) + tuple(alpha.shape)
+    return cast_to(_standard_gamma(whole, cast_to(alpha, dt.float64), seed), dtype_of(alpha))
+
+
+def _counts(shape, rate, seed):
+    u = rand(shape, dtype=dt.float64, seed=seed)
+    rate = broadcast_to(rate, shape=shape)
+    low, high = full(shape, -1.0, dtype=dt.float64), floor(rate + 12 * sqrt(rate) + 40)
+    for _ in range(40):
+        middle = floor((low + high) / 2)
+        enough = greater(igammac(middle + 1, rate), u)       # the chance of at most `middle`
+        low, high = where(enough, low, middle), where(enough, middle, high)
+    return stop_gradient(high)
+
+
+def poisson(shape, mean, seed=None):
+    """Counts of Poisson's distribution, float32; mean is broadcast with shape."""
+    mean = cast_to(as_operand(mean, dt.float64), dt.float64)
+    return cast(_counts(_shape("poisson", shape, mean), mean, seed), dtype=dt.float32)
+
+
+def random_poisson(shape, rate, seed=None, dtype=dt.float32):
+    """Counts of Poisson's distribution, shape followed by rate's shape."""
+    rate = cast_to(as_operand(rate, dt.float64), dt.float64)
+    whole = as_shape("random_poisson", shape) + tuple(rate.shape)
+    return cast(_counts(whole, rate, seed), dtype=dt.dtype(dtype))
+
+
+def cauchy(x, median=0.0, sigma=1.0):
+    """A Tensor like x of numbers with the density sigma / (pi ((n - median)^2 + sigma^2))."""
+    x = as_operand(x)
+    made = tan(math.pi * (_open(tuple(x.shape), None) - 0.5)) * sigma + median
+    return stop_gradient(cast_to(made, dtype_of(x)))
+
+
+def log_normal(x, mean=1.0, std=2.0):
+    """A Tensor like x of exp(n), n normal."""
+    x = as_operand(x)
+    return cast_to(exp(standard_normal(tuple(x.shape)) * std + mean), dtype_of(x))
+
+
+def exponential(x, lambd=1.0):
+    """A Tensor like x of numbers with the density lambd exp(-lambd n)."""
+    x = as_operand(x)
+    return stop_gradient(cast_to(-log(_open(tuple(x.shape), None)) / lambd, dtype_of(x)))
+
+
+# ---------------------------------------------------------------- choices
+
+def random_categorical(logits, num_sample, seed=0, dtype=dt.int64):
+    """Classes int[N, num_sample] with probabilities softmax(logits : [N, C]); seed 0 draws from the global stream."""
+    return cast(multinomial(softmax(as_operand(logits), -1), num_sample, True, seed or None), dtype=dt.dtype(dtype))
+
+
+def multinomial_with_replacement(x, seed, offset, numsamples, replacement=False):
+    """int64[.., numsamples] : places along the last axis of x drawn with a chance in proportion to its numbers.
+
+    seed, offset : -1 and 0 draw from the global stream      replacement : places may come again
+    """
+    return multinomial(x, numsamples, replacement, None if seed == -1 and offset == 0 else seed + offset)
+
+
+def choice_with_mask(input_x, count=256, seed=None):
+    """(int32[count, axes], bool[count]) : indices of `count` of the trues of input_x in random order; behind the last of
+    them zeros and False."""
+    found = shuffle(cast(nonzero(as_operand(input_x)), dtype=dt.int32), seed)
+    there = found.shape[0]
+    filled = concat((found, full((count, found.shape[1]), 0, dtype=dt.int32)), 0)[:count]
+    from_mask = concat((full((there,), True), full((count,), False)), 0)[:count]
+    return filled, from_mask
+
+
+def gumbel_softmax(logits, tau=1.0, hard=False, dim=-1):
+    """softmax((logits + gumbel) / tau); hard : the one-hot of its largest, with the soft one's gradient (Jang et al. 2017).
+
+    raises : ValueRangeError unless tau is positive
+    """
+    if not tau > 0:
+        raise ValueRangeError(f"gumbel_softmax: tau is positive, not {tau}")
+    logits = as_operand(logits)
+    soft = softmax((logits + gumbel(tuple(logits.shape), dtype=dtype_of(logits))) / tau, dim)
+    if not hard:
+        return soft
+    chosen = cast_to(one_hot(argmax(soft, dim), soft.shape[dim], axis=dim), dtype_of(soft))
+    return stop_gradient(chosen - soft) + soft
+
+
+def rrelu(input, lower=1 / 8, upper=1 / 3):
+    """input where it is not negative, else times a slope drawn from [lower, upper) (Xu et al. 2015)."""
+    if lower > upper:
+        raise ValueRangeError("rrelu: lower is at most upper", note=f"{lower}, {upper}")
+    x = as_operand(input)
+    slope = cast_to(rand(tuple(x.shape)) * (upper - lower) + lower, dtype_of(x))
+    return where(less(x, 0), x * slope, x)

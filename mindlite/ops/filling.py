@@ -1,0 +1,117 @@
+"""Elements replaced: at indices, where a mask says, along a diagonal; tensors resized in row-major order.
+
+Each is ordinary Python over ops, so that its derivatives, batches and kernels are those of its parts.
+"""
+from ..common.dim import product
+from ..common.errors import ShapeError
+from .arithmetic import clamp, maximum
+from .axes import as_shape, normal_axis
+from .basic import broadcast_to, cast, reshape
+from .creation import arange, full
+from .define import as_operand, cast_to, dtype_of
+from .indexing import gather_axis, index_add_axis, scatter_elements_add
+from .logic import equal, greater, logical_and, where
+from .reduction import amax
+from .scan import cumsum
+from .slicing import take_range
+from .structure import broadcast_tensors, pad_constant
+
+
+def _line(x, axis):
+    """0, 1, .. along the axis, with as many axes as x has."""
+    return reshape(arange(x.shape[axis]), shape=tuple(-1 if i == axis else 1 for i in range(x.ndim)))
+
+
+def _chosen(x, axis, index):
+    """bool like a line along the axis: which places `index` names."""
+    hits = index_add_axis(full((x.shape[axis],), 0), as_operand(index), full(tuple(index.shape), 1), axis=0)
+    return reshape(greater(hits, 0), shape=tuple(-1 if i == axis else 1 for i in range(x.ndim)))
+
+
+def index_fill(x, axis, index, value):
+    """x with the slices at `index` (int[n]) along `axis` filled with `value`, a number or a Tensor of one."""
+    x, axis = as_operand(x), normal_axis("index_fill", int(axis), x.ndim)
+    index = as_operand(index)
+    index = reshape(index, shape=(-1,)) if index.ndim == 0 else index
+    return where(_chosen(x, axis, index), cast_to(as_operand(value), dtype_of(x)), x)
+
+
+def index_copy(x, axis, index, source):
+    """x with the slices of `source` written at `index` (int[n]) along `axis`; of an index that comes twice the last."""
+    x, axis = as_operand(x), normal_axis("index_copy", axis, x.ndim)
+    source, index = cast_to(as_operand(source), dtype_of(x)), as_operand(index)
+    matches = equal(reshape(arange(x.shape[axis]), shape=(-1, 1)), reshape(index, shape=(1, -1)))
+    last = cast(amax(where(matches, arange(index.shape[0]) + 1, 0), 1), dtype=index.dtype) - 1
+    written = gather_axis(source, maximum(last, 0), axis=axis)
+    there = reshape(last >= 0, shape=tuple(-1 if i == axis else 1 for i in range(x.ndim)))
+    return where(there, written, x)
+
+
+def masked_scatter(x, mask, source):
+    """x with the elements of `source` in row-major order written where `mask` (broadcast with x) is true.
+
+    raises : IndexRangeError where source has fewer elements than there are trues, in eager mode
+    """
+    x, mask = broadcast_tensors(as_operand(x), as_operand(mask))
+    flat, source = reshape(mask, shape=(-1,)), reshape(as_operand(source), shape=(-1,))
+    order = cumsum(cast(flat, dtype="int64"), 0) - 1
+    chosen = gather_axis(source, where(flat, order, 0), axis=0)
+    return where(mask, reshape(cast_to(chosen, dtype_of(x)), shape=tuple(x.shape)), x)
+
+
+def fills(x, value):
+    """A tensor of x's shape and dtype filled with a number, or a Tensor of one element."""
+    x = as_operand(x)
+    return broadcast_to(cast_to(reshape(as_operand(value), shape=()), dtype_of(x)), shape=tuple(x.shape))
+
+
+def fill(type, shape, value):
+    """A tensor of the dtype `type` and the shape, filled with a number; None: float32 for floats, int64 for ints."""
+    return full(shape, value, dtype=type)
+
+
+def fill_diagonal(x, fill_value, wrap=False):
+    """x with its main diagonal filled; wrap : in a tall matrix the diagonal begins again behind an empty row.
+
+    raises : ShapeError for more than two axes that are not equal
+    """
+    x = as_operand(x)
+    if x.ndim < 2 or x.ndim > 2 and len(set(x.shape)) > 1:
+        raise ShapeError("fill_diagonal: a matrix, or a cube of equal sizes, is wanted", note=f"x: {list(x.shape)}")
+    if x.ndim == 2:
+        row, column = _line(x, 0), _line(x, 1)
+        on = equal(row % (x.shape[1] + 1) if wrap else row, column)
+    else:
+        on = equal(_line(x, 0), _line(x, 1))
+        for axis in range(2, x.ndim):
+            on = logical_and(on, equal(_line(x, 0), _line(x, axis)))
+    return where(on, cast_to(as_operand(fill_value), dtype_of(x)), x)
+
+
+def choose(x, choices, mode="clip"):
+    """out[i] = choices[x[i]][i], broadcast. mode : an index outside means the nearest ("clip"), or is counted around."""
+    options = [as_operand(c) for c in choices] if not hasattr(choices, "ndim") else [choices[i] for i in range(len(choices))]
+    *options, index = broadcast_tensors(*options, as_operand(x))
+    index = clamp(index, 0, len(options) - 1) if mode == "clip" else index % len(options)
+    out = options[0]
+    for i, option in enumerate(options[1:], 1):
+        out = where(equal(index, i), option, out)
+    return out
+
+
+def resized(x, *shape):
+    """The first elements of x in row-major order in another shape, zeros behind the last."""
+    flat = reshape(as_operand(x), shape=(-1,))
+    shape = as_shape("resize", shape[0] if len(shape) == 1 else shape)
+    wanted, given = product(shape), flat.shape[0]
+    flat = take_range(flat, 0, 0, wanted) if wanted <= given else pad_constant(flat, [(0, wanted - given)])
+    return reshape(flat, shape=shape)
+
+
+def put(x, index, source, accumulate=False):
+    """x with `source` written (or added) at `index` in row-major order."""
+    x, index = as_operand(x), reshape(as_operand(index), shape=(-1,))
+    source = reshape(cast_to(as_operand(source), dtype_of(x)), shape=(-1,))
+    flat = reshape(x, shape=(-1,))
+    out = scatter_elements_add(flat, index, source, axis=0) if accumulate else index_copy(flat, 0, index % flat.shape[0], source)
+    return reshape(out, shape=tuple(x.shape))

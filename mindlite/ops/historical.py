@@ -1,0 +1,137 @@
+"""Functions of MindSpore that later ones have replaced, written in those.
+
+    repeat_elements(x, 2)  ==  repeat_interleave(x, 2, 0)          intopk  ==  is the label among topk
+"""
+import numpy as np
+
+from ..common import dtype as dt
+from ..common.errors import ArgumentError, ShapeError, ValueRangeError
+from ..common.tensor import Tensor
+from .arithmetic import abs
+from .axes import normal_axis
+from .basic import cast, reduce_sum, reshape
+from .combined import clip_by_norm
+from .creation import arange, full_like
+from .define import as_operand, dtype_of
+from .einsum import einsum
+from .getitem import getitem
+from .logic import greater, logical_and
+from .lookup import gather_elements
+from .slicing import take_range
+from .state import shape as shape_of
+from .structure import concat, flip, pad_constant, repeat_interleave, stack
+
+
+def repeat_elements(x, rep, axis=0):
+    """Each slice of x along `axis` rep times, one after the other."""
+    return repeat_interleave(as_operand(x), rep, axis)
+
+
+def mirror_pad(input_x, paddings, mode):
+    """x continued at the ends of each axis by what is there, backwards.
+
+    paddings : int[axes, 2], known      mode : "REFLECT" without the edge, "SYMMETRIC" with it
+    raises   : ValueRangeError for another mode, ShapeError where more is wanted than there is
+    """
+    x, ends = as_operand(input_x), [tuple(row) for row in np.asarray(paddings).tolist()]
+    if mode not in ("REFLECT", "SYMMETRIC"):
+        raise ValueRangeError(f"mirror_pad: mode is 'REFLECT' or 'SYMMETRIC', not {mode!r}")
+    skip = 1 if mode == "REFLECT" else 0
+    for axis, (before, after) in enumerate(ends):
+        n = x.shape[axis]
+        if isinstance(n, int) and max(before, after) > n - skip:
+            raise ShapeError(f"mirror_pad: {max(before, after)} elements beside an axis of size {n}", note=f"mode {mode}")
+        left = flip(take_range(x, axis, skip, skip + before), (axis,))
+        right = flip(take_range(x, axis, n - skip - after, n - skip), (axis,))
+        x = concat((left, x, right), axis)
+    return x
+
+
+def strided_slice(input_x, begin, end, strides, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0,
+                  shrink_axis_mask=0):
+    """x[begin:end:strides] by axis. Bit i of a mask: begin (end) of axis i open, all axes are there, an axis is put in, or
+    it is dropped."""
+    index = []
+    for i, (b, e, s) in enumerate(zip(begin, end, strides)):
+        if ellipsis_mask >> i & 1:
+            index.append(...)
+        elif new_axis_mask >> i & 1:
+            index.append(None)
+        elif shrink_axis_mask >> i & 1:
+            index.append(b)
+        else:
+            index.append(slice(None if begin_mask >> i & 1 else b, None if end_mask >> i & 1 else e, s))
+    return getitem(as_operand(input_x), tuple(index))
+
+
+def batch_dot(x1, x2, axes=None):
+    """The product of the axes `axes` = (of x1, of x2), for each part of the batch (the first axis).
+
+    axes   : one int for both; None: the last of x1 and the one before the last of x2 (the last of a matrix)
+    raises : ShapeError where the sizes differ or there is no axis beside the batch
+    """
+    a, b = as_operand(x1), as_operand(x2)
+    if a.ndim < 2 or b.ndim < 2:
+        raise ShapeError("batch_dot: at least two axes are wanted", note=f"x1: {list(a.shape)}, x2: {list(b.shape)}")
+    axes = (a.ndim - 1, max(b.ndim - 2, 1)) if axes is None else (axes, axes) if isinstance(axes, int) else tuple(axes)
+    first, second = normal_axis("batch_dot", axes[0], a.ndim), normal_axis("batch_dot", axes[1], b.ndim)
+    if 0 in (first, second):
+        raise ArgumentError("batch_dot: the batch axis cannot be multiplied", note=f"axes: {axes}")
+    letters = iter("cdefghijklmnopqrstuvw")
+    left = "".join("a" if i == 0 else "b" if i == first else next(letters) for i in range(a.ndim))
+    right = "".join("a" if i == 0 else "b" if i == second else next(letters) for i in range(b.ndim))
+    kept = left.replace("b", "") + right.replace("b", "")[1:]
+    out = einsum(f"{left},{right}->{kept}", a, b)
+    return out if out.ndim > 1 else reshape(out, shape=(out.shape[0], 1))
+
+
+def clip_by_global_norm(x, clip_norm=1.0, use_norm=None):
+    """The Tensors, each scaled by the one factor that makes the norm of all together at most clip_norm; a tuple."""
+    if use_norm is not None:
+        raise ArgumentError("clip_by_global_norm: use_norm is None")
+    return tuple(clip_by_norm(tuple(x), clip_norm))
+
+
+def intopk(x1, x2, k):
+    """bool[N] : is the score x1[i, x2[i]] among the k largest of x1[i], and finite?"""
+    scores, labels = as_operand(x1), as_operand(x2)
+    own = gather_elements(scores, 1, reshape(labels, shape=(-1, 1)))
+    better = reduce_sum(cast(greater(scores, own), dtype=dt.int64), axis=1, keepdims=False)
+    finite = reshape(abs(own) < float("inf"), shape=(-1,))
+    return logical_and(better < k, finite)
+
+
+def eps(x):
+    """A Tensor like x of the distance from 1 to the next number of its dtype."""
+    x = as_operand(x)
+    return full_like(x, {dt.float16: 2.0 ** -10, dt.bfloat16: 2.0 ** -7, dt.float64: 2.0 ** -52}.get(dtype_of(x), 2.0 ** -23))
+
+
+def dyn_shape(input_x):
+    """The sizes of x as a Tensor int64."""
+    sizes = shape_of(as_operand(input_x))
+    return stack([as_operand(size, dt.int64) for size in sizes], 0) if sizes else arange(0)
+
+
+def tuple_to_array(input_x):
+    """A tuple of numbers as a Tensor: int64, or float32 where the first is a float. raises : ArgumentError for others"""
+    if not input_x or not set(map(type, input_x)) <= {int, float, bool}:
+        raise ArgumentError("tuple_to_array: a tuple of numbers is wanted", note=repr(input_x)[:80])
+    return Tensor(list(input_x), dt.float32 if isinstance(input_x[0], float) else dt.int64)
+
+
+def lrn(x, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region="ACROSS_CHANNELS"):
+    """x[N, C, H, W] / (bias + alpha * the sum of squares of the channels at most depth_radius away) ** beta.
+
+    source : Krizhevsky et al. 2012, section 3.3
+    """
+    x = as_operand(x)
+    if norm_region != "ACROSS_CHANNELS" or x.ndim != 4:
+        raise ValueRangeError("lrn: a tensor [N, C, H, W] and norm_region 'ACROSS_CHANNELS' are wanted",
+                              note=f"x: {list(x.shape)}, norm_region: {norm_region!r}")
+    channels = x.shape[1]
+    wide = pad_constant(x * x, [(0, 0), (depth_radius, depth_radius), (0, 0), (0, 0)])
+    total = take_range(wide, 1, 0, channels)
+    for shift in range(1, 2 * depth_radius + 1):
+        total = total + take_range(wide, 1, shift, shift + channels)
+    return x / (bias + alpha * total) ** beta

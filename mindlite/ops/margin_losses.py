@@ -1,0 +1,93 @@
+"""Losses of margins and of several labels: combinations of smaller operators, as in nn_loss.
+
+Sources: Crammer and Singer 2001 (multi-class margin); Balntas et al. 2016 (triplets).
+"""
+from ..common.errors import ShapeError, ValueRangeError
+from .activation import logsigmoid, relu
+from .arithmetic import minimum
+from .basic import cast, reduce_sum
+from .define import as_operand
+from .elementary import exp, log
+from .indexing import iota
+from .logic import equal, greater_equal, logical_and, logical_not, where
+from .lookup import gather, gather_elements
+from .nn_loss import pairwise_distance, reduced
+from .reduction import any
+from .scan import cumsum
+from .structure import expand_dims
+
+
+def _rows(name, input, target, same=False):
+    """The input [N, C] (a vector is one row), the target beside it, and what takes the rows away again."""
+    x, labels = as_operand(input), as_operand(target)
+    single = x.ndim == 1
+    if single:
+        x, labels = expand_dims(x, 0), expand_dims(labels, 0)
+    if x.ndim != 2 or tuple(labels.shape) != (tuple(x.shape) if same else (x.shape[0],)):
+        raise ShapeError(f"{name}: an input [N, C] and a target that fits are wanted",
+                         note=f"input: {list(as_operand(input).shape)}, target: {list(as_operand(target).shape)}")
+    return x, labels, lambda loss: loss[0] if single else loss
+
+
+def multi_margin_loss(input, target, p=1, margin=1, weight=None, reduction="mean"):
+    """The sum over classes i other than y of max(0, margin - x[y] + x[i]) ** p, divided by the number of classes.
+
+    input : float[N, C] or [C];   target : int[N] or a number;   p : 1 or 2;   weight : [C], a factor by the target
+    raises : ShapeError for what does not fit, ValueRangeError for another p or reduction
+    """
+    if p not in (1, 2):
+        raise ValueRangeError(f"multi_margin_loss: p is 1 or 2, not {p!r}")
+    x, labels, plain = _rows("multi_margin_loss", input, target)
+    here = expand_dims(labels, 1)
+    room = relu(margin - gather_elements(x, 1, here) + x) ** p
+    if weight is not None:
+        room = room * expand_dims(gather(as_operand(weight), labels, 0), 1)
+    others = where(equal(iota(x.shape[1]), here), 0, room)
+    return reduced("multi_margin_loss", plain(reduce_sum(others, axis=1, keepdims=False) / x.shape[1]), reduction)
+
+
+def multilabel_margin_loss(input, target, reduction="mean"):
+    """The sum over labels y and other classes i of max(0, 1 - x[y] + x[i]), divided by the number of classes.
+
+    target : int of input's shape: the labels of each row, up to the first negative number
+    """
+    x, labels, plain = _rows("multilabel_margin_loss", input, target, True)
+    named = equal(cumsum(cast(labels < 0, dtype="int64"), 1), 0)
+    safe = where(named, labels, 0)
+    is_label = any(logical_and(equal(expand_dims(safe, 2), iota(x.shape[1])), expand_dims(named, 2)), 1)
+    room = relu(1 - expand_dims(gather_elements(x, 1, safe), 2) + expand_dims(x, 1))
+    counted = logical_and(expand_dims(named, 2), expand_dims(logical_not(is_label), 1))
+    loss = reduce_sum(where(counted, room, 0), axis=(1, 2), keepdims=False) / x.shape[1]
+    return reduced("multilabel_margin_loss", plain(loss), reduction)
+
+
+def multilabel_soft_margin_loss(input, target, weight=None, reduction="mean"):
+    """The mean over classes of the binary cross entropy of sigmoid(input) with target, both [.., C]; weight : factors."""
+    x, y = as_operand(input), as_operand(target)
+    loss = -(y * logsigmoid(x) + (1 - y) * logsigmoid(-x))
+    loss = loss if weight is None else loss * weight
+    return reduced("multilabel_soft_margin_loss", reduce_sum(loss, axis=-1, keepdims=False) / x.shape[-1], reduction)
+
+
+def poisson_nll_loss(input, target, log_input=True, full=False, eps=1e-8, reduction="mean"):
+    """exp(input) - target * input, or input - target * log(input + eps) for log_input False: less the likelihood of a count.
+
+    full : Stirling's approximation of log(target!) is added for targets above 1
+    """
+    x, y = as_operand(input), as_operand(target)
+    loss = exp(x) - y * x if log_input else x - y * log(x + eps)
+    if full:
+        large = greater_equal(y, 2)
+        safe = where(large, y, 2)
+        loss = loss + where(large, safe * log(safe) - safe + 0.5 * log(6.283185307179586 * safe), 0)
+    return reduced("poisson_nll_loss", loss, reduction)
+
+
+def triplet_margin_with_distance_loss(anchor, positive, negative, distance_function=None, swap=False, margin=1.0,
+                                      reduction="mean"):
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin); swap : the lesser distance of negative counts."""
+    distance = distance_function or pairwise_distance
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = minimum(far, distance(positive, negative))
+    return reduced("triplet_margin_with_distance_loss", relu(near - far + margin), reduction)

@@ -1,0 +1,97 @@
+"""Medians and quantiles: what stands at a place of the sorted row, with the rule of torch and MindSpore for NaN.
+
+    median   the lower of two middle elements, with its index; NaN where there is one, with its index
+    nan...   of what is no NaN; NaN where nothing is left
+
+The row is sorted once, NaN last; the place is read by gather, so the gradient goes to the elements that were read.
+"""
+from ..common import dtype as dt
+from ..common.errors import DTypeError, ValueRangeError
+from .arithmetic import ceil, floor, maximum
+from .axes import normal_axis
+from .basic import broadcast_to, cast, reduce_sum, reshape
+from .define import as_operand, cast_to, dtype_of
+from .logic import isnan, less, logical_not, where
+from .lookup import gather_elements
+from .sort import sort
+from .structure import stack
+
+
+def _row(input, axis):
+    """(the tensor, the axis from the front): all elements as one row where axis is None."""
+    x = as_operand(input)
+    if axis is None or not x.ndim:
+        return reshape(x, shape=(-1,)), 0
+    return x, normal_axis("median", axis, x.ndim)
+
+
+def _numbers(x, axis):
+    """How many elements are no NaN, along the axis that stays with size 1."""
+    return reduce_sum(cast(logical_not(isnan(x)), dtype=dt.int64), axis=axis, keepdims=True)
+
+
+def _read(values, place, axis):
+    shape = tuple(1 if i == axis else n for i, n in enumerate(values.shape))
+    return gather_elements(values, axis, broadcast_to(cast_to(as_operand(place), dt.int64), shape=shape))
+
+
+def _finished(value, input, axis, keepdims):
+    """Without the axis, unless keepdims."""
+    x = as_operand(input)
+    if axis is None or not x.ndim:
+        return reshape(value, shape=(1,) * x.ndim if keepdims else ())
+    axis = axis % x.ndim
+    return value if keepdims else reshape(value, shape=tuple(n for i, n in enumerate(value.shape) if i != axis))
+
+
+def _median(input, axis, keepdims, skip):
+    x, at = _row(input, axis)
+    values, indices = sort(x, at)
+    count = values.shape[at]
+    place = (count - 1) // 2
+    if dtype_of(x).kind == "f":
+        numbers = _numbers(x, at)
+        place = maximum((numbers - 1) // 2, 0) if skip else where(less(numbers, count), numbers, place)
+    return tuple(_finished(_read(y, place, at), input, axis, keepdims) for y in (values, indices))
+
+
+def median(input, axis=-1, keepdims=False):
+    """(the lower median along `axis`, its index int64); of all elements where axis is None. NaN where one is NaN."""
+    return _median(input, axis, keepdims, False)
+
+
+def nanmedian(input, axis=-1, keepdims=False):
+    """(the lower median of what is no NaN, its index int64); NaN where nothing is left."""
+    return _median(input, axis, keepdims, True)
+
+
+def _quantile(name, input, q, axis, keepdims, skip):
+    x, at = _row(input, axis)
+    if dtype_of(x).kind != "f":
+        raise DTypeError(f"{name}: takes floats, not {dtype_of(x).name}")
+    if isinstance(q, (int, float)) and not 0 <= q <= 1:
+        raise ValueRangeError(f"{name}: q is in [0, 1], not {q}")
+    parts, values, numbers = as_operand(q, dtype_of(x)), sort(x, at)[0], _numbers(x, at)
+    last = numbers if skip else where(less(numbers, values.shape[at]), 0, numbers)              # 0: the result is NaN
+    made = []
+    for part in [parts] if parts.ndim == 0 else [parts[i] for i in range(parts.shape[0])]:
+        place = cast_to(maximum(last - 1, 0), dtype_of(x)) * part
+        low = floor(place)
+        below, above = (_read(values, cast(p, dtype=dt.int64), at) for p in (low, ceil(place)))
+        out = where(less(0, last), below + (above - below) * (place - low), float("nan"))
+        made.append(_finished(out, input, axis, keepdims))
+    return made[0] if parts.ndim == 0 else stack(made, 0)
+
+
+def quantile(input, q, axis=None, keepdims=False):
+    """The number below which the part q (a number in [0, 1], or a vector of them) of the elements along `axis` lies, linear
+    between two elements; of all elements where axis is None. NaN where one is NaN.
+
+    out    : with a vector q: [len(q), ..]      raises : DTypeError for what is no float, ValueRangeError for another q
+    """
+    return _quantile("quantile", input, q, axis, keepdims, False)
+
+
+def nanquantile(input, q, axis=None, keepdims=False):
+    """quantile of what is no NaN; NaN where nothing is left."""
+    return _quantile("nanquantile", input, q, axis, keepdims, True)

@@ -1,0 +1,97 @@
+"""Windows of signals, and the Fourier transform of short pieces (stft).
+
+Sources: Harris 1978 (windows); Allen and Rabiner 1977 (short-time Fourier analysis).
+"""
+import math
+
+from ..common import dtype as dt
+from ..common.errors import ShapeError, ValueRangeError
+from .arithmetic import abs
+from .axes import as_size
+from .basic import reshape
+from .creation import arange, ones
+from .define import as_operand, cast_to, dtype_of
+from .elementary import cos, sqrt
+from .fourier import fft, rfft
+from .indexing import gather_axis
+from .special import bessel_i0
+from .structure import pad, pad_constant, stack
+
+
+def _window(name, length, periodic, dtype, shape):
+    """shape(t) for the places t in [0, 1] of a window; periodic: of one that is longer by one, without its end."""
+    length = as_size(name, length.item() if hasattr(length, "item") else length)
+    if length < 0:
+        raise ValueRangeError(f"{name}: the length is not negative", note=f"{length}")
+    made = dt.dtype(dtype) if dtype is not None else dt.float32
+    if length < 2:
+        return ones((length,), made)
+    return cast_to(shape(cast_to(arange(length), dt.float64) / (length if periodic else length - 1)), made)
+
+
+def bartlett_window(window_length, periodic=True, *, dtype=None):
+    """A triangle: 1 - abs(2 t - 1), float32 unless `dtype` is given. periodic : of a longer window without its end."""
+    return _window("bartlett_window", window_length, periodic, dtype, lambda t: 1 - abs(2 * t - 1))
+
+
+def _cosines(*factors):
+    return lambda t: sum(a * cos(2 * math.pi * k * t) for k, a in enumerate(factors))
+
+
+def hann_window(window_length, periodic=True, *, dtype=None):
+    """(1 - cos(2 pi t)) / 2"""
+    return _window("hann_window", window_length, periodic, dtype, _cosines(0.5, -0.5))
+
+
+def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None):
+    """alpha - beta cos(2 pi t)"""
+    return _window("hamming_window", window_length, periodic, dtype, _cosines(alpha, -beta))
+
+
+def blackman_window(window_length, periodic=True, *, dtype=None):
+    """0.42 - 0.5 cos(2 pi t) + 0.08 cos(4 pi t)"""
+    return _window("blackman_window", window_length, periodic, dtype, _cosines(0.42, -0.5, 0.08))
+
+
+def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None):
+    """I0(beta sqrt(1 - (2 t - 1)^2)) / I0(beta)"""
+    def shape(t):
+        inner = 1 - (2 * t - 1) * (2 * t - 1)
+        return bessel_i0(beta * sqrt(inner * cast_to(inner > 0, dt.float64))) / bessel_i0(as_operand(float(beta), dt.float64))
+    return _window("kaiser_window", window_length, periodic, dtype, shape)
+
+
+def stft(x, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="REFLECT", normalized=False,
+         onesided=None, return_complex=None):
+    """The Fourier transform of overlapping pieces of x : [n] or [batch, n].
+
+    n_fft, hop_length : the length of a piece, and from one to the next (n_fft // 4)
+    window            : [win_length], in the middle of a piece; win_length is n_fft by default
+    center            : x is continued by n_fft // 2 at both ends first, as pad_mode ("reflect", "constant", ..) says
+    normalized        : divided by sqrt(n_fft)      onesided : the first n_fft // 2 + 1 frequencies; by default for real x
+    out               : [.., frequencies, pieces] complex, or with return_complex False, and by default for real x, with a
+                        last axis of real and imaginary part
+    raises            : ShapeError for other ranks, ValueRangeError where x is shorter than a piece
+    """
+    x = as_operand(x)
+    if x.ndim not in (1, 2):
+        raise ShapeError("stft: x is [n] or [batch, n]", note=f"x: {list(x.shape)}")
+    hop, width = hop_length or n_fft // 4, win_length or n_fft
+    whole = dtype_of(x).kind == "c" or window is not None and dtype_of(as_operand(window)).kind == "c"
+    if center:
+        lead = reshape(x, shape=(1,) * (3 - x.ndim) + tuple(x.shape))
+        x = reshape(pad(lead, (n_fft // 2, n_fft // 2), pad_mode.lower()), shape=(*x.shape[:-1], -1))
+    if x.shape[-1] < n_fft or hop < 1 or not 0 < width <= n_fft:
+        raise ValueRangeError("stft: no piece fits", note=f"n {x.shape[-1]}, n_fft {n_fft}, hop {hop}, window {width}")
+    count = (x.shape[-1] - n_fft) // hop + 1
+    places = reshape(arange(count), shape=(-1, 1)) * hop + arange(n_fft)
+    pieces = gather_axis(x, places, axis=x.ndim - 1)
+    if window is not None or width < n_fft:
+        shape = ones((width,)) if window is None else as_operand(window)
+        before = (n_fft - width) // 2
+        pieces = pieces * pad_constant(shape, [(before, n_fft - width - before)])
+    half = not whole if onesided is None else onesided
+    out = (rfft if half else fft)(pieces, None, -1, "ortho" if normalized else None).swapaxes(-1, -2)
+    if return_complex or return_complex is None and whole:
+        return out
+    return stack([out.real(), out.imag()], -1)
