@@ -8,6 +8,7 @@ import pytest
 import mindlite as ms
 from mindlite import nn, ops
 from mindlite.common.errors import GradientError, MindliteError
+from mindlite.common.location import is_framework
 
 X = ms.Tensor(np.ones((2, 3), np.float32))
 
@@ -140,7 +141,7 @@ def line_of(function):
 def check_text(error, line, file=__file__):
     """An error of ours shows file, line, its text and a caret below it; one of Python's own ends at the line."""
     if not isinstance(error, MindliteError):
-        last = traceback.extract_tb(error.__traceback__)[-1]
+        last = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_framework(frame.filename)][-1]
         assert (last.filename, last.lineno) == (file, line)
         return
     text = str(error)
