@@ -1,4 +1,7 @@
 """Checks of arguments, in MindSpore's words."""
+import functools
+import inspect
+
 from .errors import ArgumentError, ValueRangeError
 
 
@@ -16,6 +19,21 @@ def check_positive_int(arg_value, arg_name=None, prim_name=None):
     if arg_value < 1:
         raise ValueRangeError(f"{_of(prim_name)}{arg_name} is at least 1, not {arg_value}")
     return arg_value
+
+
+def args_type_check(**kinds):
+    """A decorator: the arguments of these names must be of these types. raises (the call) : ArgumentError"""
+    def decorate(function):
+        signature = inspect.signature(function)
+
+        @functools.wraps(function)
+        def checked(*args, **kwargs):
+            for name, value in signature.bind(*args, **kwargs).arguments.items():
+                if name in kinds and value is not None:
+                    check_value_type(name, value, kinds[name], function.__name__)
+            return function(*args, **kwargs)
+        return checked
+    return decorate
 
 
 def _of(name):

@@ -215,4 +215,10 @@ def cell_attr_register(fn=None, attrs=None):
     return fn if fn is not None else lambda init: init
 
 
+def no_recursive(fn):
+    """Mark a function or Cell whose calls do not come back to it. Inference finds out by itself what recurses, so nothing
+    needs to be done; the mark is for MindSpore's sake."""
+    return fn
+
+
 ms_function = jit

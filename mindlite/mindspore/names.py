@@ -14,7 +14,10 @@ _OPERATIONS = ("mindlite.ops.operations",)
 _NN = ("mindlite.nn",)
 _INITIALIZER = ("mindlite.common.initializer",)
 _EXECUTORS = {"_pynative_executor": "mindlite.functional.executor:pynative_executor",
-              "_cell_graph_executor": "mindlite.functional.executor:cell_graph_executor"}
+              "_cell_graph_executor": "mindlite.functional.executor:cell_graph_executor",
+              "_CellGraphExecutor": "mindlite.functional.executor:CellGraphExecutor",
+              "_PyNativeExecutor": "mindlite.functional.executor:PyNativeExecutor",
+              "_no_recursive": "mindlite.functional.jit:no_recursive"}
 _GRADIENTS = {name: f"mindlite.functional.custom:{name}" for name in ("Custom", "HookBackward", "InsertGradientOf")}
 # MindSpore's words for operators that have another name here.
 _SYNONYMS = {
@@ -30,6 +33,8 @@ _CONTEXT = {"set_context": "mindlite.functional.context:set_mindspore_context"}
 _GENERATOR = {name: f"mindlite.ops.generator:{name}" for name in (
     "Generator", "default_generator", "manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state")}
 _PRIMITIVE = {"Primitive": "mindlite.ops.operations:Operation", "constexpr": "mindlite.functional.composite:constexpr",
+              **{name: "mindlite.ops.operations:Operation" for name in ("PrimitiveWithInfer", "PrimitiveWithCheck")},
+              "prim_attr_register": "mindlite.ops.operations:prim_attr_register",
               "_primexpr": "mindlite.functional.composite:constexpr", "prim": "mindlite.ops.operations:"}
 _PARAMETERS = {"Parameter": "mindlite.common.tensor:Parameter",
     "ParameterTuple": "mindlite.common.tensor:ParameterTuple",
@@ -65,6 +70,7 @@ MODULES = {
     "common.seed": (("mindlite.common.seed",), {}),
     "common.generator": (("mindlite.ops.generator",), {}),
     "common.jit_config": (("mindlite.functional",), {}),
+    "common.mutable": (("mindlite.functional",), {}),
 
     "nn": (_NN, {}),
     "nn.cell": (_NN, {}),
@@ -102,7 +108,8 @@ MODULES = {
     "_extends.parse.compile_config": ((), {}),
     "_checkparam": (("mindlite.common.checks",), {}),
     "_c_expression": (_TENSOR, {"typing": "mindlite.common.dtype:",
-                                "CreationType": "mindlite.functional.executor:CreationType"}),
+                                "CreationType": "mindlite.functional.executor:CreationType",
+                                "security": "mindlite.functional.executor:security"}),
     "ops.primitive": (_OPERATIONS, _PRIMITIVE),
     "ops.functional": (_OPS, _SYNONYMS),
     "ops.function": (_OPS, _SYNONYMS),

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 import mindlite.mindspore as ms
+from mindlite.common import checks
 from mindlite.common.config import config
 from mindlite.common.errors import GradientError
 from mindlite.mindspore import Tensor, ops
@@ -125,3 +126,49 @@ def test_the_shape_of_a_list_is_a_type_error(mode):
 
 def test_a_row_without_cells_is_false():
     assert not ms.nn.SequentialCell() and not ms.nn.CellList([]) and ms.nn.SequentialCell(ms.nn.ReLU())
+
+
+def test_a_user_s_own_primitive_computes_by_its_call_and_keeps_its_arguments():
+    class Settings(ms.ops.Primitive):
+        @ms.ops.prim_attr_register
+        def __init__(self, x, y=3):
+            self.x = x
+
+    class Two(ms.ops.PrimitiveWithInfer):
+        @ms.ops.prim_attr_register
+        def __init__(self):
+            """It has none."""
+
+        def __call__(self, x, y):
+            return x * 2, y
+
+    class Named(ms.ops.Primitive):
+        def __init__(self, k):
+            super().__init__("Scale")
+            self.k = k
+
+        def __call__(self, x):
+            return x * self.k
+
+    class Net(ms.nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.settings, self.two, self.scale = Settings(123), Two(), Named(4)
+
+        def construct(self, x):
+            a, b = self.two(x, x)
+            return "{0.x} and {0.y}".format(self.settings), self.scale(a + b)
+    net, x = Net(), ms.Tensor([1.0, 2.0])
+    for run in net, ms.jit(net.construct, fullgraph=True):
+        text, made = run(x)
+        assert text == "123 and 3" and made.asnumpy().tolist() == [12.0, 24.0]
+    assert net.scale.name == "Scale" and net.two.name == "Two"
+
+
+def test_arguments_are_checked_by_type():
+    @checks.args_type_check(text=str, number=int)
+    def f(text, number=None):
+        return text, number
+    assert f("a") == ("a", None) and f("a", number=3) == ("a", 3)
+    with pytest.raises(TypeError, match="number is int, not str"):
+        f("a", "b")

@@ -21,6 +21,10 @@ class Operation:
     function, parameters = None, ()
 
     def __init__(self, *args, **kwargs):
+        self.settings, self.attrs = {}, {}
+        if self.function is None and len(args) == 1 and not kwargs:          # a user's own class gives its name
+            self.label = args[0]
+            return
         names = [p.name for p in self.parameters]
         if len(args) > len(names):
             raise ArgumentError(f"{self.name}: takes at most {len(names)} settings, {len(args)} were given",
@@ -37,12 +41,12 @@ class Operation:
                 if p.default is p.empty:
                     raise ArgumentError(f"{self.name}: the setting {p.name!r} is missing")
                 settings[p.name] = p.default
-        self.settings, self.attrs = settings, {}
+        self.settings = settings
 
     @property
     def name(self):
-        """The name of the class."""
-        return type(self).__name__
+        """The name that a user's own class has given, or that of the class."""
+        return self.__dict__.get("label", type(self).__name__)
 
     def __getattr__(self, name):
         if name != "settings" and name in self.__dict__.get("settings", ()):
@@ -60,13 +64,29 @@ class Operation:
         return self
 
     def __mindir__(self):
-        return CallOf(functools.partial(self.function, **self.settings))
+        own = type(self).__call__
+        return CallOf(functools.partial(own, self) if own is not Operation.__call__ else
+                      functools.partial(self.function, **self.settings))
 
     def __call__(self, *args):
         return self.function(*args, **self.settings)
 
     def __repr__(self):
         return f"Prim[{self.name}]<{', '.join(f'{k}={v}' for k, v in self.settings.items())}>"
+
+
+def prim_attr_register(init):
+    """A decorator of the __init__ of a user's own class: its arguments are kept as remarks, and as attributes. What the
+    class computes is its __call__."""
+    signature = inspect.signature(init)
+
+    @functools.wraps(init)
+    def keep(self, *args, **kwargs):
+        bound = signature.bind(self, *args, **kwargs)
+        bound.apply_defaults()
+        self.settings, self.attrs = dict(list(bound.arguments.items())[1:]), dict(list(bound.arguments.items())[1:])
+        init(self, *args, **kwargs)
+    return keep
 
 
 def operation(function):
