@@ -28,7 +28,11 @@ _SYNONYMS = {
     "slice": "mindlite.ops.operations:Slice.function", "dtype": "mindlite.ops.operations:DType.function",
     "inv": "mindlite.ops:reciprocal", "invert": "mindlite.ops:bitwise_not", "matrix_determinant": "mindlite.ops:det",
     "log_matrix_determinant": "mindlite.ops:slogdet", "floordiv": "mindlite.ops:floor_div",
-    "floormod": "mindlite.ops:floor_mod", "reverse": "mindlite.ops:flip", "pows": "mindlite.ops:pow"}
+    "floormod": "mindlite.ops:floor_mod", "reverse": "mindlite.ops:flip", "pows": "mindlite.ops:pow",
+    "range": "mindlite.ops:arange", "take": "mindlite.ops.extended:take", "i0": "mindlite.ops:bessel_i0",
+    "upsample": "mindlite.ops:interpolate",
+    **{f"scatter_{nd.lower()}{word.lower()}": f"mindlite.ops.operations:Scatter{nd.title().strip('_')}{word}.function"
+       for nd in ("", "nd_") for word in ("Add", "Div", "Max", "Min", "Mul", "Sub", "Update")}}
 _CONTEXT = {"set_context": "mindlite.functional.context:set_mindspore_context"}
 _GENERATOR = {name: f"mindlite.ops.generator:{name}" for name in (
     "Generator", "default_generator", "manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state")}
@@ -51,7 +55,8 @@ MODULES = {
           "dtype_to_nptype": "mindlite.common.dtype:dtype_to_nptype",
           "pytype_to_dtype": "mindlite.common.dtype:pytype_to_dtype",
           "dtype_to_pytype": "mindlite.common.dtype:dtype_to_pytype",
-          "from_numpy": "mindlite.common.tensor:Tensor.from_numpy"}),
+          "from_numpy": "mindlite.common.tensor:Tensor.from_numpy",
+          "is_tensor": "mindlite.ops:is_tensor", "frombuffer": "mindlite.ops:frombuffer"}),
     "context": (("mindlite.functional.context",), _CONTEXT),
     "log": (("mindlite.common.log",), {}),
     "runtime": (("mindlite.functional.executor",), {}),

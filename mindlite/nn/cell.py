@@ -4,7 +4,7 @@
         def __init__(self):                     net.parameters_dict()    {"dense.weight": .., "dense.bias": ..}
             super().__init__()                  net(x)                   hooks, casts, construct; in GRAPH_MODE one grap
             self.dense = nn.Dense(3, 4)         print(net)               Net<
-        def construct(self, x):                                            (dense): Dense<input_channels=3, ..>
+        def construct(self, x):                                            (dense): Dense(input_channels=3, ..)
             return self.dense(x)                                           >
 
 Assigning a Parameter or a Cell to an attribute registers it (registry.py); this file holds the modes, the hooks, the
@@ -312,12 +312,12 @@ class Cell(Registry):
 
     def __repr__(self):
         if "_cells" not in self.__dict__:
-            return f"{type(self).__name__}<not initialised>"
+            return f"{type(self).__name__}(not initialised)"
         extra = self.extend_repr()
         if not self._cells:
-            return f"{type(self).__name__}<{extra}>"
+            return f"{type(self).__name__}({extra})"
         lines = ([extra] if extra else []) + [f"({name}): {cell!r}" for name, cell in self._cells.items()]
-        return f"{type(self).__name__}<\n" + textwrap.indent("\n".join([*lines, ">"]), "  ")
+        return f"{type(self).__name__}(\n" + textwrap.indent("\n".join(lines), "  ") + "\n)"
 
 
 def _cast_floats(value, dtype):

@@ -264,6 +264,14 @@ class Registry:
             raise MissingAttributeError(f"{type(cell).__name__}: no parameter is named {name!r}", note=f"in {target!r}")
         return cell._params[name]
 
+    def get_buffer(self, target):
+        """The buffer at the dotted path `target`. raises : MissingAttributeError"""
+        path, _, name = target.rpartition(".")
+        cell = self.get_sub_cell(path)
+        if name not in cell._buffers:
+            raise MissingAttributeError(f"{type(cell).__name__}: no buffer is named {name!r}", note=f"in {target!r}")
+        return cell._buffers[name]
+
     def state_dict(self, prefix=""):
         """{path: Parameter or persistent buffer}, sharing memory with the Cell."""
         found = OrderedDict((prefix + path, param) for path, param in self.parameters_and_names())

@@ -17,6 +17,7 @@ from .einsum import einsum
 from .getitem import getitem
 from .logic import greater, logical_and
 from .lookup import gather_elements
+from .patches import fold
 from .slicing import take_range
 from .state import shape as shape_of
 from .structure import concat, flip, pad_constant, repeat_interleave, stack
@@ -135,3 +136,31 @@ def lrn(x, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region="ACROSS_CH
     for shift in range(1, 2 * depth_radius + 1):
         total = total + take_range(wide, 1, shift, shift + channels)
     return x / (bias + alpha * total) ** beta
+
+
+def inplace_index_add(var, indices, updates, axis):
+    """var, to which `updates` is added at `indices` along `axis`."""
+    return var.index_add_(axis, indices, updates)
+
+
+def col2im(input_x, output_size, kernel_size, dilation, padding_value, stride):
+    """fold of blocks that have an axis of their own: [N, C, KH KW, L] -> [N, C, *output_size]."""
+    x = as_operand(input_x)
+    size = output_size.tolist() if hasattr(output_size, "tolist") else output_size
+    columns = reshape(x, shape=(x.shape[0], x.shape[1] * x.shape[2], x.shape[3]))
+    return fold(columns, size, kernel_size, dilation, padding_value, stride)
+
+
+def deepcopy(input_x):
+    """A copy."""
+    return as_operand(input_x).copy()
+
+
+def is_tensor(obj):
+    """True for a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+def frombuffer(buffer, dtype=dt.uint8, count=-1, offset=0):
+    """The memory of an object of Python as a vector, shared with it where it may be written."""
+    return Tensor.from_numpy(np.frombuffer(buffer, dt.dtype(dtype).numpy, count, offset))

@@ -5,6 +5,7 @@ A maximum of maxima, and a mean of means of equally many, is the maximum and the
 from ..common.errors import ArgumentError, ShapeError
 from .basic import reshape
 from .define import as_operand
+from .lookup import gather_elements
 from .nn_pool import avg_pool2d, max_pool2d
 
 
@@ -22,35 +23,57 @@ def _sides(name, padding):
     return tuple(p for p in made for _ in range(2)) if len(made) == 3 else made
 
 
-def _pool(name, pool, x, kernel_size, stride, padding, pad_mode, **options):
+def _settings(name, x, kernel_size, stride, padding, pad_mode):
+    """(x, kernel, stride, pad_mode, sides of depth, sides of a picture)"""
     x = as_operand(x)
     if x.ndim != 5:
         raise ShapeError(f"{name}: a tensor [N, C, D, H, W] is wanted", note=f"x: {list(x.shape)}")
     kernel = _triple(name, kernel_size)
     step = kernel if stride is None else _triple(name, stride)
     mode, sides = str(pad_mode).lower(), _sides(name, padding)
+    padded = mode == "pad"
+    return x, kernel, step, mode, (*sides[:2], 0, 0) if padded else 0, sides[2:] if padded else 0
+
+
+def _as_pictures(x):
     n, c, d, h, w = x.shape
-    flat = pool(
-        reshape(x, shape=(n, c * d, h, w)),
-        kernel[1:],
-        step[1:],
-        sides[2:] if mode == "pad" else 0, pad_mode=mode, **options)
-    oh, ow = flat.shape[2:]
-    deep = pool(reshape(flat, shape=(n, c, d, oh * ow)),
-                (kernel[0], 1), (step[0], 1), (*sides[:2], 0, 0) if mode == "pad" else 0, pad_mode=mode, **options)
-    return reshape(deep, shape=(n, c, deep.shape[2], oh, ow))
+    return reshape(x, shape=(n, c * d, h, w))
 
 
-def max_pool3d(x, kernel_size, stride=None, padding=0, ceil_mode=False, *, pad_mode="pad"):
+def max_pool3d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False, *, pad_mode="pad"):
     """The maximum of each window of x[N, C, D, H, W]; stride is kernel_size by default.
 
-    padding : of -inf: an int, three (depth, height, width) or six of them; pad_mode "same" or "valid": computed
+    padding        : of -inf: an int, three (depth, height, width) or six of them; pad_mode "same" or "valid": computed
+    return_indices : also the places (d * H + h) * W + w of the maxima, the first of equals
     """
-    return _pool("max_pool3d", max_pool2d, x, kernel_size, stride, padding, pad_mode, ceil_mode=ceil_mode)
+    x, kernel, step, mode, depth, plane = _settings("max_pool3d", x, kernel_size, stride, padding, pad_mode)
+    spread = _triple("max_pool3d", dilation)
+    n, c, d, h, w = x.shape
+    flat = max_pool2d(_as_pictures(x), kernel[1:], step[1:], plane, spread[1:], return_indices, ceil_mode, pad_mode=mode)
+    values = flat[0] if return_indices else flat
+    oh, ow = values.shape[2:]
+    deep = max_pool2d(reshape(values, shape=(n, c, d, oh * ow)), (kernel[0], 1), (step[0], 1), depth, (spread[0], 1),
+                      return_indices, ceil_mode, pad_mode=mode)
+    if not return_indices:
+        return reshape(deep, shape=(n, c, deep.shape[2], oh, ow))
+    values, places = deep
+    shape = (n, c, values.shape[2], oh, ow)
+    lines = reshape(places, shape=(n, c, -1))
+    inner = gather_elements(reshape(flat[1], shape=(n, c, d * oh * ow)), 2, lines)
+    return reshape(values, shape=shape), reshape(lines // (oh * ow) * (h * w) + inner, shape=shape)
 
 
-def avg_pool3d(input_x, kernel_size=1, stride=None, padding=0,
-               ceil_mode=False, count_include_pad=True, *, pad_mode="pad"):
-    """The mean of each window of input_x[N, C, D, H, W]; zeros of the padding count where count_include_pad is True."""
-    return _pool("avg_pool3d", avg_pool2d, input_x, kernel_size, stride, padding, pad_mode, ceil_mode=ceil_mode,
-                 count_include_pad=count_include_pad)
+def avg_pool3d(input_x, kernel_size=1, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=0,
+               *, pad_mode="pad"):
+    """The mean of each window of input_x[N, C, D, H, W]; zeros of the padding count where count_include_pad is True.
+
+    divisor_override : divide by this number instead of by the count; 0: do not
+    """
+    x, kernel, step, mode, depth, plane = _settings("avg_pool3d", input_x, kernel_size, stride, padding, pad_mode)
+    n, c, d, _, _ = x.shape
+    flat = avg_pool2d(_as_pictures(x), kernel[1:], step[1:], plane, ceil_mode, count_include_pad,
+                      1 if divisor_override else 0, pad_mode=mode)
+    oh, ow = flat.shape[2:]
+    deep = avg_pool2d(reshape(flat, shape=(n, c, d, oh * ow)), (kernel[0], 1), (step[0], 1), depth, ceil_mode,
+                      count_include_pad, divisor_override, pad_mode=mode)
+    return reshape(deep, shape=(n, c, deep.shape[2], oh, ow))

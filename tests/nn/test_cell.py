@@ -72,7 +72,7 @@ def test_assigning_before_init_says_what_to_do():
         with pytest.raises(MissingAttributeError, match="super.*has not been called"):
             forgot()
     net = NeverInitialised()
-    assert net.size == 3 and repr(net) == "NeverInitialised<not initialised>"
+    assert net.size == 3 and repr(net) == "NeverInitialised(not initialised)"
     with pytest.raises(AttributeError, match="super.*has not been called"):
         net.trainable_params()
 
@@ -339,21 +339,21 @@ def test_a_graph_asks_the_cell_for_its_construct():
 # ---------------------------------------------------------------- the printed form
 
 def test_the_printed_form_is_mindspores():
-    assert repr(nn.ReLU()) == "ReLU<>"
-    assert repr(Net()) == """Net<
-  (body): SequentialCell<
-    (0): Dense<input_channels=3, output_channels=4, has_bias=True>
-    (1): Tanh<>
-    (2): SequentialCell<
-      (0): Dense<input_channels=4, output_channels=2, has_bias=True>
-      >
-    >
-  (head): Dense<input_channels=2, output_channels=2>
-  >"""
-    assert repr(nn.Dense(1, 2, activation="tanh")) == """Dense<
-  input_channels=1, output_channels=2, has_bias=True, activation=Tanh<>
-  (activation): Tanh<>
-  >"""
+    assert repr(nn.ReLU()) == "ReLU()"
+    assert repr(Net()) == """Net(
+  (body): SequentialCell(
+    (0): Dense(input_channels=3, output_channels=4, has_bias=True)
+    (1): Tanh()
+    (2): SequentialCell(
+      (0): Dense(input_channels=4, output_channels=2, has_bias=True)
+    )
+  )
+  (head): Dense(input_channels=2, output_channels=2)
+)"""
+    assert repr(nn.Dense(1, 2, activation="tanh")) == """Dense(
+  input_channels=1, output_channels=2, has_bias=True, activation=Tanh()
+  (activation): Tanh()
+)"""
 
 
 # ---------------------------------------------------------------- Dense

@@ -240,6 +240,27 @@ class Softmax(Cell):
         return f"axis={self.axis}"
 
 
+class Softmax2d(Cell):
+    """Softmax over the channels of x : [N, C, H, W] or [C, H, W]."""
+
+    def construct(self, x):
+        return ops.softmax(x, -3)
+
+
+class RReLU(Cell):
+    """x where it is not negative, else times a slope drawn from [lower, upper) (Xu et al. 2015)."""
+
+    def __init__(self, lower=1 / 8, upper=1 / 3):
+        super().__init__()
+        self.lower, self.upper = lower, upper
+
+    def construct(self, x):
+        return ops.rrelu(x, self.lower, self.upper)
+
+    def extend_repr(self):
+        return f"lower={self.lower}, upper={self.upper}"
+
+
 class Softmin(Cell):
     """softmax(-x) along `axis`."""
 

@@ -1,4 +1,4 @@
-"""Convolutions: Conv1d, Conv2d and their transposes, over channels-first tensors.
+"""Convolutions: Conv1d, Conv2d, Conv3d and their transposes, over channels-first tensors.
 
     nn.Conv2d(3, 8, 5, pad_mode="same")(x)      x: f32[N, 3, H, W]  ->  f32[N, 8, H, W]
 
@@ -34,7 +34,7 @@ class _Conv(Cell):
             raise ValueRangeError(f"{owner}: padding is used with pad_mode 'pad' only, here it is {pad_mode!r}")
         if in_channels % group or out_channels % group:
             raise ValueRangeError(f"{owner}: {in_channels} and {out_channels} channels do not split in {group} groups")
-        self.data_format = channels_first(owner, data_format)
+        self.data_format = data_format if axes == 3 else channels_first(owner, data_format)
         self.weight_init, self.bias_init = weight_init, bias_init
         outer, inner = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
         window = (1,) * (2 - axes) + self.kernel_size      # a 1-D window is kept with height 1, as in MindSpore
@@ -146,3 +146,53 @@ class Conv1dTranspose(_Conv):
                                    (1, *self.stride), self.pad_mode, (0, 0, *self._ends), extra, (1, *self.dilation),
                                    self.group)
         return ops.squeeze(out, 2)
+
+
+class Conv3d(_Conv):
+    """3-D convolution, as Conv2d over volumes; weight is [out_channels, in_channels / group, *kernel_size].
+
+    kernel_size, stride, dilation : int or three;   padding : int, or (front, back, top, bottom, left, right)
+    x : [N, in_channels, D, H, W]; output : [N, out_channels, D', H', W']
+    """
+    axes = 3
+
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1,
+                 group=1, has_bias=False, weight_init=None, bias_init=None, data_format="NCDHW", dtype=dt.float32):
+        super().__init__(in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
+                         weight_init, bias_init, _volumes(type(self).__name__, data_format), dtype)
+
+    def construct(self, x):
+        self._check(x)
+        return ops.conv3d(x, self.cast_param(self.weight), self.cast_param(self.bias), self.stride, self.pad_mode,
+                          self._ends, self.dilation, self.group)
+
+
+class Conv3dTranspose(_Conv):
+    """The transpose of Conv3d; weight is [in_channels, out_channels / group, *kernel_size].
+
+    output_padding : int or three, with pad_mode "pad" only
+    x : [N, in_channels, D, H, W]; output : [N, out_channels, D', H', W']
+    """
+    axes, transposed = 3, True
+
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1,
+                 output_padding=0, has_bias=False, weight_init=None, bias_init=None, data_format="NCDHW",
+                 dtype=dt.float32):
+        super().__init__(in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
+                         weight_init, bias_init, _volumes(type(self).__name__, data_format), dtype)
+        self.output_padding = ints("Conv3dTranspose", "output_padding", output_padding, (3,), 0)
+        if pad_mode != "pad" and any(self.output_padding):
+            raise ValueRangeError(f"Conv3dTranspose: output_padding is used with pad_mode 'pad' only, not {pad_mode!r}")
+
+    def construct(self, x):
+        self._check(x)
+        extra = self._room() if self.pad_mode == "valid" else self.output_padding
+        return ops.conv3d_transpose(x, self.cast_param(self.weight), self.cast_param(self.bias), self.stride, self.pad_mode,
+                                    self._ends, extra, self.dilation, self.group)
+
+
+def _volumes(owner, data_format):
+    """The one format of volumes. raises : ValueRangeError for another"""
+    if data_format != "NCDHW":
+        raise ValueRangeError(f"{owner}: data_format is 'NCDHW', not {data_format!r}")
+    return data_format

@@ -102,3 +102,13 @@ class ReplicationPad1d(ReflectionPad1d):
 class ReplicationPad2d(ReplicationPad1d):
     """The last two axes' edge elements repeated; padding : int or (left, right, top, bottom)."""
     axes = 2
+
+
+class ReflectionPad3d(ReflectionPad1d):
+    """The last three axes mirrored at their edges; padding : int or (left, right, top, bottom, front, back)."""
+    axes = 3
+
+
+class ReplicationPad3d(ReplicationPad1d):
+    """The last three axes' edge elements repeated; padding : int or (left, right, top, bottom, front, back)."""
+    axes = 3

@@ -105,6 +105,50 @@ class AvgPool1d(AvgPool2d):
         super().__init__(kernel_size, stride, pad_mode, padding, ceil_mode, count_include_pad)
 
 
+class _VolumePool(_Pool):
+    """Pools over volumes: [N, C, D, H, W], or [C, D, H, W]."""
+    axes = 3
+
+    def _picture(self, x):
+        if x.ndim not in (4, 5):
+            raise ShapeError(f"{type(self).__name__}: an input of 5 axes is wanted, this has {x.ndim}")
+        return ops.expand_dims(x, 0) if x.ndim == 4 else x
+
+
+class MaxPool3d(_VolumePool):
+    """The maximum of each window of x : [N, C, D, H, W] or [C, D, H, W]; padding counts as -inf.
+
+    kernel_size, stride, padding, dilation : int or three
+    return_indices : give (maxima, their places (d * H + h) * W + w in the volume) too
+    """
+
+    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, dilation=1, return_indices=False,
+                 ceil_mode=False):
+        super().__init__(kernel_size, stride, pad_mode, padding, ceil_mode, "NCHW")
+        self._dilation = ints("MaxPool3d", "dilation", dilation, (3,))
+        self.return_indices = return_indices
+
+    def construct(self, x):
+        out = ops.max_pool3d(self._picture(x), self._kernel, self._stride, self._ends, self._dilation, self.ceil_mode,
+                             self.return_indices, pad_mode=self.pad_mode)
+        return (self._shaped(out[0], x), self._shaped(out[1], x)) if self.return_indices else self._shaped(out, x)
+
+
+class AvgPool3d(_VolumePool):
+    """The mean of each window of x : [N, C, D, H, W] or [C, D, H, W]. Arguments as AvgPool2d's, of three."""
+
+    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, ceil_mode=False, count_include_pad=True,
+                 divisor_override=None):
+        super().__init__(kernel_size, stride, pad_mode, padding, ceil_mode, "NCHW")
+        self.count_include_pad = count_include_pad and self.pad_mode != "SAME"
+        self.divisor_override = 0 if divisor_override is None else divisor_override
+
+    def construct(self, x):
+        out = ops.avg_pool3d(self._picture(x), self._kernel, self._stride, self._ends, self.ceil_mode,
+                             self.count_include_pad, self.divisor_override, pad_mode=self.pad_mode)
+        return self._shaped(out, x)
+
+
 class AdaptiveAvgPool2d(Cell):
     """The plane cut into output_size parts, each replaced by its mean.
 

@@ -251,3 +251,89 @@ class DiceLoss(LossBase):
     def construct(self, logits, label):
         both = ops.reduce_sum(logits * label)
         return 1 - 2 * both / (ops.reduce_sum(logits * logits) + ops.reduce_sum(label * label) + self.smooth)
+
+
+class MultiMarginLoss(_WithWeight):
+    """The mean over classes of max(0, margin - x[target] + x[i]) ** p; see ops.multi_margin_loss."""
+
+    def __init__(self, p=1, margin=1.0, reduction="mean", weight=None):
+        super().__init__(weight, reduction)
+        self.p, self.margin = p, margin
+
+    def construct(self, x, target):
+        return ops.multi_margin_loss(x, target, self.p, self.margin, self.weight, self.reduction)
+
+
+class MultilabelMarginLoss(LossBase):
+    """The hinge of every label against every other class; see ops.multilabel_margin_loss."""
+
+    def construct(self, x, target):
+        return ops.multilabel_margin_loss(x, target, self.reduction)
+
+
+class MultiLabelSoftMarginLoss(_WithWeight):
+    """The mean over classes of the binary cross entropy of sigmoid(x)."""
+
+    def construct(self, x, target):
+        return ops.multilabel_soft_margin_loss(x, target, self.weight, self.reduction)
+
+
+class PoissonNLLLoss(LossBase):
+    """exp(x) - target * x, or with log_input=False x - target * log(x + eps); see ops.poisson_nll_loss."""
+
+    def __init__(self, log_input=True, full=False, eps=1e-08, reduction="mean"):
+        super().__init__(reduction)
+        self.log_input, self.full, self.eps = log_input, full, eps
+
+    def construct(self, input, target):
+        return ops.poisson_nll_loss(input, target, self.log_input, self.full, self.eps, self.reduction)
+
+
+class TripletMarginWithDistanceLoss(LossBase):
+    """max(0, d(x, positive) - d(x, negative) + margin) for any distance; see ops.triplet_margin_with_distance_loss."""
+
+    def __init__(self, distance_function=None, swap=False, reduction="mean", margin=1.0):
+        super().__init__(reduction)
+        self.distance_function, self.swap, self.margin = distance_function, swap, margin
+
+    def construct(self, x, positive, negative):
+        return ops.triplet_margin_with_distance_loss(x, positive, negative, self.distance_function, self.swap, self.margin,
+                                                     self.reduction)
+
+
+class CTCLoss(LossBase):
+    """Minus the logarithm of the probability of a sequence of labels of unknown timing; see ops.ctc_loss."""
+
+    def __init__(self, blank=0, reduction="mean", zero_infinity=False):
+        super().__init__(reduction)
+        self.blank, self.zero_infinity = blank, zero_infinity
+
+    def construct(self, log_probs, targets, input_lengths, target_lengths):
+        return ops.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction,
+                            self.zero_infinity)[0]
+
+
+class FocalLoss(LossBase):
+    """-(1 - p) ** gamma log(p) of the probability p of the right class (Lin et al. 2017).
+
+    weight : [C], factors of classes
+    logits : float[N, C, ..]; labels : int[N, 1, ..], classes, or float of logits' shape, probabilities
+    """
+
+    def __init__(self, weight=None, gamma=2.0, reduction="mean"):
+        super().__init__(reduction)
+        if weight is not None and not isinstance(weight, Tensor):
+            raise ArgumentError(f"FocalLoss: weight is a Tensor, not {type(weight).__name__}")
+        self.weight, self.gamma = weight, gamma
+
+    def construct(self, logits, labels):
+        shape = (logits.shape[0], logits.shape[1], -1)
+        x, y = ops.reshape(logits, shape), ops.reshape(labels, (labels.shape[0], labels.shape[1], -1))
+        logs = ops.log_softmax(x, 1)
+        by_class = labels.shape[1] == 1 and logits.shape[1] != 1
+        share = ops.swapaxes(ops.one_hot(y[:, 0], logits.shape[1]), 1, 2) if by_class else y
+        loss = -share * logs * (1 - ops.exp(logs)) ** self.gamma
+        if self.weight is not None:
+            loss = loss * ops.reshape(self.weight, (1, -1, 1))
+        loss = ops.reduce_sum(loss, 1) if by_class else loss
+        return self.get_loss(loss[..., 0] if logits.ndim == 2 else loss)

@@ -1,11 +1,12 @@
 """Layers, losses and the steps of optimisers as classes."""
+from ...common import dtype as dt
 from ...common.errors import ValueRangeError
-from .. import (adagrad_update, adam_update, assign, avg_pool2d, batch_norm, batch_norm_train, bias_add,
-               binary_cross_entropy, binary_cross_entropy_with_logits, celu, conv2d, dense, elu, gelu, glu,
-               hardshrink, hardsigmoid, hardswish, kl_div, layer_norm_from_axis, log_softmax, logsigmoid, max_pool2d,
-               mish, momentum_update, nll_loss, pad, permute, prelu, reshape, relu, relu6, rms_norm,
+from .. import (adagrad_update, adam_update, assign, avg_pool2d, batch_norm, batch_norm_train, batch_to_space_nd, bias_add,
+               binary_cross_entropy, binary_cross_entropy_with_logits, cast, celu, conv2d, dense, elu, gelu, glu,
+               hardshrink, hardsigmoid, hardswish, kl_div, layer_norm_from_axis, log_softmax, logsigmoid, lrn, max_pool2d,
+               mish, momentum_update, nll_loss, prelu, relu, relu6, rms_norm,
                selu, sigmoid, silu, smooth_l1_loss, softmax, softmax_cross_entropy_with_logits, softplus, softshrink,
-               softsign, sparse_softmax_cross_entropy_with_logits, sqrt, square, sum)
+               softsign, space_to_batch_nd, sparse_softmax_cross_entropy_with_logits, sqrt, square, sum)
 from ..lookup import gather
 from ..creation import one_hot
 from ..conv3d import conv3d, conv3d_transpose
@@ -315,51 +316,20 @@ def BiasAdd(x, bias, *, data_format="NCHW"):
 
 @operation
 def LRN(x, *, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region="ACROSS_CHANNELS"):
-    """x[N, C, H, W] / (bias + alpha * sum of the squares of 2 depth_radius + 1 channels) ** beta.
-
-    source : Krizhevsky et al. 2012
-    """
-    if norm_region != "ACROSS_CHANNELS":
-        raise ValueRangeError(f"LRN: there is no norm_region {norm_region!r}", hint='"ACROSS_CHANNELS" is the only one')
-    squares = pad(square(x), [0, 0, 0, 0, depth_radius, depth_radius])
-    channels = x.shape[1]
-    total = squares[:, 0:channels]
-    for i in range(1, 2 * depth_radius + 1):
-        total = total + squares[:, i:i + channels]
-    return x / (bias + alpha * total) ** beta
+    """Local response normalisation; see ops.lrn."""
+    return lrn(x, depth_radius, bias, alpha, beta, norm_region)
 
 
 @operation
 def SpaceToBatchND(x, *, block_shape, paddings):
     """Blocks of the spatial axes become batches: [N, C, H, W] -> [N * b * b, C, (H + pads) / b, (W + pads) / b]."""
-    lead = x.ndim - len(paddings)
-    blocks = tuple(block_shape) if isinstance(block_shape, (tuple, list)) else (block_shape,) * len(paddings)
-    x = pad(x, [n for pair in reversed(paddings) for n in pair])
-    sizes = [v for s, b in zip(x.shape[lead:], blocks) for v in (s // b, b)]
-    x = reshape(x, shape=tuple(x.shape[:lead]) + tuple(sizes))
-    inner = [lead + 2 * i + 1 for i in range(len(blocks))]
-    x = permute(x, (*inner, *range(lead), *[i - 1 for i in inner]))
-    n = 1
-    for b in blocks:
-        n *= b
-    return reshape(x, shape=(n * x.shape[len(blocks)],) + tuple(x.shape[len(blocks) + 1:]))
+    return space_to_batch_nd(x, block_shape, paddings)
 
 
 @operation
 def BatchToSpaceND(x, *, block_shape, crops):
     """The inverse of SpaceToBatchND, cut by `crops`."""
-    lead = x.ndim - len(crops)
-    blocks = tuple(block_shape) if isinstance(block_shape, (tuple, list)) else (block_shape,) * len(crops)
-    n = 1
-    for b in blocks:
-        n *= b
-    k = len(blocks)
-    x = reshape(x, shape=blocks + (x.shape[0] // n,) + tuple(x.shape[1:]))
-    order = [*range(k, k + lead)] + [v for i in range(k) for v in (k + lead + i, i)]
-    x = permute(x, tuple(order))
-    x = reshape(x, shape=tuple(x.shape[:lead]) + tuple(x.shape[lead + 2 * i]
-                * x.shape[lead + 2 * i + 1] for i in range(k)))
-    return x[(slice(None),) * lead + tuple(slice(a, s - b) for s, (a, b) in zip(x.shape[lead:], crops))]
+    return batch_to_space_nd(x, block_shape, crops)
 
 
 # ---------------------------------------------------------------- volumes
@@ -367,7 +337,7 @@ def BatchToSpaceND(x, *, block_shape, crops):
 @operation
 def MaxPool3D(x, *, kernel_size=1, strides=1, pad_mode="VALID", pad_list=0, ceil_mode=None, data_format="NCDHW"):
     """The largest element of each window of x[N, C, D, H, W]."""
-    return max_pool3d(x, kernel_size, strides, pad_list, bool(ceil_mode), pad_mode=pad_mode)
+    return max_pool3d(x, kernel_size, strides, pad_list, ceil_mode=bool(ceil_mode), pad_mode=pad_mode)
 
 
 @operation
@@ -375,4 +345,12 @@ def AvgPool3D(x, *, kernel_size=1, strides=1, pad_mode="valid", pad=0, ceil_mode
               count_include_pad=True, divisor_override=0, data_format="NCDHW"):
     """The mean of each window of x[N, C, D, H, W]."""
     return avg_pool3d(x, kernel_size, strides, pad, ceil_mode,
-                      count_include_pad and pad_mode.lower() == "pad", pad_mode=pad_mode)
+                      count_include_pad and pad_mode.lower() == "pad", divisor_override, pad_mode=pad_mode)
+
+
+@operation
+def MaxPool3DWithArgmax(x, *, ksize, strides, pads, dilation=(1, 1, 1), ceil_mode=False, data_format="NCDHW",
+                        argmax_type=dt.int64):
+    """(the maximum of each window of x[N, C, D, H, W], its place)."""
+    values, places = max_pool3d(x, ksize, strides, pads, dilation, ceil_mode, True)
+    return values, cast(places, dtype=argmax_type)

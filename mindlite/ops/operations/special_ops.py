@@ -5,7 +5,7 @@ from .. import (
     abs, bernoulli, bessel_j0, bessel_j1, bessel_k0, bessel_k0e, bessel_k1, bessel_k1e, bessel_y0, bessel_y1, betainc,
     cast, cauchy,
     ctc_greedy_decoder, ctc_loss, eig, eigvals, eps, fftn, flip, gamma, geqrf, igamma, igammac, ifftn, irfftn, log_normal,
-    logcumsumexp, logspace, lrn, lstsq, lu_solve, lu_unpack, matrix_exp, matrix_norm, matrix_power, median,
+    logcumsumexp, logspace, lstsq, lu_solve, lu_unpack, matrix_exp, matrix_norm, matrix_power, median,
     multi_margin_loss, multilabel_margin_loss, multinomial_with_replacement, mvlgamma, nanmedian, nanquantile, nextafter,
     norm, orgqr, ormqr, pdist, poisson, polar, qr, quantile, random_categorical, random_gamma, random_poisson, rfftn, shuffle,
     soft_margin_loss, solve_triangular, sort, standard_laplace, stft, triplet_margin_loss, zeros, zeta)
@@ -167,7 +167,7 @@ def NthElement(x, n, *, reverse=False):
     return sort(x, -1, reverse)[0][..., int(n)]
 
 
-# ---------------------------------------------------------------- losses and normalisation
+# ---------------------------------------------------------------- losses
 
 @operation
 def CTCLossV2(log_probs, targets, input_lengths, target_lengths, *, blank=0, reduction="none", zero_infinity=False):
@@ -206,12 +206,6 @@ def SoftMarginLoss(x, labels, *, reduction="mean"):
 def TripletMarginLoss(x, positive, negative, margin, *, p=2, swap=False, eps=1e-6, reduction="mean"):
     """See triplet_margin_loss."""
     return triplet_margin_loss(x, positive, negative, margin, p, eps, swap, reduction)
-
-
-@operation
-def LRN(x, *, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region="ACROSS_CHANNELS"):
-    """Local response normalisation; see lrn."""
-    return lrn(x, depth_radius, bias, alpha, beta, norm_region)
 
 
 # ---------------------------------------------------------------- random numbers
