@@ -9,7 +9,6 @@ the text. A kept file that does not read is rebuilt, and a warning says so.
 """
 import ctypes
 import functools
-import hashlib
 import json
 import sys
 import threading
@@ -24,7 +23,7 @@ from .ahead import Order
 
 _MAGIC = b"mindlite-object-1\n"
 llvmlite, llvm, object_code = Late("llvmlite"), Late("llvmlite.binding"), Late("mindlite.backend.object_code")
-pathlib = Late("pathlib")
+pathlib, hashlib = Late("pathlib"), Late("hashlib")
 
 
 @functools.lru_cache(maxsize=None)

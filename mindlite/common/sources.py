@@ -3,9 +3,11 @@
     sources_hash("common", "backend")      two rooms of mindlite          sources_hash()      all of it
 """
 import functools
-import hashlib
 import os
 
+from .late import Late
+
+hashlib = Late("hashlib")
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 

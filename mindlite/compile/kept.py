@@ -18,7 +18,6 @@ verifier are looked at, and one that is damaged is told of and made anew. It is 
 """
 import copy
 import functools
-import hashlib
 import json
 import os
 import platform
@@ -53,7 +52,7 @@ from .memory import MemoryPlan
 from .pipeline import Compiled, compile_function
 from .signature import ObjectSpec, SameSpec, ScalarSpec, TensorSpec
 
-log, pathlib = Late("mindlite.common.log"), Late("pathlib")
+log, pathlib, hashlib = Late("mindlite.common.log"), Late("pathlib"), Late("hashlib")
 VERSION = 2
 MAGIC = b"mindlite flow 2\n"
 MOST = 8                         # answers to one question; the oldest gives way

@@ -10,7 +10,6 @@ says in its first line which Numba and which emitters give it its meaning.
 A file is written under another name and renamed, so readers never see half of one; a file that fails its checksum is
 told of (`warnings`) and made again. Events: kernel_compile, kernel_load (from disk), each with name and seconds.
 """
-import hashlib
 import functools
 import threading
 import time
@@ -28,7 +27,7 @@ from .together import is_together, modules_of
 VERSION = 1
 _MAGIC = b"mindlite kernel 1\n"
 NUMBA = "# numba "                              # how a text for Numba begins
-lower_numba, pathlib = Late("mindlite.graph_kernel.lower_numba"), Late("pathlib")
+lower_numba, pathlib, hashlib = Late("mindlite.graph_kernel.lower_numba"), Late("pathlib"), Late("hashlib")
 _addresses = {}
 _orders = {}                                    # by key: what is being compiled
 _lock = threading.RLock()

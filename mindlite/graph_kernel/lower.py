@@ -1,6 +1,5 @@
 """The door of the room: a cluster (FuncGraph) becomes a Kernel with the order of its arguments."""
 import functools
-import hashlib
 
 from ..backend.kernel import Kernel
 from ..common.config import config
@@ -14,7 +13,8 @@ from .schedule import nominal, schedule
 from .signature import signature
 from .together import TOGETHER, parts_of, text_of_parts
 
-lower_llvm, metadata, pathlib = (Late(name) for name in ("mindlite.graph_kernel.lower_llvm", "importlib.metadata", "pathlib"))
+lower_llvm, metadata, pathlib, hashlib = (Late(name) for name in (
+    "mindlite.graph_kernel.lower_llvm", "importlib.metadata", "pathlib", "hashlib"))
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,14 @@
     custom_vjp(*operands, graph=g, bprop=h)                (..) the results of g; its gradient is h
     gate(*values, *captured, bprop=h)                      (..) the values, whose gradients pass the hook h
 """
-import inspect
-
-from .primitive import Primitive, PRIMITIVES, infer_rule
+from .primitive import Primitive, PRIMITIVES, infer_rule, parameters_of
 from .abstract import AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
 
 TOKEN = AbstractScalar(bool)                         # what ties a gate to a port: a number, which has no gradient
 
 
-def _control(name, signature, doc, traits=("control",)):
-    made = Primitive(name, inspect.signature(signature), traits=traits, doc=doc)
+def _control(name, declared, doc, traits=("control",)):
+    made = Primitive(name, *parameters_of(declared), traits=traits, doc=doc)
     PRIMITIVES[name] = made
     return made
 
@@ -36,6 +34,8 @@ mode "vjp": operands are the primals and one cotangent for each output numbered 
 mode "recompute": operands as for "vjp"; the results are the gradients alone, and the forward values are computed again.
 mode "jvp": operands are the primals and one tangent for each parameter in `wrt`; seeds is ();
             the results are graph's outputs, then their tangents.
+mode "pull", "push": as "vjp" and "jvp" where the graph has run before: the results are the gradients, or tangents, alone, and no
+            effect of the graph is repeated.
 """)
 Vmap = _control("Vmap", lambda *operands, graph, in_axes, out_axes, size: 0, """\
 Marker for `graph` mapped over an axis of its operands, replaced by vmap.
@@ -118,7 +118,8 @@ def custom_vjp_infer(*operands, graph, bprop):
 @infer_rule(J)
 def J_infer(*operands, graph, wrt, seeds, mode):
     outs, gradients = tuple(node.abstract for node in graph.outputs), tuple(graph.parameters[i].abstract for i in wrt)
-    return AbstractTuple({"vjp": outs + gradients, "recompute": gradients, "jvp": outs + outs}[mode])
+    return AbstractTuple({"vjp": outs + gradients, "recompute": gradients, "pull": gradients, "jvp": outs + outs,
+                          "push": outs}[mode])
 
 
 @infer_rule(Vmap)

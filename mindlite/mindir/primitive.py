@@ -5,6 +5,7 @@ interpreter on top of the stack: NumPy numbers (eager), graph nodes (infer, ad, 
 transformation is one new RuleTable plus rows in it (the design of JAX's autodidax).
 """
 import contextlib
+import functools
 import importlib
 import inspect
 
@@ -13,7 +14,7 @@ from ..common.threads import here
 
 
 class Primitive:
-    """An operator: name, signature, traits, doc.
+    """An operator: name, inputs, attrs, traits, doc. `parameters_of(function)` gives inputs and attrs as a function has them.
 
     inputs : names of the positional parameters, the arrays; a name that starts with * takes any number
     attrs  : {name: default} of the keyword-only parameters, static values
@@ -24,13 +25,19 @@ class Primitive:
     """
     __slots__ = ("native", "__dict__", "__weakref__")
 
-    def __init__(self, name, signature, *, traits=(), doc="", prepare=None, origin=None):
-        self.name, self.signature, self.traits, self.__doc__ = name, signature, frozenset(traits), doc
-        self.inputs = tuple(("*" if p.kind is p.VAR_POSITIONAL else "") + p.name
-                            for p in signature.parameters.values() if p.kind is not p.KEYWORD_ONLY)
-        self.attrs = {p.name: p.default for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY}
+    def __init__(self, name, inputs, attrs, *, traits=(), doc="", prepare=None, origin=None):
+        self.name, self.inputs, self.attrs, self.traits, self.__doc__ = name, inputs, attrs, frozenset(traits), doc
         self.prepare, self.origin, self.native = prepare, origin, None
         self.variadic = any(name.startswith("*") for name in self.inputs)
+
+    @functools.cached_property
+    def signature(self):
+        """The inspect.Signature of a call; made when it is asked for, as most are not."""
+        kind = inspect.Parameter
+        return inspect.Signature([
+            *(kind(name.lstrip("*"), kind.VAR_POSITIONAL if name.startswith("*") else kind.POSITIONAL_OR_KEYWORD)
+              for name in self.inputs),
+            *(kind(name, kind.KEYWORD_ONLY, default=default) for name, default in self.attrs.items())])
 
     def __repr__(self):
         return f"<Primitive {self.name}>"
@@ -91,11 +98,20 @@ def find_primitive(name):
     return PRIMITIVES[name]
 
 
+def parameters_of(function):
+    """(inputs, attrs) of a Primitive from a function's parameters: those by position, and those by keyword only."""
+    code, defaults = function.__code__, function.__kwdefaults__ or {}
+    given, named = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
+    rest = code.co_varnames[named:named + 1] if code.co_flags & inspect.CO_VARARGS else ()
+    attrs = {name: defaults.get(name, inspect.Parameter.empty) for name in code.co_varnames[given:named]}
+    return (*code.co_varnames[:given], *("*" + name for name in rest)), attrs
+
+
 def primitive(function=None, *, traits=(), prepare=None, name=None):
     """Make a Primitive of a function whose signature and docstring declare it; its body is not used."""
     if function is None:
         return lambda f: primitive(f, traits=traits, prepare=prepare, name=name)
-    made = Primitive(name or function.__name__, inspect.signature(function), traits=traits,
+    made = Primitive(name or function.__name__, *parameters_of(function), traits=traits,
                      doc=function.__doc__ or "", prepare=prepare,
                      origin=(function.__code__.co_filename, function.__code__.co_firstlineno))
     if made.name in PRIMITIVES:

@@ -4,7 +4,7 @@
 
 A state is a Parameter, so a draw inside a graph reads and advances it as eager mode does (docs/design/random.md).
 """
-import secrets
+import os
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class Generator:
 
     def seed(self):
         """Begin a stream that nobody foresees; returns its seed."""
-        made = secrets.randbits(32)
+        made = int.from_bytes(os.urandom(4), "little")
         self.manual_seed(made)
         return made
 

@@ -1,4 +1,5 @@
 """Python's operators and the methods of Tensor, given to Tensor and to graph nodes alike: one table."""
+import functools
 import inspect
 
 import numpy as np
@@ -50,13 +51,15 @@ def renaming(function, of_tensor=True):
 
     of_tensor : it is a method of Tensor; called on a list (Tensor.add([1], [2])) it raises ArgumentError
     """
-    signature = function.signature if isinstance(function, Primitive) else inspect.signature(function)
-    names = signature.parameters.keys()
+    @functools.cache
+    def names():                                            # when a name is given for the first time
+        signature = function.signature if isinstance(function, Primitive) else inspect.signature(function)
+        return signature.parameters.keys()
 
     def known(name):
-        if name in names:
+        if name in names():
             return name
-        return next((other for group in SYNONYMS if name in group for other in group if other in names), name)
+        return next((other for group in SYNONYMS if name in group for other in group if other in names()), name)
 
     def call(self, *args, **attrs):
         if of_tensor and not isinstance(self, (Tensor, AnfNode)):

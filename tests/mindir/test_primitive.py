@@ -1,6 +1,5 @@
 """Operators as names: how a call is brought to its form, who gives it its meaning, and the tables of rules."""
 import copy
-import inspect
 import pickle
 import threading
 
@@ -10,7 +9,8 @@ from mindlite import ops
 from mindlite.common.errors import ArgumentError, InternalError
 from mindlite.common.tensor import Tensor
 from mindlite.mindir.primitive import (PRIMITIVES, TABLES, Primitive, RuleTable, current_interpreter, eager,
-                                       find_primitive, infer_rule, interpreting, is_interpreting, primitive)
+                                       find_primitive, infer_rule, interpreting, is_interpreting, parameters_of,
+                                       primitive)
 
 
 class Listening:
@@ -20,19 +20,15 @@ class Listening:
         return prim.name, args, attrs
 
 
-def signature_of(function):
-    return inspect.signature(function)
-
-
 @pytest.fixture
 def scaled():
     """scaled(x, y, *, by, offset=1), in no table."""
-    return Primitive("scaled", signature_of(lambda x, y, *, by, offset=1: None), traits=("elementwise",), doc="A test.")
+    return Primitive("scaled", *parameters_of(lambda x, y, *, by, offset=1: None), traits=("elementwise",), doc="A test.")
 
 
 @pytest.fixture
 def packed():
-    return Primitive("packed", signature_of(lambda *parts, axis=0: None))
+    return Primitive("packed", *parameters_of(lambda *parts, axis=0: None))
 
 
 def asked(prim, *args, **attrs):
@@ -43,6 +39,7 @@ def asked(prim, *args, **attrs):
 def test_a_signature_is_parted_into_inputs_and_attributes(scaled, packed):
     assert scaled.inputs == ("x", "y") and list(scaled.attrs) == ["by", "offset"] and not scaled.variadic
     assert packed.inputs == ("*parts",) and packed.attrs == {"axis": 0} and packed.variadic
+    assert str(scaled.signature) == "(x, y, *, by, offset=1)" and str(packed.signature) == "(*parts, axis=0)"
     assert "elementwise" in scaled.traits and scaled.__doc__ == "A test."
 
 
@@ -82,7 +79,7 @@ def test_a_filled_call_does_not_change_the_defaults(scaled):
 
 
 def test_prepare_brings_the_call_to_the_operators_form():
-    made = Primitive("negative_axis", signature_of(lambda x, *, axis=-1: None),
+    made = Primitive("negative_axis", *parameters_of(lambda x, *, axis=-1: None),
                      prepare=lambda args, attrs: (args, {"axis": attrs["axis"] % 2}))
     assert asked(made, "x") == ("negative_axis", ("x",), {"axis": 1})
 
