@@ -13,7 +13,7 @@ from ..mindir.graph import FuncGraph
 from ..mindir.inline import inline
 from ..ops.basic import barrier
 from ..ops.state import stop_gradient
-from .vjp import gradients_alone
+from .alone import gradients_alone
 
 
 def recompute_graph(graph, wrt, seeds):

@@ -14,10 +14,9 @@ from ..mindir.builder import building
 from ..mindir.constraints import collecting
 from ..mindir.control import make_tuple
 from ..mindir.graph import FuncGraph, ValueNode
-from ..mindir.inline import has_effect, inline, nodes_below
+from ..mindir.inline import inline
 from ..ops.basic import reshape
 from .activity import is_differentiable
-from .control import is_pullback
 from .reverse import Reverse
 
 
@@ -40,18 +39,6 @@ def vjp_graph(graph, wrt, seeds):
                                     hint="differentiate a float")
         graph.transforms[key] = _join(graph, Reverse(graph, wrt, seeds, {}, top=True))
     return graph.transforms[key]
-
-
-def gradients_alone(graph, wrt, seeds):
-    """The graph (*parameters, *cotangents) -> gradients, which computes the values of `graph` again: what it did to the
-    world outside it has done, so effects are not repeated; what hooks do to it comes now. Arguments as `vjp_graph`."""
-    joint = vjp_graph(graph, wrt, seeds)
-    ends, behind = joint.outputs[len(graph.outputs):], joint.nodes[joint.transforms["reverse"]:]
-    only = FuncGraph(joint.name, joint.origin)
-    only.parameters = list(joint.parameters)
-    only.nodes = nodes_below(joint, [*ends, *[node for node in behind if has_effect(node) and not is_pullback(node)]])
-    only.set_outputs(ends, make_tuple)
-    return only
 
 
 def _join(graph, reverse):

@@ -174,11 +174,8 @@ class _Vjp:
         result  : (value, function), or with has_aux (first value, function, the others)
         raises  : GradientError where the value is no float Tensor
         """
-        if config.mode == GRAPH_MODE and not is_interpreting():
-            return _vjp_in_graph(fn, *inputs, weights=weights, has_aux=has_aux)
         pullback = Pullback(checked("vjp", fn), inputs, weights, has_aux)
-        value = pullback.run.value
-        return (pullback.loss, pullback, aux_of(value)) if has_aux else (value, pullback)
+        return (pullback.loss, pullback, aux_of(pullback.value)) if has_aux else (pullback.value, pullback)
 
 
 class Pullback:
@@ -188,7 +185,8 @@ class Pullback:
         self.function, self.inputs, self.weights, self.has_aux = fn, inputs, weights, has_aux
         self.run = Recorded(fn, inputs, {}, tuple(range(len(inputs))), weights_of(weights, Parameter), "vjp")
         self.run.tape.keep()
-        self.loss = first_of(self.run.value) if has_aux else self.run.value
+        self.value = self.run.value
+        self.loss = first_of(self.value) if has_aux else self.value
 
     def __mindir__(self):
         return CallOf(_pullback_in_graph(self.function, self.inputs, self.weights, self.has_aux))
@@ -215,9 +213,41 @@ def aux_of(value):
     return value[1] if len(value) == 2 else value[1:]
 
 
+class _Parted:
+    """vjp or linearize inside a graph: called, it gives (value, what is kept, the function of that and of the directions)."""
+
+    def __init__(self, function, kind, **options):
+        self.function, self.kind, self.options = function, kind, options
+
+    def __mindir__(self):
+        return Derivative(self.function, self.kind, self.options, self._at_once)
+
+    def _at_once(self, function, args, kwargs):
+        made = Pushforward(function, args[0]) if self.kind == "linearize" else Pullback(function, args, **self.options)
+        return made.value, (), _Later(made)
+
+    def __call__(self, *args):
+        return self._at_once(self.function, args, {})
+
+
+class _Later:
+    """A Pullback or Pushforward with the arguments that graphs have."""
+
+    def __init__(self, made):
+        self.made = made
+
+    def __mindir__(self):
+        return Derivative(self, "later", {}, lambda function, args, kwargs: self(*args))
+
+    def __call__(self, kept, given):
+        return self.made(*given) if isinstance(self.made, Pullback) else self.made(given)
+
+
 def _vjp_in_graph(fn, *inputs, weights=None, has_aux=False):
-    value = fn(*inputs)
-    pullback = _pullback_in_graph(fn, inputs, weights, has_aux)
+    value, kept, pull = _Parted(fn, "vjp", weights=weights, has_aux=has_aux)(*inputs)
+
+    def pullback(*cotangents):
+        return pull(kept, cotangents)
     if has_aux:
         return first_of(value), pullback, aux_of(value)
     return value, pullback
@@ -229,8 +259,7 @@ def _pullback_in_graph(fn, inputs, weights, has_aux):
     gradient = Derived(fn, "grad", options)
 
     def pullback(*cotangents):
-        made = gradient(*inputs, cotangents)
-        return made[0] if has_aux else made
+        return gradient(*inputs, cotangents)
     return pullback
 
 
@@ -323,10 +352,8 @@ class _Linearize:
         inputs : a Tensor, or a tuple or list of them; its like is what the second result takes
         raises : ShapeError where a tangent is not like its input
         """
-        if config.mode == GRAPH_MODE and not is_interpreting():
-            return _linearize_in_graph(fn, inputs)
         made = Pushforward(checked("linearize", fn), inputs)
-        return made.linear.value, made
+        return made.value, made
 
 
 class Pushforward:
@@ -335,9 +362,10 @@ class Pushforward:
     def __init__(self, fn, inputs):
         self.function, self.inputs = fn, inputs
         self.linear = Linearized(fn, tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,), "linearize")
+        self.value = self.linear.value
 
     def __mindir__(self):
-        return CallOf(_linearize_in_graph(self.function, self.inputs)[1])
+        return CallOf(_pushforward_in_graph(self.function, self.inputs))
 
     def __call__(self, tangents):
         return self.linear(tangents)
@@ -347,6 +375,16 @@ linearize = _Linearize()
 
 
 def _linearize_in_graph(fn, inputs):
+    value, kept, push = _Parted(fn, "linearize")(inputs)
+
     def pushforward(tangents):
-        return jvp(fn, inputs, tangents)[1]
-    return fn(*inputs) if isinstance(inputs, (tuple, list)) else fn(inputs), pushforward
+        return push(kept, tangents)
+    return value, pushforward
+
+
+def _pushforward_in_graph(fn, inputs):
+    tangent = Derived(fn, "jvp", {"again": True})
+
+    def pushforward(tangents):
+        return tangent(inputs, tangents)[1]
+    return pushforward

@@ -1,7 +1,7 @@
 """Jacobians and Taylor series: vmap over the directions of jvp and vjp, and jvp of jvp.
 
-    jacfwd(f)(x)[.., j] = jvp(f, x, e_j)            one column for each element of x, all of them at once by vmap
-    jacrev(f)(x)[i, ..] = vjp(f, x)(e_i)            one row for each element of f(x)
+    jacfwd(f)(x)[.., j] = linearize(f, x)[1](e_j)   one column for each element of x, all of them at once by vmap
+    jacrev(f)(x)[i, ..] = vjp(f, x)[1](e_i)         one row for each element of f(x)
     jet(f, x, (v1, v2)) = derivatives of f(x + v1 t + v2 t^2 / 2) at t = 0, forward mode over forward mode
 
 All is Python over `jvp`, `vjp` and `vmap` (as in JAX's autodidax), which runs as one graph, so that what the directions
@@ -18,12 +18,12 @@ from ..mindir.derivative import positions_of
 from ..mindir.primitive import is_interpreting
 from ..mindir.protocol import CallOf
 from ..pynative.jitted import call_compiled
-from .derivative import aux_of, checked, first_of, jvp, name_of, vjp
+from .derivative import aux_of, checked, first_of, jvp, linearize, name_of, vjp
 from .vmap import vmap
 
 
 class Jacobian:
-    """A function that gives Jacobians; see `jacfwd` and `jacrev`. directions: the function that finds them."""
+    """A function that gives Jacobians; see `jacfwd` and `jacrev`. directions: the function that finds them, and the value."""
 
     def __init__(self, name, function, grad_position, has_aux, directions):
         self.kind, self.function = name, checked(name, function)
@@ -60,11 +60,8 @@ class Jacobian:
             return self.function(*inside)
         inputs = tuple([as_tensor(args[position]) for position in positions])
         alone = len(positions) == 1
-        if self.has_aux:
-            def first(*values):
-                return first_of(chosen(*values))
-            return self.directions(first, inputs, alone), aux_of(self.function(*args))
-        return self.directions(chosen, inputs, alone)
+        found, value = self.directions(chosen, inputs, alone, self.has_aux)
+        return (found, aux_of(value)) if self.has_aux else found
 
     def __repr__(self):
         return f"<{self.name} of {name_of(self.function)}>"
@@ -89,20 +86,23 @@ def jacrev(fn, grad_position=0, has_aux=False):
     return Jacobian("jacrev", fn, grad_position, has_aux, _rows)
 
 
-def _columns(function, inputs, alone):
+def _columns(function, inputs, alone, has_aux):
+    """(the Jacobian, the function's value); has_aux: the Jacobian of the first of several"""
     found = []
+    value, push = linearize(function, inputs)
     for k in range(len(inputs)):
         def along(direction, k=k):
-            tangents = tuple([direction if i == k else ops.zeros_like(x) for i, x in enumerate(inputs)])
-            return jvp(function, inputs, tangents)[1]
+            made = push(tuple([direction if i == k else ops.zeros_like(x) for i, x in enumerate(inputs)]))
+            return first_of(made) if has_aux else made
         shape = inputs[k].shape
         columns = vmap(along, 0, -1)(basis(inputs[k]))
         found.append(_mapped(columns, lambda c, shape=shape: ops.reshape(c, c.shape[:-1] + shape)))
-    return found[0] if alone else _transposed(found)
+    return found[0] if alone else _transposed(found), value
 
 
-def _rows(function, inputs, alone):
-    value, pullback = vjp(function, *inputs)
+def _rows(function, inputs, alone, has_aux):
+    """(the Jacobian, the function's value; has_aux: (the first, the others))"""
+    value, pullback, *aux = vjp(function, *inputs, has_aux=has_aux)
     several = isinstance(value, (tuple, list))
     outputs = list(value) if several else [value]
     found = []
@@ -113,7 +113,7 @@ def _rows(function, inputs, alone):
         rows = vmap(along)(basis(outputs[k]))
         rows = [ops.reshape(row, shape + x.shape) for row, x in zip(rows, inputs)]
         found.append(rows[0] if alone else tuple(rows))
-    return tuple(found) if several else found[0]
+    return tuple(found) if several else found[0], (value, *aux)
 
 
 def basis(x):

@@ -189,83 +189,94 @@ class Subgraph:
         return fill(self.pattern, results)
 
 
-def differentiate(ev, what, args, kwargs):
-    """grad(f)(*args), value_and_grad, vjp, jvp."""
-    if ev.concrete:
-        return _differentiate_at_once(ev, what, args, kwargs)
-    return KINDS[what.kind](ev, what.function, what.options, args, kwargs)
+class Reversal:
+    """A function written as a graph, and what gradients of its value need: by what, and of which of its results.
 
+    sub    : the Subgraph       wrt, seeds: as J has them; seeds: the floats of the result that is differentiated
+    leaves : the parts of that result       positions, chosen: the arguments with gradients, {position: numbers of its parts}
+    """
 
-def _differentiate_at_once(ev, what, args, kwargs):
-    """The function runs on values: its operators go on the tape of eager mode, its segments are recorded on the way."""
-    if what.at_once is None:
-        raise GraphSyntaxError(f"{what.kind}: a part of the function runs in Python, which forward mode cannot follow")
+    def __init__(self, ev, function, options, args, parted):
+        self.ev, self.options = ev, options
+        self.positions, self.numbers_too = inputs_of(options, args, lambda value: holds_tensor(ev, value), is_float)
+        self.weights = weights_of(options.get("weights"), TensorParameter)
+        # a weight that is named twice is one parameter of the graph
+        distinct = list({id(w): w for w in self.weights if _guarded(ev, w, "requires_grad")}.values())
+        self.numbers = {id(weight): number for number, weight in enumerate(distinct)}
+        self.chosen = {}
 
-    def run(*inside, **named):
-        return ev.unbox(ev.call(what.function, inside, named))
-    return what.at_once(run, ev.unbox(args), ev.unbox(kwargs))
+        def call(sub):
+            inside = list(args)
+            for position in self.positions:
+                first = len(sub.inputs)
+                inside[position] = replace_leaves(
+                    ev, args[position], lambda x: sub.parameter(x) if self.numbers_too or is_tensor(x) else x)
+                self.chosen[position] = range(first, len(sub.inputs))
+            ev.tracer.region.inputs.update(ev.tracer.region.graph.parameters[len(distinct):])
+            value = ev.call(function, *parted(inside))
+            if options.get("weights") is USED:               # a Parameter that is returned is used too: it is read here
+                return replace_leaves(ev, value, lambda x: as_tensor(ev, x) if isinstance(x, TensorParameter) else x)
+            return value
+        sub = self.sub = Subgraph(ev, f"{getattr(function, '__name__', type(function).__name__)}", call, distinct)
+        value, outputs = sub.pattern, sub.region.graph.outputs
+        loss = value[0] if options.get("has_aux") and isinstance(value, tuple) else value
+        self.leaves = sub.leaves(loss)
+        self.seeds = tuple([leaf.number for leaf in self.leaves if isinstance(leaf, Slot)
+                            and isinstance(outputs[leaf.number].abstract, AbstractTensor)
+                            and outputs[leaf.number].dtype.is_differentiable])
+        found = [outputs[leaf.number].abstract if isinstance(leaf, Slot) else leaf for leaf in self.leaves]
+        if (self.positions or self.weights) and not any(isinstance(x, AbstractTensor) or is_tensor(x) for x in found):
+            check_loss(found[0] if found else ev.unbox(sub.value[0] if loss is not value else sub.value))
+        self.wrt = tuple(range(len(sub.inputs)))
+        if options.get("weights") is USED:
+            used = used_weights(ev, sub)
+            self.weights = tuple(used.values())
+            self.numbers = {id(weight): len(self.wrt) + number for number, weight in enumerate(self.weights)}
+            self.wrt += tuple([len(self.wrt) + place for place in used])
+        owners = [(sub.owners.get(p), number) for number, p in enumerate(sub.region.graph.parameters[:len(sub.inputs)])]
+        self.owners = owners[len(distinct):]
+
+    def seen(self, gradients):
+        """The gradients behind the hooks of inputs and weights."""
+        of_weights = [(w, self.numbers[id(w)]) for w in {id(w): w for w in self.weights}.values() if id(w) in self.numbers]
+        return _see(self.ev, self.sub, self.owners, of_weights, gradients)
+
+    def pulled(self, results, args):
+        """What a pullback gives, of what J gave."""
+        return self.arranged("grad", None, self.seen(results), args, {**self.options, "has_aux": False})
+
+    def arranged(self, kind, value, gradients, args, options):
+        """What the caller gets, of the gradients by `wrt` and of the arguments by which they are."""
+        ev = self.ev
+        weight_grads = [(w, gradients[self.numbers[id(w)]] if id(w) in self.numbers else
+                         ev.trace(_zeros, (as_tensor(ev, w).abstract,), {})) for w in self.weights]
+
+        def structure(position):
+            numbers = iter(self.chosen[position])
+            return replace_leaves(ev, args[position], lambda x: gradients[next(numbers)] if self.numbers_too or is_tensor(x)
+                                  else 0)
+        input_grads = [(position, structure(position)) for position in self.positions]
+        return arrange(kind, value, input_grads, weight_grads, options)
 
 
 def _gradient(kind):
     def run(ev, function, options, args, kwargs):
         args, kwargs, sens = cotangents_in(options, args, kwargs)
         args, parted = in_order(args, kwargs)
-        positions, numbers_too = inputs_of(options, args, lambda value: holds_tensor(ev, value), is_float)
-        weights = weights_of(options.get("weights"), TensorParameter)
-        # a weight that is named twice is one parameter of the graph
-        distinct = list({id(w): w for w in weights if _guarded(ev, w, "requires_grad")}.values())
-        numbers = {id(weight): number for number, weight in enumerate(distinct)}
-        chosen = {}
-
-        def call(sub):
-            inside = list(args)
-            for position in positions:
-                first = len(sub.inputs)
-                inside[position] = replace_leaves(
-                    ev, args[position], lambda x: sub.parameter(x) if numbers_too or is_tensor(x) else x)
-                chosen[position] = range(first, len(sub.inputs))
-            ev.tracer.region.inputs.update(ev.tracer.region.graph.parameters[len(distinct):])
-            value = ev.call(function, *parted(inside))
-            if options.get("weights") is USED:               # a Parameter that is returned is used too: it is read here
-                return replace_leaves(ev, value, lambda x: as_tensor(ev, x) if isinstance(x, TensorParameter) else x)
-            return value
-        sub = Subgraph(ev, f"{getattr(function, '__name__', type(function).__name__)}", call, distinct)
-        value = sub.pattern
-        loss = value[0] if options.get("has_aux") and isinstance(value, tuple) else value
-        seeds = tuple(n for n in sub.outputs_of(loss) if isinstance(sub.region.graph.outputs[n].abstract,
-                                                                    AbstractTensor)
-                      and sub.region.graph.outputs[n].dtype.is_differentiable)
-        found = [sub.region.graph.outputs[leaf.number].abstract if isinstance(leaf, Slot) else leaf
-                 for leaf in sub.leaves(loss)]
-        if (positions or weights) and not any(isinstance(leaf, AbstractTensor) or is_tensor(leaf) for leaf in found):
-            check_loss(found[0] if found else ev.unbox(sub.value[0] if loss is not value else sub.value))
-        wrt = tuple(range(len(sub.inputs)))
-        if options.get("weights") is USED:
-            found = used_weights(ev, sub)
-            weights = tuple(found.values())
-            numbers = {id(weight): len(wrt) + number for number, weight in enumerate(weights)}
-            wrt += tuple([len(wrt) + place for place in found])
+        made = Reversal(ev, function, options, args, parted)
+        sub = made.sub
         with interpreting(ev.tracer):
-            if not sens:
-                seeds = tuple([_summed(sub, n) for n in seeds])
-            ones = _cotangents(ev, sub, loss, seeds, sens)
-            results = J(*sub.inputs, *sub.captured, *ones, graph=sub.region.graph, wrt=wrt, seeds=seeds, mode="vjp")
-        count = len(sub.region.graph.outputs)
-        owners = [(sub.owners.get(p), number) for number, p in enumerate(sub.region.graph.parameters[:len(sub.inputs)])]
-        of_weights = [(w, numbers[id(w)]) for w in {id(w): w for w in weights}.values() if id(w) in numbers]
-        grads = _see(ev, sub, owners[len(distinct):], of_weights, results[count:])
-        if options.get("again"):                             # what it assigns, the first run has assigned
-            sub.changed = {}
-        made = sub.finish(results[:count])
-        weight_grads = [(w, grads[numbers[id(w)]] if id(w) in numbers else
-                         ev.trace(_zeros, (as_tensor(ev, w).abstract,), {})) for w in weights]
-
-        def structure(position):
-            numbers = iter(chosen[position])
-            return replace_leaves(ev, args[position], lambda x: grads[next(numbers)] if numbers_too or is_tensor(x)
-                                  else 0)
-        input_grads = [(position, structure(position)) for position in positions]
-        return arrange(kind, made, input_grads, weight_grads, options)
+            seeds = made.seeds if sens else tuple([_summed(sub, n) for n in made.seeds])
+            graph = sub.region.graph
+            ones = cotangents_of(ev, made.leaves, graph.outputs, seeds, sens[0]) if sens else [
+                ev.trace(_ones, (graph.outputs[n].abstract,), {}) for n in seeds]
+            again, count = options.get("again"), len(graph.outputs)
+            results = J(*sub.inputs, *sub.captured, *ones, graph=graph, wrt=made.wrt, seeds=seeds,
+                        mode="pull" if again else "vjp")
+        if again:
+            return made.pulled(results, args)
+        gradients = made.seen(results[count:])
+        return made.arranged(kind, sub.finish(results[:count]), gradients, args, options)
     return run
 
 
@@ -309,14 +320,11 @@ def _guarded(ev, owner, name):
     return found
 
 
-def _cotangents(ev, sub, loss, seeds, sens):
-    """The cotangents of the outputs numbered in `seeds`: what the user gave, for all or for the floats; or ones."""
-    outputs = sub.region.graph.outputs
-    if not sens:
-        return [ev.trace(_ones, (outputs[n].abstract,), {}) for n in seeds]
+def cotangents_of(ev, leaves, outputs, seeds, sens):
+    """The cotangents of the outputs numbered in `seeds`: what the user gave, for all leaves of the value or for the floats."""
     given = []
-    replace_leaves(ev, sens[0], lambda x: given.append(as_tensor(ev, x)))
-    leaves = [leaf for leaf in sub.leaves(loss) if not isinstance(leaf, Slot)
+    replace_leaves(ev, sens, lambda x: given.append(as_tensor(ev, x)))
+    leaves = [leaf for leaf in leaves if not isinstance(leaf, Slot)
               or isinstance(outputs[leaf.number].abstract, AbstractTensor)]
     if len(given) == len(leaves):
         given = [x for x, leaf in zip(given, leaves) if isinstance(leaf, Slot) and leaf.number in seeds]
@@ -335,31 +343,41 @@ def _zeros(abstract):
     return broadcast_to(zero, shape=abstract.shape) if abstract.shape else zero
 
 
-def _jvp(ev, function, options, args, kwargs):
-    primals, tangents = args[:2]
-    single = not isinstance(primals, (tuple, Box))
-    primals = (primals,) if single else tuple(ev.unbox(primals))
-    tangents = (tangents,) if not isinstance(tangents, (tuple, Box)) else tuple(ev.unbox(tangents))
+def along(ev, function, primals, kwargs):
+    """(the Subgraph of a function of these arguments, all differentiated); primals: one, or a tuple or list of them"""
+    primals = (primals,) if not isinstance(primals, (tuple, Box)) else tuple(ev.unbox(primals))
 
     def call(sub):
         return ev.call(function, tuple(replace_leaves(ev, p, lambda x: sub.parameter(x)) for p in primals), kwargs)
-    sub = Subgraph(ev, "jvp", call)
+    return Subgraph(ev, "jvp", call)
+
+
+def tangents_of(ev, inputs, tangents):
+    """The tangents that the user gave for these inputs, in order. raises : ShapeError where one is not like its input"""
     seeds = []
-    for t in tangents:
+    for t in (tangents,) if not isinstance(tangents, (tuple, Box)) else tuple(ev.unbox(tangents)):
         replace_leaves(ev, t, lambda x: seeds.append(as_tensor(ev, x)))
-    for node, t in zip(sub.inputs, seeds):
+    for node, t in zip(inputs, seeds):
         if node.shape != t.shape:
             raise ShapeError("jvp: a tangent has another shape than its input", note=f"{node.abstract}, {t.abstract}")
+    return seeds
+
+
+def _jvp(ev, function, options, args, kwargs):
+    primals, tangents = args[:2]
+    sub = along(ev, function, primals, kwargs)
+    seeds = tangents_of(ev, sub.inputs, tangents)
+    again, count = options.get("again"), len(sub.region.graph.outputs)
     with interpreting(ev.tracer):
         results = J(*sub.inputs, *sub.captured, *seeds, graph=sub.region.graph, wrt=tuple(range(len(sub.inputs))),
-                    seeds=(),
-                    mode="jvp")
-    count = len(sub.region.graph.outputs)
+                    seeds=(), mode="push" if again else "jvp")
+    if again:
+        return None, following(ev, sub, sub.pattern, results)
     value = sub.finish(results[:count])
-    return value, _tangents(ev, sub, sub.pattern, results[count:])
+    return value, following(ev, sub, sub.pattern, results[count:])
 
 
-def _tangents(ev, sub, value, results):
+def following(ev, sub, value, results):
     """The tangents of a part of the function's value; what comes from outside has zeros."""
     if isinstance(value, Slot):
         return results[value.number]
@@ -367,14 +385,14 @@ def _tangents(ev, sub, value, results):
         content = dict(sub.merge.boxes).get(value)
         content = content if content is not None else ev.store.get(value, ())
         if value.kind == "dict":
-            return ev.new_box("dict", tuple((k, _tangents(ev, sub, v, results)) for k, v in content))
-        return ev.new_box(value.kind, tuple(_tangents(ev, sub, v, results) for v in content))
+            return ev.new_box("dict", tuple((k, following(ev, sub, v, results)) for k, v in content))
+        return ev.new_box(value.kind, tuple(following(ev, sub, v, results) for v in content))
     if isinstance(value, tuple):
-        return rebuild(value, [_tangents(ev, sub, v, results) for v in value])
+        return rebuild(value, [following(ev, sub, v, results) for v in value])
     return ev.trace(_zeros, (as_tensor(ev, value).abstract,), {}) if is_data(value) else value
 
 
-KINDS = {"grad": _gradient("grad"), "value_and_grad": _gradient("value_and_grad"), "jvp": _jvp}
+GRADIENTS = {"grad": _gradient("grad"), "value_and_grad": _gradient("value_and_grad"), "jvp": _jvp}
 
 
 def map_over(ev, what, args, kwargs):

@@ -108,10 +108,11 @@ def _is_tape_of(value, nodes):
         value in nodes or value.fn is tuple_getitem and value.args[0] in nodes)
 
 
-def live_nodes(graph, outputs):
+def live_nodes(graph, outputs, effects=True):
     """(the nodes that these outputs, or effects, need, in order; the set of what they and the outputs read).
 
     A node may be needed for its size alone: `nonzero(x).shape[0] * 2` uses a Symbol that only running nonzero binds.
+    effects: False leaves out effects that the outputs do not need
     """
     used, live, known, sizes = set(outputs), [], {}, set()
     binds = _sizes_bound(graph)
@@ -119,7 +120,7 @@ def live_nodes(graph, outputs):
         for output in outputs:
             sizes |= _symbols_in(output)
     for node in reversed(graph.nodes):
-        if node in used or has_effect(node, known) or (node in binds and not sizes.isdisjoint(binds[node])):
+        if node in used or effects and has_effect(node, known) or (node in binds and not sizes.isdisjoint(binds[node])):
             used.update(node.args)
             live.append(node)
             if binds:
@@ -127,14 +128,12 @@ def live_nodes(graph, outputs):
     return live[::-1], used
 
 
-def nodes_below(graph, ends):
-    """The nodes of `graph` that the values `ends` are made of, in order; effects not among them are left out."""
-    needed, kept = set(ends), []
-    for node in reversed(graph.nodes):
-        if node in needed:
-            needed.update(node.args)
-            kept.append(node)
-    return kept[::-1]
+def without_effects(graph):
+    """A copy of a typed graph, and of those below it, that computes its outputs and does nothing else."""
+    made = clone(graph)
+    for inner in made.reachable():
+        inner.nodes[:] = live_nodes(inner, inner.outputs, effects=False)[0]
+    return made
 
 
 def _sizes_bound(graph):

@@ -32,9 +32,10 @@ class Autocasted:
 class Derivative:
     """Calling the object differentiates `function`.
 
-    kind   : "grad" (gradients), "value_and_grad", "vjp", "jvp", "linearize", "jacfwd", "jacrev"
+    kind   : "grad" (gradients), "value_and_grad", "jvp"; "vjp", "linearize": (value, what is kept, a function of that and of
+             cotangents or tangents)
     options: grad_position (None, int, tuple), weights (None, Parameter, sequence), has_aux, return_ids, sens_param, numbers,
-             again (the function has run before: what it assigns is left out) ..
+             again (the function has run before: its effects are left out) ..
     at_once: (function, args, kwargs) -> the derivative of another function in eager mode; None where there is no such way
     """
     function: object

@@ -19,7 +19,7 @@ from ..ops.views import WRITE_BACK, written
 from .kernels import compute_of
 from .native import count_call, learn, offer
 from .operation import Operation
-from .tape import paused
+from .tape import holding, paused, protect
 from .views import link
 
 MAX_SIGNATURES = 1 << 14
@@ -33,8 +33,8 @@ class PyNative:
 
     @property
     def records(self):
-        """True while a gradient is being made in this thread."""
-        return bool(here.state.tapes)
+        """True while what is written may have been saved for a gradient."""
+        return bool(holding())
 
     def bind(self, prim, args, attrs):
         """prim(*args, **attrs) on Tensors, arrays and numbers; gives a Tensor or a tuple of them."""
@@ -94,8 +94,7 @@ class PyNative:
         arrays = [a.array if isinstance(a, Tensor) else a for a in (variable, value)]
         if here.state.tapes:
             return record_assign((variable, value), arrays)
-        for tape in here.state.paused:                      # what was saved of the memory is copied first
-            tape.protect(arrays[0], here.state.paused)
+        protect(arrays[0])
         return wrap(eval_rule[assign](*arrays))
 
 
@@ -187,8 +186,7 @@ def record_assign(args, arrays):
     A Parameter keeps its own, so that its gradient is that of all its reads (`ops.state.stored`)."""
     variable, value = args
     if isinstance(variable, Tensor):
-        for tape in here.state.tapes:
-            tape.protect(variable.array, here.state.tapes)
+        protect(variable.array)
         if type(variable) is Tensor:
             variable.__dict__.pop(HOOKS, None)              # they saw the gradient of the old value
     out = Tensor.wrap(eval_rule[assign](*arrays))
@@ -215,8 +213,7 @@ _set_data = Parameter.set_data
 
 @functools.wraps(_set_data)
 def set_data(self, data, slice_shape=False):
-    for tape in here.state.tapes:                     # what was saved stays, and so does its number
-        tape.protect(self.array, here.state.tapes)
+    protect(self.array)                               # what was saved stays, and so does its number
     return _set_data(self, data, slice_shape)
 
 

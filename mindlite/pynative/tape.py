@@ -10,9 +10,13 @@ only what the operator's backward graph reads. Each thread has tapes of its own.
 (native_code.py): what a tape and an entry hold are slots.
 """
 import contextlib
+import weakref
 
 from ..common.tensor import HOOKS, ROOT, Parameter, Tensor
 from ..common.threads import here
+
+
+_kept = weakref.WeakSet()                               # tapes that outlive their functions
 
 
 class Entry:
@@ -100,11 +104,13 @@ class Tape:
         self._copy(self.owners.pop(owner_of(array), ()), tapes)
 
     def keep(self):
-        """The tape outlives its function: Parameters, which will be trained, and views are copied where they are saved."""
+        """The tape outlives its function: Parameters, which will be trained, and views are copied where they are saved; other
+        Tensors when they are written."""
         self._copy([(entry, place) for entry in self.entries for place, value in enumerate(entry.saved)
                     if isinstance(value, Tensor) and (type(value) is not Tensor or value.array.base is not None
                                                       or ROOT in value.__dict__)],
                    (*here.state.tapes, self))
+        _kept.add(self)
 
     def _copy(self, places, tapes):
         """Replace the saved values at these (entry, place) by copies of their own, with the same numbers."""
@@ -122,6 +128,19 @@ class Tape:
     def clear(self):
         """Forget the entries, and with them the saved values."""
         self.entries, self.named, self.owners, self.owned = [], {}, {}, 0
+
+
+def holding():
+    """The tapes that may have saved what is about to be overwritten: those that record, are paused or are kept."""
+    tapes = here.state.tapes + here.state.paused
+    return (*tapes, *_kept) if _kept else tapes
+
+
+def protect(array):
+    """`array` is about to be overwritten: what tapes have saved of it is copied first."""
+    tapes = holding()
+    for tape in tapes:
+        tape.protect(array, tapes)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,58 @@
+"""A derivative without the function's results: what the function did to the world it has done, and is not done again.
+
+    f(x):  print(x); return tanh(x)       pull f(x, dout):  a = tanh(x); return dout * (1 - a * a)
+
+The values that the derivative reads are computed again, in loops and branches too, but nothing else of f.
+"""
+from ..common.errors import GraphSyntaxError
+from ..mindir.control import make_tuple
+from ..mindir.graph import CNode, FuncGraph, ValueNode
+from ..mindir.inline import has_effect, live_nodes, without_effects
+from .control import is_pullback
+from .jvp import jvp_graph
+from .vjp import vjp_graph
+
+
+def gradients_alone(graph, wrt, seeds, has_run=False):
+    """The graph (*parameters, *cotangents) -> gradients; what hooks do to the world comes now. Arguments as `vjp_graph`.
+
+    has_run: the graph has run, so no Python code in it may be called again
+    raises : GraphSyntaxError where the gradient needs that
+    """
+    key = "gradients", tuple(wrt), tuple(seeds), has_run
+    if key not in graph.transforms:
+        joint = vjp_graph(graph, wrt, seeds)
+        start = joint.transforms["reverse"]
+        behind = [node for node in joint.nodes[start:] if has_effect(node) and not is_pullback(node)]
+        graph.transforms[key] = _alone(joint, joint.outputs[len(graph.outputs):], behind, joint.nodes[:start], has_run)
+    return graph.transforms[key]
+
+
+def tangents_alone(graph, wrt):
+    """The graph (*parameters, *tangents) -> tangents of the outputs, of a graph that has run. Arguments as `jvp_graph`.
+
+    raises : GraphSyntaxError where Python code in it would have to run again
+    """
+    key = "tangents", tuple(wrt)
+    if key not in graph.transforms:
+        joint = jvp_graph(graph, wrt)
+        graph.transforms[key] = _alone(joint, joint.outputs[len(graph.outputs):], (), joint.nodes, True)
+    return graph.transforms[key]
+
+
+def _alone(joint, outputs, also, again, has_run):
+    """What these outputs of a graph, and the nodes `also`, need. again: nodes whose effects are not repeated"""
+    target, again = FuncGraph(joint.name, joint.origin), frozenset(again)
+    env = {p: target.add_parameter(p.name, p.abstract, p.origin, p.default) for p in joint.parameters}
+    for node in live_nodes(joint, [*outputs, *also], effects=False)[0]:
+        attrs = node.attrs
+        if node in again and has_effect(node):
+            attrs = {name: without_effects(v) if isinstance(v, FuncGraph) else v for name, v in attrs.items()}
+        args = [a if isinstance(a, ValueNode) else env[a] for a in node.args]
+        env[node] = CNode(target, node.fn, args, attrs, node.abstract, node.origin)
+        if has_run and node in again and has_effect(env[node]):
+            raise GraphSyntaxError("a derivative that is asked for later passes Python code, which would run once more for it",
+                                   location=node.origin.location)
+        target.nodes.append(env[node])
+    target.set_outputs([o if isinstance(o, ValueNode) else env[o] for o in outputs], make_tuple)
+    return target
