@@ -5,6 +5,7 @@ import pytest
 import mindlite as ms
 from mindlite import Tensor, ops
 from mindlite.common.errors import ArgumentError, GradientError
+from mindlite.ops import operations
 
 SHAPES = [(4, 3), (3, 4), (3, 3)]
 
@@ -87,3 +88,10 @@ def test_the_exponential_of_a_matrix_sums_commuting_exponents():
     a = _matrices((3, 3))[0] * 3
     _close(ops.matrix_exp(Tensor(a)) @ ops.matrix_exp(Tensor(-a)), np.eye(3), 1e-7)
     _close(ops.matrix_exp(Tensor(np.diag([1.0, -2.0]))), np.diag(np.exp([1.0, -2.0])))
+
+
+def test_the_class_LpNorm_is_of_elements_also_over_two_axes():
+    x = np.arange(1, 9, dtype=np.float32).reshape(2, 2, 2)
+    np.testing.assert_allclose(operations.LpNorm([0, 1], 2)(Tensor(x)).asnumpy(), np.sqrt((x ** 2).sum((0, 1))), rtol=1e-6)
+    np.testing.assert_allclose(operations.LpNorm(0, 3, True)(Tensor(x)).asnumpy(), np.cbrt((x ** 3).sum(0, keepdims=True)),
+                               rtol=1e-6)

@@ -5,13 +5,14 @@ from .. import (
     complex_numbers, conj, cos, cosh, cumprod, cumsum, elementary, equal, erf, erfc, exp, expm1, floor, floor_divide,
     floor_mod, greater, greater_equal, hypot, imag, isclose, isfinite, isinf, isnan, l2_normalize, lerp, less,
     less_equal, linspace, log, log1p, logical_and, logical_not, logical_or, logical_xor, matmul, max, maximum, mean,
-    min, minimum, mul, nan_to_num, neg, norm, not_equal, outer, pow, prod, real, reciprocal, round, rsqrt, sigmoid,
+    min, minimum, mul, nan_to_num, neg, not_equal, outer, pow, prod, real, reciprocal, round, rsqrt, sigmoid,
     sign, sin, sinh, sqrt, square, std_mean, sub, sum, tan, tanh, true_divide, trunc)
 from ...common import dtype as dt
 from ...common.tensor import Tensor
 from .. import (amax, amin, cast, concat, cummax, cummin, flip, reshape, swapaxes, zeros_like)
 from ..define import dtype_of
 from ..diagonal import trace
+from ..norms import vector_norm
 from ..whole_numbers import gcd, lcm
 from .define import operation, table
 
@@ -143,8 +144,8 @@ def SquareSumAll(x, y):
 
 @operation
 def LpNorm(x, *, axis, p=2, keep_dims=False, epsilon=1e-12):
-    """The p-norm over `axis`."""
-    return norm(x, p, axis, keep_dims)
+    """The p-norm of the elements over `axis`, an int or several."""
+    return vector_norm(x, p, tuple(axis) if isinstance(axis, list) else axis, keep_dims)
 
 
 @operation
