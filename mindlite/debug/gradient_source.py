@@ -10,6 +10,7 @@
                                                                              return mul_3
 It is the graph after the transformations, simplified, with nothing expanded or fused, as `python_code` writes it.
 """
+import functools
 import inspect
 import re
 import textwrap
@@ -21,6 +22,7 @@ from ..common.dtype import ALL, bool_
 from ..common.errors import ArgumentError
 from ..common.tensor import Tensor
 from ..compile.jit import JitFunction
+from ..fallback.log import Log, logging_to
 from ..infer.specialise import Made, Result
 from ..mindir.primitive import PRIMITIVES
 from ..optim import optimise
@@ -40,10 +42,17 @@ class Source(str):
     """
 
     def function(self):
-        """The function that the text defines, which takes Tensors."""
+        """The function that the text defines, which takes Tensors. What it calls of Python is one run: recordings, in which the
+        tangents of Tensors in lists and objects are found, live as long as it."""
         namespace = dict(self.namespace)
         exec(compile(self, f"<source of {self.name}>", "exec"), namespace)
-        return namespace[self.name]
+        function = namespace[self.name]
+
+        @functools.wraps(function)
+        def run(*args):
+            with logging_to(Log()):
+                return function(*args)
+        return run
 
 
 def source(f, *args, **kwargs):
@@ -61,6 +70,8 @@ def source(f, *args, **kwargs):
         if variant is None:
             why = compiled.in_python.get(signature, (None, "a part of it is Python that has not run yet"))[1]
             raise ArgumentError(f"{compiled.name} has no source: {why}")
+    elif not compiled.variants and compiled.in_python:
+        raise ArgumentError(f"{compiled.name} has no source: {list(compiled.in_python.values())[-1][1]}")
     else:
         variant = compiled.latest()
     return _written(compiled, variant)

@@ -18,7 +18,7 @@ from ..common.dim import Dim, lone_symbol, symbols_of
 from ..common.dtype import DType
 from ..common.errors import ArgumentError
 from ..common.tensor import Tensor
-from ..mindir.abstract import AbstractTensor, AbstractTuple
+from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
 from ..mindir.graph import FuncGraph, ValueNode
 from ..mindir.primitive import PRIMITIVES
 from .target import compiled_of
@@ -345,13 +345,27 @@ def _segment(body, node):
 
 
 def _undefined(body, node):
-    body.names[node] = "None"
+    """Zeros, as the graph has them: a mapped branch or loop computes with what it does not choose."""
+    abstract = node.abstract
+    if isinstance(abstract, AbstractScalar):
+        body.names[node] = repr(abstract.type(0))
+    elif not isinstance(abstract, AbstractTensor):
+        body.names[node] = "None"
+    else:
+        known = [size if symbols_of(size) <= body.symbols.keys() else 0 for size in abstract.shape]
+        zero = f"Tensor({np.zeros((), abstract.dtype.numpy).item()}, {body.value(abstract.dtype)})"
+        body.names[node] = f"broadcast_to({zero}, shape={body.value(tuple(known))})" if known else zero
+
+
+def _scalar_binary(body, node):
+    op, texts = node.attrs["op"], list(map(body.read, node.args))
+    body.assign(node, f"{op}({', '.join(texts)})" if op.isalpha() else f" {op} ".join(texts))
 
 
 _CONTROL = {
     "tuple_getitem": _getitem, "cond": _cond, "while_loop": _while, "call": _call, "make_tuple": _make_tuple,
     "tape_new": _tape_new, "tape_push": _tape_push, "tape_pop": _tape_pop,
     "custom_vjp": _call, "gate": _values, "port": _values, "check": _check, "segment": _segment, "undefined": _undefined,
-    "scalar_binary": lambda body, node: body.assign(node, f" {node.attrs['op']} ".join(map(body.read, node.args))),
+    "scalar_binary": _scalar_binary,
     "scalar_compare": lambda body, node: body.assign(node, f" {node.attrs['op']} ".join(map(body.read, node.args))),
 }
