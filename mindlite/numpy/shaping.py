@@ -113,12 +113,12 @@ atleast_1d, atleast_2d, atleast_3d = map(_at_least, (ops.atleast_1d, ops.atleast
 
 def _parts(x, places, axis):
     ends = [0, *places, x.shape[axis]]
-    return [x[tuple([slice(a, max(a, b)) if i == axis else slice(None) for i in range(x.ndim)])]
-            for a, b in zip(ends, ends[1:])]
+    return tuple([x[tuple([slice(a, max(a, b)) if i == axis else slice(None) for i in range(x.ndim)])]
+                  for a, b in zip(ends, ends[1:])])
 
 
 def split(x, indices_or_sections, axis=0):
-    """The array in so many equal parts, or cut at these places, a list. raises : ShapeError for parts that are not equal"""
+    """The array in so many equal parts, or cut at these places, a tuple. raises : ShapeError for parts that are not equal"""
     x = tensor(x)
     if isinstance(indices_or_sections, int) and x.shape[axis] % indices_or_sections:
         raise ShapeError(f"split: {x.shape[axis]} elements have no {indices_or_sections} equal parts")

@@ -136,6 +136,19 @@ for _table in (UNARY, BINARY):
     for _module, _names in _table.items():
         for _name in _names.split():
             method(_name, renaming(getattr(_module, _name)))
+
+
+def _with_factor(operator):
+    """x.add(other, alpha=a) is x + a * other."""
+    def call(self, other, *, alpha=1):
+        return operator(self, other if isinstance(alpha, int) and alpha == 1 else other * alpha)
+    call.__name__, call.__doc__ = operator.name, operator.__doc__
+    return call
+
+
+method("add", renaming(_with_factor(arithmetic.add)))
+for _name in "sub", "subtract":
+    method(_name, renaming(_with_factor(arithmetic.sub)))
 method("where", lambda self, condition, y: logic.where(condition, self, y))
 method("astype", lambda self, dtype, copy=True: basic.cast(self, dtype=dtype))
 method("to", lambda self, dtype: basic.cast(self, dtype=dtype))
@@ -161,27 +174,19 @@ def _max(self, dim=None, keepdim=None, *, axis=None, keepdims=None, initial=None
 
     where : leaves elements out;     initial : is one more
     """
-    return _extremum(self, dim, keepdim, axis, keepdims, initial, where, return_indices, reduction.max, reduction.amax,
-                     arithmetic.maximum)
+    return _extremum(self, dim, keepdim, axis, keepdims, initial, where, return_indices, reduction.max, reduction.amax)
 
 
 def _min(self, dim=None, keepdim=None, *, axis=None, keepdims=None, initial=None, where=True, return_indices=False):
     """The smallest element; see max."""
-    return _extremum(self, dim, keepdim, axis, keepdims, initial, where, return_indices, reduction.min, reduction.amin,
-                     arithmetic.minimum)
+    return _extremum(self, dim, keepdim, axis, keepdims, initial, where, return_indices, reduction.min, reduction.amin)
 
 
-def _extremum(x, dim, keepdim, axis, keepdims, initial, where, return_indices, with_index, value, combine):
+def _extremum(x, dim, keepdim, axis, keepdims, initial, where, return_indices, with_index, value):
     as_torch = dim is not None and keepdims is None and initial is None and where is True
     axis, keepdims = dim if axis is None else axis, bool(keepdim or keepdims)
-    if return_indices or as_torch and not isinstance(dim, (tuple, list)):
-        return with_index(x, axis, keepdims)
-    if where is not True:
-        if initial is None:
-            raise ArgumentError("max, min: `where` needs `initial`, the result where nothing is left")
-        x = logic.where(where, x, basic.cast(creation.full((), initial), dtype=x.dtype))
-    out = value(x, axis, keepdims)
-    return out if initial is None else combine(out, initial)
+    find = with_index if return_indices or as_torch and not isinstance(dim, (tuple, list)) else value
+    return find(x, axis, keepdims, initial=initial, where=where)
 
 
 for _name, _function in {

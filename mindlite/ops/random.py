@@ -342,9 +342,13 @@ def dropout3d(input, p=0.5, training=True):
 
 # ---------------------------------------------------------------- orders and choices
 
-def randperm(n, seed=None, *, dtype=dt.int64):
-    """The numbers 0 .. n - 1 in random order: the order that sorts n uniform ones of 53 bits."""
+def randperm(n, seed=None, offset=0, *, dtype=dt.int64):
+    """The numbers 0 .. n - 1 in random order: the order that sorts n uniform ones of 53 bits.
+
+    seed, offset : None, or 0 and 0, draw from the global stream; others give the same order each time
+    """
     n = as_size("randperm", n)
+    seed = seed if isinstance(seed, Generator) else (seed or 0) + offset or None
     return cast_to(argsort(_uniform((n,), dt.float64, seed)), dt.dtype(dtype))
 
 

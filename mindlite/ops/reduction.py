@@ -9,7 +9,7 @@ import numpy as np
 
 from ..common import dtype as dt
 from ..common.dim import product
-from ..common.errors import DTypeError, ShapeError
+from ..common.errors import ArgumentError, DTypeError, ShapeError
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
@@ -19,7 +19,7 @@ from .basic import (cast, expand_reduced, merge_indices, move_batch_axis, reduce
                     reduction_spec, reshape, transpose, vmap_reduction)
 from .define import as_operand
 from .indexing import iota
-from .logic import equal, not_equal, where
+from .logic import equal, greater, less, not_equal, where
 from .sbp import letters, sbp_rule
 from .scan import cumulative_product
 
@@ -282,14 +282,30 @@ def _with_index(prim, input, axis, keepdims):
     return value, index if keepdims else reshape(index, shape=value.shape)
 
 
-def max(input, axis=None, keepdims=False):
-    """(largest element along `axis`, its index); for axis None of all elements, with the row-major index."""
-    return _with_index(index_of_max, input, axis, keepdims)
+def _chosen(name, input, initial, chosen, keeps):
+    """input, of whose elements none is beyond `initial` (keeps(x, initial) is False), and all that `chosen` leaves out are
+    it."""
+    x, all_chosen = as_operand(input), chosen is None or chosen is True
+    if initial is None:
+        if not all_chosen:
+            raise ArgumentError(f"{name}: `where` needs `initial`, the result where nothing is left")
+        return x
+    initial = cast(as_operand(initial), dtype=x.dtype)
+    x = where(keeps(x, initial), x, initial)
+    return x if all_chosen else where(as_operand(chosen), x, initial)
 
 
-def min(input, axis=None, keepdims=False):
-    """(smallest element along `axis`, its index); for axis None of all elements, with the row-major index."""
-    return _with_index(index_of_min, input, axis, keepdims)
+def max(input, axis=None, keepdims=False, *, initial=None, where=None):
+    """(largest element along `axis`, its index); for axis None of all elements, with the row-major index.
+
+    initial : no element counts as less;     where : bool, the others count as `initial`, which is wanted then
+    """
+    return _with_index(index_of_max, _chosen("max", input, initial, where, greater), axis, keepdims)
+
+
+def min(input, axis=None, keepdims=False, *, initial=None, where=None):
+    """(smallest element along `axis`, its index); for axis None of all elements, with the row-major index. See max."""
+    return _with_index(index_of_min, _chosen("min", input, initial, where, less), axis, keepdims)
 
 
 # ---------------------------------------------------------------- sums, products, truth: MindSpore's names
@@ -312,14 +328,14 @@ def prod(input, axis=None, keep_dims=False, dtype=None):
     return reduce_prod(_counted(input, dtype), axis=axis, keepdims=keep_dims)
 
 
-def amax(input, axis=None, keepdims=False):
-    """The largest element along `axis`; equals share the gradient."""
-    return reduce_max(as_operand(input), axis=axis, keepdims=keepdims)
+def amax(input, axis=None, keepdims=False, *, initial=None, where=None):
+    """The largest element along `axis`; equals share the gradient. initial, where : see max"""
+    return reduce_max(_chosen("amax", input, initial, where, greater), axis=axis, keepdims=keepdims)
 
 
-def amin(input, axis=None, keepdims=False):
-    """The smallest element along `axis`; equals share the gradient."""
-    return reduce_min(as_operand(input), axis=axis, keepdims=keepdims)
+def amin(input, axis=None, keepdims=False, *, initial=None, where=None):
+    """The smallest element along `axis`; equals share the gradient. initial, where : see max"""
+    return reduce_min(_chosen("amin", input, initial, where, less), axis=axis, keepdims=keepdims)
 
 
 def any(input, axis=None, keep_dims=False):

@@ -119,6 +119,10 @@ def _adjoint(x):
 
 
 def _inner(input, other):
+    """The product of the last axes; of a number and a tensor their product."""
+    input, other = as_operand(input), as_operand(other)
+    if not input.ndim or not other.ndim:
+        return arithmetic.mul(input, other)
     return linalg.tensor_dot(input, other, ((input.ndim - 1,), (other.ndim - 1,)))
 
 
