@@ -1,7 +1,7 @@
 """A second, small Tensor over NumPy: what `Tensor` and `ops` mean to plain Python, written without mindlite.
 
 Arithmetic follows NumPy with two rules of mindlite's own: ints and bools meet floats as float32 unless a float64 Tensor takes
-part, and sums keep their dtype (of bools: int64). What does not fit together raises Refused, in place of mindlite's own
+part, and sums of ints and bools are int64. What does not fit together raises Refused, in place of mindlite's own
 errors.
 """
 import builtins
@@ -176,7 +176,7 @@ class Tensor:
             raise Refused(str(error)) from error
 
     def sum(self, axis=None, keepdims=False):
-        kind = np.int64 if self.array.dtype == np.bool_ else self.array.dtype
+        kind = self.array.dtype if self.array.dtype.kind == "f" else np.int64
         return self.reduce(lambda a, **where: a.sum(dtype=kind, **where), axis, keepdims)
 
     def mean(self, axis=None, keepdims=False):
