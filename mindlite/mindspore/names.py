@@ -92,6 +92,7 @@ MODULES = {
     "nn.grad.cell_grad": (_NN, {}),
     "nn.wrap": (_NN, {}),
     "nn.wrap.cell_wrapper": (_NN, {}),
+    "nn.wrap.loss_scale": (_NN, {}),
     "nn.learning_rate_schedule": (_NN, {}),
     "nn.dynamic_lr": (_NN, {}),
 

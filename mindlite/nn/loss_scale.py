@@ -1,0 +1,105 @@
+"""Steps of training whose loss is scaled, so that small gradients of half precision do not vanish (Micikevicius et al. 2018).
+
+    manager = nn.DynamicLossScaleUpdateCell(2 ** 12, 2, 1000)
+    step = nn.TrainOneStepWithLossScaleCell(net_with_loss, optimizer, manager)
+    loss, overflow, scale = step(data, label)
+
+A step whose gradients are not all finite changes no weight and halves the scale; after `scale_window` good ones it doubles.
+"""
+import numpy as np
+
+from .. import functional, ops
+from ..common import dtype as dt
+from ..common.errors import ArgumentError, ValueRangeError
+from ..common.tensor import Parameter, Tensor
+from .cell import Cell
+from .wrap import TrainOneStepCell
+
+
+class DynamicLossScaleUpdateCell(Cell):
+    """(loss_scale, overflow) -> overflow; the Parameter loss_scale is divided by scale_factor, but not below 1, where
+    overflow is true, and multiplied by it after scale_window calls without.
+
+    raises : ArgumentError, ValueRangeError for numbers that are not positive
+    """
+
+    def __init__(self, loss_scale_value, scale_factor, scale_window):
+        super().__init__()
+        for name, value in (("loss_scale_value", loss_scale_value), ("scale_window", scale_window)):
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise ArgumentError(f"DynamicLossScaleUpdateCell: {name} is a number, not {type(value).__name__}")
+            if value <= 0:
+                raise ValueRangeError(f"DynamicLossScaleUpdateCell: {name} is above zero, not {value}")
+        self.loss_scale_value, self.scale_factor, self.scale_window = loss_scale_value, scale_factor, scale_window
+        self.cur_iter = Parameter(Tensor(1, dt.int32), name="current_iterator_step", requires_grad=False)
+        self.last_overflow_iter = Parameter(Tensor(0, dt.int32), name="last_overflow_iterator_step", requires_grad=False)
+
+    def get_loss_scale(self):
+        """The scale at the beginning."""
+        return self.loss_scale_value
+
+    def construct(self, loss_scale, overflow):
+        grown = self.scale_window <= self.cur_iter - self.last_overflow_iter
+        less = ops.maximum(loss_scale / self.scale_factor, 1.0)
+        kept = ops.where(grown, loss_scale * self.scale_factor, loss_scale)
+        self.last_overflow_iter = ops.where(ops.logical_or(overflow, grown), self.cur_iter, self.last_overflow_iter)
+        ops.assign(loss_scale, ops.where(overflow, less, kept))
+        self.cur_iter = self.cur_iter + 1
+        return overflow
+
+
+class FixedLossScaleUpdateCell(Cell):
+    """(loss_scale, overflow) -> overflow; the scale stays."""
+
+    def __init__(self, loss_scale_value):
+        super().__init__()
+        self.loss_scale_value = loss_scale_value
+
+    def get_loss_scale(self):
+        """The scale."""
+        return self.loss_scale_value
+
+    def construct(self, _, overflow):
+        return overflow
+
+
+class TrainOneStepWithLossScaleCell(TrainOneStepCell):
+    """One step of training: (loss, overflow bool[], scale). Where a gradient is not finite the optimiser is not called.
+
+    scale_sense : a Cell as above, or the scale itself, a Tensor that stays and that `set_sense_scale` replaces
+    raises      : ArgumentError for another scale_sense
+    """
+
+    def __init__(self, network, optimizer, scale_sense):
+        super().__init__(network, optimizer)
+        self.loss_scaling_manager = scale_sense if isinstance(scale_sense, Cell) else None
+        if self.loss_scaling_manager is not None:
+            scale_sense = Tensor(np.float32(scale_sense.get_loss_scale()))
+        if not isinstance(scale_sense, Tensor):
+            raise ArgumentError("TrainOneStepWithLossScaleCell: scale_sense is a Cell or a Tensor, "
+                                f"not {type(scale_sense).__name__}")
+        self.scale_sense = Parameter(ops.cast(ops.reshape(scale_sense, ()), dtype=dt.float32), name="scale_sense",
+                                     requires_grad=False)
+        self.grad_fn = functional.value_and_grad(self._scaled, None, self.weights, has_aux=True)
+
+    def _scaled(self, *inputs):
+        loss = self.network(*inputs)
+        return loss * ops.cast(self.scale_sense, dtype=loss.dtype), loss
+
+    def set_sense_scale(self, sens):
+        """Another scale, a Tensor of one number. raises : ArgumentError"""
+        if not isinstance(sens, Tensor):
+            raise ArgumentError(f"set_sense_scale: takes a Tensor, not {type(sens).__name__}")
+        self.scale_sense.set_data(ops.cast(ops.reshape(sens, ()), dtype=dt.float32))
+
+    def construct(self, *inputs):
+        scale = self.scale_sense * 1
+        (_, loss), scaled = self.grad_fn(*inputs)
+        grads = tuple([grad / ops.cast(scale, dtype=grad.dtype) for grad in scaled])
+        finite = ops.all(ops.stack([ops.all(ops.isfinite(grad)) for grad in grads]))
+        overflow = ops.logical_not(finite)
+        if self.loss_scaling_manager is not None:
+            overflow = self.loss_scaling_manager(self.scale_sense, overflow)
+        if not overflow:
+            self.optimizer(grads)
+        return loss, overflow, scale
