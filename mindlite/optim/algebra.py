@@ -6,6 +6,7 @@ from ..mindir.graph import CNode
 from ..mindir.primitive import bind
 from ..ops.basic import broadcast_to, cast, reduce_sum, reshape, transpose
 from ..ops.linalg import batch_matmul
+from ..ops.state import identity
 from .rewrite import Rewrite, Var, by_operator, rebuild, same_type
 
 x, y = Var("x"), Var("y")
@@ -104,6 +105,12 @@ def _holds(wide, narrow):
     if wide is dt.float64 and narrow.kind in "ui":
         return narrow.bits <= 32
     return wide.kind == narrow.kind and wide.bits > narrow.bits
+
+
+@rewrite(identity)
+def identity_vanishes(node):
+    """identity(x) -> x: what it was for, a value without the name of x, inference knew."""
+    return node.args[0]
 
 
 @rewrite(broadcast_to)
