@@ -41,6 +41,7 @@ MAX_QUICK_CALLS = 8            # short ways that are tried, in each thread, befo
 
 
 MAX_RECORDINGS = 24              # runs of one signature that show what calls give
+MAX_ASKED = 6                    # runs for the sake of one call: what a user's special method does is not looked into
 MAX_REMEMBERED = 4096            # signatures whose variant is found by one look-up
 OPERATORS_SAY = (EndlessRecursionError, ShapeError, DTypeError, ValueRangeError, IndexRangeError, GradientError, InternalError)
 alive = weakref.WeakValueDictionary()        # every JitFunction by number, for those who look inside a program
@@ -97,7 +98,8 @@ class JitFunction:
         # numbers outside that are run-time values as they have changed; those (and ordinals of arguments) that cannot be
         self.varying, self.fixed = set(), set()
         self.harmless = set()                            # signatures that Python runs without an exception
-        self.recordings = {}                             # {signature: how often it ran to see what calls give}
+        # {signature: how often it ran to see what calls give}; {key of a call: how often that was for its sake}
+        self.recordings, self.asked = {}, {}
         self.run_twice = {}                              # {Location: (why, how often Python ran a call again)}
         self.met_hooks = 0                               # calls that Python has run for the hooks of an argument
         self.warned = set()                              # signatures and places whose run in Python was told of
@@ -302,6 +304,9 @@ class JitFunction:
             return self.compile(signature, args, kwargs)
         except NeedsRecord as reason:
             self.runs_in_python += 1
+            self.asked[reason.key] = self.asked.get(reason.key, 0) + 1
+            if self.asked[reason.key] > MAX_ASKED:
+                self.leave_to_python(signature, GraphSyntaxError(f"a run does not show what a call gives: {reason}"))
             emit("concrete_run", name=self.name, reason=str(reason))
         except UndefinedNameError:
             raise

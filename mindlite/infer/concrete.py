@@ -27,7 +27,7 @@ from .builtins import BUILTINS
 from .calls import FRAMEWORK, is_coroutine, is_plain_class, make_exception
 from .evaluator import EXECUTE, MAKE, Evaluator, name_of
 from .fallback import place, read_cell
-from .outside import from_library
+from .outside import from_library, is_users, own_method
 from .region import Tracer
 from .sharing import parts_of
 from .values import BoundMethod, Closure, LeavingMethod, LiveIterator
@@ -297,6 +297,9 @@ def inplace(ev, frame, node, values):
 
 @concretely(syntax.load_attr)
 def load_attr(ev, frame, node, values):
+    getter = own_method(type(values[0]), node.attrs["name"])
+    if isinstance(getter, property) and is_users(getter.fget) and not hasattr(type(values[0]), "__getattr__"):
+        return ev.call(getter.fget, (values[0],), {})
     return getattr(values[0], node.attrs["name"])
 
 

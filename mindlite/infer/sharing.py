@@ -16,11 +16,12 @@ import numpy as np
 from ..common.dim import Dim
 from ..common.errors import GraphSyntaxError
 from ..common.tensor import Tensor
+from ..mindir.abstract import AbstractTensor
 from ..mindir.graph import AnfNode
 from ..mindir.syntax import Undefined
 from .region import AmbiguousTarget, HookHandle
 from .values import (BoundMethod, Box, Closure, Conflict, Formatted, MadeException, Mixed, Range, Traceback, Unsure, has_nodes,
-                     rebuild)
+                     leaves, rebuild)
 
 
 class LeaveToPython(GraphSyntaxError):
@@ -49,7 +50,11 @@ def parts_of(value):
 
 
 def check_key(ev, key, marks):
-    """A dict or set is Python's where a key is known at run time only. raises : LeaveToPython"""
+    """A dict or set is Python's where a key is known at run time only. raises : LeaveToPython; AmbiguousTarget where it is a
+    Tensor, which is found by what it is and not by its value"""
+    if not ev.concrete and any(isinstance(v, AnfNode) and isinstance(v.abstract, AbstractTensor)
+                               for v in leaves(key, ev.store)):
+        raise AmbiguousTarget("a Tensor is a key", location=ev.tracer.origin.location)
     if not ev.concrete and has_nodes(key, ev.store) and not any(mark in ev.fallbacks.marks for mark in marks):
         raise LeaveToPython("a key is known at run time only", marks, ev.tracer.origin.location)
 

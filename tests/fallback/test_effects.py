@@ -4,13 +4,14 @@ import contextlib
 import io
 import logging
 import operator
+import warnings
 
 import numpy as np
 import pytest
 
 import mindlite as ms
 from mindlite import Tensor, nn, ops
-from mindlite.compile.jit import JitFunction
+from mindlite.compile.jit import FallbackWarning, JitFunction
 
 COUNT, NOTES = 0, []
 WEIGHT = ms.Parameter(Tensor(np.ones(2, np.float32)), name="weight")
@@ -200,3 +201,67 @@ def test_a_segments_exception_arrives_as_itself_with_the_users_frames():
             jitted(Tensor([1.0]))
         names = [entry.name for entry in caught.traceback if entry.path.name == "test_effects.py"]
         assert names[-2:] == ["f", "inner"] or names[-1] == "inner"
+
+
+def test_what_a_tensor_is_decides_as_in_python_where_python_holds_it():
+    def is_item(x, y):
+        items = [x, y, 3]
+        return 3 in items, x is items[0], x is items[1], items[2] is None
+
+    def key(x, y):
+        table = {x: 1}
+        return table[x], x in table, y in table
+    for function in is_item, key:
+        compiled = JitFunction(function)
+        for value in 1.0, 2.0, 2.0:
+            x, y = Tensor(np.array([value])), Tensor(np.array([1.0]))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FallbackWarning)
+                assert compiled(x, y) == function(x, y)
+
+
+class Twice:
+    """What is assigned to `value` is doubled."""
+
+    def __init__(self):
+        self.kept = 0
+
+    @property
+    def value(self):
+        return self.kept
+
+    @value.setter
+    def value(self, new):
+        self.kept = new * 2
+
+
+def test_a_property_is_looked_into_when_python_code_is_recorded():
+    owner = Twice()
+
+    def f(x, n):
+        owner.value = n
+        return x * owner.value
+    compiled = JitFunction(f)
+    for n in range(6):
+        assert compiled(Tensor([1.0]), n) == Tensor([2.0 * n])
+    assert compiled.runs_in_python < 4 and not compiled.in_python
+
+
+def test_a_function_whose_runs_do_not_show_what_they_should_is_left_to_python_with_a_word():
+    class Kept:
+        def __setattr__(self, name, value):
+            object.__setattr__(self, name, value)
+
+        def __bool__(self):
+            return self.kept > 3
+    owner = Kept()
+
+    def f(x, n):
+        owner.kept = n
+        return x + 1 if owner else x
+    compiled = JitFunction(f)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for n in range(12):
+            assert compiled(Tensor([1.0]), n) == Tensor([1.0 + (n > 3)])
+    assert any("does not show" in str(w.message) for w in told if issubclass(w.category, FallbackWarning))
