@@ -32,6 +32,11 @@ FAMILIES = {
                           "triplet_margin_with_distance_loss"),
     "signals": ("", "bartlett_window blackman_window hamming_window hann_window kaiser_window stft"),
 }
+_OF_VALUES = ("abs acos acosh asin asinh atan atanh ceil cos cosh exp expm1 floor inv isfinite isinf isnan log log1p neg relu "
+              "relu6 round sigmoid sin sinh softsign sqrt square tan tanh").split()
+FAMILIES["sparse_functions"] = "", " ".join(
+    [f"{form}_{name}" for form in ("coo", "csr") for name in _OF_VALUES]
+    + "csr_mm csr_mul csr_mv csr_reduce_sum csr_to_coo csr_to_dense dense_to_sparse_coo dense_to_sparse_csr".split())
 _ROOM = __name__.rpartition(".")[0]
 FUNCTIONS = {name: f"{_ROOM}.{module}" for module, (_, names) in FAMILIES.items() for name in names.split()}
 HOMES.update({name: f"{_ROOM}.{module}" for module, (names, _) in FAMILIES.items() for name in names.split()})

@@ -310,6 +310,16 @@ def _later(name):
     return call
 
 
+def _itemset(self, *args):
+    """A Tensor with one element replaced: x.itemset(value) of one, x.itemset(7, value) in row-major order, or x.itemset((0, 1),
+    value)."""
+    *at, value = args
+    index = at[0] if at else (0,) * self.ndim
+    if isinstance(index, int):
+        return reshape(setitem(reshape(self, shape=(-1,)), index, value), shape=tuple(self.shape))
+    return setitem(self, tuple(index), value)
+
+
 for _name in ("bincount cauchy choose eig eigvals exponential fill_diagonal fills geqrf gumbel_softmax hfft histc igamma igammac "
               "index_copy index_fill log_normal lstsq lu_solve lu_unpack masked_scatter matrix_exp mvlgamma nextafter orgqr "
               "ormqr put qr random_categorical reverse_sequence stft unique_consecutive unravel_index").split():
@@ -325,7 +335,7 @@ for _name, _function in {
     "reverse": structure.flip, "soft_shrink": activation.softshrink, "pinv": norms.pinv,
     "argmax_with_value": lambda self, axis=0, keep_dims=False: reduction.max(self, axis, keep_dims),
     "argmin_with_value": lambda self, axis=0, keep_dims=False: reduction.min(self, axis, keep_dims),
-    "itemset": lambda self, *at: setitem(self, at[0] if len(at) == 2 else (), at[-1]),
+    "itemset": _itemset,
     "top_k": lambda self, k, sorted=True: sort.topk(self, k),
 }.items():
     method(_name, renaming(_function))

@@ -42,6 +42,9 @@ def test_a_tall_diagonal_wraps_as_numpys_does_and_choices_are_chosen():
     assert Tensor(index).choose(Tensor(rows)).tolist() == np.choose(index, rows).tolist()
     assert Tensor(X).resize(2, 3).tolist() == X.ravel()[:6].reshape(2, 3).tolist()
     assert Tensor([1.0, 2.0]).resize((2, 2)).tolist() == [[1, 2], [0, 0]]
+    x = Tensor([[1, 2], [3, 4]])
+    assert x.itemset(2, 9).tolist() == [[1, 2], [9, 4]] and x.itemset((0, 1), 9).tolist() == [[1, 9], [3, 4]]
+    assert x.tolist() == [[1, 2], [3, 4]] and Tensor([7]).itemset(8).tolist() == [8]
 
 
 @BOTH

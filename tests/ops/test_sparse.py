@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import mindlite as ms
-from mindlite import COOTensor, CSRTensor, RowTensor, Tensor
+from mindlite import COOTensor, CSRTensor, RowTensor, Tensor, ops
 from mindlite.common.errors import ArgumentError, DTypeError, ShapeError
 
 DENSE = np.array([[0, 2, 0, 1], [0, 0, 0, 0], [3, 0, 4, 0]], np.float32)
@@ -92,3 +92,23 @@ def test_parts_that_do_not_fit_together_are_errors():
         coo().to_csr().mm(Tensor(DENSE))
     with pytest.raises(ArgumentError):
         coo().add(coo(), 0.5)
+
+
+@pytest.mark.parametrize("run", [lambda f: f, as_graph], ids=["eager", "graph"])
+def test_functions_of_sparse_tensors_are_those_of_their_values(run):
+    def functions(z):
+        rows = z.to_csr()
+        return ops.coo_tanh(z).values, ops.csr_inv(rows).values, ops.csr_to_coo(rows).indices, ops.csr_reduce_sum(rows, 1)
+    tanh, inverse, indices, sums = run(functions)(coo())
+    values = DENSE[DENSE != 0]
+    np.testing.assert_allclose(tanh.asnumpy(), np.tanh(values), rtol=1e-6)
+    np.testing.assert_allclose(inverse.asnumpy(), 1 / values)
+    np.testing.assert_array_equal(indices.asnumpy(), np.argwhere(DENSE))
+    np.testing.assert_array_equal(sums.asnumpy(), DENSE.sum(1, keepdims=True))
+
+
+def test_a_dense_matrix_is_sparse_again_and_another_kind_is_an_error():
+    again = ops.dense_to_sparse_csr(Tensor(DENSE))
+    np.testing.assert_array_equal(again.to_dense().asnumpy(), DENSE)
+    with pytest.raises(ArgumentError, match="a CSRTensor is wanted"):
+        ops.csr_abs(coo())
