@@ -178,3 +178,61 @@ def test_the_others_of_several_results_come_from_the_same_run():
         log.clear()
         found, other = jacobian(f, has_aux=True)(Tensor([1., 2.]))
         assert (found.asnumpy() == [[2, 0], [0, 4]]).all() and (other.asnumpy() == [2, 3]).all() and log == [1]
+
+
+def made_in_branches(x):
+    if x.sum() > 0:
+        value, pull = ms.vjp(lambda t: t * t, x)
+    else:
+        value, pull = ms.vjp(lambda t: t * 3, x)
+    return pull(value)[0]
+
+
+def made_at_every_turn(x):
+    total = x * 0
+    while total.sum() < 100:
+        value, pull = ms.vjp(lambda t: t * t + 1, x)
+        total = total + pull(value)[0]
+        x = x * 1.5
+    return total
+
+
+def asked_at_every_turn(x):
+    value, pull = ms.vjp(lambda t: ops.tanh(t) * t, x)
+    n = 0
+    while value.sum() > 0.01 and n < 5:
+        value = pull(value)[0] * 0.3
+        n = n + 1
+    return value
+
+
+def kept_in_a_dictionary(x):
+    table = {"pull": ms.vjp(lambda t: t * t, x)[1]}
+    return [table["pull"]][0](x)[0]
+
+
+def of_structures(x):
+    value, push = ms.linearize(lambda t: [t * 2, {"k": t * t}], x)
+    pushed = push(x)
+    return pushed[0] + pushed[1]["k"] * value[0]
+
+
+def of_random_numbers(x):
+    """The derivative is that of the run whose value it came with."""
+    value, pull = ms.vjp(lambda t: ops.dropout(t, 0.5, True), x)
+    return pull(ops.ones_like(value))[0] * x - value
+
+
+def with_weights(x):
+    value, pull = ms.vjp(lambda t: t * t * weight, x, weights=[weight])
+    by_inputs, by_weights = pull(value)
+    return by_inputs[0] + by_weights[0]
+
+
+@pytest.mark.parametrize("f", [made_in_branches, made_at_every_turn, asked_at_every_turn, kept_in_a_dictionary, of_structures,
+                               of_random_numbers, with_weights])
+def test_functions_for_later_are_values_like_others(f):
+    weight.set_data(Tensor(np.ones(2)))
+    x, native = Tensor(np.array([1., 2.])), f is not made_in_branches    # two functions by the path are left to Python
+    for derived in (f, ms.grad(lambda x: (f(x) * x).sum())):
+        np.testing.assert_allclose(ms.jit(derived, fullgraph=native)(x).asnumpy(), derived(x).asnumpy(), rtol=1e-10)
