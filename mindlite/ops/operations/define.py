@@ -63,6 +63,27 @@ class Operation:
         self.attrs.pop(name, None)
         return self
 
+    def init_prim_io_names(self, inputs, outputs):
+        """Keep the names of inputs and outputs. Returns this object."""
+        return self.add_prim_attr("input_names", inputs).add_prim_attr("output_names", outputs)
+
+    def set_device(self, device_target):
+        """Keep where MindSpore would run this; here there is one device. Returns this object."""
+        return self.add_prim_attr("primitive_target", device_target)
+
+    def set_stage(self, stage):
+        """Keep the stage of a pipeline. Returns this object."""
+        return self.add_prim_attr("stage", stage)
+
+    def set_prim_instance_name(self, name):
+        """Keep a name. Returns this object."""
+        return self.add_prim_attr("instance_name", name)
+
+    def recompute(self, mode=True):
+        """Keep whether the result may be computed again; jit(remat=..) and ms.recompute decide that here. Returns this
+        object."""
+        return self.add_prim_attr("recompute", mode)
+
     def __mindir__(self):
         own = type(self).__call__
         return CallOf(functools.partial(own, self) if own is not Operation.__call__ else
