@@ -9,6 +9,7 @@ from .. import ops
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor
 from ..compile.jit import JitFunction
+from ..infer.transforms import result_axes
 from ..mindir.primitive import is_interpreting
 from ..mindir.protocol import CallOf, Mapped
 from ..ops.random import drawn_inside, generator_state
@@ -166,8 +167,9 @@ def _mapped(value, axis, function):
 
 def _stacked(outs, axis):
     if isinstance(outs[0], (tuple, list)):
-        axes = axis if isinstance(axis, tuple) else (axis,) * len(outs[0])
+        axes = result_axes(len(outs[0]), axis)
         return type(outs[0])([_stacked(parts, a) for parts, a in zip(zip(*outs), axes)])
+    axis = result_axes(None, axis)
     return outs[0] if axis is None else ops.stack(outs, axis)
 
 

@@ -430,11 +430,24 @@ def map_over(ev, what, args, kwargs):
     return sub.finish(results)
 
 
+def result_axes(count, axes):
+    """out_axes for each of `count` results in a tuple (None: one that stands alone, for which a tuple of one axis will do).
+
+    raises : ArgumentError where they name another number of results
+    """
+    if not isinstance(axes, (tuple, list)):
+        return axes if count is None else (axes,) * count
+    if len(axes) != (1 if count is None else count):
+        raise ArgumentError(f"vmap: out_axes names {len(axes)} results, the function gives {1 if count is None else count}")
+    return axes[0] if count is None else axes
+
+
 def _repeated(ev, value, axes, size):
     """Results that come from outside of the mapped function, one for each item, along their out_axes."""
     if isinstance(value, tuple):
-        each = axes if isinstance(axes, (tuple, list)) else (axes,) * len(value)
+        each = result_axes(len(value), axes)
         return rebuild(value, [_repeated(ev, v, a, size) for v, a in zip(value, each)])
+    axes = result_axes(None, axes)
     if isinstance(value, Slot) or not is_data(value) or not isinstance(axes, int):
         return value
     x = as_tensor(ev, value)
@@ -472,5 +485,5 @@ def _enter(ev, sub, value, axis, used, sizes, places):
 def _out_axes(sub, pattern, axes):
     """(number of output, its axis) for every part of the value."""
     if isinstance(axes, (tuple, list)) and isinstance(pattern, tuple):
-        return [pair for p, a in zip(pattern, axes) for pair in _out_axes(sub, p, a)]
-    return [(n, axes) for n in sub.outputs_of(pattern)]
+        return [pair for p, a in zip(pattern, result_axes(len(pattern), axes)) for pair in _out_axes(sub, p, a)]
+    return [(n, result_axes(None, axes)) for n in sub.outputs_of(pattern)]

@@ -96,7 +96,7 @@ MODULES = {
     "nn.learning_rate_schedule": (_NN, {}),
     "nn.dynamic_lr": (_NN, {}),
 
-    "ops": (_OPS, {**_SYNONYMS, **_PRIMITIVE, "auto_generate": "mindlite.ops.operations:"}),
+    "ops": (_OPS, {**_SYNONYMS, **_PRIMITIVE}),
     "ops.operations": (_OPERATIONS, _GRADIENTS),
     **{f"ops.operations.{name}": (_OPERATIONS, _GRADIENTS) for name in (
         "array_ops", "math_ops", "nn_ops", "random_ops", "sparse_ops", "other_ops", "inner_ops", "image_ops",

@@ -43,8 +43,8 @@ from .lookup import (embedding, gather, gather_d, gather_elements, index_add, in
 from .getitem import getitem, setitem
 from .linalg import (addmm, addmv, baddbmm, bias_add, bmm, dense, dot, linear, matmul, mm, mv, outer,
                      tensor_dot)
-from .decomposition import (cholesky, cholesky_inverse, cholesky_solve, det, inverse, linear_solve as matrix_solve, logdet,
-                            slogdet, solve, solve_triangular)
+from .decomposition import (cholesky, cholesky_inverse, cholesky_solve, det, inverse, logdet,
+                            matrix_solve, slogdet, solve, solve_triangular)
 from .einsum import einsum
 from .products import (addbmm, addr, bidense, cdist, cross, dist, ger, kron, matrix_band_part, pdist, ptp, trapz,
                        vander, vecdot)

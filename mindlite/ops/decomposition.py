@@ -354,6 +354,12 @@ def solve(A, B):
     return linear_solve(a, b)
 
 
+def matrix_solve(matrix, rhs, adjoint=False):
+    """X with matrix X = rhs, a matrix or a stack of them; with adjoint its transpose in its place."""
+    matrix = as_operand(matrix)
+    return linear_solve(turned(matrix) if adjoint else matrix, rhs)
+
+
 def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False):
     """X with a X = b for a triangular a. trans : 0 or "N": a, 1 or "T": its transpose; unit_diagonal: of ones."""
     a = tril(as_operand(a)) if lower else triu(as_operand(a))
