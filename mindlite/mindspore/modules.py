@@ -72,6 +72,11 @@ class NamesModule(types.ModuleType):
     def __getattr__(self, name):
         return self.__dict__["__names__"].find(name)
 
+    def __setattr__(self, name, value):
+        if isinstance(value, NamesModule) and name in self.__dict__["__names__"].renamed:
+            return                           # importing a child binds it here; common.mutable is the function all the same
+        super().__setattr__(name, value)
+
     def __dir__(self):
         return sorted({*self.__dict__, *self.__dict__["__names__"].all()})
 

@@ -65,7 +65,7 @@ MODULES = {
     "device_context.cpu.op_tuning": ((), {"threads_num": "mindlite.functional.context:threads_num"}),
 
     "common": (("mindlite.functional",) + _TENSOR + _DTYPE + _INITIALIZER + ("mindlite.common.seed",),
-               {}),
+               {"mutable": "mindlite.functional:mutable"}),
     "common.dtype": (_DTYPE, {**_DTYPE_WORDS, **_KINDS}),
     "common.api": (("mindlite.functional",), _EXECUTORS),
     "common.initializer": (_INITIALIZER, {}),
@@ -118,7 +118,7 @@ MODULES = {
                                 "security": "mindlite.functional.executor:security"}),
     "ops.primitive": (_OPERATIONS, _PRIMITIVE),
     "ops.functional": (_OPS, _SYNONYMS),
-    "ops.function": (_OPS, _SYNONYMS),
+    "ops.function": (_OPS, {**_SYNONYMS, "grad": "mindlite.ops:grad"}),
     **{f"ops.function.{name}": (_OPS, _SYNONYMS) for name in ("array_func", "math_func", "nn_func", "grad",
                                                               "grad.grad_func")},
     "ops.composite": (("mindlite.functional.composite", "mindlite.functional", "mindlite.ops"), {}),

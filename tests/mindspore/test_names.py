@@ -1,5 +1,6 @@
 """MindSpore's historical names: every path of the table is a module, and scripts in its historical style run."""
 import importlib
+import types
 
 import numpy as np
 import pytest
@@ -43,6 +44,11 @@ def test_every_renamed_name_is_there(path):
 def test_names_are_the_objects_of_mindlite():
     assert ms.Tensor is mindlite.Tensor and ms.nn.Cell is mindlite.nn.Cell
     assert mstype.float32 is mindlite.float32 and F.grad is mindlite.grad
+
+
+def test_a_function_that_has_the_name_of_its_module_is_the_function_also_when_the_module_is_imported():
+    importlib.import_module("mindlite.mindspore.common.mutable")
+    assert ms.common.mutable is mindlite.mutable and isinstance(ms.common.dtype, types.ModuleType)
 
 
 def test_a_name_that_mindlite_has_not_is_an_attribute_error():
