@@ -10,7 +10,7 @@ from ..common.tensor import HOOKS, Tensor, is_shared
 from ..infer.specialise import Container, HookOn, Made, Result
 from ..infer.values import Place
 from ..mindir.abstract import AbstractScalar
-from ..mindir.primitive import eager
+from ..mindir.primitive import current_interpreter, eager
 from ..ops.views import written
 from .short_plan import CALLS
 from .signature import ScalarSpec, flat_specs, matches, numbers_in
@@ -157,10 +157,13 @@ class Runner(Variant):
                     shape = tuple(evaluate(s, env) for s in shape)
                 made[step[1]] = array = np.empty(shape, step[2])
                 params.append(array.__array_interface__["data"][0])
+        updated = [leaves[owner] if isinstance(owner, int) else owner for owner, _ in self.compiled.specialised.updates]
+        if updated and getattr(current_interpreter(), "records", False):
+            for tensor in updated:
+                current_interpreter().protect(tensor.array)
         values, outputs = self.executable.run(params)
         self.write_back(copies, leaves)
-        for owner, _ in self.compiled.specialised.updates:
-            tensor = leaves[owner] if isinstance(owner, int) else owner
+        for tensor in updated:
             if is_shared(tensor):
                 with eager():
                     written(tensor, _copy_to)

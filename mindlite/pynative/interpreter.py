@@ -36,6 +36,8 @@ class PyNative:
         """True while what is written may have been saved for a gradient."""
         return bool(holding())
 
+    protect = staticmethod(protect)                         # compiled code that writes to Tensors calls it before
+
     def bind(self, prim, args, attrs):
         """prim(*args, **attrs) on Tensors, arrays and numbers; gives a Tensor or a tuple of them."""
         count = len(args)

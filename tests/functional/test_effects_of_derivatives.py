@@ -161,6 +161,26 @@ def test_what_is_assigned_without_gradients_does_not_reach_what_a_tape_has_saved
         assert way(Tensor([1., 2.])).asnumpy().tolist() == [8, 16]
 
 
+@pytest.mark.parametrize("way", [lambda f: f, ms.jit], ids=["eager", "jit"])
+def test_what_a_function_writes_into_its_argument_does_not_reach_what_a_tape_has_saved(way):
+    @way
+    def write(w):
+        w[0] = 100
+        return w * 1
+    x, w = Tensor([1., 2.]), Tensor([3., 4.])
+    value, pull = ms.vjp(lambda t: t * t * w, x)
+    write(w), write(x)
+    assert pull(ops.ones_like(value))[0].asnumpy().tolist() == [6, 16] and w[0] == 100 and x[0] == 100
+    x, w = Tensor([1., 2.]), Tensor([3., 4.])
+
+    def f(x):
+        y = x * x * w
+        with ms.no_grad():
+            write(w)
+        return y.sum()
+    assert ms.grad(f)(x).asnumpy().tolist() == [6, 16] and w[0] == 100
+
+
 def test_a_pullback_made_in_eager_mode_repeats_no_effect_in_a_graph():
     x = Tensor([1., 2.])
     for made in (ms.vjp(prints, x)[1], ms.linearize(prints, x)[1]):

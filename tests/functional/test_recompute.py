@@ -98,6 +98,17 @@ def test_effects_of_a_recomputed_function_stay_in_order_and_come_once_in_a_graph
     assert capsys.readouterr().out.split() == ["before", "inside", "behind", *again]
 
 
+def test_effects_in_a_recomputed_loop_come_once_in_a_graph(capsys):
+    def noisy(x):
+        while x.sum() < 20:
+            print("turn")
+            x = x * x + 1
+        return x
+    x = Tensor(np.ones(2))
+    close(ms.jit(ms.grad(lambda x: ms.recompute(noisy, x).sum()), fullgraph=True)(x), [80.0, 80.0])
+    assert capsys.readouterr().out.split() == ["turn"] * 3
+
+
 def test_recomputation_and_other_transforms_take_any_order(way):
     def block(x):
         return ops.sin(x) * ops.exp(x)
