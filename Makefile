@@ -3,7 +3,8 @@
 # make lint    style and types alone
 # make bench   every row of docs/performance.md, side by side with jax, PyTorch and MindSpore: bench/results/bench.md
 #              (ROWS="text" chooses)
-# make fuzz    N random programs (10000) from SEED (0), in all modes; FIRST goes on where the last line of a run says
+# make fuzz    N random programs (10000) from SEED (0), in all modes; FIRST goes on where the last line of a run says;
+#              WITHOUT=nothing lets them use every construct
 # make fuzz-transforms N=5000 SEED=0    random programs under random compositions of grad, jvp, vmap, jit and their kin
 # make clean   remove what these made: the environment, the kernel cache, the report
 #
@@ -63,7 +64,7 @@ bench: $(READY)
 
 # A difference is printed as a file that runs.
 fuzz: $(READY)
-	@$(BIN)/python tests/fuzz/random_programs.py $(or $(N),10000) $(or $(SEED),0) $(or $(FIRST),0)
+	@$(BIN)/python tests/fuzz/random_programs.py $(or $(N),10000) $(or $(SEED),0) $(or $(FIRST),0) $(WITHOUT)
 
 fuzz-transforms: $(READY)
 	@$(BIN)/python tests/functional/random_transforms.py --count $(or $(N),1000) --seed $(or $(SEED),0)
