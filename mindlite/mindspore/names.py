@@ -30,7 +30,7 @@ _SYNONYMS = {
     "log_matrix_determinant": "mindlite.ops:slogdet", "floordiv": "mindlite.ops:floor_div",
     "floormod": "mindlite.ops:floor_mod", "reverse": "mindlite.ops:flip", "pows": "mindlite.ops:pow",
     "range": "mindlite.ops:arange", "take": "mindlite.ops.extended:take", "i0": "mindlite.ops:bessel_i0",
-    "upsample": "mindlite.ops:interpolate",
+    "upsample": "mindlite.ops:interpolate", "subtract": "mindlite.ops.extended:sub",
     **{f"scatter_{nd.lower()}{word.lower()}": f"mindlite.ops.operations:Scatter{nd.title().strip('_')}{word}.function"
        for nd in ("", "nd_") for word in ("Add", "Div", "Max", "Min", "Mul", "Sub", "Update")}}
 _CONTEXT = {"set_context": "mindlite.functional.context:set_mindspore_context"}

@@ -29,7 +29,8 @@ def _added(*logs):
 
 
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
-    """(the loss, log_alpha) of targets : int[N, S] under log_probs : float[T, N, C], logarithms of probabilities.
+    """(the loss, log_alpha) of targets : int[N, S] under log_probs : float[T, N, C], logarithms of probabilities; of one
+    sequence without the axis N: [S], [T, C] and numbers for the lengths.
 
     input_lengths, target_lengths : int[N], at most T and S      blank : the class of the blank
     reduction      : "none": [N]; "sum"; "mean": each divided by its target's length first
@@ -38,6 +39,10 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     raises         : ShapeError for what does not fit
     """
     logs, labels = as_operand(log_probs), as_operand(targets)
+    if logs.ndim == 2 and labels.ndim == 1:
+        lengths = (reshape(as_operand(n), shape=(1,)) for n in (input_lengths, target_lengths))
+        loss, table = ctc_loss(expand_dims(logs, 1), expand_dims(labels, 0), *lengths, blank, reduction, zero_infinity)
+        return (loss[0] if reduction == "none" else loss), table[0]
     if logs.ndim != 3 or labels.ndim != 2 or labels.shape[0] != logs.shape[1]:
         raise ShapeError("ctc_loss: log_probs [T, N, C] and targets [N, S] are wanted",
                          note=f"log_probs: {list(logs.shape)}, targets: {list(labels.shape)}")

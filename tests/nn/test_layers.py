@@ -82,7 +82,7 @@ def test_conv1d_transpose_has_the_sizes_of_its_rule():
 
 def test_a_convolution_prints_its_settings_and_refuses_bad_ones():
     text = repr(nn.Conv2d(1, 6, 5, has_bias=True, weight_init="normal"))
-    assert text.startswith("Conv2d<input_channels=1, output_channels=6, kernel_size=(5, 5), stride=(1, 1), "
+    assert text.startswith("Conv2d(input_channels=1, output_channels=6, kernel_size=(5, 5), stride=(1, 1), "
                            "pad_mode=same, padding=0, dilation=(1, 1), group=1, has_bias=True, "
                            "weight_init=normal, bias_init=")
     for bad in ({"stride": 0}, {"pad_mode": "full"}, {"padding": 1}, {"group": 2}, {"data_format": "NHWC"},
@@ -143,7 +143,7 @@ def test_adaptive_pool_cuts_the_plane_into_parts():
 
 def test_pools_print_and_refuse_bad_arguments():
     pool = nn.MaxPool2d(2, (2, 2))
-    assert repr(pool) == "MaxPool2d<kernel_size=2, stride=2, pad_mode=VALID>"
+    assert repr(pool) == "MaxPool2d(kernel_size=2, stride=2, pad_mode=VALID)"
     assert pool.kernel_size == 2 and pool.stride == 2 and nn.AvgPool2d((2, 3)).kernel_size == (2, 3)
     for bad in (lambda: nn.MaxPool2d(0), lambda: nn.MaxPool2d(2, padding=1), lambda: nn.AvgPool2d(2, pad_mode="full"),
                 lambda: nn.AvgPool2d(2, divisor_override=0), lambda: nn.MaxPool2d(2, data_format="NHWC")):
@@ -247,7 +247,7 @@ def test_dropout_acts_in_training_only_and_keeps_the_mean():
     assert np.array_equal(out_of(net, x), x)
     out = out_of(net.set_train(), x)
     assert set(np.unique(out)) == {np.float32(0), np.float32(1 / 0.75)} and 0.22 < (out == 0).mean() < 0.28
-    assert repr(net) == "Dropout<p=0.25>" and nn.Dropout(keep_prob=0.9).p == pytest.approx(0.1)
+    assert repr(net) == "Dropout(p=0.25)" and nn.Dropout(keep_prob=0.9).p == pytest.approx(0.1)
     for bad in (lambda: nn.Dropout(p=1.0), lambda: nn.Dropout(keep_prob=0), lambda: nn.Dropout2d(1.5)):
         with pytest.raises(ValueRangeError):
             bad()
@@ -287,7 +287,7 @@ def test_a_sequence_is_indexed_sliced_and_changed_and_keeps_names_right():
     with pytest.raises(ArgumentError):
         net.append(3)
     named = nn.SequentialCell({"first": nn.Dense(2, 3), "second": nn.Tanh()})
-    assert list(named.parameters_dict()) == ["first.weight", "first.bias"] and "(second): Tanh<>" in repr(named)
+    assert list(named.parameters_dict()) == ["first.weight", "first.bias"] and "(second): Tanh()" in repr(named)
 
 
 def test_names_follow_when_a_list_inside_a_network_changes():

@@ -127,6 +127,8 @@ def test_the_loss_of_a_sequence_is_that_of_all_its_paths(run):
     want = [_ctc(logs[:n, i], label[:k]) for i, (n, k, label) in enumerate(zip(times, lengths, labels))]
     np.testing.assert_allclose(loss.asnumpy(), want, rtol=1e-9)
     assert table.shape == (3, 4, 5)
+    one, row = ops.ctc_loss(Tensor(logs[:, 0]), Tensor(labels[0]), Tensor(4), Tensor(2), 0, "none")
+    assert one.shape == () and one.item() == pytest.approx(want[0]) and row.shape == (4, 5)
     slope = run(ms.grad(lambda x: ops.ctc_loss(x, Tensor(labels), Tensor(times), Tensor(lengths), 0, "sum")[0]))(Tensor(logs))
     np.testing.assert_allclose(slope.asnumpy().sum((0, 2)), -times, rtol=1e-9)      # each step's probabilities are read once
     short = ops.ctc_loss(Tensor(logs[:1, :1]), Tensor([[1, 1]]), Tensor([1]), Tensor([2]), 0, "none")[0]
