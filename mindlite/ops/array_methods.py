@@ -29,9 +29,9 @@ def _repeat(self, repeats, axis=None):
 def _flatten(self, *args, order="C", start_dim=0, end_dim=-1):
     """x.flatten(0, 1), or x.flatten("F"), x.flatten(order="F", start_dim=0)."""
     if args and isinstance(args[0], str):
-        order, *args = args
-    start_dim, end_dim = (*args, *(start_dim, end_dim)[len(args):])
-    return structure.flatten(self, order, start_dim=start_dim, end_dim=end_dim)
+        order, args = args[0], args[1:]
+    given = dict(zip(("start_dim", "end_dim"), args))
+    return structure.flatten(self, order, **{"start_dim": start_dim, "end_dim": end_dim, **given})
 
 
 def _gather(self, *args, **attrs):

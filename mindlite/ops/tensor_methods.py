@@ -8,7 +8,7 @@ from ..common.errors import ArgumentError, ShapeError
 from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
 from . import (activation, arithmetic, combined, creation, decomposition, elementary, later, linalg, logic, lookup, norms,
-               order_statistics, random, reduction, scan, singular, sort, sorted_search, special, structure, whole_numbers)
+               order_statistics, random, reduction, scan, singular, sorted_search, special, structure, whole_numbers)
 from .axes import normal_axis
 from .basic import broadcast_to, cast, reshape
 from .define import as_operand, cast_to
@@ -16,6 +16,7 @@ from .diagonal import diag_embed, diagonal as read_diagonal, diagonal_scatter, t
 from .getitem import setitem
 from .methods import method, renaming
 from .scatter import tensor_scatter_div, tensor_scatter_max, tensor_scatter_min, tensor_scatter_mul, tensor_scatter_sub
+from .sort import topk
 from .state import assign, stop_gradient
 
 
@@ -336,7 +337,7 @@ for _name, _function in {
     "argmax_with_value": lambda self, axis=0, keep_dims=False: reduction.max(self, axis, keep_dims),
     "argmin_with_value": lambda self, axis=0, keep_dims=False: reduction.min(self, axis, keep_dims),
     "itemset": _itemset,
-    "top_k": lambda self, k, sorted=True: sort.topk(self, k),
+    "top_k": lambda self, k, sorted=True: topk(self, k),
 }.items():
     method(_name, renaming(_function))
 for _name, _function in {

@@ -7,7 +7,9 @@ import numpy as np
 
 import samples_nn
 from mindlite.common import dtype as dt
+from mindlite.ops.later import load_all
 
+load_all()
 _rng = np.random.default_rng(11)
 
 

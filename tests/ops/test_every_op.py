@@ -24,10 +24,8 @@ from mindlite.mindir.evaluate import run
 from mindlite.mindir.primitive import (PRIMITIVES, TABLES, bprop_rule, expand_rule, infer_rule, interpreting,
                                        kernel_rule, sbp_rule_table, vmap_rule)
 from mindlite.ops.evaluate import NumpyInterpreter
-from mindlite.ops.later import load_all
 from mindlite.ops.sbp import index_string, signatures
 
-load_all()
 OPERATORS = sorted(name for name, prim in PRIMITIVES.items()
                    if not prim.traits & {"control", "scalar"} and "tests" not in prim.origin[0])
 CASES = [(name, k) for name in OPERATORS for k in range(len(SAMPLES.get(name, ())))]
