@@ -371,9 +371,9 @@ def by_exit(merge, outcomes, targets, key, a, b):
 
 def choose(ev, target):
     """From here on the code is on its way to `target`."""
-    for key, value in ev.store.items():
+    for key, value in list(ev.store.items()):
         if isinstance(value, ByExit):
-            ev.store[key] = value.values.get(target, Conflict(value.error))
+            ev.tracer.renew(key, value.values.get(target, Conflict(value.error)))
 
 
 def one_sided(ev, merge, place, a, b, regions):

@@ -309,4 +309,7 @@ class Tracer(Builder):
             before = self.current(target)
             if isinstance(before, AnfNode) and before is not target:
                 self.versions[before] = target
+            if value is target:                              # on this way nothing was assigned to it
+                self.store.pop(target, None)
+                return
         self.store[target] = value
