@@ -14,8 +14,8 @@ from mindlite.vmap import vmap_graph
 
 CASES = [pytest.param(PRIMITIVES[name], *row, id=f"{name}-{i}") for name, rows in SAMPLES.items() for i, row in enumerate(rows)
          if not PRIMITIVES[name].traits & {"effect", "random"}]
-# <v, Jw> of complex numbers is looked at in tests/ops
-REAL = [c for c in CASES if c.values[0].name != "complex" and not any(np.iscomplexobj(a) for a in c.values[1])]
+# <v, Jw> of complex numbers is looked at in tests/ops; the derivative of eigenvalues is an error
+REAL = [c for c in CASES if c.values[0].name not in ("complex", "eigenpairs") and not any(map(np.iscomplexobj, c.values[1]))]
 
 
 def graph_of(prim, args, attrs):
