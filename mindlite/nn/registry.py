@@ -258,19 +258,18 @@ class Registry:
 
     def get_parameter(self, target):
         """The Parameter at the dotted path `target`. raises : MissingAttributeError"""
-        path, _, name = target.rpartition(".")
-        cell = self.get_sub_cell(path)
-        if name not in cell._params:
-            raise MissingAttributeError(f"{type(cell).__name__}: no parameter is named {name!r}", note=f"in {target!r}")
-        return cell._params[name]
+        return self._owned("parameter", "_params", target)
 
     def get_buffer(self, target):
         """The buffer at the dotted path `target`. raises : MissingAttributeError"""
+        return self._owned("buffer", "_buffers", target)
+
+    def _owned(self, word, kind, target):
         path, _, name = target.rpartition(".")
         cell = self.get_sub_cell(path)
-        if name not in cell._buffers:
-            raise MissingAttributeError(f"{type(cell).__name__}: no buffer is named {name!r}", note=f"in {target!r}")
-        return cell._buffers[name]
+        if name not in getattr(cell, kind):
+            raise MissingAttributeError(f"{type(cell).__name__}: no {word} is named {name!r}", note=f"in {target!r}")
+        return getattr(cell, kind)[name]
 
     def state_dict(self, prefix=""):
         """{path: Parameter or persistent buffer}, sharing memory with the Cell."""

@@ -40,7 +40,7 @@ from .dynamic_slicing import dynamic_slice, dynamic_update
 from .indexing import gather_nd
 from .lookup import (embedding, gather, gather_d, gather_elements, index_add, index_select, scatter_nd,
                      tensor_scatter_add, tensor_scatter_elements, tensor_scatter_update)
-from .getitem import getitem, setitem
+from .getitem import getitem, setitem, strided_slice
 from .linalg import (addmm, addmv, baddbmm, bias_add, bmm, dense, dot, linear, matmul, mm, mv, outer,
                      tensor_dot)
 from .decomposition import (cholesky, cholesky_inverse, cholesky_solve, det, inverse, logdet,

@@ -299,6 +299,23 @@ def getitem(x, index):
     return transpose(got, perm=tuple(perm))
 
 
+def strided_slice(input_x, begin, end, strides, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0,
+                  shrink_axis_mask=0):
+    """x[begin:end:strides] by axis. Bit i of a mask: begin (end) of axis i open, all axes are there, an axis is put in, or
+    it is dropped."""
+    index = []
+    for i, (b, e, s) in enumerate(zip(begin, end, strides)):
+        if ellipsis_mask >> i & 1:
+            index.append(...)
+        elif new_axis_mask >> i & 1:
+            index.append(None)
+        elif shrink_axis_mask >> i & 1:
+            index.append(b)
+        else:
+            index.append(slice(None if begin_mask >> i & 1 else b, None if end_mask >> i & 1 else e, s))
+    return getitem(as_operand(input_x), tuple(index))
+
+
 def _advanced(s):
     """(axes of the basic result that tensors index, the tensors, where their axes stand among the others).
 

@@ -14,7 +14,6 @@ from .combined import clip_by_norm
 from .creation import arange, full_like
 from .define import as_operand, dtype_of
 from .einsum import einsum
-from .getitem import getitem
 from .logic import greater, logical_and
 from .lookup import gather_elements
 from .patches import fold
@@ -46,23 +45,6 @@ def mirror_pad(input_x, paddings, mode):
         right = flip(take_range(x, axis, n - skip - after, n - skip), (axis,))
         x = concat((left, x, right), axis)
     return x
-
-
-def strided_slice(input_x, begin, end, strides, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0,
-                  shrink_axis_mask=0):
-    """x[begin:end:strides] by axis. Bit i of a mask: begin (end) of axis i open, all axes are there, an axis is put in, or
-    it is dropped."""
-    index = []
-    for i, (b, e, s) in enumerate(zip(begin, end, strides)):
-        if ellipsis_mask >> i & 1:
-            index.append(...)
-        elif new_axis_mask >> i & 1:
-            index.append(None)
-        elif shrink_axis_mask >> i & 1:
-            index.append(b)
-        else:
-            index.append(slice(None if begin_mask >> i & 1 else b, None if end_mask >> i & 1 else e, s))
-    return getitem(as_operand(input_x), tuple(index))
 
 
 def batch_dot(x1, x2, axes=None):

@@ -26,7 +26,7 @@ FAMILIES = {
                            "ihfftn irfft irfft2 irfftn rfft rfft2 rfftfreq rfftn"),
     "gamma_functions": ("incomplete_gamma zeta betainc nextafter", "betainc igamma igammac mvlgamma nextafter zeta"),
     "historical": ("", "batch_dot clip_by_global_norm col2im deepcopy dyn_shape eps frombuffer inplace_index_add intopk "
-                       "is_tensor lrn mirror_pad repeat_elements strided_slice tuple_to_array"),
+                       "is_tensor lrn mirror_pad repeat_elements tuple_to_array"),
     "interpolation": ("", "interpolate"),
     "margin_losses": ("", "multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss poisson_nll_loss "
                           "triplet_margin_with_distance_loss"),

@@ -11,7 +11,7 @@ from .. import (
 from ..creation import arange
 from ..diagonal import diag, diagonal
 from ..define import as_operand, cast_to, dtype_of
-from ..getitem import getitem
+from ..getitem import getitem, strided_slice
 from ..scatter import COMBINE
 from .define import operation, table
 
@@ -144,17 +144,7 @@ def StridedSlice(x, begin, end, strides, *, begin_mask=0, end_mask=0,
     """x[begin:end:strides] by axis. Bit i of a mask: begin (end) of axis i open, all axes are there, an axis is put
     in, or it is dropped.
     """
-    index = []
-    for i, (b, e, s) in enumerate(zip(begin, end, strides)):
-        if ellipsis_mask >> i & 1:
-            index.append(...)
-        elif new_axis_mask >> i & 1:
-            index.append(None)
-        elif shrink_axis_mask >> i & 1:
-            index.append(b)
-        else:
-            index.append(slice(None if begin_mask >> i & 1 else b, None if end_mask >> i & 1 else e, s))
-    return getitem(x, tuple(index))
+    return strided_slice(x, begin, end, strides, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
 
 
 @operation
