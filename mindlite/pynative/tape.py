@@ -10,13 +10,14 @@ only what the operator's backward graph reads. Each thread has tapes of its own.
 (native_code.py): what a tape and an entry hold are slots.
 """
 import contextlib
+import threading
 import weakref
 
 from ..common.tensor import HOOKS, ROOT, Parameter, Tensor
 from ..common.threads import here
 
 
-_kept = weakref.WeakSet()                               # tapes that outlive their functions
+_kept, _keeping = weakref.WeakSet(), threading.Lock()   # tapes that outlive their functions, of all threads
 
 
 class Entry:
@@ -110,7 +111,8 @@ class Tape:
                     if isinstance(value, Tensor) and (type(value) is not Tensor or value.array.base is not None
                                                       or ROOT in value.__dict__)],
                    (*here.state.tapes, self))
-        _kept.add(self)
+        with _keeping:
+            _kept.add(self)
 
     def _copy(self, places, tapes):
         """Replace the saved values at these (entry, place) by copies of their own, with the same numbers."""
@@ -133,7 +135,10 @@ class Tape:
 def holding():
     """The tapes that may have saved what is about to be overwritten: those that record, are paused or are kept."""
     tapes = here.state.tapes + here.state.paused
-    return (*tapes, *_kept) if _kept else tapes
+    if not _kept:
+        return tapes
+    with _keeping:
+        return (*tapes, *_kept)
 
 
 def protect(array):

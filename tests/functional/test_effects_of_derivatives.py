@@ -1,6 +1,7 @@
 """What a function does besides computing comes once, when it is called, however often its derivative is asked for later."""
 import contextlib
 import io
+import threading
 
 import numpy as np
 import pytest
@@ -256,3 +257,21 @@ def test_functions_for_later_are_values_like_others(f):
     x, native = Tensor(np.array([1., 2.])), f is not made_in_branches    # two functions by the path are left to Python
     for derived in (f, ms.grad(lambda x: (f(x) * x).sum())):
         np.testing.assert_allclose(ms.jit(derived, fullgraph=native)(x).asnumpy(), derived(x).asnumpy(), rtol=1e-10)
+
+
+def test_threads_keep_and_write_at_the_same_time():
+    results = []
+
+    def work():
+        pullbacks = []
+        for _ in range(100):
+            w = Tensor(np.array([1.0, 2.0], np.float32))
+            pullbacks.append(ms.vjp(lambda w: (w * w).sum(), w)[1])
+            w[0] = 9.0
+        results.append({tuple(pull(Tensor(np.float32(1)))[0].asnumpy().tolist()) for pull in pullbacks})
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [{(2.0, 4.0)}] * 4
