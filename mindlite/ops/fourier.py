@@ -13,7 +13,7 @@ import numpy as np
 
 from ..common import dtype as dt
 from ..common.dim import product
-from ..common.errors import ArgumentError, DTypeError, ValueRangeError
+from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive, vmap_rule
 from .axes import as_size, normal_axes, normal_axis
 from .basic import cast, move_batch_axis
@@ -91,6 +91,8 @@ def _real(name, input):
 
 def _axes(name, x, s, dim):
     """(sizes, or None where they stay; axes counted from the front): `s` alone means the last axes."""
+    if x.ndim == 0:
+        raise ShapeError(f"{name}: a tensor without axes has no transform")
     if dim is None:
         dim = range(x.ndim) if s is None else range(x.ndim - len(s), x.ndim)
     axes = tuple(normal_axis(name, a, x.ndim) for a in (dim if not isinstance(dim, int) else (dim,)))

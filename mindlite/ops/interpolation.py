@@ -56,7 +56,8 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
     mode          : see the module; linear is for one axis, bilinear and bicubic for two, trilinear for three
     align_corners : the first and last points of input and output coincide (linear and cubic modes)
     recompute_scale_factor : places follow from the sizes, not from scale_factor
-    raises        : ArgumentError unless one of size and scale_factor is given, ValueRangeError for a mode that does not fit
+    raises        : ArgumentError unless one of size and scale_factor is given, ValueRangeError for a mode that does not fit,
+                    ShapeError for other counts and for axes without points
     """
     x = as_operand(input)
     axes = x.ndim - 2
@@ -74,6 +75,8 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
     for axis, number in enumerate(given, 2):
         n = as_size("interpolate", x.shape[axis])
         wanted = as_size("interpolate", number) if size is not None else math.floor(n * number)
+        if n < 1 or wanted < 1:
+            raise ShapeError("interpolate: an axis has no point, in the input or in the result", note=f"{n} to {wanted}")
         scale = None if size is not None or recompute_scale_factor else number
         weights = _axis_weights(mode, n, wanted, bool(align_corners), scale).T
         turned = swapaxes(x, axis, -1)

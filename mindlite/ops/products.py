@@ -99,8 +99,10 @@ def cdist(x1, x2, p=2.0):
 
 
 def pdist(input, p=2.0):
-    """The p-norm distances of the pairs of rows of input[.., n, m], i < j : [.., n (n - 1) / 2]."""
+    """The p-norm distances of the pairs of rows of input[.., n, m], i < j : [.., n (n - 1) / 2]. raises : ShapeError"""
     x = as_operand(input)
+    if x.ndim < 2:
+        raise ShapeError(f"pdist: rows of a matrix are wanted, this has {x.ndim} axes")
     rows, columns = np.triu_indices(x.shape[-2], 1)
     return _p_norm(gather(x, rows, x.ndim - 2) - gather(x, columns, x.ndim - 2), p, -1)
 

@@ -4,7 +4,7 @@ import pytest
 
 import mindlite as ms
 from mindlite import Tensor, ops
-from mindlite.common.errors import DTypeError, ValueRangeError
+from mindlite.common.errors import DTypeError, ShapeError, ValueRangeError
 
 _rng = np.random.default_rng(5)
 COMPLEX = _rng.standard_normal((3, 5, 6)) + 1j * _rng.standard_normal((3, 5, 6))
@@ -65,3 +65,12 @@ def test_what_has_no_transform_is_an_error():
         ops.fft(Tensor(REAL), norm="half")
     with pytest.raises(ValueRangeError, match="at least 1"):
         ops.fft(Tensor(REAL), 0)
+
+
+@pytest.mark.parametrize("call", [lambda: ops.fft(Tensor(2.0)), lambda: ops.rfft(Tensor(2.0)),
+                                  lambda: ops.pdist(Tensor([1.0, 2.0])),
+                                  lambda: ops.interpolate(ops.zeros((1, 1, 0, 3)), size=(2, 2), mode="bilinear"),
+                                  lambda: ops.interpolate(ops.zeros((1, 1, 4)), size=0)])
+def test_tensors_without_the_axes_or_points_that_are_wanted_are_refused(call):
+    with pytest.raises(ShapeError):
+        call()
