@@ -14,7 +14,7 @@ from ..mindir.abstract import AbstractTape, AbstractTensor, AbstractTuple
 from ..mindir.builder import building, constant
 from ..mindir.control import (call, cond, custom_vjp, gate, make_tuple, port, segment, tape_pop, tape_push,
                               tuple_getitem, while_loop)
-from ..mindir.graph import AnfNode, FuncGraph
+from ..mindir.graph import AnfNode, CNode, FuncGraph
 from ..mindir.inline import copy_graph
 from ..mindir.primitive import expand_rule
 
@@ -112,12 +112,39 @@ def active_state(node, positions):
 
 def reached_parameters(graph, wrt, outputs):
     """Which parameters numbered in `wrt` a cotangent of the outputs numbered in `outputs` can reach."""
-    active = active_nodes(graph, wrt)
-    needed = {graph.outputs[i] for i in outputs}.union(filter(holds_python, graph.nodes))
+    active, wanted = active_nodes(graph, wrt), {}
+
+    def want(node):
+        source, index = result_of(node)
+        wanted.setdefault(source, set()).add(index or 0)
+
+    for i in outputs:
+        want(graph.outputs[i])
     for node in reversed(graph.nodes):
-        if node in needed and node in active:
-            needed.update(node.args)
-    return frozenset(i for i in wrt if graph.parameters[i] in needed)
+        if node in active and (node in wanted or holds_python(node)):
+            for arg in _reached_operands(node, wanted.get(node, ()), active):
+                want(arg)
+    return frozenset(i for i in wrt if graph.parameters[i] in wanted)
+
+
+def _reached_operands(node, results, active):
+    """The operands of an active node that a cotangent of its results numbered in `results` can reach."""
+    if holds_python(node) or node.fn not in (cond, while_loop):
+        return node.args
+    first = 1 if node.fn is cond else 0
+    wrt = [i for i, arg in enumerate(node.args[first:]) if arg in active]
+    seeds = [i for i in active[node] if i in results or isinstance(node.abstract.elements[i], AbstractTape)]
+    if node.fn is cond:
+        found = reached_branches(node, wrt, seeds)
+    else:
+        n = len(node.args) - node.attrs["invariants"]
+        found = reached_state(node, sorted(active[node].union(i for i in wrt if i >= n)), seeds)
+    return [node.args[i + first] for i in found]
+
+
+def reached_branches(node, wrt, seeds):
+    """Which operands of a cond, of those numbered in `wrt`, a cotangent of its results in `seeds` can reach."""
+    return frozenset().union(*(reached_parameters(node.attrs[side], wrt, seeds) for side in ("true", "false")))
 
 
 def reached_state(node, wrt, seeds):
@@ -128,6 +155,16 @@ def reached_state(node, wrt, seeds):
         if grown == reached:
             return reached
         reached = grown
+
+
+def result_of(node):
+    """(node, number of the result) behind tuple_getitem and make_tuple; None for a node with one result."""
+    while isinstance(node, CNode) and node.fn is tuple_getitem:
+        source, index = node.args[0], node.attrs["index"]
+        if not (isinstance(source, CNode) and source.fn is make_tuple):
+            return source, index
+        node = source.args[index]
+    return node, None
 
 
 def expand_composites(graph, wrt, rules):

@@ -28,24 +28,37 @@ from ..mindir.control import call, cond, custom_vjp, gate, port, segment, tape_n
 from ..mindir.derivative import record_python
 from ..mindir.graph import FuncGraph
 from ..mindir.inline import inline
+from ..ops.logic import flowing
 from .. import ops
-from .activity import holds_python, is_differentiable, is_integer, reached_parameters, reached_state
+from .activity import holds_python, is_differentiable, is_integer, reached_branches, reached_state
 from .gates import reverse_gate, reverse_port, unsure
+from .flows import FLAG, TOLD, UNKNOWN, either, flag_of
 from .remat import Segments, forward_segments, refusal, reverse_segments
 
 TAPE, COUNT = AbstractTape(), AbstractTensor(dt.int64, ())
+ON_TAPE = AbstractTensor(dt.bool_, (1,))                 # with an axis, it may differ between the elements of a batch
 
 
 def seeds_of(sweep, node):
-    """The numbers of the results of `node` that have a cotangent, and the cotangents."""
+    """The numbers of the results of `node` that have a cotangent, the cotangents, and whether they flow."""
     found = {}
     for i in sorted(sweep.active[node]):
-        dout = sweep.cotangent(node, i)
+        dout, flow = sweep.cotangent(node, i), sweep.flow(node, i)
         if dout is None and node.abstract.elements[i] == TAPE:
-            dout = tape_new()
+            dout, flow = tape_new(), True
         if dout is not None:
-            found[i] = dout
-    return list(found), list(found.values())
+            found[i] = dout, flow
+    return list(found), [dout for dout, _ in found.values()], [flow for _, flow in found.values()]
+
+
+def told(flows):
+    """For a graph below, what it has to know of these flows: a boolean is handed to it."""
+    return [flow if flow is True or flow is UNKNOWN else TOLD for flow in flows]
+
+
+def booleans(flows):
+    """The flows that are booleans."""
+    return [flow for flow in flows if flow is not True and flow is not UNKNOWN]
 
 
 # ---------------------------------------------------------------- cond
@@ -60,24 +73,37 @@ def forward_cond(node, args, tape, branches):
 def reverse_cond(sweep, node):
     """(tape, dx) = cond(p, tape, x, dout; ◀t, ◀f)"""
     pred, *operands = node.args
-    seeds, douts = seeds_of(sweep, node)
+    seeds, douts, flows = seeds_of(sweep, node)
     if not seeds and not holds_python(node):
         return
     wrt = [i for i, x in enumerate(operands) if x in sweep.active]
-    wrt = sorted(frozenset().union(*(reached_parameters(node.attrs[side], wrt, seeds) for side in ("true", "false"))))
-    sure = [sweep.flows(node, i) for i in seeds]
-    branches = [sweep.below(node.attrs[side], wrt, seeds, operands, sure) for side in ("true", "false")]
+    wrt = sorted(reached_branches(node, wrt, seeds))
+    branches = [sweep.below(node.attrs[side], wrt, seeds, operands, told(flows)) for side in ("true", "false")]
+    both = [_of_both(*pair) for pair in zip(*[branch.flows for branch in branches])]
+    asked = [k for k, flow in enumerate(both) if flow is TOLD]
+    for branch in branches:
+        branch.close(asked)
     given = sorted({i for branch in branches for i in branch.given()})
     for branch in branches:
         branch.finish_backward(given)
         branch.finish_forward()
     sweep.parts[node] = branches
-    sweep.tape, *gradients = append(
-        cond, sweep.value(pred), sweep.tape_after(node), *[sweep.value(operands[i]) for i in given], *douts,
+    sweep.tape, *made = append(
+        cond, sweep.value(pred), sweep.tape_after(node), *[sweep.value(operands[i]) for i in given], *douts, *booleans(flows),
         true=branches[0].backward, false=branches[1].backward,
-        abstract=AbstractTuple((TAPE, *[sweep.sizes.abstract(operands[i].abstract) for i in wrt])))
-    for i, gradient in zip(wrt, gradients):
-        sweep.add(operands[i], gradient, all(branch.flows(branch.graph.parameters[i]) for branch in branches))
+        abstract=AbstractTuple((TAPE, *[sweep.sizes.abstract(operands[i].abstract) for i in wrt], *[FLAG] * len(asked))))
+    for k, flag in zip(asked, made[len(wrt):]):
+        both[k] = flag
+    for i, gradient, flow in zip(wrt, made, both):
+        if flow is not False:
+            sweep.add(operands[i], gradient, flow, exact=True)
+
+
+def _of_both(true, false):
+    """Whether what comes out of either side flows; TOLD: the sides say so."""
+    if true is false and true in (True, False):
+        return true
+    return UNKNOWN if true is UNKNOWN or false is UNKNOWN else TOLD
 
 
 # ---------------------------------------------------------------- while_loop
@@ -105,17 +131,19 @@ def forward_while(node, args, tape, body):
 def reverse_while(sweep, node):
     """(tape, n, ds, dw) = while_loop(tape, n, ds, 0, w; n > 0, (◀b, n - 1, dw + ..))"""
     n = len(node.args) - node.attrs["invariants"]
-    seeds, _ = seeds_of(sweep, node)
+    seeds, _, flows = seeds_of(sweep, node)
     if not seeds and not holds_python(node):
         return
     wrt = [*sorted(sweep.active[node]), *[i for i in range(n, len(node.args)) if node.args[i] in sweep.active]]
     reached = sorted(reached_state(node, wrt, seeds))
     state, invariants = [i for i in reached if i < n], [i for i in reached if i >= n]
-    body = sweep.below(node.attrs["body"], state + invariants, state, node.args, None)
-    # each turn hands on what flows to the state, so if all of it does at the end, and at one turn, it does at all
-    certain = all(sweep.flows(node, i) and body.flows(body.graph.parameters[i]) for i in state)
-    if not certain and any(n.fn is gate for below in body.graph.reachable() for n in below.nodes):
-        raise unsure(node)
+    after = dict(zip(seeds, flows))
+    body, flows = _body(sweep, node, state, invariants, [after.get(i, False) for i in state])
+    # whether the state's cotangents flow is carried from turn to turn, whether the invariants' ever did is collected
+    kept = [k for k, flow in enumerate(flows) if flow is TOLD]
+    collected = [k for k in range(len(state), len(reached)) if body.flows[k] not in (True, False, UNKNOWN)]
+    body.close(kept + collected)
+    carried = len(reached) + len(kept) + len(collected)
     given = [i for i in body.given() if i >= n]
     body.finish_backward(given)
     body.finish_forward()
@@ -129,24 +157,28 @@ def reverse_while(sweep, node):
             segments = False
 
     def turn(target, tape, count, *rest):
-        dstate, sums, values = rest[:len(state)], rest[len(state):len(reached)], rest[len(reached):]
-        tape, *gradients = inline(target, body.backward, [tape, *values, *dstate])
+        dstate, sums, rest = rest[:len(state)], rest[len(state):len(reached)], rest[len(reached):]
+        flags, ever, values = rest[:len(kept)], rest[len(kept):carried - len(reached)], rest[carried - len(reached):]
+        tape, *made = inline(target, body.backward, [tape, *values, *dstate, *flags])
+        gradients, told = made[:len(reached)], made[len(reached):]
         return [tape, ops.sub(count, 1), *gradients[:len(state)],
-                *[ops.add(total, part) for total, part in zip(sums, gradients[len(state):])]]
+                *[ops.add(total, part) for total, part in zip(sums, gradients[len(state):])],
+                *told[:len(kept)], *map(ops.logical_or, ever, told[len(kept):])]
 
     def test(target, tape, count, *rest):
         return [ops.greater(count, 0)]
 
-    values, dstate = body.backward.parameters[1:1 + len(given)], body.backward.parameters[1 + len(given):]
+    values, dstate = body.backward.parameters[1:1 + len(given)], body.backward.parameters[1 + len(given):][:len(state)]
+    flags = [f"flows{reached[k]}" for k in kept + collected]
     sums = [sweep.sizes.abstract(node.args[i].abstract) for i in invariants]
-    kinds = [TAPE, COUNT, *[d.abstract for d in dstate], *sums, *[v.abstract for v in values]]
-    names = ["tape", "count", *[d.name for d in dstate], *[f"sum{i}" for i in invariants], *[v.name for v in values]]
-    results = [sweep.sizes.abstract(node.args[i].abstract) for i in state] + sums
+    kinds = [TAPE, COUNT, *[d.abstract for d in dstate], *sums, *[FLAG] * len(flags), *[v.abstract for v in values]]
+    names = ["tape", "count", *[d.name for d in dstate], *[f"sum{i}" for i in invariants], *flags, *[v.name for v in values]]
+    results = [sweep.sizes.abstract(node.args[i].abstract) for i in state] + sums + [FLAG] * len(flags)
     more = written(f"{body.backward.name}/more", names, kinds, test, by="grad")
     step = written(body.backward.name, names, kinds, turn, by="grad")
     if segments:
         sweep.parts[node] = Segments(body)
-        behind, count = reverse_segments(node, body, (more, step), len(reached), given), 2 + len(reached)
+        behind, count = reverse_segments(node, body, (more, step), carried, given), 2 + carried
         given = range(n, len(node.args))
         kinds = kinds[:count] + [node.args[i].abstract for i in given]
         names = names[:count] + [f"w{i}" for i in given]
@@ -155,11 +187,33 @@ def reverse_while(sweep, node):
     made = append(while_loop, sweep.tape_after(node), sweep.value(node, "count"),
                   *[sweep.cotangent_or_zeros(node, i) for i in state],
                   *[sweep.zeros(node.args[i].abstract) for i in invariants],
+                  *[flag_of(after.get(state[k], False)) for k in kept], *[np.bool_(False)] * len(collected),
                   *[sweep.value(node.args[i]) for i in given], invariants=len(given), cond=more, body=step,
                   abstract=AbstractTuple((TAPE, COUNT, *results)))
     sweep.tape = made[0]
-    for i, gradient in zip(state + invariants, made[2:]):
-        sweep.add(node.args[i], gradient, certain and i < n)
+    flows += body.flows[len(state):]
+    for k, flag in zip(kept + collected, made[2 + len(reached):]):
+        flows[k] = flag
+    for k, (i, gradient) in enumerate(zip(reached, made[2:])):
+        if flows[k] is True and i >= n:                      # if there was a turn
+            flows[k] = ops.greater(sweep.value(node, "count"), 0)
+        if flows[k] is not False:
+            sweep.add(node.args[i], gradient, flows[k], exact=True)
+
+
+def _body(sweep, node, state, invariants, after):
+    """The Reverse of a loop's body, and what flows at each turn: True, UNKNOWN or TOLD for each of `state`.
+
+    after: what flows behind the last turn. A fixpoint: what a turn hands on is what the turn before it is given.
+    """
+    flows = told(after)
+    while True:
+        body = sweep.below(node.attrs["body"], state + invariants, state, node.args, flows)
+        handed = [UNKNOWN if UNKNOWN in (now, flow) else True if now is flow is True else TOLD
+                  for now, flow in zip(flows, body.flows)]
+        if handed == flows:
+            return body, flows
+        flows = handed
 
 
 # ---------------------------------------------------------------- call
@@ -171,19 +225,21 @@ def forward_call(node, args, tape, callee):
 
 def reverse_call(sweep, node):
     """(tape, dx) = call(tape, dout; ◀g)"""
-    seeds, douts = seeds_of(sweep, node)
+    seeds, douts, flows = seeds_of(sweep, node)
     if not seeds and not holds_python(node):
         return
     wrt = [i for i, x in enumerate(node.args) if x in sweep.active]
-    if any(n.fn is gate for below in node.attrs["graph"].reachable() for n in below.nodes):
+    inside = {n.fn for below in node.attrs["graph"].reachable() for n in below.nodes}
+    known = UNKNOWN not in flows and segment not in inside
+    if gate in inside and not known:
         raise unsure(node)
     callee = sweep.called(node.attrs["graph"], wrt, seeds)
     sweep.parts[node] = callee
-    sweep.tape, *gradients = append(
-        call, sweep.tape_after(node), *douts, graph=callee.backward,
-        abstract=AbstractTuple((TAPE, *[sweep.sizes.abstract(node.args[i].abstract) for i in wrt])))
-    for i, gradient in zip(wrt, gradients):
-        sweep.add(node.args[i], gradient, False)
+    sweep.tape, *made = append(
+        call, sweep.tape_after(node), *douts, *map(flag_of, flows), graph=callee.backward,
+        abstract=AbstractTuple((TAPE, *[sweep.sizes.abstract(node.args[i].abstract) for i in wrt], *[FLAG] * len(wrt))))
+    for i, gradient, flow in zip(wrt, made, made[len(wrt):]):
+        sweep.add(node.args[i], gradient, flow if known else UNKNOWN, exact=True)
 
 
 # ---------------------------------------------------------------- Python code
@@ -197,7 +253,7 @@ def forward_segment(node, args, tape, function):
 
 def reverse_segment(sweep, node):
     """dx = segment(recording, dout; ◀f), also where nothing has flowed: another may have read what this one kept."""
-    seeds, douts = seeds_of(sweep, node)
+    seeds, douts, _ = seeds_of(sweep, node)
     wrt = [i for i, x in enumerate(node.args) if x in sweep.active and is_differentiable(x.abstract)
            and not is_integer(x.abstract)]
     abstracts = tuple([sweep.sizes.abstract(node.args[i].abstract) for i in wrt])
@@ -207,7 +263,7 @@ def reverse_segment(sweep, node):
                        abstracts=abstracts, reason=f"the gradient of: {node.attrs['reason']}", keeps=True, weights=(),
                        abstract=AbstractTuple(abstracts))
     for i, gradient in zip(wrt, gradients):
-        sweep.add(node.args[i], gradient, False)
+        sweep.add(node.args[i], gradient, UNKNOWN)
 
 
 class Pullback:
@@ -231,39 +287,52 @@ def is_pullback(node):
 def reverse_custom(sweep, node):
     """dx = bprop(x, out, dout); the forward node stays as it is."""
     elements = node.abstract.elements
-    if not seeds_of(sweep, node)[0]:
+    seeds, _, flows = seeds_of(sweep, node)
+    if not seeds:
         return
     douts = [sweep.cotangent_or_zeros(node, i) for i in range(len(elements))]
     outs = [sweep.value(node, i) for i in range(len(elements))]
     gradients = inline(sweep.back, node.attrs["bprop"], [*map(sweep.value, node.args), *outs, *douts], by="grad")
     for x, gradient in zip(node.args, gradients):
         if x in sweep.active:
-            sweep.add(x, gradient)
+            sweep.add(x, gradient, either(flows))
 
 
 def reverse_push(sweep, node):
-    """tape, *dvalues = tape_pop(dtape)"""
+    """tape, *dvalues, *booleans = tape_pop(dtape)"""
     tape, *values = node.args
     dtape = sweep.cotangent(node)
     if dtape is None:
         return
     floats = [v for v in values if is_differentiable(v.abstract)]
-    below, *dvalues = tape_pop(dtape, abstracts=tuple(sweep.sizes.abstract(v.abstract) for v in floats))
+    below, *made = tape_pop(dtape, abstracts=(*[sweep.sizes.abstract(v.abstract) for v in floats], *[ON_TAPE] * len(floats)))
     sweep.add(tape, below)
-    for v, dv in zip(floats, dvalues):
-        sweep.add(v, dv, False)
+    for v, dv, flag in zip(floats, made, made[len(floats):]):
+        sweep.add(v, dv, ops.reshape(flag, shape=()), exact=True)
 
 
 def reverse_pop(sweep, node):
-    """dtape = tape_push(dtape, *dvalues)"""
-    tape, *values = node.abstract.elements
-    dvalues = [sweep.cotangent_or_zeros(node, i) for i, v in enumerate(values, 1) if is_differentiable(v)]
+    """dtape = tape_push(dtape, *dvalues, *booleans)"""
+    _, *values = node.abstract.elements
+    floats = [i for i, v in enumerate(values, 1) if is_differentiable(v)]
+    flags = [ops.reshape(flag_of(sweep.flow(node, i)), shape=ON_TAPE.shape) for i in floats]
     below = sweep.cotangent(node, 0)
-    sweep.add(node.args[0], tape_push(tape_new() if below is None else below, *dvalues))
+    sweep.add(node.args[0], tape_push(tape_new() if below is None else below,
+                                      *[sweep.cotangent_or_zeros(node, i) for i in floats], *flags))
+
+
+def reverse_flowing(sweep, node):
+    """dx = flowing(flag, dout): nothing flows to what does not flow"""
+    flag, x = node.args
+    dout, flow = sweep.cotangent(node), sweep.flow(node)
+    if dout is not None:
+        flag = sweep.value(flag)
+        alike = flag.abstract == FLAG and flow is not UNKNOWN
+        sweep.add(x, flowing(flag, dout), (flag if flow is True else ops.logical_and(flow, flag)) if alike else flow, exact=True)
 
 
 FORWARD = {cond: forward_cond, while_loop: forward_while, call: forward_call, segment: forward_segment}
 PARTS = {cond: ("tape",), while_loop: ("tape", "count"), call: ("tape",), segment: ("recording",)}
 REVERSE = {cond: reverse_cond, while_loop: reverse_while, call: reverse_call, custom_vjp: reverse_custom,
-           segment: reverse_segment, gate: reverse_gate, port: reverse_port, tape_push: reverse_push,
+           segment: reverse_segment, flowing: reverse_flowing, gate: reverse_gate, port: reverse_port, tape_push: reverse_push,
            tape_pop: reverse_pop}

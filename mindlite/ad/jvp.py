@@ -18,8 +18,7 @@ from ..mindir.derivative import push_through_python
 from ..mindir.graph import CNode, FuncGraph, ValueNode
 from ..mindir.inline import drop_dead_nodes, inline
 from ..mindir.primitive import bprop_rule, jvp_rule
-from .activity import active_outputs, active_state, expand_composites, holds_python, is_smooth
-from .reverse import result_of
+from .activity import active_outputs, active_state, expand_composites, holds_python, is_smooth, result_of
 from .vjp import vjp_graph
 from .zeros import zeros_like_abstract
 

@@ -26,8 +26,9 @@ from ..mindir.graph import CNode, FuncGraph, Parameter, ValueNode
 from ..mindir.inline import drop_dead_nodes, inline
 from ..mindir.primitive import bprop_rule
 from .. import ops
-from .activity import active_nodes, expand_composites, is_differentiable, is_integer
+from .activity import active_nodes, expand_composites, is_differentiable, is_integer, result_of
 from .control import FORWARD, PARTS, REVERSE
+from .flows import FLAG, TOLD, Part, either, flag_of, joined, keeps_zeros
 from .symbols import Sizes
 from .zeros import zeros_like_abstract
 
@@ -41,12 +42,13 @@ class Reverse:
     parent   : the Reverse of the graph in which this one stands (cond, while_loop), which calls it with `operands`;
                None for a called graph
     top      : True for the graph of `vjp_graph`, whose values need no tape
-    sure     : for each seed, does its cotangent flow whatever the data? None: all do. (Others may be zeros.)
+    flows    : for each seed, does its cotangent flow (`flows.py`): True, UNKNOWN or TOLD. None: all do. Afterwards the same
+               of each gradient: True, UNKNOWN, the node of a boolean, or False, as nothing flows there at all
     forward  : ▶graph(tape, *parameters) -> (tape, *outputs); filled by `finish_forward`
-    backward : ◀graph(tape, *given, *douts) -> (tape, *gradients); filled by `finish_backward`
+    backward : ◀graph(tape, *given, *douts, *booleans) -> (tape, *gradients, *booleans); filled by `finish_backward`
     """
 
-    def __init__(self, graph, wrt, seeds, calls, parent=None, top=False, operands=(), sure=None):
+    def __init__(self, graph, wrt, seeds, calls, parent=None, top=False, operands=(), flows=None):
         self.wrt, self.seeds, self.calls, self.top = tuple(wrt), tuple(seeds), calls, top
         self.forward = FuncGraph(f"▶{graph.name}", graph.origin)
         self.backward = FuncGraph(f"◀{graph.name}", graph.origin)
@@ -60,27 +62,36 @@ class Reverse:
         self.gated = {}                                  # {port: what its gate has left for it}
         self.instead = {result_of(node.args[0]): node for node in self.graph.nodes
                         if node.fn is gate and node.attrs["whole"]}      # {key: the gate that is read for it}
-        self.certain, self.sure = set(), True            # keys of what flows whatever the data; is this one of them?
         self.tape = self.start = Parameter(self.back, "tape", AbstractTape())
         outputs = [self.graph.outputs[i] for i in self.seeds]
+        flows = [True] * len(outputs) if flows is None else flows
         self.douts = [Parameter(self.back, f"d{i}", self.sizes.abstract(node.abstract))
                       for i, node in zip(self.seeds, outputs)]
+        flags = {i: Parameter(self.back, f"flows{i}", FLAG) for i, flow in zip(self.seeds, flows) if flow is TOLD}
+        self.flags = list(flags.values())
         # What rules require of sizes follows from what the forward program required: nothing new is to be checked.
         with building(self.back, graph.origin, by="grad") as self.builder, collecting():
-            for node, dout, certain in zip(outputs, self.douts, sure or [True] * len(outputs)):
-                self.add(node, dout, certain)
+            for i, node, dout, flow in zip(self.seeds, outputs, self.douts, flows):
+                self.add(node, dout, flags.get(i, flow), exact=True)
             for node in reversed(self.graph.nodes):
                 if node in self.active:
-                    self.sure = self.flows(node)
                     self.builder.origin = Origin(node.origin.location, node, "grad")
                     self._reverse(node)
             self.builder.origin = Origin(graph.origin.location, None, "grad")
-            gradients = [self.cotangent_or_zeros(self.graph.parameters[i]) for i in self.wrt]
-            self.back.set_outputs([self.tape, *gradients], make_tuple)
+            parameters = [self.graph.parameters[i] for i in self.wrt]
+            self.gradients = [self.cotangent_or_zeros(p) for p in parameters]
+            self.flows = [p.abstract == AbstractTape() or self.flow(p) for p in parameters]
+        if top or parent is None:
+            self.close(range(0 if top else len(self.flows)))
+
+    def close(self, told):
+        """Give the reverse its results: the gradients, and for those numbered in `told` whether they flow."""
+        self.back.set_outputs([self.tape, *self.gradients, *[self.builder.lift(flag_of(self.flows[k])) for k in told]],
+                              make_tuple)
         drop_dead_nodes(self.back, tapes=True)
         used = set(self.back.outputs).union(*(node.args for node in self.back.nodes))
         self.holes = {key: hole for key, hole in self.holes.items() if hole in used}
-        if top:                       # whose reverse came to nothing is not recorded: nothing may stand on a tape for ever
+        if self.top:                  # whose reverse came to nothing is not recorded: nothing may stand on a tape for ever
             read = {node for node, part in self.holes if isinstance(part, str)}
             self.parts = {node: part for node, part in self.parts.items() if node in read}
 
@@ -104,24 +115,36 @@ class Reverse:
             self.holes[node, part] = Parameter(self.back, name_of(node, part), abstract, node.origin)
         return self.holes[node, part]
 
-    def add(self, node, cotangent, certain=True):
-        """Add to the cotangent of a forward node; nodes that are not active take none. certain: it flows whatever the
-        data, if what it is made of does"""
+    def add(self, node, cotangent, flow=True, exact=False):
+        """Add to the cotangent of a forward node; nodes that are not active take none. flow, exact: as `flows.Part` has them."""
         if node not in self.active or cotangent is None:
             return
-        key = result_of(node)
-        before = self.cotangents.get(key)
-        self.cotangents[key] = cotangent if before is None else ops.add(before, cotangent)
-        if self.sure and certain:
-            self.certain.update((key, key[0]))
+        parts = self.cotangents.setdefault(result_of(node), [])
+        for i, part in enumerate(parts):
+            if part.flow is flow:
+                parts[i] = Part(ops.add(part.value, cotangent), flow, part.exact and exact)
+                return
+        parts.append(Part(cotangent, flow, exact))
 
-    def flows(self, node, index=None):
-        """True if a cotangent of a node (of its result `index`) is there whatever the data: no branch decides it."""
-        return (node if index is None else (node, index)) in self.certain
+    def part(self, node, index=None):
+        """The cotangent of a forward node (or of its result `index`) and whether it flows; None where nothing does."""
+        key = result_of(node) if index is None else (node, index)
+        parts = self.cotangents.get(key)
+        if parts is None:
+            return None
+        self.cotangents[key] = [joined(parts)]
+        return self.cotangents[key][0]
 
     def cotangent(self, node, index=None):
-        """The cotangent of a forward node (or of its result `index`), None where nothing has flowed."""
-        return self.cotangents.get(result_of(node) if index is None else (node, index))
+        """The cotangent of a forward node (or of its result `index`), None where nothing has flowed; exactly zero where data
+        decides that nothing flows."""
+        part = self.part(node, index)
+        return None if part is None else part.annulled()
+
+    def flow(self, node, index=None):
+        """Whether a cotangent of a node (of its result `index`) flows: True, UNKNOWN, a boolean, False."""
+        part = self.part(node, index)
+        return False if part is None else part.flow
 
     def zeros(self, abstract):
         """The zero cotangent of a value of this (forward) abstract."""
@@ -134,15 +157,16 @@ class Reverse:
             return found
         return self.zeros(node.abstract if index is None else node.abstract.elements[index])
 
-    def below(self, graph, wrt, seeds, operands, sure):
-        """The Reverse of a graph that a control node of this one holds, and calls with these operands."""
-        return Reverse(graph, wrt, seeds, self.calls, parent=self, operands=operands, sure=sure)
+    def below(self, graph, wrt, seeds, operands, flows):
+        """The Reverse of a graph that a control node of this one holds, and calls with these operands; to be closed."""
+        return Reverse(graph, wrt, seeds, self.calls, parent=self, operands=operands, flows=flows)
 
     def called(self, graph, wrt, seeds):
-        """The Reverse of a graph that is called: made once. In a recursion its forward and backward are empty still."""
+        """The Reverse of a graph that is called: made once, with a boolean for every seed and every gradient. In a recursion
+        its forward and backward are empty still."""
         found = self.calls.get((graph, tuple(wrt), tuple(seeds)))
         if found is None:
-            found = Reverse(graph, wrt, seeds, self.calls)
+            found = Reverse(graph, wrt, seeds, self.calls, flows=[TOLD] * len(seeds))
             found.finish_backward(())
             found.finish_forward()
         return found
@@ -161,16 +185,20 @@ class Reverse:
             return
         several = isinstance(node.abstract, AbstractTuple)
         elements = node.abstract.elements if several else (node.abstract,)
-        douts = [self.cotangent(node, i if several else None) for i in range(len(elements))]
-        if all(d is None for d in douts):
+        parts = [self.part(node, i if several else None) for i in range(len(elements))]
+        if all(part is None for part in parts):
             return
         if node.fn not in bprop_rule:
             if all(is_integer(e) for e in elements):
                 return                                   # an order, a bit pattern: integers without a slope
             raise GradientError(f"{node.fn.name} has no gradient", location=node.origin.location)
+        flow = either([part.flow for part in parts if part is not None])
+        douts = [part and (part.value if part.flow is flow else part.annulled()) for part in parts]
+        exact = all(part is None or part.exact or part.flow is not flow for part in parts)
         if several:
             douts = [self.zeros(e) if d is None and is_differentiable(e) else d for d, e in zip(douts, elements)]
-        gradients = bprop_rule[node.fn](*[self.value(a) for a in node.args], out=self.value(node),
+        values, start = [self.value(a) for a in node.args], len(self.back.nodes)
+        gradients = bprop_rule[node.fn](*values, out=self.value(node),
                                         dout=tuple(douts) if several else douts[0],
                                         **{name: self.sizes.dims(v) for name, v in node.attrs.items()})
         gradients = gradients if isinstance(gradients, (tuple, list)) else (gradients,)
@@ -179,7 +207,9 @@ class Reverse:
                                 f"{len(node.args)} operands", location=node.origin.location)
         for arg, gradient in zip(node.args, gradients):
             if gradient is not None and arg in self.active:
-                self.add(arg, self._checked(node, arg, self.builder.lift(gradient)))
+                gradient = self._checked(node, arg, self.builder.lift(gradient))
+                whole = flow is True or exact and keeps_zeros(gradient, douts, self.back.nodes[start:])
+                self.add(arg, gradient, flow, whole)
 
     def _checked(self, node, arg, gradient):
         wanted = self.sizes.abstract(arg.abstract)
@@ -241,7 +271,8 @@ class Reverse:
         self.saved = [key for key in self.holes if key not in handed]
         tape = target.add_parameter("tape", AbstractTape())
         holes = [self.holes[key] if key in self.holes else
-                 Parameter(self.back, key[0].name, self.sizes.abstract(key[0].abstract)) for key in handed] + self.douts
+                 Parameter(self.back, key[0].name, self.sizes.abstract(key[0].abstract)) for key in handed]
+        holes += self.douts + self.flags
         made = [target.add_parameter(hole.name, self.sizes.opened(hole.abstract)) for hole in holes]
         self.needs_sizes = list(self.sizes.fresh.items())
         env = {}
@@ -274,16 +305,6 @@ class Reverse:
 
 
 _PARTS = {"tape": AbstractTape(), "count": AbstractTensor(dt.int64, ()), "recording": AbstractAny()}
-
-
-def result_of(node):
-    """(node, number of the result) behind tuple_getitem and make_tuple; None for a node with one result."""
-    while isinstance(node, CNode) and node.fn is tuple_getitem:
-        source, index = node.args[0], node.attrs["index"]
-        if not (isinstance(source, CNode) and source.fn is make_tuple):
-            return source, index
-        node = source.args[index]
-    return node, None
 
 
 def name_of(node, part):

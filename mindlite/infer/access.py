@@ -42,6 +42,7 @@ TENSOR_COMPARISONS = {"<": "less", "<=": "less_equal", ">": "greater", ">=": "gr
 CONVERSIONS = {"__index__": int, "__int__": int, "__float__": float, "__bool__": bool, "__len__": len}
 # methods that give Python's or NumPy's data: they are called at run time
 LEAVES_TENSORS = ("asnumpy", "numpy", "tolist", "__array__")
+CELL_HOOKS = {"register_forward_pre_hook", "register_forward_hook", "register_backward_pre_hook", "register_backward_hook"}
 
 
 def is_scalar_node(value):
@@ -77,6 +78,8 @@ def attribute(ev, value, name):
         return method_of_box(ev, value, name)
     if name == "register_hook" and is_tensor(value) and not ev.concrete or isinstance(value, HookHandle):
         return HookMethod(None, value, name)
+    if name in CELL_HOOKS and hasattr(type(value), "cell_version") and not ev.concrete:
+        raise AmbiguousTarget("a hook on a Cell changes what the function is made of, while it runs")
     if isinstance(value, AnfNode):
         if isinstance(value.abstract, AbstractTensor):
             if name in ("shape", "dtype", "ndim", "size"):

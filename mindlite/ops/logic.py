@@ -7,11 +7,12 @@ import operator
 import numpy as np
 
 from ..common import dtype as dt
-from ..mindir.primitive import bprop_rule, jvp_rule
+from ..mindir.primitive import bprop_rule, jvp_rule, vmap_rule
 from ..mindir.scalar import call as call_scalar, cast as cast_scalar, logical_and as and_scalar, \
     logical_or as or_scalar, where as where_scalar
 from .basic import sum_to
-from .define import as_operand, cast_to, elementwise, promote_operands, same_shape_tangent
+from .define import as_operand, cast_to, composite, elementwise, promote_operands, same_shape_tangent, vmap_elementwise
+from .sbp import elementwise_spec, sbp_rule
 
 
 def _predicate(scalar, array, accepts="buifc", prepare=promote_operands, operands=2):
@@ -159,6 +160,31 @@ def where_jvp(primals, tangents, out):
 
 
 select = where
+
+
+@composite(infer=lambda flows, x: x)
+def flowing(flows, x):
+    """x where it flows, else zeros, whatever x is there: a cotangent that data may have cut off (`ad/flows.py`).
+
+    flows : a bool tensor that broadcasts to x;   x : any tensor;   out : like x
+    """
+    return where(flows, x, 0)
+
+
+@bprop_rule(flowing)
+def flowing_bprop(flows, x, out, dout):
+    return None, flowing(flows, dout)
+
+
+@vmap_rule(flowing)
+def flowing_vmap(args, dims, size):
+    (flows, x), (dim, axis) = args, dims
+    if dim is None:
+        return flowing(flows, x), axis
+    return vmap_elementwise(where, (flows, x, np.zeros((), x.dtype.numpy)), (dim, axis, None), size, {})
+
+
+sbp_rule(flowing, lambda flows, x: elementwise_spec(flows, x), linear=[{1}])
 
 
 def masked_fill(input_x, mask, value):

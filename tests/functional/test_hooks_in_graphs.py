@@ -712,6 +712,58 @@ def test_a_graph_with_hooks_is_as_eager_mode(name, way):
         assert seen == seen_there
 
 
+def data_decides(name, seen):
+    """A function in which run-time data decides whether a gradient comes to the hook."""
+    net = Scaled()
+    net.register_backward_pre_hook(lambda cell, grads: seen.append("pre") or grads[0] * 2)
+    net.register_backward_hook(lambda cell, grads, out: seen.append("post") or grads[0] + 1)
+
+    def one_side(x):
+        y = net(x)
+        return (y * y).sum() if x.sum() > 5 else (x * x).sum()
+
+    def turns(x):
+        y, z = net(x), x
+        while z.sum() < 0:
+            z = z - y
+        return (z * z).sum()
+
+    def left_by_the_last_turn(x):
+        kept, y = x, x * 0
+        while y.sum() < 5:
+            y = y + kept + 1
+            kept = net(kept)
+        return y.sum()
+
+    def a_tensor(x):
+        h = ops.sqrt(x * x)
+        h.register_hook(lambda grad: seen.append("hook") or grad * 10)
+        return h.sum() if x.sum() > 5 else x.sum()
+
+    def weights_alone(x):
+        fixed = ops.stop_gradient(x)
+        y = net(fixed)
+        return (y * x).sum() if x.sum() > 5 else (x * net.w).sum()
+    return locals()[name]
+
+
+@pytest.mark.parametrize("way", ["jit around", "grad of jit"])
+@pytest.mark.parametrize("name", ["one_side", "turns", "left_by_the_last_turn", "a_tensor", "weights_alone"])
+def test_where_data_decides_whether_a_gradient_comes_hooks_are_called_as_in_eager_mode(name, way):
+    seen = []
+    function = data_decides(name, seen)
+    derived = ms.jit(lambda x: ms.grad(function)(x)) if way == "jit around" else ms.grad(ms.jit(function))
+    for values in ((1., 2.), (4., 3.), (-4., 1.), (0., 0.), (4., 3.)):
+        expected = shown(ms.grad(function)(vector(*values)))
+        calls = list(seen)
+        seen.clear()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", FallbackWarning)
+            np.testing.assert_allclose(shown(derived(vector(*values))), expected, rtol=1e-6)
+        assert seen == calls
+        seen.clear()
+
+
 def test_hooks_that_compute_are_a_graph_as_a_whole_and_explain_says_so():
     net = Nested()
     net.register_backward_hook(lambda cell, grads, out: grads[0] * out[0])
@@ -1044,33 +1096,27 @@ def gives_the_handle(x, kept=[]):
     return (h * h).sum()
 
 
-NET = Scaled()
+def registers_on_a_cell(x):
+    net = Scaled()
+    net.register_backward_hook(lambda cell, grads, out: grads[0] + 1)
+    return (net(x) * x).sum()
+
+
+class Branching(nn.Cell):
+    def construct(self, x):
+        return x * 2 if x.sum() > 5 else ops.ones_like(x)
+
+
+NET = Branching()
 NET.register_backward_hook(lambda cell, grads, out: grads[0] + 1)
 
 
-def only_one_side_reads_what_the_cell_gives(x):
-    y = NET(x)
-    return (y * y).sum() if x.sum() > 100 else (x * x).sum()
+def one_branch_inside_of_a_cell_and_one_outside(x):
+    return (NET(x) * x).sum() if x.sum() > 2 else (x * x).sum()
 
 
-def no_turn_reads_what_the_cell_gives(x):
-    y, z = NET(x), x
-    while z.sum() > 100:
-        z = z - y
-    return (z * z).sum()
-
-
-def a_variable_of_a_loop_that_the_last_turn_leaves(x):
-    kept, y = x, x * 0
-    while y.sum() < 5:
-        y = y + kept + 1
-        kept = NET(kept)
-    return y.sum()
-
-
-LEFT = [only_one_side_reads_what_the_cell_gives, no_turn_reads_what_the_cell_gives,
-        a_variable_of_a_loop_that_the_last_turn_leaves, registers_on_what_stands_outside_of_a_branch, removes_in_a_branch,
-        gives_the_handle]
+LEFT = [one_branch_inside_of_a_cell_and_one_outside, registers_on_a_cell, registers_on_what_stands_outside_of_a_branch,
+        removes_in_a_branch, gives_the_handle]
 
 
 @pytest.mark.parametrize("function", LEFT)

@@ -123,6 +123,7 @@ SAMPLES = {
     "bitwise_right_shift": [((_i(-999, 999, 4, 3), _i(0, 9, 3)), {})],
     **{name: [((np.array([1.0, np.nan, np.inf, -np.inf]),), {}), ((_i(0, 9, 3),), {})]
        for name in ("isnan", "isinf", "isfinite")},
+    "flowing": [((_bits(), _f(4, 3)), {}), ((_bits(4, 1), _f(4, 3)), {}), ((_bits(), _f()), {})],
     "where": [((_bits(4, 3), _f(4, 3), _f(3)), {}), ((_bits(4, 1), _f(3), _f()), {}),
               ((_bits(4), _i(0, 9, 4), _i(0, 9, 4)), {})],
     # complex numbers

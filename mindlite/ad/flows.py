@@ -1,0 +1,91 @@
+"""Does a cotangent flow? Where run-time data decides, a boolean travels with it, and what does not flow is exactly zero.
+
+    y = sqrt(x)                           dy, flows = cond(p, dz;  dz -> (dz, True),  dz -> (0, False))
+    z = cond(p, y;  y -> y * 2,           dx = dy / (2 y);   dx = where(flows, dx, 0)
+                    y -> 1)
+
+At x = 0 the slope of sqrt is infinite. Python that does not take the side that reads y never asks for it; a graph
+multiplies it by the zero that comes from the other side, and 0 * inf is nan. So a cotangent is a `Part`: its value, whether
+it flows, and whether it is exactly zero where it does not. It is annulled where it meets others, at the borders of
+branches, loops and calls, and at the parameters; in between nobody looks. Straight-line code has no such parts.
+
+This is activity analysis (Hascoet, Naumann & Pascual 2005) carried on at run time, where the static one ends.
+"""
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..common import dtype as dt
+from ..mindir.abstract import AbstractScalar, AbstractTensor
+from ..mindir.graph import ValueNode
+from ..ops.logic import flowing
+from .. import ops
+
+FLAG = AbstractTensor(dt.bool_, ())
+UNKNOWN = None               # it may flow or not, and nothing says so: what Python code hands on
+TOLD = "told"                # a boolean that comes in with the cotangent says so
+
+
+class Part(NamedTuple):
+    """A cotangent, or what one use of a value adds to it.
+
+    flow : True, whatever the data; UNKNOWN; or the node of a boolean
+    exact: it is exactly zero where it does not flow
+    """
+    value: Any
+    flow: Any = True
+    exact: bool = True
+
+    def annulled(self):
+        """The value, exactly zero where it does not flow."""
+        if self.exact or self.flow is True or self.flow is UNKNOWN:
+            return self.value
+        return flowing(self.flow, self.value)
+
+
+def either(flows):
+    """Whether something flows of which these say whether its pieces do."""
+    flows = list(dict.fromkeys(flows))
+    if any(flow is True for flow in flows):
+        return True
+    return UNKNOWN if any(flow is UNKNOWN for flow in flows) else reduce(ops.logical_or, flows)
+
+
+def joined(parts):
+    """One part for several of the same value."""
+    if len(parts) == 1:
+        return parts[0]
+    flow = either([part.flow for part in parts])
+    values = [part.value if part.flow is flow else part.annulled() for part in parts]
+    return Part(reduce(ops.add, values), flow, all(part.exact or part.flow is not flow for part in parts))
+
+
+def flag_of(flow):
+    """The boolean for a flow: False is one too, for what never flows; UNKNOWN counts as flowing."""
+    return flow if flow not in (True, False, UNKNOWN) else np.bool_(flow is not False)
+
+
+def keeps_zeros(gradient, douts, nodes):
+    """True if `gradient`, made by these nodes, is exactly zero where `douts` are: no float of the forward graph is in it."""
+    inside, scaled = set(nodes), set()
+    for node in nodes:
+        if is_float(node.abstract) and any(_scales(x, douts, inside, scaled) for x in node.args):
+            scaled.add(node)
+    return not _scales(gradient, douts, inside, scaled)
+
+
+def _scales(x, douts, inside, scaled):
+    """True if a product with x may not be zero where the cotangents are."""
+    if x in inside:
+        return x in scaled
+    if isinstance(x, ValueNode):
+        return is_float(x.abstract) and not np.isfinite(x.value).all()
+    return is_float(x.abstract) and not any(x is dout for dout in douts)
+
+
+def is_float(abstract):
+    """True for what can be infinite; False for integers and booleans."""
+    if isinstance(abstract, AbstractTensor):
+        return abstract.dtype.kind not in "uib"
+    return not isinstance(abstract, AbstractScalar) or abstract.type is float
