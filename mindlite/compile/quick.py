@@ -27,7 +27,7 @@ from ..infer.specialise import Container, Made, Result
 from ..mindir.abstract import AbstractScalar
 from ..mindir.syntax import Undefined
 from .executable import Context, thread_arenas
-from .guards import current_value, guard_holds
+from .guards import current_value, guard_holds, same_value
 from .printers import runtime as R
 from .short_plan import ABSENT, ATTRIBUTE, CELL, ITEM, MAX_ARRAYS, METHOD, ShortPlan
 from .signature import SameSpec, TensorSpec
@@ -180,6 +180,8 @@ class _Writer:
                     f"{read}.__self__ is {self.name('s', value.__self__)}")
         if type(value) in (int, float, str):
             return f"({read} is {v} or type({read}) is {type(value).__name__} and {read} == {v})"
+        if current_value(kind, owner, name) is not value:    # equal, and another object each time: x.shape
+            return f"{self.name('same', same_value)}({read}, {v})"
         return f"{read} is {v}"
 
     # -- the value

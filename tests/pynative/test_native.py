@@ -338,6 +338,18 @@ def test_objects_that_were_read_are_looked_at_without_a_function_of_python():
     np.testing.assert_allclose(called(g, x, y).array, x.array - y.array)
 
 
+def test_tuples_that_are_made_at_each_reading_are_compared_by_their_items():
+    w, x = values((3,), "float32"), values((2, 3), "float32")
+    f = ms.jit(lambda x: ops.reshape(x, w.shape + (2,)))
+    np.testing.assert_array_equal(called(f, x).array, x.array.reshape(3, 2))
+    assert by_machine_code(f) > 0
+    w.array = np.zeros(6, np.float32)                        # 6 * 2 is not 6 numbers
+    with pytest.raises(MindliteError):
+        f(x)
+    w.array, x = np.zeros(1, np.float32), values((2,), "float32")
+    np.testing.assert_array_equal(called(f, x).array, x.array.reshape(1, 2))
+
+
 def times_rounded(x):
     return x * round(1.2)
 
