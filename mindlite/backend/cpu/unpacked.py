@@ -14,7 +14,7 @@ import functools
 from llvmlite import ir
 
 from ...common.dtype import dtype as to_dtype
-from .native import I1, I32, I64, LIBRARIES, PTR, Module, code_of, compute_type
+from .native import I32, I64, LIBRARIES, PTR, Module, code_of, compute_type
 from .tile import masked, multiply_add, tile_shape
 
 DEPTH = 256                                         # steps of k that are added up in registers
@@ -48,31 +48,37 @@ def write_small(dtype):
     """
     module, shape = Module(f"small_{dtype.short}"), tile_shape(dtype)
     heights = [rows for rows in (1, 2, 4) if rows < shape.rows] + [shape.rows]
-    blocks = [write_block(module, dtype, rows) for rows in heights]
+    blocks = [(write_block(module, dtype, rows, shape.vectors), write_block(module, dtype, rows, 1)) for rows in heights]
     with module.function("small", ARGUMENTS) as f:
         m, n, k, a, row_step, k_step, b, ldb, add, out, ldo = f.parameters
         a, b, out = (f.array(dtype, f.integer(pointer)) for pointer in (a, b, out))
         with f.loop(0, k, DEPTH) as k0:
             depth, more = f.minimum(k - k0, DEPTH), f.select(k0 > 0, f.number(I64, 1), add)
             row = f.variable(I64, 0)
-            for rows, block in reversed([*zip(heights, blocks)]):
+            for rows, (wide, narrow) in reversed([*zip(heights, blocks)]):
                 with f.loop(row.get(), m - (rows - 1), rows) as i:
                     left, line = a.at(i * row_step + k0 * k_step).address, out.at(i * ldo)
-                    with f.loop(0, n, shape.columns) as j:
-                        f.call(block, depth, left, row_step, k_step, b.at(k0 * ldb + j).address, ldb,
-                               f.minimum(n - j, shape.columns), more, line.at(j).address, ldo)
+                    column = f.variable(I64, 0)
+                    for block, least, most in ((wide, shape.columns - shape.lanes, shape.columns), (narrow, 0, shape.lanes)):
+                        with f.loop(column.get(), n - least, most) as j:
+                            columns = f.minimum(n - j, most)
+                            f.call(block, depth, left, row_step, k_step, b.at(k0 * ldb + j).address, ldb, columns, more,
+                                   line.at(j).address, ldo)
+                            column.set(j + columns)
                     row.set(i + rows)
     module.written_by += [write_small, write_block]
     return module
 
 
-def write_block(module, dtype, rows):
-    """The function of a tile of so many rows; `columns` of its lanes count, the others are not read and not written."""
+def write_block(module, dtype, rows, count):
+    """The function of a tile of so many rows and vectors, whose last vector ends at `columns`: it may lie over the one
+    before it, whose results it has too. A single vector is masked, which takes registers that the sums of more want.
+    """
     element, shape, size = compute_type(dtype), tile_shape(dtype), dtype.itemsize
-    lanes, vectors = shape.lanes, range(shape.vectors)
+    lanes, vectors = shape.lanes, range(count)
     vector, numbers = ir.VectorType(element, lanes), ir.VectorType(I32, lanes)
     load, store = masked(module, "load", vector, element), masked(module, "store", vector, element)
-    name = f"block{rows}"
+    name = f"block{rows}x{count}"
     with module.function(name, [I64, PTR, I64, I64, PTR, I64, I64, I64, PTR, I64], inline=True) as f:
         depth, a, row_step, k_step, b, ldb, columns, add, out, ldo = (p.ir for p in f.parameters)
         build = f.builder
@@ -87,41 +93,48 @@ def write_block(module, dtype, rows):
             one = build.insert_element(ir.Constant(kind, ir.Undefined), value, number(0, I32))
             return build.shuffle_vector(one, one, ir.Constant(numbers, [0] * lanes))
         zero, align, counts = ir.Constant(vector, None), number(size, I32), spread(build.trunc(columns, I32), numbers)
-        masks = [build.icmp_signed("<", ir.Constant(numbers, [v * lanes + i for i in range(lanes)]), counts)
-                 for v in vectors]
+        mask = build.icmp_signed("<", ir.Constant(numbers, list(range(lanes))), counts)
+        begins = [number(v * lanes) for v in vectors[:-1]] + [build.sub(columns, number(lanes)) if count > 1 else number(0)]
+
+        def read(place):
+            return build.load(place, typ=vector, align=size) if count > 1 else build.call(load, [place, align, mask, zero])
+
+        def write(value, place):
+            if count > 1:
+                build.store(value, place, align=size)
+            else:
+                build.call(store, [value, place, align, mask])
         before = build.block
         head, body, done = [f.function.append_basic_block(n) for n in ("head", "body", "done")]
         starts = [at(a, build.mul(row_step, number(r))) for r in range(rows)]
+        firsts = [at(b, begin) for begin in begins]
         build.branch(head)
         build.position_at_end(head)
-        k, in_a, in_b = build.phi(I64), build.phi(I64), build.phi(PTR)
+        k, in_a, *in_b = build.phi(I64), build.phi(I64), *(build.phi(PTR) for _ in vectors)
         totals = [[build.phi(vector) for _ in vectors] for _ in range(rows)]
         build.cbranch(build.icmp_signed("<", k, depth), body, done)
         build.position_at_end(body)
-        right = [build.call(load, [at(in_b, number(v * lanes)), align, masks[v], zero]) for v in vectors]
+        right = [read(place) for place in in_b]
         for phi, first, after in ((k, number(0), build.add(k, number(1))), (in_a, number(0), build.add(in_a, k_step)),
-                                  (in_b, b, at(in_b, ldb))):
+                                  *((place, first, at(place, ldb)) for place, first in zip(in_b, firsts))):
             phi.add_incoming(first, before)
             phi.add_incoming(after, body)
         for start, row in zip(starts, totals):
             one = spread(build.load(at(start, in_a), typ=element, align=size), vector)
-            for v, total in enumerate(row):
+            for total, value in zip(row, right):
                 total.add_incoming(zero, before)
-                total.add_incoming(multiply_add(module, build, one, right[v], total), body)
+                total.add_incoming(multiply_add(module, build, one, value, total), body)
         build.branch(head)
         build.position_at_end(done)
-        lines = [at(out, build.mul(ldo, number(r))) for r in range(rows)]
-        fresh = build.icmp_signed("==", add, number(0))
-        for v in vectors:
-            places = [at(line, number(v * lanes)) for line in lines]
-            whole = build.and_(fresh, build.icmp_signed(">=", columns, number((v + 1) * lanes)))
-            with build.if_else(whole) as (then, other):
-                with then:
-                    for row, place in zip(totals, places):
-                        build.store(row[v], place, align=size)
-                with other, build.if_then(build.icmp_signed(">", columns, number(v * lanes))):
-                    kept = build.select(spread(fresh, ir.VectorType(I1, lanes)), ir.Constant(masks[v].type, None), masks[v])
-                    for row, place in zip(totals, places):
-                        old = build.call(load, [place, align, kept, zero])
-                        build.call(store, [build.fadd(row[v], old), place, align, masks[v]])
+        places = [[at(at(out, build.mul(ldo, number(r))), begin) for begin in begins] for r in range(rows)]
+        with build.if_else(build.icmp_signed("==", add, number(0))) as (then, other):
+            with then:
+                for row, there in zip(totals, places):
+                    for total, place in zip(row, there):
+                        write(total, place)
+            with other:
+                for row, there in zip(totals, places):
+                    sums = [build.fadd(total, read(place)) for total, place in zip(row, there)]
+                    for total, place in zip(sums, there):
+                        write(total, place)
     return module.ir.globals[name]
