@@ -21,6 +21,10 @@ CASES = {
     "padding past taps":  (1, 1, 2, 2, 1, 2, 2, 1, 1, 4, 5, 6, 3, 1, 1, 1),
     "groups":             (2, 6, 5, 7, 9, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 3),
     "depthwise":          (2, 5, 6, 6, 5, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 5),
+    "several of each":    (2, 4, 7, 19, 12, 5, 5, 1, 1, 2, 2, 2, 2, 1, 1, 4),
+    "depthwise, wide":    (1, 3, 21, 70, 3, 3, 3, 1, 2, 1, 1, 1, 1, 1, 1, 3),
+    "depthwise, tall":    (2, 2, 150, 45, 4, 7, 3, 3, 1, 3, 3, 1, 1, 1, 2, 2),
+    "depthwise, steps":   (2, 3, 13, 17, 6, 2, 3, 3, 4, 0, 2, 5, 1, 3, 2, 3),
     "pointwise":          (3, 5, 4, 6, 7, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1),
     "pointwise, stride":  (2, 4, 5, 6, 8, 1, 1, 2, 2, 0, 0, 0, 0, 1, 1, 2),
     "pointwise, padding": (1, 2, 3, 3, 2, 1, 1, 1, 1, 0, 1, 1, 0, 1, 1, 1),
@@ -88,9 +92,10 @@ def ways(kind, dtype, sizes):
     """The names of the ways that such a convolution can go."""
     n, c, h, w, o, kh, kw, sh, sw, *border, dh, dw, g = sizes
     small = dtype is dtypes.float32 and (kh, kw, sh, sw, dh, dw, g) == (3, 3, 1, 1, 1, 1, 1)
+    alone = ["depthwise"] * (c == g)
     if kind == "backward_weights":
-        return ["dot"] + ["winograd"] * small
-    found = ["patches"] + ["direct"] * (kind == "backward_data" or (sh, sw) == (1, 1))
+        return ["dot"] + ["winograd"] * small + alone
+    found = ["patches", *alone] + ["direct"] * (kind == "backward_data" or (sh, sw) == (1, 1))
     found += ["product"] * ((kh, kw, sh, sw, g, *border) == (1, 1, 1, 1, 1, 0, 0, 0, 0))
     found += ["winograd"] * small
     return found + ["library"]
@@ -222,7 +227,8 @@ def test_the_way_is_chosen_by_the_sizes_alone(library):
     assert choose("backward_weights", (2, 512, 4, 4, 512, 3, 3, *wide[7:])) == "dot"
     assert choose("forward", CASES["LeNet's first"]) == "direct" and choose("forward", CASES["pointwise"]) == "product"
     assert choose("forward", CASES["groups"]) == "direct" and choose("forward", CASES["one pixel out"]) == "patches"
-    assert choose("backward_data", CASES["depthwise"]) == choose("forward", CASES["depthwise"]) == else_
+    assert {choose(kind, CASES["depthwise"]) for kind in (*convolution.KINDS, "backward_weights")} == {"depthwise"}
+    assert choose("forward", (2, 4, 7, 7, 24, *CASES["depthwise"][5:15], 4)) == else_          # six rows fill the tile
     assert choose("backward_data", CASES["pieces and stride"]) == else_
     assert choose("forward", CASES["pieces and stride"]) == "patches"
 

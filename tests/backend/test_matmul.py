@@ -116,6 +116,21 @@ def test_narrow_and_small_products_write_their_result_and_nothing_beside_it(call
         assert (guarded[:32] == 7).all() and (guarded[-32:] == 7).all()
 
 
+@pytest.mark.parametrize("dtype", [dtypes.float32, dtypes.float64], ids=str)
+def test_products_of_few_long_rows_write_their_result_and_nothing_beside_it(call, dtype):
+    """Both operands with k innermost: sums of vectors, of 1 to 3 rows by 1 to 4, with and without a rest of k."""
+    rng = np.random.default_rng(3)
+    for accumulate in (False, True):
+        kernel = blas.matmul_kernel(dtype, transpose_b=True, accumulate=accumulate)
+        for m, n, k in itertools.product((2, 3, 4, 5, 49), (2, 3, 4, 7, 9), (120, 121, 127, 1024, 1027)):
+            a, b = (rng.standard_normal(shape).astype(dtype.numpy) for shape in ((m, k), (n, k)))
+            guarded = np.full(m * n + 64, 7, dtype.numpy)
+            call(kernel, [a, b, guarded[32:-32]], [1, m, n, k], extent=max(m, n))
+            expected = reference(a, b, False, True) + 7 * accumulate
+            np.testing.assert_allclose(guarded[32:-32].reshape(m, n), expected, rtol=1e-4, atol=1e-4)
+            assert (guarded[:32] == 7).all() and (guarded[-32:] == 7).all()
+
+
 def test_a_long_sum_is_added_up_in_pieces(call):
     """10,000 ones of 0.1 in float32: one running sum is off by 1e-4 of it, short sums of DEPTH terms by far less."""
     a, b, out = np.full((2, 10000), 0.1, np.float32), np.ones((10000, 3), np.float32), np.zeros((2, 3), np.float32)

@@ -23,7 +23,7 @@ from ..address import files_in_package, loaded_libraries, symbol_address
 from ..kernel import Kernel
 from .native import I32, I64, LIBRARIES, PTR, VOID, Module, code_of, compute_type, host_features
 from .scratch import borrow, give_back
-from .unpacked import external_small, pays, write_small
+from .unpacked import dots_pay, external_dots, external_small, pays, write_dots, write_small
 
 BATCHED = ("none", "both", "a", "b")
 ROW_MAJOR, NO_TRANS, TRANS = 101, 111, 112              # the numbers of cblas.h
@@ -232,7 +232,10 @@ def write_small_products(f, dtype):
         f.call(external_small(f.module, dtype), m, n, k, a, f.select(flipped, one, lda), f.select(flipped, lda, one),
                b, ldb, accumulate, out, ldo)
         f.give(0)
-    f.module.written_by += [write_small_products, write_small]
+    with f.when(ta.equals(0) & tb.differs(0) & matrices & dots_pay(m, n, k)):
+        f.call(external_dots(f.module, dtype), m, n, k, a, lda, b, ldb, accumulate, out, ldo)
+        f.give(0)
+    f.module.written_by += [write_small_products, write_small, write_dots]
 
 
 def write_blas_gemm(f, dtype):

@@ -9,6 +9,8 @@
 | direct    | the tile reads lines of the picture (`direct`)   | stride 1, pictures at least 6 wide                  |
 | patches   | the tile reads patches (`implicit`)              | narrow pictures, strides                            |
 | dot       | rows of dout times rows of patches (`implicit`)  | gradients of weights that winograd does not take    |
+| depthwise | a weight meets eight vectors (`depthwise`)       | groups of one channel, fewer results than the tile  |
+|           |                                                  | has rows                                            |
 | library   | oneDNN (`convolution`), where it is installed    | float32: gradients of the input with groups or      |
 |           |                                                  | strides, groups with strides                        |
 
@@ -16,7 +18,8 @@ Measured with AVX2, processor time of all threads by that of oneDNN: winograd 0.
 3; direct from 1, 3, 6 channels 0.4-0.7, from 64 channels 1.0-1.1, groups 0.7-1.0, their gradients 1.1-1.5; patches
 0.8-1.1, the gradient of the input with strides 1.0-1.4; 1 x 1 with strides 0.5; dot 0.8-1.2; gradients of weights by
 winograd 0.7-0.9 of dot with 16 to 256 channels, but 1.2 where there are fewer squares than channels, as their sums are
-16 numbers for 9. The choice hangs on the sizes alone, so results do not change from run to run.
+16 numbers for 9; depthwise by direct, patches and dot: forward 0.3-0.5, gradients 0.3-0.6, of weights 0.1-0.3. The
+choice hangs on the sizes alone, so results do not change from run to run.
 """
 import functools
 from dataclasses import dataclass
@@ -24,7 +27,7 @@ from dataclasses import dataclass
 from ...common.dim import product
 from ...common.dtype import dtype as to_dtype, float32
 from ..kernel import Kernel
-from . import implicit, onednn, winograd
+from . import depthwise, implicit, onednn, winograd
 from .blas import blas_width, write_gemm
 from .convolution import output_sizes
 from .finish import Finish, named, operands, write_finish
@@ -90,6 +93,8 @@ def choose(kind, dtype, sizes):
         enough = 2 * max(c, o) if kind == "backward_weights" else SQUARES
         if min(c, o) >= MANY and (not isinstance(squares, int) or squares >= enough):
             return "winograd"
+    if g != 1 and c == g and isinstance(o, int) and isinstance(g, int) and o // g < tile_shape(dtype).rows:
+        return "depthwise"
     if kind == "backward_weights":
         return "dot"
     wide = not isinstance(made[1], int) or made[1] >= NARROW
@@ -146,7 +151,8 @@ def write_product(dtype, finish):
 PARTS = {"pack": implicit.write_pack, "forward": implicit.write_forward, "backward_data": implicit.write_backward_data,
          "backward_weights": implicit.write_backward_weights, "winograd_weights": winograd.write_transform,
          "winograd": winograd.write_winograd, "winograd_backward_weights": winograd.write_weights_gradient,
-         "zeros": write_fill, "product": write_product, "finish": write_finish}
+         "zeros": write_fill, "product": write_product, "finish": write_finish, "depthwise": depthwise.write_depthwise,
+         "depthwise_backward_weights": depthwise.write_weights_gradient}
 
 
 PART_REASONS = {
@@ -156,6 +162,8 @@ PART_REASONS = {
     "forward": "the register tile of our own: as fast as oneDNN, faster for few channels",
     "backward_data": "the register tile of our own: as fast as oneDNN where the stride is 1",
     "backward_weights": "rows times rows in registers, cut over threads",
+    "depthwise": "each result has a channel of its own: a weight meets eight vectors of pixels, a product would not fill the tile",
+    "depthwise_backward_weights": "a vector of dout meets nine taps",
     "winograd_weights": "weights for Winograd's convolution",
     "winograd": "3 x 3 with stride 1 from 16 channels: 16 multiplications for 36, 0.5-0.8 of oneDNN's time",
     "winograd_backward_weights": "3 x 3 with stride 1, more squares than channels: 16 multiplications for 36"}
@@ -237,6 +245,17 @@ def by_dot(kind, dtype, sizes):
                     2 * (o // g) * pixels),)
 
 
+def by_channels(kind, dtype, sizes, finish=""):
+    """Depthwise: cut by planes of the picture, the gradient of weights by channels of dout."""
+    n, _, h, w, o, kh, kw, *_, g = sizes
+    if kind == "backward_weights":
+        sums = part("depthwise_backward_weights", dtype)
+        return 0, (Step(sums, ("left", "right", "out"), sizes, o, 2 * kh * kw * product((n, *output_sizes(sizes)))),)
+    plane = product(output_sizes(sizes)) if kind == "forward" else h * w
+    runs = part("depthwise", dtype, kind=kind, finish=finish)
+    return 0, (Step(runs, ("left", "right", "out", *operands(finish)), sizes, n * g, 2 * (o // g) * kh * kw * plane),)
+
+
 def by_library(kind, dtype, sizes, finish=""):
     """oneDNN, which has threads of its own."""
     run = Step({"name": "conv2d", "kind": kind, "dtype": dtype}, ("left", "right", "out"), sizes, prepared=True)
@@ -246,5 +265,5 @@ def by_library(kind, dtype, sizes, finish=""):
     return 0, (run, Step(part("finish", dtype, finish=finish), ("out", *operands(finish)), (o, plane), n * o, plane))
 
 
-WAYS = {"product": one_product, "winograd": by_winograd, "dot": by_dot, "library": by_library,
+WAYS = {"product": one_product, "winograd": by_winograd, "dot": by_dot, "library": by_library, "depthwise": by_channels,
         "direct": functools.partial(by_tile, direct=True), "patches": functools.partial(by_tile, direct=False)}

@@ -1,25 +1,32 @@
 """Products that pack nothing: the register tile over operands where they stand.
 
     small :  out[i, j] (+)= sum over k of a[i, k] b[k, j]        b row-major, a with any two steps
+    dots  :  out[i, j] (+)= sum over k of a[i, k] b[j, k]        rows of both, read as vectors along k
 
 A library's product copies its operands into panels first, which pays when each number is used often enough. It does not
 where the result is narrow (3 x 5000 x 7: what is copied is used 3 or 7 times) and where all is small (8 x 8 x 8). Here rows
 of b are read as vectors where they are, and the numbers of a one by one; a tile of 6 x 2 vectors stays in registers for
 up to DEPTH steps of k, then it is added to what stands in out, so a sum of many terms is one of short sums.
 
-`pays` is the rule, from measurements: b is no wider than the tile, or so small that it stays in the first-level cache.
+`dots` keeps 3 x 4 sums of vectors in registers and adds up their lanes at the end.
+
+`pays` and `dots_pay` are the rules, from measurements: b is no wider than the tile, or so small that it stays in the
+first-level cache; of rows there are few, and long ones, so that adding up lanes costs less than packing.
 """
 import functools
 
 from llvmlite import ir
 
 from ...common.dtype import dtype as to_dtype
-from .native import I1, I32, I64, LIBRARIES, PTR, Module, code_of, compute_type
-from .tile import masked, multiply_add, tile_shape
+from .native import I32, I64, LIBRARIES, PTR, Module, code_of, compute_type
+from .tile import DOT_COLUMNS, DOT_ROWS, masked, multiply_add, sums_across, tile_shape
 
 DEPTH = 256                                         # steps of k that are added up in registers
 NEAR = 16384                                        # bytes of b that stay in the first-level cache beside a and out
 ARGUMENTS = [I64, I64, I64, PTR, I64, I64, PTR, I64, I64, PTR, I64]
+DOT_DEPTH, PASSED = 1024, 48                        # steps of k, and rows of a, that stay in the second-level cache
+FEW, LONG = 32, 12                                  # the fewer rows, about; steps of k for each of them
+DOTS_ARGUMENTS = [I64, I64, I64, PTR, I64, PTR, I64, I64, PTR, I64]
 
 
 def pays(f, dtype, k, ldb):
@@ -27,9 +34,19 @@ def pays(f, dtype, k, ldb):
     return (ldb < tile_shape(dtype).columns + 1) | (k * ldb * dtype.itemsize < NEAR + 1)
 
 
+def dots_pay(m, n, k):
+    """The condition, a Value: packing reads k (m + n) numbers, m n sums have lanes to add up."""
+    return (m * n < (m + n) * FEW) & (m * n * LONG < (m + n) * k + 1)
+
+
 def external_small(module, dtype):
     """`small` for use in `module`."""
     return module.external(f"mindlite_small_{dtype.short}", ir.VoidType(), ARGUMENTS)
+
+
+def external_dots(module, dtype):
+    """`dots` for use in `module`."""
+    return module.external(f"mindlite_dots_{dtype.short}", ir.VoidType(), DOTS_ARGUMENTS)
 
 
 @functools.cache
@@ -38,6 +55,13 @@ def small_code(dtype):
     return code_of(write_small, dtype, passes=0)[1]
 
 
+@functools.cache
+def dots_code(dtype):
+    """The machine code of `dots` for a dtype."""
+    return code_of(write_dots, dtype, passes=0)[1]
+
+
+LIBRARIES["mindlite_dots_"] = lambda short: dots_code(to_dtype(short)).address("dots")
 LIBRARIES["mindlite_small_"] = lambda short: small_code(to_dtype(short)).address("small")
 
 
@@ -48,31 +72,37 @@ def write_small(dtype):
     """
     module, shape = Module(f"small_{dtype.short}"), tile_shape(dtype)
     heights = [rows for rows in (1, 2, 4) if rows < shape.rows] + [shape.rows]
-    blocks = [write_block(module, dtype, rows) for rows in heights]
+    blocks = [(write_block(module, dtype, rows, shape.vectors), write_block(module, dtype, rows, 1)) for rows in heights]
     with module.function("small", ARGUMENTS) as f:
         m, n, k, a, row_step, k_step, b, ldb, add, out, ldo = f.parameters
         a, b, out = (f.array(dtype, f.integer(pointer)) for pointer in (a, b, out))
         with f.loop(0, k, DEPTH) as k0:
             depth, more = f.minimum(k - k0, DEPTH), f.select(k0 > 0, f.number(I64, 1), add)
             row = f.variable(I64, 0)
-            for rows, block in reversed([*zip(heights, blocks)]):
+            for rows, (wide, narrow) in reversed([*zip(heights, blocks)]):
                 with f.loop(row.get(), m - (rows - 1), rows) as i:
                     left, line = a.at(i * row_step + k0 * k_step).address, out.at(i * ldo)
-                    with f.loop(0, n, shape.columns) as j:
-                        f.call(block, depth, left, row_step, k_step, b.at(k0 * ldb + j).address, ldb,
-                               f.minimum(n - j, shape.columns), more, line.at(j).address, ldo)
+                    column = f.variable(I64, 0)
+                    for block, least, most in ((wide, shape.columns - shape.lanes, shape.columns), (narrow, 0, shape.lanes)):
+                        with f.loop(column.get(), n - least, most) as j:
+                            columns = f.minimum(n - j, most)
+                            f.call(block, depth, left, row_step, k_step, b.at(k0 * ldb + j).address, ldb, columns, more,
+                                   line.at(j).address, ldo)
+                            column.set(j + columns)
                     row.set(i + rows)
     module.written_by += [write_small, write_block]
     return module
 
 
-def write_block(module, dtype, rows):
-    """The function of a tile of so many rows; `columns` of its lanes count, the others are not read and not written."""
+def write_block(module, dtype, rows, count):
+    """The function of a tile of so many rows and vectors, whose last vector ends at `columns`: it may lie over the one
+    before it, whose results it has too. A single vector is masked, which takes registers that the sums of more want.
+    """
     element, shape, size = compute_type(dtype), tile_shape(dtype), dtype.itemsize
-    lanes, vectors = shape.lanes, range(shape.vectors)
+    lanes, vectors = shape.lanes, range(count)
     vector, numbers = ir.VectorType(element, lanes), ir.VectorType(I32, lanes)
     load, store = masked(module, "load", vector, element), masked(module, "store", vector, element)
-    name = f"block{rows}"
+    name = f"block{rows}x{count}"
     with module.function(name, [I64, PTR, I64, I64, PTR, I64, I64, I64, PTR, I64], inline=True) as f:
         depth, a, row_step, k_step, b, ldb, columns, add, out, ldo = (p.ir for p in f.parameters)
         build = f.builder
@@ -87,41 +117,127 @@ def write_block(module, dtype, rows):
             one = build.insert_element(ir.Constant(kind, ir.Undefined), value, number(0, I32))
             return build.shuffle_vector(one, one, ir.Constant(numbers, [0] * lanes))
         zero, align, counts = ir.Constant(vector, None), number(size, I32), spread(build.trunc(columns, I32), numbers)
-        masks = [build.icmp_signed("<", ir.Constant(numbers, [v * lanes + i for i in range(lanes)]), counts)
-                 for v in vectors]
+        mask = build.icmp_signed("<", ir.Constant(numbers, list(range(lanes))), counts)
+        begins = [number(v * lanes) for v in vectors[:-1]] + [build.sub(columns, number(lanes)) if count > 1 else number(0)]
+
+        def read(place):
+            return build.load(place, typ=vector, align=size) if count > 1 else build.call(load, [place, align, mask, zero])
+
+        def write(value, place):
+            if count > 1:
+                build.store(value, place, align=size)
+            else:
+                build.call(store, [value, place, align, mask])
         before = build.block
         head, body, done = [f.function.append_basic_block(n) for n in ("head", "body", "done")]
         starts = [at(a, build.mul(row_step, number(r))) for r in range(rows)]
+        firsts = [at(b, begin) for begin in begins]
         build.branch(head)
         build.position_at_end(head)
-        k, in_a, in_b = build.phi(I64), build.phi(I64), build.phi(PTR)
+        k, in_a, *in_b = build.phi(I64), build.phi(I64), *(build.phi(PTR) for _ in vectors)
         totals = [[build.phi(vector) for _ in vectors] for _ in range(rows)]
         build.cbranch(build.icmp_signed("<", k, depth), body, done)
         build.position_at_end(body)
-        right = [build.call(load, [at(in_b, number(v * lanes)), align, masks[v], zero]) for v in vectors]
+        right = [read(place) for place in in_b]
         for phi, first, after in ((k, number(0), build.add(k, number(1))), (in_a, number(0), build.add(in_a, k_step)),
-                                  (in_b, b, at(in_b, ldb))):
+                                  *((place, first, at(place, ldb)) for place, first in zip(in_b, firsts))):
             phi.add_incoming(first, before)
             phi.add_incoming(after, body)
         for start, row in zip(starts, totals):
             one = spread(build.load(at(start, in_a), typ=element, align=size), vector)
-            for v, total in enumerate(row):
+            for total, value in zip(row, right):
                 total.add_incoming(zero, before)
-                total.add_incoming(multiply_add(module, build, one, right[v], total), body)
+                total.add_incoming(multiply_add(module, build, one, value, total), body)
         build.branch(head)
         build.position_at_end(done)
-        lines = [at(out, build.mul(ldo, number(r))) for r in range(rows)]
-        fresh = build.icmp_signed("==", add, number(0))
-        for v in vectors:
-            places = [at(line, number(v * lanes)) for line in lines]
-            whole = build.and_(fresh, build.icmp_signed(">=", columns, number((v + 1) * lanes)))
-            with build.if_else(whole) as (then, other):
-                with then:
-                    for row, place in zip(totals, places):
-                        build.store(row[v], place, align=size)
-                with other, build.if_then(build.icmp_signed(">", columns, number(v * lanes))):
-                    kept = build.select(spread(fresh, ir.VectorType(I1, lanes)), ir.Constant(masks[v].type, None), masks[v])
-                    for row, place in zip(totals, places):
-                        old = build.call(load, [place, align, kept, zero])
-                        build.call(store, [build.fadd(row[v], old), place, align, masks[v]])
+        places = [[at(at(out, build.mul(ldo, number(r))), begin) for begin in begins] for r in range(rows)]
+        with build.if_else(build.icmp_signed("==", add, number(0))) as (then, other):
+            with then:
+                for row, there in zip(totals, places):
+                    for total, place in zip(row, there):
+                        write(total, place)
+            with other:
+                for row, there in zip(totals, places):
+                    sums = [build.fadd(total, read(place)) for total, place in zip(row, there)]
+                    for total, place in zip(sums, there):
+                        write(total, place)
     return module.ir.globals[name]
+
+
+def write_dots(dtype):
+    """The Module of dots(m, n, k, a, lda, b, ldb, add, out, ldo): out[i, j] (+)= a[i] . b[j], both with k innermost.
+
+    Blocks of DOT_DEPTH steps of k, in them PASSED rows of a, which meet DOT_COLUMNS rows of b at a time.
+    """
+    module = Module(f"dots_{dtype.short}")
+    blocks = [write_dot_block(module, dtype, rows + 1) for rows in range(DOT_ROWS)]
+    with module.function("dots", DOTS_ARGUMENTS) as f:
+        m, n, k, a, lda, b, ldb, add, out, ldo = f.parameters
+        a, b, out = (f.array(dtype, f.integer(pointer)) for pointer in (a, b, out))
+        with f.loop(0, k, DOT_DEPTH) as k0:
+            depth, more = f.minimum(k - k0, DOT_DEPTH), f.select(k0 > 0, f.number(I64, 1), add)
+            with f.loop(0, m, PASSED) as first, f.loop(0, n, DOT_COLUMNS) as j:
+                row, end, columns = f.variable(I64, first), f.minimum(first + PASSED, m), f.minimum(n - j, DOT_COLUMNS)
+                for rows, block in reversed([*enumerate(blocks, 1)]):
+                    with f.loop(row.get(), end - (rows - 1), rows) as i:
+                        f.call(block, depth, a.at(i * lda + k0).address, lda, b.at(j * ldb + k0).address, ldb, columns, more,
+                               out.at(i * ldo + j).address, ldo)
+                        row.set(i + rows)
+    module.written_by += [write_dots, write_dot_block]
+    return module
+
+
+def write_dot_block(module, dtype, rows):
+    """The function of so many rows of a and DOT_COLUMNS of b; rows of b that there are not are the last one again."""
+    element, lanes, size = compute_type(dtype), tile_shape(dtype).lanes, dtype.itemsize
+    vector, numbers = ir.VectorType(element, lanes), ir.VectorType(I32, lanes)
+    four, places = ir.VectorType(element, DOT_COLUMNS), ir.VectorType(I32, DOT_COLUMNS)
+    with module.function(f"dot{rows}", [I64, PTR, I64, PTR, I64, I64, I64, PTR, I64], inline=True) as f:
+        depth, a, lda, b, ldb, columns, add, out, ldo = f.parameters
+        build, zero, align = f.builder, ir.Constant(vector, None), ir.Constant(I32, size)
+
+        def first(count, kind):
+            """The mask of so many lanes."""
+            one = build.insert_element(ir.Constant(kind, ir.Undefined), build.trunc(count.ir, I32), ir.Constant(I32, 0))
+            counts = build.shuffle_vector(one, one, ir.Constant(kind, [0] * kind.count))
+            return build.icmp_signed("<", ir.Constant(kind, list(range(kind.count))), counts)
+
+        def at(base, index):
+            return build.gep(base, [index], source_etype=element)
+
+        def products(read, k, totals):
+            """The totals with the products of a vector of each row added."""
+            left, made = [read(at(start, k)) for start in lefts], [[] for _ in lefts]
+            for start, column in zip(rights, zip(*totals)):              # one at a time: there are 16 registers
+                right = read(at(start, k))
+                for one, total, row in zip(left, column, made):
+                    row.append(multiply_add(module, build, one, right, total))
+            return made
+        lefts = [at(a.ir, (lda * r).ir) for r in range(rows)]
+        rights = [at(b.ir, (f.minimum(columns - 1, s) * ldb).ir) for s in range(DOT_COLUMNS)]
+        whole = depth // lanes * lanes
+        before = build.block
+        head, body, done = [f.function.append_basic_block(n) for n in ("head", "body", "done")]
+        build.branch(head)
+        build.position_at_end(head)
+        k = build.phi(I64)
+        totals = [[build.phi(vector) for _ in rights] for _ in lefts]
+        build.cbranch(build.icmp_signed("<", k, whole.ir), body, done)
+        build.position_at_end(body)
+        made = products(lambda place: build.load(place, typ=vector, align=size), k, totals)
+        for phi, start, after in ((k, ir.Constant(I64, 0), build.add(k, ir.Constant(I64, lanes))),
+                                  *((total, zero, value) for row, values in zip(totals, made)
+                                    for total, value in zip(row, values))):
+            phi.add_incoming(start, before)
+            phi.add_incoming(after, body)
+        build.branch(head)
+        build.position_at_end(done)
+        rest, load = first(depth - whole, numbers), masked(module, "load", vector, element)
+        last = products(lambda place: build.call(load, [place, align, rest, zero]), whole.ir, totals)
+        mask, load, store = first(columns, places), *(masked(module, what, four, element) for what in ("load", "store"))
+        kept = build.select(build.icmp_signed("!=", add.ir, ir.Constant(I64, 0)), mask, ir.Constant(mask.type, None))
+        for r, row in enumerate(last):
+            place = at(out.ir, (ldo * r).ir)
+            old = build.call(load, [place, align, kept, ir.Constant(four, None)])
+            build.call(store, [build.fadd(old, sums_across(build, row)), place, align, mask])
+    return module.ir.globals[f"dot{rows}"]
