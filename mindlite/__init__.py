@@ -35,7 +35,7 @@ _OTHER_NAMES = {
     "tensor": ("common.tensor", "Tensor"), "dtype": ("common.dtype", None), "context": ("functional.context", None),
     "float_": ("common.dtype", "float32"), "int_": ("common.dtype", "int64"),
 }
-_EAGER = ("common.tensor", "ops.sparse")         # who makes Tensors computes with them: eager mode comes along
+_EAGER = ("common.tensor", "ops", "ops.sparse")  # who makes Tensors computes with them: eager mode comes along
 __all__ = ["__version__", *_ROOMS, *_HOME, *_OTHER_NAMES]
 
 

@@ -16,5 +16,6 @@ from .jit import JitConfig, Jitted, jit, jit_class, ms_function  # noqa: F401
 from .vmap import vmap  # noqa: F401
 
 for _made in (grad, value_and_grad, get_grad, vjp, jvp, linearize, jacfwd, jacrev, jet, derivative, vmap,
-              GradOperation, HyperMap, Map, MultitypeFuncGraph, ForiLoop, Scan, WhileLoop, constexpr):
+              GradOperation, HyperMap, Map, MultitypeFuncGraph, ForiLoop, Scan, WhileLoop, constexpr, Custom, HookBackward,
+              InsertGradientOf):
     setattr(ops, getattr(_made, "__name__"), _made)

@@ -11,7 +11,7 @@ from ..common.config import GRAPH_MODE, config
 from ..common.errors import ArgumentError, GradientError, ValueRangeError
 from ..common.tensor import Parameter, Tensor
 from ..compile.jit import JitFunction
-from ..mindir.derivative import USED, weights_of
+from ..mindir.derivative import USED, first_of, weights_of
 from ..mindir.primitive import is_interpreting
 from ..mindir.protocol import CallOf, Derivative, Recomputed
 from ..ops.state import pause_gradients, resume_gradients
@@ -73,12 +73,13 @@ def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False, sen
     weights       : Parameter or sequence of them, whose gradients are given too; None: none
     has_aux       : only the first output is differentiated; the others are given after the gradients
     return_ids    : gradients come with the position or name of what they belong to: (id, gradient)
-    sens_param    : the last argument of the call is the cotangent of fn's output, else it is ones
+    sens_param    : the last argument of the call is the cotangent of fn's output, of its shape, else it is ones
     result        : gradients of inputs, of weights, or (inputs, weights) where both are wanted. Numbers, strings, .. are
                     constants: an argument without a Tensor has no gradient, and leaves no gap. grad(f)(3.0) is the
                     derivative at 3.0: where an int asks for one argument, a float is taken for a Tensor
     raises        : when called: GradientError where the output is no float Tensor, IndexRangeError for a position that
-                    the call does not have
+                    the call does not have, ShapeError where a cotangent is not like the output, ArgumentError where
+                    has_aux finds one output
     """
     return _derived("grad", fn, grad_position, weights, has_aux, return_ids, sens_param)
 
@@ -172,7 +173,8 @@ class _Vjp:
         weights : Parameter or sequence of them: the function gives (gradients of inputs, gradients of weights)
         has_aux : only the first result is differentiated; the others are the third value
         result  : (value, function), or with has_aux (first value, function, the others)
-        raises  : GradientError where the value is no float Tensor
+        raises  : GradientError where the value is no float Tensor; the function: ShapeError where a cotangent is not
+                  like the value
         """
         pullback = Pullback(checked("vjp", fn), inputs, weights, has_aux)
         return (pullback.loss, pullback, aux_of(pullback.value)) if has_aux else (pullback.value, pullback)
@@ -199,13 +201,6 @@ class Pullback:
 
 
 vjp = _Vjp()
-
-
-def first_of(value):
-    """The first of several results, the one that is differentiated where there is an aux. raises : ArgumentError"""
-    if not isinstance(value, tuple) or len(value) < 2:
-        raise ArgumentError("has_aux: the function gives one result", hint="return several; the first is differentiated")
-    return value[0]
 
 
 def aux_of(value):

@@ -14,11 +14,11 @@ from ..common import dtype as dt
 from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor
 from ..compile.jit import JitFunction
-from ..mindir.derivative import positions_of
+from ..mindir.derivative import first_of, positions_of
 from ..mindir.primitive import is_interpreting
 from ..mindir.protocol import CallOf
 from ..pynative.jitted import call_compiled
-from .derivative import aux_of, checked, first_of, jvp, linearize, name_of, vjp
+from .derivative import aux_of, checked, jvp, linearize, name_of, vjp
 from .vmap import vmap
 
 

@@ -5,6 +5,8 @@
 The mapped function becomes a graph, and the transformation `vmap` batches its operators; in eager mode as well, so what
 the function does besides computing (print, say) happens as in a graph.
 """
+import numpy as np
+
 from .. import ops
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor
@@ -104,7 +106,7 @@ class Ensemble:
         for i, cell in enumerate(self.cells):
             items = [_item(arg, axis, i, len(self.cells)) for arg, axis in zip(args, axes)]
             outs.append(cell(*items, **kwargs))
-        return _stacked(outs, self.out_axes)
+        return _stacked(outs, self.out_axes, _of_several)
 
     def __repr__(self):
         return f"<vmap of {len(self.cells)} Cells>"
@@ -155,7 +157,7 @@ def one_by_one(function, in_axes, out_axes, args, kwargs, randomness="same"):
         outs.append(function(*items, **kwargs))
         if randomness == "error" and (generator_state.array != stream).any():
             raise drawn_inside()
-    return _stacked(outs, out_axes)
+    return _stacked(outs, out_axes, _the_same)
 
 
 def _mapped(value, axis, function):
@@ -165,12 +167,27 @@ def _mapped(value, axis, function):
     return value if axis is None else function(value, axis)
 
 
-def _stacked(outs, axis):
+def _stacked(outs, axis, given_once):
+    """The items' results along `axis`; what given_once(outs) gives where that is None."""
     if isinstance(outs[0], (tuple, list)):
         axes = result_axes(len(outs[0]), axis)
-        return type(outs[0])([_stacked(parts, a) for parts, a in zip(zip(*outs), axes)])
+        return type(outs[0])([_stacked(parts, a, given_once) for parts, a in zip(zip(*outs), axes)])
     axis = result_axes(None, axis)
-    return outs[0] if axis is None else ops.stack(outs, axis)
+    return given_once(outs) if axis is None else ops.stack(outs, axis)
+
+
+def _the_same(outs):
+    """What is the same for all items. raises : ArgumentError where it is not"""
+    arrays = [out.array if isinstance(out, Tensor) else np.asarray(out) for out in outs]
+    if not all(np.array_equal(arrays[0], array, equal_nan=array.dtype.kind in "fc") for array in arrays[1:]):
+        raise ArgumentError("vmap: a result that depends on the mapped axis has the out_axes None",
+                            hint="an int: where the axis stands in it")
+    return outs[0]
+
+
+def _of_several(outs):
+    raise ArgumentError(f"vmap: a result of {len(outs)} Cells has the out_axes None",
+                        hint="an int: where their axis stands in it")
 
 
 def vmap(fn, in_axes=0, out_axes=0, randomness="same"):
@@ -180,10 +197,11 @@ def vmap(fn, in_axes=0, out_axes=0, randomness="same"):
                own weights (an ensemble), and what all share has the axis None
     in_axes  : int for all arguments, or a tuple with an int or None (not mapped) for each; nested as the arguments are
     out_axes : where the mapped axis stands in each result, an int or a tuple; a result that is the same for all items is
-               repeated along it, or, with None, given once
+               repeated along it, or, with None, given once. Arguments by name are not mapped
     randomness : what random operators give the items: "same" numbers, as in MindSpore; "different" ones, from a stream for
                each; "error": ArgumentError where fn draws any. (torch's words; there "error" is the default.)
-    raises   : ArgumentError for other axes; when called: ShapeError where mapped axes differ in size
+    raises   : ArgumentError for other axes; when called: ShapeError where mapped axes differ in size, ArgumentError for a
+               result with out_axes None that is not the same for all items
     """
     if randomness not in ("same", "different", "error"):
         raise ValueRangeError(f"vmap: randomness is 'same', 'different' or 'error', not {randomness!r}")

@@ -78,7 +78,7 @@ def _pull(ev, later, options, args, kwargs):
     (kept, like), given = args
     made = later.made
     with interpreting(ev.tracer):
-        douts = cotangents_of(ev, made.leaves, later.outputs, made.seeds, given)
+        douts = cotangents_of(ev, "vjp", made.leaves, later.graph, made.seeds, given)
         gradients = J(*kept, *douts, graph=later.graph, wrt=made.wrt, seeds=made.seeds, mode="pull")
     return made.pulled(gradients, like)
 
@@ -93,7 +93,7 @@ def _linearize(ev, function, options, args, kwargs):
 def _push(ev, later, options, args, kwargs):
     kept, tangents = args
     count = len(later.sub.inputs)
-    seeds = tangents_of(ev, kept[:count], tangents)
+    seeds = tangents_of(ev, "linearize", kept[:count], tangents)
     with interpreting(ev.tracer):
         results = J(*kept, *seeds, graph=later.graph, wrt=tuple(range(count)), seeds=(), mode="push")
     return following(ev, later.sub, later.sub.pattern, results)

@@ -7,17 +7,19 @@ from collections import ChainMap
 import numpy as np
 
 from ..common import dtype as dt
-from ..common.dim import Dim
+from ..common.dim import Dim, symbols_of
 from ..common.errors import ArgumentError, GraphSyntaxError, OutAxesError, ShapeError
 from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..fallback.log import Trap
-from ..mindir.abstract import AbstractScalar, AbstractTensor
+from ..mindir.abstract import AbstractScalar, AbstractTensor, symbols_of_abstract
 from ..mindir.builder import building
+from ..mindir.constraints import collecting
 from ..mindir.control import J, Vmap, make_tuple, segment
-from ..mindir.derivative import USED, arrange, check_loss, cotangents_in, in_order, inputs_of, weights_of
+from ..mindir.derivative import (USED, arrange, check_direction, check_loss, cotangents_in, first_of, in_order, inputs_of,
+                                 weights_of)
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import interpreting
-from ..ops.basic import broadcast_to, reduce_sum, reshape, scalar_to_tensor
+from ..ops.basic import broadcast_to, cast, reduce_sum, reshape, scalar_to_tensor
 from ..ops.random import drawn_inside
 from .access import wrap_container
 from .branches import in_region
@@ -219,7 +221,7 @@ class Reversal:
             return value
         sub = self.sub = Subgraph(ev, f"{getattr(function, '__name__', type(function).__name__)}", call, distinct)
         value, outputs = sub.pattern, sub.region.graph.outputs
-        loss = value[0] if options.get("has_aux") and isinstance(value, tuple) else value
+        loss = first_of(value) if options.get("has_aux") else value
         self.leaves = sub.leaves(loss)
         self.seeds = tuple([leaf.number for leaf in self.leaves if isinstance(leaf, Slot)
                             and isinstance(outputs[leaf.number].abstract, AbstractTensor)
@@ -268,7 +270,7 @@ def _gradient(kind):
         with interpreting(ev.tracer):
             seeds = made.seeds if sens else tuple([_summed(sub, n) for n in made.seeds])
             graph = sub.region.graph
-            ones = cotangents_of(ev, made.leaves, graph.outputs, seeds, sens[0]) if sens else [
+            ones = cotangents_of(ev, kind, made.leaves, graph, seeds, sens[0]) if sens else [
                 ev.trace(_ones, (graph.outputs[n].abstract,), {}) for n in seeds]
             again, count = options.get("again"), len(graph.outputs)
             results = J(*sub.inputs, *sub.captured, *ones, graph=graph, wrt=made.wrt, seeds=seeds,
@@ -320,17 +322,31 @@ def _guarded(ev, owner, name):
     return found
 
 
-def cotangents_of(ev, leaves, outputs, seeds, sens):
+def cotangents_of(ev, kind, leaves, graph, seeds, sens):
     """The cotangents of the outputs numbered in `seeds`: what the user gave, for all leaves of the value or for the floats."""
-    given = []
+    given, outputs = [], graph.outputs
     replace_leaves(ev, sens, lambda x: given.append(as_tensor(ev, x)))
     leaves = [leaf for leaf in leaves if not isinstance(leaf, Slot)
               or isinstance(outputs[leaf.number].abstract, AbstractTensor)]
     if len(given) == len(leaves):
         given = [x for x, leaf in zip(given, leaves) if isinstance(leaf, Slot) and leaf.number in seeds]
     if len(given) != len(seeds):
-        raise ArgumentError(f"grad: {len(seeds)} cotangents are wanted, {len(given)} were given")
-    return given
+        raise ArgumentError(f"{kind}: {len(seeds)} cotangents are wanted, {len(given)} were given")
+    outside = set().union(*[symbols_of_abstract(p.abstract) for p in graph.parameters])
+    return [_direction(ev, x, outputs[number], (f"{kind}: a cotangent", "its result"), outside)
+            for x, number in zip(given, seeds)]
+
+
+def _direction(ev, given, node, what, outside=None):
+    """What the user gave as the tangent or cotangent of a value, in its dtype. Sizes that the function itself makes, of
+    symbols that are not among those `outside`, are not known here. what, raises : as check_direction"""
+    with collecting() as open_sizes:
+        to_cast = check_direction(what, given.abstract, node.abstract)
+    for constraint in open_sizes:
+        if outside is None or symbols_of(constraint.right) <= outside:
+            ev.tracer.demand(constraint)
+    with interpreting(ev.tracer):
+        return cast(given, dtype=node.dtype) if to_cast else given
 
 
 def _ones(abstract):
@@ -352,21 +368,20 @@ def along(ev, function, primals, kwargs):
     return Subgraph(ev, "jvp", call)
 
 
-def tangents_of(ev, inputs, tangents):
+def tangents_of(ev, kind, inputs, tangents):
     """The tangents that the user gave for these inputs, in order. raises : ShapeError where one is not like its input"""
     seeds = []
     for t in (tangents,) if not isinstance(tangents, (tuple, Box)) else tuple(ev.unbox(tangents)):
         replace_leaves(ev, t, lambda x: seeds.append(as_tensor(ev, x)))
-    for node, t in zip(inputs, seeds):
-        if node.shape != t.shape:
-            raise ShapeError("jvp: a tangent has another shape than its input", note=f"{node.abstract}, {t.abstract}")
-    return seeds
+    if len(seeds) != len(inputs):
+        raise ArgumentError(f"{kind}: {len(seeds)} tangents were given for {len(inputs)} inputs")
+    return [_direction(ev, t, node, (f"{kind}: a tangent", "its input")) for t, node in zip(seeds, inputs)]
 
 
 def _jvp(ev, function, options, args, kwargs):
     primals, tangents = args[:2]
     sub = along(ev, function, primals, kwargs)
-    seeds = tangents_of(ev, sub.inputs, tangents)
+    seeds = tangents_of(ev, "jvp", sub.inputs, tangents)
     again, count = options.get("again"), len(sub.region.graph.outputs)
     with interpreting(ev.tracer):
         results = J(*sub.inputs, *sub.captured, *seeds, graph=sub.region.graph, wrt=tuple(range(len(sub.inputs))),

@@ -8,7 +8,8 @@
   has_aux: only the first output is differentiated, the others are handed through
 """
 from ..common.config import config
-from ..common.errors import ArgumentError, GradientError, IndexRangeError, InternalError
+from ..common.errors import ArgumentError, GradientError, IndexRangeError, InternalError, ShapeError
+from .constraints import require
 
 
 class _Used:
@@ -120,6 +121,30 @@ def weights_of(weights, parameter_class):
         if not isinstance(weight, parameter_class):
             raise ArgumentError(f"grad: weights holds Parameters, not {type(weight).__name__}")
     return made
+
+
+def first_of(value):
+    """The first of several results, the one that is differentiated where has_aux is said. raises : ArgumentError"""
+    if not isinstance(value, tuple) or len(value) < 2:
+        raise ArgumentError("has_aux: the function gives one result", hint="return several; the first is differentiated")
+    return value[0]
+
+
+def check_direction(what, given, wanted):
+    """A tangent or cotangent of the type `given`, an abstract, for a value of the type `wanted`.
+
+    what   : two words for the error: "grad: a cotangent", "its result"
+    result : has it to be cast?      raises : ShapeError for another shape, GradientError for a complex one of real values
+    """
+    def error():
+        return ShapeError(f"{what[0]} has another shape than {what[1]}", note=f"{given}, {wanted}")
+    if len(given.shape) != len(wanted.shape):
+        raise error()
+    for have, want in zip(given.shape, wanted.shape):
+        require("==", have, want, error)
+    if given.dtype.kind == "c" and wanted.dtype.kind != "c":
+        raise GradientError(f"{what[0]} is complex, and {what[1]} is not", note=f"{given}, {wanted}")
+    return given.dtype is not wanted.dtype
 
 
 def check_loss(loss):

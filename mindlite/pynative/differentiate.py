@@ -4,10 +4,12 @@
 """
 import numpy as np
 
-from ..common.errors import ArgumentError, MindliteError, ShapeError, user_location
+from ..common.errors import ArgumentError, MindliteError, user_location
 from ..common.tensor import HOOKS, Parameter, Tensor
 from ..common.threads import here
-from ..mindir.derivative import USED, arrange, check_loss, cotangents_in, in_order, inputs_of, weights_of
+from ..mindir.builder import constant
+from ..mindir.derivative import (USED, arrange, check_direction, check_loss, cotangents_in, first_of, in_order, inputs_of,
+                                 weights_of)
 from .backward import gradients
 from .hooks import through
 from .tape import Tape, recording
@@ -74,7 +76,8 @@ class Recorded:
         for i, tensor in enumerate(found):
             number = self.tape.number(tensor)
             if number is not None:
-                seeds.append((number, as_tensor(sens[i]) if sens else Tensor.wrap(np.ones_like(tensor.array))))
+                seeds.append((number, direction(sens[i], tensor, (f"{self.kind}: a cotangent", "its result")) if sens
+                              else Tensor.wrap(np.ones_like(tensor.array))))
         return seeds
 
     def gradients(self, seeds):
@@ -113,7 +116,7 @@ def differentiate(function, kind, options, args, kwargs):
         weights = options.get("weights")
         weights = weights if weights is USED else weights_of(weights, Parameter)
         run = Recorded(called if kwargs else function, args, {}, positions, weights, kind, numbers=numbers)
-        loss = run.value[0] if options.get("has_aux") and isinstance(run.value, tuple) else run.value
+        loss = first_of(run.value) if options.get("has_aux") else run.value
         input_grads, weight_grads = run.gradients(run.seeds(loss, numbers_in(sens)))
         run.tape.clear()
     except MindliteError as error:
@@ -148,9 +151,7 @@ class Linearized:
             raise ArgumentError(f"{self.kind}: {len(given)} tangents were given for {len(pulled)} inputs")
         seeds = []
         for gradient, tangent in zip(pulled, given):
-            if gradient.shape != tangent.shape:
-                raise ShapeError(f"{self.kind}: a tangent has another shape than its input",
-                                 note=f"{gradient.shape}, {tangent.shape}")
+            tangent = direction(tangent, gradient, (f"{self.kind}: a tangent", "its input"))
             if self.tape.number(gradient) is not None:
                 seeds.append((self.tape.number(gradient), tangent))
         found = gradients(self.tape, seeds, list(self.numbers.values())) if seeds else [None] * len(self.numbers)
@@ -214,5 +215,12 @@ def tensors_in(value):
 
 
 def as_tensor(value):
-    """A Tensor of a cotangent that the user gave."""
+    """A Tensor of a tangent or cotangent that the user gave."""
     return value if isinstance(value, Tensor) else Tensor(value)
+
+
+def direction(given, value, what):
+    """What the user gave as the tangent or cotangent of a Tensor, in its dtype. what, raises : as check_direction"""
+    given = as_tensor(given)
+    to_cast = check_direction(what, constant(given).abstract, constant(value).abstract)
+    return given.astype(value.dtype) if to_cast else given

@@ -51,3 +51,51 @@ def test_the_cotangent_may_be_anything_that_a_vjp_takes():
     f = lambda x: ops.tanh(x) * x                                                            # noqa: E731
     _, pull = ms.vjp(f, X)
     np.testing.assert_array_equal(ms.grad(f, sens_param=True)(X, ONE).asnumpy(), pull(ONE)[0].asnumpy())
+
+
+WRONG = [Tensor([1.0]), Tensor([1.0, 2.0, 3.0]), Tensor([[1.0, 2.0]]), Tensor(1.0), 1.0]
+
+
+@pytest.mark.parametrize("given", WRONG, ids=str)
+def test_a_cotangent_of_another_shape_is_refused_before_anything_reads_it(run, given):
+    refused = pytest.raises(ms.ShapeError, match="a cotangent has another shape than its result")
+    with refused:
+        run(ms.grad(lambda x: x * x, sens_param=True))(X, given)
+    with refused:
+        run(lambda x, dout: ms.vjp(lambda x: x * x, x)[1](dout))(X, given)
+
+
+def test_sizes_that_are_known_when_it_runs_are_compared_then():
+    slope = ms.jit(lambda x, dout: ms.grad(lambda x: x * x, sens_param=True)(x, dout), dynamic=1)
+    for n in (2, 3, 4):
+        assert slope(ops.ones((n,)), ops.ones((n,))).tolist() == [2.0] * n
+    with pytest.raises(ms.ShapeError, match="a cotangent has another shape"):
+        slope(ops.ones((4,)), ops.ones((3,)))
+
+
+@pytest.mark.parametrize("dtype", [ms.float64, ms.float16, ms.int32], ids=str)
+def test_a_tangent_or_cotangent_is_cast_to_the_type_of_what_it_belongs_to(run, dtype):
+    product = lambda x: ops.matmul(x, x)                                                      # noqa: E731
+    square, given = Tensor([[1.0, 2.0], [3.0, 4.0]]), ops.ones((2, 2), dtype)
+    slope = run(ms.grad(product, sens_param=True))(square, given)
+    _, tangent = run(lambda x, v: ms.jvp(product, x, v))(square, given)
+    assert slope.dtype == tangent.dtype == ms.float32
+    assert slope.tolist() == [[7.0, 11.0], [9.0, 13.0]] and tangent.tolist() == [[7.0, 9.0], [11.0, 13.0]]
+
+
+def test_a_complex_cotangent_of_a_real_result_is_an_error(run):
+    given = Tensor(np.array([1j, 2.0], np.complex64))
+    with pytest.raises(ms.GradientError, match="a cotangent is complex, and its result is not"):
+        run(ms.grad(lambda x: x * x, sens_param=True))(X, given)
+
+
+def test_as_many_tangents_as_inputs_are_wanted(run):
+    with pytest.raises(ms.ArgumentError, match="1 tangents were given for 2 inputs"):
+        run(lambda x, y: ms.jvp(lambda x, y: x * y, (x, y), (x,)))(X, Y)
+
+
+@pytest.mark.parametrize("function", [lambda x: x, lambda x: (x,), lambda x: [x, x]], ids=["one", "tuple", "list"])
+def test_has_aux_wants_several_results(run, function):
+    for transform in (ms.grad, ms.value_and_grad):
+        with pytest.raises(ms.ArgumentError, match="has_aux: the function gives one result"):
+            run(transform(function, has_aux=True))(X)

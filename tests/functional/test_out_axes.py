@@ -35,3 +35,20 @@ def test_in_python_it_is_the_same():
         return x
     numbers = []
     assert ms.vmap(seen, out_axes=(1,))(X).shape == (3, 2, 4)
+
+
+def test_a_result_that_is_given_once_is_the_same_for_all_items():
+    def both(x, y):
+        return x + 1, y * 2
+
+    def item_by_item(x, y):
+        x.asnumpy()                                          # Python code
+        return both(x, y)
+    y = Tensor([1.0, 2.0])
+    for function in (both, item_by_item):
+        assert ms.vmap(function, (0, None), (0, None))(X, y)[1].tolist() == [2.0, 4.0]
+        for run in (lambda f: f, ms.jit):
+            with pytest.raises(ArgumentError, match="out_axes None"):
+                run(ms.vmap(function, (0, None), (None, 0)))(X, y)
+    with pytest.raises(ArgumentError, match="a result of 2 Cells has the out_axes None"):
+        ms.vmap(ms.nn.CellList([ms.nn.ReLU(), ms.nn.ReLU()]), out_axes=None)(X)
