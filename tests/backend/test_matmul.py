@@ -116,6 +116,15 @@ def test_narrow_and_small_products_write_their_result_and_nothing_beside_it(call
         assert (guarded[:32] == 7).all() and (guarded[-32:] == 7).all()
 
 
+@pytest.mark.parametrize("transpose_a", [False, True])
+@pytest.mark.parametrize("dtype", [dtypes.float32, dtypes.float64], ids=str)
+def test_products_of_few_rows_and_of_short_sums_are_numpys(call, dtype, transpose_a):
+    """b is larger than the cache that is near: it is read where it stands for few rows, by copied strips for more."""
+    for m, n, k in ((2, 1031, 300), (16, 530, 257), (17, 600, 64), (50, 523, 33), (49, 2049, 1), (130, 1024, 16)):
+        check(call, dtype, transpose_a, False, "none", transpose_a, m, n, k, 1)
+        check(call, dtype, transpose_a, True, "none", transpose_a, m, n, 1, 1)
+
+
 @pytest.mark.parametrize("dtype", [dtypes.float32, dtypes.float64], ids=str)
 def test_products_of_few_long_rows_write_their_result_and_nothing_beside_it(call, dtype):
     """Both operands with k innermost: sums of vectors, of 1 to 3 rows by 1 to 4, with and without a rest of k."""

@@ -227,10 +227,12 @@ def write_small_products(f, dtype):
     """What pays without packing ends here; a single row or column is left to gemv."""
     ta, tb, m, n, k, a, lda, b, ldb, accumulate, out, ldo = f.parameters
     matrices, one = (m > 1) & (n > 1), f.number(I64, 1)
-    with f.when(tb.equals(0) & matrices & pays(f, dtype, k, ldb)):
+    column = tb.differs(0) & k.equals(1) & ldb.equals(1)                   # a column is its transpose
+    row_step = f.select(column, n, ldb)
+    with f.when((tb.equals(0) | column) & matrices & pays(dtype, m, k, row_step)):
         flipped = ta.differs(0)
         f.call(external_small(f.module, dtype), m, n, k, a, f.select(flipped, one, lda), f.select(flipped, lda, one),
-               b, ldb, accumulate, out, ldo)
+               b, row_step, accumulate, out, ldo)
         f.give(0)
     with f.when(ta.equals(0) & tb.differs(0) & matrices & dots_pay(m, n, k)):
         f.call(external_dots(f.module, dtype), m, n, k, a, lda, b, ldb, accumulate, out, ldo)

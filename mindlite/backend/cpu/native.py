@@ -327,6 +327,13 @@ class Code:
         """free(address)."""
         self.call(self.module.external("free", VOID, [PTR]), address)
 
+    def room(self, dtype, count):
+        """An Array of so many elements on the stack, which begins at a cache line."""
+        with self.builder.goto_block(self.entry):
+            place = self.builder.alloca(compute_type(dtype), count)
+            place.align = 64
+        return Array(self, dtype, Value(self, self.builder.ptrtoint(place, I64)))
+
     def fill(self, address, byte, nbytes):
         """memset."""
         self.call(self.module.external("memset", PTR, [PTR, I32, I64]), address, byte, nbytes)

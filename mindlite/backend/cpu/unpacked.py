@@ -6,12 +6,14 @@
 A library's product copies its operands into panels first, which pays when each number is used often enough. It does not
 where the result is narrow (3 x 5000 x 7: what is copied is used 3 or 7 times) and where all is small (8 x 8 x 8). Here rows
 of b are read as vectors where they are, and the numbers of a one by one; a tile of 6 x 2 vectors stays in registers for
-up to DEPTH steps of k, then it is added to what stands in out, so a sum of many terms is one of short sums.
+up to DEPTH steps of k, then it is added to what stands in out, so a sum of many terms is one of short sums. A strip of b
+that many rows of a meet, and whose rows stand far apart, is copied to the stack first: rows at a distance of a power of two
+share a few sets of the cache.
 
 `dots` keeps 3 x 4 sums of vectors in registers and adds up their lanes at the end.
 
-`pays` and `dots_pay` are the rules, from measurements: b is no wider than the tile, or so small that it stays in the
-first-level cache; of rows there are few, and long ones, so that adding up lanes costs less than packing.
+`pays` and `dots_pay` are the rules, from measurements: few rows, short sums, b no wider than the tile or so small that it
+stays in the first-level cache; for `dots` few and long rows, so that adding up lanes costs less than packing.
 """
 import functools
 
@@ -22,16 +24,22 @@ from .native import I32, I64, LIBRARIES, PTR, Module, code_of, compute_type
 from .tile import DOT_COLUMNS, DOT_ROWS, masked, multiply_add, sums_across, tile_shape
 
 DEPTH = 256                                         # steps of k that are added up in registers
+FEW_ROWS, SHORT = 16, 64                            # with so few rows no copy pays, with sums so short no packing
 NEAR = 16384                                        # bytes of b that stay in the first-level cache beside a and out
 ARGUMENTS = [I64, I64, I64, PTR, I64, I64, PTR, I64, I64, PTR, I64]
 DOT_DEPTH, PASSED = 1024, 48                        # steps of k, and rows of a, that stay in the second-level cache
-FEW, LONG = 32, 12                                  # the fewer rows, about; steps of k for each of them
+FEW, LONG = 32, 12                                  # rows of which there are fewer, about; steps of k for each of them
 DOTS_ARGUMENTS = [I64, I64, I64, PTR, I64, PTR, I64, I64, PTR, I64]
 
 
-def pays(f, dtype, k, ldb):
+def pays(dtype, m, k, ldb):
     """The condition, a Value: b has k rows of ldb elements."""
-    return (ldb < tile_shape(dtype).columns + 1) | (k * ldb * dtype.itemsize < NEAR + 1)
+    return (m < FEW_ROWS + 1) | (k < SHORT + 1) | (ldb < tile_shape(dtype).columns + 1) | near(dtype, k, ldb)
+
+
+def near(dtype, k, ldb):
+    """The condition, a Value: b stays in the first-level cache."""
+    return k * ldb * dtype.itemsize < NEAR + 1
 
 
 def dots_pay(m, n, k):
@@ -76,22 +84,58 @@ def write_small(dtype):
     with module.function("small", ARGUMENTS) as f:
         m, n, k, a, row_step, k_step, b, ldb, add, out, ldo = f.parameters
         a, b, out = (f.array(dtype, f.integer(pointer)) for pointer in (a, b, out))
+        far, room = near(dtype, k, ldb).equals(0), f.room(dtype, DEPTH * shape.columns)
         with f.loop(0, k, DEPTH) as k0:
             depth, more = f.minimum(k - k0, DEPTH), f.select(k0 > 0, f.number(I64, 1), add)
-            row = f.variable(I64, 0)
-            for rows, (wide, narrow) in reversed([*zip(heights, blocks)]):
-                with f.loop(row.get(), m - (rows - 1), rows) as i:
-                    left, line = a.at(i * row_step + k0 * k_step).address, out.at(i * ldo)
-                    column = f.variable(I64, 0)
-                    for block, least, most in ((wide, shape.columns - shape.lanes, shape.columns), (narrow, 0, shape.lanes)):
-                        with f.loop(column.get(), n - least, most) as j:
-                            columns = f.minimum(n - j, most)
-                            f.call(block, depth, left, row_step, k_step, b.at(k0 * ldb + j).address, ldb, columns, more,
-                                   line.at(j).address, ldo)
-                            column.set(j + columns)
-                    row.set(i + rows)
-    module.written_by += [write_small, write_block]
+
+            def tile(block, i, j, columns, strip, step):
+                f.call(block, depth, a.at(i * row_step + k0 * k_step).address, row_step, k_step, strip, step, columns, more,
+                       out.at(i * ldo + j).address, ldo)
+
+            def rows_of_tiles(run):
+                """run(i, the blocks of so many rows) from the first row to the last."""
+                row = f.variable(I64, 0)
+                for rows, pair in reversed([*zip(heights, blocks)]):
+                    with f.loop(row.get(), m - (rows - 1), rows) as i:
+                        run(i, pair)
+                        row.set(i + rows)
+
+            def strips(run):
+                """run(j, columns, 0 or 1: which of a pair of blocks) from the first column to the last."""
+                column = f.variable(I64, 0)
+                for which, (least, most) in enumerate(((shape.columns - shape.lanes, shape.columns), (0, shape.lanes))):
+                    with f.loop(column.get(), n - least, most) as j:
+                        columns = f.minimum(n - j, most)
+                        run(j, columns, which)
+                        column.set(j + columns)
+
+            def row_by_row(i, pair):
+                strips(lambda j, columns, which: tile(pair[which], i, j, columns, b.at(k0 * ldb + j).address, ldb))
+
+            def strip_by_strip(j, columns, which):
+                strip = b.at(k0 * ldb + j)
+                copied = (m > FEW_ROWS) & (columns > shape.columns - 1)
+                with f.when(copied):
+                    copy_strip(f, dtype, depth, strip, ldb, room)
+                right, step = f.select(copied, room.address, strip.address), f.select(copied, shape.columns, ldb)
+                rows_of_tiles(lambda i, pair: tile(pair[which], i, j, columns, right, step))
+            with f.choose(far) as (then, other):
+                with then:
+                    strips(strip_by_strip)
+                with other:                            # out is written line by line
+                    rows_of_tiles(row_by_row)
+    module.written_by += [write_small, copy_strip, write_block]
     return module
+
+
+def copy_strip(f, dtype, depth, strip, ldb, room):
+    """Write the copy of a strip as wide as the tile to where its rows stand side by side."""
+    shape, build = tile_shape(dtype), f.builder
+    vector = ir.VectorType(compute_type(dtype), shape.lanes)
+    with f.loop(0, depth) as k:
+        for v in range(0, shape.columns, shape.lanes):
+            read = build.load(strip.at(k * ldb + v).pointer, typ=vector, align=dtype.itemsize)
+            build.store(read, room.at(k * shape.columns + v).pointer, align=dtype.itemsize)
 
 
 def write_block(module, dtype, rows, count):
