@@ -228,9 +228,8 @@ def write_small_products(f, dtype):
     ta, tb, m, n, k, a, lda, b, ldb, accumulate, out, ldo = f.parameters
     matrices, one = (m > 1) & (n > 1), f.number(I64, 1)
     column = tb.differs(0) & k.equals(1) & ldb.equals(1)                   # a column is its transpose
-    row_step = f.select(column, n, ldb)
-    with f.when((tb.equals(0) | column) & matrices & pays(dtype, m, k, row_step)):
-        flipped = ta.differs(0)
+    row_step, flipped = f.select(column, n, ldb), ta.differs(0)
+    with f.when((tb.equals(0) | column) & matrices & pays(f, dtype, flipped, m, k, row_step)):
         f.call(external_small(f.module, dtype), m, n, k, a, f.select(flipped, one, lda), f.select(flipped, lda, one),
                b, row_step, accumulate, out, ldo)
         f.give(0)

@@ -32,9 +32,10 @@ FEW, LONG = 32, 12                                  # rows of which there are fe
 DOTS_ARGUMENTS = [I64, I64, I64, PTR, I64, PTR, I64, I64, PTR, I64]
 
 
-def pays(dtype, m, k, ldb):
-    """The condition, a Value: b has k rows of ldb elements."""
-    return (m < FEW_ROWS + 1) | (k < SHORT + 1) | (ldb < tile_shape(dtype).columns + 1) | near(dtype, k, ldb)
+def pays(f, dtype, flipped, m, k, ldb):
+    """The condition, a Value: b has k rows of ldb elements; of a that is flipped the k rows stand apart too."""
+    short = k < f.select(flipped, f.number(I64, SHORT // 2), SHORT) + 1
+    return (m < FEW_ROWS + 1) | short | (ldb < tile_shape(dtype).columns + 1) | near(dtype, k, ldb)
 
 
 def near(dtype, k, ldb):
