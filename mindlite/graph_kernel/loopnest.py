@@ -7,7 +7,8 @@ Reading an intermediate is computing it at that index, so operators fuse by comp
 are shared because expressions are interned. An offset is a polynomial in loop variables and sizes (a Dim), so two
 adjacent axes collapse exactly if each offset says so: coefficient(outer) = coefficient(inner) * extent(inner).
 Sizes are run-time arguments n0, n1, ..: kernels of different static shapes are one kernel. Axes of at most 16 along
-which a window slides are literal, so that windows unroll. `schedule` then decides where each value is computed.
+which a window slides, and rows of at most 16 that are folded, are literal, so that they unroll and vectors are made of
+neighbouring windows and rows. `schedule` then decides where each value is computed.
 """
 from dataclasses import field
 
@@ -21,11 +22,11 @@ from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.control import tuple_getitem
 from ..mindir.graph import CNode, Parameter, ValueNode
 from ..mindir.primitive import kernel_rule
-from ..mindir.scalar import (BinOp, Const, IndexVar, Load, Operand, Reduce, ScalarExpr, Size, as_expr, cast, constant,
+from ..mindir.scalar import (BinOp, Call, Const, IndexVar, Load, Operand, Reduce, ScalarExpr, Size, as_expr, cast, constant,
                              index_var, make_expr, rebuild, walk)
 from .index_arithmetic import Indices, settled
 
-LITERAL_EXTENT = 16
+LITERAL_EXTENT, LITERAL_CALLS = 16, 8                # of rows with transcendental functions: each is some 20 operations
 
 
 class CannotFuse(Exception):
@@ -224,6 +225,10 @@ class _Offsets:
         sliding = {v for e in exprs if isinstance(e, Load) for index in e.fields[1] if type(index) is not IndexVar
                    for v in index.free}
         windows = {v.fields[1] for e in exprs if isinstance(e, Reduce) for v in e.fields[1] if v in sliding}
+        last = {e.fields[1][-1] for e in exprs if isinstance(e, Load) and e.fields[1]}
+        rows = {v.fields[1] for e in exprs if isinstance(e, Reduce) for v in e.fields[1] if v in last}
+        called = {v.fields[1] for e in exprs if isinstance(e, Call) for v in e.free}
+        windows |= {size for size in rows if not (size in called and isinstance(size, int) and size > LITERAL_CALLS)}
         self.dims = {s for e in exprs if isinstance(e, Load) for s in e.fields[0].shape if isinstance(s, int)}
         self.dims |= {s for abstract in outputs for s in abstract.shape if isinstance(s, int)}
         self.dims |= {v.fields[1] for around in loops for v in around if isinstance(v.fields[1], int)}

@@ -56,6 +56,17 @@ def test_other_reductions(name, axis, dtype):
     check(w.graph(w(getattr(c, name), w.x, axis=axis)), [x], rtol=1e-5)
 
 
+@pytest.mark.parametrize("length", [2, 7, 8, 9, 16, 17])
+def test_short_rows_are_unrolled_so_that_vectors_are_made_of_rows(length):
+    for rows in (3, 100):
+        w = Writer(x=tensor("float32", rows, length))
+        shifted = w(c.sub, w.x, w(c.reduce_max, w.x, axis=(1,), keepdims=True))
+        for value, calls in ((shifted, False), (w(c.exp, shifted), True)):
+            made = w(c.div, value, w(c.reduce_sum, value, axis=(1,), keepdims=True))
+            nest = check(w.graph(made, w(c.argmax, value, axis=(1,))), rtol=1e-5).nest
+            assert isinstance(nest.extents[nest.outputs[0].loops[-1]], int) == (length <= (8 if calls else 16))
+
+
 @pytest.mark.parametrize("name", ["reduce_max", "reduce_min", "argmax", "argmin", "reduce_sum"])
 def test_a_nan_wins_every_reduction_and_argmax_gives_the_first(name):
     x = np.random.default_rng(0).standard_normal((3, 70)).astype(np.float32)

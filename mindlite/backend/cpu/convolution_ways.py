@@ -162,7 +162,7 @@ PART_REASONS = {
     "forward": "the register tile of our own: as fast as oneDNN, faster for few channels",
     "backward_data": "the register tile of our own: as fast as oneDNN where the stride is 1",
     "backward_weights": "rows times rows in registers, cut over threads",
-    "depthwise": "each result has a channel of its own: a weight meets eight vectors of pixels, a product would not fill the tile",
+    "depthwise": "each result has a channel of its own: a weight meets eight vectors of pixels, no product would fill its tile",
     "depthwise_backward_weights": "a vector of dout meets nine taps",
     "winograd_weights": "weights for Winograd's convolution",
     "winograd": "3 x 3 with stride 1 from 16 channels: 16 multiplications for 36, 0.5-0.8 of oneDNN's time",
