@@ -1,11 +1,13 @@
 """What was compiled and why; the kernels; what the machine offers."""
 from ..backend.doctor import report
+from ..functional.derivative import Derived
 from .target import compiled_of
 
 
 def explain(f):
-    """Why each variant of a function was compiled, what it cost, and what runs in Python and why. A text."""
-    return compiled_of(f).explain() + "\n"
+    """Why each variant of a function was compiled, what it cost, and what runs in Python and why; of a derivative also how
+    tapes of eager mode were walked. A text."""
+    return (f if isinstance(f, Derived) else compiled_of(f)).explain() + "\n"
 
 
 def kernel(f, name=None, library=False):

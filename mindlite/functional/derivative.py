@@ -5,6 +5,7 @@
 In eager mode the function runs with a tape (pynative); inside jit, and in GRAPH_MODE, it becomes a graph and ad derives
 its gradient. What the objects here answer to `__mindir__` is how inference knows them.
 """
+import collections
 import functools
 
 from ..common.config import GRAPH_MODE, config
@@ -25,7 +26,7 @@ class Derived:
 
     def __init__(self, function, kind, options):
         self.function, self.kind, self.options = function, kind, options
-        self._compiled = None
+        self._compiled, self._walks = None, collections.Counter()
 
     def __mindir__(self):
         return Derivative(self.function, self.kind, self.options, self._at_once)
@@ -33,7 +34,7 @@ class Derived:
     def _at_once(self, function, args, kwargs):
         if self.kind == "jvp":
             return forward(function, args, kwargs)
-        return differentiate(function, self.kind, self.options, args, kwargs)
+        return differentiate(function, self.kind, self.options, args, kwargs, self._walks)
 
     def __call__(self, *args, **kwargs):
         if (self.kind == "jvp" or config.mode == GRAPH_MODE) and not is_interpreting():
@@ -46,6 +47,15 @@ class Derived:
         if self._compiled is None:
             self._compiled = JitFunction(self, name=name_of(self))
         return self._compiled
+
+    def explain(self):
+        """What was compiled of it as a graph, and how its calls in eager mode went back along their tapes: a text."""
+        lines = [f"  {count} {how}" for how, count in self._walks.items()]
+        if not lines:
+            return self.compiled.explain()
+        known = self._compiled is not None and (self._compiled.variants or self._compiled.in_python)
+        return "\n".join([f"{name_of(self)}: {sum(self._walks.values())} call(s) in eager mode; their tapes were walked", *lines,
+                          *([self._compiled.explain()] if known else [])])
 
     def __repr__(self):
         return f"<{self.kind} of {name_of(self.function)}>"

@@ -6,6 +6,8 @@ optimised and compiled as one Flow and reused from then on. Hooks and backwards 
 between them is compiled in this way (event "backward_parted").
 
     tape  %1 = mul(%0, 2.0); %2 = tanh(%1)        grad(2.0, out, dout):  d1 = dout * (1 - out * out);  d0 = d1 * 2.0
+
+How a tape was walked stands on it (`Tape.walk`), for `explain`.
 """
 import threading
 from collections import OrderedDict
@@ -29,6 +31,10 @@ from .native import trace_tape
 from .operation import GraphOperation
 
 MAX_STRUCTURES = 512
+REUSED, BUILT = "as one compiled Flow", "as one Flow, compiled for it"
+FIRST = "operation by operation: the first of its structure"
+OF_ITS_OWN = "as the Flow of the one compiled function on it"
+NOTHING = "not at all: nothing that is asked for depends on what was watched"
 _structures = OrderedDict()                     # key: None after its first appearance, then the GraphOperation
 _lock = threading.RLock()
 
@@ -36,7 +42,7 @@ _lock = threading.RLock()
 def gradients(tape, seeds, wrt):
     """The gradient of each value numbered in `wrt`, a list of Tensors, None where nothing flows.
 
-    seeds : [(number of a value, its cotangent)]
+    seeds : [(number of a value, its cotangent)]            effect : tape.walk says how it was done
     """
     traced = None
     if not tape.hooks or all(number in wrt for number in tape.hooks):      # those of `wrt` are called behind this
@@ -49,27 +55,37 @@ def gradients(tape, seeds, wrt):
                     _structures.move_to_end(key)
             if flow is not None:
                 emit("backward_flow_reuse")
+                tape.walk = REUSED
                 return run_flow(flow, traced[1], seeds)
     live = live_entries(tape, [number for number, _ in seeds])
     if not live:
+        tape.walk = NOTHING
         return [_sum_of([c for n, c in seeds if n == number]) for number in wrt]
-    if not all(_is_plain(entry.backward) for entry in live) or any(
-            tape.hooks.get(number) for entry in live for number in entry.outputs):
-        return in_parts(live, seeds, wrt, tape.hooks)
-    return of_plain(live, seeds, wrt, traced)
+    in_python = sum(not _is_plain(entry.backward) for entry in live)
+    hooked = sum(bool(tape.hooks.get(number)) for entry in live for number in entry.outputs)
+    if in_python or hooked:
+        parts, compiled, found = in_parts(live, seeds, wrt, tape.hooks)
+        tape.walk = (f"in {parts} parts, {compiled} of them as a compiled Flow (gradients in Python: {in_python}, "
+                     f"values with hooks: {hooked})")
+        return found
+    tape.walk, found = of_plain(live, seeds, wrt, traced)
+    return found
 
 
 def of_plain(live, seeds, wrt, traced=None):
-    """The gradients by entries that are graphs, with no hooks between them. traced: what `trace_tape` gave for them"""
+    """(how, the gradients) by entries that are graphs, with no hooks between them. traced: what `trace_tape` gave for them"""
     if _is_compiled_alone(live):
-        return one_by_one(live, seeds, wrt)
+        return OF_ITS_OWN, one_by_one(live, seeds, wrt)
     key, saved = structure(live) if traced is None else traced
-    flow = flow_of((key, *_asked(seeds, wrt)), live, seeds, wrt, saved)
-    return one_by_one(live, seeds, wrt) if flow is None else run_flow(flow, saved, seeds)
+    how, flow = flow_of((key, *_asked(seeds, wrt)), live, seeds, wrt, saved)
+    return how, one_by_one(live, seeds, wrt) if flow is None else run_flow(flow, saved, seeds)
 
 
 def in_parts(live, seeds, wrt, hooks):
-    """The gradients, part by part of the tape. hooks: as Tape.hooks; those of `wrt` are not called"""
+    """(how many parts, how many of them ran as a compiled Flow, the gradients): part by part of the tape.
+
+    hooks : as Tape.hooks; those of `wrt` are not called
+    """
     cotangents, count, compiled = Cotangents(seeds), 0, 0
     for count, part in enumerate(parts_between(live, hooks), 1):
         for number in part[0].outputs:
@@ -80,13 +96,13 @@ def in_parts(live, seeds, wrt, hooks):
         if not given:
             continue
         asked = list(dict.fromkeys(n for entry in part for n in entry.inputs if n not in inside))
-        whole = len(part) > 1
-        compiled += whole
-        for number, gradient in zip(asked, of_plain(part, given, asked) if whole else one_by_one(part, given, asked)):
+        how, found = of_plain(part, given, asked) if len(part) > 1 else (None, one_by_one(part, given, asked))
+        compiled += how in (REUSED, BUILT)
+        for number, gradient in zip(asked, found):
             if gradient is not None:
                 cotangents.add(number, gradient)
     emit("backward_parted", parts=count, compiled=compiled)
-    return [cotangents.get(number) for number in wrt]
+    return count, compiled, [cotangents.get(number) for number in wrt]
 
 
 def parts_between(live, hooks):
@@ -162,14 +178,14 @@ def structure(live):
 
 
 def flow_of(key, live, seeds, wrt, saved):
-    """(the GraphOperation of a structure, for each of wrt whether it has a gradient, the Backwards in it, which its key
-    keeps alive); None at its first appearance."""
+    """(how it will run, (the GraphOperation of a structure, for each of wrt whether it has a gradient, the Backwards in it,
+    which its key keeps alive); None at its first appearance)."""
     with _lock:
         if key not in _structures:
             _structures[key] = None
             if len(_structures) > MAX_STRUCTURES:
                 _structures.popitem(last=False)
-            return None
+            return FIRST, None
         _structures.move_to_end(key)
         if _structures[key] is None:
             graph, flows_to = write_flow(live, seeds, wrt, saved)
@@ -177,9 +193,9 @@ def flow_of(key, live, seeds, wrt, saved):
             operation.compile()
             _structures[key] = operation, flows_to, [entry.backward for entry in live]
             emit("backward_flow_build", name=graph.name, nodes=len(graph.nodes))
-        else:
-            emit("backward_flow_reuse")
-        return _structures[key]
+            return BUILT, _structures[key]
+        emit("backward_flow_reuse")
+        return REUSED, _structures[key]
 
 
 def write_flow(live, seeds, wrt, saved):

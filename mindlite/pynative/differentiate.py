@@ -103,8 +103,11 @@ class Recorded:
         return made, tuple(each)
 
 
-def differentiate(function, kind, options, args, kwargs):
-    """grad(function)(*args, **kwargs) and value_and_grad, in eager mode; options as protocol.Derivative has them."""
+def differentiate(function, kind, options, args, kwargs, walks=None):
+    """grad(function)(*args, **kwargs) and value_and_grad, in eager mode; options as protocol.Derivative has them.
+
+    walks : a Counter of the ways in which tapes were walked, for `explain`
+    """
     def called(*every):
         by_position, by_name = parted(every)
         return function(*by_position, **by_name)
@@ -119,6 +122,8 @@ def differentiate(function, kind, options, args, kwargs):
         loss = first_of(run.value) if options.get("has_aux") else run.value
         input_grads, weight_grads = run.gradients(run.seeds(loss, numbers_in(sens)))
         run.tape.clear()
+        if walks is not None:
+            walks[run.tape.walk] += 1
     except MindliteError as error:
         raise error.at(user_location())
     return arrange(kind, run.value, zip(positions, input_grads), zip(run.weights, weight_grads), options)

@@ -39,7 +39,7 @@ def owner_of(array):
 
 class Tape:
     """Entries in the order of execution. count: how many numbers have been given."""
-    __slots__ = ("entries", "count", "owners", "owned", "hooks", "named", "used", "__weakref__")
+    __slots__ = ("entries", "count", "owners", "owned", "hooks", "named", "used", "walk", "__weakref__")
 
     def __init__(self):
         self.entries, self.count = [], 0
@@ -47,6 +47,7 @@ class Tape:
         self.hooks = {}                     # number: {..: function of the value's gradient}, the Tensor's own table
         self.named = {}                     # id: (Parameter, number); threads share Parameters, so no slot is used
         self.used = None                    # [(Parameter, number)] of those that are watched when they are first used
+        self.walk = None                    # how it was walked backwards, in words
 
     def number(self, tensor):
         """The number of a Tensor's value on this tape, None if it depends on nothing that is watched."""

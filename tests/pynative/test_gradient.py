@@ -118,6 +118,42 @@ def test_the_whole_backward_is_compiled_when_its_structure_comes_again():
     assert counts == [(0, 0), (1, 0), (0, 1), (0, 1)]
 
 
+def test_explain_says_how_the_tapes_of_eager_mode_were_walked():
+    net = nn.SequentialCell(nn.Dense(3, 4), nn.Tanh(), nn.Dense(4, 2))
+    step = ms.value_and_grad(lambda x: net(x).sum(), None, net.trainable_params())
+    assert "not compiled yet" in step.explain()
+    for batch in (2, 2, 2, 2, 1):                            # the last batch is smaller
+        step(tensor(batch, 3, dtype=np.float32))
+    assert ms.debug.explain(step) == step.explain() + "\n"
+    name, *ways = step.explain().split("\n")
+    assert name.endswith(": 5 call(s) in eager mode; their tapes were walked")
+    assert ways == ["  2 operation by operation: the first of its structure", "  1 as one Flow, compiled for it",
+                    "  2 as one compiled Flow"]
+
+
+def test_explain_says_why_a_tape_is_not_one_flow():
+    def hooked(x):
+        h = ops.tanh(x) * x
+        h.register_hook(lambda dout: dout * 2)
+        return (ms.recompute(ops.sin, h) if recomputed else h * h * 2).sum()
+    x, recomputed = tensor(3), False
+    grad = ms.grad(hooked)
+    for _ in range(3):
+        grad(x)
+    assert grad.explain().split("\n")[1:] == [
+        f"  {count} in 2 parts, {compiled} of them as a compiled Flow (gradients in Python: 0, values with hooks: 1)"
+        for count, compiled in ((1, 0), (2, 2))]
+    recomputed = True
+    grad(x)
+    assert "(gradients in Python: 1, values with hooks: 1)" in grad.explain()
+    constant = ms.grad(lambda x: ops.stop_gradient(x) * 2)
+    constant(x)
+    assert "nothing that is asked for depends on what was watched" in constant.explain()
+    inside = ms.grad(ms.jit(lambda x: (ops.sin(x) * x).sum()))
+    inside(x)
+    assert "as the Flow of the one compiled function on it" in inside.explain()
+
+
 def test_tapes_of_different_structure_do_not_share_a_flow():
     x = tensor(4)
 
