@@ -32,11 +32,10 @@ from ..ops.logic import flowing
 from .. import ops
 from .activity import holds_python, is_differentiable, is_integer, reached_branches, reached_state
 from .gates import reverse_gate, reverse_port, unsure
-from .flows import FLAG, TOLD, UNKNOWN, either, flag_of
+from .flows import (FLAG, ON_TAPE, TOLD, UNKNOWN, after_turns, either, flag_of, from_tape, is_flag, of_both, on_tape, told)
 from .remat import Segments, forward_segments, refusal, reverse_segments
 
 TAPE, COUNT = AbstractTape(), AbstractTensor(dt.int64, ())
-ON_TAPE = AbstractTensor(dt.bool_, (1,))                 # with an axis, it may differ between the elements of a batch
 
 
 def seeds_of(sweep, node):
@@ -49,16 +48,6 @@ def seeds_of(sweep, node):
         if dout is not None:
             found[i] = dout, flow
     return list(found), [dout for dout, _ in found.values()], [flow for _, flow in found.values()]
-
-
-def told(flows):
-    """For a graph below, what it has to know of these flows: a boolean is handed to it."""
-    return [flow if flow is True or flow is UNKNOWN else TOLD for flow in flows]
-
-
-def booleans(flows):
-    """The flows that are booleans."""
-    return [flow for flow in flows if flow is not True and flow is not UNKNOWN]
 
 
 # ---------------------------------------------------------------- cond
@@ -79,7 +68,7 @@ def reverse_cond(sweep, node):
     wrt = [i for i, x in enumerate(operands) if x in sweep.active]
     wrt = sorted(reached_branches(node, wrt, seeds))
     branches = [sweep.below(node.attrs[side], wrt, seeds, operands, told(flows)) for side in ("true", "false")]
-    both = [_of_both(*pair) for pair in zip(*[branch.flows for branch in branches])]
+    both = [of_both(*pair) for pair in zip(*[branch.flows for branch in branches])]
     asked = [k for k, flow in enumerate(both) if flow is TOLD]
     for branch in branches:
         branch.close(asked)
@@ -88,8 +77,9 @@ def reverse_cond(sweep, node):
         branch.finish_backward(given)
         branch.finish_forward()
     sweep.parts[node] = branches
+    values = [sweep.value(operands[i]) for i in given]
     sweep.tape, *made = append(
-        cond, sweep.value(pred), sweep.tape_after(node), *[sweep.value(operands[i]) for i in given], *douts, *booleans(flows),
+        cond, sweep.value(pred), sweep.tape_after(node), *values, *douts, *filter(is_flag, flows),
         true=branches[0].backward, false=branches[1].backward,
         abstract=AbstractTuple((TAPE, *[sweep.sizes.abstract(operands[i].abstract) for i in wrt], *[FLAG] * len(asked))))
     for k, flag in zip(asked, made[len(wrt):]):
@@ -97,13 +87,6 @@ def reverse_cond(sweep, node):
     for i, gradient, flow in zip(wrt, made, both):
         if flow is not False:
             sweep.add(operands[i], gradient, flow, exact=True)
-
-
-def _of_both(true, false):
-    """Whether what comes out of either side flows; TOLD: the sides say so."""
-    if true is false and true in (True, False):
-        return true
-    return UNKNOWN if true is UNKNOWN or false is UNKNOWN else TOLD
 
 
 # ---------------------------------------------------------------- while_loop
@@ -138,10 +121,11 @@ def reverse_while(sweep, node):
     reached = sorted(reached_state(node, wrt, seeds))
     state, invariants = [i for i in reached if i < n], [i for i in reached if i >= n]
     after = dict(zip(seeds, flows))
-    body, flows = _body(sweep, node, state, invariants, [after.get(i, False) for i in state])
+    body, flows = after_turns([after.get(i, False) for i in state], lambda flows: sweep.below(
+        node.attrs["body"], state + invariants, state, node.args, flows))
     # whether the state's cotangents flow is carried from turn to turn, whether the invariants' ever did is collected
     kept = [k for k, flow in enumerate(flows) if flow is TOLD]
-    collected = [k for k in range(len(state), len(reached)) if body.flows[k] not in (True, False, UNKNOWN)]
+    collected = [k for k in range(len(state), len(reached)) if is_flag(body.flows[k])]
     body.close(kept + collected)
     carried = len(reached) + len(kept) + len(collected)
     given = [i for i in body.given() if i >= n]
@@ -199,21 +183,6 @@ def reverse_while(sweep, node):
             flows[k] = ops.greater(sweep.value(node, "count"), 0)
         if flows[k] is not False:
             sweep.add(node.args[i], gradient, flows[k], exact=True)
-
-
-def _body(sweep, node, state, invariants, after):
-    """The Reverse of a loop's body, and what flows at each turn: True, UNKNOWN or TOLD for each of `state`.
-
-    after: what flows behind the last turn. A fixpoint: what a turn hands on is what the turn before it is given.
-    """
-    flows = told(after)
-    while True:
-        body = sweep.below(node.attrs["body"], state + invariants, state, node.args, flows)
-        handed = [UNKNOWN if UNKNOWN in (now, flow) else True if now is flow is True else TOLD
-                  for now, flow in zip(flows, body.flows)]
-        if handed == flows:
-            return body, flows
-        flows = handed
 
 
 # ---------------------------------------------------------------- call
@@ -307,18 +276,18 @@ def reverse_push(sweep, node):
     floats = [v for v in values if is_differentiable(v.abstract)]
     below, *made = tape_pop(dtape, abstracts=(*[sweep.sizes.abstract(v.abstract) for v in floats], *[ON_TAPE] * len(floats)))
     sweep.add(tape, below)
-    for v, dv, flag in zip(floats, made, made[len(floats):]):
-        sweep.add(v, dv, ops.reshape(flag, shape=()), exact=True)
+    for v, dv, flow in zip(floats, made, from_tape(made[len(floats):])):
+        sweep.add(v, dv, flow, exact=True)
 
 
 def reverse_pop(sweep, node):
     """dtape = tape_push(dtape, *dvalues, *booleans)"""
     _, *values = node.abstract.elements
     floats = [i for i, v in enumerate(values, 1) if is_differentiable(v)]
-    flags = [ops.reshape(flag_of(sweep.flow(node, i)), shape=ON_TAPE.shape) for i in floats]
     below = sweep.cotangent(node, 0)
     sweep.add(node.args[0], tape_push(tape_new() if below is None else below,
-                                      *[sweep.cotangent_or_zeros(node, i) for i in floats], *flags))
+                                      *[sweep.cotangent_or_zeros(node, i) for i in floats],
+                                      *on_tape([sweep.flow(node, i) for i in floats])))
 
 
 def reverse_flowing(sweep, node):

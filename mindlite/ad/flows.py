@@ -23,6 +23,7 @@ from ..ops.logic import flowing
 from .. import ops
 
 FLAG = AbstractTensor(dt.bool_, ())
+ON_TAPE = AbstractTensor(dt.bool_, (1,))     # with an axis, it may differ between the elements of a batch
 UNKNOWN = None               # it may flow or not, and nothing says so: what Python code hands on
 TOLD = "told"                # a boolean that comes in with the cotangent says so
 
@@ -61,9 +62,52 @@ def joined(parts):
     return Part(reduce(ops.add, values), flow, all(part.exact or part.flow is not flow for part in parts))
 
 
+def is_flag(flow):
+    """True for a flow that is a boolean of the graph."""
+    return flow not in (True, False, UNKNOWN)
+
+
 def flag_of(flow):
     """The boolean for a flow: False is one too, for what never flows; UNKNOWN counts as flowing."""
-    return flow if flow not in (True, False, UNKNOWN) else np.bool_(flow is not False)
+    return flow if is_flag(flow) else np.bool_(flow is not False)
+
+
+def told(flows):
+    """For a graph below, what it has to know of these flows: a boolean is handed to it, for what does not flow (yet) too."""
+    return [flow if flow is True or flow is UNKNOWN else TOLD for flow in flows]
+
+
+def of_both(true, false):
+    """Whether what comes out of either side of a branch flows; TOLD: the sides say so."""
+    if true is false and true in (True, False):
+        return true
+    return UNKNOWN if true is UNKNOWN or false is UNKNOWN else TOLD
+
+
+def after_turns(given, turn):
+    """(turn(flows), flows): the derivative of a loop's body, and what flows into each turn: True, UNKNOWN or TOLD. A fixpoint, as
+    what a turn hands on (the `flows` of the derivative) is what the next one is given.
+
+    given: what flows into the first turn
+    """
+    flows = told(given)
+    while True:
+        made = turn(flows)
+        handed = [UNKNOWN if UNKNOWN in (now, flow) else True if now is flow is True else TOLD
+                  for now, flow in zip(flows, made.flows)]
+        if handed == flows:
+            return made, flows
+        flows = handed
+
+
+def on_tape(flows):
+    """Flows as what stands on a tape beside the values; ON_TAPE is their type."""
+    return [ops.reshape(flag_of(flow), shape=ON_TAPE.shape) for flow in flows]
+
+
+def from_tape(flags):
+    """What `on_tape` has put there."""
+    return [ops.reshape(flag, shape=()) for flag in flags]
 
 
 def keeps_zeros(gradient, douts, nodes):

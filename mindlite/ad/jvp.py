@@ -19,6 +19,8 @@ from ..mindir.graph import CNode, FuncGraph, ValueNode
 from ..mindir.inline import drop_dead_nodes, inline
 from ..mindir.primitive import bprop_rule, jvp_rule
 from .activity import active_outputs, active_state, expand_composites, holds_python, is_smooth, result_of
+from .flows import (FLAG, ON_TAPE, TOLD, UNKNOWN, Part, after_turns, either, flag_of, from_tape, is_flag, keeps_zeros, of_both,
+                    on_tape, told)
 from .vjp import vjp_graph
 from .zeros import zeros_like_abstract
 
@@ -33,45 +35,71 @@ def jvp_graph(graph, wrt):
     if key not in graph.transforms:
         target = FuncGraph(f"jvp {graph.name}", graph.origin)
         graph.transforms[key] = drop_dead_nodes(
-            Forward(graph, tuple(wrt), tuple(range(len(graph.outputs))), {}).write(target), tapes=True)
+            Forward(graph, tuple(wrt), tuple(range(len(graph.outputs))), {}).write(target).close(), tapes=True)
     return graph.transforms[key]
 
 
 class Forward:
-    """The derivative of `graph`, whose parameters numbered in `wrt` have tangents, for the outputs in `results`."""
+    """The derivative of `graph`, whose parameters numbered in `wrt` have tangents, for the outputs in `results`.
 
-    def __init__(self, graph, wrt, results, calls):
+    flows: for each of `wrt`, does its tangent flow (`flows.py`): True, UNKNOWN or TOLD, where a boolean comes in, behind the
+           tangents. None: all do. Once written the same of each of `results`: True, UNKNOWN, a boolean, or False
+    """
+
+    def __init__(self, graph, wrt, results, calls, flows=None):
         self.graph = expand_composites(graph, wrt, (jvp_rule,))
         self.wrt, self.results, self.calls = wrt, results, calls
+        self.flows = [True] * len(wrt) if flows is None else flows
         self.env, self.tangents = {}, {}
 
     def write(self, target):
-        """Fill the empty graph `target` and return it."""
+        """Fill the empty graph `target`, but for its outputs; returns self."""
         self.target = target
         for p in self.graph.parameters:
             self.env[p] = target.add_parameter(p.name, p.abstract, p.origin, p.default)
-        for i in self.wrt:
-            p = self.graph.parameters[i]
-            made = target.add_parameter(f"d{p.name}", p.abstract, p.origin)
+        wrt = [self.graph.parameters[i] for i in self.wrt]
+        made = [target.add_parameter(f"d{p.name}", p.abstract, p.origin) for p in wrt]
+        for p, tangent, flow in zip(wrt, made, self.flows):
+            flow = target.add_parameter(f"flows {p.name}", FLAG, p.origin) if flow is TOLD else flow
             if is_smooth(p.abstract):
-                self.tangents[p, None] = made
+                self.tangents[p, None] = Part(tangent, flow)
         # What rules require of sizes follows from what the program itself required.
         with building(target, self.graph.origin, by="jvp") as self.builder, collecting():
             for node in self.graph.nodes:
                 self.builder.origin = Origin(node.origin.location, node, "jvp")
                 self._node(node)
-            outputs = [self.value(o) for o in self.graph.outputs]
-            tangents = [self.tangent_or_zeros(self.graph.outputs[i]) for i in self.results]
-            target.set_outputs(outputs + [self.builder.lift(t) for t in tangents], make_tuple)
-        return target
+            outputs = [self.graph.outputs[i] for i in self.results]
+            self.outputs = [*map(self.value, self.graph.outputs), *map(self.tangent_or_zeros, outputs)]
+            self.flows = [isinstance(o.abstract, AbstractTape) or self.flow(o) for o in outputs]
+        return self
+
+    def close(self, told=()):
+        """The target with its outputs: the graph's, the tangents, and for the results numbered in `told` whether they flow."""
+        flags = [flag_of(self.flows[k]) for k in told]
+        self.target.set_outputs([*map(self.builder.lift, self.outputs + flags)], make_tuple)
+        return self.target
 
     def value(self, node):
         """The node's value in the target."""
         return node if isinstance(node, ValueNode) else self.env[node]
 
-    def tangent(self, node):
-        """The node's tangent, None for zero."""
+    def part(self, node):
+        """The node's tangent and whether it flows, None for zero."""
         return self.tangents.get(result_of(node))
+
+    def tangent(self, node):
+        """The node's tangent, None for zero; exactly zero where data decides that nothing flows."""
+        part = self.part(node)
+        if part is None:
+            return None
+        if not part.exact:
+            part = self.tangents[result_of(node)] = Part(part.annulled(), part.flow)
+        return part.value
+
+    def flow(self, node):
+        """Whether the node's tangent flows: True, UNKNOWN, a boolean, False."""
+        part = self.part(node)
+        return False if part is None else part.flow
 
     def tangent_or_zeros(self, node):
         """The node's tangent, zeros where it has none."""
@@ -91,11 +119,13 @@ class Forward:
         self.env[node] = copy
         return copy
 
-    def set_results(self, node, results, numbers=(), tangents=()):
-        """Enter what a control node became: its results, and the tangents of the results in `numbers`."""
-        self.env[node] = tuple(results)
-        for i, tangent in zip(numbers, tangents):
-            self.tangents[node, i] = tangent
+    def set_results(self, node, made, numbers, flows):
+        """Enter what a control node became: its results, behind them the tangents of those in `numbers`; do they flow?"""
+        count = len(node.abstract.elements)
+        self.env[node] = tuple(made[:count])
+        for i, tangent, flow in zip(numbers, made[count:], flows):
+            if flow is not False:
+                self.tangents[node, i] = Part(tangent, flow)
 
     def _node(self, node):
         if node.fn is tuple_getitem:
@@ -104,8 +134,8 @@ class Forward:
             self.env[node] = tuple(map(self.value, node.args))
         elif node.fn is tape_new:
             self.keep(node)
-            self.tangents[node, None] = tape_new()
-        elif "stop_gradient" in node.fn.traits or not holds_python(node) and all(self.tangent(a) is None for a in node.args):
+            self.tangents[node, None] = Part(tape_new())
+        elif "stop_gradient" in node.fn.traits or not holds_python(node) and all(self.part(a) is None for a in node.args):
             self.keep(node)
         elif node.fn in (gate, port):
             raise GraphSyntaxError("forward mode has no gradients, which a hook of the function wants to see",
@@ -121,7 +151,11 @@ class Forward:
         elements = node.abstract.elements if several else (node.abstract,)
         if not any(map(is_smooth, elements)):
             return
-        primals, tangents = [self.value(a) for a in node.args], [self.tangent(a) for a in node.args]
+        primals, parts = [self.value(a) for a in node.args], [self.part(a) for a in node.args]
+        flow = either([part.flow for part in parts if part is not None])
+        tangents = [part and (part.value if part.flow is flow else self.tangent(a)) for part, a in zip(parts, node.args)]
+        exact = all(part is None or part.exact or part.flow is not flow for part in parts)
+        start = len(self.target.nodes)
         if node.fn in jvp_rule:
             made = jvp_rule[node.fn](primals, tangents, out, **node.attrs)
             made = made if several or made is None else (made,)
@@ -136,7 +170,8 @@ class Forward:
             if tangent.dtype is not element.dtype or tangent.ndim != element.ndim:
                 raise InternalError(f"the jvp rule of {node.fn.name} gives {tangent.abstract} for {element}",
                                     location=node.origin.location)
-            self.tangents[node, i if several else None] = tangent
+            whole = flow is True or exact and keeps_zeros(tangent, tangents, self.target.nodes[start:])
+            self.tangents[node, i if several else None] = Part(tangent, flow, whole)
 
 
 def _bprop_as_graph(node):
@@ -178,56 +213,72 @@ def _cond(forward, node):
     """(out, dout) = cond(p, x, dx; jvp t, jvp f)"""
     pred, *operands = node.args
     elements = node.abstract.elements
-    wrt = tuple(i for i, x in enumerate(operands) if forward.tangent(x) is not None)
+    wrt = tuple(i for i, x in enumerate(operands) if forward.part(x) is not None)
+    flows = [forward.flow(operands[i]) for i in wrt]
     sides = [node.attrs["true"], node.attrs["false"]]
     results = tuple(sorted(_tapes(elements).union(*(active_outputs(side, wrt) for side in sides))))
-    true, false = [Forward(side, wrt, results, forward.calls).write(FuncGraph(f"jvp {side.name}", side.origin))
+    true, false = [Forward(side, wrt, results, forward.calls, told(flows)).write(FuncGraph(f"jvp {side.name}", side.origin))
                    for side in sides]
-    made = append(cond, forward.value(pred), *map(forward.value, operands),
-                  *[forward.tangent(operands[i]) for i in wrt],
-                true=true, false=false, abstract=AbstractTuple(elements + tuple(elements[i] for i in results)))
-    forward.set_results(node, made[:len(elements)], results, made[len(elements):])
+    both = [*map(of_both, true.flows, false.flows)]
+    asked = [k for k, flow in enumerate(both) if flow is TOLD]
+    made = append(cond, forward.value(pred), *map(forward.value, operands), *[forward.tangent(operands[i]) for i in wrt],
+                  *filter(is_flag, flows), true=true.close(asked), false=false.close(asked),
+                  abstract=AbstractTuple(elements + tuple(elements[i] for i in results) + (FLAG,) * len(asked)))
+    for k, flag in zip(asked, made[len(elements) + len(results):]):
+        both[k] = flag
+    forward.set_results(node, made, results, both)
 
 
 def _while(forward, node):
     """(s, ds) = while_loop(s, ds, w, dw; c, jvp b)"""
     n, elements = len(node.args) - node.attrs["invariants"], node.abstract.elements
-    positions = frozenset(i for i, x in enumerate(node.args) if forward.tangent(x) is not None)
+    positions = frozenset(i for i, x in enumerate(node.args) if forward.part(x) is not None)
     state = tuple(sorted(active_state(node, positions) | _tapes(elements)))
     invariants = tuple(sorted(i for i in positions if i >= n))
     test, body = node.attrs["cond"], node.attrs["body"]
-    derived = Forward(body, state + invariants, state, forward.calls).write(FuncGraph(f"jvp {body.name}", body.origin))
+    before = [isinstance(elements[i], AbstractTape) or forward.flow(node.args[i]) for i in state]
+    fixed = [forward.flow(node.args[i]) for i in invariants]
+    derived, flows = after_turns(before, lambda flows: Forward(body, state + invariants, state, forward.calls, flows + told(
+        fixed)).write(FuncGraph(f"jvp {body.name}", body.origin)))
+    kept, fixed = [k for k, flow in enumerate(flows) if flow is TOLD], [*filter(is_flag, fixed)]
+    step = derived.close(kept)
     kinds, names = [p.abstract for p in body.parameters], [p.name for p in body.parameters]
 
     def graph(name, run):
         target = FuncGraph(name, body.origin)
 
-        def add(numbers, prefix=""):
-            return [target.add_parameter(prefix + names[i], kinds[i]) for i in numbers]
-        s, ds, w, dw = add(range(n)), add(state, "d"), add(range(n, len(kinds))), add(invariants, "d")
-        target.set_outputs(run(target, [*s, *w], [*ds, *dw]), make_tuple)
+        def add(numbers, prefix="", kind=None):
+            return [target.add_parameter(prefix + names[i], kind or kinds[i]) for i in numbers]
+        s, ds, flags = add(range(n)), add(state, "d"), add([state[k] for k in kept], "flows ", FLAG)
+        w, dw, more = add(range(n, len(kinds))), add(invariants, "d"), add([0] * len(fixed), "flows to ", FLAG)
+        target.set_outputs(run(target, [*s, *w], [*ds, *dw, *flags, *more]), make_tuple)
         return target
-    made = append(while_loop, *map(forward.value, node.args[:n]),
-                  *[forward.tangent_or_zeros(node.args[i]) for i in state],
-                *map(forward.value, node.args[n:]), *[forward.tangent(node.args[i]) for i in invariants],
-                cond=graph(test.name, lambda target, values, _: inline(target, test, values)),
-                body=graph(derived.name, lambda target, values, tangents: inline(target, derived, values + tangents)),
-                invariants=len(node.args) - n + len(invariants), **policy_of(node),
-                abstract=AbstractTuple(elements + tuple(elements[i] for i in state)))
-    forward.set_results(node, made[:n], state, made[n:])
+    made = append(while_loop, *map(forward.value, node.args[:n]), *[forward.tangent_or_zeros(node.args[i]) for i in state],
+                  *[flag_of(before[k]) for k in kept],
+                  *map(forward.value, node.args[n:]), *[forward.tangent(node.args[i]) for i in invariants], *fixed,
+                  cond=graph(test.name, lambda target, values, _: inline(target, test, values)),
+                  body=graph(step.name, lambda target, values, tangents: inline(target, step, values + tangents)),
+                  invariants=len(node.args) - n + len(invariants) + len(fixed), **policy_of(node),
+                  abstract=AbstractTuple(elements + tuple(elements[i] for i in state) + (FLAG,) * len(kept)))
+    for k, flag in zip(kept, made[len(elements) + len(state):]):
+        flows[k] = flag
+    forward.set_results(node, made, state, flows)
 
 
 def _call(forward, node):
     """(out, dout) = call(x, dx; jvp g)"""
     graph, elements = node.attrs["graph"], node.abstract.elements
-    wrt = tuple(i for i, x in enumerate(node.args) if forward.tangent(x) is not None)
+    wrt = tuple(i for i, x in enumerate(node.args) if forward.part(x) is not None)
+    flows = [forward.flow(node.args[i]) for i in wrt]
     results = tuple(i for i, e in enumerate(elements) if is_smooth(e))
     if (graph, wrt) not in forward.calls:
         target = forward.calls[graph, wrt] = FuncGraph(f"jvp {graph.name}", graph.origin)
-        Forward(graph, wrt, results, forward.calls).write(target)
-    made = append(call, *map(forward.value, node.args), *[forward.tangent(node.args[i]) for i in wrt],
-                graph=forward.calls[graph, wrt], abstract=AbstractTuple(elements + tuple(elements[i] for i in results)))
-    forward.set_results(node, made[:len(elements)], results, made[len(elements):])
+        Forward(graph, wrt, results, forward.calls, [TOLD] * len(wrt)).write(target).close(range(len(results)))
+    made = append(call, *map(forward.value, node.args), *[forward.tangent(node.args[i]) for i in wrt], *map(flag_of, flows),
+                  graph=forward.calls[graph, wrt],
+                  abstract=AbstractTuple(elements + tuple(elements[i] for i in results) + (FLAG,) * len(results)))
+    known = UNKNOWN not in flows and not any(n.fn is segment for below in graph.reachable() for n in below.nodes)
+    forward.set_results(node, made, results, made[len(elements) + len(results):] if known else [UNKNOWN] * len(results))
 
 
 def _segment(forward, node):
@@ -236,40 +287,43 @@ def _segment(forward, node):
         forward.keep(node)
         return
     elements = node.abstract.elements
-    wrt = [i for i, x in enumerate(node.args) if forward.tangent(x) is not None]
+    wrt = [i for i, x in enumerate(node.args) if forward.part(x) is not None]
     results = [i for i, e in enumerate(elements) if is_smooth(e)]
     function = push_through_python(node.attrs["function"], wrt, results, node.attrs["weights"], forward.calls)
     abstracts = (AbstractAny(), *elements, *[elements[i] for i in results])
     made = append(segment, *[forward.tangent(node.args[i]) for i in wrt], *map(forward.value, node.args),
                   **{**node.attrs, "function": function, "abstracts": abstracts}, abstract=AbstractTuple(abstracts))
-    forward.set_results(node, made[1:1 + len(elements)], results, made[1 + len(elements):])
+    forward.set_results(node, made[1:], results, [UNKNOWN] * len(results))
 
 
 def _custom(forward, node):
     """The user's bprop, transposed."""
-    outs = forward.keep(node)
+    outs, flow = forward.keep(node), either([forward.flow(a) for a in node.args if forward.part(a) is not None])
     tangents = transposed(forward, node.attrs["bprop"], [forward.value(a) for a in node.args],
                           [forward.tangent(a) for a in node.args], outs)
     for i, tangent in enumerate(tangents):
         if tangent is not None:
-            forward.tangents[node, i] = tangent
+            forward.tangents[node, i] = Part(tangent, flow, exact=False)
 
 
 def _push(forward, node):
-    """dtape = tape_push(dtape, *dvalues)"""
+    """dtape = tape_push(dtape, *dvalues, *booleans)"""
     tape, *values = node.args
+    floats = [v for v in values if is_smooth(v.abstract)]
     forward.keep(node)
-    forward.tangents[node, None] = tape_push(
-        forward.tangent(tape), *[forward.tangent_or_zeros(v) for v in values if is_smooth(v.abstract)])
+    forward.tangents[node, None] = Part(tape_push(
+        forward.tangent(tape), *map(forward.tangent_or_zeros, floats), *on_tape(map(forward.flow, floats))))
 
 
 def _pop(forward, node):
-    """dtape, *dvalues = tape_pop(dtape)"""
+    """dtape, *dvalues, *booleans = tape_pop(dtape)"""
     forward.keep(node)
-    numbers = [i for i, e in enumerate(node.abstract.elements) if is_smooth(e)]
-    made = tape_pop(forward.tangent(node.args[0]), abstracts=tuple(node.abstract.elements[i] for i in numbers[1:]))
-    for i, tangent in zip(numbers, made):
-        forward.tangents[node, i] = tangent
+    _, *numbers = [i for i, e in enumerate(node.abstract.elements) if is_smooth(e)]
+    below, *made = tape_pop(forward.tangent(node.args[0]), abstracts=(
+        *[node.abstract.elements[i] for i in numbers], *[ON_TAPE] * len(numbers)))
+    forward.tangents[node, 0] = Part(below)
+    for i, tangent, flow in zip(numbers, made, from_tape(made[len(numbers):])):
+        forward.tangents[node, i] = Part(tangent, flow)
 
 
 CONTROL = {cond: _cond, while_loop: _while, call: _call, custom_vjp: _custom, segment: _segment, tape_push: _push, tape_pop: _pop}

@@ -139,7 +139,12 @@ class Reverse:
         """The cotangent of a forward node (or of its result `index`), None where nothing has flowed; exactly zero where data
         decides that nothing flows."""
         part = self.part(node, index)
-        return None if part is None else part.annulled()
+        if part is None:
+            return None
+        if not part.exact:
+            part = Part(part.annulled(), part.flow)
+            self.cotangents[result_of(node) if index is None else (node, index)] = [part]
+        return part.value
 
     def flow(self, node, index=None):
         """Whether a cotangent of a node (of its result `index`) flows: True, UNKNOWN, a boolean, False."""

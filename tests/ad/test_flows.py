@@ -104,7 +104,31 @@ def sliced(x):
     return (x * x + 3 * x).sum()
 
 
-PROGRAMS = [rooted, one_of_two_roots, no_turn, a_last_turn_that_nobody_reads, a_state_that_only_stops_the_loop,
+def a_constant_on_one_side(x):
+    z = ops.zeros_like(x)
+    if x.sum() > 0:
+        z = x * 2
+    return ops.sqrt(z).sum() + (x * x).sum()
+
+
+def a_state_that_begins_as_a_constant(x):
+    h, n = ops.zeros_like(x), 0
+    while n < x.sum():
+        h = h + x
+        n = n + 1
+    return (ops.sqrt(h) + x).sum()
+
+
+def overwritten_before_the_root(x):
+    n, w = 0, x * 0 + 1
+    while n < 2:
+        x, w = -w, w * 1.3 + 0.1
+        n = n + 1
+    w = ops.sqrt(ops.relu(x - w))
+    return (x + w * 0.1).sum()
+
+
+PROGRAMS = [a_constant_on_one_side, a_state_that_begins_as_a_constant, overwritten_before_the_root, rooted, one_of_two_roots, no_turn, a_last_turn_that_nobody_reads, a_state_that_only_stops_the_loop,
             overwritten_in_some_turns, recursive, of_a_list, through_a_product, sliced]
 
 
@@ -127,7 +151,15 @@ def pushed_back(f):
     return ms.jacfwd(ms.grad(f))
 
 
-@pytest.mark.parametrize("way", [gradient, pulled, twice, pushed_back])
+def pushed(f):
+    return lambda x: ms.jvp(f, x, Tensor([1., 3.]))[1]
+
+
+def pushed_twice(f):
+    return ms.jacfwd(pushed(f))
+
+
+@pytest.mark.parametrize("way", [gradient, pulled, twice, pushed, pushed_twice, pushed_back])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_what_does_not_flow_in_python_does_not_flow_in_a_graph(program, way):
     for values in ([0., 0.], [0., -1.]):

@@ -28,7 +28,8 @@ from mindlite.mindir.primitive import eager
 HEAD = "import mindlite as ms\nfrom mindlite import ops, Tensor\n\n\n"
 UNARY = ["ops.sin({a})", "ops.tanh({a})", "ops.sigmoid({a})", "{a} * 0.7 - 0.2", "ops.exp({a} * 0.2) - 0.5",
          "{a} / (1 + {a} * {a})", "ops.sqrt({a} * {a} + 1)", "-{a}", "ops.softmax({a})", "ops.flip({a}, (0,))",
-         "ops.log({a} * {a} + 2)", "ops.cumsum({a}, 0) * 0.4", "ops.roll({a}, 1)"]
+         "ops.log({a} * {a} + 2)", "ops.cumsum({a}, 0) * 0.4", "ops.roll({a}, 1)",
+         "ops.relu({a})", "ops.sqrt(ops.relu({a} - 0.4))"]
 BINARY = ["{a} + {b}", "{a} * {b}", "{a} - {b} * 0.5", "ops.where({a} > {b}, {a}, {b} * 0.3)", "{a} * {b}.sum()",
           "ops.maximum({a}, {b})", "ops.matmul({a}, {b}) * {a}", "ops.stack([{a}, {b}]).mean(axis=0)",
           "{a} / (2 + {b} * {b})", "ops.matmul(ops.expand_dims({a}, 1) * {b}, {b}) * 0.3"]
