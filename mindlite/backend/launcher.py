@@ -7,8 +7,10 @@ Work is extent * cost; from WORTH_IT on, [0, extent) is cut into one chunk per t
 one number of threads. Where a chunk has so many items that it makes no difference (SPARE times as many), it begins at a
 multiple of a power of two, up to 64: then no two threads write to one cache line of a result that begins at one,
 and vectors are whole. Workers are created at the first such launch and wait: they look at a counter for some
-microseconds, then sleep on a condition variable. Whoever is free takes the next chunk, the caller too: a worker that
-gets no core delays nothing, and the result is the same, as the chunks are. A launch that finds another one under way
+microseconds, then offer their core between one look and the next, then sleep on a condition variable. Whoever is free
+takes the next chunk, the caller too: a worker that gets no core delays nothing, and the result is the same, as the
+chunks are. The offer counts where others use the machine: the system may put the caller and a worker on one core, and a
+worker that kept it would take the time from the work it waits for. A launch that finds another one under way
 (two Python threads) runs its chunks by itself, so nothing ever waits for a lock. If chunks fail, the first one's status
 is the result.
 
@@ -27,7 +29,7 @@ from .machine_code import c_address, compile_ir
 WORTH_IT = 1 << 17             # break-even of two threads is near 65 K elements at cost 1
 MAX_THREADS = 64
 SPARE, WHOLE_LINE = 32, 64     # a chunk begins at a multiple of at most 1/SPARE of it; items that are whole lines for sure
-_SPINS = 2000
+_SPINS, _YIELDS = 200, 100     # looks in a row, then looks between which the core is offered to others
 _THREADS = ("pthread_create", "pthread_join", "pthread_mutex_init", "pthread_mutex_lock", "pthread_mutex_unlock",
             "pthread_cond_init", "pthread_cond_wait", "pthread_cond_broadcast", "sched_yield")
 
@@ -128,14 +130,18 @@ wait:
   %seen = phi i64 [%start, %entry], [%now, %work]
   br label %spin
 spin:
-  %i = phi i64 [0, %wait], [%i1, %again]
+  %i = phi i64 [0, %wait], [%i1, %again], [%i1, %let]
   %r = load atomic i64, ptr @ready seq_cst, align 8
   %new = icmp ne i64 %r, %seen
   br i1 %new, label %awake, label %again
 again:
   PAUSE
   %i1 = add i64 %i, 1
-  %patient = icmp ult i64 %i1, SPINS
+  %soon = icmp ult i64 %i1, SPINS
+  br i1 %soon, label %spin, label %let
+let:
+  %y = call i32 @ml_sched_yield()
+  %patient = icmp ult i64 %i1, PATIENCE
   br i1 %patient, label %spin, label %sleep
 sleep:
   %l = call i32 @ml_pthread_mutex_lock(ptr @mutex)
@@ -334,8 +340,8 @@ def _text():
     x86 = platform.machine().lower() in ("x86_64", "amd64")
     return (_PARALLEL.replace("PAUSE_DECLARATION", "declare void @llvm.x86.sse2.pause()" if x86 else "")
             .replace("PAUSE", "call void @llvm.x86.sse2.pause()" if x86 else "fence seq_cst")
-            .replace("SPINS", str(_SPINS)).replace("SPARE", str(SPARE)).replace("WHOLE_LINE", str(WHOLE_LINE))
-            .replace("WORTH_IT", str(WORTH_IT)))
+            .replace("SPINS", str(_SPINS)).replace("PATIENCE", str(_SPINS + _YIELDS)).replace("SPARE", str(SPARE))
+            .replace("WHOLE_LINE", str(WHOLE_LINE)).replace("WORTH_IT", str(WORTH_IT)))
 
 
 class _Launcher:
