@@ -171,7 +171,7 @@ class _Composer:
             functions = self.functions(node)
             abstract = getattr(node.abstract, "elements", (node.abstract,))[number]
             value = functions[number](*indices)
-            value = cast(value, abstract.dtype) if isinstance(abstract, AbstractTensor) else as_expr(value)
+            value = cast(value, _plain(abstract).dtype) if isinstance(abstract, AbstractTensor) else as_expr(value)
             if not isinstance(value, (Const, Load)):
                 self.notes.setdefault(value, node)
             self.memo[key] = value, indices                       # the indices stay alive, so their ids stay theirs

@@ -13,6 +13,7 @@ from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, prim
 from .arithmetic import abs, sign
 from .axes import broadcast_shapes
 from .basic import batched, reshape, sum_to
+from .complex_numbers import conj
 from .creation import eye, tril, triu
 from .define import as_operand, promote_operands
 from .elementary import log
@@ -27,9 +28,10 @@ def wide(x):
     return x.astype(np.float32) if x.dtype.itemsize == 2 else x
 
 
-def _square(name, x):
-    if x.dtype.kind != "f":
-        raise DTypeError(f"{name}: does not take {x.dtype.name}", note=f"x: {x}", hint="takes floats")
+def _square(name, x, accepts="f"):
+    if x.dtype.kind not in accepts:
+        raise DTypeError(f"{name}: does not take {x.dtype.name}", note=f"x: {x}",
+                         hint="takes floats" + " or complex numbers" * ("c" in accepts))
     if x.ndim < 2:
         raise ShapeError(f"{name}: a square matrix, or a stack of them, is wanted", note=f"x: {x}")
     require("==", x.shape[-1], x.shape[-2], lambda: ShapeError(f"{name}: the matrix is not square", note=f"x: {x}"))
@@ -116,7 +118,7 @@ def _two(args, attrs):
 
 @primitive(traits={"library"}, prepare=_two)
 def linear_solve(a, b):
-    """out with a @ out = b : a is float[.., n, n], b float[.., n, k]; the axes before are broadcast.
+    """out with a @ out = b : a is float or complex[.., n, n], b alike [.., n, k]; the axes before are broadcast.
 
     raises : ShapeError for sizes that do not fit; when run: ValueRangeError for a singular matrix
     """
@@ -124,7 +126,7 @@ def linear_solve(a, b):
 
 @infer_rule(linear_solve)
 def linear_solve_infer(a, b):
-    _square("solve", a)
+    _square("solve", a, "fc")
     note = f"a: {a}, b: {b}"
     if b.ndim < 2:
         raise ShapeError("solve: the right side is a matrix", note=note, hint="a vector b: solve(a, b[:, None])[:, 0]")
@@ -139,6 +141,8 @@ def linear_solve_eval(a, b):
 
 @bprop_rule(linear_solve)
 def linear_solve_bprop(a, b, out, dout):
+    if a.dtype.kind == "c":
+        a, out = conj(a), conj(out)
     db = linear_solve(turned(a), dout)
     return sum_to(-batch_matmul(db, out, transpose_b=True), a.shape), sum_to(db, b.shape)
 

@@ -17,6 +17,7 @@ from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive
 from .basic import broadcast_to, cast, reduce_sum, reshape
+from .complex_numbers import conj, real_part
 from .creation import arange, eye, tril, triu, zeros
 from .decomposition import batch_first, lapack, linear_solve, one_operand, solve_triangular, stack_spec, turned, wide
 from .define import as_operand, dtype_of
@@ -239,7 +240,8 @@ def lstsq(input, A):
 def eigenpairs(x):
     """(w complex[.., n], v complex[.., n, n]) with x v = v diag(w) for x : float or complex[.., n, n]; columns of length 1.
 
-    gradient : raises GradientError
+    gradient : of what does not depend on the phases of the vectors; infinite or nan where eigenvalues are equal
+    source   : Boeddeker et al., "On the Computation of Complex-valued Gradients" (2017), section 4
     """
 
 
@@ -258,18 +260,48 @@ def eigenpairs_eval(x):
     return np.ascontiguousarray(w, made), np.ascontiguousarray(v, made)
 
 
-def _no_gradient(*args, **attrs):
-    raise GradientError("eig: the derivative of eigenvalues is not made", hint="svd has one")
+def _gaps(w):
+    """(is it the diagonal: bool[n, n], w_j - w_i, 1 on the diagonal)"""
+    unit = cast(eye(w.shape[-1], dtype=dt.float32), dtype=dt.bool_)
+    return unit, where(unit, 1, expand_dims(w, -2) - expand_dims(w, -1))
 
 
-bprop_rule(eigenpairs)(lambda x, out, dout: _no_gradient())
-jvp_rule(eigenpairs)(lambda primals, tangents, out: _no_gradient())
+def _diagonals(matrix, unit):
+    """The diagonal of each matrix."""
+    return reduce_sum(where(unit, matrix, 0), axis=(matrix.ndim - 1,), keepdims=False)
+
+
+def _lengths(v, change):
+    """What a change of each vector, [.., n, n], has of the vector itself: its length stays 1."""
+    unit, _ = _gaps(v[..., 0, :])
+    share = real_part(_diagonals(_product(turned(conj(v)), change), unit))
+    return v * expand_dims(cast(share, dtype=v.dtype), -2)
+
+
+@bprop_rule(eigenpairs)
+def eigenpairs_bprop(x, out, dout):
+    (w, v), (dw, dv) = out, dout
+    (unit, gaps), across = _gaps(conj(w)), turned(conj(v))
+    inner = where(unit, expand_dims(dw, -2), _product(across, dv - _lengths(v, dv)) / gaps)
+    dx = linear_solve(across, _product(inner, across))
+    return dx if x.dtype.kind == "c" else real_part(dx)
+
+
+@jvp_rule(eigenpairs)
+def eigenpairs_jvp(primals, tangents, out):
+    w, v = out
+    unit, gaps = _gaps(w)
+    inner = linear_solve(v, _product(cast(tangents[0], dtype=v.dtype), v))
+    dv = _product(v, where(unit, 0, inner / gaps))
+    return _diagonals(inner, unit), dv - _lengths(v, dv)
+
+
 sbp_rule(eigenpairs, stack_spec((1, 2)))
 batch_first(eigenpairs)
 
 
 def eig(A):
-    """(eigenvalues, eigenvectors as columns) of each square matrix, complex. No gradient: GradientError."""
+    """(eigenvalues, eigenvectors as columns) of each square matrix, complex."""
     return eigenpairs(A)
 
 

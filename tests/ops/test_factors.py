@@ -74,14 +74,53 @@ def test_lu_factors_and_pivots_solve_and_unpack():
     _close(ops.lu_solve(Tensor(b), Tensor(lu), Tensor(pivots)), np.linalg.solve(a, b))
 
 
-def test_eigenvectors_are_stretched_by_their_eigenvalues_and_have_no_gradient():
+def test_eigenvectors_are_stretched_by_their_eigenvalues():
     a = _matrices((4, 4))
     w, v = ops.eig(Tensor(a))
     _close(Tensor(a.astype(complex)) @ v, (v * w[:, None, :]).asnumpy())
-    with pytest.raises(GradientError, match="eig"):
-        ms.grad(lambda x: ops.real(ops.eigvals(x)).sum())(Tensor(a))
     with pytest.raises(GradientError, match="full q"):
         ms.grad(lambda x: ops.qr(x, "complete")[0].sum())(Tensor(_matrices((4, 3))))
+
+
+def whatever_the_phases(x):
+    """Sums that do not depend on the phases of eigenvectors, complex ones too."""
+    w, v = ops.eig(x)
+    weights = Tensor(np.arange(1.0, 1 + x.shape[-1]))
+    return (ops.real(w * w) * ops.imag(w * w + w)).sum() + ops.prod(ops.real(w * ops.conj(w)) + 1) + (
+        (ops.real(v * ops.conj(v)) * weights).sum(axis=-1) * ops.real(w * ops.conj(w)).sum(axis=-1, keepdims=True)).sum()
+
+
+@pytest.mark.parametrize("way", [lambda f: f, ms.jit], ids=["eager", "jit"])
+def test_eigenvalues_and_eigenvectors_have_the_gradient_of_finite_differences(way):
+    a = _matrices((4, 4))
+    assert np.iscomplex(np.linalg.eigvals(a)).any()
+    gradient = way(ms.grad(whatever_the_phases))(Tensor(a)).asnumpy()
+    tangent = np.random.default_rng(3).standard_normal(a.shape)
+    pushed = way(lambda x: ms.jvp(whatever_the_phases, x, Tensor(tangent))[1])(Tensor(a)).asnumpy()
+    step = [whatever_the_phases(Tensor(a + s * 1e-6 * tangent)).asnumpy() for s in (1, -1)]
+    np.testing.assert_allclose((gradient * tangent).sum(), (step[0] - step[1]) / 2e-6, rtol=1e-5)
+    np.testing.assert_allclose(pushed, (gradient * tangent).sum(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("made", ["complex64", "complex128"])
+def test_real_numbers_become_complex_ones_in_a_graph_too(made):
+    def f(x):
+        return ops.cast(x * 2, made) * 1j + ops.cast(x > 1, made)
+    x = Tensor(np.array([0.5, 2.0]))
+    np.testing.assert_array_equal(ms.jit(f)(x).asnumpy(), f(x).asnumpy())
+
+
+def test_systems_of_complex_equations_are_solved_and_have_a_gradient():
+    rng = np.random.default_rng(1)
+    a, b, change = (rng.standard_normal((3, 3)) + 1j * rng.standard_normal((3, 3)) for _ in range(3))
+    _close(ops.solve(Tensor(a), Tensor(b)), np.linalg.solve(a, b))
+
+    def size(x):
+        out = ops.solve(x, Tensor(b))
+        return ops.real(out * ops.conj(out)).sum()
+    gradient = ms.grad(size)(Tensor(a)).asnumpy()
+    step = [size(Tensor(a + s * 1e-6 * change)).asnumpy() for s in (1, -1)]
+    np.testing.assert_allclose((gradient.conj() * change).real.sum(), (step[0] - step[1]) / 2e-6, rtol=1e-6)
 
 
 def test_the_exponential_of_a_matrix_sums_commuting_exponents():
