@@ -158,9 +158,9 @@ def test_batch_normalisation_reads_its_input_twice_and_stores_nothing_between():
 def test_a_short_row_in_which_one_element_counts_is_added_up_without_a_branch():
     def chosen(x, labels):
         return ops.sum(ops.where(ops.equal(ops.arange(x.shape[1]), labels.reshape(-1, 1)), x, 0.0), dim=1)
-    for length, branches in ((7, 0), (40, 1)):
+    for length, branches in ((7, False), (40, True)):
         graph = graph_of(chosen, AbstractTensor(dt.float32, (20, length)), AbstractTensor(dt.int64, (20,)))
-        assert sum(line.strip().startswith("if ") for line in source_of(graph).splitlines()) == branches
+        assert any(line.strip().startswith("if ") for line in source_of(graph).splitlines()) == branches
         x, labels = np.random.default_rng(0).normal(size=(20, length)).astype(np.float32), np.arange(20) - 3
         x[:, 5] = np.inf
         expected = np.where(labels[:, None] == np.arange(length), x, np.float32(0)).sum(1)
