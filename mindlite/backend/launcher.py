@@ -9,12 +9,14 @@ multiple of a power of two, up to 64: then no two threads write to one cache lin
 and vectors are whole. Workers are created at the first such launch and wait: they look at a counter for some
 microseconds, then offer their core between one look and the next, then sleep on a condition variable. Whoever is free
 takes the next chunk, the caller too: a worker that gets no core delays nothing, and the result is the same, as the
-chunks are. The offer counts where others use the machine: the system may put the caller and a worker on one core, and a
-worker that kept it would take the time from the work it waits for. Where the caller has waited longer for the others than
-it has worked, sharing was a loss: the next launch runs on the caller alone, after another loss the next 3, then 7, up to
-MOST_ALONE, in the same chunks. A launch that finds another one under way
-(two Python threads) runs its chunks by itself, so nothing ever waits for a lock. If chunks fail, the first one's status
-is the result.
+chunks are. A launch that finds another one under way (two Python threads) runs its chunks by itself, so nothing ever
+waits for a lock. If chunks fail, the first one's status is the result.
+
+Two things are for a machine that others use. The system may put the caller and a worker on one core, where a worker that
+kept it would take the time from the work it waits for: hence the offers. A worker that loses its core in a chunk keeps
+the caller waiting: after a launch for whose end the caller has waited twice as long as it has worked (a worker that had to
+be woken up makes it wait once as long) the next one runs on the caller alone, in the same chunks; after another such
+launch the next 3, then 7, up to MOST_ALONE.
 
 After a fork the child has no workers and makes its own; at the interpreter's exit they are ended and joined. Where
 there is no pthread (Windows) every launch is sequential.
@@ -31,7 +33,7 @@ from .machine_code import c_address, compile_ir
 WORTH_IT = 1 << 17             # break-even of two threads is near 65 K elements at cost 1
 MAX_THREADS = 64
 SPARE, WHOLE_LINE = 32, 64     # a chunk begins at a multiple of at most 1/SPARE of it; items that are whole lines for sure
-MOST_ALONE, MOMENT = 63, 1 << 16                      # launches; cycles, some 25 us: a shorter wait says nothing
+MOST_ALONE, MOMENT = 63, 1 << 16      # launches; cycles, some 25 us: a shorter wait says nothing
 _SPINS, _YIELDS = 200, 100     # looks in a row, then looks between which the core is offered to others
 _THREADS = ("pthread_create", "pthread_join", "pthread_mutex_init", "pthread_mutex_lock", "pthread_mutex_unlock",
             "pthread_cond_init", "pthread_cond_wait", "pthread_cond_broadcast", "sched_yield")
@@ -278,7 +280,8 @@ yield:
 ; @losses is 1, 3, 7, .. after losses in a row, and half as much after each launch that was none
 judge:
   %end = NOW
-  %own = sub i64 %worked, %start
+  %work_time = sub i64 %worked, %start
+  %own = shl i64 %work_time, 1
   %wait = sub i64 %end, %worked
   %longer = icmp ugt i64 %wait, %own
   %long = icmp ugt i64 %wait, MOMENT
