@@ -7,8 +7,8 @@ Reading an intermediate is computing it at that index, so operators fuse by comp
 are shared because expressions are interned. An offset is a polynomial in loop variables and sizes (a Dim), so two
 adjacent axes collapse exactly if each offset says so: coefficient(outer) = coefficient(inner) * extent(inner).
 Sizes are run-time arguments n0, n1, ..: kernels of different static shapes are one kernel. Axes of at most 16 along
-which a window slides, and rows of at most 16 that are folded, are literal, so that they unroll and vectors are made of
-neighbouring windows and rows. `schedule` then decides where each value is computed.
+which a window slides, and rows of at most 16 that are folded or transposed, are literal, so that they unroll and vectors
+are made of neighbouring windows and rows. `schedule` then decides where each value is computed.
 """
 from dataclasses import field
 
@@ -227,6 +227,7 @@ class _Offsets:
         windows = {v.fields[1] for e in exprs if isinstance(e, Reduce) for v in e.fields[1] if v in sliding}
         last = {e.fields[1][-1] for e in exprs if isinstance(e, Load) and e.fields[1]}
         rows = {v.fields[1] for e in exprs if isinstance(e, Reduce) for v in e.fields[1] if v in last}
+        rows |= {around[-1].fields[1] for around in loops if not last.isdisjoint(around[:-1])}      # of a transpose
         called = {v.fields[1] for e in exprs if isinstance(e, Call) for v in e.free}
         windows |= {size for size in rows if not (size in called and isinstance(size, int) and size > LITERAL_CALLS)}
         self.dims = {s for e in exprs if isinstance(e, Load) for s in e.fields[0].shape if isinstance(s, int)}

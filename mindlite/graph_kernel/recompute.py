@@ -4,8 +4,9 @@
     .. = where(%m, ..);  .. = cast(%m)                        ->    %m' = ..   for the second
 
 A mask, a range or a number repeated to a large tensor is made of little: reading it from memory takes longer than
-making it. Shared by two clusters it would have to be stored, and it would tie them together (XLA duplicates such
-producers as well). Inside one cluster equal expressions are one, so nothing is computed twice there.
+making it. So it is with a difference x - mean[C]: to read x is as much as to read the difference, and nothing is stored.
+Shared by two clusters it would have to be stored, and it would tie them together (XLA duplicates such producers as
+well). Inside one cluster equal expressions are one, so nothing is computed twice there.
 """
 from ..mindir.abstract import AbstractTensor
 from ..mindir.control import make_tuple
@@ -51,8 +52,10 @@ def _cone(node, made_of):
             leaves.add(arg)
         else:
             count, leaves = count + inner[0], leaves | inner[1]
-    read = sum(nominal(leaf.abstract.size) for leaf in leaves if isinstance(leaf.abstract, AbstractTensor))
-    return (count, leaves) if count <= OPERATORS and GROWS * read <= nominal(abstract.size) else None
+    read = [leaf.abstract for leaf in leaves if isinstance(leaf.abstract, AbstractTensor)]
+    like = [a for a in read if (a.shape, a.dtype) == (abstract.shape, abstract.dtype)] if "elementwise" in traits else []
+    small = sum(nominal(a.size) for a in read) - sum(nominal(a.size) for a in like[:1])
+    return (count, leaves) if count <= OPERATORS and GROWS * small <= nominal(abstract.size) else None
 
 
 def _copy(graph, copies):

@@ -208,6 +208,8 @@ class _Scheduler:
                 self.outputs(group, depth + 1, lanes)
                 loop.body = tile.statements + [Lanes(variable, lanes.statements)]
             else:
+                if self.wants_lanes(variable, [(number, o) for number, o in group if len(o.loops) > depth + 1]):
+                    raise CannotFuse("a reduction would walk down columns for results that are written in rows")
                 cuts = None if loop.parallel else cuts_of(self.nest, variable, [o.value for _, o in group])
                 if cuts is not None:
                     self.pieces(variable, group, depth, scope, cuts)
@@ -232,7 +234,7 @@ class _Scheduler:
     def wants_squares(self, loop, outputs):
         """True if a loop and the innermost one, which is all of its body, are read in the other order."""
         if len(loop.body) != 1 or type(loop.body[0]) is not Loop or loop.body[0].tiled or loop.body[0].start or \
-                loop.body[0].stop is not None or \
+                loop.body[0].stop is not None or isinstance(loop.body[0].extent, int) or \
                 not all(isinstance(s, (Let, Store)) for s in loop.body[0].body):
             return False
         inner = loop.body[0].variable

@@ -35,6 +35,7 @@ _KEEP_INTEGERS = {"floor", "ceil", "trunc", "round", "abs", "sign", "maximum", "
 _PREDICATES = {"isnan", "isinf", "isfinite"}
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 REDUCTIONS = ("sum", "prod", "max", "min", "any", "all", "argmax", "argmin")
+FEW = 8                                              # elements of a row, at most, all of which a sum reads to find one
 
 
 def compute_dtype(dtype):
@@ -455,7 +456,7 @@ def reduce(kind, extents, body):
     value = as_expr(body(*variables))
     for position, variable in enumerate(variables):
         chosen = _chosen_index(value, variable) if kind == "sum" and isinstance(variable, IndexVar) else None
-        if chosen is not None:                            # the sum of [r == c] * x[r] is x[c]
+        if chosen is not None and not _is_short_row(value, variable):      # the sum of [r == c] * x[r] is x[c]
             before, after = extents[:position], extents[position + 1:]
             inner = reduce(kind, [*before, *after],
                            lambda *rest: body(*rest[:position], chosen, *rest[position:]))
@@ -476,6 +477,13 @@ def reduce(kind, extents, body):
     if not loops and kind not in ("argmax", "argmin"):
         return value
     return make_expr(Reduce, dtype, False, kind, loops, value)
+
+
+def _is_short_row(value, variable):
+    """True if `variable` goes along rows of so few elements that adding them all up, without a branch, is as quick."""
+    size = variable.fields[1]
+    return isinstance(size, int) and size <= FEW and any(
+        isinstance(e, Load) and e.fields[1] and e.fields[1][-1] is variable for e in walk([value]))
 
 
 def _chosen_index(value, variable):

@@ -10,6 +10,8 @@ sys.path.insert(0, os.path.dirname(__file__))
 import clusters as c                                                                                    # noqa: E402
 from clusters import Writer, check, tensor                                                              # noqa: E402
 
+import mindlite as ms                                                                                   # noqa: E402
+from mindlite import ops                                                                                # noqa: E402
 from mindlite.common import dtype as dt                                                                 # noqa: E402
 from mindlite.common.dim import Symbol                                                                  # noqa: E402
 from mindlite.graph_kernel import CannotFuse, fusable, lowering                                         # noqa: E402
@@ -338,7 +340,24 @@ def test_a_transpose_runs_in_squares(shape, perm):
     lowered = check(w.graph(w(c.add, w(c.transpose, w.x, perm=perm), w.y)))
     loops = [s for s in lowered.nest.body if isinstance(s, Loop)]
     loops += [s for loop in loops for s in loop.body if isinstance(s, Loop)]
-    assert any(loop.squares for loop in loops) == (sum(s != 1 for s in shape) > 1)
+    assert any(loop.squares for loop in loops) == (sum(s != 1 for s in shape) > 1 and shape[perm[-1]] > 16)
+
+
+@pytest.mark.parametrize("shape", [(7, 300), (16, 41), (300, 7)])
+def test_short_rows_of_a_transpose_are_unrolled(shape):
+    w = Writer(x=tensor("float32", *shape))
+    nest = check(w.graph(w(c.neg, w(c.transpose, w.x, perm=(1, 0))))).nest
+    assert isinstance(nest.extents[nest.outputs[0].loops[-1]], int) == (shape[0] <= 16)
+
+
+def test_rows_of_a_transpose_that_are_folded_and_written_are_not_read_down_its_columns():
+    w = Writer(x=tensor("float32", 300, 70))
+    rows = w(c.transpose, w.x, perm=(1, 0))
+    reason = fusable(w.graph(w(c.sub, rows, w(c.reduce_max, rows, axis=(1,), keepdims=True))))
+    assert reason == "a reduction would walk down columns for results that are written in rows"
+    x = c.sample(tensor("float32", 300, 70), np.random.default_rng(0))
+    f = ms.jit(lambda x: x.T - ops.amax(x.T, 1, True))
+    np.testing.assert_array_equal(f(ms.Tensor(x)).asnumpy(), x.T - x.T.max(1, keepdims=True))
 
 
 def test_squares_are_cut_at_the_ends_of_a_chunk():

@@ -127,6 +127,46 @@ def test_every_reader_of_a_mask_has_its_own():
     assert [o.abstract for o in copied.outputs] == [o.abstract for o in graph.outputs]
 
 
+def test_a_difference_from_a_small_value_is_made_by_each_reader_from_the_large_one():
+    def moments_and_more(x, w):
+        centred = x - ops.sum(x, dim=0, keepdim=True) / 64
+        return centred * w, ops.sum(centred * centred, dim=0)
+    graph = graph_of(moments_and_more, *(AbstractTensor(dt.float32, (64, 100)),) * 2)
+    names = [node.fn.name for node in recompute_cheap(graph).nodes]
+    assert names.count("sub") == 3 > [node.fn.name for node in graph.nodes].count("sub")
+
+    def of_two_large(x, w):
+        both = x - w
+        return both * w, ops.sum(both * both, dim=0)
+    graph = graph_of(of_two_large, *(AbstractTensor(dt.float32, (64, 100)),) * 2)
+    assert recompute_cheap(graph) is graph                  # reading both again is more than reading their difference
+
+
+def test_batch_normalisation_reads_its_input_twice_and_stores_nothing_between():
+    x, w = (Tensor(np.random.default_rng(k).normal(size=s).astype(np.float32)) for k, s in enumerate([(300, 90), (90,)]))
+    f = jit(lambda x, w: ops.batch_norm(x, w, w, w, w, training=True))
+    out = f(x, w).asnumpy()
+    variant, _, _ = f.compiled.select((x, w), {})
+    kernels = [n for n in variant.compiled.stages["fuse"].nodes if isinstance(n.fn, FuncGraph)]
+    made = [a.size for n in kernels for a in getattr(n.abstract, "elements", (n.abstract,))]
+    assert len(kernels) == 2 and made.count(300 * 90) == 1
+    a = x.asnumpy().astype(np.float64)
+    expected = (a - a.mean(0)) / np.sqrt(a.var(0) + 1e-5) * w.asnumpy() + w.asnumpy()
+    np.testing.assert_allclose(out, expected, rtol=2e-5, atol=2e-6)
+
+
+def test_a_short_row_in_which_one_element_counts_is_added_up_without_a_branch():
+    def chosen(x, labels):
+        return ops.sum(ops.where(ops.equal(ops.arange(x.shape[1]), labels.reshape(-1, 1)), x, 0.0), dim=1)
+    for length, branches in ((7, False), (40, True)):
+        graph = graph_of(chosen, AbstractTensor(dt.float32, (20, length)), AbstractTensor(dt.int64, (20,)))
+        assert any(line.strip().startswith("if ") for line in source_of(graph).splitlines()) == branches
+        x, labels = np.random.default_rng(0).normal(size=(20, length)).astype(np.float32), np.arange(20) - 3
+        x[:, 5] = np.inf
+        expected = np.where(labels[:, None] == np.arange(length), x, np.float32(0)).sum(1)
+        np.testing.assert_array_equal(execute(lowering(graph), [x, labels])[0], expected)
+
+
 def test_a_mask_that_is_a_result_is_computed_once():
     def given_out(x, labels):
         hot = ops.equal(ops.arange(100), labels.reshape(64, 1))
