@@ -168,10 +168,9 @@ class _Composer:
             return self.element(node.args[0], node.attrs["index"], indices)
         key = id(node), number, tuple(map(id, indices))
         if key not in self.memo:
-            functions = self.functions(node)
-            abstract = getattr(node.abstract, "elements", (node.abstract,))[number]
-            value = functions[number](*indices)
-            value = cast(value, _plain(abstract).dtype) if isinstance(abstract, AbstractTensor) else as_expr(value)
+            abstract = _plain(getattr(node.abstract, "elements", (node.abstract,))[number])
+            value = self.functions(node)[number](*indices)
+            value = cast(value, abstract.dtype) if isinstance(abstract, AbstractTensor) else as_expr(value)
             if not isinstance(value, (Const, Load)):
                 self.notes.setdefault(value, node)
             self.memo[key] = value, indices                       # the indices stay alive, so their ids stay theirs

@@ -230,6 +230,9 @@ class Tracer(Builder):
         if "assign" in prim.traits:
             made = self.assign(*args)
             return args[0] if isinstance(args[0], (Tensor, AnfNode)) else made
+        for name, value in attrs.items():
+            if isinstance(value, AnfNode) or type(value) is tuple and any(isinstance(v, AnfNode) for v in value):
+                raise GraphSyntaxError(f"{prim.name}: {name} is known at run time only")
         demand_bounds(self, prim, args, attrs)
         start, graph = len(self.graph.nodes), self.graph
         with collecting() as found:

@@ -128,7 +128,8 @@ def overwritten_before_the_root(x):
     return (x + w * 0.1).sum()
 
 
-PROGRAMS = [a_constant_on_one_side, a_state_that_begins_as_a_constant, overwritten_before_the_root, rooted, one_of_two_roots, no_turn, a_last_turn_that_nobody_reads, a_state_that_only_stops_the_loop,
+PROGRAMS = [a_constant_on_one_side, a_state_that_begins_as_a_constant, overwritten_before_the_root, rooted,
+            one_of_two_roots, no_turn, a_last_turn_that_nobody_reads, a_state_that_only_stops_the_loop,
             overwritten_in_some_turns, recursive, of_a_list, through_a_product, sliced]
 
 

@@ -3,6 +3,7 @@ import copy
 import gc
 import pickle
 import types
+import warnings
 import weakref
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import mindlite as ms
 from mindlite import nn, ops, Tensor
 from mindlite.common.errors import ArgumentError, GraphSyntaxError, ValueRangeError
+from mindlite.compile.jit import FallbackWarning
 
 
 def ones(*shape):
@@ -193,3 +195,25 @@ def test_gradients_of_a_jitted_function_follow_numbers_that_vary():
         holder.k = k
         dx, dy = ms.grad(f, (0, 2))(x, n, x)
         assert dx.asnumpy().tolist() == dy.asnumpy().tolist() == [n * k] * 3 and float(f(x, n, x)) == 3 * n * k
+
+
+@pytest.mark.parametrize("f", [ops.leaky_relu, ops.hardshrink, ops.softplus, ops.elu,
+                               lambda x, t: ops.layer_norm(x, (3,), None, None, t),
+                               lambda x, t: ops.pad(x, (1, 1), "constant", t), lambda x, t: ops.leaky_relu(x, t.item())],
+                         ids=["leaky_relu", "hardshrink", "softplus", "elu", "layer_norm", "pad", "item"])
+def test_an_option_of_an_operator_that_the_run_decides_is_left_to_python(f):
+    x, jitted = Tensor([1.0, -2.0, 3.0]), ms.jit(lambda x, t: f(x, t) * 2)
+    for number in (0.5, 1.5):
+        t = Tensor(number)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FallbackWarning)
+            np.testing.assert_allclose(jitted(x, t).asnumpy(), (f(x, t) * 2).asnumpy(), rtol=1e-6)
+            np.testing.assert_allclose(ms.jit(ms.grad(lambda x, t: f(x, t).sum()))(x, t).asnumpy(),
+                                       ms.grad(lambda x, t: f(x, t).sum())(x, t).asnumpy(), rtol=1e-6)
+    with pytest.raises(GraphSyntaxError, match="known at run time only"):
+        ms.jit(f, fullgraph=True)(x, Tensor(0.5))
+
+
+def test_a_complex_number_fills_a_tensor_in_a_graph_too():
+    f = ms.jit(lambda x: ops.full_like(x, 1j) * x)
+    np.testing.assert_array_equal(f(Tensor(np.ones(3, complex))).asnumpy(), np.full(3, 1j))
