@@ -9,12 +9,15 @@ def compiled(F, f):
     return f if F.jit is None else F.jit(f)
 
 
-def product_row(name, *shapes):
-    """A product of two arrays."""
+def product_row(name, *shapes, turned=None):
+    """A product of two arrays; turned: 0 or 1, the number of one that is the transpose of an array."""
     @row(f"other sizes: {name}", goal=GOAL)
     def make(F):
-        a, b = F.array(normal(*shapes[0])), F.array(normal(*shapes[1], seed=1))
-        f = compiled(F, lambda a, b: F.matmul(a, b))
+        a, b = (F.array(normal(*(shape[::-1] if i == turned else shape), seed=i)) for i, shape in enumerate(shapes))
+
+        def product(*operands):
+            return F.matmul(*(x.swapaxes(0, 1) if i == turned else x for i, x in enumerate(operands)))
+        f = compiled(F, product)
         return lambda: f(a, b)
 
 
@@ -29,6 +32,9 @@ product_row("matmul 1001 x 1 x 999", (1001, 1), (1, 999))
 product_row("matmul 64 of 8 x 8 x 8", (64, 8, 8), (64, 8, 8))
 product_row("matmul 9999 x 17 x 15", (9999, 17), (17, 15))
 product_row("matmul 17 x 9999 x 15", (17, 9999), (9999, 15))
+product_row("matmul 3 x 5000 x 7, b transposed", (3, 5000), (5000, 7), turned=1)
+product_row("matmul 2 x 768 x 3072, b transposed", (2, 768), (768, 3072), turned=1)
+product_row("matmul 127 x 15 x 513, a transposed", (127, 15), (15, 513), turned=0)
 
 
 def function_row(name, make_function, *arrays, differentiate=False):

@@ -87,7 +87,7 @@ def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False, sen
     result        : gradients of inputs, of weights, or (inputs, weights) where both are wanted. Numbers, strings, .. are
                     constants: an argument without a Tensor has no gradient, and leaves no gap. grad(f)(3.0) is the
                     derivative at 3.0: where an int asks for one argument, a float is taken for a Tensor
-    raises        : when called: GradientError where the output is no float Tensor, IndexRangeError for a position that
+    raises        : when called: GradientError where the output is no Tensor, IndexRangeError for a position that
                     the call does not have, ShapeError where a cotangent is not like the output, ArgumentError where
                     has_aux finds one output
     """
@@ -338,7 +338,7 @@ class Recomputing:
 
 def _recompute_in_graph(block, *args, use_reentrant=True, output_recompute=False, early_stop=True, context_fn=None,
                         **kwargs):
-    return Recomputing(block)(*args, **kwargs)
+    return Recomputing(checked("recompute", block))(*args, **kwargs)
 
 
 class _Linearize:

@@ -51,7 +51,7 @@ class Jacobian:
 
     def call(self, *args):
         """The Jacobian, as Python over jvp, vjp and vmap."""
-        positions = positions_of(self.grad_position, len(args))
+        positions = positions_of(self.grad_position, len(args), self.kind)
 
         def chosen(*values):
             inside = list(args)

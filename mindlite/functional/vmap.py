@@ -11,7 +11,9 @@ from .. import ops
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor
 from ..compile.jit import JitFunction
-from ..infer.transforms import result_axes
+from ..infer.mapping import argument_axes, result_axes
+from ..infer.transforms import is_data
+from ..infer.values import rebuild
 from ..mindir.primitive import is_interpreting
 from ..mindir.protocol import CallOf, Mapped
 from ..ops.random import drawn_inside, generator_state
@@ -112,68 +114,89 @@ class Ensemble:
         return f"<vmap of {len(self.cells)} Cells>"
 
 
-def _item(value, axis, i, count):
+def _item(value, axes, i, count):
     """Item `i` of what is mapped."""
+    def leaf(x, axis):
+        if axis is None:
+            return x
+        if x.shape[axis] != count:
+            raise ShapeError(f"vmap: {count} Cells for {x.shape[axis]} items", note=f"axis {axis} of {x.shape}")
+        return ops.gather(x, i, axis)
+    return _parts(value, axes, argument_axes, leaf)
+
+
+def _parts(value, axes, within, leaf):
+    """`value` with leaf(x, its axis) for each x in it that is no container. within: argument_axes or result_axes"""
+    if isinstance(value, dict):
+        each = within(list(value), axes)
+        return {key: _parts(part, axis, within, leaf) for (key, part), axis in zip(value.items(), each)}
     if isinstance(value, (tuple, list)):
-        axes = axis if isinstance(axis, tuple) else (axis,) * len(value)
-        return type(value)([_item(v, a, i, count) for v, a in zip(value, axes)])
-    if axis is None:
-        return value
-    if value.shape[axis] != count:
-        raise ShapeError(f"vmap: {count} Cells for {value.shape[axis]} items", note=f"axis {axis} of {value.shape}")
-    return ops.gather(value, i, axis)
+        each = within(range(len(value)), axes)
+        made = [_parts(part, axis, within, leaf) for part, axis in zip(value, each)]
+        return made if isinstance(value, list) else rebuild(value, made)
+    return leaf(value, within(None, axes))
 
 
-def _sizes(value, axis):
+def _sizes(value, axes):
     """The sizes of the mapped axes."""
-    if isinstance(value, (tuple, list)):
-        axes = axis if isinstance(axis, tuple) else (axis,) * len(value)
-        sizes = []
-        for item, a in zip(value, axes):
-            sizes = sizes + _sizes(item, a)
-        return sizes
-    return [] if axis is None else [value.shape[axis]]
+    sizes = []
+
+    def leaf(x, axis):
+        if axis is not None and is_data(x):
+            shape = ops.shape(x)
+            if not -len(shape) <= axis < len(shape):
+                raise ShapeError(f"vmap: there is no axis {axis} to map over", note=str(shape))
+            sizes.append(shape[axis])
+    _parts(value, axes, argument_axes, leaf)
+    return sizes
 
 
 def one_by_one(function, in_axes, out_axes, args, kwargs, randomness="same"):
     """What vmap means: the results of the items, stacked. randomness: "same" or "error"
 
-    raises : ShapeError where nothing is mapped, sizes differ, or there is no item to run; ArgumentError where in_axes names
-             other arguments
+    raises : ShapeError where sizes differ, or there is no item to run; ArgumentError where nothing is mapped, or in_axes
+             names other arguments
     """
     axes = tuple(in_axes) if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
     if len(axes) != len(args):
         raise ArgumentError(f"vmap: in_axes names {len(axes)} arguments, {len(args)} were given")
     sizes = _sizes(args, axes)
-    if len(set(sizes)) != 1:
-        raise ShapeError("vmap: the mapped axes differ in size, or nothing is mapped", note=str(sizes))
+    if not sizes:
+        raise ArgumentError("vmap: no argument is mapped", hint="at least one of in_axes is an int")
+    for size in sizes[1:]:
+        if size != sizes[0]:
+            raise ShapeError("vmap: the mapped axes differ in size", note=f"{sizes[0]} and {size}")
     if sizes[0] == 0:
         raise ShapeError("vmap: the mapped axis has size 0, and without an item Python cannot tell the results' sizes")
     outs, stream = [], generator_state.array.copy()
     for i in range(sizes[0]):
         if i:
             ops.assign(generator_state, Tensor(stream))      # the same numbers for each item
-        items = [_mapped(arg, axis, lambda x, a: ops.gather(x, i, a)) for arg, axis in zip(args, axes)]
+        items = [_parts(arg, axis, argument_axes, lambda x, a, i=i: _view(x, a, i) if a is not None and is_data(x) else x)
+                 for arg, axis in zip(args, axes)]
         outs.append(function(*items, **kwargs))
         if randomness == "error" and (generator_state.array != stream).any():
             raise drawn_inside()
     return _stacked(outs, out_axes, _the_same)
 
 
-def _mapped(value, axis, function):
-    if isinstance(value, (tuple, list)):
-        axes = axis if isinstance(axis, tuple) else (axis,) * len(value)
-        return type(value)([_mapped(v, a, function) for v, a in zip(value, axes)])
-    return value if axis is None else function(value, axis)
+def _view(x, axis, i):
+    """Item `i` of a Tensor or array along an axis: what is written into it is written into x."""
+    x = x if isinstance(x, Tensor) else Tensor(x)
+    return x[(slice(None),) * (axis % x.ndim) + (i,)]
 
 
-def _stacked(outs, axis, given_once):
-    """The items' results along `axis`; what given_once(outs) gives where that is None."""
+def _stacked(outs, axes, given_once):
+    """The items' results along their axes; what given_once(outs) gives where that is None."""
+    if isinstance(outs[0], dict):
+        each = result_axes(list(outs[0]), axes)
+        return {key: _stacked([out[key] for out in outs], axis, given_once) for key, axis in zip(outs[0], each)}
     if isinstance(outs[0], (tuple, list)):
-        axes = result_axes(len(outs[0]), axis)
-        return type(outs[0])([_stacked(parts, a, given_once) for parts, a in zip(zip(*outs), axes)])
-    axis = result_axes(None, axis)
-    return given_once(outs) if axis is None else ops.stack(outs, axis)
+        each = result_axes(range(len(outs[0])), axes)
+        made = [_stacked(parts, axis, given_once) for parts, axis in zip(zip(*outs), each)]
+        return made if isinstance(outs[0], list) else rebuild(outs[0], made)
+    axis = result_axes(None, axes)
+    return given_once(outs) if axis is None or not is_data(outs[0]) else ops.stack(outs, axis)
 
 
 def _the_same(outs):
@@ -195,9 +218,10 @@ def vmap(fn, in_axes=0, out_axes=0, randomness="same"):
 
     fn       : a function or a Cell; a CellList: each Cell of it, all of one class, is called for its own item, with its
                own weights (an ensemble), and what all share has the axis None
-    in_axes  : int for all arguments, or a tuple with an int or None (not mapped) for each; nested as the arguments are
-    out_axes : where the mapped axis stands in each result, an int or a tuple; a result that is the same for all items is
-               repeated along it, or, with None, given once. Arguments by name are not mapped
+    in_axes  : int for all arguments, or a tuple with an int or None (not mapped) for each; where an argument is a tuple, a
+               list or a dict, such a thing with the axes of its parts, of any depth
+    out_axes : where the mapped axis stands in the results: an int, or as in_axes where there are several; a result that is
+               the same for all items is repeated along it, or, with None, given once. Arguments by name are not mapped
     randomness : what random operators give the items: "same" numbers, as in MindSpore; "different" ones, from a stream for
                each; "error": ArgumentError where fn draws any. (torch's words; there "error" is the default.)
     raises   : ArgumentError for other axes; when called: ShapeError where mapped axes differ in size, ArgumentError for a
@@ -210,6 +234,8 @@ def vmap(fn, in_axes=0, out_axes=0, randomness="same"):
         raise ArgumentError("vmap: a CellList holds Cells of one class", note=repr([type(c).__name__ for c in ensemble]))
     if not callable(fn) and not hasattr(fn, "signature"):
         raise ArgumentError(f"vmap: takes a function or a Cell, not {type(fn).__name__}")
+    if isinstance(in_axes, dict):
+        raise ArgumentError("vmap: in_axes names the arguments by their places", hint="a tuple: in_axes=({...},)")
     _check_axes("in_axes", in_axes)
     _check_axes("out_axes", out_axes)
     if ensemble is not None:
@@ -218,12 +244,14 @@ def vmap(fn, in_axes=0, out_axes=0, randomness="same"):
 
 
 def _as_tuple(axes):
+    if isinstance(axes, dict):
+        return {key: _as_tuple(a) for key, a in axes.items()}
     return tuple([_as_tuple(a) for a in axes]) if isinstance(axes, (tuple, list)) else axes
 
 
 def _check_axes(name, axes):
-    if isinstance(axes, (tuple, list)):
-        for axis in axes:
+    if isinstance(axes, (tuple, list, dict)):
+        for axis in axes.values() if isinstance(axes, dict) else axes:
             _check_axes(name, axis)
     elif axes is not None and (isinstance(axes, bool) or not isinstance(axes, int)):
         raise ArgumentError(f"vmap: {name} holds ints and None, not {axes!r}")

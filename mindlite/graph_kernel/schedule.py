@@ -208,7 +208,7 @@ class _Scheduler:
                 self.outputs(group, depth + 1, lanes)
                 loop.body = tile.statements + [Lanes(variable, lanes.statements)]
             else:
-                if self.wants_lanes(variable, [(number, o) for number, o in group if len(o.loops) > depth + 1]):
+                if self.wants_lanes(variable, group, {v for _, o in group for v in o.loops[depth + 1:]}):
                     raise CannotFuse("a reduction would walk down columns for results that are written in rows")
                 cuts = None if loop.parallel else cuts_of(self.nest, variable, [o.value for _, o in group])
                 if cuts is not None:
@@ -240,12 +240,13 @@ class _Scheduler:
         inner = loop.body[0].variable
         return any(reads_across(self.nest, e, loop.variable, inner) for e in walk(o.value for o in outputs))
 
-    def wants_lanes(self, variable, group):
-        """True if the folds inside the loop read along the loop's own axis rather than along theirs."""
+    def wants_lanes(self, variable, group, deeper=frozenset()):
+        """True if the folds inside the loop, but outside of the loops `deeper`, read along the loop's own axis rather than
+        along theirs."""
         nest, along, across = self.nest, 0, 0
         symbol = nest.symbols[variable]
         for expr in walk(o.value for _, o in group):
-            if isinstance(expr, Reduce) and variable in expr.free:
+            if isinstance(expr, Reduce) and variable in expr.free and expr.free.isdisjoint(deeper):
                 if all(isinstance(nest.extents[v], int) for v in expr.fields[1]):
                     continue                              # a literal window: LLVM unrolls it and vectorises the loop
                 for load in walk([expr.fields[2]]):

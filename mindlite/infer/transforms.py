@@ -1,4 +1,4 @@
-"""grad, vmap and their kin during inference: the function becomes a typed graph of its own, under a marker node.
+"""grad, jvp and their kin during inference: the function becomes a typed graph of its own, under a marker node.
 
 The marker's type is known (a gradient is like its input), so inference goes on; `ad` and `vmap` replace it afterwards.
 """
@@ -8,19 +8,18 @@ import numpy as np
 
 from ..common import dtype as dt
 from ..common.dim import Dim, symbols_of
-from ..common.errors import ArgumentError, GraphSyntaxError, OutAxesError, ShapeError
+from ..common.errors import ArgumentError, GraphSyntaxError
 from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..fallback.log import Trap
 from ..mindir.abstract import AbstractScalar, AbstractTensor, symbols_of_abstract
 from ..mindir.builder import building
 from ..mindir.constraints import collecting
-from ..mindir.control import J, Vmap, make_tuple, segment
+from ..mindir.control import J, make_tuple, segment
 from ..mindir.derivative import (USED, arrange, check_direction, check_loss, cotangents_in, first_of, in_order, inputs_of,
                                  weights_of)
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import interpreting
-from ..ops.basic import broadcast_to, cast, reduce_sum, reshape, scalar_to_tensor
-from ..ops.random import drawn_inside
+from ..ops.basic import broadcast_to, cast, reduce_sum, scalar_to_tensor
 from .access import wrap_container
 from .branches import in_region
 from .hooks import hooks_of, pass_hooks
@@ -83,15 +82,20 @@ def replace_leaves(ev, value, replace):
         if value.kind == "dict":
             return ev.new_box("dict", tuple((k, replace_leaves(ev, v, replace)) for k, v in content))
         return ev.new_box(value.kind, tuple(replace_leaves(ev, v, replace) for v in content))
-    if type(value) in (list, dict):                          # of the world outside
-        if not guard_contents(ev, (value,)):
-            raise GraphSyntaxError(f"a derivative by a {type(value).__name__} that changes during the run")
-        return replace_leaves(ev, wrap_container(ev, value), replace)
+    if type(value) in (list, dict):
+        return replace_leaves(ev, from_outside(ev, value), replace)
     if isinstance(value, tuple):
         return rebuild(value, [replace_leaves(ev, v, replace) for v in value])
     if isinstance(value, Mixed):
         raise GraphSyntaxError("a function that is differentiated or mapped is given a value of several types")
     return replace(value) if is_data(value) else value
+
+
+def from_outside(ev, value):
+    """The Box of a list or dict of the world outside."""
+    if not guard_contents(ev, (value,)):
+        raise GraphSyntaxError(f"a function is differentiated or mapped by a {type(value).__name__} that changes during the run")
+    return wrap_container(ev, value)
 
 
 class Subgraph:
@@ -171,11 +175,15 @@ class Subgraph:
         if isinstance(value, dict):
             return [leaf for v in value.values() for leaf in self.leaves(v)]
         if isinstance(value, Box):
-            content = dict(self.merge.boxes).get(value)
-            return self.leaves(content if content is not None else self.ev.store.get(value, ()))
+            return self.leaves(self.content(value))
         if isinstance(value, Tensor):
             return [getattr(self, "passed", {}).get(value, value)]
         return [value] if isinstance(value, Slot) or is_data(value) else []
+
+    def content(self, box):
+        """What is in a Box of `pattern`."""
+        content = dict(self.merge.boxes).get(box)
+        return content if content is not None else self.ev.store.get(box, ())
 
     def outputs_of(self, value):
         """The numbers of the outputs inside a part of `pattern`."""
@@ -397,8 +405,7 @@ def following(ev, sub, value, results):
     if isinstance(value, Slot):
         return results[value.number]
     if isinstance(value, Box):
-        content = dict(sub.merge.boxes).get(value)
-        content = content if content is not None else ev.store.get(value, ())
+        content = sub.content(value)
         if value.kind == "dict":
             return ev.new_box("dict", tuple((k, following(ev, sub, v, results)) for k, v in content))
         return ev.new_box(value.kind, tuple(following(ev, sub, v, results) for v in content))
@@ -408,97 +415,3 @@ def following(ev, sub, value, results):
 
 
 GRADIENTS = {"grad": _gradient("grad"), "value_and_grad": _gradient("value_and_grad"), "jvp": _jvp}
-
-
-def map_over(ev, what, args, kwargs):
-    """vmap(f, in_axes, out_axes)(*args)"""
-    in_axes = what.in_axes
-    axes = (in_axes,) * len(args) if in_axes is None or isinstance(in_axes, int) else tuple(in_axes)
-    if len(axes) != len(args):
-        raise ArgumentError(f"vmap: in_axes names {len(axes)} arguments, {len(args)} were given")
-    used, sizes, places = [], [], {}                    # places: {what is mapped: its axis}
-
-    def call(sub):
-        inside = []
-        for value, axis in zip(args, axes):
-            inside.append(_enter(ev, sub, value, axis, used, sizes, places))
-        return ev.call(what.function, tuple(inside), kwargs)
-    sub = Subgraph(ev, "vmap", call)
-    if not what.may_draw and any("random" in getattr(node.fn, "traits", ()) for graph in sub.region.graph.reachable()
-                                 for node in graph.nodes):
-        raise drawn_inside()
-    if not sizes:
-        raise ArgumentError("vmap: no argument is mapped", hint="at least one of in_axes is an int")
-    for size in sizes[1:]:
-        if size != sizes[0]:
-            raise ShapeError("vmap: the mapped axes differ in size", note=f"{sizes[0]} and {size}")
-    numbers = {n: axis for n, axis in _out_axes(sub, sub.pattern, what.out_axes)}
-    for owner, changed in sub.changed.items():              # an argument changes along the axis that it is mapped over
-        if isinstance(owner, (AnfNode, Tensor)) and isinstance(changed, Slot):
-            numbers[changed.number] = places.get(owner)
-    out_axes = tuple(numbers.get(n, 0) for n in range(len(sub.region.graph.outputs)))
-    with interpreting(ev.tracer):
-        results = Vmap(*sub.inputs, *sub.captured, graph=sub.region.graph,
-                       in_axes=tuple(used) + (None,) * len(sub.captured),
-                       out_axes=out_axes, size=sizes[0])
-    sub.pattern = _repeated(ev, sub.pattern, what.out_axes, sizes[0])
-    return sub.finish(results)
-
-
-def result_axes(count, axes):
-    """out_axes for each of `count` results in a tuple (None: one that stands alone, for which a tuple of one axis will do).
-
-    raises : ArgumentError where they name another number of results
-    """
-    if not isinstance(axes, (tuple, list)):
-        return axes if count is None else (axes,) * count
-    if len(axes) != (1 if count is None else count):
-        raise ArgumentError(f"vmap: out_axes names {len(axes)} results, the function gives {1 if count is None else count}")
-    return axes[0] if count is None else axes
-
-
-def _repeated(ev, value, axes, size):
-    """Results that come from outside of the mapped function, one for each item, along their out_axes."""
-    if isinstance(value, tuple):
-        each = result_axes(len(value), axes)
-        return rebuild(value, [_repeated(ev, v, a, size) for v, a in zip(value, each)])
-    axes = result_axes(None, axes)
-    if isinstance(value, Slot) or not is_data(value) or not isinstance(axes, int):
-        return value
-    x = as_tensor(ev, value)
-    rank = len(x.abstract.shape) + 1
-    if not -rank <= axes < rank:
-        raise OutAxesError(axes, rank)
-    place = axes % rank
-    with interpreting(ev.tracer):
-        one = reshape(x, shape=x.shape[:place] + (1,) + x.shape[place:])
-        return broadcast_to(one, shape=x.shape[:place] + (size,) + x.shape[place:])
-
-
-def _enter(ev, sub, value, axis, used, sizes, places):
-    """The argument inside a mapped function: every tensor along `axis` loses it."""
-    if axis is None:
-        return value
-    if isinstance(axis, tuple):
-        return rebuild(value, [_enter(ev, sub, v, a, used, sizes, places) for v, a in zip(value, axis)])
-
-    def leaf(x):
-        def without(abstract):
-            a = axis + abstract.ndim if axis < 0 else axis
-            if not 0 <= a < abstract.ndim:
-                raise ShapeError(f"vmap: there is no axis {axis} to map over", note=str(abstract))
-            used.append(a)
-            places[x] = a
-            sizes.append(abstract.shape[a])
-            return AbstractTensor(abstract.dtype, abstract.shape[:a] + abstract.shape[a + 1:])
-        made = sub.parameter(x, abstract=without)
-        ev.tracer.region.items.add(made)
-        return made
-    return replace_leaves(ev, value, leaf)
-
-
-def _out_axes(sub, pattern, axes):
-    """(number of output, its axis) for every part of the value."""
-    if isinstance(axes, (tuple, list)) and isinstance(pattern, tuple):
-        return [pair for p, a in zip(pattern, result_axes(len(pattern), axes)) for pair in _out_axes(sub, p, a)]
-    return [(n, result_axes(None, axes)) for n in sub.outputs_of(pattern)]

@@ -58,10 +58,10 @@ def _recorder():
     return _recorders[-1]
 
 
-def positions_of(grad_position, count):
+def positions_of(grad_position, count, what="grad"):
     """The argument positions as a tuple.
 
-    grad_position : as `grad` has it; "all", "first": those that the call has
+    grad_position : as `grad` has it; "all", "first": those that the call has      what: the function's name, for the error
     raises        : ArgumentError for what is no position, GradientError for none and for one that is named twice,
                     IndexRangeError for one that the call does not have
     """
@@ -72,11 +72,11 @@ def positions_of(grad_position, count):
     positions = (grad_position,) if isinstance(grad_position, int) else tuple(grad_position)
     for position in positions:
         if not isinstance(position, int) or isinstance(position, bool) or position < 0:
-            raise ArgumentError(f"grad: grad_position holds ints that are not negative, not {position!r}")
+            raise ArgumentError(f"{what}: grad_position holds ints that are not negative, not {position!r}")
         if position >= count:
-            raise IndexRangeError(f"grad: grad_position {position} is outside the {count} arguments of the call")
+            raise IndexRangeError(f"{what}: grad_position {position} is outside the {count} arguments of the call")
     if not positions or len(set(positions)) != len(positions):
-        raise GradientError(f"grad: grad_position names {'an argument twice' if positions else 'no argument'}",
+        raise GradientError(f"{what}: grad_position names {'an argument twice' if positions else 'no argument'}",
                             note=repr(grad_position), hint="None for the gradients of weights alone")
     return positions
 

@@ -39,12 +39,14 @@ _structures = OrderedDict()                     # key: None after its first appe
 _lock = threading.RLock()
 
 
-def gradients(tape, seeds, wrt):
+def gradients(tape, seeds, wrt, last=False):
     """The gradient of each value numbered in `wrt`, a list of Tensors, None where nothing flows.
 
-    seeds : [(number of a value, its cotangent)]            effect : tape.walk says how it was done
+    seeds  : [(number of a value, its cotangent)]
+    last   : the tape is walked for the last time: what it has saved is let go as the walk passes it (a compiled Flow holds
+             all until its end)
+    effect : tape.walk says how it was done
     """
-    traced = None
     if not tape.hooks or all(number in wrt for number in tape.hooks):      # those of `wrt` are called behind this
         traced = trace_tape(tape, tuple([number for number, _ in seeds]))
         if traced is not None:
@@ -64,24 +66,28 @@ def gradients(tape, seeds, wrt):
     in_python = sum(not _is_plain(entry.backward) for entry in live)
     hooked = sum(bool(tape.hooks.get(number)) for entry in live for number in entry.outputs)
     if in_python or hooked:
-        parts, compiled, found = in_parts(live, seeds, wrt, tape.hooks)
+        parts, compiled, found = in_parts(live, seeds, wrt, tape.hooks, last)
         tape.walk = (f"in {parts} parts, {compiled} of them as a compiled Flow (gradients in Python: {in_python}, "
                      f"values with hooks: {hooked})")
         return found
-    tape.walk, found = of_plain(live, seeds, wrt, traced)
+    traced = None                                    # it holds what was saved
+    tape.walk, found = of_plain(live, seeds, wrt, last)
     return found
 
 
-def of_plain(live, seeds, wrt, traced=None):
-    """(how, the gradients) by entries that are graphs, with no hooks between them. traced: what `trace_tape` gave for them"""
+def of_plain(live, seeds, wrt, last=False):
+    """(how, the gradients) by entries that are graphs, with no hooks between them."""
     if _is_compiled_alone(live):
-        return OF_ITS_OWN, one_by_one(live, seeds, wrt)
-    key, saved = structure(live) if traced is None else traced
+        return OF_ITS_OWN, one_by_one(live, seeds, wrt, last)
+    key, saved = structure(live)
     how, flow = flow_of((key, *_asked(seeds, wrt)), live, seeds, wrt, saved)
-    return how, one_by_one(live, seeds, wrt) if flow is None else run_flow(flow, saved, seeds)
+    if flow is not None:
+        return how, run_flow(flow, saved, seeds)
+    del saved
+    return how, one_by_one(live, seeds, wrt, last)
 
 
-def in_parts(live, seeds, wrt, hooks):
+def in_parts(live, seeds, wrt, hooks, last=False):
     """(how many parts, how many of them ran as a compiled Flow, the gradients): part by part of the tape.
 
     hooks : as Tape.hooks; those of `wrt` are not called
@@ -96,8 +102,11 @@ def in_parts(live, seeds, wrt, hooks):
         if not given:
             continue
         asked = list(dict.fromkeys(n for entry in part for n in entry.inputs if n not in inside))
-        how, found = of_plain(part, given, asked) if len(part) > 1 else (None, one_by_one(part, given, asked))
+        how, found = of_plain(part, given, asked, last) if len(part) > 1 else (None, one_by_one(part, given, asked, last))
         compiled += how in (REUSED, BUILT)
+        if last:
+            for entry in part:
+                entry.saved = ()
         for number, gradient in zip(asked, found):
             if gradient is not None:
                 cotangents.add(number, gradient)
@@ -225,8 +234,8 @@ def write_flow(live, seeds, wrt, saved):
     return optimise(graph), [node is not None for node in found]
 
 
-def one_by_one(live, seeds, wrt):
-    """The gradients, operation by operation."""
+def one_by_one(live, seeds, wrt, last=False):
+    """The gradients, operation by operation. last: as `gradients` has it"""
     cotangents = Cotangents(seeds)
     for entry in live:
         backward = entry.backward
@@ -240,6 +249,8 @@ def one_by_one(live, seeds, wrt):
             douts.append(dout)
         found = backward.run(entry.saved, douts) if backward.graph is None else \
             apply(backward.operation, [*entry.saved, *douts])
+        if last:
+            entry.saved = ()
         for number, gradient in zip(entry.inputs, found):
             if gradient is not None:
                 cotangents.add(number, gradient)

@@ -80,13 +80,13 @@ class Recorded:
                               else Tensor.wrap(np.ones_like(tensor.array))))
         return seeds
 
-    def gradients(self, seeds):
-        """(gradients of the inputs in the form of the arguments, gradients of the weights)"""
+    def gradients(self, seeds, last=False):
+        """(gradients of the inputs in the form of the arguments, gradients of the weights). last: as `gradients` has it"""
         numbers = [number for _, number in self.inputs] + self.weight_numbers
         values = [value for value, _ in self.inputs] + list(self.weights)
         seen, found, hooks, changed = {id(c) for _, c in seeds}, [], self.tape.hooks, {}
         frozen = {id(weight) for weight in self.weights if not weight.requires_grad}           # by now
-        for number, gradient, value in zip(numbers, gradients(self.tape, seeds, numbers), values):
+        for number, gradient, value in zip(numbers, gradients(self.tape, seeds, numbers, last), values):
             if gradient is None or id(value) in frozen:
                 gradient = Tensor.wrap(np.zeros(value.array.shape, value.array.dtype))
             if number in hooks:
@@ -120,7 +120,7 @@ def differentiate(function, kind, options, args, kwargs, walks=None):
         weights = weights if weights is USED else weights_of(weights, Parameter)
         run = Recorded(called if kwargs else function, args, {}, positions, weights, kind, numbers=numbers)
         loss = first_of(run.value) if options.get("has_aux") else run.value
-        input_grads, weight_grads = run.gradients(run.seeds(loss, numbers_in(sens)))
+        input_grads, weight_grads = run.gradients(run.seeds(loss, numbers_in(sens)), last=True)
         run.tape.clear()
         if walks is not None:
             walks[run.tape.walk] += 1

@@ -246,3 +246,9 @@ def test_the_gradient_of_the_tangent_of_a_recomputed_loop(way):
         return ms.grad(lambda x: ms.jvp(f, x, x * 2)[1].sum())
     x = Tensor(np.array([0.8, 0.6, -0.8]))
     close(way(slope(lambda x: ms.recompute(turns, x)))(x), way(slope(turns))(x))
+
+
+def test_what_is_no_function_is_refused_by_name_in_every_mode():
+    for run in (lambda f: f, ms.jit):
+        with pytest.raises(ms.ArgumentError, match="recompute: takes a function or a Cell, not int"):
+            run(lambda x: ms.recompute(3, x))(Tensor([1.0]))

@@ -273,6 +273,26 @@ def test_nothing_is_recorded_outside_and_nothing_kept_afterwards():
     assert (x * x).tape is None
 
 
+def test_what_a_tape_has_saved_is_let_go_as_the_walk_passes_it():
+    def f(x):
+        low = x * 2
+        low.register_hook(lambda dout: alive.append(late() is not None))
+        high = ops.exp(low)
+        kept.append(weakref.ref(high))
+        return (high * high).sum()
+
+    def late():
+        gc.collect()
+        return kept[-1]()
+    kept, alive, grad = [], [], ms.grad(f)
+    for _ in range(3):                                       # operation by operation, then in compiled parts
+        grad(tensor(3))
+    assert alive == [False] * 3
+    value, pull = ms.vjp(f, tensor(3))                       # this tape is kept for another walk
+    np.testing.assert_array_equal(*[pull(ops.ones_like(value))[0].asnumpy() for _ in range(2)])
+    assert alive[3:] == [True, True]
+
+
 def test_an_exception_ends_the_recording():
     with pytest.raises(ZeroDivisionError):
         ms.grad(lambda a: a.sum() * (1 / 0))(tensor(3))

@@ -47,7 +47,7 @@ def explain(name, **facts):
     return REASONS[name](to_dtype(facts["dtype"]))
 
 
-OWN = "; narrow and small products by a register tile of our own, which packs nothing"
+OWN = "; narrow, flat and small products by register tiles of our own, which pack nothing"
 
 
 def _product(dtype):

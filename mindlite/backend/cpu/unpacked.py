@@ -179,7 +179,7 @@ def write_block(module, dtype, rows, count):
         firsts = [at(b, begin) for begin in begins]
         build.branch(head)
         build.position_at_end(head)
-        k, in_a, *in_b = build.phi(I64), build.phi(I64), *(build.phi(PTR) for _ in vectors)
+        k, in_a, in_b = build.phi(I64), build.phi(I64), [build.phi(PTR) for _ in vectors]
         totals = [[build.phi(vector) for _ in vectors] for _ in range(rows)]
         build.cbranch(build.icmp_signed("<", k, depth), body, done)
         build.position_at_end(body)
@@ -277,9 +277,9 @@ def write_dot_block(module, dtype, rows):
             phi.add_incoming(after, body)
         build.branch(head)
         build.position_at_end(done)
-        rest, load = first(depth - whole, numbers), masked(module, "load", vector, element)
-        last = products(lambda place: build.call(load, [place, align, rest, zero]), whole.ir, totals)
-        mask, load, store = first(columns, places), *(masked(module, what, four, element) for what in ("load", "store"))
+        rest, load_rest = first(depth - whole, numbers), masked(module, "load", vector, element)
+        last = products(lambda place: build.call(load_rest, [place, align, rest, zero]), whole.ir, totals)
+        mask, load, store = first(columns, places), masked(module, "load", four, element), masked(module, "store", four, element)
         kept = build.select(build.icmp_signed("!=", add.ir, ir.Constant(I64, 0)), mask, ir.Constant(mask.type, None))
         for r, row in enumerate(last):
             place = at(out.ir, (ldo * r).ir)
