@@ -144,10 +144,10 @@ def reverse_while(sweep, node):
         dstate, sums, rest = rest[:len(state)], rest[len(state):len(reached)], rest[len(reached):]
         flags, ever, values = rest[:len(kept)], rest[len(kept):carried - len(reached)], rest[carried - len(reached):]
         tape, *made = inline(target, body.backward, [tape, *values, *dstate, *flags])
-        gradients, told = made[:len(reached)], made[len(reached):]
+        gradients, flow = made[:len(reached)], made[len(reached):]
         return [tape, ops.sub(count, 1), *gradients[:len(state)],
                 *[ops.add(total, part) for total, part in zip(sums, gradients[len(state):])],
-                *told[:len(kept)], *map(ops.logical_or, ever, told[len(kept):])]
+                *flow[:len(kept)], *map(ops.logical_or, ever, flow[len(kept):])]
 
     def test(target, tape, count, *rest):
         return [ops.greater(count, 0)]
