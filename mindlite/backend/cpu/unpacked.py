@@ -28,7 +28,7 @@ FEW_ROWS, SHORT = 16, 64                            # with so few rows no copy p
 NEAR = 16384                                        # bytes of b that stay in the first-level cache beside a and out
 ARGUMENTS = [I64, I64, I64, PTR, I64, I64, PTR, I64, I64, PTR, I64]
 DOT_DEPTH, PASSED = 1024, 48                        # steps of k, and rows of a, that stay in the second-level cache
-FEW, LONG = 32, 12                                  # rows of which there are fewer, about; steps of k for each of them
+FEW, LONG = 32, 12                                  # of m n / (m + n): less than FEW, and k is LONG times as much
 DOTS_ARGUMENTS = [I64, I64, I64, PTR, I64, PTR, I64, I64, PTR, I64]
 
 
