@@ -8,14 +8,15 @@ The forward nodes are copied, the bprop rules run behind them in reverse order: 
 straight-line code. `reverse.py` says how, `control.py` what becomes of branches, loops and recursion.
 """
 from ..common.dim import Symbol, symbols_of
-from ..common.errors import GradientError
-from ..mindir.abstract import AbstractTensor, symbols_of_abstract
-from ..mindir.builder import building
+from ..common.errors import GradientError, ShapeError
+from ..mindir.abstract import AbstractTensor, AbstractTuple, symbols_of_abstract
+from ..mindir.builder import building, constant
 from ..mindir.constraints import collecting
-from ..mindir.control import make_tuple
+from ..mindir.control import check, make_tuple
 from ..mindir.graph import FuncGraph, ValueNode
 from ..mindir.inline import inline
 from ..ops.basic import reshape
+from ..ops.scalar import scalar_compare
 from .activity import is_differentiable
 from .reverse import Reverse
 
@@ -51,7 +52,7 @@ def _join(graph, reverse):
     filled = reverse.fill(target, env)
     target.transforms["reverse"] = len(target.nodes)         # from here on it is the reverse
     with building(target, reverse.graph.origin, by="grad"), collecting():
-        filled.update({d: dout if dout.abstract == d.abstract else reshape(dout, shape=d.abstract.shape)
+        filled.update({d: dout if dout.abstract == d.abstract else _fitted(target, dout, d.abstract.shape)
                        for d, dout in zip(reverse.douts, douts)})
     back = reverse.back
     back.parameters = list(filled)
@@ -66,6 +67,19 @@ def _opened(abstract, given):
     known = {symbol for node in given for symbol in symbols_of_abstract(node.abstract)}
     return AbstractTensor(abstract.dtype, tuple([size if set(symbols_of(size)) <= known else Symbol(lo=0).dim
                                                  for size in abstract.shape]))
+
+
+def _fitted(target, dout, shape):
+    """A cotangent with the sizes that the function has made: nothing reads it before they are known to be its own."""
+    for have, want in zip(dout.abstract.shape, shape):
+        if have != want:
+            holds = scalar_compare(constant(have), constant(want), op="==")
+            target.add(check, holds, abstract=AbstractTuple(()), origin=target.origin, error=_of_another_shape, again=True)
+    return reshape(dout, shape=shape)
+
+
+def _of_another_shape():
+    return ShapeError("a cotangent has another shape than its result")
 
 
 def _without_tape(back):

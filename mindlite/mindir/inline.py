@@ -41,14 +41,15 @@ def copy_graph(graph, name=None, emit=None):
     return target
 
 
-def with_sizes(graph, sizes):
+def with_sizes(graph, sizes, whole=True):
     """A copy of a typed graph, and of all graphs below it, with ints or Dims in place of some Symbols.
 
-    sizes : {Symbol: int or Dim}. Symbols that nothing stands for, sizes that data decides, get new ones of their own
+    sizes : {Symbol: int or Dim}
+    whole : other Symbols, sizes that data decides, get new ones of their own; else they stay
     """
     every = graph.reachable()
     env = {s: Symbol(s.name, *s.bounds()).dim for s in set().union(*[
-        symbols_of_abstract(n.abstract) for g in every for n in (*g.parameters, *g.nodes)])}
+        symbols_of_abstract(n.abstract) for g in every for n in (*g.parameters, *g.nodes)])} if whole else {}
     env.update(sizes)
     if not env:
         return clone(graph)

@@ -2,10 +2,12 @@
 
     f: .. J(x, dout; graph=g, ..) ..        ->        f: .. the nodes of the derivative of g ..
 """
+from ..common.dim import symbols_of
 from ..common.errors import GradientError
+from .abstract import AbstractTensor
 from .control import make_tuple, tuple_getitem
 from .graph import CNode, FuncGraph, ValueNode
-from .inline import inline
+from .inline import inline, with_sizes
 
 
 def expand(graph, derive):
@@ -47,7 +49,8 @@ class _Expander:
                 raise GradientError(f"{node.fn.name} of {attrs['graph'].name} needs itself: its order is unbounded",
                                     location=node.origin.location)
             derived = self.derive[node.fn](**attrs)
-            env[node] = tuple(inline(target, derived, args))
+            sizes = _sizes(derived.parameters, args)
+            env[node] = tuple(inline(target, with_sizes(derived, sizes, whole=False) if sizes else derived, args))
         elif node.fn is tuple_getitem and isinstance(args[0], tuple):
             env[node] = args[0][attrs["index"]]
         else:
@@ -55,3 +58,10 @@ class _Expander:
                     for a, of in zip(args, node.args)]
             env[node] = CNode(target, node.fn, args, attrs, node.abstract, node.origin)
             target.nodes.append(env[node])
+
+
+def _sizes(parameters, args):
+    """{Symbol: size} for parameters whose size is a Symbol of their own: the cotangent of what data makes."""
+    return {symbol: size for p, arg in zip(parameters, args) if isinstance(p.abstract, AbstractTensor)
+            for own, size in zip(p.abstract.shape, arg.abstract.shape) if own != size for symbol in symbols_of(own)
+            if own == symbol.dim}

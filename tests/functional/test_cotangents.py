@@ -1,9 +1,13 @@
 """grad and value_and_grad with sens_param: the last argument is the cotangent of the output, in every mode."""
+import warnings
+
 import numpy as np
 import pytest
 
 import mindlite as ms
 from mindlite import Tensor, ops
+from mindlite.common.errors import ShapeError
+from mindlite.compile.jit import FallbackWarning
 
 
 def product_and_sum(x, y):
@@ -99,3 +103,24 @@ def test_has_aux_wants_several_results(run, function):
     for transform in (ms.grad, ms.value_and_grad):
         with pytest.raises(ms.ArgumentError, match="has_aux: the function gives one result"):
             run(transform(function, has_aux=True))(X)
+
+
+@pytest.mark.parametrize("count", [1, 4, 9])
+def test_a_cotangent_of_a_result_whose_size_the_data_decides_has_that_size_or_is_refused(count):
+    def over_two(x):
+        return x[x > 2] * x[x > 2]
+
+    def with_sens(x, v):
+        return ms.grad(over_two, sens_param=True)(x, v)
+
+    def pulled(x, v):
+        return ms.vjp(over_two, x)[1](v)[0]
+    x, v = Tensor([1.0, 2, 3, 4, 5, 6]), Tensor(np.ones(count, np.float32))
+    for f in (with_sens, pulled, ms.jit(with_sens), ms.jit(pulled)):
+        if count == 4:
+            assert f(x, v).asnumpy().tolist() == [0, 0, 6, 8, 10, 12]
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FallbackWarning)
+            with pytest.raises(ShapeError, match="a cotangent has another shape than its result"):
+                f(x, v)
