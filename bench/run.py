@@ -30,6 +30,7 @@ HERE = pathlib.Path(__file__).parent
 IMPORT = "import, in a process of its own"
 FIRST = "process to the first trained MLP step, warm cache"
 MLP = "step: MLP 784-512-512-10, batch 64, Momentum"
+QUIET = 0.25        # seconds before a sample: threads of the one before it (OpenBLAS's, OpenMP's) go on looking for work for a while
 FIRST_STEP = """
 import rows.networks
 from frameworks import FRAMEWORKS
@@ -104,6 +105,7 @@ def warm(names, workers, rounds):
         samples = {worker: [] for worker in ready}
         for _ in range(rounds):
             for worker in ready:
+                time.sleep(QUIET)
                 samples[worker].append(worker.ask("sample", name))
         table[name] = {worker.name: summary(taken) | {"first": ready[worker]} for worker, taken in samples.items()}
         if not agree(digests):
