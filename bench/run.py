@@ -30,7 +30,7 @@ HERE = pathlib.Path(__file__).parent
 IMPORT = "import, in a process of its own"
 FIRST = "process to the first trained MLP step, warm cache"
 MLP = "step: MLP 784-512-512-10, batch 64, Momentum"
-QUIET = 0.25        # seconds before a sample: threads of the one before it (OpenBLAS's, OpenMP's) go on looking for work for a while
+QUIET = 0.25        # seconds before a sample: threads of the one before (OpenBLAS's, OpenMP's) look for work for a while
 FIRST_STEP = """
 import rows.networks
 from frameworks import FRAMEWORKS
