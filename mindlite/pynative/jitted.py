@@ -33,7 +33,7 @@ from ..infer.specialise import HookOn, Result, specialise
 from ..infer.values import Place
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor, symbols_of_abstract
 from ..mindir.builder import constant
-from ..mindir.control import gate, make_tuple, segment
+from ..mindir.control import check, gate, make_tuple, segment
 from ..mindir.graph import FuncGraph, ValueNode
 from ..mindir.inline import drop_dead_nodes, inline
 from ..mindir.primitive import eager
@@ -258,8 +258,10 @@ def part(joint, graph, wrt, seeds, updates):
             them, the graph (*sources, *cotangents) -> gradients), or None if a tape would have to be saved
     """
     n, outputs = len(graph.parameters), len(graph.outputs)
-    pullbacks = [node for node in joint.nodes[joint.transforms["reverse"]:] if node.fn is segment]
-    late = {*joint.parameters[n:], *pullbacks}
+    reverse = joint.nodes[joint.transforms["reverse"]:]
+    pullbacks = [node for node in reverse if node.fn is segment]
+    # a cotangent from a tape has the shape of its value: checks of it are left out
+    late = {*joint.parameters[n:], *pullbacks, *[node for node in reverse if node.fn is check]}
     for node in joint.nodes:
         if any(a in late for a in node.args):
             late.add(node)

@@ -116,7 +116,9 @@ def test_a_cotangent_of_a_result_whose_size_the_data_decides_has_that_size_or_is
     def pulled(x, v):
         return ms.vjp(over_two, x)[1](v)[0]
     x, v = Tensor([1.0, 2, 3, 4, 5, 6]), Tensor(np.ones(count, np.float32))
-    for f in (with_sens, pulled, ms.jit(with_sens), ms.jit(pulled)):
+    inner = ms.jit(over_two)
+    for f in (with_sens, pulled, ms.jit(with_sens), ms.jit(pulled), lambda x, v: ms.grad(inner, sens_param=True)(x, v),
+              lambda x, v: ms.vjp(inner, x)[1](v)[0]):
         if count == 4:
             assert f(x, v).asnumpy().tolist() == [0, 0, 6, 8, 10, 12]
             continue
