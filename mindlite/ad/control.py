@@ -31,8 +31,8 @@ from ..mindir.inline import inline
 from ..ops.logic import flowing
 from .. import ops
 from .activity import holds_python, is_differentiable, is_integer, reached_branches, reached_state
-from .gates import reverse_gate, reverse_port, unsure
 from .flows import (FLAG, ON_TAPE, TOLD, UNKNOWN, after_turns, either, flag_of, from_tape, is_flag, of_both, on_tape, told)
+from .gates import reverse_gate, reverse_port, unsure
 from .remat import Segments, forward_segments, refusal, reverse_segments
 
 TAPE, COUNT = AbstractTape(), AbstractTensor(dt.int64, ())

@@ -260,29 +260,32 @@ def eigenpairs_eval(x):
     return np.ascontiguousarray(w, made), np.ascontiguousarray(v, made)
 
 
+def _unit(n):
+    """Is it the diagonal: bool[n, n]."""
+    return cast(eye(n, dtype=dt.float32), dtype=dt.bool_)
+
+
 def _gaps(w):
-    """(is it the diagonal: bool[n, n], w_j - w_i, 1 on the diagonal)"""
-    unit = cast(eye(w.shape[-1], dtype=dt.float32), dtype=dt.bool_)
-    return unit, where(unit, 1, expand_dims(w, -2) - expand_dims(w, -1))
+    """w_j - w_i, 1 on the diagonal."""
+    return where(_unit(w.shape[-1]), 1, expand_dims(w, -2) - expand_dims(w, -1))
 
 
-def _diagonals(matrix, unit):
+def _diagonals(matrix):
     """The diagonal of each matrix."""
-    return reduce_sum(where(unit, matrix, 0), axis=(matrix.ndim - 1,), keepdims=False)
+    return reduce_sum(where(_unit(matrix.shape[-1]), matrix, 0), axis=(matrix.ndim - 1,), keepdims=False)
 
 
 def _lengths(v, change):
     """What a change of each vector, [.., n, n], has of the vector itself: its length stays 1."""
-    unit, _ = _gaps(v[..., 0, :])
-    share = real_part(_diagonals(_product(turned(conj(v)), change), unit))
+    share = real_part(_diagonals(_product(turned(conj(v)), change)))
     return v * expand_dims(cast(share, dtype=v.dtype), -2)
 
 
 @bprop_rule(eigenpairs)
 def eigenpairs_bprop(x, out, dout):
     (w, v), (dw, dv) = out, dout
-    (unit, gaps), across = _gaps(conj(w)), turned(conj(v))
-    inner = where(unit, expand_dims(dw, -2), _product(across, dv - _lengths(v, dv)) / gaps)
+    across = turned(conj(v))
+    inner = where(_unit(w.shape[-1]), expand_dims(dw, -2), _product(across, dv - _lengths(v, dv)) / _gaps(conj(w)))
     dx = linear_solve(across, _product(inner, across))
     return dx if x.dtype.kind == "c" else real_part(dx)
 
@@ -290,10 +293,9 @@ def eigenpairs_bprop(x, out, dout):
 @jvp_rule(eigenpairs)
 def eigenpairs_jvp(primals, tangents, out):
     w, v = out
-    unit, gaps = _gaps(w)
     inner = linear_solve(v, _product(cast(tangents[0], dtype=v.dtype), v))
-    dv = _product(v, where(unit, 0, inner / gaps))
-    return _diagonals(inner, unit), dv - _lengths(v, dv)
+    dv = _product(v, where(_unit(w.shape[-1]), 0, inner / _gaps(w)))
+    return _diagonals(inner), dv - _lengths(v, dv)
 
 
 sbp_rule(eigenpairs, stack_spec((1, 2)))
