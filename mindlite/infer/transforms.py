@@ -27,7 +27,7 @@ from .merging import Merge, Slot, convert, fill, writing
 from .outcome import Outcome, Raises, barrier
 from .outside import guard_contents
 from .region import align
-from .values import Box, Mixed, rebuild
+from .values import Box, Conflict, Mixed, rebuild
 
 
 class _Frame:
@@ -236,7 +236,10 @@ class Reversal:
                             and outputs[leaf.number].dtype.is_differentiable])
         found = [outputs[leaf.number].abstract if isinstance(leaf, Slot) else leaf for leaf in self.leaves]
         if (self.positions or self.weights) and not any(isinstance(x, AbstractTensor) or is_tensor(x) for x in found):
-            check_loss(found[0] if found else ev.unbox(sub.value[0] if loss is not value else sub.value))
+            given = found[0] if found else ev.unbox(sub.value[0] if loss is not value else sub.value)
+            if isinstance(given, Conflict):                  # of one type on one path, of another there
+                raise given.error
+            check_loss(given)
         self.wrt = tuple(range(len(sub.inputs)))
         if options.get("weights") is USED:
             used = used_weights(ev, sub)

@@ -1,10 +1,13 @@
 """grad and its kin: what they take and give, the same in eager mode, inside jit and in GRAPH_MODE."""
+import warnings
+
 import numpy as np
 import pytest
 
 import mindlite as ms
 from mindlite import nn, ops, Tensor
 from mindlite.common.errors import ArgumentError, GradientError, MindliteError, ShapeError, ValueRangeError
+from mindlite.compile.jit import FallbackWarning
 
 
 def tensor(*shape, seed=0, dtype=np.float64):
@@ -427,3 +430,17 @@ def test_what_a_function_assigns_is_assigned_once_however_often_vjp_pulls_back(w
     np.testing.assert_array_equal(count.asnumpy(), [1, 1])
     np.testing.assert_allclose(first.asnumpy(), 2 * x.array)
     np.testing.assert_array_equal(second.asnumpy(), [3, 3])
+
+
+def test_a_loss_of_another_type_on_each_path_has_the_gradient_of_the_path_that_is_taken():
+    def f(x):
+        y = ops.sqrt(x)
+        if x.sum() > 2:
+            return y.sum()
+        return x.sum()
+    for numbers in ([4, 9], [1, 1]):
+        x = Tensor(np.array(numbers))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FallbackWarning)
+            found = ms.jit(ms.grad(f))(x)
+        assert found.asnumpy().tolist() == ms.grad(f)(x).asnumpy().tolist()
