@@ -6,12 +6,10 @@ from rows.networks import adam, mindspore_step, momentum, torch_step
 
 
 def fixed(names_and_shapes):
-    """Values for all parameters of a network, made of a sine, so that every framework starts with the same."""
+    """Values for all parameters of a network (He et al. 2015 for weights), the same for every framework."""
     for number, (name, shape) in enumerate(names_and_shapes):
-        size = int(np.prod(shape))
-        wave = np.sin(np.arange(1, size + 1) * (0.37 + number * 0.01)).astype(np.float32).reshape(shape)
         if len(shape) > 1:
-            yield wave * np.float32((2 / (size // shape[0])) ** 0.5)
+            yield normal(*shape, seed=number) * np.float32((2 / np.prod(shape[1:])) ** 0.5)
         else:
             yield np.full(shape, 0 if name.endswith(("bias", "beta")) else 1, np.float32)
 
