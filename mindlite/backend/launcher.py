@@ -12,11 +12,8 @@ takes the next chunk, the caller too: a worker that gets no core delays nothing,
 chunks are. A launch that finds another one under way (two Python threads) runs its chunks by itself, so nothing ever
 waits for a lock. If chunks fail, the first one's status is the result.
 
-Two things are for a machine that others use. The system may put the caller and a worker on one core, where a worker that
-kept it would take the time from the work it waits for: hence the offers. A worker that loses its core in a chunk keeps
-the caller waiting: after a launch for whose end the caller has waited twice as long as it has worked (a worker that had to
-be woken up makes it wait once as long) the next one runs on the caller alone, in the same chunks; after another such
-launch the next 3, then 7, up to MOST_ALONE.
+The offers are for a machine that others use: the system may put the caller and a worker on one core, where a worker that
+kept it would take the time from the work it waits for.
 
 After a fork the child has no workers and makes its own; at the interpreter's exit they are ended and joined. Where
 there is no pthread (Windows) every launch is sequential.
@@ -33,7 +30,6 @@ from .machine_code import c_address, compile_ir
 WORTH_IT = 1 << 17             # break-even of two threads is near 65 K elements at cost 1
 MAX_THREADS = 64
 SPARE, WHOLE_LINE = 32, 64     # a chunk begins at a multiple of at most 1/SPARE of it; items that are whole lines for sure
-MOST_ALONE, MOMENT = 63, 1 << 16      # launches; cycles, some 25 us: a shorter wait says nothing
 _SPINS, _YIELDS = 200, 100     # looks in a row, then looks between which the core is offered to others
 _THREADS = ("pthread_create", "pthread_join", "pthread_mutex_init", "pthread_mutex_lock", "pthread_mutex_unlock",
             "pthread_cond_init", "pthread_cond_wait", "pthread_cond_broadcast", "sched_yield")
@@ -61,7 +57,6 @@ declare i64 @llvm.umax.i64(i64, i64)
 declare i64 @llvm.umin.i64(i64, i64)
 declare i64 @llvm.ctlz.i64(i64, i1)
 PAUSE_DECLARATION
-CLOCK_DECLARATION
 
 @busy = internal global i64 0, align 64
 @next = internal global i64 64, align 64
@@ -72,8 +67,6 @@ CLOCK_DECLARATION
 @started = internal global i64 0
 @first_seen = internal global i64 0
 @stop = internal global i64 0
-@losses = internal global i64 0
-@alone = internal global i64 0
 @job_kernel = internal global ptr null
 @job_args = internal global ptr null
 @job_extent = internal global i64 0
@@ -235,16 +228,7 @@ large:
 take:
   %got = cmpxchg ptr @busy, i64 0, i64 1 seq_cst seq_cst
   %mine = extractvalue { i64, i1 } %got, 1
-  br i1 %mine, label %judged, label %serial
-judged:
-  %rest = load i64, ptr @alone
-  %paid = icmp eq i64 %rest, 0
-  br i1 %paid, label %check, label %by_itself
-by_itself:
-  %rest.1 = sub i64 %rest, 1
-  store i64 %rest.1, ptr @alone
-  store atomic i64 0, ptr @busy seq_cst, align 8
-  br label %serial
+  br i1 %mine, label %check, label %serial
 check:
   %running = load i64, ptr @started
   %absent = icmp eq i64 %running, 0
@@ -259,16 +243,14 @@ fork:
   store i64 %extent, ptr @job_extent
   store atomic i64 %threads, ptr @pending seq_cst, align 8
   store atomic i64 0, ptr @next seq_cst, align 8
-  %start = NOW
   call void @announce()
   call void @participate()
-  %worked = NOW
   br label %join
 join:
   %i = phi i64 [0, %fork], [%i1, %pause], [0, %yield]
   %left = load atomic i64, ptr @pending seq_cst, align 8
   %over = icmp eq i64 %left, 0
-  br i1 %over, label %judge, label %pause
+  br i1 %over, label %collect, label %pause
 pause:
   PAUSE
   %i1 = add i64 %i, 1
@@ -277,27 +259,8 @@ pause:
 yield:
   %y = call i32 @ml_sched_yield()
   br label %join
-; @losses is 1, 3, 7, .. after losses in a row, and half as much after each launch that was none
-judge:
-  %end = NOW
-  %work_time = sub i64 %worked, %start
-  %own = shl i64 %work_time, 1
-  %wait = sub i64 %end, %worked
-  %longer = icmp ugt i64 %wait, %own
-  %long = icmp ugt i64 %wait, MOMENT
-  %loss = and i1 %longer, %long
-  %before = load i64, ptr @losses
-  %twice = shl i64 %before, 1
-  %more = or i64 %twice, 1
-  %most = call i64 @llvm.umin.i64(i64 %more, i64 MOST_ALONE)
-  %half = lshr i64 %before, 1
-  %now = select i1 %loss, i64 %most, i64 %half
-  store i64 %now, ptr @losses
-  %pay = select i1 %loss, i64 %most, i64 0
-  store i64 %pay, ptr @alone
-  br label %collect
 collect:
-  %t = phi i64 [0, %judge], [%next, %look]
+  %t = phi i64 [0, %join], [%next, %look]
   %ended = icmp uge i64 %t, %threads
   br i1 %ended, label %release, label %look
 look:
@@ -310,10 +273,9 @@ release:
   %result = phi i64 [0, %collect], [%status, %look]
   store atomic i64 0, ptr @busy seq_cst, align 8
   ret i64 %result
-; another launch is under way, or sharing does not pay: the same chunks, one after the other, so that the result does not
-; depend on it
+; another launch is under way: the same chunks, one after the other, so that the result does not depend on it
 serial:
-  %c = phi i64 [0, %take], [0, %by_itself], [%c1, %step]
+  %c = phi i64 [0, %take], [%c1, %step]
   %begin = call i64 @cut(i64 %c, i64 %wanted, i64 %extent)
   %c1 = add i64 %c, 1
   %stop.1 = call i64 @cut(i64 %c1, i64 %wanted, i64 %extent)
@@ -357,8 +319,6 @@ body:
   br label %head
 set:
   store i64 0, ptr @started
-  store i64 0, ptr @losses
-  store i64 0, ptr @alone
   store i64 %count, ptr @threads
   store atomic i64 0, ptr @busy seq_cst, align 8
   ret i64 1
@@ -380,9 +340,6 @@ define void @forget() {
 def _text():
     x86 = platform.machine().lower() in ("x86_64", "amd64")
     return (_PARALLEL.replace("PAUSE_DECLARATION", "declare void @llvm.x86.sse2.pause()" if x86 else "")
-            .replace("CLOCK_DECLARATION", "declare i64 @llvm.readcyclecounter()" if x86 else "")
-            .replace("NOW", "call i64 @llvm.readcyclecounter()" if x86 else "add i64 0, 0")    # others may not let us ask
-            .replace("MOST_ALONE", str(MOST_ALONE)).replace("MOMENT", str(MOMENT))
             .replace("PAUSE", "call void @llvm.x86.sse2.pause()" if x86 else "fence seq_cst")
             .replace("SPINS", str(_SPINS)).replace("PATIENCE", str(_SPINS + _YIELDS)).replace("SPARE", str(SPARE))
             .replace("WHOLE_LINE", str(WHOLE_LINE)).replace("WORTH_IT", str(WORTH_IT)))

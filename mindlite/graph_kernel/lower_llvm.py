@@ -12,23 +12,26 @@ import math
 from llvmlite import ir
 
 from ..common import dtype as dt
+from ..backend.loop_hints import LoopHints
 from ..common.errors import InternalError
 from ..mindir.abstract import AbstractScalar
 from ..mindir.scalar import BinOp, Call, Cast, Const, IndexVar, Neg, Reduce, Select, Size, compute_dtype, walk
 from .arithmetic import I1, I64, MEMORY, REGISTER, Arithmetic, alias_scopes, mark
 from .loopnest import Access
-from .math_functions import DOUBLE
+from .math_functions import DOUBLE, INLINE
 from .schedule import BLOCK, SIDE, TILE, Branch, Fold, Lanes, Let, Loop, Store, reads_across
 
 LANES = 8                      # float32 numbers that a transpose moves at a time, each way
+HEAVY = 4 * LANES              # items in a turn of a loop over much arithmetic
 
 
 def emit(nest, name="kernel"):
     """The LLVM module text of a scheduled LoopNest; its one public function is `name`."""
     module = ir.Module(name)
     function = ir.Function(module, ir.FunctionType(I64, [I64.as_pointer(), I64, I64]), name)
-    _Emitter(nest, module, function).run()
-    return str(module)
+    emitter = _Emitter(nest, module, function)
+    emitter.run()
+    return f"{module}\n{emitter.hints.text()}"
 
 
 def transposed(builder, rows):
@@ -55,6 +58,7 @@ class _Emitter:
         self.dims = {}                                    # Symbols -> LLVM values
         self.lane = None                                  # in a loop over lanes: the number of the lane
         self.scratch = {}                                 # folds over a tile -> their accumulators
+        self.hints = LoopHints()
 
     # ------------------------------------------------------------ frame
 
@@ -84,8 +88,8 @@ class _Emitter:
         b.cbranch(self.start, body, done)
 
     @contextlib.contextmanager
-    def loop(self, start, stop, step=1):
-        """for i in range(start, stop, step): yields i."""
+    def loop(self, start, stop, step=1, turns=None):
+        """for i in range(start, stop, step): yields i. turns : what LLVM is told (a key of `loop_hints.TURNS`)"""
         b = self.builder
         before = b.block
         head, body, after = (b.append_basic_block(n) for n in ("head", "loop", "after"))
@@ -97,7 +101,9 @@ class _Emitter:
         b.position_at_end(body)
         yield i
         i.add_incoming(b.add(i, I64(step), flags=("nsw",)), b.block)
-        b.branch(head)
+        back = b.branch(head)
+        if turns is not None:
+            back.set_metadata("llvm.loop", self.hints.of(turns))
         b.position_at_end(after)
 
     # ------------------------------------------------------------ statements
@@ -123,13 +129,31 @@ class _Emitter:
         if s.squares:
             self.squares(s, start, stop)
             return
-        with self.loop(start, stop, TILE if s.tiled else 1) as i:
+        heavy = s.parallel and self.is_heavy(s.body)
+        if heavy:
+            start = self.heavy_part(s, start, stop)
+        with self.loop(start, stop, TILE if s.tiled else 1, "few" if heavy else None) as i:
             if s.tiled:
                 self.tile_start = i
                 self.tile_size = self.builder.sub(self.piece_end(i, TILE, stop), i)
             else:
                 self.bind(s.variable, i)
             self.statements(s.body)
+
+    def is_heavy(self, statements):
+        """True for an innermost loop with transcendental functions: some 20 operations each, with as many constants."""
+        return all(isinstance(s, (Let, Store)) for s in statements) and any(
+            isinstance(e, Call) and (e.fields[0], self.type(e)) in INLINE for e in walk(s.expr for s in statements))
+
+    def heavy_part(self, s, start, stop):
+        """The loop over as many whole turns of HEAVY items as there are; the number of the first item that is left."""
+        b = self.builder
+        whole = b.and_(b.sub(stop, start), I64(-HEAVY))
+        middle = b.add(start, b.select(b.icmp_signed("<", whole, I64(0)), I64(0), whole))
+        with self.loop(start, middle, turns="heavy") as i:
+            self.bind(s.variable, i)
+            self.statements(s.body)
+        return middle
 
     def piece_end(self, start, size, stop):
         """The end of a piece of `size` that begins at `start`: at most `stop`."""

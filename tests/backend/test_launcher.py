@@ -1,7 +1,6 @@
 """The launcher: every item once, whatever the threads; one launch at a time has the workers; forks, exits."""
 import ctypes
 import os
-import platform
 import signal
 import subprocess
 import sys
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 
 from mindlite.backend.launcher import SPARE, WHOLE_LINE, WORTH_IT, launch_address, set_threads
-from mindlite.backend.machine_code import c_address, compile_ir
+from mindlite.backend.machine_code import compile_ir
 
 TEXT = """
 ; out[i] += 1 and out[i] += 1000 * first item of the chunk, args: out, item that fails or -1
@@ -119,52 +118,6 @@ def test_python_threads_that_launch_at_once_do_not_disturb_each_other():
     for thread in threads:
         thread.join()
     assert not wrong
-
-
-SLOW = """
-declare i32 @ml_usleep(i32)
-declare i64 @ml_pthread_self()
-; args[item] is the thread that did it; the first item waits for another thread to begin the second, at most 0.2 s, and the
-; second takes 0.4 s
-define i64 @slow(ptr %args, i64 %begin, i64 %end) {
-entry:
-  %place = getelementptr i64, ptr %args, i64 %begin
-  %self = call i64 @ml_pthread_self()
-  store i64 %self, ptr %place
-  %second = getelementptr i64, ptr %args, i64 1
-  %later = icmp sgt i64 %begin, 0
-  br i1 %later, label %long, label %look
-long:
-  %slept = call i32 @ml_usleep(i32 400000)
-  ret i64 0
-look:
-  %i = phi i64 [0, %entry], [%i1, %wait]
-  %other = load atomic i64, ptr %second seq_cst, align 8
-  %begun = icmp ne i64 %other, 0
-  %over = icmp sge i64 %i, 200
-  %enough = or i1 %begun, %over
-  br i1 %enough, label %done, label %wait
-wait:
-  %dozed = call i32 @ml_usleep(i32 1000)
-  %i1 = add i64 %i, 1
-  br label %look
-done:
-  ret i64 0
-}
-"""
-
-
-@pytest.mark.skipif(platform.machine().lower() not in ("x86_64", "amd64"), reason="the launcher has no clock there")
-def test_after_a_launch_that_waited_for_another_thread_the_next_one_runs_alone():
-    assert set_threads(2)
-    slow = compile_ir(SLOW, {f"ml_{name}": c_address(name) for name in ("usleep", "pthread_self")})
-    shared = []
-    for _ in range(3):
-        threads = np.zeros(2, np.int64)
-        assert launch(slow.address("slow"), threads.ctypes.data, 2, WORTH_IT) == 0
-        assert threads.all()
-        shared.append(len(set(threads.tolist())))
-    assert shared == [2, 1, 2]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")

@@ -12,11 +12,12 @@ from clusters import Writer, check, tensor                                      
 
 import mindlite as ms                                                                                   # noqa: E402
 from mindlite import ops                                                                                # noqa: E402
+from mindlite.backend.loop_hints import HINTS, TURNS                                                    # noqa: E402
 from mindlite.common import dtype as dt                                                                 # noqa: E402
 from mindlite.common.dim import Symbol                                                                  # noqa: E402
 from mindlite.graph_kernel import CannotFuse, fusable, lowering                                         # noqa: E402
 from mindlite.graph_kernel.loopnest import build                                                        # noqa: E402
-from mindlite.graph_kernel.lower_llvm import emit                                                       # noqa: E402
+from mindlite.graph_kernel.lower_llvm import HEAVY, emit                                                # noqa: E402
 from mindlite.graph_kernel.machine_code import assembly                                                 # noqa: E402
 from mindlite.graph_kernel.schedule import Branch, Fold, Lanes, Let, Loop, bound_once, schedule         # noqa: E402
 from mindlite.mindir.abstract import AbstractScalar                                                     # noqa: E402
@@ -331,6 +332,20 @@ def test_kernels_are_vectorised():
     assert any(line.split()[0] in ("vmulps", "mulps", "fmul") and ("mm" in line or ".4s" in line)
                for line in code.splitlines() if line.split())
     assert "callq" not in code and "exp" not in code
+
+
+def test_long_arithmetic_takes_four_vectors_a_turn_and_short_one_what_llvm_likes():
+    w = Writer(x=tensor("float32", 500, 4))
+    assert HINTS[TURNS["heavy"][0]] in emit(schedule(build(w.graph(w(c.tanh, w.x)))))
+    w = Writer(x=tensor("float32", 500, 4))
+    assert "llvm.loop" not in emit(schedule(build(w.graph(w(c.mul, w.x, w.x)))))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_every_item_of_a_loop_of_long_arithmetic_is_computed_once(dtype):
+    for count in [0, 1, 7, 8, 9, HEAVY - 1, HEAVY, HEAVY + 1, 2 * HEAVY, 3 * HEAVY + 17, 10_003]:
+        w = Writer(x=tensor(dtype, count))
+        check(w.graph(w(c.mul, w(c.tanh, w.x), w.x)))
 
 
 @pytest.mark.parametrize("shape, perm", [((40, 50), (1, 0)), ((3, 33, 67), (0, 2, 1)), ((32, 64), (1, 0)),

@@ -262,7 +262,7 @@ def folded(f, count, start, step):
     for phi, first, after in zip((k, *carried), (ir.Constant(I64, 0), *start), (build.add(k, ir.Constant(I64, 1)), *made)):
         phi.add_incoming(first, before)
         phi.add_incoming(after, build.block)
-    build.branch(head).set_metadata("llvm.loop", f.module.hinted_loop("rare"))
+    build.branch(head).set_metadata("llvm.loop", f.module.hints.of("rare"))
     build.position_at_end(done)
     return carried
 

@@ -21,11 +21,11 @@ knows their addresses, so the text holds no addresses and the machine code can b
 import contextlib
 import inspect
 import os
-from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 from llvmlite import ir
 
+from ..loop_hints import LoopHints
 from ..machine_code import compile_ir, compile_made
 
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
@@ -238,7 +238,7 @@ class Code:
     def loop(self, start, stop, step=1, turns="many"):
         """for i in range(start, stop, step), step > 0; yields i.
 
-        turns : "many", "few" (vectors, but no interleaving) or "rare" (left as it is: less to compile)
+        turns : "many", or a key of `loop_hints.TURNS`
         """
         build = self.builder
         start, stop, step = (self.lift(v, I64) for v in (start, stop, step))
@@ -254,7 +254,7 @@ class Code:
         index.add_incoming(build.add(index, step.ir, flags=["nsw"]), build.block)
         back = build.branch(head)
         if turns != "many":
-            back.set_metadata("llvm.loop", self.module.hinted_loop(turns))
+            back.set_metadata("llvm.loop", self.module.hints.of(turns))
         build.position_at_end(done)
 
     @contextlib.contextmanager
@@ -351,29 +351,13 @@ class Code:
             self.builder.ret(self.lift(value, kind).ir)
 
 
-HINTS = ('!"llvm.loop.interleave.count", i32 1', '!"llvm.loop.vectorize.enable", i1 false',
-         '!"llvm.loop.unroll.disable"')
-TURNS = {"few": (0,), "rare": (1, 2)}             # with 4 vectors a turn, rows of 28 would stay scalar
-
-
-@dataclass(frozen=True)
-class _Metadata:
-    """A metadata node that llvmlite cannot build (it refers to itself); Module.text writes it. hints: numbers of HINTS"""
-    number: int
-    hints: tuple
-
-    def get_reference(self):
-        """Its name in LLVM IR."""
-        return f"!{self.number}"
-
-
 class Module:
     """A set of functions compiled together; `written_by` collects the Python source of their writers, for people."""
 
     def __init__(self, name):
         self.name, self.ir, self.written_by, self.arguments = name, ir.Module(name), [], ""
         self.ir.triple = llvm.get_process_triple()
-        self.hinted_loops, self.symbols = [], set()
+        self.hints, self.symbols = LoopHints(), set()
 
     def external(self, name, result, args):
         """A function of the process, or of one of LIBRARIES."""
@@ -403,17 +387,9 @@ class Module:
         with self.function(name, [PTR, I64, I64], I64) as code:
             yield code
 
-    def hinted_loop(self, turns):
-        """A new loop identity with the hints for so many turns."""
-        self.hinted_loops.append(_Metadata(len(self.hinted_loops) + len(HINTS), TURNS[turns]))
-        return self.hinted_loops[-1]
-
     def text(self):
         """The LLVM IR."""
-        hints = "".join(f"!{number} = !{{{hint}}}\n" for number, hint in enumerate(HINTS))
-        loops = "".join(f"!{loop.number} = distinct !{{!{loop.number}, {', '.join(f'!{h}' for h in loop.hints)}}}\n"
-                        for loop in self.hinted_loops)
-        return f"{self.ir}\n{hints}{loops}"
+        return f"{self.ir}\n{self.hints.text()}"
 
     def source(self):
         """The Python text of the functions that wrote this module."""
