@@ -19,8 +19,7 @@ from .arithmetic import I1, I64, MEMORY, REGISTER, Arithmetic, alias_scopes, mar
 from .loopnest import Access
 from .math_functions import DOUBLE
 from .schedule import BLOCK, SIDE, TILE, Branch, Fold, Lanes, Let, Loop, Store, reads_across
-
-LANES = 8                      # float32 numbers that a transpose moves at a time, each way
+from .vectors import LANES, VectorLoops, transposed, width
 
 
 def emit(nest, name="kernel"):
@@ -31,21 +30,7 @@ def emit(nest, name="kernel"):
     return str(module)
 
 
-def transposed(builder, rows):
-    """The columns of as many vectors as each has lanes: halves of pairs change places, 1 apart, 2 apart, 4 apart."""
-    half, rows = 1, list(rows)
-    while half < len(rows):
-        lanes = range(len(rows))
-        kind = ir.VectorType(ir.IntType(32), len(rows))
-        low = kind([j if not j & half else len(rows) + j - half for j in lanes])
-        high = kind([j + half if not j & half else len(rows) + j for j in lanes])
-        for i in (i for i in lanes if not i & half):
-            rows[i], rows[i + half] = [builder.shuffle_vector(rows[i], rows[i + half], order) for order in (low, high)]
-        half *= 2
-    return rows
-
-
-class _Emitter:
+class _Emitter(VectorLoops):
     def __init__(self, nest, module, function):
         self.nest, self.module, self.function = nest, module, function
         self.entry = function.append_basic_block("entry")
@@ -84,8 +69,8 @@ class _Emitter:
         b.cbranch(self.start, body, done)
 
     @contextlib.contextmanager
-    def loop(self, start, stop, step=1):
-        """for i in range(start, stop, step): yields i."""
+    def loop(self, start, stop, step=1, metadata=None):
+        """for i in range(start, stop, step): yields i. metadata: what LLVM is told about the loop"""
         b = self.builder
         before = b.block
         head, body, after = (b.append_basic_block(n) for n in ("head", "loop", "after"))
@@ -97,7 +82,9 @@ class _Emitter:
         b.position_at_end(body)
         yield i
         i.add_incoming(b.add(i, I64(step), flags=("nsw",)), b.block)
-        b.branch(head)
+        back = b.branch(head)
+        if metadata is not None:
+            back.set_metadata("llvm.loop", metadata)
         b.position_at_end(after)
 
     # ------------------------------------------------------------ statements
@@ -114,7 +101,8 @@ class _Emitter:
         operand = s.output.operand
         value = self.value(s.expr)
         pointer = self.builder.gep(self.pointers[id(operand)], [self.dim(s.offset)])
-        self.arithmetic.store(value, pointer, operand.dtype, self.scopes[id(operand)])
+        store = self.arithmetic.store if self.vector is None else self.vector_store
+        store(value, pointer, operand.dtype, self.scopes[id(operand)])
 
     def loop_statement(self, s):
         start, stop = (self.begin, self.end) if s.parallel else (I64(s.start), self.dim(s.extent))
@@ -122,6 +110,10 @@ class _Emitter:
             stop = self.at_most(I64(s.stop), stop)
         if s.squares:
             self.squares(s, start, stop)
+            return
+        wide = None if s.parallel or s.tiled else width(self.nest, s.variable, s.extent, s.body)
+        if wide is not None:
+            self.vector_loop(s.variable, start, stop, wide, lambda: self.statements(s.body))
             return
         with self.loop(start, stop, TILE if s.tiled else 1) as i:
             if s.tiled:
@@ -227,9 +219,14 @@ class _Emitter:
         elif kind in ("sum", "prod") and s.expr.dtype.is_float:
             self.fold_blocks(s)
         else:
-            acc = self.arithmetic.slot(self.type(s.expr))
+            acc, (*outer, (variable, extent, statements)) = self.arithmetic.slot(self.type(s.expr)), s.loops
             self.builder.store(self.initial(s.expr), acc)
-            self.fold_loops(s.loops, lambda: self.accumulate(s, acc))
+            wide = width(self.nest, variable, extent, statements, s.value)
+            if wide is None:
+                self.fold_loops(s.loops, lambda: self.accumulate(s, acc, self.value(s.value)))
+            else:
+                self.fold_loops(outer, lambda: self.accumulate(s, acc, self.fold_vectors(
+                    s, variable, I64(0), self.dim(extent), wide, statements)))
             self.names[s.expr] = self.builder.load(acc, typ=self.type(s.expr))
 
     def fold_loops(self, loops, innermost):
@@ -250,6 +247,7 @@ class _Emitter:
         neutral = 0.0 if kind == "sum" else 1.0
         b.store(DOUBLE(neutral), total)
         *outer, (variable, extent, statements) = s.loops
+        wide = width(self.nest, variable, extent, statements, s.value)
 
         def blocks():
             stop = self.dim(extent)
@@ -260,12 +258,15 @@ class _Emitter:
                 block(first, self.piece_end(first, BLOCK, stop))
 
         def block(first, last):
-            b.store(type_(neutral), part)
-            with self.loop(first, last) as i:
-                self.bind(variable, i)
-                self.statements(statements)
-                self.accumulate(s, part)
-            value = b.load(part, typ=type_)
+            if wide is None:
+                b.store(type_(neutral), part)
+                with self.loop(first, last) as i:
+                    self.bind(variable, i)
+                    self.statements(statements)
+                    self.accumulate(s, part, self.value(s.value))
+                value = b.load(part, typ=type_)
+            else:
+                value = self.fold_vectors(s, variable, first, last, wide, statements)
             value = value if type_ is DOUBLE else b.fpext(value, DOUBLE)
             combine = b.fadd if kind == "sum" else b.fmul
             b.store(combine(b.load(total, typ=DOUBLE), value), total)
@@ -290,7 +291,7 @@ class _Emitter:
             with self.lane_loop(s.lanes) as t:
                 self.statements(statements)
                 if where is None:
-                    self.accumulate(s, b.gep(best, [t]))
+                    self.accumulate(s, b.gep(best, [t]), self.value(s.value))
                 else:
                     self.keep_best(s, b.gep(best, [t]), b.gep(where, [t]))
         self.fold_loops(loops, innermost)
@@ -310,8 +311,9 @@ class _Emitter:
             return type_(-(1 << (dtype.bits - 1)) if largest else (1 << (dtype.bits - 1)) - 1)
         return type_(0 if largest else 1 if dtype is dt.bool_ else (1 << dtype.bits) - 1)
 
-    def accumulate(self, s, pointer):
-        value, acc = self.value(s.value), self.builder.load(pointer, typ=self.type(s.expr))
+    def accumulate(self, s, pointer, value):
+        """Add one value to the fold at `pointer`."""
+        acc = self.builder.load(pointer, typ=self.type(s.expr))
         self.builder.store(self.arithmetic.accumulate(s.expr.fields[0], acc, value, s.expr.dtype), pointer)
 
     def keep_best(self, s, best, where):
@@ -349,6 +351,8 @@ class _Emitter:
 
     def value(self, expr):
         """The LLVM value of an expression: its name, or computed here."""
+        if self.vector is not None:
+            return self.vector_value(expr)
         if expr in self.names:
             return self.names[expr]
         if expr in self.scratch and self.lane is not None:
@@ -360,7 +364,7 @@ class _Emitter:
         if isinstance(expr, Const):
             return type_(expr.fields[0] if type_ is not I1 else int(expr.fields[0]))
         if isinstance(expr, IndexVar):
-            return self.dims[self.nest.symbols[expr]]
+            return self.vector_numbers() if self.vector is not None else self.dims[self.nest.symbols[expr]]
         if isinstance(expr, Size):
             return self.dim(self.nest.size_of(expr.fields[0]))
         if isinstance(expr, Access):
@@ -386,6 +390,8 @@ class _Emitter:
         operand = expr.fields[0]
         if isinstance(operand.abstract, AbstractScalar):
             return self.pointers[id(operand)]
+        if self.vector is not None:
+            return self.vector_load(expr)
         return self.arithmetic.load(self.place(expr), operand.dtype, self.scopes[id(operand)])
 
     def place(self, expr):
