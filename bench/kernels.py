@@ -27,7 +27,7 @@ from mindlite.mindir.abstract import AbstractTensor
 
 PRODUCT, CONVOLUTION, GENERATED, OTHER = "matrix products", "convolutions", "generated kernels", "other library kernels"
 COPY = "copies"
-LIBRARY = {"matmul": PRODUCT, "conv2d": CONVOLUTION, "conv2d_part": CONVOLUTION}
+LIBRARY = {"matmul": PRODUCT, "panel_matmul": PRODUCT, "conv2d": CONVOLUTION, "conv2d_part": CONVOLUTION}
 
 
 def kind_of(kernel):
@@ -87,8 +87,9 @@ def row_of(instruction, launches, seconds, known):
     kind = kind_of(kernel)
     operations = sum(n for n, _, _ in launches)
     if kind == PRODUCT:
-        operations = sum(2 * math.prod(args[3:7]) for _, _, args in launches)
-        types = "{} of {} x {} x {}".format(*launches[-1][2][3:7])
+        sizes = [args[3:] if len(args) == 7 else (1, *args[3:]) for _, _, args in launches]      # batch, m, n, k
+        operations = sum(2 * math.prod(four) for four in sizes)
+        types = "{} of {} x {} x {}".format(*sizes[-1])
     if kind in (PRODUCT, CONVOLUTION):
         return f"{operations / seconds / 1e9:.1f} Gflop/s", kernel.name, types, line
     return f"{nbytes / seconds / 1e9:.1f} GB/s" if nbytes else "", kernel.name, types, line

@@ -47,10 +47,11 @@ class MachineCode:
     """Code that is loaded when it is asked for first; it lives as long as this object.
 
     load : () -> an execution engine
+    file : the name of the object code on the disk; None where it is not kept
     """
 
-    def __init__(self, load):
-        self._make, self._engine, self._lock = load, None, threading.Lock()
+    def __init__(self, load, file=None):
+        self._make, self._engine, self._lock, self.file = load, None, threading.Lock(), file
 
     @property
     def engine(self):
@@ -82,7 +83,7 @@ def compile_ir(text, symbols=None, *, passes=0, level=2, keep=False, name="modul
     raises  : RuntimeError from LLVM if the text is wrong
     """
     file = _object_file(text, passes, level, name) if keep and config.cache_dir else None
-    made = None if file is None else _kept(file, symbols, level, name)
+    made = None if file is None else kept_code(file, symbols, level=level, name=name)
     if made is None:
         order, path = Order({"text": text, "passes": passes, "level": level}), None if file is None else _place(file)
 
@@ -92,7 +93,7 @@ def compile_ir(text, symbols=None, *, passes=0, level=2, keep=False, name="modul
                 _write(path, code)
             emit("flow_compile", name=name)
             return _linked(code, symbols, level)
-        made = MachineCode(load)
+        made = MachineCode(load, file)
     if not ahead:
         made.load()
     return made
@@ -114,7 +115,7 @@ def compile_made(facts, make, address_of, *, passes=0, level=2, ahead=False):
         note = _read(path)
         if note is not None:
             name, file, names = json.loads(note)
-            found = _kept(file, _addresses(names, address_of), level, name)
+            found = kept_code(file, _addresses(names, address_of), level=level, name=name)
             if found is not None:
                 return name, found
     name, text, names = make()
@@ -137,16 +138,16 @@ def _linked(code, symbols, level):
         return load_object(code, object_code.target_machine(level))
 
 
-def _kept(file, symbols, level, name):
-    """The MachineCode in a file, None if there is none."""
-    code = _read(_place(file))
+def kept_code(file, symbols, *, level=2, name="module"):
+    """The MachineCode that `compile_ir` has kept as `file`, None if it is gone; symbols, level, name: as there."""
+    code = _read(_place(file)) if config.cache_dir else None
     if code is None:
         return None
 
     def load():
         emit("flow_load", name=name)
         return _linked(code, symbols, level)
-    return MachineCode(load)
+    return MachineCode(load, file)
 
 
 def _object_file(text, passes, level, name):

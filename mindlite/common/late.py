@@ -1,9 +1,12 @@
-"""Modules that are imported when they are used first: what most programs do not need, or not at once.
+"""Modules that are imported, and attributes that are made, when they are used first: what most programs do not need, or not
+at once.
 
     llvm = Late("llvmlite.binding")          llvm.parse_assembly(..) imports it
+    class KeptPlan(LateAttributes, Plan)     kept.storages is what kept.find(), a dict of attributes, has under this name
 """
 import importlib
 import sys
+import threading
 
 
 class Late:
@@ -15,3 +18,24 @@ class Late:
     def __getattr__(self, attribute):
         name = self.__name__
         return getattr(sys.modules.get(name) or importlib.import_module(name), attribute)
+
+
+class LateAttributes:
+    """Base of objects some of whose attributes are there from the start, `known`, and the others when one of them is asked for.
+
+    find : () -> a dict of them
+    """
+
+    def __init__(self, find, **known):
+        self.__dict__.update(known, find=find)
+
+    def __getattr__(self, name):
+        if name.startswith("__") or "find" not in self.__dict__:
+            raise AttributeError(name)
+        with _lock:                              # once, whoever asks
+            if self.find is not None:
+                self.__dict__.update(self.find(), find=None)
+        return object.__getattribute__(self, name)
+
+
+_lock = threading.RLock()

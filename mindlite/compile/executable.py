@@ -10,6 +10,7 @@ never share memory. A thread has one arena for each depth of runs, which grows t
 """
 import ctypes
 import itertools
+import mmap
 import operator
 import struct
 import sys
@@ -18,6 +19,7 @@ import weakref
 
 import numpy as np
 
+from ..backend.launcher import default_threads
 from ..common.config import config
 from ..common.dim import evaluate
 from ..common.errors import InexactError, InternalError, MindliteError, ValueRangeError
@@ -26,7 +28,7 @@ from ..common.events import emit
 from . import flow as F
 from .flow_verify import verify as verify_program
 from .hoist import hoist_checks
-from .link import Linked
+from .link import KeptLinked, Linked
 from .memory import ALIGNMENT, plan
 from .printers import runtime as R
 from .printers.native import compile_native, print_native
@@ -35,6 +37,7 @@ from .printers.vm import load_vm, print_vm
 from .printers.vm_file import read_vm, save_vm
 
 STACK = 4 << 20               # bytes that calls of Flows may take of the machine's stack
+WORTH_TOUCHING = 16 << 20     # bytes of an arena that a thread of its own touches
 MAX_INSTANCES = 1024          # remembered per context; a context that has seen more forgets them all
 _NUMBERS = ctypes.POINTER(ctypes.c_int64)
 _SEGMENT = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, _NUMBERS, _NUMBERS)
@@ -56,21 +59,25 @@ class Executable:
     def __init__(self, program, printer=None, verify=None):
         verify_program(program)
         planned, memory = plan(hoist_checks(program))
+        if not memory.symbols:                           # while kernels are still being compiled
+            _threads.arenas.touch(memory.layout(()).peak)
         self._start(Linked(planned, memory, config.verify if verify is None else verify), printer or config.printer)
 
     @classmethod
-    def planned(cls, program, memory, printer=None):
-        """The Executable of a program that was planned before. program, memory: `linked.program` and `plan` of another"""
-        verify_program(program)
+    def kept(cls, program, memory, needs, file, printer):
+        """The Executable of a program that another process has made.
+
+        program, memory, needs, file: `linked.program`, `plan`, `linked.run_needs()` and `object_file` there
+        """
         self = cls.__new__(cls)
-        self._start(Linked(program, memory, config.verify), printer or config.printer)
+        self._start(KeptLinked(program, memory, config.verify, needs), printer or config.printer, file=file)
         return self
 
-    def _start(self, linked, printer, table=None):
+    def _start(self, linked, printer, table=None, file=None):
         self.linked, self.printer, self.plan = linked, printer, linked.plan
         self.name, self.places = linked.program.entry.name, {}
         if printer == "native":
-            self.address, self._keep, self.places = compile_native(linked)
+            self.address, self._keep, self.places = compile_native(linked, file)
             self._entry = _RUN(self.address)
         elif printer == "vm":
             address, self._keep, self.places = load_vm(linked, table)
@@ -82,16 +89,20 @@ class Executable:
         entry = linked.program.entry
         kinds = ["d" if entry.kinds[p.register] == "f64" else "q" for p in entry.params]
         self._pack = struct.Struct("=" + "".join(kinds))
-        self._unpack = struct.Struct("=" + "".join("d" if kind == "f64" else "q" for kind in entry.returns))
+        self._unpack = struct.Struct("=" + "".join("d" if kind == "f64" else "q" for kind in linked.returns))
         self._results_at = 8 * (R.PARAMS + len(entry.params))
         order = {p.register: n for n, p in enumerate(entry.params)}
         self._sizes = _getter([order[register] for register in entry.symbols.values()])
-        outputs = [i.index for flow in linked.program.all_flows() for i in F.walk(flow.body) if isinstance(i, F.Output)]
-        self._outputs = max(outputs, default=-1) + 1
+        self._outputs = linked.outputs
         self._specs = {spec.index: spec for spec in linked.program.outputs}
         self._local = threading.local()
         self._ends = linked.cleans_up
         self.trace = []
+
+    @property
+    def object_file(self):
+        """The name of its machine code on the disk; None where it is not kept."""
+        return self._keep[0].file if self.printer == "native" else None
 
     def source(self):
         """The program as this printer writes it: LLVM IR, the table in words, or Python."""
@@ -200,14 +211,41 @@ def _value(context, place, kind):
 
 
 class Arenas:
-    """The arenas of a thread, one for each depth of runs inside runs; every Executable uses them, each at its time."""
-    __slots__ = ("depth", "buffers")
+    """The arenas of a thread, one for each depth of runs inside runs; every Executable uses them, each at its time.
+
+    touched : (thread, a byte of each page) while a thread touches the newest arena
+    """
+    __slots__ = ("depth", "buffers", "touched")
 
     def __init__(self):
-        self.depth, self.buffers = -1, [None]
+        self.depth, self.buffers, self.touched = -1, [None], None
+
+    def touch(self, nbytes):
+        """Have a thread touch the arena of the next run while Python goes on, where that run needs a larger one.
+
+        The first touch of memory costs the system more than the work of a first run does: it clears each page, and a virtual
+        machine's host finds one. NumPy gives its lock back meanwhile.
+        """
+        buffer = self.buffers[self.depth + 1]
+        if nbytes < WORTH_TOUCHING or buffer is not None and buffer.size >= nbytes + ALIGNMENT or self.touched is not None \
+                or default_threads() < 2:
+            return
+        try:
+            buffer = np.empty(nbytes + ALIGNMENT, np.uint8)
+        except MemoryError:                              # the run says so, if it comes
+            return
+        self.buffers[self.depth + 1], pages = buffer, buffer[::mmap.PAGESIZE]
+        thread = threading.Thread(target=pages.fill, args=(0,), daemon=True)
+        thread.start()
+        self.touched = thread, pages
 
     def at_least(self, nbytes):
         """The arena of the current depth, grown to nbytes; a larger one is another array."""
+        if self.touched is not None:
+            thread, pages = self.touched
+            pages[::-1].fill(0)                          # who waits begins at the other end; a touched page costs nothing
+            thread.join()
+            self.touched = None
         buffer = self.buffers[self.depth]
         if buffer is None or buffer.size < nbytes + ALIGNMENT:
             buffer = self.buffers[self.depth] = np.empty(nbytes + ALIGNMENT, np.uint8)
@@ -241,7 +279,7 @@ class Context:
     def __init__(self, executable):
         linked, entry = executable.linked, executable.linked.program.entry
         self.executable, self.linked = executable, linked
-        self.array = np.zeros(R.PARAMS + len(entry.params) + len(entry.returns) + 1, np.int64)
+        self.array = np.zeros(R.PARAMS + len(entry.params) + len(linked.returns) + 1, np.int64)
         self.address = self.array.ctypes.data
         self.words = memoryview(self.array)              # the same numbers, read and written as Python's
         self.sizes, self.instances, self.current = None, {}, None

@@ -6,6 +6,9 @@
 Instructions are written by the names of their classes (`flow.py`), dtypes, operators and errors by theirs. A kernel is
 the key of its object code (`graph_kernel/cache.py`) or the question that a library is asked; a Symbol is its number. What
 has no such form (the user's Python code in a segment, a message made at run time) raises CannotKeep.
+
+Bodies of Flows and the lifetimes of storages are read when somebody looks at them: machine code and addresses are
+enough to run, and most of the text is these.
 """
 import dataclasses
 import functools
@@ -17,6 +20,7 @@ from ..backend.kernel import Kernel
 from ..common import errors
 from ..common.dim import Dim, Operation, Symbol
 from ..common.dtype import ALL, DType
+from ..common.late import LateAttributes
 from ..common.location import Location, Origin
 from ..graph_kernel import kept_kernel
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
@@ -93,6 +97,8 @@ class Writer:
             return ["primitive", value.name]
         if cls is type and TYPES.get(value.__name__) is value:
             return ["type", value.__name__]
+        if isinstance(value, memory.MemoryPlan):
+            return ["plan", *map(self.write, value.kept())]
         if cls is PythonCall and value.arrays and isinstance(value.function, Evaluation):
             return ["evaluate", *map(self.write, (value.function, value.given, value.gives, value.borrowed))]
         if cls is PythonCall:
@@ -177,10 +183,31 @@ class Reader:
         if type(text) is not list:
             return text
         kind = text[0]
+        if kind in READ:
+            return READ[kind](self, text)
         cls = RECORDS.get(kind)
-        if cls is not None:
-            return cls(*map(self.read, text[1:]))
-        return READ[kind](self, text) if kind in READ else self.others[kind](text)
+        return self.others[kind](text) if cls is None else cls(*map(self.read, text[1:]))
+
+
+class KeptBlock(LateAttributes, F.Block):
+    """The body of a Flow; a run does not need it."""
+
+
+def _flow(reader, text):
+    name, params, kinds, symbols = map(reader.read, text[1:4] + text[5:])
+    return F.Flow(name, params, kinds, KeptBlock(lambda: vars(reader.read(text[4]))), symbols)
+
+
+class KeptPlan(LateAttributes, memory.MemoryPlan):
+    """A MemoryPlan; a run needs its layout, where it has one."""
+
+
+def _plan(reader, text):
+    symbols, layouts = map(reader.read, text[1:3])
+
+    def find():
+        return dict(zip(("storages", "sites", "slots"), map(reader.read, text[3:])))
+    return KeptPlan(find, symbols=symbols, layouts=layouts, conflicts=None)
 
 
 def _dim(reader, text):
@@ -203,6 +230,8 @@ def _evaluate(reader, text):
 
 
 READ = {
+    "Flow": _flow,
+    "plan": _plan,
     "bool": lambda reader, text: bool(text[1]),
     "float": lambda reader, text: float.fromhex(text[1]),
     "tuple": lambda reader, text: tuple([reader.read(v) for v in text[1:]]),

@@ -1,6 +1,6 @@
 """Compiled functions on the disk: a later process skips everything from inference to the plan.
 
-    <cache_dir>/flows-2/3f/3f9c..22/81d0..e7.flow
+    <cache_dir>/flows-3/3f/3f9c..22/81d0..e7.flow
 
 A folder is the *question*: the function and its code, the kinds of its arguments, the switches, and the versions of all
 that takes part (a hash of mindlite's own sources, Python, NumPy, llvmlite, the processor). A file in it is one *answer*:
@@ -13,8 +13,8 @@ so the objects of this process get the numbers of those that they stand for. The
 taken; its guards watch on, as those of a variant that was compiled here. That is how ccache's manifests and Shake's traces
 (Mitchell 2012) are verified: nothing is used because of what it might depend on, but because of what it did depend on.
 
-A file holds text and arrays, nothing that is executed but the names of kernels' object code; its checksum and the Flow's
-verifier are looked at, and one that is damaged is told of and made anew. It is written under another name and renamed.
+A file holds text and arrays, nothing that is executed but the names of object code, of kernels and of the Flow; its checksum
+is looked at, and one that is damaged is told of and made anew. It is written under another name and renamed.
 """
 import copy
 import functools
@@ -44,17 +44,16 @@ from ..mindir.control import make_tuple
 from ..mindir.graph import AnfNode, FuncGraph
 from . import flow as F
 from .description import CannotKeep, Description, is_standard, named
-from .executable import Executable
+from .executable import Executable, thread_arenas
 from .flow_text import DTYPES, Missing, Reader, Writer
 from .guards import current_value
 from .lower import Lowered
-from .memory import MemoryPlan
 from .pipeline import Compiled, compile_function
 from .signature import ObjectSpec, SameSpec, ScalarSpec, TensorSpec
 
 log, pathlib, hashlib = Late("mindlite.common.log"), Late("pathlib"), Late("hashlib")
-VERSION = 2
-MAGIC = b"mindlite flow 2\n"
+VERSION = 3
+MAGIC = b"mindlite flow 3\n"
 MOST = 8                         # answers to one question; the oldest gives way
 NOT_IN_THE_KEY = ("cache_dir", "keep_flows", "show_framework_frames", "compile_workers")
 UNREADABLE = (KeyError, ValueError, TypeError, IndexError, AttributeError, struct.error, InternalError)
@@ -169,7 +168,10 @@ class Question:
         try:
             told = self.again()
             guards = self.read_again(told, text["guards"])
-            return None if guards is None else self.build(told, guards, text, data, compiling)
+            if guards is None:
+                return None
+            thread_arenas().touch(text["arena"])
+            return self.build(told, guards, text, data, compiling)
         except Missing as missing:
             log.info("%s is compiled again: %s is gone", self.options["name"], missing)
         except UNREADABLE as error:
@@ -217,7 +219,7 @@ class Question:
                                   entry["reasons"], objects=entry["objects"],
                                   acts_and_raises=entry["acts_and_raises"],
                                   differentiated=entry["differentiated"])
-        executable = Executable.planned(program, MemoryPlan(*entry["memory"]), self.options["printer"])
+        executable = Executable.kept(program, entry["memory"], entry["needs"], entry["file"], self.options["printer"])
         made.append(Compiled(specialised, lowered, executable, graph, {}, entry["nodes"], entry["notes"], entry["alone"],
                              whole=compiling))
         return made[0]
@@ -258,7 +260,7 @@ class Question:
 
     def text(self, told, guards, compiled):
         """(what is written as JSON, the arrays behind it)."""
-        specialised, lowered, graph = compiled.specialised, compiled.lowered, compiled.graph
+        specialised, lowered, graph, executable = compiled.specialised, compiled.lowered, compiled.graph, compiled.executable
         if specialised.constraints or specialised.places or specialised.sites or specialised.keys:
             raise CannotKeep("facts about its sizes are checked at each call" if specialised.constraints else
                              "parts of it run in Python, or read variables")
@@ -279,8 +281,8 @@ class Question:
         writer.other = other
         number = {p: n for n, p in enumerate(graph.parameters)}
         entry = {
-            "program": compiled.executable.linked.program, "memory": compiled.executable.plan.kept(),
-            "results": list(lowered.outputs),
+            "program": executable.linked.program, "memory": executable.plan, "needs": executable.linked.run_needs(),
+            "file": executable.object_file, "results": list(lowered.outputs),
             "parameters": [(p.name, p.abstract, p.default) for p in graph.parameters],
             "outputs": [node.abstract for node in graph.outputs],
             "steps": [(s[0], number[s[1]], *s[2:]) if s[0] != "out" else tuple(s) for s in lowered.parameters],
@@ -289,7 +291,8 @@ class Question:
             "notes": list(compiled.notes), "alone": list(compiled.alone),
             "acts_and_raises": specialised.acts_and_raises, "differentiated": specialised.differentiated}
         entry = {name: writer.write(value) for name, value in entry.items()}
-        made = {"guards": guards, "entry": entry, "tables": writer.tables,
+        arena = 0 if executable.plan.symbols else executable.plan.layout(()).peak
+        made = {"guards": guards, "arena": arena, "entry": entry, "tables": writer.tables,
                 "arrays": [[a.dtype.name, *a.shape] for a in writer.arrays]}
         if " at 0x" in json.dumps(entry["output"]):
             raise CannotKeep("a text that it gives holds an address")

@@ -7,7 +7,7 @@ from ..common.dim import dim_max, dim_min, product
 from ..graph_kernel.epilogue import epilogue
 from ..mindir.abstract import AbstractTensor
 from ..ops.dynamic_slicing import write_slice
-from ..ops.linalg import batch_matmul, matmul_add
+from ..ops.linalg import batch_matmul, matmul_add, panel_matmul
 from ..ops.nn_conv import convolution, convolution_backward_data, convolution_backward_weight
 from ..ops.nn_pool import avg_pooling, avg_pooling_backward, max_pooling, max_pooling_backward
 
@@ -50,6 +50,18 @@ def lower_matmul(lowering, node, args, out):
     # eight of its operations take as long as one of an element: a launch is shared from a million operations on
     extent, cost = (dim_max(m, n), (k * dim_min(m, n) + 3) // 4) if batched == "none" else (batch, (m * n * k + 3) // 4)
     lowering.call_kernel(kernel, [*args[-2:], out], [batch, m, n, k], node, extent=extent, cost=cost)
+    return True
+
+
+@library(panel_matmul)
+def lower_panel_matmul(lowering, node, args, out):
+    a, panels = (x.abstract for x in node.args)
+    count, k, width = panels.shape
+    kernel = library_kernel("panel_matmul", dtype=a.dtype)
+    if kernel is None:
+        return False
+    m = product(a.shape[:-1])
+    lowering.call_kernel(kernel, [*args, out], [m, node.attrs["columns"], k], node, extent=count, cost=(m * k * width + 3) // 4)
     return True
 
 

@@ -6,7 +6,9 @@ behind the storages.
 """
 from ..common.dim import symbols_of
 from ..common.dtype import ALL
+from ..common.late import LateAttributes
 from . import flow as F
+from .flow_verify import verify as verify_program
 
 _PLACES = (F.Check, F.Exact, F.CallKernel, F.PythonSegment, F.Handle, F.Alloc, F.TapeNew, F.TapePush, F.TapePop,
            F.Output, F.CallFlow)
@@ -18,6 +20,7 @@ class Linked:
     program, plan : what `memory.plan` gave
     verify        : poison and trace
     places        : the instructions that may fail, by number; `place(instruction)` is the number
+    returns       : the kinds of what the entry returns;   outputs: how many places Outputs need
     kernels       : the kernels, each once; `kernel_number(kernel)`
     arrays        : the constant arrays, each once; `array_number(array)`
     handles       : [Handle] made once per instance; `table_index(handle)` is its place in the table, None if made on
@@ -34,7 +37,7 @@ class Linked:
         self.arrays, self._array = [], {}
         self.handles, self._handle = [], {}
         self.recursive = self.cleans_up = self.has_python = False
-        symbols = set(plan.symbols)
+        self.returns, self.outputs, symbols = program.entry.returns, 0, set(plan.symbols)
         self.frame_bytes = max(512 + 16 * (len(f.kinds) + self.scratch(f)) for f in program.all_flows())
         for flow in program.all_flows():
             for i in F.walk(flow.body):
@@ -57,10 +60,17 @@ class Linked:
                 self.handles.append(i)
             else:
                 self.has_python = True
+        if isinstance(i, F.Output):
+            self.outputs = max(self.outputs, i.index + 1)
         self.recursive |= isinstance(i, F.CallFlow)
         self.has_python |= isinstance(i, F.PythonSegment)
         self.cleans_up |= isinstance(i, F.TapeNew) or (
             isinstance(i, F.Alloc) and not self.plan.sites[flow.name, i.dst].planned)
+
+    def run_needs(self):
+        """What is asked for to run it, beside its machine code: attributes by name."""
+        return {name: getattr(self, name) for name in (
+            "returns", "outputs", "kernels", "arrays", "handles", "recursive", "cleans_up", "has_python", "frame_bytes")}
 
     @staticmethod
     def is_place(instruction):
@@ -104,3 +114,14 @@ class Linked:
     def kinds_of(self, place):
         """(kinds of what the instruction at that place reads, kinds of what it writes)."""
         return self._kinds[place]
+
+
+class KeptLinked(LateAttributes, Linked):
+    """The Linked of a program from the disk: what `run_needs` gave is known, the program is verified and walked when somebody
+    asks for more."""
+
+    def __init__(self, program, plan, verify, needs):
+        def find():
+            verify_program(program)
+            return vars(Linked(program, plan, verify))
+        super().__init__(find, program=program, plan=plan, verify=verify, **needs)

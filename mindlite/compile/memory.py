@@ -95,10 +95,10 @@ class MemoryPlan:
         return found
 
     def kept(self):
-        """What makes the same plan again: with its Layout, where sizes are known."""
+        """Its fields but for `conflicts`; with its Layout, where sizes are known."""
         if not self.symbols:
             self.layout(())
-        return self.storages, self.sites, self.slots, self.symbols, {} if self.symbols else self.layouts
+        return self.symbols, {} if self.symbols else self.layouts, self.storages, self.sites, self.slots
 
     def _latest(self):
         if not self.layouts:

@@ -25,6 +25,7 @@ from ..infer.specialise import specialise
 from ..mindir.control import J, Vmap, segment
 from ..mindir.markers import expand
 from ..optim import optimise
+from ..optim.panels import put_in_panels
 from ..vmap import vmap_graph
 from .executable import Executable
 from .guards import guards_hold
@@ -129,7 +130,7 @@ def compile_function(function, args, kwargs, *, name, fullgraph=False, fallbacks
             graph = stages["optimise"] = optimise(expand_composites(optimise(graph)))
         with timed("fuse"):
             if level != "O0":
-                graph = finish_convolutions(accumulate_products(graph))
+                graph = put_in_panels(finish_convolutions(accumulate_products(graph)))
             graph = stages["fuse"] = cluster(graph, level=level)
         with timed("plan"):
             lowered = lower(graph, update_targets(specialised, graph))

@@ -12,7 +12,7 @@ from llvmlite import ir
 from ..common import dtype as dt
 from ..common.errors import InternalError
 from . import math_functions
-from .math_functions import DOUBLE, FLOAT, Value, call
+from .math_functions import DOUBLE, FLOAT, Value, as_many, call, constant_like
 
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
 REGISTER = {"bool": I1, "uint8": I8, "int8": I8, "uint16": I16, "int16": I16, "uint32": I32, "int32": I32,
@@ -39,7 +39,8 @@ def mark(instruction, scope):
 
 
 class Arithmetic:
-    """Emits operations on registers where `builder` stands."""
+    """Emits operations on registers where `builder` stands. They may be vectors, but for quotients of integers, shifts,
+    integer powers and what calls libm."""
 
     def __init__(self, builder):
         self.builder = builder
@@ -59,14 +60,18 @@ class Arithmetic:
 
     def load(self, pointer, dtype, scope):
         """The element at `pointer` as a register."""
+        return self.from_memory(mark(self.builder.load(pointer, typ=MEMORY[dtype.name]), scope), dtype)
+
+    def from_memory(self, raw, dtype):
+        """What was loaded as a register."""
         b = self.builder
-        raw = mark(b.load(pointer, typ=MEMORY[dtype.name]), scope)
         if dtype is dt.bool_:
-            return b.icmp_unsigned("!=", raw, I8(0))
+            return b.icmp_unsigned("!=", raw, constant_like(raw, 0))
         if dtype is dt.float16:
-            return b.fpext(raw, FLOAT)
+            return b.fpext(raw, as_many(FLOAT, raw))
         if dtype is dt.bfloat16:
-            return b.bitcast(b.shl(b.zext(raw, I32), I32(16)), FLOAT)
+            wide = b.zext(raw, as_many(I32, raw))
+            return b.bitcast(b.shl(wide, constant_like(wide, 16)), as_many(FLOAT, raw))
         return raw
 
     def store(self, value, pointer, dtype, scope):
@@ -76,52 +81,52 @@ class Arithmetic:
     def to_memory(self, value, dtype):
         b = self.builder
         if dtype is dt.bool_:
-            return b.zext(value, I8)
+            return b.zext(value, as_many(I8, value))
         if dtype is dt.float16:
-            return b.fptrunc(value, ir.HalfType())
+            return b.fptrunc(value, as_many(ir.HalfType(), value))
         if dtype is dt.bfloat16:
-            return b.trunc(b.lshr(b.bitcast(value, I32), I32(16)), I16)
+            bits = b.bitcast(value, as_many(I32, value))
+            return b.trunc(b.lshr(bits, constant_like(bits, 16)), as_many(I16, value))
         return value
 
     # ------------------------------------------------------------ conversion
 
     def convert(self, value, have, want):
         """NumPy's astype, on a register."""
-        b, to = self.builder, REGISTER[want.name]
+        b, to = self.builder, as_many(REGISTER[want.name], value)
         if have is want:
             return value
         if want is dt.bool_:
-            return b.fcmp_unordered("!=", value, value.type(0)) if have.is_float else \
-                b.icmp_unsigned("!=", value, value.type(0))
+            return (b.fcmp_unordered if have.is_float else b.icmp_unsigned)("!=", value, constant_like(value, 0))
         if not have.is_float and not want.is_float:
             if want.bits <= have.bits and have is not dt.bool_:
                 return b.trunc(value, to) if want.bits < have.bits else value
             return b.sext(value, to) if have.kind == "i" else b.zext(value, to)
         if not have.is_float:
-            wide = DOUBLE if want is dt.float64 else FLOAT
+            wide = as_many(DOUBLE if want is dt.float64 else FLOAT, value)
             made = b.sitofp(value, wide) if have.kind == "i" else b.uitofp(value, wide)
             return self.round(made, want)
         if want.is_float:
             return self.round(value, want)
         if want is dt.uint64:
-            signed = b.fptosi(value, I64)                     # negative numbers wrap, as in C on x86
-            return b.select(b.fcmp_ordered("<", value, value.type(2.0 ** 63)), signed, b.fptoui(value, I64))
-        made = b.fptosi(value, I64 if want.bits == 64 or want is dt.uint32 else I32)
-        return made if made.type is to else b.trunc(made, to)
+            signed = b.fptosi(value, to)                      # negative numbers wrap, as in C on x86
+            return b.select(b.fcmp_ordered("<", value, constant_like(value, 2.0 ** 63)), signed, b.fptoui(value, to))
+        made = b.fptosi(value, as_many(I64 if want.bits == 64 or want is dt.uint32 else I32, value))
+        return made if made.type == to else b.trunc(made, to)
 
     def round(self, value, want):
         """A float or double as a register of the floating type `want`, rounded to nearest even."""
-        b = self.builder
+        b, single, double = self.builder, as_many(FLOAT, value), as_many(DOUBLE, value)
         if want is dt.float64:
-            return value if value.type is DOUBLE else b.fpext(value, DOUBLE)
-        if value.type is DOUBLE:
-            value = b.fptrunc(value, FLOAT) if want is dt.float32 else self.round_to_odd(value)
+            return value if value.type == double else b.fpext(value, double)
+        if value.type == double:
+            value = b.fptrunc(value, single) if want is dt.float32 else self.round_to_odd(value)
         if want is dt.float16:
-            return b.fpext(b.fptrunc(value, ir.HalfType()), FLOAT)
+            return b.fpext(b.fptrunc(value, as_many(ir.HalfType(), value)), single)
         if want is dt.bfloat16:
             x = Value(b, value)
             bits = x.bits()
-            lowest = Value(b, b.lshr(bits.ir, I32(16))) & 1
+            lowest = Value(b, b.lshr(bits.ir, constant_like(bits.ir, 16))) & 1
             rounded = (bits + (lowest + 0x7fff)) & 0xffff0000
             return math_functions.is_nan(x).where((bits | 0x400000) & 0xffff0000, rounded).floats().ir
         return value
@@ -239,7 +244,8 @@ class Arithmetic:
         if name in ("maximum", "minimum"):
             return self.extreme(name, *values, dtype)
         if name == "abs":
-            return b.select(b.icmp_signed("<", a, a.type(0)), b.sub(a.type(0), a), a)
+            zero = constant_like(a, 0)
+            return b.select(b.icmp_signed("<", a, zero), b.sub(zero, a), a)
         if name == "sign":
             positive = b.icmp_unsigned("!=", a, a.type(0)) if dtype.kind == "u" else b.icmp_signed(">", a, a.type(0))
             negative = I1(0) if dtype.kind == "u" else b.icmp_signed("<", a, a.type(0))

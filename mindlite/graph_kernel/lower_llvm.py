@@ -11,8 +11,8 @@ import math
 
 from llvmlite import ir
 
+from ..backend.loop_hints import loop_hint
 from ..common import dtype as dt
-from ..backend.loop_hints import LoopHints
 from ..common.errors import InternalError
 from ..mindir.abstract import AbstractScalar
 from ..mindir.scalar import BinOp, Call, Cast, Const, IndexVar, Neg, Reduce, Select, Size, compute_dtype, walk
@@ -20,8 +20,8 @@ from .arithmetic import I1, I64, MEMORY, REGISTER, Arithmetic, alias_scopes, mar
 from .loopnest import Access
 from .math_functions import DOUBLE, INLINE
 from .schedule import BLOCK, SIDE, TILE, Branch, Fold, Lanes, Let, Loop, Store, reads_across
+from .vectors import LANES, VectorLoops, transposed, values_of, width
 
-LANES = 8                      # float32 numbers that a transpose moves at a time, each way
 HEAVY = 4 * LANES              # items in a turn of a loop over much arithmetic
 
 
@@ -29,26 +29,11 @@ def emit(nest, name="kernel"):
     """The LLVM module text of a scheduled LoopNest; its one public function is `name`."""
     module = ir.Module(name)
     function = ir.Function(module, ir.FunctionType(I64, [I64.as_pointer(), I64, I64]), name)
-    emitter = _Emitter(nest, module, function)
-    emitter.run()
-    return f"{module}\n{emitter.hints.text()}"
+    _Emitter(nest, module, function).run()
+    return str(module)
 
 
-def transposed(builder, rows):
-    """The columns of as many vectors as each has lanes: halves of pairs change places, 1 apart, 2 apart, 4 apart."""
-    half, rows = 1, list(rows)
-    while half < len(rows):
-        lanes = range(len(rows))
-        kind = ir.VectorType(ir.IntType(32), len(rows))
-        low = kind([j if not j & half else len(rows) + j - half for j in lanes])
-        high = kind([j + half if not j & half else len(rows) + j for j in lanes])
-        for i in (i for i in lanes if not i & half):
-            rows[i], rows[i + half] = [builder.shuffle_vector(rows[i], rows[i + half], order) for order in (low, high)]
-        half *= 2
-    return rows
-
-
-class _Emitter:
+class _Emitter(VectorLoops):
     def __init__(self, nest, module, function):
         self.nest, self.module, self.function = nest, module, function
         self.entry = function.append_basic_block("entry")
@@ -58,7 +43,6 @@ class _Emitter:
         self.dims = {}                                    # Symbols -> LLVM values
         self.lane = None                                  # in a loop over lanes: the number of the lane
         self.scratch = {}                                 # folds over a tile -> their accumulators
-        self.hints = LoopHints()
 
     # ------------------------------------------------------------ frame
 
@@ -103,7 +87,7 @@ class _Emitter:
         i.add_incoming(b.add(i, I64(step), flags=("nsw",)), b.block)
         back = b.branch(head)
         if turns is not None:
-            back.set_metadata("llvm.loop", self.hints.of(turns))
+            back.set_metadata("llvm.loop", loop_hint(self.module, turns))
         b.position_at_end(after)
 
     # ------------------------------------------------------------ statements
@@ -120,7 +104,8 @@ class _Emitter:
         operand = s.output.operand
         value = self.value(s.expr)
         pointer = self.builder.gep(self.pointers[id(operand)], [self.dim(s.offset)])
-        self.arithmetic.store(value, pointer, operand.dtype, self.scopes[id(operand)])
+        store = self.arithmetic.store if self.vector is None else self.vector_store
+        store(value, pointer, operand.dtype, self.scopes[id(operand)])
 
     def loop_statement(self, s):
         start, stop = (self.begin, self.end) if s.parallel else (I64(s.start), self.dim(s.extent))
@@ -128,6 +113,10 @@ class _Emitter:
             stop = self.at_most(I64(s.stop), stop)
         if s.squares:
             self.squares(s, start, stop)
+            return
+        wide = None if s.parallel or s.tiled else width(self.nest, s.variable, s.extent, s.body)
+        if wide is not None:
+            self.vector_loop(s.variable, start, stop, wide, lambda: self.statements(s.body))
             return
         heavy = s.parallel and self.is_heavy(s.body)
         if heavy:
@@ -142,8 +131,8 @@ class _Emitter:
 
     def is_heavy(self, statements):
         """True for an innermost loop with transcendental functions: some 20 operations each, with as many constants."""
-        return all(isinstance(s, (Let, Store)) for s in statements) and any(
-            isinstance(e, Call) and (e.fields[0], self.type(e)) in INLINE for e in walk(s.expr for s in statements))
+        return any(isinstance(e, Call) and (e.fields[0], self.type(e)) in INLINE
+                   for e in walk(values_of(statements) or ()))
 
     def heavy_part(self, s, start, stop):
         """The loop over as many whole turns of HEAVY items as there are; the number of the first item that is left."""
@@ -251,9 +240,14 @@ class _Emitter:
         elif kind in ("sum", "prod") and s.expr.dtype.is_float:
             self.fold_blocks(s)
         else:
-            acc = self.arithmetic.slot(self.type(s.expr))
+            acc, (*outer, (variable, extent, statements)) = self.arithmetic.slot(self.type(s.expr)), s.loops
             self.builder.store(self.initial(s.expr), acc)
-            self.fold_loops(s.loops, lambda: self.accumulate(s, acc))
+            wide = width(self.nest, variable, extent, statements, s.value)
+            if wide is None:
+                self.fold_loops(s.loops, lambda: self.accumulate(s, acc, self.value(s.value)))
+            else:
+                self.fold_loops(outer, lambda: self.accumulate(s, acc, self.fold_vectors(
+                    s, variable, I64(0), self.dim(extent), wide, statements)))
             self.names[s.expr] = self.builder.load(acc, typ=self.type(s.expr))
 
     def fold_loops(self, loops, innermost):
@@ -274,6 +268,7 @@ class _Emitter:
         neutral = 0.0 if kind == "sum" else 1.0
         b.store(DOUBLE(neutral), total)
         *outer, (variable, extent, statements) = s.loops
+        wide = width(self.nest, variable, extent, statements, s.value)
 
         def blocks():
             stop = self.dim(extent)
@@ -284,12 +279,15 @@ class _Emitter:
                 block(first, self.piece_end(first, BLOCK, stop))
 
         def block(first, last):
-            b.store(type_(neutral), part)
-            with self.loop(first, last) as i:
-                self.bind(variable, i)
-                self.statements(statements)
-                self.accumulate(s, part)
-            value = b.load(part, typ=type_)
+            if wide is None:
+                b.store(type_(neutral), part)
+                with self.loop(first, last) as i:
+                    self.bind(variable, i)
+                    self.statements(statements)
+                    self.accumulate(s, part, self.value(s.value))
+                value = b.load(part, typ=type_)
+            else:
+                value = self.fold_vectors(s, variable, first, last, wide, statements)
             value = value if type_ is DOUBLE else b.fpext(value, DOUBLE)
             combine = b.fadd if kind == "sum" else b.fmul
             b.store(combine(b.load(total, typ=DOUBLE), value), total)
@@ -314,7 +312,7 @@ class _Emitter:
             with self.lane_loop(s.lanes) as t:
                 self.statements(statements)
                 if where is None:
-                    self.accumulate(s, b.gep(best, [t]))
+                    self.accumulate(s, b.gep(best, [t]), self.value(s.value))
                 else:
                     self.keep_best(s, b.gep(best, [t]), b.gep(where, [t]))
         self.fold_loops(loops, innermost)
@@ -334,8 +332,9 @@ class _Emitter:
             return type_(-(1 << (dtype.bits - 1)) if largest else (1 << (dtype.bits - 1)) - 1)
         return type_(0 if largest else 1 if dtype is dt.bool_ else (1 << dtype.bits) - 1)
 
-    def accumulate(self, s, pointer):
-        value, acc = self.value(s.value), self.builder.load(pointer, typ=self.type(s.expr))
+    def accumulate(self, s, pointer, value):
+        """Add one value to the fold at `pointer`."""
+        acc = self.builder.load(pointer, typ=self.type(s.expr))
         self.builder.store(self.arithmetic.accumulate(s.expr.fields[0], acc, value, s.expr.dtype), pointer)
 
     def keep_best(self, s, best, where):
@@ -373,6 +372,8 @@ class _Emitter:
 
     def value(self, expr):
         """The LLVM value of an expression: its name, or computed here."""
+        if self.vector is not None:
+            return self.vector_value(expr)
         if expr in self.names:
             return self.names[expr]
         if expr in self.scratch and self.lane is not None:
@@ -384,7 +385,7 @@ class _Emitter:
         if isinstance(expr, Const):
             return type_(expr.fields[0] if type_ is not I1 else int(expr.fields[0]))
         if isinstance(expr, IndexVar):
-            return self.dims[self.nest.symbols[expr]]
+            return self.vector_numbers() if self.vector is not None else self.dims[self.nest.symbols[expr]]
         if isinstance(expr, Size):
             return self.dim(self.nest.size_of(expr.fields[0]))
         if isinstance(expr, Access):
@@ -410,6 +411,8 @@ class _Emitter:
         operand = expr.fields[0]
         if isinstance(operand.abstract, AbstractScalar):
             return self.pointers[id(operand)]
+        if self.vector is not None:
+            return self.vector_load(expr)
         return self.arithmetic.load(self.place(expr), operand.dtype, self.scopes[id(operand)])
 
     def place(self, expr):

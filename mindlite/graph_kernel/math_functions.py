@@ -2,11 +2,11 @@
 
     exp(x):   k = round(x / ln 2);  r = x - k ln 2;  p(r) * 2^h * 2^(k - h),  h = round(k / 2)
 
-Each function takes and gives a `Value` (an LLVM value with operators) of type float or double. Argument reductions
-are Cody and Waite's (1980); float coefficients are from Cephes (Moshier 1989) where no other fit is named, the double
-logarithm is fdlibm's (Sun 1993), the double exponential is Taylor's series. At most 2 ulp in float32, 4 ulp in float64,
-where nothing else is said; NaN, infinities, -0 and denormal numbers come out as in libm. What is not here goes to libm
-(`LIBM`), element by element.
+Each function takes and gives a `Value` (an LLVM value with operators) of type float or double, or a vector of them.
+Argument reductions are Cody and Waite's (1980); float coefficients are from Cephes (Moshier 1989) where no other fit is
+named, the double logarithm is fdlibm's (Sun 1993), the double exponential is Taylor's series. At most 2 ulp in float32,
+4 ulp in float64, where nothing else is said; NaN, infinities, -0 and denormal numbers come out as in libm. What is not
+here goes to libm (`LIBM`), element by element.
 """
 import math
 
@@ -20,6 +20,29 @@ _BIAS = {FLOAT: 127, DOUBLE: 1023}
 LN2 = {FLOAT: (0.693359375, -2.12194440e-4), DOUBLE: (6.93147180369123816490e-01, 1.90821492927058770002e-10)}
 
 
+def as_many(type_, value):
+    """`type_`, or where `value` is a vector, a vector of as many."""
+    return ir.VectorType(type_, value.type.count) if isinstance(value.type, ir.VectorType) else type_
+
+
+def constant_like(value, number):
+    """`number` as a constant of the type of `value`, in each lane of a vector."""
+    if isinstance(value.type, ir.VectorType):
+        return Repeated(ir.Constant(value.type.element, number), value.type.count)
+    return ir.Constant(value.type, number)
+
+
+class Repeated(ir.Constant):
+    """The vector of `count` times a constant, whose text is made once; llvmlite would write each lane for itself."""
+
+    def __init__(self, constant, count):
+        self.type = ir.VectorType(constant.type, count)
+        self.constant = "<" + ", ".join([f"{constant.type} {constant.get_reference()}"] * count) + ">"
+
+    def _get_reference(self):
+        return self.constant
+
+
 class Value:
     """An LLVM value with Python's operators; a Python number in an operation becomes a constant of its type."""
     __slots__ = ("builder", "ir")
@@ -29,12 +52,16 @@ class Value:
 
     @property
     def type(self):
-        """The LLVM type."""
-        return self.ir.type
+        """The LLVM type, of a vector that of its elements."""
+        return self.ir.type.element if isinstance(self.ir.type, ir.VectorType) else self.ir.type
 
     def of(self, number):
         """`number` (a number or a Value) as a Value of this one's type."""
-        return number if isinstance(number, Value) else Value(self.builder, ir.Constant(self.type, number))
+        return number if isinstance(number, Value) else Value(self.builder, constant_like(self.ir, number))
+
+    def _as(self, operation, type_):
+        """A conversion by the builder's `operation` to `type_`, lane by lane."""
+        return Value(self.builder, operation(self.ir, as_many(type_, self.ir)))
 
     def _arith(self, name, other):
         other = self.of(other)
@@ -119,33 +146,38 @@ class Value:
     def intrinsic(self, name, *others):
         """The LLVM intrinsic `llvm.name` of this value (and others) of one type."""
         values = [self.ir, *(self.of(o).ir for o in others)]
-        suffix = {FLOAT: "f32", DOUBLE: "f64"}.get(self.type) or f"i{self.type.width}"
-        return Value(self.builder, call(self.builder, f"llvm.{name}.{suffix}", self.type, values))
+        return Value(self.builder, call(self.builder, f"llvm.{name}.{suffix(self.ir.type)}", self.ir.type, values))
 
     def bits(self):
         """The float's bits as an integer of its width."""
-        return Value(self.builder, self.builder.bitcast(self.ir, _INTEGER[self.type]))
+        return self._as(self.builder.bitcast, _INTEGER[self.type])
 
     def floats(self):
         """The integer's bits as a float of its width."""
-        kind = FLOAT if self.type.width == 32 else DOUBLE
-        return Value(self.builder, self.builder.bitcast(self.ir, kind))
+        return self._as(self.builder.bitcast, FLOAT if self.type.width == 32 else DOUBLE)
 
     def to_integer(self):
         """The float (integral and small) as an integer of its width."""
-        return Value(self.builder, self.builder.fptosi(self.ir, _INTEGER[self.type]))
+        return self._as(self.builder.fptosi, _INTEGER[self.type])
 
     def to_float(self):
         """The integer as a float of its width."""
-        return Value(self.builder, self.builder.sitofp(self.ir, FLOAT if self.type.width == 32 else DOUBLE))
+        return self._as(self.builder.sitofp, FLOAT if self.type.width == 32 else DOUBLE)
 
     def extend(self):
         """A float as a double."""
-        return Value(self.builder, self.builder.fpext(self.ir, DOUBLE))
+        return self._as(self.builder.fpext, DOUBLE)
 
     def truncate(self):
         """A double as a float."""
-        return Value(self.builder, self.builder.fptrunc(self.ir, FLOAT))
+        return self._as(self.builder.fptrunc, FLOAT)
+
+
+def suffix(type_):
+    """How the names of LLVM's intrinsics write a type: f32, v8i64."""
+    if isinstance(type_, ir.VectorType):
+        return f"v{type_.count}{suffix(type_.element)}"
+    return {FLOAT: "f32", DOUBLE: "f64", ir.HalfType(): "f16"}.get(type_) or f"i{type_.width}"
 
 
 def call(builder, name, type_, values):
@@ -441,6 +473,12 @@ LIBM = {"exp": "exp", "exp2": "exp2", "log2": "log2", "log10": "log10", "cbrt": 
         "pow": "pow", "atan2": "atan2", "fmod": "fmod", "hypot": "hypot"}
 INTRINSIC = {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "rint", "abs": "fabs",
              "copysign": "copysign", "maximum": "maximum", "minimum": "minimum"}
+
+
+def is_inline(name, type_):
+    """True if a function of floats or doubles calls nothing, so that it takes vectors too."""
+    calls = name in LIBM or (name, type_) == ("normal_cdf", DOUBLE)
+    return (name, type_) in INLINE or not calls
 
 
 def apply(name, *args):

@@ -10,8 +10,9 @@ from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kern
 from ..mindir.scalar import cast as cast_scalar, reduce
 from .axes import broadcast_index, broadcast_shapes, normal_axis
 from .basic import batched, reshape, sum_to, transpose
-from .define import as_operand, promote_operands
-from .sbp import elementwise_spec, sbp_rule
+from .define import as_operand, composite, promote_operands
+from .sbp import elementwise_spec, letters, sbp_rule
+from .slicing import slice_
 
 
 def _prepare(args, attrs):
@@ -176,6 +177,37 @@ def matmul_add_vmap(args, dims, size, **attrs):
     made, _ = matmul_vmap(args[1:], dims[1:], size, **attrs) if (dims[1], dims[2]) != (None, None) else (
         batch_matmul(*args[1:], **attrs), None)
     return (batched(args[0], dims[0], size) if dims[0] is not None else args[0]) + made, 0
+
+
+# ---------------------------------------------------------------- a product with a matrix that was put in order before
+
+def _panel_infer(a, panels, *, columns):
+    count, k, width = panels.shape
+    note = f"a: {a}, panels: {panels}"
+    require("==", a.shape[-1], k, lambda: ShapeError("panel_matmul: the contracted sizes differ", note=note))
+    require("==", -(-columns // width), count, lambda: ShapeError(
+        f"panel_matmul: {columns} columns are in another number of panels", note=note))
+    return AbstractTensor(a.dtype, (*a.shape[:-1], columns))
+
+
+@composite(infer=_panel_infer, traits={"library"})
+def panel_matmul(a, panels, *, columns):
+    """float[.., m, k] times a matrix whose columns lie in panels, float[count, k, width], the last one filled up:
+    float[.., m, columns]. What `optim.panels` makes of products in loops, for which there is a kernel.
+
+    raises : ShapeError if the contracted sizes differ, or the panels are too many or too few for the columns
+    """
+    count, k, width = panels.shape
+    matrix = reshape(transpose(panels, perm=(1, 0, 2)), shape=(k, count * width))
+    return batch_matmul(a, slice_(matrix, start=(0, 0), sizes=(k, columns), step=(1, 1)))
+
+
+def _panel_spec(a, panels, *, columns):
+    lead = letters(a.ndim - 1)
+    return f"{lead}K,_K_->{lead}_"
+
+
+sbp_rule(panel_matmul, _panel_spec, linear=[{0}, {1}])
 
 
 # ---------------------------------------------------------------- public names

@@ -11,6 +11,7 @@ from ..mindir.control import cond, make_tuple, policy_of, tuple_getitem, while_l
 from ..mindir.graph import CNode, FuncGraph, ValueNode
 from ..mindir.inline import drop_dead_nodes, has_effect, inline, live_nodes, sized_results
 from ..mindir.primitive import current_interpreter
+from .loops import fixed_operands, widened
 from .rewrite import rebuild
 
 
@@ -139,8 +140,7 @@ def hoist_invariants(graph):
 
 def _hoist(node):
     body, test, k = node.attrs["body"], node.attrs["cond"], node.attrs["invariants"]
-    n = len(node.args) - k
-    outside = dict(zip(body.parameters[n:], node.args[n:]))
+    outside = fixed_operands(node)
     sizes = set().union(*[_symbols(p.abstract) for p in outside]) if outside else set()
     builder, moved = current_interpreter(), {}
     fed = {a for inner in body.nodes if "library" in inner.fn.traits for a in inner.args}
@@ -157,23 +157,10 @@ def _hoist(node):
         moved[inner] = copy
     if not moved:
         return None
-
-    def widened(source, skip):
-        target = FuncGraph(source.name, source.origin)
-        env = {p: target.add_parameter(p.name, p.abstract, p.origin, p.default) for p in source.parameters}
-        for inner in moved:
-            made = target.add_parameter(inner.fn.name, inner.abstract, inner.origin)
-            if skip:
-                env[inner] = made
-        for inner in source.nodes:
-            if inner not in env:
-                env[inner] = CNode(target, inner.fn, [_first(a, env) for a in inner.args], inner.attrs, inner.abstract,
-                                   inner.origin)
-                target.nodes.append(env[inner])
-        target.set_outputs([_first(o, env) for o in source.outputs], make_tuple)
-        return target
-    return append(while_loop, *node.args, *moved.values(), cond=widened(test, False), body=widened(body, True),
-                  invariants=k + len(moved), abstract=node.abstract, **policy_of(node))
+    made = list(moved.values())
+    replaced = {inner: lambda env, more, number=number: more[number] for number, inner in enumerate(moved)}
+    return append(while_loop, *node.args, *made, cond=widened(test, made), body=widened(body, made, replaced),
+                  invariants=k + len(made), abstract=node.abstract, **policy_of(node))
 
 
 def _first(node, *tables):

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import mindlite.backend.cpu.blas as blas                    # the module itself: the package's name may be a Late one
+from mindlite.backend.cpu.panels import panel_matmul_kernel
+from mindlite.backend.cpu.tile import tile_shape
 from mindlite.common import dtype as dtypes
 
 SIZES = [(3, 5, 7, 2), (1, 5, 7, 3), (4, 1, 7, 2), (1, 1, 1, 1), (4, 5, 1, 2), (17, 33, 70, 1), (3, 5, 0, 2),
@@ -202,3 +204,21 @@ def test_sizes_beyond_a_blas_of_32_bits_go_to_the_loops(call, monkeypatch):
     for m, n, k, batch in SIZES:
         check(call, dtypes.float64, True, True, "both", True, m, n, k, batch)
     blas._matmul_kernel.cache_clear()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("m, n, k", [(2, 20, 5), (6, 48, 300), (17, 100, 600), (1, 7, 3)])
+def test_chunks_of_panels_are_columns_of_the_product(call, dtype, m, n, k):
+    dtype = dtypes.dtype(dtype)
+    width, rng = tile_shape(dtype).columns, np.random.default_rng(0)
+    count = -(-n // width)
+    a, b = (rng.standard_normal(shape).astype(dtype.numpy) for shape in ((m, k), (k, count * width)))
+    panels = np.ascontiguousarray(b.reshape(k, count, width).swapaxes(0, 1))
+    out = np.full((m, n), np.nan, dtype.numpy)
+    for begin, end in ((0, count // 2), (count // 2, count)):
+        call(panel_matmul_kernel(dtype), [a, panels, out], [m, n, k], begin=begin, extent=end)
+    np.testing.assert_allclose(out, (a @ b)[:, :n], rtol=1e-4, atol=1e-4)
+
+
+def test_other_dtypes_have_no_such_kernel():
+    assert panel_matmul_kernel("float16") is None and panel_matmul_kernel("int32") is None

@@ -1,5 +1,7 @@
 """Runs: errors, Python in between, runs inside runs, tapes, outputs, files."""
 import gc
+import mmap
+import os
 import sys
 import threading
 
@@ -7,11 +9,13 @@ import numpy as np
 import pytest
 from flow_kernels import count, flip, kernel
 
+import mindlite
 from mindlite.backend.kernel import Kernel
 from mindlite.common import dtype as D
 from mindlite.common.dim import Symbol
 from mindlite.common.errors import InternalError, ShapeError, ValueRangeError
 from mindlite.common.events import counting
+from mindlite.compile import executable
 from mindlite.compile import flow as F
 from mindlite.compile.executable import Executable
 from mindlite.compile.flow_builder import FlowBuilder
@@ -245,6 +249,54 @@ def test_executables_of_a_thread_share_one_arena_and_follow_it_when_it_grows():
     check(small, 4)
     grown = check(large, 300000)
     assert check(small, 4) is grown and check(large, 300000) is grown
+
+
+def resident():
+    with open("/proc/self/statm") as numbers:
+        return int(numbers.read().split()[1]) * mmap.PAGESIZE
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="how much memory a process has touched is read from /proc")
+def test_a_large_arena_is_touched_by_a_thread_before_the_first_run(monkeypatch):
+    monkeypatch.setattr(executable, "default_threads", lambda: 2)
+    arenas, nbytes, before = executable.Arenas(), 64 << 20, resident()
+    arenas.touch(nbytes)
+    thread, _ = arenas.touched
+    buffer = arenas.buffers[0]
+    arenas.touch(nbytes)
+    assert arenas.touched[0] is thread, "it is large enough already"
+    arenas.depth = 0
+    assert arenas.at_least(nbytes) is buffer and arenas.touched is None and not thread.is_alive()
+    assert resident() - before > 0.9 * nbytes
+    assert arenas.at_least(2 * nbytes) is not buffer and arenas.buffers[1] is None
+
+
+def test_a_small_arena_or_one_on_one_thread_is_touched_by_the_run(monkeypatch):
+    arenas = executable.Arenas()
+    arenas.touch(executable.WORTH_TOUCHING - 1)
+    monkeypatch.setattr(executable, "default_threads", lambda: 1)
+    arenas.touch(1 << 40)
+    assert arenas.touched is None and arenas.buffers == [None]
+
+
+def test_an_arena_that_is_not_to_be_had_is_the_error_of_the_run(monkeypatch):
+    monkeypatch.setattr(executable, "default_threads", lambda: 2)
+    arenas = executable.Arenas()
+    arenas.touch(1 << 60)
+    arenas.depth = 0
+    with pytest.raises(MemoryError):
+        arenas.at_least(1 << 60)
+
+
+def test_a_run_of_a_large_function_waits_until_its_arena_is_touched():
+    x = np.ones((2200, 2200), np.float32)
+
+    @mindlite.jit
+    def f(x):
+        y = mindlite.ops.matmul(x, x)
+        return mindlite.ops.matmul(y, x).sum() + y.sum()
+    assert float(f(mindlite.Tensor(x))) == pytest.approx(2200.0 ** 4 + 2200.0 ** 3, rel=1e-4)
+    assert executable.thread_arenas().touched is None
 
 
 @every_printer

@@ -17,6 +17,7 @@ import pytest
 import mindlite
 from mindlite import Parameter, Tensor, nn, ops
 from mindlite.common.config import config
+from mindlite.common.errors import InternalError
 from mindlite.common.events import counting
 from mindlite.compile import flow, flow_text, kept
 from mindlite.compile.jit import JitFunction
@@ -394,14 +395,57 @@ def test_a_damaged_file_is_told_of_and_made_anew(load, disk, caplog, damage):
 def test_a_file_with_a_right_checksum_and_wrong_content_is_told_of(load, disk, caplog):
     called(load().run, Tensor(X), 2)
     path, = files(disk, ".flow")
-    text, data = kept.read(path)
-    text["entry"]["program"][1][4][1][1] = ["Arith", 900, "add", 901, 902]
-    path.unlink()
-    kept.write(path.parent, text, [np.frombuffer(data, np.uint8)])
-    assert files(disk, ".flow")
+    change(path, lambda entry: entry["program"].pop(1))
     with caplog.at_level(logging.WARNING, "mindlite"):
         assert called(load().run, Tensor(X), 2)[0] == "compiled"
     assert "cannot be read" in caplog.text
+
+
+def change(path, how):
+    """Change what a file tells, with a right checksum."""
+    text, data = kept.read(path)
+    how(text["entry"])
+    path.unlink()
+    kept.write(path.parent, text, [np.frombuffer(data, np.uint8)])
+    assert path.exists()
+
+
+def linked_of(function):
+    return function.variants[0].compiled.executable.linked
+
+
+def test_a_flow_is_read_when_somebody_looks_at_it(load, disk):
+    compiled, restored = (load().run for _ in range(2))
+    assert called(compiled, Tensor(X), 2)[0] == "compiled" and called(restored, Tensor(X), 2)[0] == "restored"
+    first, second = linked_of(compiled), linked_of(restored)
+    body, plan = second.program.entry.body, second.plan
+    assert "instructions" not in vars(body) and "storages" not in vars(plan)
+    assert str(second.program) == str(first.program) and str(plan) == str(first.plan)
+    assert [type(i) for i in second.places] == [type(i) for i in first.places]
+    assert second.kinds_of(0) == first.kinds_of(0) and second.frame_bytes == first.frame_bytes
+    assert body.instructions and plan.storages == first.plan.storages
+
+
+def test_a_flow_that_is_looked_at_goes_through_the_verifier(load, disk):
+    called(load().run, Tensor(X), 2)
+    path, = files(disk, ".flow")
+
+    def replace(entry):
+        entry["program"][1][4][1][1] = ["Arith", 900, "add", 901, 902]
+    change(path, replace)
+    run = load().run
+    assert called(run, Tensor(X), 2)[0] == "restored"
+    with pytest.raises(InternalError, match="%901 is read where it has no value"):
+        linked_of(run).places
+
+
+def test_without_its_object_code_a_flow_is_printed_again(load, disk):
+    called(load().run, Tensor(X), 2)
+    for path in files(disk, ".o"):
+        if path.name.startswith("native"):
+            path.unlink()
+    assert called(load().run, Tensor(X), 2)[0] == "restored"
+    assert any(path.name.startswith("native") for path in files(disk, ".o"))
 
 
 def test_without_the_object_code_of_a_kernel_it_is_compiled_again(load, disk):

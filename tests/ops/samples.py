@@ -92,6 +92,7 @@ SAMPLES = {
     "reciprocal": _unary(lambda *s: _within(0.5, 2, *s)), "hypot": _binary(_f),
     "floor": _unary(_f), "ceil": _unary(_f), "trunc": _unary(_f), "round": _unary(_f),
     "matmul_add": [((_f(4, 2), _f(4, 3), _f(3, 2)), dict(transpose_a=False, transpose_b=False))],
+    "panel_matmul": [((_f(2, 3, 4), _f(2, 4, 3)), dict(columns=5))],
     "batch_matmul": [((_f(4, 3), _f(3, 2)), dict(transpose_a=False, transpose_b=False)),
                      ((_f(3, 4), _f(2, 3)), dict(transpose_a=True, transpose_b=True)),
                      ((_f(2, 1, 4, 3), _f(5, 3, 2)), dict(transpose_a=False, transpose_b=False)),

@@ -10,10 +10,11 @@ from ...common.events import emit
 from ...common.late import Late
 
 __all__ = ["conv2d_plan", "explain", "library_kernel"]
-blas, convolution, convolution_ways, onednn, pooling = (Late(f"{__name__}.{name}") for name in (
-    "blas", "convolution", "convolution_ways", "onednn", "pooling"))
+blas, convolution, convolution_ways, onednn, panels, pooling = (Late(f"{__name__}.{name}") for name in (
+    "blas", "convolution", "convolution_ways", "onednn", "panels", "pooling"))
 MAKERS = {"matmul": (blas, "matmul_kernel"), "conv2d": (convolution, "conv2d_kernel"),
-          "conv2d_part": (convolution_ways, "conv2d_part"), "pool2d": (pooling, "pool2d_kernel")}
+          "conv2d_part": (convolution_ways, "conv2d_part"), "panel_matmul": (panels, "panel_matmul_kernel"),
+          "pool2d": (pooling, "pool2d_kernel")}
 
 
 def conv2d_plan(kind, dtype, sizes, finish=""):
@@ -24,8 +25,9 @@ def conv2d_plan(kind, dtype, sizes, finish=""):
 def library_kernel(name, **facts):
     """The Kernel of one of MAKERS with the facts that its maker takes; None if there is none.
 
-    facts  : those of blas.matmul_kernel, convolution.conv2d_kernel, convolution_ways.conv2d_part and
-             pooling.pool2d_kernel; they document the args. Which parts a convolution has, conv2d_plan says
+    facts  : those of blas.matmul_kernel, convolution.conv2d_kernel, convolution_ways.conv2d_part,
+             panels.panel_matmul_kernel and pooling.pool2d_kernel; they document the args. conv2d_plan says which
+             parts a convolution has
     events : "library_kernel" (name, facts, kernel, why), or "library_kernel_missing" (name, facts, why)
     raises : KeyError for an unknown name
     """
@@ -80,4 +82,8 @@ def _pooling(dtype):
     return f"no pooling for {dtype.name}: cast to float32"
 
 
-REASONS = {"matmul": _product, "conv2d": _convolution, "pool2d": _pooling}
+def _panels(dtype):
+    return "the register tile: the matrix was put in panels before the loop"
+
+
+REASONS = {"matmul": _product, "conv2d": _convolution, "panel_matmul": _panels, "pool2d": _pooling}

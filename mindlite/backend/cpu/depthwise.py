@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from llvmlite import ir
 
 from ...common.dtype import int64
+from ..loop_hints import loop_hint
 from .finish import Finish, named
 from .native import I32, I64, PTR, Module, Value, compute_type
 from .patches import Window, every_other, load_vector, load_whole, store_vector
@@ -262,7 +263,7 @@ def folded(f, count, start, step):
     for phi, first, after in zip((k, *carried), (ir.Constant(I64, 0), *start), (build.add(k, ir.Constant(I64, 1)), *made)):
         phi.add_incoming(first, before)
         phi.add_incoming(after, build.block)
-    build.branch(head).set_metadata("llvm.loop", f.module.hints.of("rare"))
+    build.branch(head).set_metadata("llvm.loop", loop_hint(f.module.ir, "rare"))
     build.position_at_end(done)
     return carried
 

@@ -25,7 +25,7 @@ import os
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from ..loop_hints import LoopHints
+from ..loop_hints import loop_hint
 from ..machine_code import compile_ir, compile_made
 
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
@@ -254,7 +254,7 @@ class Code:
         index.add_incoming(build.add(index, step.ir, flags=["nsw"]), build.block)
         back = build.branch(head)
         if turns != "many":
-            back.set_metadata("llvm.loop", self.module.hints.of(turns))
+            back.set_metadata("llvm.loop", loop_hint(self.module.ir, turns))
         build.position_at_end(done)
 
     @contextlib.contextmanager
@@ -357,7 +357,7 @@ class Module:
     def __init__(self, name):
         self.name, self.ir, self.written_by, self.arguments = name, ir.Module(name), [], ""
         self.ir.triple = llvm.get_process_triple()
-        self.hints, self.symbols = LoopHints(), set()
+        self.symbols = set()
 
     def external(self, name, result, args):
         """A function of the process, or of one of LIBRARIES."""
@@ -389,7 +389,7 @@ class Module:
 
     def text(self):
         """The LLVM IR."""
-        return f"{self.ir}\n{self.hints.text()}"
+        return str(self.ir)
 
     def source(self):
         """The Python text of the functions that wrote this module."""

@@ -115,7 +115,7 @@ def write_small(dtype):
 
             def strip_by_strip(j, columns, which):
                 strip = b.at(k0 * ldb + j)
-                copied = (m > FEW_ROWS) & (columns > shape.columns - 1)
+                copied = (m > FEW_ROWS) & (columns > shape.columns - 1) & (ldb > shape.columns)      # not a panel
                 with f.when(copied):
                     copy_strip(f, dtype, depth, strip, ldb, room)
                 right, step = f.select(copied, room.address, strip.address), f.select(copied, shape.columns, ldb)

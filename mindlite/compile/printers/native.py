@@ -12,7 +12,7 @@ import struct
 import numpy as np
 
 from ...backend.launcher import WORTH_IT, launch_address, launcher_code
-from ...backend.machine_code import compile_ir
+from ...backend.machine_code import compile_ir, kept_code
 from ...common.errors import InternalError
 from .. import flow as F
 from . import runtime as R
@@ -54,11 +54,16 @@ def print_native(linked):
     return "\n".join(parts)
 
 
-def compile_native(linked):
-    """(address of `i64 run(context)`, objects to keep, {place of the context: number}) of a Linked program."""
+def compile_native(linked, file=None):
+    """(address of `i64 run(context)`, objects to keep, {place of the context: number}) of a Linked program.
+
+    file : the name of its object code on the disk, where it is known; the text is not made then
+    """
     runtime = R.runtime()
-    count = sum(1 for flow in linked.program.all_flows() for _ in F.walk(flow.body))
-    code = compile_ir(print_native(linked), runtime.address, level=0 if count > LONG else 2, keep=True, name="native")
+    code = file and kept_code(file, runtime.address, name="native")
+    if not code:
+        count = sum(1 for flow in linked.program.all_flows() for _ in F.walk(flow.body))
+        code = compile_ir(print_native(linked), runtime.address, level=0 if count > LONG else 2, keep=True, name="native")
     addresses = np.array(linked.addresses() or [0], np.int64)
     places = {R.KERNELS: addresses.ctypes.data, R.LAUNCHER: launch_address()}
     return code.address("run"), (code, runtime, linked, addresses), places

@@ -139,7 +139,8 @@ class LinkedFile(Linked):
         registers = {symbol: fact[3] for symbol, fact in zip(symbols, facts["symbols"])}
         entry = F.Flow(facts["name"], params, tuple(kinds), body, registers)
         specs = tuple(F.OutputSpec(index, dtype(name) if name else None) for index, name in facts["outputs"])
-        self.program = F.Program(entry, {}, specs)
+        self.program, self.returns = F.Program(entry, {}, specs), entry.returns
+        self.outputs = 1 + max((i.index for i in outputs), default=-1)
 
     def _place_of(self, fact):
         kind = fact["kind"]

@@ -1,0 +1,43 @@
+"""The product of some rows with a matrix whose columns lie in panels as wide as the register tile: out = a panels.
+
+    panels : [count, k, width], width that of the tile, so each step of k reads the vectors that follow the last ones
+
+`unpacked.small` over one panel after the other: nothing is copied. `optim.panels` says where it pays.
+"""
+import functools
+
+from ...common.dtype import dtype as to_dtype
+from ..kernel import Kernel
+from .native import Module, code_of
+from .tile import tile_shape
+from .unpacked import external_small, write_small
+
+
+def panel_matmul_kernel(dtype):
+    """The kernel of out[m, n] = a[m, k] times panels[count, k, width]; None where it is not float32 or float64.
+
+    args : [a, panels, out, m, n, k], k not 0;     [begin, end) : panels
+    """
+    return _panel_matmul_kernel(to_dtype(dtype))
+
+
+@functools.cache
+def _panel_matmul_kernel(dtype):
+    if dtype.name not in ("float32", "float64"):
+        return None
+    name, machine, text = code_of(write_panel_matmul, dtype)
+    return Kernel(name, lambda: machine.address(name), text=text, keep=machine)
+
+
+def write_panel_matmul(dtype):
+    """The Module of the kernel."""
+    module, width, size = Module(f"panel_matmul_{dtype.short}"), tile_shape(dtype).columns, dtype.itemsize
+    with module.kernel(module.name) as f:
+        a, panels, out, m, n, k = (f.arg(i) for i in range(6))
+        with f.loop(f.begin, f.end) as p:
+            first = p * width
+            f.call(external_small(module, dtype), m, f.minimum(n - first, width), k, a, k, 1, panels + first * k * size,
+                   width, 0, out + first * size, n)
+        f.give(0)
+    module.written_by += [write_panel_matmul, write_small]
+    return module

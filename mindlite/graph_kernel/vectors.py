@@ -1,0 +1,241 @@
+"""Rows of any length by vectors: the loops along the last axis are written with vectors here, not left to LLVM.
+
+    for r in range(n): part += x[r]    ->    for r in range(0, n & -32, 32): part32 += x[r : r + 32]
+                                             part8 = the lanes of part32 in groups of 8, added up
+                                             for r in range(n & -32, n, 8): part8 += x[r : r + 8] where r + lane < n
+                                             part = the lanes of part8, added up in halves
+
+LLVM's vectoriser takes 32 elements at a time and the rest one by one, which for rows of 17 to 64 is most of the time;
+its predicated loops are none of vectors. The element of a vector that is not there is neither read nor written (masked
+loads and stores) and counts as the neutral element of a fold. Vectors of 32 numbers are several registers side by side:
+sums do not wait for one another. Where the work on an element is long they would not fit and are not needed.
+
+A loop that reads with a stride or by an index, calls libm, divides integers or branches is LLVM's, as are loops that
+are parallel (long, so that the rest is nothing) and those of literal extent, which unroll.
+"""
+import contextlib
+import functools
+
+from llvmlite import ir
+
+from ..common.dim import coefficient
+from ..common.records import dataclass
+from ..mindir.scalar import COMPARISONS, BinOp, Call, Cast, Const, IndexVar, Neg, Select
+from .arithmetic import I32, I64, MEMORY, REGISTER, mark
+from .loopnest import Access
+from .math_functions import Repeated, call, is_inline, suffix
+from .schedule import Let, Store
+
+LANES = 8                      # float32 numbers of a vector where some may not be there
+WIDE, LONG = 32, 16            # numbers at a time, of short and of long work on each
+SHORT = 8                      # operations on an element, at most, for which WIDE is worth it
+
+_FLOAT_OPERATORS = {"add", "sub", "mul", "div", *COMPARISONS}
+_INTEGER_OPERATORS = {"add", "sub", "mul", "and", "or", "xor", *COMPARISONS}
+
+
+@dataclass
+class Vector:
+    """What a loop over vectors does just now: its variable, the lanes, how many and which are there (None for all)."""
+    variable: object
+    count: int
+    left: object = None
+    mask: object = None
+
+
+def depending(values, variable):
+    """The expressions in `values` that change with `variable`, each once."""
+    found, todo = set(), list(values)
+    while todo:
+        expr = todo.pop()
+        if variable in expr.free and expr not in found:
+            found.add(expr)
+            todo.extend(expr.children())
+    return found
+
+
+def values_of(statements):
+    """What the Lets and Stores of a loop compute; None if there are other statements."""
+    if not all(isinstance(s, (Let, Store)) for s in statements):
+        return None
+    return [s.source if isinstance(s, Let) and s.source is not None else s.expr for s in statements]
+
+
+def width(nest, variable, extent, statements, *values):
+    """How many elements at a time the loop over `variable` is worth; None where it is no loop over vectors."""
+    computed = values_of(statements)
+    if computed is None or isinstance(extent, int) or variable is None:
+        return None
+    symbol, exprs = nest.symbols[variable], depending([*computed, *values], variable)
+    if not exprs or not all(takes_vectors(e, variable, symbol) for e in exprs) or \
+            not all(coefficient(s.offset, symbol) == 1 for s in statements if isinstance(s, Store)):
+        return None
+    long = any(isinstance(e, Call) for e in exprs) or len(exprs) > SHORT or \
+        any(isinstance(e, Access) and e.fields[0].dtype.itemsize < 4 for e in exprs)
+    return LONG if long else WIDE
+
+
+def takes_vectors(expr, variable, symbol):
+    """Can the expression, which changes with the variable, be computed for neighbours along it at once?"""
+    if isinstance(expr, Access):
+        return coefficient(expr.fields[1], symbol) == 1 and all(variable not in e.free for e in expr.fields[2])
+    if isinstance(expr, BinOp):
+        dtype = expr.fields[1].dtype
+        return expr.fields[0] in (_FLOAT_OPERATORS if dtype.is_float else _INTEGER_OPERATORS)
+    if isinstance(expr, Call):
+        name, (x, *_) = expr.fields
+        return is_inline(name, REGISTER[x.dtype.name]) if x.dtype.is_float else name in ("maximum", "minimum", "abs")
+    return isinstance(expr, (IndexVar, Cast, Select, Neg, Const))
+
+
+def spread(builder, value, count):
+    """A number in every lane."""
+    if isinstance(value, ir.Constant):
+        return Repeated(value, count)
+    one = ir.VectorType(value.type, 1)
+    first = builder.insert_element(ir.Constant(one, ir.Undefined), value, I32(0))
+    return builder.shuffle_vector(first, ir.Constant(one, ir.Undefined), ir.Constant(ir.VectorType(I32, count), None))
+
+
+def halves(builder, value):
+    """The first and the second half of the lanes of a vector; numbers, of two lanes."""
+    half = value.type.count // 2
+    if half == 1:
+        return tuple(builder.extract_element(value, I32(k)) for k in range(2))
+    none = ir.Constant(value.type, ir.Undefined)
+    return tuple(builder.shuffle_vector(value, none, ascending(I32, half, k)) for k in (0, half))
+
+
+@functools.cache
+def ascending(type_, count, first=0):
+    """The constant vector of first, first + 1, .."""
+    return ir.Constant(ir.VectorType(type_, count), list(range(first, first + count)))
+
+
+def transposed(builder, rows):
+    """The columns of as many vectors as each has lanes: halves of pairs change places, 1 apart, 2 apart, 4 apart."""
+    half, rows = 1, list(rows)
+    while half < len(rows):
+        lanes = range(len(rows))
+        kind = ir.VectorType(ir.IntType(32), len(rows))
+        low = kind([j if not j & half else len(rows) + j - half for j in lanes])
+        high = kind([j + half if not j & half else len(rows) + j for j in lanes])
+        for i in (i for i in lanes if not i & half):
+            rows[i], rows[i + half] = [builder.shuffle_vector(rows[i], rows[i + half], order) for order in (low, high)]
+        half *= 2
+    return rows
+
+
+class VectorLoops:
+    """The part of an emitter that writes loops over vectors; vector: the Vector of the loop that it is in, or None."""
+    vector = None
+
+    def vector_loop(self, variable, start, stop, wide, body, narrow=None):
+        """`body()` for the vectors of [start, stop): of `wide` elements, after `narrow()` of LANES, and the rest."""
+        b = self.builder
+        stop = b.select(b.icmp_signed("<", stop, start), start, stop)           # a piece may begin behind the end
+        for count in (wide, LANES) if wide == WIDE else (wide,):
+            whole = b.add(start, b.and_(b.sub(stop, start), I64(-count)))
+            with self.loop(start, whole, count, "written") as i:
+                self.bind(variable, i)
+                self.vector = Vector(variable, count)
+                body()
+                self.vector = None
+            start = whole
+            if count > LANES and narrow is not None:
+                narrow()
+        with self.loop(start, stop, LANES, "written") as i:
+            self.bind(variable, i)
+            left = b.trunc(b.sub(stop, i), I32)
+            there = b.icmp_signed("<", ascending(I32, LANES), spread(b, left, LANES))
+            self.vector = Vector(variable, LANES, left, there)
+            body()
+            self.vector = None
+
+    def fold_vectors(self, s, variable, start, stop, wide, statements):
+        """The fold over [start, stop) of the innermost loop of a Fold, a number."""
+        b, kind, type_ = self.builder, s.expr.fields[0], self.type(s.expr)
+        neutral = self.initial(s.expr)
+        slots = {count: self.arithmetic.slot(ir.VectorType(type_, count)) for count in {wide, LANES}}
+
+        def combine(x, y):
+            return self.arithmetic.accumulate(kind, x, y, s.expr.dtype)
+
+        def body():
+            self.statements(statements)
+            slot, value = slots[self.vector.count], self.value(s.value)
+            if self.vector.mask is not None:
+                value = b.select(self.vector.mask, value, spread(b, neutral, LANES))
+            b.store(combine(b.load(slot), value), slot)
+
+        def narrow():
+            value = b.load(slots[wide])
+            while value.type.count > LANES:
+                value = combine(*halves(b, value))
+            b.store(value, slots[LANES])
+
+        b.store(spread(b, neutral, wide), slots[wide])
+        self.vector_loop(variable, start, stop, wide, body, narrow)
+        value = b.load(slots[LANES])
+        while isinstance(value.type, ir.VectorType):
+            value = combine(*halves(b, value))
+        return value
+
+    def vector_value(self, expr):
+        """The lanes of an expression."""
+        if self.vector.variable in expr.free:
+            return self.names[expr] if expr in self.names else self.compute(expr)
+        count = self.vector.count
+        with self.numbers():
+            return spread(self.builder, self.value(expr), count)
+
+    @contextlib.contextmanager
+    def numbers(self):
+        """In a loop over vectors: what is written here is of numbers."""
+        held, self.vector = self.vector, None
+        yield
+        self.vector = held
+
+    def vector_numbers(self):
+        """The values of the loop variable in the lanes."""
+        count, first = self.vector.count, self.dims[self.nest.symbols[self.vector.variable]]
+        return self.builder.add(spread(self.builder, first, count), ascending(I64, count))
+
+    def vector_load(self, access):
+        """The elements from that of an Access on, those that are there; others are 0."""
+        b, operand = self.builder, access.fields[0]
+        dtype, scope = operand.dtype, self.scopes[id(operand)]
+        kind = ir.VectorType(MEMORY[dtype.name], self.vector.count)
+        with self.numbers():
+            pointer = self.place(access)
+        place, mask = b.bitcast(pointer, kind.as_pointer()), self.vector.mask
+        if mask is None:
+            raw = b.load(place, typ=kind, align=dtype.itemsize)
+        else:
+            raw = call(b, f"llvm.masked.load.{suffix(kind)}.p0", kind,
+                       [place, I32(dtype.itemsize), mask, ir.Constant(kind, None)])
+        return self.arithmetic.from_memory(mark(raw, scope), dtype)
+
+    def vector_store(self, value, pointer, dtype, scope):
+        """Write the elements that are there from `pointer` on: half of the lanes, a quarter, .. as the bits of how many
+        there are say (a masked store takes an AMD Zen 3 longer)."""
+        b, value = self.builder, self.arithmetic.to_memory(value, dtype)
+
+        def put(value, pointer=pointer):
+            mark(b.store(value, b.bitcast(pointer, value.type.as_pointer()), align=dtype.itemsize), scope)
+        count, left = self.vector.count, self.vector.left
+        if left is None:
+            put(value)
+            return
+        with b.if_else(b.icmp_signed(">=", left, I32(count))) as (all_of_them, some):
+            with all_of_them:
+                put(value)
+            with some:
+                while count > 1:
+                    count //= 2
+                    first, rest = halves(b, value)
+                    there = b.icmp_signed("!=", b.and_(left, I32(count)), I32(0))
+                    with b.if_then(there):
+                        put(first, pointer)
+                    value = b.select(there, rest, first)
+                    pointer = b.select(there, b.gep(pointer, [I64(count)]), pointer)

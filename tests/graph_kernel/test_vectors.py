@@ -1,0 +1,91 @@
+"""Rows of any length by vectors: what is left of a row is neither read nor written behind its end, and counts."""
+import ctypes
+import os
+import sys
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))
+from clusters import execute                                                                            # noqa: E402
+
+from mindlite import Tensor, ops                                                                           # noqa: E402
+from mindlite.common import dtype as dt                                                                 # noqa: E402
+from mindlite.graph_kernel import lowering                                                              # noqa: E402
+from mindlite.graph_kernel.expand import expand_composites                                              # noqa: E402
+from mindlite.graph_kernel.lower_llvm import emit                                                       # noqa: E402
+from mindlite.mindir.abstract import AbstractTensor                                                     # noqa: E402
+from mindlite.mindir.builder import typed                                                               # noqa: E402
+
+LENGTHS = (17, 23, 24, 31, 32, 33, 47, 63, 64, 65, 127, 1000, 1025, 2049)
+
+
+def check(function, *inputs, rtol=1e-5):
+    """The text of the kernel of `function`, whose results are those of the operators one by one."""
+    abstracts = [AbstractTensor(dt.dtype(x.dtype), x.shape) for x in inputs]
+    lowered = lowering(expand_composites(typed(function, *abstracts)))
+    expected = function(*map(Tensor, inputs)).asnumpy()
+    for chunks in (1, 2):
+        out, = execute(lowered, inputs, None, chunks=chunks)
+        np.testing.assert_allclose(out, expected, rtol=rtol, atol=1e-6)
+    return emit(lowered.nest)
+
+
+def rows(n, dtype=np.float32, m=5):
+    x = np.random.default_rng(n).normal(size=(m, n)) * 3
+    return x > 0 if dtype is bool else x.astype(dtype)
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_softmax_and_its_sums_are_right_for_rows_of_any_length(n):
+    assert " x float>" in check(lambda x: ops.softmax(x, axis=-1), rows(n))
+    assert " x float>" in check(lambda x: ops.sum(x * x, dim=-1) - ops.amax(x, -1) + ops.amin(x, -1), rows(n))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float16, np.int32, np.int64, np.int8, np.uint16, bool])
+@pytest.mark.parametrize("n", [17, 40, 77])
+def test_rows_of_every_dtype_are_read_and_written_by_vectors(n, dtype):
+    x, y, keep = rows(n, dtype), rows(n + 1000, dtype)[:, :n], rows(n, bool)
+    tolerance = 1e-2 if dtype is np.float16 else 1e-5
+    check(lambda x, y, keep: ops.where(keep, x, y), x, y[:, :1].copy(), keep)
+    check(lambda x: ops.cast(ops.cast(x, dt.float32) * x[:, :1] > 0.5, dt.float16), x)
+    if dtype is not bool:
+        check(lambda x: ops.sum(x, dim=-1), x, rtol=tolerance)
+        check(lambda x, b: ops.abs(x - b) * x, x, x[0], rtol=tolerance)
+        check(lambda x: ops.amax(x, -1), x)
+    check(lambda x: ops.any(x, -1), x > 2)
+    check(lambda x: ops.all(x, -1), x <= 2)
+
+
+@pytest.mark.parametrize("n", [17, 37])
+def test_a_nan_an_infinity_and_minus_zero_behind_the_last_whole_vector_count(n):
+    x = rows(n)
+    x[0, -1], x[1, -1], x[2, n // 8 * 8], x[3, -1] = np.nan, np.inf, -np.inf, -0.0
+    check(lambda x: ops.amax(x, -1), x)
+    check(lambda x: ops.amin(x, -1), x)
+    check(lambda x: ops.sum(x, dim=-1), x)
+    check(lambda x: ops.prod(x, -1), x)
+    check(lambda x: ops.softmax(x, axis=-1), np.where(np.isinf(x), 0, x))
+
+
+@pytest.mark.parametrize("n", [1, 8, 17, 39])
+def test_nothing_is_written_behind_the_end_of_a_row(n):
+    x, b = rows(n), rows(n)[0]
+    lowered = lowering(typed(lambda x, b: ops.tanh(x) * b + x, *(AbstractTensor(dt.float32, a.shape) for a in (x, b))))
+    address = lowered.kernel.address
+    out = np.full((7, n), 7.0, np.float32)
+    arguments = np.array([x.ctypes.data, b.ctypes.data, out[1:].ctypes.data, *lowered.sizes], np.int64)
+    call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(address)
+    for row in (4, 2, 0, 1, 3):                                   # a later row cannot mend what was written into it
+        before = out.copy()
+        call(arguments.ctypes.data, row, row + 1)
+        changed = np.flatnonzero((out != before).any(1))
+        assert list(changed) == [row + 1]
+    np.testing.assert_allclose(out[1:6], np.tanh(x) * b + x, rtol=1e-5, atol=1e-5)
+    assert (out[[0, 6]] == 7).all()
+
+
+def test_strides_libm_and_quotients_of_integers_are_left_to_llvm():
+    n = 37
+    assert " x float>" not in check(lambda x: ops.tan(x) + x[:, :1], rows(n))
+    assert " x i32>" not in check(lambda x: x // 3 + x[:, :1], rows(n, np.int32))
