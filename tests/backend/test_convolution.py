@@ -192,6 +192,22 @@ def test_an_infinity_stays_where_the_window_reaches_but_for_the_squares_of_winog
         assert not bad[:, :19 - low].any() and not bad[:, 22 + high:].any()
 
 
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("sizes", [(2, 3, 9, 10, 3, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 3),
+                                   (1, 3, 9, 11, 6, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 3), (1, 2, 13, 12, 4, 5, 3, 3, 2, 2, 1, 0, 1, 2, 1, 2)], ids=str)
+def test_a_weight_that_is_not_finite_spoils_the_gradient_only_where_its_tap_reaches(call, sizes, value):
+    n, c, h, w, o, kh, kw, *_, g = sizes
+    rng = np.random.default_rng(0)
+    weights, x = drawn(rng, (o, 1, kh, kw), np.float32), np.zeros((n, c, h, w))
+    weights[1, 0, 0, kw - 1], weights[0, 0, kh - 1, 0] = value, value
+    dout, out = drawn(rng, (n, o, *convolution.output_sizes(sizes)), np.float32), np.empty((n, c, h, w), np.float32)
+    with np.errstate(invalid="ignore"):
+        wanted, _ = definition(x, weights.astype(np.float64), sizes)[1](dout.astype(np.float64))
+    run_way(call, "depthwise", "backward_data", dtypes.float32, sizes, (dout, weights, out))
+    assert not np.isfinite(wanted).all() and np.isfinite(wanted).any()
+    np.testing.assert_allclose(out, wanted, rtol=1e-4, atol=1e-4)
+
+
 def test_handles_are_made_once_per_sizes_and_several_stay_usable(call, library):
     kernel = convolution.conv2d_kernel("forward", "float32")
     first, second = CASES["plain"], CASES["stride"]

@@ -192,27 +192,52 @@ def write_depthwise(kind, dtype, finish=""):
         lines = Lines(f, dtype, s, plane, many)
         lines.aim(mirrored=not forward)
         left, right, out = (f.array(dtype, f.arg(k)) for k in range(3))
-        with f.loop(f.begin, f.end) as item, f.loop(0, plane.high, lines.high) as i:
-            g, count = item % s.g, f.minimum(plane.high - i, lines.high)
-            number = count * lines.vectors
+        with f.loop(f.begin, f.end) as item:
+            g = item % s.g
+            weights = right.at(g * s.og * s.taps)
             if forward:
-                lines.fetch(0, left.at(item * s.image), i, count)
-                with f.loop(0, s.og) as m:
-                    place = (item * s.og + m) * s.plane + i * s.ow
-                    f.call(sums, s.taps, right.at((g * s.og + m) * s.taps).address, lines.offsets.address,
-                           lines.lines.address, out.at(place).address, lines.entries.address, number,
-                           (s.oh - i) * s.ow)
-                    if rest.steps:
-                        rest.line(place, count * s.ow, g * s.og + m)
+                with f.loop(0, plane.high, lines.high) as i:
+                    count = f.minimum(plane.high - i, lines.high)
+                    lines.fetch(0, left.at(item * s.image), i, count)
+                    with f.loop(0, s.og) as m:
+                        place = (item * s.og + m) * s.plane + i * s.ow
+                        f.call(sums, s.taps, weights.at(m * s.taps).address, lines.offsets.address, lines.lines.address,
+                               out.at(place).address, lines.entries.address, count * lines.vectors, (s.oh - i) * s.ow)
+                        if rest.steps:
+                            rest.line(place, count * s.ow, g * s.og + m)
             else:
-                with f.loop(0, s.og) as m:
-                    lines.fetch(m, left.at((item * s.og + m) * s.plane), i, count)
-                f.call(sums, s.og * s.taps, right.at(g * s.og * s.taps).address, lines.offsets.address,
-                       lines.lines.address, out.at(item * s.image + i * s.w).address, lines.entries.address, number,
-                       (s.h - i) * s.w)
+                douts, dx = left.at(item * s.og * s.plane), out.at(item * s.image)
+                with f.choose(are_finite(f, weights, s.og * s.taps)) as (then, other):
+                    with then, f.loop(0, plane.high, lines.high) as i:
+                        count = f.minimum(plane.high - i, lines.high)
+                        with f.loop(0, s.og) as m:
+                            lines.fetch(m, douts.at(m * s.plane), i, count)
+                        f.call(sums, s.og * s.taps, weights.address, lines.offsets.address, lines.lines.address,
+                               dx.at(i * s.w).address, lines.entries.address, count * lines.vectors, (s.h - i) * s.w)
+                    with other:
+                        add_tap_by_tap(f, s, douts, weights, dx)
         lines.end()
     module.written_by += [write_depthwise, write_sums, Lines, Finish]
     return module
+
+
+def are_finite(f, numbers, count):
+    """True if none of `count` elements is infinite or NaN."""
+    zeros = f.variable(compute_type(numbers.dtype), 0.0)
+    with f.loop(0, count, turns="rare") as k:
+        zeros.set(zeros.get() + numbers[k] * 0.0)
+    return zeros.get().equals(0.0)
+
+
+def add_tap_by_tap(f, s, douts, weights, dx):
+    """The gradient of one channel by what reaches it alone: an infinite weight times a zero of the lines would be NaN."""
+    f.fill(dx.address, 0, s.image * dx.dtype.itemsize)
+    with f.loop(0, s.og, turns="rare") as m, f.loop(0, s.kh, turns="rare") as p, f.loop(0, s.kw, turns="rare") as q, \
+            f.loop(0, s.oh, turns="rare") as i, f.loop(0, s.ow, turns="rare") as j:
+        y, x = i * s.sh + p * s.dh - s.top, j * s.sw + q * s.dw - s.left
+        with f.when((y >= 0) & (y < s.h) & (x >= 0) & (x < s.w)):
+            place = y * s.w + x
+            dx[place] = dx[place] + douts[m * s.plane + i * s.ow + j] * weights[(m * s.kh + p) * s.kw + q]
 
 
 def write_sums(module, dtype):
