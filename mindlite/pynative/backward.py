@@ -47,6 +47,7 @@ def gradients(tape, seeds, wrt, last=False):
              all until its end)
     effect : tape.walk says how it was done
     """
+    traced = None
     if not tape.hooks or all(number in wrt for number in tape.hooks):      # those of `wrt` are called behind this
         traced = trace_tape(tape, tuple([number for number, _ in seeds]))
         if traced is not None:
@@ -70,20 +71,18 @@ def gradients(tape, seeds, wrt, last=False):
         tape.walk = (f"in {parts} parts, {compiled} of them as a compiled Flow (gradients in Python: {in_python}, "
                      f"values with hooks: {hooked})")
         return found
-    traced = None                                    # it holds what was saved
-    tape.walk, found = of_plain(live, seeds, wrt, last)
+    tape.walk, found = of_plain(live, seeds, wrt, last, traced)
     return found
 
 
-def of_plain(live, seeds, wrt, last=False):
-    """(how, the gradients) by entries that are graphs, with no hooks between them."""
-    if _is_compiled_alone(live):
-        return OF_ITS_OWN, one_by_one(live, seeds, wrt, last)
-    key, saved = structure(live)
-    how, flow = flow_of((key, *_asked(seeds, wrt)), live, seeds, wrt, saved)
+def of_plain(live, seeds, wrt, last=False, traced=None):
+    """(how, the gradients) by entries that are graphs, with no hooks between them. traced: what `trace_tape` gave for them"""
+    key, saved = structure(live) if traced is None else traced
+    how, flow = (OF_ITS_OWN, None) if _is_compiled_alone(live) else flow_of(
+        (key, *_asked(seeds, wrt)), live, seeds, wrt, saved)
     if flow is not None:
         return how, run_flow(flow, saved, seeds)
-    del saved
+    saved.clear()                                    # whoever holds the list: what was saved is let go as the walk passes it
     return how, one_by_one(live, seeds, wrt, last)
 
 
