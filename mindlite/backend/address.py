@@ -7,10 +7,7 @@ import glob
 import importlib.util
 import os
 import re
-
-from ..common.late import Late
-
-metadata = Late("importlib.metadata")
+import sys
 
 
 def symbol_address(library, name):
@@ -36,12 +33,16 @@ def files_in_package(package, *below):
 
 
 def files_of_distribution(names, distributions):
-    """Existing files called one of `names` that one of the installed distributions brought, links resolved."""
+    """Existing files called one of `names` that one of the installed distributions brought, links resolved.
+
+    Their lists of files (PyPA, "Recording installed projects") are read here: importlib.metadata brings the mail package along.
+    """
     found = []
     for distribution in distributions:
-        try:
-            files = metadata.files(distribution) or ()
-        except metadata.PackageNotFoundError:
-            continue
-        found += [os.path.realpath(f.locate()) for f in files if f.name in names and os.path.exists(f.locate())]
-    return found
+        folders = {folder: f"{distribution.replace('-', '_')}-*.dist-info" for folder in sys.path if os.path.isdir(folder)}
+        for folder, pattern in folders.items():
+            for record in glob.glob(os.path.join(glob.escape(folder), pattern, "RECORD")):
+                with open(record, encoding="utf-8") as lines:
+                    files = [line.rsplit(",", 2)[0].strip('"') for line in lines]
+                found += [os.path.realpath(os.path.join(folder, file)) for file in files if os.path.basename(file) in names]
+    return [path for path in found if os.path.exists(path)]

@@ -16,8 +16,9 @@ import numpy as np
 
 from ..common.config import config
 from .cpu.blas import blas_facts
-from .cpu.native import host_features, processors
+from .cpu.native import processors
 from .cpu.onednn import ADVICE, find_onednn, library_path
+from .machine_code import host_features
 
 MISSING = "missing"
 VECTORS = ("avx2", "fma", "f16c", "avx512f", "avx512bf16", "amx-tile", "neon", "sve")

@@ -9,7 +9,10 @@ the text. A kept file that does not read is rebuilt, and a warning says so.
 """
 import ctypes
 import functools
+import importlib.util
 import json
+import os
+import platform
 import sys
 import threading
 import warnings
@@ -19,24 +22,70 @@ from ..common.events import emit
 from ..common.files import replacing
 from ..common.late import Late
 from ..common.sources import sources_hash
+from . import elf
 from .ahead import Order
 
 _MAGIC = b"mindlite-object-1\n"
+PROCESSOR = ("vendor_id", "cpu family", "model", "stepping", "flags")      # lines of /proc/cpuinfo
 llvmlite, llvm, object_code = Late("llvmlite"), Late("llvmlite.binding"), Late("mindlite.backend.object_code")
 pathlib, hashlib = Late("pathlib"), Late("hashlib")
 
 
 @functools.lru_cache(maxsize=None)
 def machine_name():
-    """What object code depends on besides the IR: triple, processor, its features, llvmlite, LLVM."""
-    return " ".join((*object_code.processor(), llvmlite.__version__, ".".join(map(str, llvm.llvm_version_info))))
+    """What object code depends on besides the IR: triple, processor, its features, llvmlite, LLVM.
+
+    LLVM is asked once for what `_signs` tells apart; a later process finds the answer on the disk and does not import it.
+    """
+    signs = _signs() if config.cache_dir else None
+    path = signs and _place(f"{hashlib.sha256(signs.encode()).hexdigest()[:40]}.machine")
+    found = path and _read(path)
+    if found:
+        return found.decode()
+    name = " ".join((*object_code.processor(), llvmlite.__version__, ".".join(map(str, llvm.llvm_version_info))))
+    if path:
+        _write(path, name.encode())
+    return name
 
 
-def load_object(code, machine):
-    """An execution engine with object code and nothing else in it."""
+@functools.lru_cache(maxsize=None)
+def host_features():
+    """The CPU's features that LLVM knows: {"avx2": True, ...}; empty where the host cannot tell."""
+    return {feature[1:]: feature[0] == "+" for feature in machine_name().split(" ")[2].split(",") if feature}
+
+
+def _signs():
+    """The first processor as the system describes it, and which files llvmlite is; None where the system does not."""
+    try:
+        with open("/proc/cpuinfo") as file:
+            processor = [line for line in iter(file.readline, "\n") if line.startswith(PROCESSOR)]
+    except OSError:
+        return None
+    found = importlib.util.find_spec("llvmlite")
+    if not any(line.startswith("flags") for line in processor) or found is None:
+        return None
+    folder = os.path.dirname(found.origin)
+    files = [os.path.join(folder, "_version.py"), *(entry.path for entry in os.scandir(os.path.join(folder, "binding"))
+                                                    if "llvmlite" in entry.name)]
+    facts = [(path, at.st_size, at.st_mtime_ns, at.st_ino) for path in sorted(files) for at in (os.stat(path),)]
+    return "\n".join((platform.machine(), *processor, *map(repr, facts)))
+
+
+def load_object(code, symbols, **target):
+    """An engine with object code in it and nothing else: where its functions are, `get_function_address` says.
+
+    symbols : {external name: address}; others are C's
+    target  : options of `object_code.target_machine`, for LLVM, which loads what `elf` does not
+    """
+    return elf.load(code, lambda name: symbols.get(name) or c_address(name)) or _loaded_by_llvm(code, symbols, target)
+
+
+def _loaded_by_llvm(code, symbols, target):
     with object_code.lock:
+        for name, address in symbols.items():
+            llvm.add_symbol(name, address)
         empty = llvm.parse_assembly("")
-        engine = llvm.create_mcjit_compiler(empty, machine)
+        engine = llvm.create_mcjit_compiler(empty, object_code.target_machine(**target))
         engine.remove_module(empty)              # or LLVM would compile it: more work than loading the code
         engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()
@@ -131,11 +180,7 @@ def _addresses(names, address_of):
 
 def _linked(code, symbols, level):
     """An engine with object code that calls functions at these addresses."""
-    symbols = symbols() if callable(symbols) else symbols or {}
-    with object_code.lock:
-        for name, address in symbols.items():
-            llvm.add_symbol(name, address)
-        return load_object(code, object_code.target_machine(level))
+    return load_object(code, symbols() if callable(symbols) else symbols or {}, level=level)
 
 
 def kept_code(file, symbols, *, level=2, name="module"):

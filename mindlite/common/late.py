@@ -17,7 +17,10 @@ class Late:
 
     def __getattr__(self, attribute):
         name = self.__name__
-        return getattr(sys.modules.get(name) or importlib.import_module(name), attribute)
+        try:
+            return getattr(sys.modules[name], attribute)
+        except (KeyError, AttributeError):       # another thread may be importing it: that is waited for
+            return getattr(importlib.import_module(name), attribute)
 
 
 class LateAttributes:

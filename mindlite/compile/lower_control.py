@@ -6,6 +6,7 @@ from ..mindir.control import (call, check, cond, make_tuple, segment, tape_new, 
                               undefined, while_loop)
 from ..mindir.graph import CNode, FuncGraph
 from ..ops.basic import barrier, reshape
+from ..ops.creation import room
 from .python_calls import Failure
 
 CONTROL = {}                                 # {Primitive: (lowering, node) -> register, or tuple of them}
@@ -93,11 +94,12 @@ def lower_while(lowering, node):
     count = len(node.args) - invariants
     inits = [lowering.value(a) for a in node.args]
     for number in accumulators(node):                        # the loop adds to one memory of its own
-        if is_its_own(node.args[number], node):
+        value = node.args[number]
+        if is_its_own(value, node):
             continue
-        abstract = node.args[number].abstract
-        mine = lowering.allocate(abstract)
-        b.copy(mine, inits[number], lowering.nbytes(abstract))
+        mine = lowering.allocate(value.abstract)
+        if getattr(value, "fn", None) is not room:
+            b.copy(mine, inits[number], lowering.nbytes(value.abstract))
         inits[number] = mine
     states = [p.abstract for p in graph.parameters[:count]]
     open_sizes = lowering.open_sizes(states)
@@ -141,9 +143,9 @@ def lower_while(lowering, node):
 
 
 def is_its_own(value, node):
-    """True if a kernel makes `value` and only `node` reads it, once."""
+    """True if a kernel makes `value`, or it is only room for one, and only `node` reads it, once."""
     readers = [arg for user in [*node.graph.nodes, node.graph.output] for arg in user.args if arg is value]
-    return isinstance(value, CNode) and isinstance(value.fn, FuncGraph) and len(readers) == 1
+    return isinstance(value, CNode) and (isinstance(value.fn, FuncGraph) or value.fn is room) and len(readers) == 1
 
 
 @control(call)

@@ -20,7 +20,7 @@ from .arithmetic import I1, I64, MEMORY, REGISTER, Arithmetic, alias_scopes, mar
 from .loopnest import Access
 from .math_functions import DOUBLE, INLINE
 from .schedule import BLOCK, SIDE, TILE, Branch, Fold, Lanes, Let, Loop, Store, reads_across
-from .vectors import LANES, VectorLoops, transposed, values_of, width
+from .vectors import LANES, LONG, VectorLoops, transposed, values_of, width
 
 HEAVY = 4 * LANES              # items in a turn of a loop over much arithmetic
 
@@ -116,7 +116,7 @@ class _Emitter(VectorLoops):
             return
         wide = None if s.parallel or s.tiled else width(self.nest, s.variable, s.extent, s.body)
         if wide is not None:
-            self.vector_loop(s.variable, start, stop, wide, lambda: self.statements(s.body))
+            self.vector_loop(s.variable, start, stop, (LONG,), lambda: self.statements(s.body))
             return
         heavy = s.parallel and self.is_heavy(s.body)
         if heavy:
@@ -212,6 +212,11 @@ class _Emitter(VectorLoops):
             self.lane = None
 
     def lanes(self, s):
+        wide = width(self.nest, s.variable, self.nest.extents[s.variable], s.body, known=self.tile_folds())
+        if wide is not None:
+            stop = self.builder.add(self.tile_start, self.tile_size)
+            self.vector_loop(s.variable, self.tile_start, stop, (LONG,), lambda: self.statements(s.body))
+            return
         with self.lane_loop(s.variable):
             self.statements(s.body)
 
@@ -242,7 +247,7 @@ class _Emitter(VectorLoops):
         else:
             acc, (*outer, (variable, extent, statements)) = self.arithmetic.slot(self.type(s.expr)), s.loops
             self.builder.store(self.initial(s.expr), acc)
-            wide = width(self.nest, variable, extent, statements, s.value)
+            wide = width(self.nest, variable, extent, statements, [s.value])
             if wide is None:
                 self.fold_loops(s.loops, lambda: self.accumulate(s, acc, self.value(s.value)))
             else:
@@ -268,7 +273,7 @@ class _Emitter(VectorLoops):
         neutral = 0.0 if kind == "sum" else 1.0
         b.store(DOUBLE(neutral), total)
         *outer, (variable, extent, statements) = s.loops
-        wide = width(self.nest, variable, extent, statements, s.value)
+        wide = width(self.nest, variable, extent, statements, [s.value])
 
         def blocks():
             stop = self.dim(extent)
@@ -299,6 +304,10 @@ class _Emitter(VectorLoops):
     def fold_lanes(self, s):
         """A fold over a tile: one accumulator per lane in a local array."""
         b, kind, type_ = self.builder, s.expr.fields[0], self.type(s.value)
+        wide = width(self.nest, s.lanes, self.nest.extents[s.lanes], s.loops[-1][-1], [s.value], self.tile_folds())
+        if wide is not None and kind in ("sum", "prod", "max", "min"):
+            self.fold_columns(s, wide)
+            return
         best = self.arithmetic.slot(type_, TILE)
         where = self.arithmetic.slot(I64, TILE) if kind in ("argmax", "argmin") else None
         initial = self.initial(s.expr)

@@ -49,7 +49,6 @@ def assembly(text):
 
 def load(code, name):
     """Link object code into the process; the address of its function `name`."""
-    with object_code.lock:
-        engine = load_object(code, object_code.target_machine(**TARGET))
-        _engines.append(engine)
-        return engine.get_function_address(name)
+    engine = load_object(code, {}, **TARGET)
+    _engines.append(engine)
+    return engine.get_function_address(name)

@@ -18,17 +18,19 @@ import functools
 
 from llvmlite import ir
 
+from ..common import dtype as dt
 from ..common.dim import coefficient
 from ..common.records import dataclass
 from ..mindir.scalar import COMPARISONS, BinOp, Call, Cast, Const, IndexVar, Neg, Select
 from .arithmetic import I32, I64, MEMORY, REGISTER, mark
 from .loopnest import Access
 from .math_functions import Repeated, call, is_inline, suffix
-from .schedule import Let, Store
+from .schedule import TILE, Let, Store
 
 LANES = 8                      # float32 numbers of a vector where some may not be there
 WIDE, LONG = 32, 16            # numbers at a time, of short and of long work on each
 SHORT = 8                      # operations on an element, at most, for which WIDE is worth it
+ROWS = 4                       # that meet in a register before they are added to the sums of columns
 
 _FLOAT_OPERATORS = {"add", "sub", "mul", "div", *COMPARISONS}
 _INTEGER_OPERATORS = {"add", "sub", "mul", "and", "or", "xor", *COMPARISONS}
@@ -43,12 +45,12 @@ class Vector:
     mask: object = None
 
 
-def depending(values, variable):
-    """The expressions in `values` that change with `variable`, each once."""
+def depending(values, variable, known=()):
+    """The expressions in `values` that change with `variable`, each once, without those `known` and what is below."""
     found, todo = set(), list(values)
     while todo:
         expr = todo.pop()
-        if variable in expr.free and expr not in found:
+        if variable in expr.free and expr not in found and expr not in known:
             found.add(expr)
             todo.extend(expr.children())
     return found
@@ -61,12 +63,15 @@ def values_of(statements):
     return [s.source if isinstance(s, Let) and s.source is not None else s.expr for s in statements]
 
 
-def width(nest, variable, extent, statements, *values):
-    """How many elements at a time the loop over `variable` is worth; None where it is no loop over vectors."""
+def width(nest, variable, extent, statements, values=(), known=()):
+    """How many elements at a time the loop over `variable` is worth; None where it is no loop over vectors.
+
+    values : what is computed besides the statements;   known: folds over a tile, whose accumulators are read
+    """
     computed = values_of(statements)
     if computed is None or isinstance(extent, int) or variable is None:
         return None
-    symbol, exprs = nest.symbols[variable], depending([*computed, *values], variable)
+    symbol, exprs = nest.symbols[variable], depending([*computed, *values], variable, known)
     if not exprs or not all(takes_vectors(e, variable, symbol) for e in exprs) or \
             not all(coefficient(s.offset, symbol) == 1 for s in statements if isinstance(s, Store)):
         return None
@@ -130,11 +135,14 @@ class VectorLoops:
     """The part of an emitter that writes loops over vectors; vector: the Vector of the loop that it is in, or None."""
     vector = None
 
-    def vector_loop(self, variable, start, stop, wide, body, narrow=None):
-        """`body()` for the vectors of [start, stop): of `wide` elements, after `narrow()` of LANES, and the rest."""
+    def vector_loop(self, variable, start, stop, counts, body, narrow=None):
+        """`body()` for the vectors of [start, stop): of so many elements as `counts` say, and by LANES what is left.
+
+        narrow : what is done after the first loop
+        """
         b = self.builder
         stop = b.select(b.icmp_signed("<", stop, start), start, stop)           # a piece may begin behind the end
-        for count in (wide, LANES) if wide == WIDE else (wide,):
+        for count in counts:
             whole = b.add(start, b.and_(b.sub(stop, start), I64(-count)))
             with self.loop(start, whole, count, "written") as i:
                 self.bind(variable, i)
@@ -142,7 +150,7 @@ class VectorLoops:
                 body()
                 self.vector = None
             start = whole
-            if count > LANES and narrow is not None:
+            if count == counts[0] and narrow is not None:
                 narrow()
         with self.loop(start, stop, LANES, "written") as i:
             self.bind(variable, i)
@@ -175,16 +183,74 @@ class VectorLoops:
             b.store(value, slots[LANES])
 
         b.store(spread(b, neutral, wide), slots[wide])
-        self.vector_loop(variable, start, stop, wide, body, narrow)
+        self.vector_loop(variable, start, stop, (WIDE, LANES) if wide == WIDE else (wide,), body, narrow)
         value = b.load(slots[LANES])
         while isinstance(value.type, ir.VectorType):
             value = combine(*halves(b, value))
         return value
 
+    def fold_columns(self, s, wide):
+        """A fold over a tile: the accumulators of its columns wait in memory, ROWS rows at a time."""
+        b, kind, type_ = self.builder, s.expr.fields[0], self.type(s.expr)
+        sums = self.arithmetic.slot(type_, TILE + LANES)          # the last vector may have lanes behind the tile
+        neutral = spread(b, self.initial(s.expr), LANES)
+        with self.loop(I64(0), self.tile_size, LANES) as t:
+            b.store(neutral, self.lanes_at(sums, t, LANES), align=s.expr.dtype.itemsize)
+        *outer, (variable, extent, between), (_, _, statements) = s.loops
+
+        def add(counts, *rows):
+            def body():
+                values = []
+                for row in rows:
+                    self.bind(variable, row)
+                    self.statements(statements)
+                    values.append(self.value(s.value))
+                place = self.lanes_at(sums, self.first_lane(), self.vector.count)
+                values.append(b.load(place, align=s.expr.dtype.itemsize))
+                while len(values) > 1:
+                    x, y, *values = values
+                    values.append(self.arithmetic.accumulate(kind, x, y, s.expr.dtype))
+                b.store(values[0], place, align=s.expr.dtype.itemsize)
+            self.vector_loop(s.lanes, self.tile_start, b.add(self.tile_start, self.tile_size), counts, body)
+
+        def all_rows():
+            stop = self.dim(extent)
+            if between or wide != WIDE:
+                with self.loop(I64(0), stop) as i:
+                    self.bind(variable, i)
+                    self.statements(between)
+                    add((LONG,), i)
+                return
+            whole = b.and_(stop, I64(-ROWS))
+            with self.loop(I64(0), whole, ROWS) as i:
+                add((LONG,), *(b.add(i, I64(k)) for k in range(ROWS)))
+            with self.loop(whole, stop) as i:
+                add((), i)
+        self.fold_loops(outer, all_rows)
+        self.scratch[s.expr] = sums
+
+    def tile_folds(self):
+        """The folds over a tile whose accumulators can be read as vectors; those of bools would be vectors of bits."""
+        return {expr for expr in self.scratch if expr.dtype is not dt.bool_}
+
+    def lanes_at(self, slot, lane, count):
+        """The address of `count` numbers of a slot."""
+        place = self.builder.gep(slot, [lane])
+        return self.builder.bitcast(place, ir.VectorType(slot.type.pointee, count).as_pointer())
+
+    def first_lane(self):
+        """The number of the first column of the vector in its tile."""
+        return self.builder.sub(self.dims[self.nest.symbols[self.vector.variable]], self.tile_start)
+
     def vector_value(self, expr):
         """The lanes of an expression."""
         if self.vector.variable in expr.free:
-            return self.names[expr] if expr in self.names else self.compute(expr)
+            if expr in self.names:
+                return self.names[expr]
+            if expr in self.scratch:
+                place = self.lanes_at(self.scratch[expr], self.first_lane(), self.vector.count)
+                return self.builder.load(place, align=expr.dtype.itemsize)
+            return self.compute(expr)
         count = self.vector.count
         with self.numbers():
             return spread(self.builder, self.value(expr), count)

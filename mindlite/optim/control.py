@@ -2,6 +2,7 @@
 
     s, t = while_loop(s, t, w; ..), t never read           s = while_loop(s, w; ..)
     s, w = while_loop(s, w; c, (.., w))                     s = while_loop(s; w invariant)
+    s, i = while_loop(s, 0; i < 9, (.., i + 1))             s = while_loop(..), i = 9
     a, b = cond(p, x, y; (x, y * 2), (x, y))                b = cond(p, y; ..), a = x
 """
 from ..common.dim import Dim, symbols_of
@@ -11,7 +12,7 @@ from ..mindir.control import cond, make_tuple, policy_of, tuple_getitem, while_l
 from ..mindir.graph import CNode, FuncGraph, ValueNode
 from ..mindir.inline import drop_dead_nodes, has_effect, inline, live_nodes, sized_results
 from ..mindir.primitive import current_interpreter
-from .loops import fixed_operands, widened
+from .loops import final_values, fixed_operands, widened
 from .rewrite import rebuild
 
 
@@ -103,7 +104,8 @@ def _prune_while(node, used):
     n = len(node.args) - k
     fixed = {i for i in range(n) if body.outputs[i] is body.parameters[i]
              and body.parameters[i].abstract == node.args[i].abstract == node.abstract.elements[i]}
-    live = set(used) - fixed | {i for i in _read_by(test, [0]) | _read_by(body, []) if i < n} - fixed
+    ends = final_values(node)
+    live = set(used) - fixed - ends.keys() | {i for i in _read_by(test, [0]) | _read_by(body, []) if i < n} - fixed
     while True:
         grown = live | {i for i in _read_by(body, sorted(live)) if i < n} - fixed
         if grown == live:
@@ -114,9 +116,9 @@ def _prune_while(node, used):
     constants = {i: node.args[i] for i in candidates if isinstance(node.args[i], ValueNode)}
     read = _read_by(test, [0]) | _read_by(body, kept)
     invariants = [i for i in candidates if i in read and i not in constants]
-    if len(kept) == n and len(invariants) == k:
+    if len(kept) == n and len(invariants) == k and not used & ends.keys():
         return None
-    known = {i: node.args[i] for i in fixed}
+    known = {**{i: node.args[i] for i in fixed}, **ends}
     order = kept + invariants
     made = ()
     if kept or has_effect(node):

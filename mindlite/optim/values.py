@@ -12,7 +12,7 @@ from ..mindir.primitive import current_interpreter, eval_rule
 from .rewrite import rebuild
 
 UNFOLDED = {"effect", "random", "control", "tape", "dynamic", "composite"}
-UNSHARED = {"effect", "random", "tape", "dynamic"}
+UNSHARED = {"effect", "random", "tape", "dynamic", "room"}
 
 
 def inline_calls(graph):

@@ -194,7 +194,8 @@ def test_an_infinity_stays_where_the_window_reaches_but_for_the_squares_of_winog
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
 @pytest.mark.parametrize("sizes", [(2, 3, 9, 10, 3, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 3),
-                                   (1, 3, 9, 11, 6, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 3), (1, 2, 13, 12, 4, 5, 3, 3, 2, 2, 1, 0, 1, 2, 1, 2)], ids=str)
+                                   (1, 3, 9, 11, 6, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 3),
+                                   (1, 2, 13, 12, 4, 5, 3, 3, 2, 2, 1, 0, 1, 2, 1, 2)], ids=str)
 def test_a_weight_that_is_not_finite_spoils_the_gradient_only_where_its_tap_reaches(call, sizes, value):
     n, c, h, w, o, kh, kw, *_, g = sizes
     rng = np.random.default_rng(0)

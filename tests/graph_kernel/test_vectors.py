@@ -89,3 +89,24 @@ def test_strides_libm_and_quotients_of_integers_are_left_to_llvm():
     n = 37
     assert " x float>" not in check(lambda x: ops.tan(x) + x[:, :1], rows(n))
     assert " x i32>" not in check(lambda x: x // 3 + x[:, :1], rows(n, np.int32))
+
+
+@pytest.mark.parametrize("shape", [(5, 7), (4, 8), (33, 17), (7, 300), (9, 257), (3, 33)], ids=str)
+def test_folds_down_columns_are_right_for_any_number_of_rows_and_columns(shape):
+    x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    x[-1, -1], x[0, 0] = np.inf, -0.0
+    for function in (lambda x: ops.sum(x, dim=0), lambda x: ops.prod(x, 0),
+                     lambda x: ops.amax(x, 0) - ops.amin(x * x, 0), lambda x: ops.sum(ops.exp(-x * x), dim=0) + 1.0):
+        assert " x float>" in check(function, x, rtol=1e-4)
+    check(lambda x: ops.any(x > 1, 0), x)
+    check(lambda x: ops.where(ops.all(x > -1, 0), 1.0, 2.0), x)
+    check(lambda x: ops.argmax(x, 0), x)
+    check(lambda x: ops.sum(ops.cast(x[:-1] * 10, dt.int8), dim=0), x)
+    check(lambda x: ops.sum(ops.cast(x, dt.float16), dim=0), x, rtol=1e-2)
+    check(lambda x: ops.var(x, 0), x[:-1])
+
+
+@pytest.mark.parametrize("axes", [(0, 2), (0, 2, 3), (1,), (0, 1)], ids=str)
+def test_sums_over_axes_in_the_middle_and_around_are_right(axes):
+    x = np.random.default_rng(0).normal(size=(3, 5, 7, 13)).astype(np.float32)
+    check(lambda x: ops.sum(x, dim=axes), x, rtol=1e-4)

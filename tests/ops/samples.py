@@ -161,6 +161,7 @@ SAMPLES = {
     "masked_put": [((_f(3), np.array([[True, False, True], [False, True, False]])), {})],
     "unique": [((np.array([[3.0, 1.0], [3.0, 2.0]]),), {}), ((_i(0, 4, 6),), {})],
     # creation
+    "room": [((), dict(shape=(2, 3), dtype=dt.float32))],
     "full": [((), dict(shape=(4, 3), value=2.5, dtype=dt.float32)), ((), dict(shape=(), value=True, dtype=dt.bool_))],
 }
 TWICE = sorted(SAMPLES.keys() & samples_nn.SAMPLES.keys())

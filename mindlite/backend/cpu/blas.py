@@ -21,7 +21,8 @@ from ...common.config import config
 from ...common.dtype import dtype as to_dtype, float32
 from ..address import files_in_package, loaded_libraries, symbol_address
 from ..kernel import Kernel
-from .native import I32, I64, LIBRARIES, PTR, VOID, Module, code_of, compute_type, host_features
+from ..machine_code import host_features
+from .native import I32, I64, LIBRARIES, PTR, VOID, Module, code_of, compute_type
 from .scratch import borrow, give_back
 from .unpacked import dots_pay, external_dots, external_small, pays, write_dots, write_small
 

@@ -22,19 +22,15 @@ import contextlib
 import inspect
 import os
 
-import llvmlite.binding as llvm
 from llvmlite import ir
 
+from ...common.late import Late
 from ..loop_hints import loop_hint
 from ..machine_code import compile_ir, compile_made
 
+llvm = Late("llvmlite.binding")
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
 HALF, F32, F64, PTR, VOID = ir.HalfType(), ir.FloatType(), ir.DoubleType(), ir.PointerType(), ir.VoidType()
-
-
-def host_features():
-    """The CPU's features that LLVM knows: {"avx2": True, ...}; empty where the host cannot tell."""
-    return dict(llvm.get_host_cpu_features())
 
 
 def compute_type(dtype):

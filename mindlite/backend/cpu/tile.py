@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from llvmlite import ir
 
 from ...common.dtype import dtype as to_dtype
-from .native import I1, I8, I32, I64, LIBRARIES, PTR, Module, Value, code_of, compute_type, host_features
+from ..machine_code import host_features
+from .native import I1, I8, I32, I64, LIBRARIES, PTR, Module, Value, code_of, compute_type
 
 
 @dataclass(frozen=True)

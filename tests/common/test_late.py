@@ -1,0 +1,38 @@
+"""Modules that are imported when they are used first, by whichever thread comes first."""
+import sys
+import threading
+
+import pytest
+
+from mindlite.common.late import Late
+
+SLOW = """
+import {gate}
+{gate}.begun.set()
+assert {gate}.go_on.wait(60)
+answer = 42
+"""
+
+
+def test_a_module_that_another_thread_imports_is_waited_for(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    gate = type(sys)("gate_of_a_late_module")
+    gate.begun, gate.go_on = threading.Event(), threading.Event()
+    monkeypatch.setitem(sys.modules, gate.__name__, gate)
+    (tmp_path / "a_slow_late_module.py").write_text(SLOW.format(gate=gate.__name__))
+    found, late = [], Late("a_slow_late_module")
+    threads = [threading.Thread(target=lambda: found.append(late.answer)) for _ in range(2)]
+    threads[0].start()
+    assert gate.begun.wait(60)
+    threads[1].start()
+    threads[1].join(0.2)                         # it waits, or has failed
+    gate.go_on.set()
+    for thread in threads:
+        thread.join()
+    monkeypatch.delitem(sys.modules, "a_slow_late_module")
+    assert found == [42, 42]
+
+
+def test_what_a_module_does_not_have_is_told():
+    with pytest.raises(AttributeError, match="no_such_thing"):
+        Late("mindlite.common.late").no_such_thing
