@@ -10,12 +10,15 @@ here goes to libm (`LIBM`), element by element.
 """
 import math
 
+import llvmlite
 from llvmlite import ir
 
 FLOAT, DOUBLE = ir.FloatType(), ir.DoubleType()
 _INTEGER = {FLOAT: ir.IntType(32), DOUBLE: ir.IntType(64)}
 _FRACTION = {FLOAT: 23, DOUBLE: 52}
 _BIAS = {FLOAT: 127, DOUBLE: 1023}
+
+_SPLAT = tuple(map(int, llvmlite.__version__.split(".")[:2])) >= (0, 45)      # since LLVM 19
 
 LN2 = {FLOAT: (0.693359375, -2.12194440e-4), DOUBLE: (6.93147180369123816490e-01, 1.90821492927058770002e-10)}
 
@@ -33,11 +36,11 @@ def constant_like(value, number):
 
 
 class Repeated(ir.Constant):
-    """The vector of `count` times a constant, whose text is made once; llvmlite would write each lane for itself."""
+    """The vector of `count` times a constant, in few words where LLVM knows them; llvmlite would write lane by lane."""
 
     def __init__(self, constant, count):
-        self.type = ir.VectorType(constant.type, count)
-        self.constant = "<" + ", ".join([f"{constant.type} {constant.get_reference()}"] * count) + ">"
+        self.type, one = ir.VectorType(constant.type, count), f"{constant.type} {constant.get_reference()}"
+        self.constant = f"splat ({one})" if _SPLAT else "<" + ", ".join([one] * count) + ">"
 
     def _get_reference(self):
         return self.constant

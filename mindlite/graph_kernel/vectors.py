@@ -15,6 +15,7 @@ are parallel (long, so that the rest is nothing) and those of literal extent, wh
 """
 import contextlib
 import functools
+from dataclasses import field
 
 from llvmlite import ir
 
@@ -43,6 +44,7 @@ class Vector:
     count: int
     left: object = None
     mask: object = None
+    stores: list = field(default_factory=list)            # of what is left, for the end of the turn
 
 
 def depending(values, variable, known=()):
@@ -158,6 +160,7 @@ class VectorLoops:
             there = b.icmp_signed("<", ascending(I32, LANES), spread(b, left, LANES))
             self.vector = Vector(variable, LANES, left, there)
             body()
+            self.write_what_is_left()
             self.vector = None
 
     def fold_vectors(self, s, variable, start, stop, wide, statements):
@@ -283,25 +286,35 @@ class VectorLoops:
         return self.arithmetic.from_memory(mark(raw, scope), dtype)
 
     def vector_store(self, value, pointer, dtype, scope):
-        """Write the elements that are there from `pointer` on: half of the lanes, a quarter, .. as the bits of how many
-        there are say (a masked store takes an AMD Zen 3 longer)."""
-        b, value = self.builder, self.arithmetic.to_memory(value, dtype)
+        """Write the elements that are there from `pointer` on."""
+        value = self.arithmetic.to_memory(value, dtype)
+        if self.vector.left is None:
+            self.put(value, pointer, dtype, scope)
+        else:
+            self.vector.stores.append((value, pointer, dtype, scope))
 
-        def put(value, pointer=pointer):
-            mark(b.store(value, b.bitcast(pointer, value.type.as_pointer()), align=dtype.itemsize), scope)
-        count, left = self.vector.count, self.vector.left
-        if left is None:
-            put(value)
+    def put(self, value, pointer, dtype, scope):
+        """Write all lanes of a vector, or a number."""
+        place = self.builder.bitcast(pointer, value.type.as_pointer())
+        mark(self.builder.store(value, place, align=dtype.itemsize), scope)
+
+    def write_what_is_left(self):
+        """The stores of a turn that may not be whole: half of the lanes, a quarter, .. as the bits of how many there
+        are say (a masked store takes an AMD Zen 3 longer)."""
+        b, stores, count, left = self.builder, self.vector.stores, LANES, self.vector.left
+        if not stores:
             return
         with b.if_else(b.icmp_signed(">=", left, I32(count))) as (all_of_them, some):
             with all_of_them:
-                put(value)
+                for store in stores:
+                    self.put(*store)
             with some:
                 while count > 1:
                     count //= 2
-                    first, rest = halves(b, value)
+                    parts = [halves(b, value) for value, *_ in stores]
                     there = b.icmp_signed("!=", b.and_(left, I32(count)), I32(0))
                     with b.if_then(there):
-                        put(first, pointer)
-                    value = b.select(there, rest, first)
-                    pointer = b.select(there, b.gep(pointer, [I64(count)]), pointer)
+                        for (first, _), (_, *where) in zip(parts, stores):
+                            self.put(first, *where)
+                    stores = [(b.select(there, rest, first), b.select(there, b.gep(place, [I64(count)]), place), *kind)
+                              for (first, rest), (_, place, *kind) in zip(parts, stores)]

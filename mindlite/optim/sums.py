@@ -23,6 +23,7 @@ from ..ops.scalar import scalar_binary
 from .loops import ahead_of, moved_out, number_of, turn_of, widened
 from .rewrite import is_constant, rebuild
 
+DTYPES = ("float32", "float64")  # in others a sum in another order differs by more
 FEW_ROWS = 64                    # of one turn: with more, the total is not what a product spends its time on
 FEW_TURNS = 4
 MOST = 1 << 24                   # bytes that are kept for one product
@@ -113,8 +114,8 @@ def _joined(loop):
 
 def _pays(product, turns):
     a, b = (arg.abstract for arg in product.args)
-    if not product.attrs["transpose_a"] or product.attrs["transpose_b"] or (a.ndim, b.ndim) != (2, 2) or not a.dtype.is_float \
-            or not all(isinstance(size, int) for size in (*a.shape, *b.shape)):
+    if not product.attrs["transpose_a"] or product.attrs["transpose_b"] or (a.ndim, b.ndim) != (2, 2) \
+            or a.dtype.name not in DTYPES or not all(isinstance(size, int) for size in (*a.shape, *b.shape)):
         return False
     (rows, m), n = a.shape, b.shape[1]
     kept = rows * (m + n)

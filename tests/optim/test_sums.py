@@ -151,3 +151,14 @@ def test_a_loop_that_may_end_early_counts_as_it_goes():
         return x, count
     same(function, tensor(4, 4))
     same(function, tensor(4, 4) * 0 + 9)
+
+
+def test_a_sum_in_half_precision_is_rounded_at_every_turn():
+    def add_up(total, xs):
+        for t in range(40):
+            total = total + xs[t].T @ xs[t]
+        return total
+    args = [Tensor(x.asnumpy().astype(np.float16)) for x in (tensor(48, 48), tensor(40, 5, 48, seed=1))]
+    compiled = ms.jit(add_up)
+    np.testing.assert_allclose(compiled(*args).asnumpy(), add_up(*args).asnumpy(), rtol=2e-3, atol=2e-3)
+    assert in_loops(compiled, "batch_matmul") == 1
