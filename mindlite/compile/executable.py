@@ -344,8 +344,7 @@ class Context:
 
     def segment(self, place, args, results):
         """Call the Python function of a place: 0, or 1 if it raised; the exception is kept for the end of the run."""
-        instruction = self.linked.places[place]
-        reads, writes = self.linked.kinds_of(place)
+        instruction, reads, writes = self.linked.segments[place]
         try:
             values = [_from_bits(args[n], kind) for n, kind in enumerate(reads)]
             if isinstance(instruction, F.Handle):

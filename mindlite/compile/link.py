@@ -25,6 +25,7 @@ class Linked:
     arrays        : the constant arrays, each once; `array_number(array)`
     handles       : [Handle] made once per instance; `table_index(handle)` is its place in the table, None if made on
     the way
+    segments      : {place: (instruction, kinds that it reads, kinds that it writes)} of those that call Python
     recursive     : True if any Flow calls one;   frame_bytes: about what one call takes of the stack, at most
     cleans_up     : True if a run leaves something that has to be freed
     """
@@ -36,7 +37,7 @@ class Linked:
         self.kernels, self._kernel = [], {}
         self.arrays, self._array = [], {}
         self.handles, self._handle = [], {}
-        self.recursive = self.cleans_up = self.has_python = False
+        self.segments, self.recursive, self.cleans_up = {}, False, False
         self.returns, self.outputs, symbols = program.entry.returns, 0, set(plan.symbols)
         self.frame_bytes = max(512 + 16 * (len(f.kinds) + self.scratch(f)) for f in program.all_flows())
         for flow in program.all_flows():
@@ -59,18 +60,28 @@ class Linked:
                 self._handle[id(i)] = len(self.handles)
                 self.handles.append(i)
             else:
-                self.has_python = True
+                self._add_segment(i)
         if isinstance(i, F.Output):
             self.outputs = max(self.outputs, i.index + 1)
         self.recursive |= isinstance(i, F.CallFlow)
-        self.has_python |= isinstance(i, F.PythonSegment)
+        if isinstance(i, F.PythonSegment):
+            self._add_segment(i)
         self.cleans_up |= isinstance(i, F.TapeNew) or (
             isinstance(i, F.Alloc) and not self.plan.sites[flow.name, i.dst].planned)
+
+    def _add_segment(self, i):
+        number = self._place[id(i)]
+        self.segments[number] = i, *self._kinds[number]
+
+    @property
+    def has_python(self):
+        """True if a run may call Python."""
+        return bool(self.segments)
 
     def run_needs(self):
         """What is asked for to run it, beside its machine code: attributes by name."""
         return {name: getattr(self, name) for name in (
-            "returns", "outputs", "kernels", "arrays", "handles", "recursive", "cleans_up", "has_python", "frame_bytes")}
+            "returns", "outputs", "kernels", "arrays", "handles", "segments", "recursive", "cleans_up", "frame_bytes")}
 
     @staticmethod
     def is_place(instruction):

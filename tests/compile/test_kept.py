@@ -426,6 +426,17 @@ def test_a_flow_is_read_when_somebody_looks_at_it(load, disk):
     assert body.instructions and plan.storages == first.plan.storages
 
 
+def test_a_run_that_calls_python_reads_no_flow(disk):
+    def sort(x):
+        return ops.sort(x)[0] + 1
+    first, second = JitFunction(sort), JitFunction(sort)
+    x = Tensor(np.array([3.0, 1.0, 2.0], np.float32))
+    assert called(first, x, plain=sort)[0] == "compiled" and called(second, x, plain=sort)[0] == "restored"
+    linked = linked_of(second)
+    assert linked.has_python and linked.segments.keys() == linked_of(first).segments.keys()
+    assert "places" not in vars(linked) and "instructions" not in vars(linked.program.entry.body)
+
+
 def test_a_flow_that_is_looked_at_goes_through_the_verifier(load, disk):
     called(load().run, Tensor(X), 2)
     path, = files(disk, ".flow")

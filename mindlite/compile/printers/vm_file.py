@@ -122,7 +122,7 @@ class LinkedFile(Linked):
 
         symbols = tuple(Symbol(name, lo=lo, hi=hi) for name, lo, hi, _ in facts["symbols"])
         self.verify, self.recursive, self.cleans_up = facts["verify"], facts["recursive"], facts["cleans_up"]
-        self.has_python, self.frame_bytes = False, 1024
+        self.segments, self.frame_bytes = {}, 1024
         self.kernels = [find(name) for name in facts["kernels"]]
         self.handles = [F.Handle(0, find(name), (), tuple(_read_dim(d, symbols) for d in dims))
                         for name, dims in facts["handles"]]
