@@ -8,6 +8,7 @@ from ..graph_kernel.epilogue import epilogue
 from ..mindir.abstract import AbstractTensor
 from ..ops.creation import room
 from ..ops.dynamic_slicing import write_slice
+from ..ops.indexing import index_add_axis, scatter_nd_add
 from ..ops.linalg import batch_matmul, matmul_add, panel_matmul
 from ..ops.nn_conv import convolution, convolution_backward_data, convolution_backward_weight
 from ..ops.nn_pool import avg_pooling, avg_pooling_backward, max_pooling, max_pooling_backward
@@ -149,4 +150,24 @@ def lower_pooling(lowering, node, args, out):
              attrs.get("divisor", 0) or 0]
     lowering.call_kernel(kernel, [*args, out], sizes, node, extent=inner[0] * inner[1],
                          cost=product(outer[2:]) * product(attrs["kernel_size"]))
+    return True
+
+
+@library(index_add_axis, scatter_nd_add)
+def lower_index_add(lowering, node, args, out):
+    """A copy of the table with rows added to it."""
+    x, indices, updates = (a.abstract for a in node.args)
+    if node.fn is index_add_axis:
+        axis, depth, count = node.attrs["axis"], 1, product(indices.shape)
+    else:
+        axis, depth, count = 0, indices.shape[-1], product(indices.shape[:-1])
+    if not isinstance(depth, int) or depth == 0:
+        return False
+    kernel = library_kernel("index_add", dtype=x.dtype, index=indices.dtype, depth=depth)
+    if kernel is None:
+        return False
+    tables, columns = product(x.shape[:axis]), product(x.shape[axis + depth:])
+    lowering.b.copy(out, args[0], lowering.nbytes(x))
+    lowering.call_kernel(kernel, [*args[1:], out], [tables, columns, count, *x.shape[axis:axis + depth]], node,
+                         extent=dim_max(tables, columns), cost=count * dim_min(tables, columns))
     return True

@@ -24,7 +24,7 @@ from ..mindir.primitive import PRIMITIVES, interpreting
 from ..ops.basic import cast
 from ..ops.define import as_operand
 from ..ops.dynamic_slicing import dynamic_slice, dynamic_update
-from ..ops.indexing import checked, gather_nd
+from ..ops.indexing import checked, gather_nd, scatter_nd_add
 from ..ops.logic import greater_equal, less, logical_and
 from ..ops.reduction import reduce_all
 from ..ops.scalar import scalar_binary, scalar_compare, tensor_to_scalar
@@ -48,7 +48,7 @@ def demand_bounds(tracer, prim, args, attrs):
         starts, sizes = STARTS[prim](args, attrs)
         for axis, (start, n, size) in enumerate(zip(starts, args[0].shape, sizes)):
             demand_start(tracer, axis, start, n, size)
-    if prim is gather_nd:
+    if prim in (gather_nd, scatter_nd_add):
         for indices, size in columns(tracer, args[1], args[0].shape):
             demand_indices(tracer, prim.name, indices, size)
     if prim in INDICES:

@@ -1,4 +1,4 @@
-"""Library kernels of the CPU: the one door to matrix products, convolutions and pooling.
+"""Library kernels of the CPU: the one door to matrix products, convolutions, pooling and sums into tables.
 
     kernel = library_kernel("matmul", dtype=float32, transpose_b=True, batched="a")
     explain("conv2d", kind="forward", dtype=float32)     ->  "oneDNN 3.2.0, or kernels of our own where the sizes .."
@@ -10,11 +10,11 @@ from ...common.events import emit
 from ...common.late import Late
 
 __all__ = ["conv2d_plan", "explain", "library_kernel"]
-blas, convolution, convolution_ways, onednn, panels, pooling = (Late(f"{__name__}.{name}") for name in (
-    "blas", "convolution", "convolution_ways", "onednn", "panels", "pooling"))
+blas, convolution, convolution_ways, onednn, panels, pooling, scatter = (Late(f"{__name__}.{name}") for name in (
+    "blas", "convolution", "convolution_ways", "onednn", "panels", "pooling", "scatter"))
 MAKERS = {"matmul": (blas, "matmul_kernel"), "conv2d": (convolution, "conv2d_kernel"),
           "conv2d_part": (convolution_ways, "conv2d_part"), "panel_matmul": (panels, "panel_matmul_kernel"),
-          "pool2d": (pooling, "pool2d_kernel")}
+          "pool2d": (pooling, "pool2d_kernel"), "index_add": (scatter, "index_add_kernel")}
 
 
 def conv2d_plan(kind, dtype, sizes, finish=""):
@@ -26,7 +26,7 @@ def library_kernel(name, **facts):
     """The Kernel of one of MAKERS with the facts that its maker takes; None if there is none.
 
     facts  : those of blas.matmul_kernel, convolution.conv2d_kernel, convolution_ways.conv2d_part,
-             panels.panel_matmul_kernel and pooling.pool2d_kernel; they document the args. conv2d_plan says which
+             panels.panel_matmul_kernel, pooling.pool2d_kernel and scatter.index_add_kernel; they document the args. conv2d_plan says which
              parts a convolution has
     events : "library_kernel" (name, facts, kernel, why), or "library_kernel_missing" (name, facts, why)
     raises : KeyError for an unknown name
@@ -86,4 +86,8 @@ def _panels(dtype):
     return "the register tile: the matrix was put in panels before the loop"
 
 
-REASONS = {"matmul": _product, "conv2d": _convolution, "panel_matmul": _panels, "pool2d": _pooling}
+def _sums(dtype):
+    return "a loop over the indices for each thread's columns" if blas.has_gemm(dtype) else f"no sums of {dtype.name}"
+
+
+REASONS = {"matmul": _product, "conv2d": _convolution, "panel_matmul": _panels, "pool2d": _pooling, "index_add": _sums}

@@ -1,0 +1,58 @@
+"""Rows added to a table at places that are known at run time: the gradient of an embedding.
+
+    out[a, i[j, 0], i[j, 1], .., c] += updates[a, j, c]        an index may come several times
+
+Every thread goes through all j in their order, with columns c (or tables a) of its own: no two write to one place, and sums
+have the order that NumPy's add.at gives them, whatever the threads.
+"""
+import functools
+
+from ...common.dim import product
+from ...common.dtype import dtype as to_dtype, int64
+from ..kernel import Kernel
+from .blas import has_gemm
+from .native import I64, Module, Value, code_of
+
+INDEX_DTYPES = ("int32", "int64")
+
+
+def index_add_kernel(dtype, index, depth):
+    """The kernel for `dtype` and indices of `depth` numbers each; None for another dtype than those of products, and for
+    indices that are neither int32 nor int64.
+
+    args : [indices int[count, depth], updates[tables, count, columns], out[tables, *sizes, columns], tables, columns, count,
+           *sizes]
+    [begin, end) : columns where there are at least as many as tables, else tables
+    Negative indices count from the end. What is outside is not added: who calls it has looked.
+    """
+    return _index_add_kernel(to_dtype(dtype), to_dtype(index), depth)
+
+
+@functools.cache
+def _index_add_kernel(dtype, index, depth):
+    if not has_gemm(dtype) or index.name not in INDEX_DTYPES:
+        return None
+    name, machine, text = code_of(write_index_add, dtype, index, depth)
+    return Kernel(name, lambda: machine.address(name), text=text, keep=machine)
+
+
+def write_index_add(dtype, index, depth):
+    """The Module of the kernel."""
+    module = Module(f"index_add_{dtype.short}_{index.short}_{depth}")
+    with module.kernel(module.name) as f:
+        (places, updates, out, tables, columns, count), sizes = map(f.arg, range(6)), [f.arg(6 + d) for d in range(depth)]
+        places, updates, out = f.array(index, places), f.array(dtype, updates), f.array(dtype, out)
+        wide = columns >= tables
+        first, last = f.select(wide, f.begin, 0), f.select(wide, f.end, columns)
+        with f.loop(f.select(wide, 0, f.begin), f.select(wide, tables, f.end)) as a, f.loop(0, count) as j:
+            place, inside = f.number(I64, 0), wide.equals(wide)
+            for d, size in enumerate(sizes):
+                i = places[j * depth + d]
+                i = i if index is int64 else Value(f, f.builder.sext(i.ir, I64))
+                i = f.select(i < 0, i + size, i)
+                place, inside = place * size + i, inside & (i >= 0) & (i < size)
+            row, target = updates.at((a * count + j) * columns), out.at((a * product(sizes) + place) * columns)
+            with f.loop(first, f.select(inside, last, first)) as c:
+                target[c] = target[c] + row[c]
+    module.written_by.append(write_index_add)
+    return module
