@@ -21,10 +21,12 @@ from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.graph import FuncGraph, ValueNode
 from ..mindir.primitive import eval_rule, kernel_rule
 from ..ops.elementary import erf, erfc, normal_cdf
+from ..ops.indexing import index_add_axis, scatter_nd_add
 from ..ops.linalg import batch_matmul
 from ..optim import optimise
 
-_LIBRARY = frozenset(LIBRARY) - {batch_matmul}     # NumPy's small matrix products are BLAS itself; its convolutions are not
+# NumPy's small matrix products are BLAS itself, and a graph looks at indices elsewhere (infer/bounds.py)
+_LIBRARY = frozenset(LIBRARY) - {batch_matmul, index_add_axis, scatter_nd_add}
 # From how many elements on a generated kernel, threads and all, is worth its compilation (some 20 ms): NumPy has no
 # erf, it makes an array for each operator of a composite, and one thread of it is slower than memory.
 _ENOUGH = {erf: 1 << 12, erfc: 1 << 12, normal_cdf: 1 << 12}
