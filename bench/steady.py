@@ -14,6 +14,7 @@ import sys
 
 import llvmlite.binding as llvm
 
+from mindlite.backend import machine_code
 from mindlite.backend.machine_code import c_address, compile_ir
 
 COUNTER = """
@@ -39,8 +40,10 @@ class Mallinfo(ctypes.Structure):
 
 def count_allocations():
     """Let kernels that are loaded from now on count their calls of malloc; returns the function that tells how many."""
-    code = compile_ir(COUNTER, {"real_malloc": c_address("malloc")}, name="malloc_counter")
-    llvm.add_symbol("malloc", code.address("counting_malloc"))
+    code, find = compile_ir(COUNTER, {"real_malloc": c_address("malloc")}, name="malloc_counter"), machine_code.c_address
+    counting = code.address("counting_malloc")
+    llvm.add_symbol("malloc", counting)                       # for what LLVM loads, and for what is loaded without it
+    machine_code.c_address = lambda name: counting if name == "malloc" else find(name)
     counted = ctypes.CFUNCTYPE(ctypes.c_int64)(code.address("counted"))
     return lambda: (counted(), code)[0]                       # the code lives as long as the function
 

@@ -26,8 +26,8 @@ def library_kernel(name, **facts):
     """The Kernel of one of MAKERS with the facts that its maker takes; None if there is none.
 
     facts  : those of blas.matmul_kernel, convolution.conv2d_kernel, convolution_ways.conv2d_part,
-             panels.panel_matmul_kernel, pooling.pool2d_kernel and scatter.index_add_kernel; they document the args. conv2d_plan says which
-             parts a convolution has
+             panels.panel_matmul_kernel, pooling.pool2d_kernel and scatter.index_add_kernel; they document the args.
+             conv2d_plan says which parts a convolution has
     events : "library_kernel" (name, facts, kernel, why), or "library_kernel_missing" (name, facts, why)
     raises : KeyError for an unknown name
     """
