@@ -98,7 +98,9 @@ class _Emitter(VectorLoops):
              Branch: self.branch}[type(s)](s)
 
     def let(self, s):
-        self.names[s.expr] = self.compute(s.expr if s.source is None else s.source)
+        same = self.vector is not None and self.vector.variable not in s.expr.free        # in all lanes
+        with self.numbers() if same else contextlib.nullcontext():
+            self.names[s.expr] = self.compute(s.expr if s.source is None else s.source)
 
     def store(self, s):
         operand = s.output.operand

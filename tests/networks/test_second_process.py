@@ -77,7 +77,7 @@ def test_the_second_process_compiles_nothing_and_a_damaged_file_is_made_again(ru
     files = sorted(path for path in cache.rglob("*") if path.is_file())
     assert len(files) >= counters["kernel_compile"]
     kernels = [path for path in files if "kernels-" in str(path)]
-    flows = [path for path in files if path not in kernels and path.suffix != ".made"]
+    flows = [path for path in files if path not in kernels and path.suffix == ".o"]
     cut, changed = kernels[0], flows[0]
     cut.write_bytes(cut.read_bytes()[:100])                              # half a file
     data = bytearray(changed.read_bytes())
