@@ -45,10 +45,11 @@ def fold_constants(graph):
             return None
         try:
             value = eval_rule[node.fn](*[a.value for a in node.args], **node.attrs)
-        except MindliteError:
+        except (MindliteError, ArithmeticError, ValueError):
             return None                                   # the error belongs to the run, if the node is reached at all
         if isinstance(node.abstract, AbstractScalar):
-            return ValueNode(value, node.abstract, node.origin)
+            fits = type(value) is node.abstract.type and (type(value) is not int or -1 << 63 <= value < 1 << 63)
+            return ValueNode(value, node.abstract, node.origin) if fits else None
         made = constant(np.asarray(value))
         return made if made.abstract == node.abstract else None
     return rebuild(graph, visit)

@@ -162,3 +162,24 @@ def test_a_sum_in_half_precision_is_rounded_at_every_turn():
     compiled = ms.jit(add_up)
     np.testing.assert_allclose(compiled(*args).asnumpy(), add_up(*args).asnumpy(), rtol=2e-3, atol=2e-3)
     assert in_loops(compiled, "batch_matmul") == 1
+
+
+@pytest.mark.parametrize("last", [lambda i: 6 // (i - 6), lambda i: i % (i - 6), lambda i: 1 << (5 - i), lambda i: (i << 70) % 3])
+@pytest.mark.filterwarnings("ignore:.*runs again in Python")
+def test_what_the_last_number_of_a_loop_would_raise_is_raised_only_where_it_is_reached(last):
+    def halved(x):
+        i = 0
+        while i < 6:
+            i += 1
+            x = x * 0.5
+        if x.sum() > 100:
+            x = x * last(i)
+        return x
+
+    def outcome(f, start):
+        try:
+            return f(Tensor([start, 0.0])).asnumpy().tolist()
+        except (ArithmeticError, ValueError) as error:
+            return type(error), str(error).split("\n")[0]
+    for start in (1.0, 1e6):
+        assert outcome(halved, start) == outcome(ms.jit(halved), start)
