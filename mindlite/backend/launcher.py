@@ -12,8 +12,9 @@ takes the next chunk, the caller too: a worker that gets no core delays nothing,
 chunks are. A launch that finds another one under way (two Python threads) runs its chunks by itself, so nothing ever
 waits for a lock. If chunks fail, the first one's status is the result.
 
-The offers are for a machine that others use: the system may put the caller and a worker on one core, where a worker that
-kept it would take the time from the work it waits for.
+The system may wake two threads of a launch on one core and leave them there for many launches, though another core is
+idle: each then waits for the other. A worker that finds a thread of this launch on its core asks for another core, once
+(`_APART`); and as there may be none, it does not keep a core on which it only waits: hence the offers.
 
 After a fork the child has no workers and makes its own; at the interpreter's exit they are ended and joined. Where
 there is no pthread (Windows) every launch is sequential.
@@ -31,6 +32,7 @@ WORTH_IT = 1 << 17             # break-even of two threads is near 65 K elements
 MAX_THREADS = 64
 SPARE, WHOLE_LINE = 32, 64     # a chunk begins at a multiple of at most 1/SPARE of it; items that are whole lines for sure
 _SPINS, _YIELDS = 200, 100     # looks in a row, then looks between which the core is offered to others
+_PLACES = ("sched_getcpu", "sched_getaffinity", "sched_setaffinity")       # where there are these
 _THREADS = ("pthread_create", "pthread_join", "pthread_mutex_init", "pthread_mutex_lock", "pthread_mutex_unlock",
             "pthread_cond_init", "pthread_cond_wait", "pthread_cond_broadcast", "sched_yield")
 
@@ -38,6 +40,90 @@ _SEQUENTIAL = """
 define i64 @launch(ptr %kernel, ptr %args, i64 %extent, i64 %cost) {
   %status = tail call i64 %kernel(ptr %args, i64 0, i64 %extent)
   ret i64 %status
+}
+"""
+
+# the cores of the threads that take part in a launch are bits; a mask of 1024 cores is what the C library takes
+_APART = """
+declare i32 @ml_sched_getcpu()
+declare i32 @ml_sched_getaffinity(i32, i64, ptr)
+declare i32 @ml_sched_setaffinity(i32, i64, ptr)
+@cores = internal global [16 x i64] zeroinitializer, align 64
+
+; note that this thread's core takes part; whether another thread of the launch is on it
+define internal i1 @occupy() {
+entry:
+  %core = call i32 @ml_sched_getcpu()
+  %known = icmp ult i32 %core, 1024
+  br i1 %known, label %note, label %unknown
+note:
+  %n = zext i32 %core to i64
+  %word = lshr i64 %n, 6
+  %low = and i64 %n, 63
+  %bit = shl i64 1, %low
+  %p = getelementptr i64, ptr @cores, i64 %word
+  %old = atomicrmw or ptr %p, i64 %bit seq_cst
+  %mine = and i64 %old, %bit
+  %taken = icmp ne i64 %mine, 0
+  ret i1 %taken
+unknown:
+  ret i1 false
+}
+
+; the caller's core is the first of a launch
+define internal void @begin_apart() {
+entry:
+  store [16 x i64] zeroinitializer, ptr @cores
+  %taken = call i1 @occupy()
+  ret void
+}
+
+; a worker on a core that is taken goes to one that it may use and no other thread of the launch has, if there is one. It may
+; go anywhere again afterwards
+define internal void @stand_apart() {
+entry:
+  %before = alloca [16 x i64]
+  %free = alloca [16 x i64]
+  %taken = call i1 @occupy()
+  br i1 %taken, label %ask, label %done
+ask:
+  store [16 x i64] zeroinitializer, ptr %before
+  %failed = call i32 @ml_sched_getaffinity(i32 0, i64 128, ptr %before)
+  %bad = icmp ne i32 %failed, 0
+  br i1 %bad, label %done, label %head
+head:
+  %i = phi i64 [0, %ask], [%next, %head]
+  %any = phi i64 [0, %ask], [%more, %head]
+  %before_p = getelementptr i64, ptr %before, i64 %i
+  %may = load i64, ptr %before_p
+  %cores_p = getelementptr i64, ptr @cores, i64 %i
+  %used = load atomic i64, ptr %cores_p monotonic, align 8
+  %unused = xor i64 %used, -1
+  %word = and i64 %may, %unused
+  %free_p = getelementptr i64, ptr %free, i64 %i
+  store i64 %word, ptr %free_p
+  %more = or i64 %any, %word
+  %next = add i64 %i, 1
+  %again = icmp ult i64 %next, 16
+  br i1 %again, label %head, label %judge
+judge:
+  %none = icmp eq i64 %more, 0
+  br i1 %none, label %done, label %go
+go:
+  %r1 = call i32 @ml_sched_setaffinity(i32 0, i64 128, ptr %free)
+  %r2 = call i32 @ml_sched_setaffinity(i32 0, i64 128, ptr %before)
+  %also = call i1 @occupy()
+  br label %done
+done:
+  ret void
+}
+"""
+_ANYWHERE = """
+define internal void @begin_apart() {
+  ret void
+}
+define internal void @stand_apart() {
+  ret void
 }
 """
 
@@ -165,6 +251,7 @@ awake:
   %ends = icmp ne i64 %stopping, 0
   br i1 %ends, label %done, label %work
 work:
+  call void @stand_apart()
   call void @participate()
   br label %wait
 done:
@@ -243,6 +330,7 @@ fork:
   store i64 %extent, ptr @job_extent
   store atomic i64 %threads, ptr @pending seq_cst, align 8
   store atomic i64 0, ptr @next seq_cst, align 8
+  call void @begin_apart()
   call void @announce()
   call void @participate()
   br label %join
@@ -365,7 +453,12 @@ def launcher_code():
         symbols = {f"ml_{name}": c_address(name) for name in _THREADS}
     except KeyError:
         return compile_ir(_SEQUENTIAL, keep=True, name="launcher", ahead=True), False
-    return compile_ir(_text(), symbols, level=1, keep=True, name="launcher", ahead=True), True
+    try:
+        symbols |= {f"ml_{name}": c_address(name) for name in _PLACES}
+        text = _APART + _text()
+    except KeyError:
+        text = _ANYWHERE + _text()
+    return compile_ir(text, symbols, level=1, keep=True, name="launcher", ahead=True), True
 
 
 @functools.lru_cache(maxsize=None)
