@@ -13,8 +13,9 @@ chunks are. A launch that finds another one under way (two Python threads) runs 
 waits for a lock. If chunks fail, the first one's status is the result.
 
 The system may wake two threads of a launch on one core and leave them there for many launches, though another core is
-idle: each then waits for the other. A worker that finds a thread of this launch on its core asks for another core, once
-(`_APART`); and as there may be none, it does not keep a core on which it only waits: hence the offers.
+idle: each then waits for the other. A worker that finds a thread of this launch on its core asks for another core
+(`_APART`), and before a long launch the caller lets a worker go that stands in line behind it. As there may be no other core,
+a worker does not keep one on which it only waits: hence the offers.
 
 After a fork the child has no workers and makes its own; at the interpreter's exit they are ended and joined. Where
 there is no pthread (Windows) every launch is sequential.
@@ -29,6 +30,7 @@ from ..common.config import config
 from .machine_code import c_address, compile_ir
 
 WORTH_IT = 1 << 17             # break-even of two threads is near 65 K elements at cost 1
+WORTH_YIELDING = 1 << 20       # a long launch: some 100 us
 MAX_THREADS = 64
 SPARE, WHOLE_LINE = 32, 64     # a chunk begins at a multiple of at most 1/SPARE of it; items that are whole lines for sure
 _SPINS, _YIELDS = 200, 100     # looks in a row, then looks between which the core is offered to others
@@ -332,10 +334,16 @@ fork:
   store atomic i64 0, ptr @next seq_cst, align 8
   call void @begin_apart()
   call void @announce()
+  %long = icmp sge i64 %work, WORTH_YIELDING
+  br i1 %long, label %offer, label %ours
+offer:
+  %o = call i32 @ml_sched_yield()
+  br label %ours
+ours:
   call void @participate()
   br label %join
 join:
-  %i = phi i64 [0, %fork], [%i1, %pause], [0, %yield]
+  %i = phi i64 [0, %ours], [%i1, %pause], [0, %yield]
   %left = load atomic i64, ptr @pending seq_cst, align 8
   %over = icmp eq i64 %left, 0
   br i1 %over, label %collect, label %pause
@@ -430,7 +438,7 @@ def _text():
     return (_PARALLEL.replace("PAUSE_DECLARATION", "declare void @llvm.x86.sse2.pause()" if x86 else "")
             .replace("PAUSE", "call void @llvm.x86.sse2.pause()" if x86 else "fence seq_cst")
             .replace("SPINS", str(_SPINS)).replace("PATIENCE", str(_SPINS + _YIELDS)).replace("SPARE", str(SPARE))
-            .replace("WHOLE_LINE", str(WHOLE_LINE)).replace("WORTH_IT", str(WORTH_IT)))
+            .replace("WHOLE_LINE", str(WHOLE_LINE)).replace("WORTH_IT", str(WORTH_IT)).replace("WORTH_YIELDING", str(WORTH_YIELDING)))
 
 
 class _Launcher:

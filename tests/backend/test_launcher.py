@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mindlite.backend.launcher import SPARE, WHOLE_LINE, WORTH_IT, launch_address, set_threads
-from mindlite.backend.machine_code import compile_ir
+from mindlite.backend.machine_code import c_address, compile_ir
 
 TEXT = """
 ; out[i] += 1 and out[i] += 1000 * first item of the chunk, args: out, item that fails or -1
@@ -118,6 +118,40 @@ def test_python_threads_that_launch_at_once_do_not_disturb_each_other():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+CORES = """
+declare i32 @ml_sched_getcpu()
+declare i32 @ml_usleep(i32)
+; args[item] is the core on which it began
+define i64 @cores(ptr %args, i64 %begin, i64 %end) {
+  %place = getelementptr i64, ptr %args, i64 %begin
+  %core = call i32 @ml_sched_getcpu()
+  %wide = zext i32 %core to i64
+  store i64 %wide, ptr %place
+  %slept = call i32 @ml_usleep(i32 30000)
+  ret i64 0
+}
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system does not tell where a thread is")
+def test_threads_of_a_launch_that_were_put_on_one_core_take_two():
+    allowed = os.sched_getaffinity(0)
+    if len(allowed) < 2:
+        pytest.skip("one core")
+    assert set_threads(2)
+    cores = compile_ir(CORES, {f"ml_{name}": c_address(name) for name in ("sched_getcpu", "usleep")})
+    mark(100, WORTH_IT)                                                  # makes the worker
+    threads, found = [int(name) for name in os.listdir("/proc/self/task")], []
+    for _ in range(3):
+        for places in ({min(allowed)}, allowed):
+            for thread in threads:
+                os.sched_setaffinity(thread, places)
+        began = np.full(2, -1, np.int64)
+        assert launch(cores.address("cores"), began.ctypes.data, 2, WORTH_IT) == 0
+        found.append(len(set(began.tolist())))
+    assert max(found) == 2 and os.sched_getaffinity(0) == allowed
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
