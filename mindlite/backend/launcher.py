@@ -438,7 +438,8 @@ def _text():
     return (_PARALLEL.replace("PAUSE_DECLARATION", "declare void @llvm.x86.sse2.pause()" if x86 else "")
             .replace("PAUSE", "call void @llvm.x86.sse2.pause()" if x86 else "fence seq_cst")
             .replace("SPINS", str(_SPINS)).replace("PATIENCE", str(_SPINS + _YIELDS)).replace("SPARE", str(SPARE))
-            .replace("WHOLE_LINE", str(WHOLE_LINE)).replace("WORTH_IT", str(WORTH_IT)).replace("WORTH_YIELDING", str(WORTH_YIELDING)))
+            .replace("WHOLE_LINE", str(WHOLE_LINE)).replace("WORTH_IT", str(WORTH_IT))
+            .replace("WORTH_YIELDING", str(WORTH_YIELDING)))
 
 
 class _Launcher:
