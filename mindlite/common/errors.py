@@ -12,6 +12,7 @@ same in both.
 """
 import ast
 import contextlib
+import difflib
 import gc
 import sys
 import threading
@@ -82,7 +83,26 @@ class EndlessRecursionError(MindliteError, RecursionError):
 
 
 class MissingAttributeError(MindliteError, AttributeError):
-    """An attribute that the object does not have."""
+    """An attribute that the object does not have.
+
+    wanted, among : its name, and () -> the names that there are; unless a hint is given it names the closest one
+    """
+
+    def __init__(self, message, *, wanted="", among=tuple, hint="", **settings):
+        self._hint, self._wanted, self._among = hint, wanted, among
+        super().__init__(message, hint=hint, **settings)
+
+    @property
+    def hint(self):
+        """What to do; sought when the error is printed, since `hasattr` raises these often."""
+        if not self._hint and self._wanted:
+            close = difflib.get_close_matches(self._wanted, [n for n in self._among() if n[:1] != "_"], 1, 0.7)
+            self._hint, self._wanted = f"did you mean {close[0]!r}?" if close else "", ""
+        return self._hint
+
+    @hint.setter
+    def hint(self, text):
+        self._hint = text or self._hint
 
 
 class IndexRangeError(MindliteError, IndexError):

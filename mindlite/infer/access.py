@@ -151,6 +151,8 @@ def attribute(ev, value, name):
         found = getattr(value, name)
     except AttributeError as error:
         ev.guard("attr", value, name, Undefined(name))
+        if isinstance(error, MissingAttributeError):
+            raise MissingAttributeError(error.message, hint=error.hint) from None
         raise MissingAttributeError(str(error)) from None
     if place in ev.variables or ev.is_restless(place) or hasattr(type(value), "__slots__"):
         return ev.read_place(place)

@@ -1,7 +1,10 @@
 """Modules made of a table: an importer answers to every path in `names.MODULES`, names are looked up when asked for.
 
     import mindlite.mindspore.ops.functional    ->  a module with the names of the sources in the table's row
+
+A name that mindlite does not have is missing, by an error that says so: no other namespace is asked for a relative of it.
 """
+import dis
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -9,6 +12,7 @@ import importlib.util
 import sys
 import types
 
+from ..common.errors import MissingAttributeError, user_location
 from .names import MODULES
 
 PACKAGE = __name__.rpartition(".")[0]
@@ -31,12 +35,17 @@ class Names:
                          and (not path or p.startswith(path + "."))}
 
     def find(self, name):
-        """The object that `name` stands for. raises : AttributeError where mindlite has none"""
+        """The object that `name` stands for.
+
+        raises : MissingAttributeError where mindlite has none; ImportError with the same text for `from .. import name`
+        """
         if name == "__all__":
             return [n for n in self.all() if not n.startswith("_")]
         if name.startswith("__"):
             raise AttributeError(name)
         found = self._find(name)
+        if found is None:
+            raise self._missing(name, sys._getframe(2))
         setattr(sys.modules[self.module], name, found)
         return found
 
@@ -55,7 +64,15 @@ class Names:
             module = importlib.import_module(source)
             if hasattr(module, name):
                 return getattr(module, name)
-        raise AttributeError(f"module {self.module!r} has no attribute {name!r}")
+        return None
+
+    def _missing(self, name, asker):
+        """The error for a name that is not here; asker: the frame that reads it."""
+        error = MissingAttributeError(f"module {self.module!r} has no attribute {name!r}: mindlite does not have it",
+                                      wanted=name, among=self.all).at(user_location())
+        if asker.f_code.co_code[asker.f_lasti] != dis.opmap["IMPORT_FROM"]:
+            return error
+        return ImportError(f"cannot import {name!r}: {error}", name=name, path=self.module)   # Python: "unknown location"
 
     def all(self):
         """Every name, sorted."""

@@ -44,7 +44,8 @@ class Registry:
     def __getattr__(self, name):                              # called only where the attribute is not found
         if name in ("_params", "_cells", "_version", "_forward_hooks"):
             raise self._not_initialised(name)
-        error = MissingAttributeError(f"'{type(self).__name__}' object has no attribute {name!r}")
+        error = MissingAttributeError(f"'{type(self).__name__}' object has no attribute {name!r}", wanted=name,
+                                      among=lambda: dir(self))
         raise error if name.startswith("__") else error.at(user_location())      # protocols ask for dunder names often
 
     def __delattr__(self, name):

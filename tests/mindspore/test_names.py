@@ -51,9 +51,25 @@ def test_a_function_that_has_the_name_of_its_module_is_the_function_also_when_th
     assert ms.common.mutable is mindlite.mutable and isinstance(ms.common.dtype, types.ModuleType)
 
 
-def test_a_name_that_mindlite_has_not_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="no attribute 'NoSuchLayer'"):
-        ms.nn.NoSuchLayer
+def test_a_name_that_mindlite_has_not_is_missing_and_the_closest_name_is_told():
+    with pytest.raises(AttributeError, match="has no attribute 'Conv2D': mindlite does not have it") as raised:
+        ms.nn.Conv2D
+    assert "did you mean 'Conv2d'?" in str(raised.value) and "test_names.py" in str(raised.value)
+    assert not hasattr(ms.nn, "NoSuchLayer") and getattr(ms.ops, "no_such_operator", 3) == 3
+
+
+def test_an_import_of_a_missing_name_says_so_instead_of_unknown_location():
+    with pytest.raises(ImportError, match="cannot import 'Conv2D'.*mindlite does not have it") as raised:
+        from mindlite.mindspore.nn import Conv2D  # noqa: F401
+    assert "did you mean 'Conv2d'?" in str(raised.value) and "unknown location" not in str(raised.value)
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if path.split(".")[0] in ("mint", "experimental")])
+def test_a_namespace_with_its_own_meaning_asks_no_other_namespace(path):
+    module = importlib.import_module("mindlite.mindspore." + path)
+    relatives = {*dir(mindlite.nn), *dir(mindlite.ops)} - set(dir(module))
+    assert not [name for name in relatives if hasattr(module, name)]
+    assert all("mindlite.nn" != source and "mindlite.ops" != source for source in MODULES[path][0])
 
 
 def test_a_path_outside_of_the_table_is_no_module():

@@ -419,3 +419,13 @@ def test_init_parameters_data_makes_what_an_initialiser_promises():
 def test_a_missing_attribute_is_said_in_the_words_of_python():
     with pytest.raises(AttributeError, match="'ReLU' object has no attribute 'missing'"):
         nn.ReLU().missing
+
+
+@pytest.mark.parametrize("run", [lambda net, x: net(x), lambda net, x: ms.jit(net, fullgraph=True)(x)], ids=["eager", "jit"])
+def test_a_misspelt_attribute_is_answered_with_the_closest_one(run):
+    class Misspelt(Net):
+        def construct(self, x):
+            return self.haed(x)
+    with pytest.raises(MissingAttributeError, match="no attribute 'haed'") as raised:
+        run(Misspelt(), ones(1, 2))
+    assert raised.value.hint == "did you mean 'head'?" and "test_cell.py" in str(raised.value)
