@@ -29,7 +29,7 @@ LOOK = {
     "steps": ("all stages: nodes, seconds, what changed", lambda f, a: steps(f)),
     "diff": ("what a stage changed", lambda f, a: diff(f, *a.stages)),
     "kernel": ("the source of the fused kernels", lambda f, a: kernel(f, library=a.library)),
-    "explain": ("why it was compiled, what runs in Python and why", lambda f, a: explain(f)),
+    "explain": ("why it was compiled, what runs in Python and why", lambda f, a: explain(f, a.details)),
     "memory": ("which storage lives when, and where", lambda f, a: memory(f)),
     "view": ("all of that as one HTML page", lambda f, a: f"wrote {view(f, a.output)}\n"),
 }
@@ -57,6 +57,8 @@ def parser():
                                  metavar=("BEFORE", "AFTER"))
         if name == "kernel":
             command.add_argument("--library", action="store_true", help="print the code that writes library kernels too")
+        if name == "explain":
+            command.add_argument("--details", action="store_true", help="stages, kernels, and what was not fused, too")
         if name == "view":
             command.add_argument("-o", "--output", help="the file to write")
     return top

@@ -6,7 +6,6 @@ A *variant* fits all calls with the same structure, constants, dtypes and (where
 become Symbols where they are declared (dynamic=1, set_inputs), and from the second call that differs only in them. What
 was read at compile time (globals, closure cells, attributes) is guarded; each new variant keeps the reason for it.
 """
-import collections
 import itertools
 import threading
 import time
@@ -26,11 +25,11 @@ from ..infer.fallback import NeedsRecord
 from ..mindir.primitive import eager
 from ..parse.parse import parse_function
 from .executable import has_begun
-from .flow import CallKernel
+from .explanation import explain
 from .guards import changed_guard, guards_hold
 from .kept import compile_or_restore
 from .quick import MISS, quick_call
-from .reasons import KNOWN_NUMBER, KNOWN_OUTSIDE, Reason, differences, nearest, parameter_names, reason_of, show_call
+from .reasons import KNOWN_NUMBER, KNOWN_OUTSIDE, Reason, differences, nearest, parameter_names, reason_of
 from .signature import (Leaves, ScalarSpec, arguments_of, declared_spec, numbers_in, open_numbers, open_sizes,
                         signature_of, sizes_in, sizes_that_differ)
 from .variant import Runner
@@ -50,27 +49,6 @@ _numbers = itertools.count()
 
 class FallbackWarning(UserWarning):
     """A jitted function cannot be a graph and runs in Python as a whole."""
-
-
-def show_libraries(places):
-    """Lines that tell which library kernels are launched, at how many places, and why these."""
-    kernels = [place.kernel for place in places if isinstance(place, CallKernel) and place.kernel.why]
-    counted = collections.Counter((kernel.name, kernel.why) for kernel in kernels)
-    return [f"    {name}, {count} launch(es): {why}" for (name, why), count in counted.items()]
-
-
-def show_sites(sites):
-    """The lines that tell of Python code in a graph: where, what, why, what it has cost, what to do."""
-    found = {}
-    for site in sites:
-        runs, seconds = found.get((site.location, site.reason, site.cure), (0, 0.0))
-        found[site.location, site.reason, site.cure] = runs + site.runs, seconds + site.seconds
-    for (location, reason, cure), (runs, seconds) in found.items():
-        text = location.source().strip() if location is not None else ""
-        cost = f"; {runs} crossing(s), {1e6 * seconds / runs:.0f} us each" if runs else ""
-        yield f"    {location or 'somewhere'}: {reason}{cost}" + (f"; instead: {cure}" if cure else "")
-        if text:
-            yield f"        {text}"
 
 
 class _Quick(threading.local):
@@ -491,37 +469,6 @@ class JitFunction:
                 made[kernel] = None
         return list(made)
 
-    def explain(self):
-        """What was compiled and why, what runs in Python and why, what it costs: a text."""
-        if not self.variants and not self.in_python:
-            return f"{self.name}: not compiled yet; call it, or have its file read by `python -m mindlite check`"
-        lines = [f"{self.name}: {len(self.variants)} variant(s), "
-                 f"{self.runs_in_python} call(s) run statement by statement"]
-        for number, variant in enumerate(self.variants):
-            compiled = variant.compiled
-            seconds = ", ".join(f"{stage} {t:.3f}" for stage, t in compiled.seconds.items())
-            counts = " -> ".join(f"{stage} {n}" for stage, n in compiled.nodes.items())
-            plan = compiled.executable.plan
-            lines += [f"  variant {number}: {show_call(variant.signature, self.names)}",
-                      f"    because: {variant.reason.text}; {variant.calls} call(s)",
-                      *([f"    cure: {variant.reason.cure}"] if variant.reason.cure else []),
-                      f"    {'taken from the disk' if compiled.from_disk else 'compiled'} in {variant.seconds:.3f} s "
-                      f"({seconds})",
-                      *([f"    not kept on the disk: {compiled.kept}"] if compiled.kept else []),
-                      f"    nodes: {counts}",
-                      f"    kernels: {len(self.kernels(variant))}, storages: {len(plan.storages)}"]
-            lines += show_libraries(compiled.executable.linked.places)
-            for location, reason in dict.fromkeys(compiled.specialised.reasons):
-                lines.append(f"    {location or 'somewhere'}: {reason}")
-            lines += show_sites(compiled.specialised.sites)
-            lines += [f"    {location or 'somewhere'}: {note}" for location, note in compiled.notes]
-            lines += [f"    {line}" for line in compiled.alone]
-        for signature, (location, reason, _) in self.in_python.items():
-            lines.append(f"  {show_call(signature, self.names)}: {location or 'somewhere'}: {reason}")
-        for location, (message, count) in self.run_twice.items():
-            lines.append(f"  {location}: {count} call(s) ran again in Python: {message}")
-        if self.met_hooks:
-            lines.append(f"  {self.met_hooks} call(s) ran in Python: an argument by which it differentiates has hooks")
-        for variant, why in self.history:
-            lines.append(f"  waiting: {show_call(variant.signature, self.names)}, because {why.text}")
-        return "\n".join(lines)
+    def explain(self, details=False):
+        """What was compiled and why, and what runs in Python: see `explanation.explain`."""
+        return explain(self, details)

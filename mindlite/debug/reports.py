@@ -4,10 +4,13 @@ from ..functional.derivative import Derived
 from .target import compiled_of
 
 
-def explain(f):
-    """Why each variant of a function was compiled, what it cost, and what runs in Python and why; of a derivative also how
-    tapes of eager mode were walked. A text."""
-    return (f if isinstance(f, Derived) else compiled_of(f)).explain() + "\n"
+def explain(f, details=False):
+    """What of a function runs in Python and why, and why each variant was compiled; of a derivative also how tapes of
+    eager mode were walked. A text.
+
+    details : stages, kernels, library kernels, and what was not fused and why, too
+    """
+    return (f if isinstance(f, Derived) else compiled_of(f)).explain(details) + "\n"
 
 
 def kernel(f, name=None, library=False):

@@ -26,5 +26,5 @@ def view(f, path=None):
     page.code("the optimised graph as Python", python(compiled), opened=False)
     page.code("kernels", kernel(compiled))
     page.code("memory", memory(compiled), opened=False)
-    page.code("explain", explain(compiled), opened=False)
+    page.code("explain", explain(compiled, details=True), opened=False)
     return page.write(pathlib.Path(path if path is not None else f"{compiled.name}.html"))

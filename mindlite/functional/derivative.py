@@ -48,14 +48,17 @@ class Derived:
             self._compiled = JitFunction(self, name=name_of(self))
         return self._compiled
 
-    def explain(self):
-        """What was compiled of it as a graph, and how its calls in eager mode went back along their tapes: a text."""
+    def explain(self, details=False):
+        """What was compiled of it as a graph, and how its calls in eager mode went back along their tapes: a text.
+
+        details : stages, kernels, and what was not fused, too
+        """
         lines = [f"  {count} {how}" for how, count in self._walks.items()]
         if not lines:
-            return self.compiled.explain()
+            return self.compiled.explain(details)
         known = self._compiled is not None and (self._compiled.variants or self._compiled.in_python)
         return "\n".join([f"{name_of(self)}: {sum(self._walks.values())} call(s) in eager mode; their tapes were walked", *lines,
-                          *([self._compiled.explain()] if known else [])])
+                          *([self._compiled.explain(details)] if known else [])])
 
     def __repr__(self):
         return f"<{self.kind} of {name_of(self.function)}>"

@@ -121,9 +121,9 @@ class Jitted(HasPlans):
         """The kernels of the latest variant."""
         return self.compiled.kernels()
 
-    def explain(self):
-        """What was compiled and why, what runs in Python and why, as text."""
-        return self.compiled.explain()
+    def explain(self, details=False):
+        """What was compiled and why, what runs in Python and why, as text; details: stages, kernels, what was not fused."""
+        return self.compiled.explain(details)
 
     def source(self):
         """The Flow of the latest variant as its printer writes it. raises : ArgumentError before the first call"""
