@@ -27,8 +27,8 @@ def _flag(text):
 
 SWITCHES = (
     Switch("mode", PYNATIVE_MODE, "", int, "GRAPH_MODE (0): Cells run as graphs; PYNATIVE_MODE (1): line by line"),
-    Switch("device_target", "CPU", "", str, "the device that kernels are made for"),
-    Switch("device_id", 0, "", int, "which device of that kind"),
+    Switch("device_target", "CPU", "MINDLITE_DEVICE_TARGET", str, "the kind of device that kernels are made for"),
+    Switch("device_id", 0, "MINDLITE_DEVICE_ID", int, "which device of that kind"),
     Switch("verify", False, "MINDLITE_VERIFY", _flag, "poison freed storage with NaN and check plans while running"),
     Switch("cache_dir", os.path.join(os.path.expanduser("~"), ".cache", "mindlite"), "MINDLITE_CACHE_DIR", str,
            "where compiled kernels are kept; empty for nowhere"),

@@ -136,6 +136,10 @@ class HookError(MindliteError, TypeError, RuntimeError):
     """A hook that gives what cannot stand for what it has seen."""
 
 
+class DeviceError(MindliteError, RuntimeError):
+    """A device that is missing here, or memory of a device that Python cannot read."""
+
+
 class InexactError(MindliteError, OverflowError):
     """Compiled code met a number that its registers do not hold, as Python's would."""
 

@@ -5,11 +5,11 @@
 import warnings
 
 from ..common.config import GRAPH_MODE, LAX, PYNATIVE_MODE, STRICT, config
+from ..common.device import known_kind, numbered
 from ..common.errors import ArgumentError, ValueRangeError
 from ..common.seed import get_seed, set_seed
 from ..common.tensor import Tensor
 
-DEVICES = ("CPU", "GPU", "CUDA")
 _MODES = {GRAPH_MODE: GRAPH_MODE, PYNATIVE_MODE: PYNATIVE_MODE,
           "GRAPH_MODE": GRAPH_MODE, "PYNATIVE_MODE": PYNATIVE_MODE}
 _SYNTAX = {STRICT: STRICT, LAX: LAX, "STRICT": STRICT, "LAX": LAX, "COMPATIBLE": LAX, 1: LAX}
@@ -28,12 +28,6 @@ def _mode(value):
         return _MODES[value]
     except (KeyError, TypeError):
         raise ValueRangeError(f"set_context: mode is GRAPH_MODE or PYNATIVE_MODE, not {value!r}") from None
-
-
-def _device(value):
-    if value not in DEVICES:
-        raise ValueRangeError(f"set_context: there is no device {value!r}", hint=f"one of {', '.join(DEVICES)}")
-    return "CUDA" if value == "GPU" else value
 
 
 def _level(value):
@@ -60,7 +54,7 @@ def _deterministic(value):
     return value                              # every kernel gives the same numbers each time, in either case
 
 
-_SETTINGS = {"mode": ("mode", _mode), "device_target": ("device_target", _device), "device_id": ("device_id", _count),
+_SETTINGS = {"mode": ("mode", _mode), "device_target": ("device_target", known_kind), "device_id": ("device_id", _count),
              "jit_level": ("jit_level", _level), "jit_syntax_level": ("jit_syntax_level", _syntax),
              "runtime_threads": ("threads", _count)}
 
@@ -68,13 +62,14 @@ _SETTINGS = {"mode": ("mode", _mode), "device_target": ("device_target", _device
 def set_context(**settings):
     """Change settings of the process.
 
-    mode          : GRAPH_MODE or PYNATIVE_MODE (the default)     device_target: "CPU", "GPU"    device_id: int
+    mode          : GRAPH_MODE or PYNATIVE_MODE (the default)
+    device_target : the kind of device that kernels are made for, "CPU" by default;   device_id: which of them, an int
     jit_level     : "O0", "O1", "O2"                jit_config: {"jit_level": .., "jit_syntax_level": ..}
     jit_syntax_level: LAX, the default: what a graph cannot say runs in Python; STRICT: it is an error. It is read when a
                     function is compiled; jit(fullgraph=..) and a JitConfig say it for one function
     deterministic : "ON" or "OFF"; results are repeatable in either case
     warns         : for one of MindSpore's settings that has no meaning here
-    raises        : ArgumentError for an unknown setting; ValueRangeError
+    raises        : ArgumentError for an unknown setting; ValueRangeError; DeviceError for a device that is missing here
     """
     changes = {}
     for name, value in settings.items():
@@ -91,6 +86,8 @@ def set_context(**settings):
             warnings.warn(f"set_context: {name} has no meaning in mindlite and is left out", stacklevel=2)
         else:
             raise ArgumentError(f"set_context: there is no setting {name!r}", hint=f"one of {', '.join(_SETTINGS)}")
+    if "device_target" in changes or "device_id" in changes:
+        numbered(changes.get("device_target", config.device_target), changes.get("device_id", config.device_id))
     config.set(**changes)
 
 
@@ -109,12 +106,15 @@ def get_context(name):
     """The value of a setting. raises : ArgumentError for one that does not exist"""
     if name not in _SETTINGS:
         raise ArgumentError(f"get_context: there is no setting {name!r}", hint=f"one of {', '.join(_SETTINGS)}")
-    value = getattr(config, _SETTINGS[name][0])
-    return "GPU" if value == "CUDA" else value
+    return getattr(config, _SETTINGS[name][0])
 
 
 def set_device(device_target, device_id=0):
-    """Choose the device that kernels are made for. raises : ValueRangeError for one that does not exist"""
+    """Choose the device that kernels are made for.
+
+    device_target : "CPU", or another kind of device that is here;   device_id: which of them
+    raises        : ValueRangeError for what is no device, DeviceError for one that is missing here
+    """
     set_context(device_target=device_target, device_id=device_id)
 
 

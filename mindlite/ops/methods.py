@@ -151,7 +151,6 @@ for _name in "sub", "subtract":
     method(_name, renaming(_with_factor(arithmetic.sub)))
 method("where", lambda self, condition, y: logic.where(condition, self, y))
 method("astype", lambda self, dtype, copy=True: basic.cast(self, dtype=dtype))
-method("to", lambda self, dtype: basic.cast(self, dtype=dtype))
 for _name, _dtype in [("bool", dt.bool_), ("int", dt.int32), ("long", dt.int64), ("half", dt.float16),
                       ("float", dt.float32), ("double", dt.float64)]:
     method(_name, (lambda d: lambda self: basic.cast(self, dtype=d))(_dtype))

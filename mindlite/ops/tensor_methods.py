@@ -3,8 +3,9 @@
     x.numel()    x.type_as(y)    x.diagonal()    x.add_(y)  ==  assign(x, x + y), and gives x
 """
 from ..common import dtype as dt
+from ..common.device import Device, device as device_named
 from ..common.dim import product
-from ..common.errors import ArgumentError, ShapeError
+from ..common.errors import ArgumentError, DTypeError, ShapeError
 from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
 from . import (activation, arithmetic, combined, creation, decomposition, elementary, later, linalg, logic, lookup, norms,
@@ -17,7 +18,7 @@ from .getitem import setitem
 from .methods import method, renaming
 from .scatter import tensor_scatter_div, tensor_scatter_max, tensor_scatter_min, tensor_scatter_mul, tensor_scatter_sub
 from .sort import topk
-from .state import assign, stop_gradient
+from .state import assign, identity, stop_gradient
 
 
 # ---------------------------------------------------------------- questions
@@ -355,3 +356,47 @@ FUNCTIONS = {
     "quantile": order_statistics.quantile, "nanquantile": order_statistics.nanquantile,
     "fmax": _fmax, "fmin": _fmin, "cov": _cov, "scatter": _scatter, "index_put": _index_put,
     "allclose": _allclose, "detach": stop_gradient}
+
+
+# ---------------------------------------------------------------- devices
+
+def _is_no_dtype(wanted):
+    try:
+        return isinstance(wanted, str) and dt.dtype(wanted) is None
+    except DTypeError:
+        return True
+
+
+def _to(self, *args, device=None, dtype=None, non_blocking=False, copy=False):
+    """x.to(dtype), x.to(device, dtype), x.to(other): converted, and moved. What is asked for already is given as it is.
+
+    device : "CPU" or another device that is here     other: a Tensor whose dtype and device are wanted
+    copy   : a new Tensor in any case                 non_blocking: MindSpore's; what reads the result waits for it
+    raises : ArgumentError, ValueRangeError for what is no device, DeviceError for a device that is missing here
+    """
+    for wanted in args:
+        if isinstance(wanted, (Tensor, AnfNode)) and len(args) == 1:
+            dtype = wanted.dtype if dtype is None else dtype
+            device = getattr(wanted, "device", None) if device is None else device
+        elif device is None and (isinstance(wanted, Device) or _is_no_dtype(wanted)):
+            device = wanted
+        elif dtype is None and wanted is not None:
+            dtype = wanted
+        elif wanted is not None:
+            raise ArgumentError(f"Tensor.to: takes a device and a dtype, a dtype or a Tensor, not {args!r}")
+    if device is not None:
+        device_named(device, "Tensor.to")
+    out = self if dtype is None else cast(self, dtype=dtype)
+    return identity(out) if copy and out is self else out
+
+
+def _move_to(self, to, blocking=True):
+    """The Tensor on the device `to`; this one if it lies there.
+
+    raises : ValueRangeError for what is no device, DeviceError for a device that is missing here
+    """
+    return self.to(device=to)
+
+
+method("to", _to)
+method("move_to", _move_to)

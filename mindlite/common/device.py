@@ -1,0 +1,93 @@
+"""Devices: where a storage lies and a kernel runs. A kind has a name, and a device of a kind a number.
+
+    device("CPU")  ->  CPU          device("GPU:1")  ->  Device("GPU", 1), where something drives it
+
+What can drive a kind says so with `provide`; until then whoever asks for a device of that kind is told what is missing. So
+set_context, Tensor.to and the environment refuse a device in the same words.
+"""
+import threading
+
+from .config import config
+from .errors import DeviceError, ValueRangeError
+from .records import dataclass
+
+# MindSpore's kinds, and what a machine without them lacks.
+MISSING = {"GPU": "mindlite has no GPU kernels yet", "Ascend": "mindlite has no kernels for Ascend processors"}
+_SYNONYMS = {"CUDA": "GPU", "Davinci": "Ascend"}
+_drivers: dict = {"CPU": None}
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Device:
+    """kind: "CPU", "GPU", ..; index: which device of that kind."""
+    kind: str
+    index: int = 0
+
+    def __str__(self) -> str:
+        return self.kind if self.kind == "CPU" else f"{self.kind}:{self.index}"
+
+
+CPU = Device("CPU")
+
+
+def kinds() -> tuple:
+    """The kinds of devices that can be used here."""
+    return tuple(_drivers)
+
+
+def known_kind(kind, what: str = "device_target") -> str:
+    """The name of a kind of device that can be used here.
+
+    kind   : a str;   what: the name of the argument, for the error
+    raises : ValueRangeError for a name of no device, DeviceError for a device that is missing here
+    """
+    known = dict.fromkeys((*_drivers, *MISSING))
+    name = _SYNONYMS.get(kind, kind) if isinstance(kind, str) else None
+    if name not in known:
+        raise ValueRangeError(f"{what}: there is no device {kind!r}", hint=f"one of {', '.join(known)}")
+    if name not in _drivers:
+        raise DeviceError(f"{what}: {kind!r} cannot be used: {MISSING[name]}; what can be used here: {', '.join(_drivers)}")
+    return name
+
+
+def device(named, what: str = "device") -> Device:
+    """The Device that `named` is or names: "CPU", "GPU:1". raises : as `known_kind`, ValueRangeError for a bad number"""
+    if isinstance(named, Device):
+        known_kind(named.kind, what)
+        return named
+    kind, colon, number = named.partition(":") if isinstance(named, str) else (named, "", "")
+    kind = known_kind(kind, what)
+    if colon and not number.isdecimal():
+        raise ValueRangeError(f"{what}: {named!r} names no device", hint=f"{kind}, or {kind}:0")
+    return numbered(kind, int(number or 0), what)
+
+
+def numbered(kind: str, index: int, what: str = "device_id") -> Device:
+    """The device of a kind that is here with that number; there is one CPU, whatever the number.
+
+    raises : ValueRangeError if there are not so many
+    """
+    driver = _drivers[kind]
+    if driver is None:
+        return CPU
+    if index >= driver.count:
+        raise ValueRangeError(f"{what}: there is no device {kind}:{index}", hint=f"the number is less than {driver.count}")
+    return Device(kind, index)
+
+
+def provide(kind: str, driver) -> None:
+    """From now on `driver` drives devices of that kind; None: nothing does."""
+    with _lock:
+        if driver is None:
+            _drivers.pop(kind, None)
+        else:
+            _drivers[kind] = driver
+
+
+def driver_of(place: Device):
+    """What drives a device; None for the CPU, whose memory Python reads."""
+    return _drivers[place.kind]
+
+
+known_kind(config.device_target, "MINDLITE_DEVICE_TARGET")
