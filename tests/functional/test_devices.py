@@ -58,7 +58,8 @@ def test_the_cpu_is_there_whatever_its_number(name):
     assert ms.get_context("device_target") == "CPU" and ms.get_context("device_id") == 3
 
 
-@pytest.mark.parametrize("name, error", [("GPU", "'GPU' cannot be used: mindlite has no GPU kernels yet"), ("Abacus", "there is no device 'Abacus'")])
+@pytest.mark.parametrize("name, error", [("GPU", "'GPU' cannot be used: mindlite has no GPU kernels yet"),
+                                         ("Abacus", "there is no device 'Abacus'")])
 def test_the_environment_names_a_device_and_is_refused_in_the_same_words(name, error):
     code = "import mindlite; mindlite.Tensor"
     done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "MINDLITE_DEVICE_TARGET": name},
