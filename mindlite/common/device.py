@@ -44,7 +44,7 @@ def known_kind(kind, what: str = "device_target") -> str:
     """
     known = dict.fromkeys((*_drivers, *MISSING))
     name = _SYNONYMS.get(kind, kind) if isinstance(kind, str) else None
-    if name not in known:
+    if name is None or name not in known:
         raise ValueRangeError(f"{what}: there is no device {kind!r}", hint=f"one of {', '.join(known)}")
     if name not in _drivers:
         raise DeviceError(f"{what}: {kind!r} cannot be used: {MISSING[name]}; what can be used here: {', '.join(_drivers)}")
