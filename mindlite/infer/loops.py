@@ -399,7 +399,7 @@ class Plan:
             for kind, (given, value) in made.items():
                 at_end = later.get(kind, (False, inside[kind][1]))
                 made[kind] = join(given, inside[kind][0], at_end[0]), join(value, inside[kind][1], at_end[1])
-            for kind in later.keys() - made.keys():
+            for kind in [k for k in later if k not in made]:
                 made[kind] = join(False, False, later[kind][0]), first(later[kind][1])
             return Mixed(made)
 

@@ -98,9 +98,9 @@ def _take_diagonals(x, term):
 
 def _pair(a, ta, b, tb, kept, sizes):
     """The product of two operands, summed over the letters that nobody needs any more."""
-    for letter in set(ta) - set(tb) - kept:
+    for letter in [c for c in ta if c not in tb and c not in kept]:
         a, ta = reduce_sum(a, axis=ta.index(letter)), [c for c in ta if c != letter]
-    for letter in set(tb) - set(ta) - kept:
+    for letter in [c for c in tb if c not in ta and c not in kept]:
         b, tb = reduce_sum(b, axis=tb.index(letter)), [c for c in tb if c != letter]
     both = [c for c in ta if c in tb]
     batch, inner = [c for c in both if c in kept], [c for c in both if c not in kept]

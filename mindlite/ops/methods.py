@@ -28,26 +28,29 @@ def method(name, function):
 
 
 SYNONYMS = (
-    {
-        "axis", "dim", "dims"}, {
-            "keepdims", "keepdim", "keep_dims"}, {
-                "other", "y", "value", "tensor"}, {
-                    "dim0", "axis0"}, {
-                        "dim1", "axis1"}, {
-                            "exponent", "other", "power"}, {
-                                "ddof", "correction"}, {
-                                    "split_size_or_sections", "split_size", "indices_or_sections"}, {
-                                        "dtype", "d"}, {
-                                            "min", "xmin"}, {
-                                                "max", "xmax"}, {
-                                                    "diagonal", "k"}, {
-                                                        "input_indices", "index", "indices"}, {
-                                                            "tensor2", "mat2"}, {
-                                                                "perm", "axes", "axis"})
+    ("axis", "dim", "dims"),
+    ("keepdims", "keepdim", "keep_dims"),
+    ("other", "y", "value", "tensor"),
+    ("dim0", "axis0"),
+    ("dim1", "axis1"),
+    ("exponent", "other", "power"),
+    ("ddof", "correction"),
+    ("split_size_or_sections", "split_size", "indices_or_sections"),
+    ("dtype", "d"),
+    ("min", "xmin"),
+    ("max", "xmax"),
+    ("diagonal", "k"),
+    ("input_indices", "index", "indices"),
+    ("tensor2", "mat2"),
+    ("perm", "axes", "axis"),
+)
 
 
 def renaming(function, of_tensor=True):
     """`function` whose arguments may have any of MindSpore's names for a thing (dim for axis, ..).
+
+    A synonym stands for the one name of its group that the function has. Where the function has two of them, as `max` has
+    `dim` and `axis` with a meaning each, a third one says nothing, and the function refuses it.
 
     of_tensor : it is a method of Tensor; called on a list (Tensor.add([1], [2])) it raises ArgumentError
     """
@@ -59,7 +62,8 @@ def renaming(function, of_tensor=True):
     def known(name):
         if name in names():
             return name
-        return next((other for group in SYNONYMS if name in group for other in group if other in names()), name)
+        meant = {other for group in SYNONYMS if name in group for other in group if other in names()}
+        return meant.pop() if len(meant) == 1 else name
 
     def call(self, *args, **attrs):
         if of_tensor and not isinstance(self, (Tensor, AnfNode)):

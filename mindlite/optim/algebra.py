@@ -53,8 +53,13 @@ def simplify_shapes(graph):
 
 
 def rewrite(prim):
-    """Enter a function of a node of `prim`, giving what stands for it or None."""
+    """Enter a function of a node of `prim`, giving what stands for it or None.
+
+    raises : ValueError if the operator has one already: two rewrites of one operator are one function
+    """
     def register(function):
+        if prim in SHAPES:
+            raise ValueError(f"{prim.name} is rewritten by {SHAPES[prim].__name__} already: extend that function")
         SHAPES[prim] = function
         return function
     return register

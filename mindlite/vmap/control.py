@@ -40,7 +40,7 @@ def _check_maskable(node, *graphs):
     """raises : CannotMask where running a graph for an element that does not want it could be seen or never end."""
     if any(isinstance(x.abstract, AbstractTape) for x in node.args):
         raise CannotMask(f"a tape below a {node.fn.name} that each element decides")
-    for graph in {g for start in graphs for g in start.reachable()}:
+    for graph in dict.fromkeys(g for start in graphs for g in start.reachable()):
         for inner in graph.nodes:
             if inner.fn is call or "effect" in inner.fn.traits and not _is_retry(inner):
                 raise CannotMask(f"{inner.fn.name} below a {node.fn.name} that each element decides")

@@ -377,6 +377,25 @@ def test_kernels_of_two_operands_treat_special_numbers_as_eval_does(name, k):
     close(got, meaning(prim, grid, attrs)[0], 1e-6, 1e-6)
 
 
+def _elementwise_composite(prim, args):
+    """Whether a composite takes one or two float tensors and works element by element."""
+    if not 1 <= len(args) <= 2 or not all(map(is_float, args)):
+        return False
+    told = results_of(infer_rule[prim](*[AbstractTensor(dt.float32, (7,)) for _ in args]))
+    return len(told) == 1 and told[0].shape == (7,)
+
+
+@cases_of(lambda prim: "composite" in prim.traits and "random" not in prim.traits and not prim.attrs, samples=1)
+def test_composites_of_special_numbers_in_single_precision_are_those_in_double_precision_rounded(name, k):
+    prim, args, attrs = case(name, k)
+    if not _elementwise_composite(prim, args):
+        return
+    points = (SPECIAL,) if len(args) == 1 else tuple(a.ravel() for a in np.meshgrid(SPECIAL, SPECIAL))
+    got, = meaning(prim, points, attrs)
+    want, = meaning(prim, tuple(p.astype(np.float64) for p in points), attrs)
+    np.testing.assert_allclose(got, want.astype(np.float32), rtol=1e-4, atol=1e-30)
+
+
 @pytest.mark.parametrize("dtype", [dt.float16, dt.bfloat16], ids=lambda d: d.name)
 @cases_of(lambda prim: prim.traits & {"elementwise", "reduction"} and prim in kernel_rule and prim.name != "cast"
           and SAMPLES[prim.name][0][0][-1].dtype.kind == "f", samples=1)

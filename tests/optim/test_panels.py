@@ -14,7 +14,9 @@ def tensor(*shape, seed=0, dtype=np.float32):
 
 
 def close(found, expected):
-    np.testing.assert_allclose(found.asnumpy(), expected.asnumpy(), rtol=1e-5, atol=1e-5)
+    """Equal but for rounding: a dozen iterations carry the last bit of a product on and make it larger."""
+    tolerance = 3e-5 if found.dtype == ms.float32 else 1e-12
+    np.testing.assert_allclose(found.asnumpy(), expected.asnumpy(), rtol=tolerance, atol=tolerance)
 
 
 def panels_in(compiled):
