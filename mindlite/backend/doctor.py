@@ -16,9 +16,9 @@ import numpy as np
 
 from ..common.config import config
 from .cpu.blas import blas_facts
-from .cpu.native import processors
 from .cpu.onednn import ADVICE, find_onednn, library_path
 from .machine_code import host_features
+from .target import current, processors
 
 MISSING = "missing"
 VECTORS = ("avx2", "fma", "f16c", "avx512f", "avx512bf16", "amx-tile", "neon", "sve")
@@ -79,7 +79,7 @@ def cpu():
 
 def threads():
     """How many threads kernels use, and how many cores there are."""
-    cores, wanted = processors(), config.threads or processors()
+    cores, wanted = processors(), current().threads
     return ("threads", f"{wanted} on {cores} cores",
             f"more threads than cores slow kernels down: MINDLITE_THREADS={cores}" if wanted > cores else "")
 

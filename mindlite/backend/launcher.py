@@ -3,8 +3,8 @@ thread.
 
     int64_t launch(kernel, int64_t *args, int64_t extent, int64_t cost)        the kernel's status
 
-Work is extent * cost; from WORTH_IT on, [0, extent) is cut into one chunk per thread, always at the same places for
-one number of threads. Where a chunk has so many items that it makes no difference (SPARE times as many), it begins at a
+Work is extent * cost; from `Target.parallel_from` on, [0, extent) is cut into one chunk per thread, always at the same places for
+one number of threads. Where a chunk has so many items that it makes no difference (`Target.spare` times as many), it begins at a
 multiple of a power of two, up to 64: then no two threads write to one cache line of a result that begins at one,
 and vectors are whole. Workers are created at the first such launch and wait: they look at a counter for some
 microseconds, then offer their core between one look and the next, then sleep on a condition variable. Whoever is free
@@ -26,13 +26,10 @@ import functools
 import os
 import platform
 
-from ..common.config import config
 from .machine_code import c_address, compile_ir
+from .target import current
 
-WORTH_IT = 1 << 17             # break-even of two threads is near 65 K elements at cost 1
-WORTH_YIELDING = 1 << 20       # a long launch: some 100 us
 MAX_THREADS = 64
-SPARE, WHOLE_LINE = 32, 64     # a chunk begins at a multiple of at most 1/SPARE of it; items that are whole lines for sure
 _SPINS, _YIELDS = 200, 100     # looks in a row, then looks between which the core is offered to others
 _PLACES = ("sched_getcpu", "sched_getaffinity", "sched_setaffinity")       # where there are these
 _THREADS = ("pthread_create", "pthread_join", "pthread_mutex_init", "pthread_mutex_lock", "pthread_mutex_unlock",
@@ -434,12 +431,12 @@ define void @forget() {
 
 
 def _text():
-    x86 = platform.machine().lower() in ("x86_64", "amd64")
+    x86, target = platform.machine().lower() in ("x86_64", "amd64"), current()
     return (_PARALLEL.replace("PAUSE_DECLARATION", "declare void @llvm.x86.sse2.pause()" if x86 else "")
             .replace("PAUSE", "call void @llvm.x86.sse2.pause()" if x86 else "fence seq_cst")
-            .replace("SPINS", str(_SPINS)).replace("PATIENCE", str(_SPINS + _YIELDS)).replace("SPARE", str(SPARE))
-            .replace("WHOLE_LINE", str(WHOLE_LINE)).replace("WORTH_IT", str(WORTH_IT))
-            .replace("WORTH_YIELDING", str(WORTH_YIELDING)))
+            .replace("SPINS", str(_SPINS)).replace("PATIENCE", str(_SPINS + _YIELDS)).replace("SPARE", str(target.spare))
+            .replace("WHOLE_LINE", str(target.line)).replace("WORTH_IT", str(target.parallel_from))
+            .replace("WORTH_YIELDING", str(target.yield_from)))
 
 
 class _Launcher:
@@ -479,11 +476,8 @@ def _launcher():
 
 
 def default_threads():
-    """config.threads, or the number of cores that this process may use; at most MAX_THREADS."""
-    count = config.threads
-    if count <= 0:
-        count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(count, MAX_THREADS)
+    """The threads of the current Target, at most MAX_THREADS."""
+    return min(current().threads, MAX_THREADS)
 
 
 def set_threads(count):

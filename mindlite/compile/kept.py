@@ -30,6 +30,7 @@ import ml_dtypes
 import numpy as np
 
 from ..backend.machine_code import machine_name
+from ..backend.target import current
 from ..common.config import SWITCHES, config
 from ..common.dim import Symbol
 from ..common.errors import InternalError, MindliteError
@@ -115,7 +116,8 @@ class Question:
     def __init__(self, function, signature, options):
         told = Description()
         self.symbols, self.function, self.options = [], function, options
-        asked = [versions(), [[s.name, repr(getattr(config, s.name))] for s in SWITCHES if s.name not in NOT_IN_THE_KEY],
+        switches = [[s.name, repr(getattr(config, s.name))] for s in SWITCHES if s.name not in NOT_IN_THE_KEY]
+        asked = [versions(), current().key, switches,
                  told.of(function), self.signature(told, signature),
                  [options["name"], options["fullgraph"], options["jit_level"], options["printer"]]]
         self.told, self.given = told, signature

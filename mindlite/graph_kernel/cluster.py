@@ -13,6 +13,7 @@ keeps no large value alive: what they make is small, or a result of the function
 """
 import heapq
 
+from ..backend.target import current
 from ..common.config import config
 from ..common.errors import InternalError
 from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
@@ -29,31 +30,29 @@ from .signature import attributes_text, constant_text
 from .together import TOGETHER
 from .two_stages import in_two_stages
 
-MAX_NODES, POINTWISE, MAX_OPERANDS = 64, 32, 32     # beyond, a kernel has more live values than registers
-TRAFFIC, LAUNCH = 16, 1000                  # operations that storing and loading an element costs, and a launch
-LARGE = 1 << 14                             # elements that leave the first-level cache: joining over those goes first
 REMEMBERED = 4096                           # verdicts on clusters that are kept
 MOST_TOGETHER = 32                          # kernels that are launched together, at most
-REPEAT = 1.25                               # how much dearer a fused kernel may be
 _ALONE = {"library", "effect", "control", "scalar"}
 
 
-def cluster(graph, level="O1"):
+def cluster(graph, level="O1", target=None):
     """A typed FuncGraph whose operators with kernel rules are CNodes of fused FuncGraphs; graphs in attributes as well.
 
     level : "O1" fuses, "O0" makes one kernel per operator
+    target: the Target that decides what one kernel shall be, by default the current one
     result: a new graph; its transforms["refused"] is a list of (node, reason): what stayed alone or apart, and why.
             A fused node of several results has an AbstractTuple and is read by tuple_getitem; of one, its abstract.
     """
-    return _cluster(graph, level, {})
+    return _cluster(graph, level, target or current(), {})
 
 
-def _cluster(graph, level, done):
+def _cluster(graph, level, target, done):
     if id(graph) not in done:
         made = FuncGraph(graph.name, graph.origin, graph.kind)
         made.signature = graph.signature
         done[id(graph)] = made, graph                         # before its body: a recursive graph calls itself
-        _Clusterer(graph if level == "O0" else recompute_cheap(in_two_stages(graph)), level, made, done).run()
+        whole = graph if level == "O0" else recompute_cheap(in_two_stages(graph, target))
+        _Clusterer(whole, level, target, made, done).run()
     return done[id(graph)][0]
 
 
@@ -70,8 +69,8 @@ class _Group:
 
 
 class _Clusterer:
-    def __init__(self, graph, level, made, done):
-        self.graph, self.level, self.made, self.done = graph, level, made, done
+    def __init__(self, graph, level, target, made, done):
+        self.graph, self.level, self.target, self.made, self.done = graph, level, target, made, done
         self.refused = []
         self.texts = {}
         self.users = {}
@@ -85,7 +84,7 @@ class _Clusterer:
         self.groups = self.singles()
         self.order_edges()
         if self.level != "O0":
-            for least in (LARGE, 0):
+            for least in (self.target.large, 0):
                 for group in list(self.groups):
                     if group.fused:
                         self.join_producers(group, least)
@@ -204,23 +203,24 @@ class _Clusterer:
     def why_apart(self, first, second):
         """The reason why two groups cannot be one, None if they can."""
         members = self.in_order(first.members + second.members)
-        if len(members) > MAX_NODES:
-            return f"more than {MAX_NODES} operators"
+        if len(members) > self.target.kernel_nodes:
+            return f"more than {self.target.kernel_nodes} operators"
         if self.path_between(first, second):
             return "another node stands between them"
         if first.shape is not None and first.shape == second.shape:
             self.trial = first.cost + second.cost               # one element after the other: surely one loop
             operands = {id(a) for m in members for a in m.args} - {id(m) for m in members}
-            if len(operands) > MAX_OPERANDS // 2:
-                return f"more than {MAX_OPERANDS // 2} operands"
-            return None if len(members) <= POINTWISE else f"more than {POINTWISE} operators"
+            if len(operands) > self.target.kernel_operands // 2:
+                return f"more than {self.target.kernel_operands // 2} operands"
+            most = self.target.kernel_pointwise
+            return None if len(members) <= most else f"more than {most} operators"
         reason, cost = self.not_one_kernel(members)
         if reason is None:
             inside = {id(m) for m in first.members}
             between = {id(a): nominal(a.abstract.size) for m in second.members for a in m.args
                        if id(a) in inside and isinstance(a.abstract, AbstractTensor)}
-            apart = first.cost + second.cost + TRAFFIC * sum(between.values()) + LAUNCH
-            if cost > REPEAT * apart:
+            apart = first.cost + second.cost + self.target.traffic * sum(between.values()) + self.target.launch_cost
+            if cost > self.target.dearer * apart:
                 return "computing values again would cost more than storing them"
             self.trial = cost
         return reason
@@ -234,12 +234,13 @@ class _Clusterer:
     def not_one_kernel(self, members):
         """(the reason why `members` are not one loop nest, None if they are; the cost of the loop nest)."""
         key, operands, results = self.signature(members)
-        if operands + results > MAX_OPERANDS:
-            return f"more than {MAX_OPERANDS} operands", 0
+        if operands + results > self.target.kernel_operands:
+            return f"more than {self.target.kernel_operands} operands", 0
+        key = self.target, key
         if key not in _verdicts:
             if len(_verdicts) > REMEMBERED:
                 _verdicts.clear()
-            _verdicts[key] = _judge(self.fuse(members)[0])
+            _verdicts[key] = _judge(self.fuse(members)[0], self.target)
         return _verdicts[key]
 
     def signature(self, members):
@@ -359,7 +360,7 @@ class _Clusterer:
             return False
         made = [m for m in group.members if id(m) in self.results
                 or any(self.group_of[id(u)] is not group for u in self.users.get(id(m), ()))]
-        return bool(made) and all(id(m) in self.results or _elements(m) <= LARGE for m in made)
+        return bool(made) and all(id(m) in self.results or _elements(m) <= self.target.large for m in made)
 
     def write(self, groups):
         """Fill the new graph."""
@@ -372,10 +373,10 @@ class _Clusterer:
         for members in self.together(groups):
             node = members[0]
             if not self.group_of[id(node)].fused or len(members) == 1 and node.fn is reshape:    # the same memory
-                attrs = {k: _cluster(v, self.level, self.done) if isinstance(v, FuncGraph) else v
+                attrs = {k: _cluster(v, self.level, self.target, self.done) if isinstance(v, FuncGraph) else v
                          for k, v in node.attrs.items()}
                 call = isinstance(node.fn, FuncGraph) and node.fn.kind != FINISHED
-                fn = _cluster(node.fn, self.level, self.done) if call else node.fn
+                fn = _cluster(node.fn, self.level, self.target, self.done) if call else node.fn
                 made.nodes.append(CNode(made, fn, [outer(a) for a in node.args], attrs, node.abstract, node.origin))
                 new[id(node)] = made.nodes[-1]
                 continue
@@ -400,9 +401,9 @@ def _elements(node):
                 if isinstance(a, AbstractTensor)), default=0)
 
 
-def _judge(graph):
+def _judge(graph, target):
     try:
-        return None, total_cost(schedule(build(graph)))
+        return None, total_cost(schedule(build(graph, target=target)))
     except CannotFuse as refusal:
         return refusal.reason, 0
 

@@ -13,7 +13,6 @@ from ..common.dim import compare, product
 from ..mindir.scalar import (COMPARISONS, BinOp, Const, IndexVar, Load, Reduce, ScalarExpr, Select, Size, as_expr,
                              binary, constant, index_var, rebuild, walk)
 
-FEWEST_ROWS = 64                 # items that threads must be left with where the outermost loop is cut
 MOST_CUTS = 16                   # of all loops of a kernel
 LARGEST = 2**62                  # numbers below do not wrap in an int64
 
@@ -190,19 +189,19 @@ def folded(expr):
     return expr
 
 
-def settled(values, places, loops, notes, indices):
+def settled(values, places, loops, notes, indices, fewest):
     """(values, places, loops) of a kernel, simplified, and with loops cut in two where their variable is divided.
 
     places  : for each value its index, a tuple;   indices : the Indices of the kernel
     loops   : for each value the IndexVars around it, outer first. The outermost loop, which threads share, stays whole
-              if it would be left with fewer than FEWEST_ROWS items: what is divided there is divided once for a row
+              if it would be left with less than `fewest` items: what is divided there is divided once for a row
     """
     if not any(isinstance(e, BinOp) and e.fields[1].dtype is dt.int64 for e in walk(values)):
         return values, places, loops
     settle = Settled(indices, notes)
     values = [settle(value) for value in values]
     for _ in range(MOST_CUTS):
-        cut = _cut(values, loops)
+        cut = _cut(values, loops, fewest)
         if cut is None:
             break
         settle = Settled(indices, notes, [cut])
@@ -211,7 +210,7 @@ def settled(values, places, loops, notes, indices):
     return values, places, loops
 
 
-def _cut(values, loops):
+def _cut(values, loops, fewest):
     """(an IndexVar that is divided by a number which divides its extent, (outer, inner) IndexVars), or None."""
     first = {around[0] for around in loops if around}
     best, most = None, 1
@@ -226,7 +225,7 @@ def _cut(values, loops):
             variable, size = rest[0][0], _number(size)
             extent = variable.fields[1]
             if isinstance(extent, int) and most < size < extent and extent % size == 0 and \
-                    (variable not in first or extent // size >= FEWEST_ROWS):
+                    (variable not in first or extent // size >= fewest):
                 best, most = variable, size
     if best is None:
         return None

@@ -14,6 +14,7 @@ from dataclasses import field
 
 import numpy as np
 
+from ..backend.target import Target, current
 from ..common import dtype as dt
 from ..common.dim import Dim, Symbol, coefficient, substitute, symbols_of
 from ..common.errors import InternalError
@@ -56,6 +57,7 @@ class Output:
 class LoopNest:
     """A cluster as loops.
 
+    target          : the backend.target.Target that it is written for
     inputs, outputs : Operands / Outputs in argument order
     sizes           : {symbol n0, n1 ..: the int or Dim it stands for}, in argument order
     symbols         : {IndexVar: Symbol that stands for it in offsets}
@@ -66,6 +68,7 @@ class LoopNest:
     extent          : number of items of the parallel axis, an int or Dim of the caller
     """
     name: str
+    target: Target
     inputs: tuple
     outputs: list
     sizes: dict
@@ -88,14 +91,15 @@ class LoopNest:
         return substitute(size, self.sizes)
 
 
-def build(graph, in_place=()):
+def build(graph, in_place=(), target=None):
     """The LoopNest of a closed typed FuncGraph whose nodes have kernel rules, with its loops collapsed, not scheduled.
 
     in_place : (number of an output, number of a parameter) pairs that share their memory
+    target   : the Target, by default the current one
     raises   : CannotFuse if an operator has no rule, a dtype is complex, or the outputs do not share their outer axis;
                InternalError if an output may not be written over its parameter
     """
-    composer = _Composer(graph)
+    composer, target = _Composer(graph), target or current()
     shared, loops = {}, []
     for number, node in enumerate(graph.outputs):
         if not isinstance(node.abstract, AbstractTensor):
@@ -105,13 +109,13 @@ def build(graph, in_place=()):
         raise CannotFuse("the results do not share their outer axis")
     values = [cast(composer.element(node, 0, indices), node.abstract.dtype)
               for node, (indices, _) in zip(graph.outputs, loops)]
-    values, places, loops = settled(values, *zip(*loops), composer.notes, composer.indices)
+    values, places, loops = settled(values, *zip(*loops), composer.notes, composer.indices, target.fewest_rows)
     offsets = _Offsets(values, composer.indices, outputs=[node.abstract for node in graph.outputs], loops=loops)
     outputs = []
     for number, (node, place, kept, value) in enumerate(zip(graph.outputs, places, loops, values)):
         operand = Operand(f"out{number}" if len(values) > 1 else "out", node.abstract)
         outputs.append(Output(operand, kept, offsets.linear(operand, place), value))
-    nest = _collapse(graph.name, composer, offsets, outputs)
+    nest = _collapse(graph.name, target, composer, offsets, outputs)
     _share_memory(nest, in_place)
     return nest
 
@@ -301,7 +305,7 @@ class _Offsets:
 
 # ---------------------------------------------------------------- collapsing axes
 
-def _collapse(name, composer, offsets, outputs):
+def _collapse(name, target, composer, offsets, outputs):
     """Merge adjacent loops wherever every offset allows it, and rewrite the values with Accesses."""
     rewrite = _Rewriter(offsets, composer.notes)
     for output in outputs:
@@ -334,7 +338,7 @@ def _collapse(name, composer, offsets, outputs):
         output.loops = tuple(v for v in output.loops if offsets.symbols[v] not in gone)
         output.value, output.offset = merge(output.value), merge.offset(output.offset)
     symbols = {v: s for v, s in offsets.symbols.items() if s not in gone}
-    return LoopNest(name, composer.inputs, outputs, offsets.sizes, symbols, extents,
+    return LoopNest(name, target, composer.inputs, outputs, offsets.sizes, symbols, extents,
                     merge.notes, offsets.size)
 
 

@@ -2,6 +2,7 @@
 import functools
 
 from ..backend.kernel import Kernel
+from ..backend.target import current
 from ..common.config import config
 from ..common.errors import ValueRangeError
 from ..common.late import Late
@@ -56,22 +57,24 @@ _written = {}
 REMEMBERED = 1024
 
 
-def lowering(graph, in_place=()):
+def lowering(graph, in_place=(), target=None):
     """The Lowered of a closed typed FuncGraph whose nodes all have kernel rules; compiles, or finds it compiled.
 
     A graph of kind "together" is one kernel, but each of its parts, which share no node, a loop nest of its own.
 
     in_place : (number of an output, number of a parameter) pairs: the launch gives both the same memory. The graph may
                read such a parameter elementwise only, at the index that is written
+    target   : the Target that it is written for, by default the current one
     raises   : CannotFuse(reason) if the graph is no single kernel; InternalError if in_place is not possible
     """
+    target = target or current()
     if graph.kind == TOGETHER:
-        return _lowering_together(graph, parts_of(graph), in_place)
-    written, scheduled = _write(graph, tuple(in_place))
+        return _lowering_together(graph, parts_of(graph), in_place, target)
+    written, scheduled = _write(graph, tuple(in_place), target)
     return _lowered(graph, written, scheduled, cache.address_of(written.text, graph.name))
 
 
-def _lowering_together(graph, parts, in_place):
+def _lowering_together(graph, parts, in_place, target):
     """The Lowered of parts that are one kernel; its items are units of work, and its sizes those of all parts, each
     followed by the part's extent and the units of an item."""
     place = {node: k for k, node in enumerate((*graph.parameters, *graph.outputs))}
@@ -79,7 +82,7 @@ def _lowering_together(graph, parts, in_place):
     for part, parameters, results in parts:
         shared = tuple((results.index(graph.outputs[o]), parameters.index(graph.parameters[p])) for o, p in in_place
                        if graph.outputs[o] in results and graph.parameters[p] in parameters)
-        written, scheduled = _write(part, shared)
+        written, scheduled = _write(part, shared, target)
         first = len(place) + len(sizes)
         sizes += [*written.sizes, written.extent, written.cost + 1]
         extent = first + len(written.sizes)
@@ -95,12 +98,12 @@ def _lowering_together(graph, parts, in_place):
     return Lowered(kernel, tuple(graph.parameters), tuple(graph.outputs), tuple(sizes), total, 1, sources[0])
 
 
-def _write(graph, in_place):
+def _write(graph, in_place, target):
     """(_Written, function that gives the LoopNest)."""
-    key = signature(graph), in_place, config.lowering
+    key = signature(graph), in_place, config.lowering, target
     if key in _written:
-        return _written[key], lambda: schedule(build(graph, in_place))
-    nest = schedule(build(graph, in_place))
+        return _written[key], lambda: schedule(build(graph, in_place, target))
+    nest = schedule(build(graph, in_place, target))
     if len(_written) >= REMEMBERED:
         _written.clear()
     _written[key] = _Written(text_of(nest), tuple(nest.sizes.values()), nest.extent, nest.cost)
@@ -124,10 +127,10 @@ def _numba_version():
     return f"{metadata.version('numba')} {hashlib.sha256(meaning).hexdigest()[:16]}"
 
 
-def fusable(graph):
+def fusable(graph, target=None):
     """None if the graph is one kernel, else the reason why it is not. Compiles nothing."""
     try:
-        schedule(build(graph))
+        schedule(build(graph, target=target))
     except CannotFuse as refusal:
         return refusal.reason
     return None

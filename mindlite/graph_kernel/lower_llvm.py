@@ -19,10 +19,8 @@ from ..mindir.scalar import BinOp, Call, Cast, Const, IndexVar, Neg, Reduce, Sel
 from .arithmetic import I1, I64, MEMORY, REGISTER, Arithmetic, alias_scopes, mark
 from .loopnest import Access
 from .math_functions import DOUBLE, INLINE
-from .schedule import BLOCK, SIDE, TILE, Branch, Fold, Lanes, Let, Loop, Store, reads_across
-from .vectors import LANES, LONG, VectorLoops, transposed, values_of, width
-
-HEAVY = 4 * LANES              # items in a turn of a loop over much arithmetic
+from .schedule import BLOCK, Branch, Fold, Lanes, Let, Loop, Store, reads_across
+from .vectors import VectorLoops, transposed, values_of, width
 
 
 def emit(nest, name="kernel"):
@@ -35,7 +33,7 @@ def emit(nest, name="kernel"):
 
 class _Emitter(VectorLoops):
     def __init__(self, nest, module, function):
-        self.nest, self.module, self.function = nest, module, function
+        self.nest, self.target, self.module, self.function = nest, nest.target, module, function
         self.entry = function.append_basic_block("entry")
         self.builder = ir.IRBuilder(self.entry)
         self.arithmetic = Arithmetic(self.builder)
@@ -118,15 +116,15 @@ class _Emitter(VectorLoops):
             return
         wide = None if s.parallel or s.tiled else width(self.nest, s.variable, s.extent, s.body)
         if wide is not None:
-            self.vector_loop(s.variable, start, stop, (LONG,), lambda: self.statements(s.body))
+            self.vector_loop(s.variable, start, stop, (self.target.long,), lambda: self.statements(s.body))
             return
         heavy = s.parallel and self.is_heavy(s.body)
         if heavy:
             start = self.heavy_part(s, start, stop)
-        with self.loop(start, stop, TILE if s.tiled else 1, "few" if heavy else None) as i:
+        with self.loop(start, stop, self.target.tile if s.tiled else 1, "few" if heavy else None) as i:
             if s.tiled:
                 self.tile_start = i
-                self.tile_size = self.builder.sub(self.piece_end(i, TILE, stop), i)
+                self.tile_size = self.builder.sub(self.piece_end(i, self.target.tile, stop), i)
             else:
                 self.bind(s.variable, i)
             self.statements(s.body)
@@ -137,9 +135,9 @@ class _Emitter(VectorLoops):
                    for e in walk(values_of(statements) or ()))
 
     def heavy_part(self, s, start, stop):
-        """The loop over as many whole turns of HEAVY items as there are; the number of the first item that is left."""
+        """The loop over as many whole turns of `Target.wide` items as there are; the number of the first item that is left."""
         b = self.builder
-        whole = b.and_(b.sub(stop, start), I64(-HEAVY))
+        whole = b.and_(b.sub(stop, start), I64(-self.target.wide))
         middle = b.add(start, b.select(b.icmp_signed("<", whole, I64(0)), I64(0), whole))
         with self.loop(start, middle, turns="heavy") as i:
             self.bind(s.variable, i)
@@ -158,18 +156,18 @@ class _Emitter(VectorLoops):
         """Two loops, in squares. What is read in the other order comes into a square of its own first, so that the work
         on it is vectorised."""
         b, (inner,) = self.builder, s.body
-        width, both = self.dim(inner.extent), {s.variable, inner.variable}
+        width, both, side = self.dim(inner.extent), {s.variable, inner.variable}, self.target.side
         across = [e for e in walk(t.expr for t in inner.body)
                   if e.dtype.is_float and reads_across(self.nest, e, s.variable, inner.variable) and
                   all(both.isdisjoint(part.free) for part in e.fields[2])]
-        copies = {e: self.arithmetic.slot(self.type(e), SIDE * SIDE) for e in across}
-        with self.loop(start, stop, SIDE) as row, self.loop(I64(0), width, SIDE) as column:
+        copies = {e: self.arithmetic.slot(self.type(e), side * side) for e in across}
+        with self.loop(start, stop, side) as row, self.loop(I64(0), width, side) as column:
             def place(copy, i, j):
-                return b.gep(copy, [b.add(b.mul(b.sub(i, row), I64(SIDE)), b.sub(j, column))])
-            rows, columns = self.piece_end(row, SIDE, stop), self.piece_end(column, SIDE, width)
-            whole = b.icmp_signed("==", b.add(b.sub(rows, row), b.sub(columns, column)), I64(2 * SIDE))
+                return b.gep(copy, [b.add(b.mul(b.sub(i, row), I64(side)), b.sub(j, column))])
+            rows, columns = self.piece_end(row, side, stop), self.piece_end(column, side, width)
+            whole = b.icmp_signed("==", b.add(b.sub(rows, row), b.sub(columns, column)), I64(2 * side))
             with b.if_else(whole) as (vectors, numbers):
-                for branch, step in ((vectors, LANES), (numbers, 1)):
+                for branch, step in ((vectors, self.target.lanes), (numbers, 1)):
                     with branch:
                         for access, copy in copies.items():
                             lanes = step if access.fields[0].dtype is dt.float32 else 1
@@ -217,7 +215,7 @@ class _Emitter(VectorLoops):
         wide = width(self.nest, s.variable, self.nest.extents[s.variable], s.body, known=self.tile_folds())
         if wide is not None:
             stop = self.builder.add(self.tile_start, self.tile_size)
-            self.vector_loop(s.variable, self.tile_start, stop, (LONG,), lambda: self.statements(s.body))
+            self.vector_loop(s.variable, self.tile_start, stop, (self.target.long,), lambda: self.statements(s.body))
             return
         with self.lane_loop(s.variable):
             self.statements(s.body)
@@ -310,8 +308,8 @@ class _Emitter(VectorLoops):
         if wide is not None and kind in ("sum", "prod", "max", "min"):
             self.fold_columns(s, wide)
             return
-        best = self.arithmetic.slot(type_, TILE)
-        where = self.arithmetic.slot(I64, TILE) if kind in ("argmax", "argmin") else None
+        best = self.arithmetic.slot(type_, self.target.tile)
+        where = self.arithmetic.slot(I64, self.target.tile) if kind in ("argmax", "argmin") else None
         initial = self.initial(s.expr)
         with self.loop(I64(0), self.tile_size) as t:
             b.store(initial, b.gep(best, [t]))

@@ -27,11 +27,11 @@ from numba.core.typing.templates import AbstractTemplate, infer_global, signatur
 from numba.core.untyped_passes import FixupArgs, IRProcessing, ReconstructSSA, TranslateByteCode
 from numba.extending import lower_builtin, models, register_model
 
+from ..backend.target import current
 from ..common import dtype as dt
 from ..common.errors import InternalError
 from ..mindir.scalar import COMPARISONS, UNARY_FUNCTIONS, BINARY_FUNCTIONS
 from .arithmetic import I64, MEMORY, REGISTER, Arithmetic, alias_scopes
-from .schedule import TILE
 
 
 # ---------------------------------------------------------------- types
@@ -272,7 +272,7 @@ def _emit_where(builder, types_, values):
 
 def _emit_full(builder, types_, values):
     arithmetic, dtype = Arithmetic(builder), dtype_of(types_[1])
-    lanes = arithmetic.slot(REGISTER[dtype.name], TILE)
+    lanes = arithmetic.slot(REGISTER[dtype.name], current().tile)
     value, count = _convert(builder, values[1], types_[1], dtype), _convert(builder, values[0], types_[0], dt.int64)
     before = builder.block
     head, body, after = (builder.append_basic_block(n) for n in ("head", "fill", "filled"))

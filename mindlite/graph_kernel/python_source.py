@@ -23,7 +23,7 @@ from ..mindir.abstract import AbstractScalar
 from ..mindir.scalar import (BINARY_FUNCTIONS, UNARY_FUNCTIONS, BinOp, Call, Cast, Const, IndexVar, Neg, Select, Size,
                              compute_dtype)
 from .loopnest import Access
-from .schedule import BLOCK, SIDE, TILE
+from .schedule import BLOCK
 
 _OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "mod": "%", "and": "&", "or": "|",
               "xor": "^", "shl": "<<", "shr": ">>", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">",
@@ -114,8 +114,8 @@ class _Printer:
         if s.tiled:
             first, size = self.fresh("first"), self.fresh("lanes")
             self.tile = first, size
-            self.line(depth, f"for {first} in range({start}, {stop}, {TILE}):")
-            self.line(depth + 1, f"{size} = minimum({TILE}, {stop} - {first})")
+            self.line(depth, f"for {first} in range({start}, {stop}, {self.nest.target.tile}):")
+            self.line(depth + 1, f"{size} = minimum({self.nest.target.tile}, {stop} - {first})")
         else:
             self.line(depth, f"for {self.bind(s.variable)} in range({'' if start == '0' else start + ', '}{stop}):")
         self.statements(s.body, depth + 1)
@@ -125,11 +125,11 @@ class _Printer:
         inner, = s.body
         width = self.dim(inner.extent)
         row, column = self.fresh("row"), self.fresh("column")
-        self.line(depth, f"for {row} in range({start}, {stop}, {SIDE}):")
-        self.line(depth + 1, f"for {column} in range(0, {width}, {SIDE}):")
+        self.line(depth, f"for {row} in range({start}, {stop}, {self.nest.target.side}):")
+        self.line(depth + 1, f"for {column} in range(0, {width}, {self.nest.target.side}):")
         for k, (variable, first, last) in enumerate(((s.variable, row, stop), (inner.variable, column, width))):
             self.line(depth + 2 + k,
-                      f"for {self.bind(variable)} in range({first}, minimum({first} + {SIDE}, {last})):")
+                      f"for {self.bind(variable)} in range({first}, minimum({first} + {self.nest.target.side}, {last})):")
         self.statements(inner.body, depth + 4)
 
     def lanes(self, s, depth):

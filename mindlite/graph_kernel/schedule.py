@@ -21,11 +21,7 @@ from .ranges import Decided, cuts_of
 from .row_buffer import rows_of
 
 INLINE = 10                    # expressions are written inside one another up to here, then one gets a name
-TILE = 256                     # lanes of a column fold: the accumulators stay in the first-level cache
-SIDE = 32                      # of a square that a transpose runs through: a few cache lines each way
 BLOCK = 1024                   # elements of a sum that add up in float32 before they go into the double total
-REPEATED_FOLD = 64             # a fold of at most so many items may be computed again in each iteration (windows)
-ROOT_FOLD = 1 << 16            # a fold over everything, with elementwise work after it, runs in one piece up to here
 
 
 @dataclass(eq=False)
@@ -47,8 +43,8 @@ class Store:
 
 @dataclass(eq=False)
 class Loop:
-    """for variable in range(extent): body; over [begin, end) if parallel; tiled: in pieces of TILE with lane loops;
-    squares: with the loop inside, which is all of the body, in squares of SIDE; start, stop: a piece of the range (see
+    """for variable in range(extent): body; over [begin, end) if parallel; tiled: in pieces of `Target.tile` with lane loops;
+    squares: with the loop inside, which is all of the body, in squares of `Target.side`; start, stop: a piece of the range (see
     `ranges`), a number each, None for the end."""
     variable: object
     extent: object
@@ -157,7 +153,7 @@ class _Scheduler:
         nest.body = body = bound_once(root.statements, set())
         if nest.parallel is not None:
             body = next(s for s in body if isinstance(s, Loop)).body
-        nest.cost = nest.actual(_Cost(self.named).statements(body))
+        nest.cost = nest.actual(_Cost(nest.target.call_cost, self.named).statements(body))
         return nest
 
     def _is_fold_of_everything(self):
@@ -166,7 +162,7 @@ class _Scheduler:
         for output in self.nest.outputs:
             for expr in walk([output.value]):
                 if isinstance(expr, Reduce) and not expr.free:
-                    if self._exceeds(expr, ROOT_FOLD):
+                    if self._exceeds(expr, self.nest.target.root_fold):
                         raise CannotFuse("a reduction over everything would be computed again in each chunk")
                     found = True
         return found
@@ -175,7 +171,7 @@ class _Scheduler:
         """Folds over everything of folds over rows would run on one thread; the rows alone can be shared."""
         for expr in walk(o.value for o in self.nest.outputs):
             if isinstance(expr, Reduce) and not expr.free and \
-                    any(isinstance(e, Reduce) and e.free and self._exceeds(e, ROOT_FOLD, expr.fields[1])
+                    any(isinstance(e, Reduce) and e.free and self._exceeds(e, self.nest.target.root_fold, expr.fields[1])
                         for e in walk([expr.fields[2]])):
                 raise CannotFuse("the rows of a large reduction would not be shared by threads")
 
@@ -309,7 +305,7 @@ class _Scheduler:
             size = 1
             for v in variables:
                 size = size * nest.actual(nest.extents[v])
-            if bounds(size)[1] is None or bounds(size)[1] > REPEATED_FOLD:
+            if bounds(size)[1] is None or bounds(size)[1] > nest.target.repeated_fold:
                 raise CannotFuse(f"a reduction would be computed again for each {variable.fields[0]}")
         scope, loops = home, []
         for v in variables:
@@ -370,7 +366,6 @@ def bound_once(statements, bound):
 
 # ---------------------------------------------------------------- cost
 
-CALL_COST = 12                 # operations that a transcendental function counts
 NOMINAL_SIZE = 64              # what an unknown size counts
 
 
@@ -387,8 +382,8 @@ def nominal(size):
 class _Cost:
     """Operations of statements, a polynomial in the sizes; a value that has a name counts where it is bound."""
 
-    def __init__(self, named):
-        self.named = named
+    def __init__(self, call, named):
+        self.call, self.named = call, named
 
     def statements(self, statements):
         cost = 0
@@ -415,4 +410,4 @@ class _Cost:
         return 0 if isinstance(expr, (Reduce, Const, IndexVar, Size)) or expr in self.named else self.compute(expr)
 
     def compute(self, expr):
-        return (CALL_COST if isinstance(expr, Call) else 1) + sum(map(self.use, expr.children()))
+        return (self.call if isinstance(expr, Call) else 1) + sum(map(self.use, expr.children()))

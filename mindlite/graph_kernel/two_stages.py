@@ -17,59 +17,56 @@ from ..ops.logic import logical_and, logical_or
 from ..ops.reduction import reduce_all, reduce_any, reduce_max, reduce_min
 from ..ops.slicing import slice_
 
-LARGE = 1 << 17                             # elements from which two threads pay (see backend/launcher.py)
-ROWS, FEWEST_ROWS = 32, 4                   # rows that are wanted for the first stage, and with which it pays
-ROW = 4096                                  # the length of the rows of a vector
 _TOGETHER = {reduce_sum: add, reduce_max: maximum, reduce_min: minimum, reduce_any: logical_or, reduce_all: logical_and}
 
 
-def in_two_stages(graph):
+def in_two_stages(graph, target):
     """A copy of `graph` whose large reductions of everything have two stages; `graph` itself where there is none.
 
     Graphs in attributes stay as they are.
     """
-    if not any(_leading(node) is not None for node in graph.nodes):
+    if not any(_leading(node, target) is not None for node in graph.nodes):
         return graph
-    target = FuncGraph(graph.name, graph.origin, graph.kind)
-    target.signature = graph.signature
-    env = {p: target.add_parameter(p.name, p.abstract, p.origin, p.default) for p in graph.parameters}
+    made = FuncGraph(graph.name, graph.origin, graph.kind)
+    made.signature = graph.signature
+    env = {p: made.add_parameter(p.name, p.abstract, p.origin, p.default) for p in graph.parameters}
 
     def read(arg):
         return arg if isinstance(arg, ValueNode) else env[arg]
     for node in graph.nodes:
-        leading = _leading(node)
+        leading = _leading(node, target)
         if leading is None:
-            env[node] = CNode(target, node.fn, [read(a) for a in node.args], node.attrs, node.abstract, node.origin)
-            target.nodes.append(env[node])
+            env[node] = CNode(made, node.fn, [read(a) for a in node.args], node.attrs, node.abstract, node.origin)
+            made.nodes.append(env[node])
             continue
-        with building(target, Origin(node.origin.location, node, "two stages")):
-            env[node] = _write(node, read(node.args[0]), leading)
-    target.set_outputs([read(o) for o in graph.outputs], make_tuple)
-    return target
+        with building(made, Origin(node.origin.location, node, "two stages")):
+            env[node] = _write(node, read(node.args[0]), leading, target.stage_row)
+    made.set_outputs([read(o) for o in graph.outputs], make_tuple)
+    return made
 
 
-def _leading(node):
+def _leading(node, target):
     """How many leading axes the first stage keeps, 0 for a vector; None for a node that stays as it is."""
     if node.fn not in _TOGETHER or not isinstance(node.args[0].abstract, AbstractTensor):
         return None
     shape, dtype = node.args[0].abstract.shape, node.args[0].abstract.dtype
-    if len(node.attrs["axis"]) < len(shape) or not all(isinstance(s, int) for s in shape) or product(shape) < LARGE or \
-            (dtype.kind == "f" and dtype.itemsize < 4) or dtype.kind == "c":
+    if len(node.attrs["axis"]) < len(shape) or not all(isinstance(s, int) for s in shape) or \
+            product(shape) < target.stages_from or (dtype.kind == "f" and dtype.itemsize < 4) or dtype.kind == "c":
         return None
     if len(shape) == 1:
         return 0
-    return next((k for least in (ROWS, FEWEST_ROWS) for k in range(1, len(shape)) if product(shape[:k]) >= least), None)
+    return next((k for least in target.stage_rows for k in range(1, len(shape)) if product(shape[:k]) >= least), None)
 
 
-def _write(node, x, leading):
-    """The two stages of `node`, of the operand x."""
+def _write(node, x, leading, row):
+    """The two stages of `node`, of the operand x; a vector in rows of `row`."""
     fn, keepdims, rank = node.fn, node.attrs["keepdims"], len(x.abstract.shape)
     if leading:
         rows = fn(x, axis=tuple(range(leading, rank)), keepdims=keepdims)
         return fn(rows, axis=tuple(range(len(rows.abstract.shape))), keepdims=keepdims)
     count = x.abstract.shape[0]
-    whole = count // ROW * ROW
-    front = reshape(slice_(x, start=(0,), sizes=(whole,), step=(1,)), shape=(whole // ROW, ROW))
+    whole = count // row * row
+    front = reshape(slice_(x, start=(0,), sizes=(whole,), step=(1,)), shape=(whole // row, row))
     out = fn(fn(front, axis=(1,), keepdims=False), axis=(0,), keepdims=keepdims)
     if whole < count:
         rest = slice_(x, start=(whole,), sizes=(count - whole,), step=(1,))

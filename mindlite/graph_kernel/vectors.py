@@ -26,12 +26,7 @@ from ..mindir.scalar import COMPARISONS, BinOp, Call, Cast, Const, IndexVar, Neg
 from .arithmetic import I32, I64, MEMORY, REGISTER, mark
 from .loopnest import Access
 from .math_functions import Repeated, call, is_inline, suffix
-from .schedule import TILE, Let, Store
-
-LANES = 8                      # float32 numbers of a vector where some may not be there
-WIDE, LONG = 32, 16            # numbers at a time, of short and of long work on each
-SHORT = 8                      # operations on an element, at most, for which WIDE is worth it
-ROWS = 4                       # that meet in a register before they are added to the sums of columns
+from .schedule import Let, Store
 
 _FLOAT_OPERATORS = {"add", "sub", "mul", "div", *COMPARISONS}
 _INTEGER_OPERATORS = {"add", "sub", "mul", "and", "or", "xor", *COMPARISONS}
@@ -77,9 +72,9 @@ def width(nest, variable, extent, statements, values=(), known=()):
     if not exprs or not all(takes_vectors(e, variable, symbol) for e in exprs) or \
             not all(coefficient(s.offset, symbol) == 1 for s in statements if isinstance(s, Store)):
         return None
-    long = any(isinstance(e, Call) for e in exprs) or len(exprs) > SHORT or \
+    long = any(isinstance(e, Call) for e in exprs) or len(exprs) > nest.target.short_work or \
         any(isinstance(e, Access) and e.fields[0].dtype.itemsize < 4 for e in exprs)
-    return LONG if long else WIDE
+    return nest.target.long if long else nest.target.wide
 
 
 def takes_vectors(expr, variable, symbol):
@@ -138,11 +133,11 @@ class VectorLoops:
     vector = None
 
     def vector_loop(self, variable, start, stop, counts, body, narrow=None):
-        """`body()` for the vectors of [start, stop): of so many elements as `counts` say, and by LANES what is left.
+        """`body()` for the vectors of [start, stop): of so many elements as `counts` say, and a vector at a time what is left.
 
         narrow : what is done after the first loop
         """
-        b = self.builder
+        b, lanes = self.builder, self.target.lanes
         stop = b.select(b.icmp_signed("<", stop, start), start, stop)           # a piece may begin behind the end
         for count in counts:
             whole = b.add(start, b.and_(b.sub(stop, start), I64(-count)))
@@ -154,20 +149,20 @@ class VectorLoops:
             start = whole
             if count == counts[0] and narrow is not None:
                 narrow()
-        with self.loop(start, stop, LANES, "written") as i:
+        with self.loop(start, stop, lanes, "written") as i:
             self.bind(variable, i)
             left = b.trunc(b.sub(stop, i), I32)
-            there = b.icmp_signed("<", ascending(I32, LANES), spread(b, left, LANES))
-            self.vector = Vector(variable, LANES, left, there)
+            there = b.icmp_signed("<", ascending(I32, lanes), spread(b, left, lanes))
+            self.vector = Vector(variable, lanes, left, there)
             body()
             self.write_what_is_left()
             self.vector = None
 
     def fold_vectors(self, s, variable, start, stop, wide, statements):
         """The fold over [start, stop) of the innermost loop of a Fold, a number."""
-        b, kind, type_ = self.builder, s.expr.fields[0], self.type(s.expr)
-        neutral = self.initial(s.expr)
-        slots = {count: self.arithmetic.slot(ir.VectorType(type_, count)) for count in {wide, LANES}}
+        b, kind, type_, target = self.builder, s.expr.fields[0], self.type(s.expr), self.target
+        neutral, lanes = self.initial(s.expr), target.lanes
+        slots = {count: self.arithmetic.slot(ir.VectorType(type_, count)) for count in {wide, lanes}}
 
         def combine(x, y):
             return self.arithmetic.accumulate(kind, x, y, s.expr.dtype)
@@ -176,29 +171,29 @@ class VectorLoops:
             self.statements(statements)
             slot, value = slots[self.vector.count], self.value(s.value)
             if self.vector.mask is not None:
-                value = b.select(self.vector.mask, value, spread(b, neutral, LANES))
+                value = b.select(self.vector.mask, value, spread(b, neutral, lanes))
             b.store(combine(b.load(slot), value), slot)
 
         def narrow():
             value = b.load(slots[wide])
-            while value.type.count > LANES:
+            while value.type.count > lanes:
                 value = combine(*halves(b, value))
-            b.store(value, slots[LANES])
+            b.store(value, slots[lanes])
 
         b.store(spread(b, neutral, wide), slots[wide])
-        self.vector_loop(variable, start, stop, (WIDE, LANES) if wide == WIDE else (wide,), body, narrow)
-        value = b.load(slots[LANES])
+        self.vector_loop(variable, start, stop, (wide, lanes) if wide == target.wide else (wide,), body, narrow)
+        value = b.load(slots[lanes])
         while isinstance(value.type, ir.VectorType):
             value = combine(*halves(b, value))
         return value
 
     def fold_columns(self, s, wide):
-        """A fold over a tile: the accumulators of its columns wait in memory, ROWS rows at a time."""
-        b, kind, type_ = self.builder, s.expr.fields[0], self.type(s.expr)
-        sums = self.arithmetic.slot(type_, TILE + LANES)          # the last vector may have lanes behind the tile
-        neutral = spread(b, self.initial(s.expr), LANES)
-        with self.loop(I64(0), self.tile_size, LANES) as t:
-            b.store(neutral, self.lanes_at(sums, t, LANES), align=s.expr.dtype.itemsize)
+        """A fold over a tile: the accumulators of its columns wait in memory, some rows at a time."""
+        b, kind, type_, target = self.builder, s.expr.fields[0], self.type(s.expr), self.target
+        sums = self.arithmetic.slot(type_, target.tile + target.lanes)          # the last vector may have lanes behind the tile
+        neutral = spread(b, self.initial(s.expr), target.lanes)
+        with self.loop(I64(0), self.tile_size, target.lanes) as t:
+            b.store(neutral, self.lanes_at(sums, t, target.lanes), align=s.expr.dtype.itemsize)
         *outer, (variable, extent, between), (_, _, statements) = s.loops
 
         def add(counts, *rows):
@@ -218,15 +213,15 @@ class VectorLoops:
 
         def all_rows():
             stop = self.dim(extent)
-            if between or wide != WIDE:
+            if between or wide != target.wide:
                 with self.loop(I64(0), stop) as i:
                     self.bind(variable, i)
                     self.statements(between)
-                    add((LONG,), i)
+                    add((target.long,), i)
                 return
-            whole = b.and_(stop, I64(-ROWS))
-            with self.loop(I64(0), whole, ROWS) as i:
-                add((LONG,), *(b.add(i, I64(k)) for k in range(ROWS)))
+            whole = b.and_(stop, I64(-target.rows_at_once))
+            with self.loop(I64(0), whole, target.rows_at_once) as i:
+                add((target.long,), *(b.add(i, I64(k)) for k in range(target.rows_at_once)))
             with self.loop(whole, stop) as i:
                 add((), i)
         self.fold_loops(outer, all_rows)
@@ -301,7 +296,7 @@ class VectorLoops:
     def write_what_is_left(self):
         """The stores of a turn that may not be whole: half of the lanes, a quarter, .. as the bits of how many there
         are say (a masked store takes an AMD Zen 3 longer)."""
-        b, stores, count, left = self.builder, self.vector.stores, LANES, self.vector.left
+        b, stores, count, left = self.builder, self.vector.stores, self.vector.count, self.vector.left
         if not stores:
             return
         with b.if_else(b.icmp_signed(">=", left, I32(count))) as (all_of_them, some):

@@ -6,6 +6,7 @@ A product of few rows spends a third of its time on walking through the matrix, 
 panels as wide as the register tile (Goto & van de Geijn 2008). In a loop once is enough. The last pass over a graph:
 there are no rules for the gradient of what it makes.
 """
+from ..backend import target
 from ..common.dim import product
 from ..common.late import Late
 from ..mindir.builder import append
@@ -18,7 +19,7 @@ from ..ops.slicing import pad_slice
 from .loops import counter_of, fixed_operands, moved_out, widened
 from .rewrite import rebuild
 
-tile, unpacked = Late("mindlite.backend.cpu.tile"), Late("mindlite.backend.cpu.unpacked")      # they import LLVM
+tile = Late("mindlite.backend.cpu.tile")       # it imports LLVM
 DTYPES = ("float32", "float64")
 ROWS = range(2, 129)             # of one turn: a row alone reads the matrix once, many are worth copying it for
 FEW_TURNS = 8                    # putting in order takes about as long as two or three products of 16 rows
@@ -49,8 +50,8 @@ def _pays(node):
     if node.attrs["transpose_a"] or matrix.ndim != 2 or matrix.dtype.name not in DTYPES \
             or not all(isinstance(size, int) for size in (*a.shape, *matrix.shape)):
         return False
-    return product(a.shape[:-1]) in ROWS and node.abstract.shape[-1] > tile.tile_shape(matrix.dtype).columns \
-        and matrix.size * matrix.dtype.itemsize > unpacked.NEAR
+    return product(a.shape[:-1]) in ROWS and node.abstract.shape[-1] > tile.tile_shape(matrix.dtype, target.current()).columns \
+        and matrix.size * matrix.dtype.itemsize > target.current().near
 
 
 def _moved(loop):
@@ -63,7 +64,8 @@ def _moved(loop):
         if key not in numbers:
             with moved_out(node, "put_in_panels"):
                 matrix = outside.get(node.args[1], node.args[1])
-                made.append(_in_panels(matrix, tile.tile_shape(matrix.dtype).columns, node.attrs["transpose_b"]))
+                width = tile.tile_shape(matrix.dtype, target.current()).columns
+                made.append(_in_panels(matrix, width, node.attrs["transpose_b"]))
             numbers[key] = len(made) - 1
         replaced[node] = _product(node, numbers[key])
     return append(while_loop, *loop.args, *made, cond=widened(loop.attrs["cond"], made),

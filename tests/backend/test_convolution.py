@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from mindlite.backend.cpu import convolution, convolution_ways, library_kernel, onednn
+from mindlite.backend.target import current
 from mindlite.common import dtype as dtypes
 from mindlite.common.config import config
 
@@ -77,7 +78,7 @@ def drawn(rng, shape, dtype):
 
 def run_way(call, way, kind, dtype, sizes, arrays, finish="", **more):
     """Run the steps of a way, each cut in two. more: arrays of the epilogue"""
-    size, steps = convolution_ways.WAYS[way](kind, dtype, sizes, *([finish] if finish else []))
+    size, steps = convolution_ways.WAYS[way](kind, dtype, sizes, *([finish] if finish else []), target=current())
     places = dict(zip(("left", "right", "out"), arrays)) | {"workspace": np.full(size, np.nan, dtype.numpy)} | more
     for step in steps:
         kernel, handle = library_kernel(**step.kernel), None
@@ -170,7 +171,7 @@ def test_a_number_does_not_depend_on_how_the_work_is_cut(call):
     n, c, h, w, o, *_ = sizes
     x, weights = (rng.standard_normal(s).astype(np.float32) for s in ((n, c, h, w), (o, c, 3, 3)))
     for way in ("winograd", "direct", "patches"):
-        size, (first, second) = convolution_ways.WAYS[way]("forward", dtypes.float32, sizes)
+        size, (first, second) = convolution_ways.WAYS[way]("forward", dtypes.float32, sizes, target=current())
         space, results = np.empty(size, np.float32), []
         call(library_kernel(**first.kernel), [weights, space], sizes, extent=first.extent)
         for cuts in ((0, second.extent), (0, 1, 2, 9, second.extent)):

@@ -9,8 +9,11 @@ import threading
 import numpy as np
 import pytest
 
-from mindlite.backend.launcher import SPARE, WHOLE_LINE, WORTH_IT, launch_address, set_threads
+from mindlite.backend.launcher import launch_address, set_threads
 from mindlite.backend.machine_code import c_address, compile_ir
+from mindlite.backend.target import current
+
+WORTH_IT, SPARE, WHOLE_LINE = current().parallel_from, current().spare, current().line
 
 TEXT = """
 ; out[i] += 1 and out[i] += 1000 * first item of the chunk, args: out, item that fails or -1

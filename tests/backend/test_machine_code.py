@@ -7,6 +7,7 @@ from mindlite.backend import machine_code
 from mindlite.backend.cpu.blas import write_matmul
 from mindlite.backend.cpu.native import code_of
 from mindlite.backend.machine_code import compile_ir, compile_made
+from mindlite.backend.target import current
 from mindlite.common.config import config
 from mindlite.common.dtype import float32, float64
 
@@ -101,11 +102,11 @@ def test_code_without_a_cache_and_code_from_the_disk_compute_the_same(folder):
 def test_kernels_of_other_types_flags_and_surroundings_are_other_code(folder):
     given = [(float32, False, False, "none", False), (float64, False, False, "none", False),
              (float32, True, False, "none", False), (float32, False, False, "none", True)]
-    names = [code_of(write_matmul, *facts)[0] for facts in given]
+    names = [code_of(write_matmul, *facts, target=current())[0] for facts in given]
     assert names == ["matmul_f32_nn_none", "matmul_f64_nn_none", "matmul_f32_tn_none", "matmul_f32_nn_none_add"]
     count = len(list(folder.glob("*.made")))
-    code_of(write_matmul, *given[0])
+    code_of(write_matmul, *given[0], target=current())
     assert len(list(folder.glob("*.made"))) == count
-    name, _, text = code_of(write_matmul, *given[0], given="another library")
+    name, _, text = code_of(write_matmul, *given[0], target=current(), given="another library")
     assert name == names[0] and len(list(folder.glob("*.made"))) == count + 1
     assert "def write_matmul" in text()

@@ -9,6 +9,7 @@ import pytest
 import mindlite.backend.cpu.blas as blas                    # the module itself: the package's name may be a Late one
 from mindlite.backend.cpu.panels import panel_matmul_kernel
 from mindlite.backend.cpu.tile import tile_shape
+from mindlite.backend.target import current
 from mindlite.common import dtype as dtypes
 
 SIZES = [(3, 5, 7, 2), (1, 5, 7, 3), (4, 1, 7, 2), (1, 1, 1, 1), (4, 5, 1, 2), (17, 33, 70, 1), (3, 5, 0, 2),
@@ -210,7 +211,7 @@ def test_sizes_beyond_a_blas_of_32_bits_go_to_the_loops(call, monkeypatch):
 @pytest.mark.parametrize("m, n, k", [(2, 20, 5), (6, 48, 300), (17, 100, 600), (1, 7, 3)])
 def test_chunks_of_panels_are_columns_of_the_product(call, dtype, m, n, k):
     dtype = dtypes.dtype(dtype)
-    width, rng = tile_shape(dtype).columns, np.random.default_rng(0)
+    width, rng = tile_shape(dtype, current()).columns, np.random.default_rng(0)
     count = -(-n // width)
     a, b = (rng.standard_normal(shape).astype(dtype.numpy) for shape in ((m, k), (k, count * width)))
     panels = np.ascontiguousarray(b.reshape(k, count, width).swapaxes(0, 1))

@@ -5,6 +5,7 @@ import pytest
 import mindlite as ms
 from mindlite import Tensor, ops
 from mindlite.backend.cpu.tile import tile_shape
+from mindlite.backend.target import current
 from mindlite.common import dtype as dtypes
 from mindlite.debug import ir
 
@@ -39,7 +40,7 @@ def test_a_loop_multiplies_by_panels_of_what_it_does_not_change(rows, k, n, dtyp
     for turns in (0, 1, 9, 12):
         close(compiled(*args, turns), walk(*args, turns))
     pays = k * n * dtype().itemsize > 16384
-    assert panels_in(compiled) == sum(pays and columns > tile_shape(dtypes.dtype(dtype)).columns for columns in (n, k))
+    assert panels_in(compiled) == sum(pays and columns > tile_shape(dtypes.dtype(dtype), current()).columns for columns in (n, k))
 
 
 def test_leading_axes_are_more_rows():

@@ -8,6 +8,7 @@ Nothing is loaded or compiled before it is asked for; equal facts give the same 
 from ...common.dtype import dtype as to_dtype, float32
 from ...common.events import emit
 from ...common.late import Late
+from ..target import current
 
 __all__ = ["conv2d_plan", "explain", "library_kernel"]
 blas, convolution, convolution_ways, onednn, panels, pooling, scatter = (Late(f"{__name__}.{name}") for name in (
@@ -17,22 +18,23 @@ MAKERS = {"matmul": (blas, "matmul_kernel"), "conv2d": (convolution, "conv2d_ker
           "pool2d": (pooling, "pool2d_kernel"), "index_add": (scatter, "index_add_kernel")}
 
 
-def conv2d_plan(kind, dtype, sizes, finish=""):
-    """`convolution_ways.conv2d_plan`."""
-    return convolution_ways.conv2d_plan(kind, dtype, sizes, finish)
+def conv2d_plan(kind, dtype, sizes, finish="", target=None):
+    """`convolution_ways.conv2d_plan`; target: the Target that chooses, by default the current one."""
+    return convolution_ways.conv2d_plan(kind, dtype, sizes, finish, target)
 
 
-def library_kernel(name, **facts):
+def library_kernel(name, target=None, **facts):
     """The Kernel of one of MAKERS with the facts that its maker takes; None if there is none.
 
     facts  : those of blas.matmul_kernel, convolution.conv2d_kernel, convolution_ways.conv2d_part,
              panels.panel_matmul_kernel, pooling.pool2d_kernel and scatter.index_add_kernel; they document the args.
              conv2d_plan says which parts a convolution has
+    target : the Target that it is written for, by default the current one
     events : "library_kernel" (name, facts, kernel, why), or "library_kernel_missing" (name, facts, why)
     raises : KeyError for an unknown name
     """
     room, maker = MAKERS[name]
-    kernel = getattr(room, maker)(**facts)
+    kernel = getattr(room, maker)(**facts, target=target or current())
     why = explain(name, **facts)
     if kernel is None:
         emit("library_kernel_missing", name=name, facts=facts, why=why)

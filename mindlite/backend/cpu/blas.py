@@ -22,6 +22,7 @@ from ...common.dtype import dtype as to_dtype, float32
 from ..address import files_in_package, loaded_libraries, symbol_address
 from ..kernel import Kernel
 from ..machine_code import host_features
+from ..target import current
 from .native import I32, I64, LIBRARIES, PTR, VOID, Module, code_of, compute_type
 from .scratch import borrow, give_back
 from .unpacked import dots_pay, external_dots, external_small, pays, write_dots, write_small
@@ -30,7 +31,6 @@ BATCHED = ("none", "both", "a", "b")
 ROW_MAJOR, NO_TRANS, TRANS = 101, 111, 112              # the numbers of cblas.h
 LARGEST = 2**31 - 1                                     # the largest size for a BLAS with integers of 32 bits
 OUT_OF_MEMORY = "matmul: out of memory for a working copy"
-_COLUMNS, _DEPTH = 512, 64                              # the panel of b in the loop: 64 x 512 floats are 128 KiB
 
 
 @dataclass(frozen=True)
@@ -124,10 +124,10 @@ def _address(function):
     return blas.address(function)
 
 
-LIBRARIES["mindlite_blas_"] = _address
+LIBRARIES["mindlite_blas_"] = lambda name, target: _address(name)
 
 
-def matmul_kernel(dtype, transpose_a=False, transpose_b=False, batched="none", accumulate=False):
+def matmul_kernel(dtype, transpose_a=False, transpose_b=False, batched="none", accumulate=False, target=None):
     """The kernel of out[i] = op(a[i]) @ op(b[i]), or out[i] += ... with accumulate.
 
     args     : [a, b, out, batch, m, n, k]; out is [batch, m, n], op(a) [m, k], op(b) [k, n], all row-major
@@ -141,14 +141,16 @@ def matmul_kernel(dtype, transpose_a=False, transpose_b=False, batched="none", a
     """
     if batched not in BATCHED:
         raise ValueError(f"batched is {batched!r}, not one of {BATCHED}")
-    return _matmul_kernel(to_dtype(dtype), bool(transpose_a), bool(transpose_b), batched, bool(accumulate))
+    return _matmul_kernel(to_dtype(dtype), bool(transpose_a), bool(transpose_b), batched, bool(accumulate),
+                          target or current())
 
 
 @functools.cache
-def _matmul_kernel(dtype, transpose_a, transpose_b, batched, accumulate):
+def _matmul_kernel(dtype, transpose_a, transpose_b, batched, accumulate, target):
     if not has_gemm(dtype):
         return None
-    name, machine, text = code_of(write_matmul, dtype, transpose_a, transpose_b, batched, accumulate, given=blas_width())
+    name, machine, text = code_of(write_matmul, dtype, transpose_a, transpose_b, batched, accumulate, target=target,
+                                  given=blas_width())
     return Kernel(name, lambda: machine.address(name), text=text, errors=(OUT_OF_MEMORY,), keep=machine)
 
 
@@ -159,11 +161,11 @@ def has_gemm(dtype):
     return dtype.kind in "fiu"
 
 
-def write_matmul(dtype, transpose_a, transpose_b, batched, accumulate):
+def write_matmul(target, dtype, transpose_a, transpose_b, batched, accumulate):
     """The Module of the kernel around a gemm: a loop over the batch, or one product if only an untransposed a has a
     batch."""
     name = f"matmul_{dtype.short}_{'t' if transpose_a else 'n'}{'t' if transpose_b else 'n'}_{batched}"
-    module = Module(name + "_add" * accumulate)
+    module = Module(name + "_add" * accumulate, target)
     gemm, size = write_gemm(module, dtype), dtype.itemsize
     with module.kernel(module.name) as f:
         a, b, out, m, n, k = (f.arg(i) for i in (0, 1, 2, 4, 5, 6))
@@ -234,7 +236,7 @@ def write_small_products(f, dtype):
         f.call(external_small(f.module, dtype), m, n, k, a, f.select(flipped, one, lda), f.select(flipped, lda, one),
                b, row_step, accumulate, out, ldo)
         f.give(0)
-    with f.when(ta.equals(0) & tb.differs(0) & matrices & dots_pay(m, n, k)):
+    with f.when(ta.equals(0) & tb.differs(0) & matrices & dots_pay(f.module.target, m, n, k)):
         f.call(external_dots(f.module, dtype), m, n, k, a, lda, b, ldb, accumulate, out, ldo)
         f.give(0)
     f.module.written_by += [write_small_products, write_small, write_dots]
@@ -280,22 +282,22 @@ def write_blas_gemm(f, dtype):
 
 
 def write_loop_gemm(f, dtype):
-    """The product by loops: a packed panel [64, 512] of b meets every row of a; four steps of k share a pass of out."""
+    """The product by loops: a packed panel (`Target.panel`) of b meets every row of a; four steps of k share a pass of out."""
     ta, tb, m, n, k, a, lda, b, ldb, accumulate, out, ldo = f.parameters
-    size = dtype.itemsize
+    size, (most_columns, most_depth) = dtype.itemsize, f.module.target.panel
     a, out = f.array(dtype, a), f.array(dtype, out)
     one, flipped = f.number(I64, 1), ta.differs(0)
     row_step, k_step = f.select(flipped, one, lda), f.select(flipped, lda, one)
-    panel = borrow(f, _COLUMNS * _DEPTH * size)
+    panel = borrow(f, most_columns * most_depth * size)
     with f.when(panel.equals(0)):
         f.give(1)
     with f.when(accumulate.equals(0)):
         with f.loop(0, m) as i:
             f.fill(out.at(i * ldo).address, 0, n * size)
-    with f.loop(0, n, _COLUMNS) as j0:
-        width = f.minimum(n - j0, _COLUMNS)
-        with f.loop(0, k, _DEPTH) as p0:
-            depth = f.minimum(k - p0, _DEPTH)
+    with f.loop(0, n, most_columns) as j0:
+        width = f.minimum(n - j0, most_columns)
+        with f.loop(0, k, most_depth) as p0:
+            depth = f.minimum(k - p0, most_depth)
             packed = f.array(dtype, panel)
             with f.loop(0, depth) as p:
                 target = packed.at(p * width)

@@ -20,6 +20,7 @@ import threading
 
 from ...common.dtype import dtype as to_dtype, float32
 from ..kernel import Kernel
+from ..target import current
 from . import im2col, onednn
 from .blas import blas_width
 from .native import code_of
@@ -37,7 +38,7 @@ def output_sizes(sizes):
     return (h + top + bottom - dh * (kh - 1) - 1) // sh + 1, (w + left + right - dw * (kw - 1) - 1) // sw + 1
 
 
-def conv2d_kernel(kind, dtype):
+def conv2d_kernel(kind, dtype, target=None):
     """The kernel of a convolution, or None if there is none for the dtype (float16, bfloat16, bool, complex).
 
     kind   : "forward" or "backward_data"
@@ -52,12 +53,13 @@ def conv2d_kernel(kind, dtype):
     dtype = to_dtype(dtype)
     if dtype.kind not in "fiu" or dtype.name in ("float16", "bfloat16"):
         return None
-    return _conv2d_kernel(kind, dtype, onednn.find_onednn() if dtype is float32 else None)
+    return _conv2d_kernel(kind, dtype, onednn.find_onednn() if dtype is float32 else None, target or current())
 
 
 @functools.cache
-def _conv2d_kernel(kind, dtype, library):
-    name, machine, text = code_of(im2col.write_convolution, kind, dtype, library is not None, given=blas_width())
+def _conv2d_kernel(kind, dtype, library, target):
+    name, machine, text = code_of(im2col.write_convolution, kind, dtype, library is not None, target=target,
+                                  given=blas_width())
     handles = {}
 
     def prepare(sizes):

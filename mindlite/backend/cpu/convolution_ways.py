@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from ...common.dim import product
 from ...common.dtype import dtype as to_dtype, float32
 from ..kernel import Kernel
+from ..target import current
 from . import depthwise, implicit, onednn, winograd
 from .blas import blas_width, write_gemm
 from .convolution import output_sizes
@@ -35,9 +36,6 @@ from .native import Module, code_of
 from .patches import Window
 from .tile import tile_shape
 
-MANY = 16                                           # channels from which on winograd pays
-SQUARES = 64                                        # of 2 x 2 pixels, from which on the weights' transform pays
-NARROW = 6                                          # columns of a picture below which direct wastes its lanes
 OUT_OF_MEMORY = ("convolution: out of memory",)
 
 
@@ -66,7 +64,7 @@ class Plan:
     steps: tuple
 
 
-def conv2d_plan(kind, dtype, sizes, finish=""):
+def conv2d_plan(kind, dtype, sizes, finish="", target=None):
     """The Plan of a convolution, or None for a dtype without one (all but float32 and float64).
 
     kind   : "forward" (left x, right w), "backward_data" (left dout, right w), "backward_weights" (left x, right dout)
@@ -76,11 +74,12 @@ def conv2d_plan(kind, dtype, sizes, finish=""):
     dtype = to_dtype(dtype)
     if dtype.name not in ("float32", "float64"):
         return None
-    way = choose(kind, dtype, sizes)
-    return Plan(way, *WAYS[way](kind, dtype, tuple(sizes), *([finish] if finish else [])))
+    target = target or current()
+    way = choose(kind, dtype, sizes, target)
+    return Plan(way, *WAYS[way](kind, dtype, tuple(sizes), *([finish] if finish else []), target=target))
 
 
-def choose(kind, dtype, sizes):
+def choose(kind, dtype, sizes, target):
     """The name of the way, by kind and sizes; a size that is known at run time only is taken for a large one."""
     n, c, h, w, o, kh, kw, sh, sw, top, bottom, left, right, dh, dw, g = sizes
     near, borders = (sh, sw) == (1, 1), (top, bottom, left, right)
@@ -90,14 +89,14 @@ def choose(kind, dtype, sizes):
     small, known = (kh, kw, sh, sw, dh, dw, g) == (3, 3, 1, 1, 1, 1, 1), isinstance(c, int) and isinstance(o, int)
     if dtype is float32 and small and known:
         squares = product((n, *((size + 1) // 2 for size in made)))
-        enough = 2 * max(c, o) if kind == "backward_weights" else SQUARES
-        if min(c, o) >= MANY and (not isinstance(squares, int) or squares >= enough):
+        enough = 2 * max(c, o) if kind == "backward_weights" else target.winograd_least
+        if min(c, o) >= target.winograd_channels and (not isinstance(squares, int) or squares >= enough):
             return "winograd"
-    if g != 1 and c == g and isinstance(o, int) and isinstance(g, int) and o // g < tile_shape(dtype).rows:
+    if g != 1 and c == g and isinstance(o, int) and isinstance(g, int) and o // g < target.tile_rows:
         return "depthwise"
     if kind == "backward_weights":
         return "dot"
-    wide = not isinstance(made[1], int) or made[1] >= NARROW
+    wide = not isinstance(made[1], int) or made[1] >= target.narrow
     if near and wide and (g == 1 or kind == "forward"):
         return "direct"
     if dtype is float32 and (kh, kw) != (1, 1) and (kind, g) != ("forward", 1) and onednn.find_onednn() is not None:
@@ -111,29 +110,30 @@ def part(name, dtype, **facts):
 
 
 @functools.cache
-def conv2d_part(part, dtype, **facts):
+def conv2d_part(part, dtype, *, target, **facts):
     """The kernel of one step: a writer of PARTS, by name, with its facts."""
-    name, machine, text = code_of(write_part, part, to_dtype(dtype), tuple(sorted(facts.items())), given=blas_width())
+    name, machine, text = code_of(write_part, part, to_dtype(dtype), tuple(sorted(facts.items())), target=target,
+                                  given=blas_width())
     return Kernel(name, lambda: machine.address(name), text=text, errors=OUT_OF_MEMORY, keep=machine)
 
 
-def write_part(part, dtype, facts):
+def write_part(target, part, dtype, facts):
     """The Module of one of PARTS. facts : pairs"""
-    return PARTS[part](dtype=dtype, **dict(facts))
+    return PARTS[part](target, dtype=dtype, **dict(facts))
 
 
-def write_fill(dtype):
+def write_fill(target, dtype):
     """The Module of `zeros`: args out; [begin, end): elements."""
-    module = Module(f"zeros_{dtype.short}")
+    module = Module(f"zeros_{dtype.short}", target)
     with module.kernel(module.name) as f:
         f.fill(f.arg(0) + f.begin * dtype.itemsize, 0, (f.end - f.begin) * dtype.itemsize)
     module.written_by += [write_fill]
     return module
 
 
-def write_product(dtype, finish):
+def write_product(target, dtype, finish):
     """The Module of `conv2d_product`: args w, x, out, the operands of `finish`, 16 sizes; [begin, end): pictures."""
-    module = Module(f"conv2d_product_{dtype.short}{named(finish)}")
+    module = Module(f"conv2d_product_{dtype.short}{named(finish)}", target)
     gemm, size = write_gemm(module, dtype), dtype.itemsize
     with module.kernel(module.name) as f:
         rest = Finish(f, dtype, finish, 2)
@@ -175,10 +175,10 @@ def work(sizes):
     return o * (c // g) * kh * kw, product((n, *output_sizes(sizes)))
 
 
-def by_tile(kind, dtype, sizes, finish="", *, direct):
+def by_tile(kind, dtype, sizes, finish="", *, target, direct):
     """Weights are packed; then the tile runs over pixels (implicit)."""
     n, c, h, w, o, kh, kw, sh, sw, *_, dh, dw, g = sizes
-    shape, forward = tile_shape(dtype), kind == "forward"
+    shape, forward = tile_shape(dtype, target), kind == "forward"
     each, pixels = work(sizes)
     rows = (o if forward else c) // g
     pack = Step(part("pack", dtype, kind=kind), ("right", "workspace"), sizes, g * up(rows, shape.rows),
@@ -210,7 +210,7 @@ def up(a, b):
     return (a + b - 1) // b
 
 
-def one_product(kind, dtype, sizes, finish=""):
+def one_product(kind, dtype, sizes, finish="", *, target):
     """out[n] = w @ x[n], or dx[n] = w^T @ dout[n]."""
     n, c, h, w, o = sizes[:5]
     m, k = (o, c) if kind == "forward" else (c, o)
@@ -221,10 +221,10 @@ def one_product(kind, dtype, sizes, finish=""):
     return 0, (Step(facts, ("right", "left", "out"), (n, m, h * w, k), n, 2 * m * k * h * w),)
 
 
-def by_winograd(kind, dtype, sizes, finish=""):
+def by_winograd(kind, dtype, sizes, finish="", *, target):
     """Weights are transformed; then squares of pixels. Their gradient is cut by channels of x."""
     n, c, h, w, o = sizes[:5]
-    shape, (high, wide) = tile_shape(dtype), ((h, w) if kind == "backward_data" else output_sizes(sizes))
+    shape, (high, wide) = tile_shape(dtype, target), ((h, w) if kind == "backward_data" else output_sizes(sizes))
     if kind == "backward_weights":
         sums = part("winograd_backward_weights", dtype)
         return winograd.workspace(o, c), (Step(sums, ("left", "right", "out", "workspace"), sizes, c,
@@ -237,7 +237,7 @@ def by_winograd(kind, dtype, sizes, finish=""):
     return winograd.workspace(rows, depth), (transform, runs)
 
 
-def by_dot(kind, dtype, sizes):
+def by_dot(kind, dtype, sizes, *, target):
     """The gradient of the weights, cut by rows (group, channel, tap)."""
     each, pixels = work(sizes)
     _, c, _, _, o, kh, kw, *_, g = sizes
@@ -245,7 +245,7 @@ def by_dot(kind, dtype, sizes):
                     2 * (o // g) * pixels),)
 
 
-def by_channels(kind, dtype, sizes, finish=""):
+def by_channels(kind, dtype, sizes, finish="", *, target):
     """Depthwise: cut by planes of the picture, the gradient of weights by channels of dout."""
     n, _, h, w, o, kh, kw, *_, g = sizes
     if kind == "backward_weights":
@@ -256,7 +256,7 @@ def by_channels(kind, dtype, sizes, finish=""):
     return 0, (Step(runs, ("left", "right", "out", *operands(finish)), sizes, n * g, 2 * (o // g) * kh * kw * plane),)
 
 
-def by_library(kind, dtype, sizes, finish=""):
+def by_library(kind, dtype, sizes, finish="", *, target):
     """oneDNN, which has threads of its own."""
     run = Step({"name": "conv2d", "kind": kind, "dtype": dtype}, ("left", "right", "out"), sizes, prepared=True)
     if not finish:

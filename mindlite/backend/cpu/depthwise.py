@@ -25,7 +25,6 @@ from .scratch import borrow, give_back
 from .tile import masked, multiply_add, tile_shape
 
 VECTORS, TAPS = 8, 9                                # vectors of results, and sums of the weights' gradient, at a time
-NEAR = 6144                                         # elements of lines that are worked on at a time, about
 ENTRY = 3                                           # numbers of a vector: where it reads, its place, how many lanes
 
 
@@ -59,12 +58,12 @@ class Lines:
 
     def __init__(self, f, dtype, window, plane, many, extra=0):
         self.f, self.dtype, self.window, self.plane, self.many = f, dtype, window, plane, many
-        self.lanes, size = tile_shape(dtype).lanes, dtype.itemsize
+        self.lanes, size = tile_shape(dtype, f.module.target).lanes, dtype.itemsize
         reach_x, self.reach_y = window.dw * (window.kw - 1), window.dh * (window.kh - 1)
         self.vectors = (plane.wide + self.lanes - 1) // self.lanes                 # in a line of the result
         self.phase = (self.vectors * self.lanes + reach_x // plane.step_x + 1 + self.lanes - 1) // self.lanes * self.lanes
         self.pitch = self.phase * plane.step_x
-        lines = f.maximum(NEAR // f.maximum(self.pitch * many, 1) - self.reach_y, 1)
+        lines = f.maximum(f.module.target.lines // f.maximum(self.pitch * many, 1) - self.reach_y, 1)
         self.high = f.minimum((lines + plane.step_y - 1) // plane.step_y, f.maximum(plane.high, 1))
         self.far = ((self.high - 1) * plane.step_y + self.reach_y + 1) * self.pitch
         tables = (many * window.taps + self.high * self.vectors * ENTRY) * 8
@@ -174,12 +173,12 @@ class Lines:
         give_back(self.f, self.memory)
 
 
-def write_depthwise(kind, dtype, finish=""):
+def write_depthwise(target, kind, dtype, finish=""):
     """The Module of `conv2d_depthwise`, of kind "forward" or "backward_data".
 
     args : left, right, out, the operands of `finish`, 16 sizes; [begin, end): pairs (picture, group)
     """
-    module, forward = Module(f"conv2d_depthwise_{kind}_{dtype.short}{named(finish)}"), kind == "forward"
+    module, forward = Module(f"conv2d_depthwise_{kind}_{dtype.short}{named(finish)}", target), kind == "forward"
     sums = write_sums(module, dtype)
     with module.kernel(module.name) as f:
         rest = Finish(f, dtype, finish, 2)
@@ -247,7 +246,7 @@ def write_sums(module, dtype):
 
     room : elements from `out` to the end of its plane. What a line's last vector writes behind it, the next line overwrites
     """
-    element, lanes = compute_type(dtype), tile_shape(dtype).lanes
+    element, lanes = compute_type(dtype), tile_shape(dtype, module.target).lanes
     vector, size = ir.VectorType(element, lanes), dtype.itemsize
     with module.function("sums", [I64, PTR, PTR, PTR, PTR, PTR, I64, I64], inline=True) as f:
         depth, weights, offsets, lines, out, entries, number, room = f.parameters
@@ -306,9 +305,9 @@ def write_lanes(f, target, vector, count, lanes):
             build.call(store, [vector, target.pointer, ir.Constant(I32, target.dtype.itemsize), mask])
 
 
-def write_weights_gradient(dtype):
+def write_weights_gradient(target, dtype):
     """The Module of `conv2d_depthwise_backward_weights`: args x, dout, dw, 16 sizes; [begin, end): channels of dout."""
-    module = Module(f"conv2d_depthwise_backward_weights_{dtype.short}")
+    module = Module(f"conv2d_depthwise_backward_weights_{dtype.short}", target)
     products = write_products(module, dtype)
     with module.kernel(module.name) as f:
         s = Window(f, 3)
@@ -337,7 +336,7 @@ def write_products(module, dtype):
 
         dw[tap] += sum over the vectors v of the entries of rows[v] . lines[read + offsets[tap] ..]
     """
-    element, lanes = compute_type(dtype), tile_shape(dtype).lanes
+    element, lanes = compute_type(dtype), tile_shape(dtype, module.target).lanes
     vector, size = ir.VectorType(element, lanes), dtype.itemsize
     with module.function("products", [I64, PTR, PTR, PTR, PTR, I64, PTR], inline=True) as f:
         taps, offsets, lines, rows, entries, number, dw = f.parameters

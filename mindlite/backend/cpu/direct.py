@@ -9,11 +9,10 @@ one line share a vector, so narrow pictures waste lanes: `implicit` is for them,
 """
 from ...common.dtype import int64
 from .native import I64
-from .patches import DEPTH, channels_at_once, load_vector, store_vector
+from .patches import channels_at_once, load_vector, store_vector
 from .scratch import give_back
 from .tile import external_tile, tile_shape
 
-PIXELS = 128                                        # pixels of a block, about
 ENTRY = 3                                           # numbers of a vector: where it reads, its place, how many pixels
 
 
@@ -27,19 +26,19 @@ class Direct:
     """
 
     def __init__(self, f, module, dtype, rows, taps, least, widest, span, write_memory, step=1):
-        self.f, self.dtype, self.shape, self.step = f, dtype, tile_shape(dtype), step
+        self.f, self.dtype, self.shape, self.step = f, dtype, tile_shape(dtype, f.module.target), step
         self.tile, size = external_tile(module, dtype), dtype.itemsize
-        channels, depth = channels_at_once(f, least), f.maximum(DEPTH, taps)
-        self.high = f.maximum(PIXELS // f.maximum(widest, 1), 1)                   # lines of a block
+        channels, depth = channels_at_once(f, least), f.maximum(f.module.target.tile_depth, taps)
+        self.high = f.maximum(f.module.target.pixels // f.maximum(widest, 1), 1)                   # lines of a block
         self.pitch = widest + span[1] + 2 * self.shape.lanes
         self.far = (((self.high + span[0]) * self.pitch + 15) // 16 | 1) * 16      # to the next channel: odd lines
-        entries = PIXELS * ENTRY * 8
+        entries = f.module.target.pixels * ENTRY * 8
         tables = depth * 8 + entries + self.shape.vectors * 24
         copied = (channels * self.far + 2 * self.shape.columns) * size
         self.memory = write_memory(f, tables + copied + rows * self.shape.columns * size + 128)
         self.offsets = f.array(int64, self.memory)
         self.entries = self.offsets.at(depth)
-        self.strip = self.entries.at(PIXELS * ENTRY)
+        self.strip = self.entries.at(f.module.target.pixels * ENTRY)
         self.lines = f.array(dtype, (self.memory + tables + 63) // 64 * 64)
         self.spare = self.lines.address + copied
 
@@ -60,7 +59,7 @@ class Direct:
             begin = at.get()
             n, inside = begin // picture, begin % picture
             i, j = inside // grid.width, inside % grid.width
-            count = f.minimum(f.minimum(f.minimum(whole - j, PIXELS), picture - inside), last - begin)
+            count = f.minimum(f.minimum(f.minimum(whole - j, f.module.target.pixels), picture - inside), last - begin)
             number = self.vectors(grid, n, i, j, count)
             below = (j + count - 1) // grid.width + 1
             with f.loop(0, groups) as g, f.loop(0, f.maximum(depth, 1), most * f.maximum(grid.taps, 1)) as k0:

@@ -36,7 +36,7 @@ class Finish:
         self.f, self.steps = f, tuple(finish.split("+")) if finish else ()
         arrays = {name: f.array(dtype, f.arg(first + 1 + k)) for k, name in enumerate(operands(finish))}
         self.out, self.bias, self.residual = f.array(dtype, f.arg(first)), arrays.get("bias"), arrays.get("residual")
-        self.arguments, self.lanes = first + 1 + len(arrays), tile_shape(dtype).lanes
+        self.arguments, self.lanes = first + 1 + len(arrays), tile_shape(dtype, f.module.target).lanes
 
     def write(self, place, count, channels, plane):
         """Finish `count` neighbours from element `place` on, and those of the other channels, `plane` elements apart."""
@@ -82,9 +82,9 @@ def _letter(kind):
     return "f32" if isinstance(kind, ir.FloatType) else "f64"
 
 
-def write_finish(dtype, finish):
+def write_finish(target, dtype, finish):
     """The Module of `finish`: args out, its operands, channels, elements of a plane; [begin, end): planes."""
-    module = Module(f"finish_{dtype.short}{named(finish)}")
+    module = Module(f"finish_{dtype.short}{named(finish)}", target)
     with module.kernel(module.name) as f:
         rest = Finish(f, dtype, finish, 0)
         channels, plane = f.arg(rest.arguments), f.arg(rest.arguments + 1)

@@ -14,8 +14,6 @@ from .native import I64, Module
 from .patches import Window
 from .scratch import borrow, give_back
 
-BUDGET = 1 << 17                                    # elements of the columns
-
 
 class Columns(Window):
     """The sizes of a convolution, and how many rows of the output are taken at once."""
@@ -25,17 +23,17 @@ class Columns(Window):
         self.depth = self.cg * self.taps
         self.pointwise = ((self.taps * self.sh * self.sw).equals(1)
                           & (self.top + self.bottom + self.left + self.right).equals(0))
-        fitting = f.maximum(BUDGET // f.maximum(self.depth * self.ow, 1), 1)
+        fitting = f.maximum(f.module.target.l2 // 4 // f.maximum(self.depth * self.ow, 1), 1)
         self.rows = f.select(self.pointwise, self.oh, f.minimum(fitting, self.oh))
 
 
-def write_convolution(kind, dtype, library=False):
+def write_convolution(target, kind, dtype, library=False):
     """The Module of the kernel `conv2d_<kind>` with the arguments of convolution.conv2d_kernel.
 
     library : a handle that is not 0 goes to oneDNN unless it is unusable; the statuses are 1 (out of memory) and 2 (it
               failed)
     """
-    module = Module(f"conv2d_{kind}_{dtype.short}")
+    module = Module(f"conv2d_{kind}_{dtype.short}", target)
     gemm, writer = write_gemm(module, dtype), WRITERS[kind]
     run = onednn.write_run(module) if library else None
     with module.kernel(module.name) as f:

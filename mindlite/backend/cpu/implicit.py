@@ -16,23 +16,22 @@ from ...common.dtype import int64
 from .direct import Direct
 from .finish import Finish, named
 from .native import I64, Module
-from .patches import DEPTH, Block, Grid, Window, channels_at_once, write_patches
+from .patches import Block, Grid, Window, channels_at_once, write_patches
 from .scratch import borrow, give_back
 from .tile import DOT_COLUMNS, DOT_ROWS, external_dot, external_tile, tile_shape
 
-PIXELS, STEP = 128, 144                             # pixels of a block; a row of patches, no power of two
-LONG, LONG_STEP, KEPT = 512, 528, 24                # the gradient of weights: pixels of a block, their row, rows
+APART = 16                                          # numbers between the rows of patches: their distance is no power of two
 ERRORS = ("convolution: out of memory",)
 
 
-def write_pack(kind, dtype):
+def write_pack(target, kind, dtype):
     """The Module of `conv2d_pack_<kind>`: w -> panels for the tile.  args: w, packed, 16 sizes; [begin, end): panels.
 
     Panels are of one group each. For `kind` "forward" rows are output channels and k (channel, tap); for
     "backward_data" rows are channels and k (phase, output channel, tap of the phase). For each piece of channels
     (channels_at_once) all panels follow each other, [k][row].
     """
-    module, shape = Module(f"conv2d_pack_{kind}_{dtype.short}"), tile_shape(dtype)
+    module, shape = Module(f"conv2d_pack_{kind}_{dtype.short}", target), tile_shape(dtype, target)
     with module.kernel(module.name) as f:
         s = Window(f, 2)
         forward = kind == "forward"
@@ -106,10 +105,10 @@ def write_memory(f, nbytes):
     return memory
 
 
-def write_forward(dtype, direct, finish=""):
+def write_forward(target, dtype, direct, finish=""):
     """The Module of `conv2d_forward`: args x, packed, out, the operands of `finish`, 16 sizes; [begin, end): pixels in units
     of the tile."""
-    module = Module(f"conv2d_forward_{dtype.short}{'_direct' * direct}{named(finish)}")
+    module = Module(f"conv2d_forward_{dtype.short}{'_direct' * direct}{named(finish)}", target)
     with module.kernel(module.name) as f:
         rest, size = Finish(f, dtype, finish, 2), dtype.itemsize
         s = Window(f, rest.arguments)
@@ -137,9 +136,9 @@ def write_forward(dtype, direct, finish=""):
     return module
 
 
-def write_backward_data(dtype, direct, strided):
+def write_backward_data(target, dtype, direct, strided):
     """The Module of `conv2d_backward_data`: args dout, packed, dx, 16 sizes; [begin, end): pixels of a phase."""
-    module = Module(f"conv2d_backward_data_{dtype.short}{'_direct' * direct}{'_strided' * strided}")
+    module = Module(f"conv2d_backward_data_{dtype.short}{'_direct' * direct}{'_strided' * strided}", target)
     with module.kernel(module.name) as f:
         s, size = Window(f, 3), dtype.itemsize
         memory = write_memory(f, s.taps * 24)
@@ -172,17 +171,19 @@ class Product:
     """Memory of one chunk for packed weights times patches: `write` writes the loops, `end` gives the memory back."""
 
     def __init__(self, f, module, dtype, rows, taps):
-        self.f, self.dtype, self.shape = f, dtype, tile_shape(dtype)
-        self.tile, size, tables = external_tile(module, dtype), dtype.itemsize, Block.nbytes(PIXELS, taps)
-        depth = f.maximum(DEPTH, taps)
+        self.f, self.dtype, self.shape = f, dtype, tile_shape(dtype, f.module.target)
+        self.tile, size = external_tile(module, dtype), dtype.itemsize
+        self.pixels = module.target.pixels
+        self.step, tables = self.pixels + APART, Block.nbytes(self.pixels, taps)
+        depth = f.maximum(module.target.tile_depth, taps)
         numbers = (depth + 3 * self.shape.vectors) * 8
-        self.memory = write_memory(f, tables + numbers + (depth * STEP + 64) * size + rows * self.shape.columns * size)
+        self.memory = write_memory(f, tables + numbers + (depth * self.step + 64) * size + rows * self.shape.columns * size)
         self.offsets = f.array(int64, self.memory + tables)
         self.strip = self.offsets.at(depth)
         with f.loop(0, depth, turns="rare") as k:
-            self.offsets[k] = k * STEP
+            self.offsets[k] = k * self.step
         self.patches = (self.memory + tables + numbers + 63) // 64 * 64
-        self.spare = self.patches + depth * STEP * size
+        self.spare = self.patches + depth * self.step * size
 
     def write(self, grid, groups, group, rows, depth, plane, finish=None):
         """The results of all rows at the chunk's pixels.
@@ -192,15 +193,15 @@ class Product:
         finish : the Finish of the result
         """
         f, dtype, size, width = self.f, self.dtype, self.dtype.itemsize, self.shape.columns
-        block, patches = Block(f, self.memory, PIXELS), f.array(dtype, self.patches)
+        block, patches = Block(f, self.memory, self.pixels), f.array(dtype, self.patches)
         last, most = f.minimum(f.end * width, grid.pixels), channels_at_once(f, grid.taps)
-        with f.loop(f.begin * width, last, PIXELS) as first:
-            count = f.minimum(last - first, PIXELS)
+        with f.loop(f.begin * width, last, self.pixels) as first:
+            count = f.minimum(last - first, self.pixels)
             block.load(grid, first, count)
             with f.loop(0, groups) as g, f.loop(0, f.maximum(depth, 1), f.maximum(most * grid.taps, 1)) as k0:
                 source, packed, result = group(g)
                 some = f.minimum(depth - k0, most * grid.taps)
-                write_patches(f, dtype, block, grid, f.array(dtype, source), k0, some, patches, STEP)
+                write_patches(f, dtype, block, grid, f.array(dtype, source), k0, some, patches, self.step)
                 add = f.convert(k0 > 0, I64)
                 with f.loop(0, count, width) as j:
                     columns = f.minimum(count - j, width)
@@ -238,22 +239,24 @@ class Product:
         give_back(self.f, self.memory)
 
 
-def write_backward_weights(dtype):
+def write_backward_weights(target, dtype):
     """The Module of `conv2d_backward_weights`: args x, dout, dw, 16 sizes; [begin, end): rows (group, channel, tap)."""
-    module, lanes = Module(f"conv2d_backward_weights_{dtype.short}"), tile_shape(dtype).lanes
+    module, lanes = Module(f"conv2d_backward_weights_{dtype.short}", target), tile_shape(dtype, target).lanes
+    most, most_rows = target.gradient_pixels, target.gradient_rows
+    step = most + APART
     with module.kernel(module.name) as f:
         s, size = Window(f, 3), dtype.itemsize
         dot, depth = external_dot(module, dtype), s.cg * s.taps
-        memory = write_memory(f, s.taps * 16 + Block.nbytes(LONG, s.taps) + (KEPT + s.og) * LONG_STEP * size)
+        memory = write_memory(f, s.taps * 16 + Block.nbytes(most, s.taps) + (most_rows + s.og) * step * size)
         rows, columns = f.array(int64, memory), f.array(int64, memory).at(s.taps)
         with f.loop(0, s.kh, turns="rare") as p, f.loop(0, s.kw, turns="rare") as q:
             t = p * s.kw + q
             rows[t], columns[t] = p * s.dh - s.top, q * s.dw - s.left
         grid = Grid(s.n, s.oh, s.ow, s.sh, s.sw, lambda n, i, j: n * s.o * s.plane + i * s.ow + j,
                     (s.h, s.w, s.c * s.image), rows, columns, s.taps)
-        block = Block(f, memory + s.taps * 16, LONG)
-        patches = f.array(dtype, (memory + s.taps * 16 + Block.nbytes(LONG, s.taps) + 63) // 64 * 64)
-        copy = patches.at(KEPT * LONG_STEP)
+        block = Block(f, memory + s.taps * 16, most)
+        patches = f.array(dtype, (memory + s.taps * 16 + Block.nbytes(most, s.taps) + 63) // 64 * 64)
+        copy = patches.at(most_rows * step)
         with f.loop(f.begin // f.maximum(depth, 1), (f.end + depth - 1) // f.maximum(depth, 1)) as g:
             low, high = f.maximum(f.begin - g * depth, 0), f.minimum(f.end - g * depth, depth)
             x = f.array(dtype, f.arg(0)).at(g * s.cg * s.image)
@@ -261,35 +264,35 @@ def write_backward_weights(dtype):
             dw = f.array(dtype, f.arg(2)).at(g * s.og * depth)
             with f.loop(0, s.og, turns="rare") as o:
                 f.fill(dw.at(o * depth + low).address, 0, f.maximum(high - low, 0) * size)
-            with f.loop(0, grid.pixels, LONG) as pixel:
-                count = f.minimum(grid.pixels - pixel, LONG)
+            with f.loop(0, grid.pixels, most) as pixel:
+                count = f.minimum(grid.pixels - pixel, most)
                 whole = (count + lanes - 1) // lanes * lanes
                 block.load(grid, pixel, count)
                 begin = block.places[0]
                 joined = (block.places[count - 1] - begin).equals(count - 1) & whole.equals(count)
-                left, step = f.variable(I64, dout.at(begin).address), f.variable(I64, s.plane)
+                left, left_step = f.variable(I64, dout.at(begin).address), f.variable(I64, s.plane)
                 with f.when(joined.equals(0)):
-                    write_rows(f, s, block, dout, copy, count, whole)
+                    write_rows(f, s, block, dout, copy, step, count, whole)
                     left.set(copy.address)
-                    step.set(LONG_STEP)
-                with f.loop(low, high, KEPT) as first:
-                    kept = f.minimum(high - first, KEPT)
-                    write_patches(f, dtype, block, grid, x, first, kept, patches, LONG_STEP)
+                    left_step.set(step)
+                with f.loop(low, high, most_rows) as first:
+                    kept = f.minimum(high - first, most_rows)
+                    write_patches(f, dtype, block, grid, x, first, kept, patches, step)
                     with f.loop(0, kept, turns="rare") as r, f.loop(count, whole, turns="rare") as q:
-                        patches[r * LONG_STEP + q] = 0
+                        patches[r * step + q] = 0
                     with f.loop(0, s.og, DOT_ROWS) as o, f.loop(0, kept, DOT_COLUMNS) as r:
                         f.call(dot, f.minimum(s.og - o, DOT_ROWS), f.minimum(kept - r, DOT_COLUMNS), whole,
-                               left.get() + o * step.get() * size, step.get(), patches.at(r * LONG_STEP).address,
-                               LONG_STEP, dw.at(o * depth + first + r).address, depth)
+                               left.get() + o * left_step.get() * size, left_step.get(), patches.at(r * step).address,
+                               step, dw.at(o * depth + first + r).address, depth)
         give_back(f, memory)
     module.written_by += [write_backward_weights, Block.load, write_patches]
     return module
 
 
-def write_rows(f, s, block, dout, copy, count, whole):
-    """copy[o, pixel] = dout of the block's pixels, 0 from `count` to `whole`."""
+def write_rows(f, s, block, dout, copy, step, count, whole):
+    """copy[o step + pixel] = dout of the block's pixels, 0 from `count` to `whole`."""
     with f.loop(0, s.og) as o:
-        line = copy.at(o * LONG_STEP)
+        line = copy.at(o * step)
         with f.loop(0, block.number.get()) as r:
             position, length = block.runs[r * 2], block.runs[r * 2 + 1]
             source, target = dout.at(block.places[position] + o * s.plane), line.at(position)

@@ -10,8 +10,8 @@ Numba would do, but costs 0.5 s of import and 0.1-0.3 s per kernel; the same loo
             out[i] = -x[i]
     address = module.compile().address("negate")
 
-`code_of(write, float32)` is the machine code of the module that `write(float32)` writes; where the disk has it, nothing
-is written.
+`code_of(write, float32, target=t)` is the machine code of the module that `write(t, float32)` writes; where the disk has
+it, nothing is written.
 
 A `Value` is a number that the machine will know, with Python's operators; an `Array` is an address with an element
 type; `f.loop`, `f.repeat`, `f.when` and `f.choose` are structured control flow; `f.variable` is a mutable local
@@ -19,14 +19,15 @@ type; `f.loop`, `f.repeat`, `f.when` and `f.choose` are structured control flow;
 knows their addresses, so the text holds no addresses and the machine code can be kept on disk.
 """
 import contextlib
+import functools
 import inspect
-import os
 
 from llvmlite import ir
 
 from ...common.late import Late
 from ..loop_hints import loop_hint
 from ..machine_code import compile_ir, compile_made
+from ..target import current
 
 llvm = Late("llvmlite.binding")
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
@@ -350,8 +351,9 @@ class Code:
 class Module:
     """A set of functions compiled together; `written_by` collects the Python source of their writers, for people."""
 
-    def __init__(self, name):
+    def __init__(self, name, target=None):
         self.name, self.ir, self.written_by, self.arguments = name, ir.Module(name), [], ""
+        self.target = target or current()
         self.ir.triple = llvm.get_process_triple()
         self.symbols = set()
 
@@ -396,33 +398,28 @@ class Module:
 
         passes : level of LLVM's passes over the IR; 0 for code that is written as it should be
         """
-        symbols = {name: library_address(name) for name in self.symbols}
+        symbols = {name: library_address(name, self.target) for name in self.symbols}
         return compile_ir(self.text(), symbols, passes=passes, level=2, keep=True, name=self.name)
 
 
-LIBRARIES: dict = {}           # {how the names of a library's functions begin in texts: rest of a name -> its address}
+LIBRARIES: dict = {}           # {how the names of a library's functions begin in texts: (rest of a name, Target) -> its address}
 
 
-def library_address(name):
-    """The address of a function of one of LIBRARIES."""
+def library_address(name, target):
+    """The address of a function of one of LIBRARIES, as a Target has it."""
     head = next(head for head in LIBRARIES if name.startswith(head))
-    return LIBRARIES[head](name[len(head):])
+    return LIBRARIES[head](name[len(head):], target)
 
 
-def code_of(write, *facts, given=(), passes=2):
-    """(name, MachineCode, () -> text for people) of the Module that `write(*facts)` writes.
+def code_of(write, *facts, target, given=(), passes=2):
+    """(name, MachineCode, () -> text for people) of the Module that `write(target, *facts)` writes.
 
-    facts : with the sources of this package they decide what is written; they have a repr that tells them apart
+    facts : with the sources of this package and the Target they decide what is written; they have a repr that tells them apart
     given : what else decides, as which libraries there are
     """
     def make():
-        module = write(*facts)
+        module = write(target, *facts)
         return module.name, module.text(), module.symbols
-    told = (write.__module__, write.__qualname__, repr(facts), repr(given))
-    name, machine = compile_made(told, make, library_address, passes=passes, ahead=True)
-    return name, machine, lambda: write(*facts).source()
-
-
-def processors():
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    told = (write.__module__, write.__qualname__, repr(facts), repr(given), target.key)
+    name, machine = compile_made(told, make, functools.partial(library_address, target=target), passes=passes, ahead=True)
+    return name, machine, lambda: write(target, *facts).source()

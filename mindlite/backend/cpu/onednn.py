@@ -228,7 +228,7 @@ class Handle:
         self.numbers, self.keep, self.address = numbers, keep, numbers.ctypes.data
 
 
-LIBRARIES["mindlite_onednn_"] = lambda name: symbol_address(_load().library, name)
+LIBRARIES["mindlite_onednn_"] = lambda name, target: symbol_address(_load().library, name)
 
 
 def write_run(module):

@@ -8,30 +8,31 @@ import functools
 
 from ...common.dtype import dtype as to_dtype
 from ..kernel import Kernel
+from ..target import current
 from .native import Module, code_of
 from .tile import tile_shape
 from .unpacked import external_small, write_small
 
 
-def panel_matmul_kernel(dtype):
+def panel_matmul_kernel(dtype, target=None):
     """The kernel of out[m, n] = a[m, k] times panels[count, k, width]; None where it is not float32 or float64.
 
     args : [a, panels, out, m, n, k], k not 0;     [begin, end) : panels
     """
-    return _panel_matmul_kernel(to_dtype(dtype))
+    return _panel_matmul_kernel(to_dtype(dtype), target or current())
 
 
 @functools.cache
-def _panel_matmul_kernel(dtype):
+def _panel_matmul_kernel(dtype, target):
     if dtype.name not in ("float32", "float64"):
         return None
-    name, machine, text = code_of(write_panel_matmul, dtype)
+    name, machine, text = code_of(write_panel_matmul, dtype, target=target)
     return Kernel(name, lambda: machine.address(name), text=text, keep=machine)
 
 
-def write_panel_matmul(dtype):
+def write_panel_matmul(target, dtype):
     """The Module of the kernel."""
-    module, width, size = Module(f"panel_matmul_{dtype.short}"), tile_shape(dtype).columns, dtype.itemsize
+    module, width, size = Module(f"panel_matmul_{dtype.short}", target), tile_shape(dtype, target).columns, dtype.itemsize
     with module.kernel(module.name) as f:
         a, panels, out, m, n, k = (f.arg(i) for i in range(6))
         with f.loop(f.begin, f.end) as p:

@@ -28,12 +28,9 @@ class Window:
         self.plane, self.image = self.oh * self.ow, self.h * self.w
 
 
-DEPTH = 384                                         # how many k are multiplied at a time, about: whole channels
-
-
 def channels_at_once(f, taps):
     """How many channels of `taps` taps are multiplied at a time; packed weights follow each other in such pieces."""
-    return f.maximum(DEPTH // f.maximum(taps, 1), 1)
+    return f.maximum(f.module.target.tile_depth // f.maximum(taps, 1), 1)
 
 
 @dataclass
@@ -129,7 +126,7 @@ def copy_rows(f, dtype, block, grid, source, first, count, target, step, stride)
     """The loops of write_patches: with stride 1 in vectors, where what lies outside of the picture is masked away."""
     height, width, _ = grid.source
     c, t = f.variable(I64, first // f.maximum(grid.taps, 1)), f.variable(I64, first % f.maximum(grid.taps, 1))
-    lanes = tile_shape(dtype).lanes
+    lanes = tile_shape(dtype, f.module.target).lanes
     with f.loop(0, count) as number:
         channel, line = source.at(c.get() * height * width), target.at(number * step)
         aims = block.aims.at(t.get() * block.most * 3)

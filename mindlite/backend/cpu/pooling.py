@@ -20,6 +20,7 @@ from llvmlite import ir
 
 from ...common.dtype import dtype as to_dtype, float32, int32, int64
 from ..kernel import Kernel
+from ..target import current
 from .blas import has_gemm
 from .native import I32, I64, Module, code_of, compute_type
 from .patches import every_other, side_by_side, store_vector
@@ -32,7 +33,7 @@ SIZES = ("N", "C", "H", "W", "OH", "OW", "PT", "PB", "PL", "PR", "INCLUDE_PAD", 
 ERRORS = ("pooling: out of memory for one row",)
 
 
-def pool2d_kernel(kind, dtype, window):
+def pool2d_kernel(kind, dtype, window, target=None):
     """The kernel of a pooling, or None for a dtype that is not a float.
 
     window  : (KH, KW, SH, SW, DH, DW), ints
@@ -48,21 +49,21 @@ def pool2d_kernel(kind, dtype, window):
     """
     if kind not in KINDS:
         raise ValueError(f"no pooling of kind {kind!r}; kinds: {', '.join(KINDS)}")
-    return _pool2d_kernel(kind, to_dtype(dtype), tuple(window))
+    return _pool2d_kernel(kind, to_dtype(dtype), tuple(window), target or current())
 
 
 @functools.cache
-def _pool2d_kernel(kind, dtype, window):
+def _pool2d_kernel(kind, dtype, window, target):
     if not dtype.is_float or not has_gemm(dtype):
         return None
-    name, machine, text = code_of(write_pooling, kind, dtype, window)
+    name, machine, text = code_of(write_pooling, kind, dtype, window, target=target)
     # A plane of some hundred pixels with four to nine taps each.
     return Kernel(name, lambda: machine.address(name), text=text, cost=1024, errors=ERRORS, keep=machine)
 
 
-def write_pooling(kind, dtype, window):
+def write_pooling(target, kind, dtype, window):
     """The Module of a pooling."""
-    module = Module("_".join(map(str, (f"pool2d_{kind}_{dtype.short}", *window))))
+    module = Module("_".join(map(str, (f"pool2d_{kind}_{dtype.short}", *window))), target)
     writer = WRITERS[kind]
     with module.kernel(module.name) as f:
         writer(f, dtype, window)
@@ -197,7 +198,7 @@ def write_apart(f, dtype, window):
 
     Windows at the edges, of which a part lies on padding, look at their taps one by one.
     """
-    s, kh, lanes, place_type = Window(f, 3, window), window[0], tile_shape(dtype).lanes, compute_type(int32)
+    s, kh, lanes, place_type = Window(f, 3, window), window[0], tile_shape(dtype, f.module.target).lanes, compute_type(int32)
     taps = [(p, q) for p in range(kh) for q in range(2)]
     with write_gradient(f, s, dtype, f.arg(2)) as (plane, dx):
         x, dout = f.array(dtype, f.arg(0)).at(plane * s.picture), f.array(dtype, f.arg(1)).at(plane * s.plane)

@@ -10,13 +10,14 @@ import functools
 from ...common.dim import product
 from ...common.dtype import dtype as to_dtype, int64
 from ..kernel import Kernel
+from ..target import current
 from .blas import has_gemm
 from .native import I64, Module, Value, code_of
 
 INDEX_DTYPES = ("int32", "int64")
 
 
-def index_add_kernel(dtype, index, depth):
+def index_add_kernel(dtype, index, depth, target=None):
     """The kernel for `dtype` and indices of `depth` numbers each; None for another dtype than those of products, and for
     indices that are neither int32 nor int64.
 
@@ -25,20 +26,20 @@ def index_add_kernel(dtype, index, depth):
     [begin, end) : columns where there are at least as many as tables, else tables
     Negative indices count from the end. What is outside is not added: who calls it has looked.
     """
-    return _index_add_kernel(to_dtype(dtype), to_dtype(index), depth)
+    return _index_add_kernel(to_dtype(dtype), to_dtype(index), depth, target or current())
 
 
 @functools.cache
-def _index_add_kernel(dtype, index, depth):
+def _index_add_kernel(dtype, index, depth, target):
     if not has_gemm(dtype) or index.name not in INDEX_DTYPES:
         return None
-    name, machine, text = code_of(write_index_add, dtype, index, depth)
+    name, machine, text = code_of(write_index_add, dtype, index, depth, target=target)
     return Kernel(name, lambda: machine.address(name), text=text, keep=machine)
 
 
-def write_index_add(dtype, index, depth):
+def write_index_add(target, dtype, index, depth):
     """The Module of the kernel."""
-    module = Module(f"index_add_{dtype.short}_{index.short}_{depth}")
+    module = Module(f"index_add_{dtype.short}_{index.short}_{depth}", target)
     with module.kernel(module.name) as f:
         (places, updates, out, tables, columns, count), sizes = map(f.arg, range(6)), [f.arg(6 + d) for d in range(depth)]
         places, updates, out = f.array(index, places), f.array(dtype, updates), f.array(dtype, out)

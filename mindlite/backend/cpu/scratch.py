@@ -15,6 +15,7 @@ import os
 
 from llvmlite import ir
 
+from ..target import current
 from .native import I64, LIBRARIES, PTR, Module, Value, code_of
 
 SLOTS, KEPT = 128, 1 << 23                          # two for each of the launcher's threads; bytes
@@ -34,18 +35,18 @@ def give_back(f, address):
 @functools.cache
 def scratch_code():
     """The machine code, loaded once: its table is the stock of this process."""
-    code = code_of(write_scratch)[1]
+    code = code_of(write_scratch, target=current())[1]
     if hasattr(os, "register_at_fork"):             # threads that had borrowed something are not in the child
         os.register_at_fork(after_in_child=ctypes.CFUNCTYPE(None)(code.address("all_free")))
     return code
 
 
-LIBRARIES["mindlite_scratch_"] = lambda name: scratch_code().address(name)
+LIBRARIES["mindlite_scratch_"] = lambda name, target: scratch_code().address(name)
 
 
-def write_scratch():
+def write_scratch(target):
     """The Module of `borrow`, `give_back` and `all_free`."""
-    module = Module("scratch")
+    module = Module("scratch", target)
     taken, sizes, places = (_table(module, name) for name in ("taken", "sizes", "places"))
     with module.function("borrow", [I64], I64) as f:
         needed = f.parameters[0] + AHEAD

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from llvmlite import ir
 
 from ...common.dtype import dtype as to_dtype
-from ..machine_code import host_features
 from .native import I1, I8, I32, I64, LIBRARIES, PTR, Module, Value, code_of, compute_type
 
 
@@ -39,31 +38,27 @@ DOT_ROWS, DOT_COLUMNS = 3, 4
 
 
 @functools.cache
-def tile_shape(dtype):
-    """The Shape for float32 or float64 on this CPU."""
-    features = host_features()
-    many = features.get("avx512f") or features.get("neon")
-    width = 64 if features.get("avx512f") else 32 if features.get("avx") else 16
-    rows, vectors = (8, 3) if many else (6, 2)
-    return Shape(rows, vectors, width // dtype.itemsize)
+def tile_shape(dtype, target):
+    """The Shape for float32 or float64."""
+    return Shape(target.tile_rows, target.tile_vectors, target.lanes * 4 // dtype.itemsize)
 
 
 @functools.cache
-def tile_code(dtype):
+def tile_code(dtype, target):
     """The machine code of `tile` and `dot` for a dtype: one module, compiled once for all kernels that use it."""
-    return code_of(write_both, dtype, passes=0)[1]
+    return code_of(write_both, dtype, target=target, passes=0)[1]
 
 
-def write_both(dtype):
+def write_both(target, dtype):
     """The Module of `tile` and `dot`."""
-    module = Module(f"tile_{dtype.short}")
+    module = Module(f"tile_{dtype.short}", target)
     write_tile(module, dtype)
     write_dot(module, dtype)
     return module
 
 
-LIBRARIES["mindlite_tile_"] = lambda short: tile_code(to_dtype(short)).address("tile")
-LIBRARIES["mindlite_dot_"] = lambda short: tile_code(to_dtype(short)).address("dot")
+LIBRARIES["mindlite_tile_"] = lambda short, target: tile_code(to_dtype(short), target).address("tile")
+LIBRARIES["mindlite_dot_"] = lambda short, target: tile_code(to_dtype(short), target).address("dot")
 
 
 TILE_ARGUMENTS = [I64, I64, PTR, PTR, PTR, I64, I64]
@@ -89,7 +84,7 @@ def write_tile(module, dtype):
     c_step  : elements from row to row of c, where only the lanes that count are written
     add     : 1 adds to what stands there
     """
-    shape = tile_shape(dtype)
+    shape = tile_shape(dtype, module.target)
     parts = [write_rows(module, dtype, shape, rows + 1) for rows in range(shape.rows)]
     with module.function("tile", TILE_ARGUMENTS) as f:
         rows, depth, a, offsets, strip, c_step, add = f.parameters
@@ -196,7 +191,7 @@ def write_dot(module, dtype):
 
     depth is a multiple of the lanes of a vector; all steps count elements.
     """
-    element, lanes = compute_type(dtype), tile_shape(dtype).lanes
+    element, lanes = compute_type(dtype), tile_shape(dtype, module.target).lanes
     vector, size = ir.VectorType(element, lanes), dtype.itemsize
     with module.function("dot", DOT_ARGUMENTS) as f:
         rows, columns, depth, a, a_step, b, b_step, c, c_step = f.parameters

@@ -6,7 +6,7 @@
 A library's product copies its operands into panels first, which pays when each number is used often enough. It does not
 where the result is narrow (3 x 5000 x 7: what is copied is used 3 or 7 times) and where all is small (8 x 8 x 8). Here rows
 of b are read as vectors where they are, and the numbers of a one by one; a tile of 6 x 2 vectors stays in registers for
-up to DEPTH steps of k, then it is added to what stands in out, so a sum of many terms is one of short sums. A strip of b
+some hundred steps of k, then it is added to what stands in out, so a sum of many terms is one of short sums. A strip of b
 that many rows of a meet, and whose rows stand far apart, is copied to the stack first: rows at a distance of a power of two
 share a few sets of the cache.
 
@@ -23,29 +23,25 @@ from ...common.dtype import dtype as to_dtype
 from .native import I32, I64, LIBRARIES, PTR, Module, code_of, compute_type
 from .tile import DOT_COLUMNS, DOT_ROWS, masked, multiply_add, sums_across, tile_shape
 
-DEPTH = 256                                         # steps of k that are added up in registers
-FEW_ROWS, SHORT = 16, 64                            # with so few rows no copy pays, with sums so short no packing
-NEAR = 16384                                        # bytes of b that stay in the first-level cache beside a and out
 ARGUMENTS = [I64, I64, I64, PTR, I64, I64, PTR, I64, I64, PTR, I64]
-DOT_DEPTH, PASSED = 1024, 48                        # steps of k, and rows of a, that stay in the second-level cache
-FEW, LONG = 32, 12                                  # of m n / (m + n): less than FEW, and k is LONG times as much
 DOTS_ARGUMENTS = [I64, I64, I64, PTR, I64, PTR, I64, I64, PTR, I64]
 
 
 def pays(f, dtype, flipped, m, k, ldb):
     """The condition, a Value: b has k rows of ldb elements; of a that is flipped the k rows stand apart too."""
-    short = k < f.select(flipped, f.number(I64, SHORT // 2), SHORT) + 1
-    return (m < FEW_ROWS + 1) | short | (ldb < tile_shape(dtype).columns + 1) | near(dtype, k, ldb)
+    target = f.module.target
+    short = k < f.select(flipped, f.number(I64, target.short_sum // 2), target.short_sum) + 1
+    return (m < target.few_rows + 1) | short | (ldb < tile_shape(dtype, target).columns + 1) | near(f, dtype, k, ldb)
 
 
-def near(dtype, k, ldb):
+def near(f, dtype, k, ldb):
     """The condition, a Value: b stays in the first-level cache."""
-    return k * ldb * dtype.itemsize < NEAR + 1
+    return k * ldb * dtype.itemsize < f.module.target.near + 1
 
 
-def dots_pay(m, n, k):
+def dots_pay(target, m, n, k):
     """The condition, a Value: packing reads k (m + n) numbers, m n sums have lanes to add up."""
-    return (m * n < (m + n) * FEW) & (m * n * LONG < (m + n) * k + 1)
+    return (m * n < (m + n) * target.dots_few) & (m * n * target.dots_long < (m + n) * k + 1)
 
 
 def external_small(module, dtype):
@@ -59,35 +55,35 @@ def external_dots(module, dtype):
 
 
 @functools.cache
-def small_code(dtype):
+def small_code(dtype, target):
     """The machine code of `small` for a dtype, compiled once for all kernels that use it."""
-    return code_of(write_small, dtype, passes=0)[1]
+    return code_of(write_small, dtype, target=target, passes=0)[1]
 
 
 @functools.cache
-def dots_code(dtype):
+def dots_code(dtype, target):
     """The machine code of `dots` for a dtype."""
-    return code_of(write_dots, dtype, passes=0)[1]
+    return code_of(write_dots, dtype, target=target, passes=0)[1]
 
 
-LIBRARIES["mindlite_dots_"] = lambda short: dots_code(to_dtype(short)).address("dots")
-LIBRARIES["mindlite_small_"] = lambda short: small_code(to_dtype(short)).address("small")
+LIBRARIES["mindlite_dots_"] = lambda short, target: dots_code(to_dtype(short), target).address("dots")
+LIBRARIES["mindlite_small_"] = lambda short, target: small_code(to_dtype(short), target).address("small")
 
 
-def write_small(dtype):
+def write_small(target, dtype):
     """The Module of small(m, n, k, a, row_step, k_step, b, ldb, add, out, ldo): steps count elements.
 
     add : 1 adds to what stands in out
     """
-    module, shape = Module(f"small_{dtype.short}"), tile_shape(dtype)
+    module, shape = Module(f"small_{dtype.short}", target), tile_shape(dtype, target)
     heights = [rows for rows in (1, 2, 4) if rows < shape.rows] + [shape.rows]
     blocks = [(write_block(module, dtype, rows, shape.vectors), write_block(module, dtype, rows, 1)) for rows in heights]
     with module.function("small", ARGUMENTS) as f:
         m, n, k, a, row_step, k_step, b, ldb, add, out, ldo = f.parameters
         a, b, out = (f.array(dtype, f.integer(pointer)) for pointer in (a, b, out))
-        far, room = near(dtype, k, ldb).equals(0), f.room(dtype, DEPTH * shape.columns)
-        with f.loop(0, k, DEPTH) as k0:
-            depth, more = f.minimum(k - k0, DEPTH), f.select(k0 > 0, f.number(I64, 1), add)
+        far, room = near(f, dtype, k, ldb).equals(0), f.room(dtype, target.small_depth * shape.columns)
+        with f.loop(0, k, target.small_depth) as k0:
+            depth, more = f.minimum(k - k0, target.small_depth), f.select(k0 > 0, f.number(I64, 1), add)
 
             def tile(block, i, j, columns, strip, step):
                 f.call(block, depth, a.at(i * row_step + k0 * k_step).address, row_step, k_step, strip, step, columns, more,
@@ -115,7 +111,7 @@ def write_small(dtype):
 
             def strip_by_strip(j, columns, which):
                 strip = b.at(k0 * ldb + j)
-                copied = (m > FEW_ROWS) & (columns > shape.columns - 1) & (ldb > shape.columns)      # not a panel
+                copied = (m > target.few_rows) & (columns > shape.columns - 1) & (ldb > shape.columns)      # not a panel
                 with f.when(copied):
                     copy_strip(f, dtype, depth, strip, ldb, room)
                 right, step = f.select(copied, room.address, strip.address), f.select(copied, shape.columns, ldb)
@@ -131,7 +127,7 @@ def write_small(dtype):
 
 def copy_strip(f, dtype, depth, strip, ldb, room):
     """Write the copy of a strip as wide as the tile to where its rows stand side by side."""
-    shape, build = tile_shape(dtype), f.builder
+    shape, build = tile_shape(dtype, f.module.target), f.builder
     vector = ir.VectorType(compute_type(dtype), shape.lanes)
     with f.loop(0, depth) as k:
         for v in range(0, shape.columns, shape.lanes):
@@ -143,7 +139,7 @@ def write_block(module, dtype, rows, count):
     """The function of a tile of so many rows and vectors, whose last vector ends at `columns`: it may lie over the one
     before it, whose results it has too. A single vector is masked, which takes registers that the sums of more want.
     """
-    element, shape, size = compute_type(dtype), tile_shape(dtype), dtype.itemsize
+    element, shape, size = compute_type(dtype), tile_shape(dtype, module.target), dtype.itemsize
     lanes, vectors = shape.lanes, range(count)
     vector, numbers = ir.VectorType(element, lanes), ir.VectorType(I32, lanes)
     load, store = masked(module, "load", vector, element), masked(module, "store", vector, element)
@@ -209,20 +205,21 @@ def write_block(module, dtype, rows, count):
     return module.ir.globals[name]
 
 
-def write_dots(dtype):
+def write_dots(target, dtype):
     """The Module of dots(m, n, k, a, lda, b, ldb, add, out, ldo): out[i, j] (+)= a[i] . b[j], both with k innermost.
 
-    Blocks of DOT_DEPTH steps of k, in them PASSED rows of a, which meet DOT_COLUMNS rows of b at a time.
+    Blocks of `Target.dot_depth` steps of k, in them `Target.dot_rows_kept` rows of a, which meet DOT_COLUMNS rows of b at a time.
     """
-    module = Module(f"dots_{dtype.short}")
+    module = Module(f"dots_{dtype.short}", target)
     blocks = [write_dot_block(module, dtype, rows + 1) for rows in range(DOT_ROWS)]
     with module.function("dots", DOTS_ARGUMENTS) as f:
         m, n, k, a, lda, b, ldb, add, out, ldo = f.parameters
         a, b, out = (f.array(dtype, f.integer(pointer)) for pointer in (a, b, out))
-        with f.loop(0, k, DOT_DEPTH) as k0:
-            depth, more = f.minimum(k - k0, DOT_DEPTH), f.select(k0 > 0, f.number(I64, 1), add)
-            with f.loop(0, m, PASSED) as first, f.loop(0, n, DOT_COLUMNS) as j:
-                row, end, columns = f.variable(I64, first), f.minimum(first + PASSED, m), f.minimum(n - j, DOT_COLUMNS)
+        with f.loop(0, k, target.dot_depth) as k0:
+            depth, more = f.minimum(k - k0, target.dot_depth), f.select(k0 > 0, f.number(I64, 1), add)
+            with f.loop(0, m, target.dot_rows_kept) as first, f.loop(0, n, DOT_COLUMNS) as j:
+                row, end = f.variable(I64, first), f.minimum(first + target.dot_rows_kept, m)
+                columns = f.minimum(n - j, DOT_COLUMNS)
                 for rows, block in reversed([*enumerate(blocks, 1)]):
                     with f.loop(row.get(), end - (rows - 1), rows) as i:
                         f.call(block, depth, a.at(i * lda + k0).address, lda, b.at(j * ldb + k0).address, ldb, columns, more,
@@ -234,7 +231,7 @@ def write_dots(dtype):
 
 def write_dot_block(module, dtype, rows):
     """The function of so many rows of a and DOT_COLUMNS of b; rows of b that there are not are the last one again."""
-    element, lanes, size = compute_type(dtype), tile_shape(dtype).lanes, dtype.itemsize
+    element, lanes, size = compute_type(dtype), tile_shape(dtype, module.target).lanes, dtype.itemsize
     vector, numbers = ir.VectorType(element, lanes), ir.VectorType(I32, lanes)
     four, places = ir.VectorType(element, DOT_COLUMNS), ir.VectorType(I32, DOT_COLUMNS)
     with module.function(f"dot{rows}", [I64, PTR, I64, PTR, I64, I64, I64, PTR, I64], inline=True) as f:

@@ -20,22 +20,18 @@ from .patches import Window, every_other, load_vector, load_whole, side_by_side,
 from .scratch import borrow, give_back
 from .tile import DOT_COLUMNS, DOT_ROWS, external_dot, external_tile, masked, tile_shape
 
-SQUARES = 64                                        # squares of a block at most
-FEW = 256                                           # channels below which a block has half of them: it stays in cache
-ROWS = 48                                           # rows of the result between two transforms
 # Numbers of a square, and a gap between their matrices: 16 addresses that are multiples of 4 KiB apart meet in one set
 # of the cache, which took twice as long with 512 channels.
 PLACES, APART = 16, 80
-LONG, KEPT = 512, 24                                # the gradient of weights: squares of a block, channels at a time
 
 
-def write_transform(kind, dtype):
+def write_transform(target, kind, dtype):
     """The Module of `winograd_weights_<kind>`: args w, packed, 16 sizes; [begin, end): panels.
 
     packed : U for the tile, [16][panel][k][row], the 16 with gaps; rows are output channels and k channels, for the
              gradient of the input the other way round
     """
-    module, shape = Module(f"winograd_weights_{kind}_{dtype.short}"), tile_shape(dtype)
+    module, shape = Module(f"winograd_weights_{kind}_{dtype.short}", target), tile_shape(dtype, target)
     with module.kernel(module.name) as f:
         s = Window(f, 2)
         rows, depth = (s.o, s.c) if kind == "forward" else (s.c, s.o)
@@ -61,11 +57,12 @@ def weights_line(a, b, c):
     return a, ends + b * 0.5, ends - b * 0.5, c
 
 
-def write_winograd(kind, dtype, finish=""):
+def write_winograd(target, kind, dtype, finish=""):
     """The Module of `winograd_<kind>`: args source, packed, result, the operands of `finish`, 16 sizes; [begin, end):
     squares, in tiles."""
-    module, shape = Module(f"winograd_{kind}_{dtype.short}{named(finish)}"), tile_shape(dtype)
+    module, shape = Module(f"winograd_{kind}_{dtype.short}{named(finish)}", target), tile_shape(dtype, target)
     lanes, size, width = shape.lanes, dtype.itemsize, shape.columns
+    most, some_rows = target.winograd_squares, target.winograd_rows
     with module.kernel(module.name) as f:
         rest = Finish(f, dtype, finish, 2)
         s = Window(f, rest.arguments)
@@ -76,10 +73,10 @@ def write_winograd(kind, dtype, finish=""):
             depth, rows, (height, wide), (high, across), top, left = (s.o, s.c, (s.oh, s.ow), (s.h, s.w), 2 - s.top,
                                                                       2 - s.left)
         lines, squares = (high + 1) // 2, (across + 1) // 2
-        block = f.select(depth < FEW, f.number(I64, SQUARES // 2), f.number(I64, SQUARES))
+        block = f.select(depth < target.winograd_few, f.number(I64, most // 2), f.number(I64, most))
         step = block + width                                        # one more strip, which vectors may run into
-        tables = (depth + 3 * shape.vectors + SQUARES * 5) * 8
-        memory = borrow(f, tables + PLACES * ((depth + ROWS) * step + APART) * size + 192)
+        tables = (depth + 3 * shape.vectors + most * 5) * 8
+        memory = borrow(f, tables + PLACES * ((depth + some_rows) * step + APART) * size + 192)
         with f.when(memory.equals(0)):
             f.give(1)
         offsets = f.array(int64, memory)
@@ -97,12 +94,12 @@ def write_winograd(kind, dtype, finish=""):
             with f.loop(0, depth) as c:
                 write_squares(f, f.array(dtype, f.arg(0)), depth, c, runs, number, (height, wide, top, left),
                               squares_in.at(c * step), far, lanes)
-            with f.loop(0, rows, ROWS) as row:
-                some = f.minimum(rows - row, ROWS)
+            with f.loop(0, rows, some_rows) as row:
+                some = f.minimum(rows - row, some_rows)
                 with f.loop(0, PLACES, turns="rare") as place, f.loop(0, count, width, turns="rare") as j:
                     for v in range(shape.vectors):
                         strip[3 * v] = squares_in.at(place * far + j + v * lanes).address
-                        strip[3 * v + 1] = products.at(place * ROWS * step + j + v * lanes).address
+                        strip[3 * v + 1] = products.at(place * some_rows * step + j + v * lanes).address
                         strip[3 * v + 2] = lanes
                     weights = f.arg(1) + (place * (rows * depth + APART) + row * depth) * size
                     f.call(tile, some, depth, weights, offsets.address, strip.address, step, 0)
@@ -110,7 +107,7 @@ def write_winograd(kind, dtype, finish=""):
                     run = runs.at(i * 5)
                     result, bias = (run[0] * rows + row + r) * high * across, rest.spread(row + r)
                     with f.loop(0, run[3], lanes, turns="rare") as q:
-                        write_pixels(f, products.at(r * step + run[4] + q), ROWS * step, rest, bias, result, run[1] * 2,
+                        write_pixels(f, products.at(r * step + run[4] + q), some_rows * step, rest, bias, result, run[1] * 2,
                                      (run[2] + q) * 2, high, across, f.minimum(run[3] - q, lanes) * 2, lanes)
         give_back(f, memory)
     module.written_by += [write_winograd, write_squares, write_square, write_pixels, Finish]
@@ -207,21 +204,21 @@ def write_pixels(f, products, far, rest, bias, result, y, x, high, across, count
                         build.call(store, [pixels, place.pointer, ir.Constant(I32, 4), mask])
 
 
-def write_weights_gradient(dtype):
+def write_weights_gradient(target, dtype):
     """The Module of `winograd_backward_weights`: args x, dout, dw, workspace, 16 sizes; [begin, end): channels of x.
 
     dw = G^T (sum over squares of (A dout A^T) V) G; the sums, [16][o][c] with gaps, stand in the workspace
     """
-    module, shape, size = Module(f"winograd_backward_weights_{dtype.short}"), tile_shape(dtype), dtype.itemsize
-    lanes = shape.lanes
+    module, shape, size = Module(f"winograd_backward_weights_{dtype.short}", target), tile_shape(dtype, target), dtype.itemsize
+    lanes, most, most_rows = shape.lanes, target.gradient_pixels, target.gradient_rows
     with module.kernel(module.name) as f:
         s, dot = Window(f, 4), external_dot(module, dtype)
         lines, squares = (s.oh + 1) // 2, (s.ow + 1) // 2
         total = s.n * lines * squares
-        block = f.minimum(f.select(s.o < FEW, f.number(I64, LONG), f.number(I64, LONG // 2)), total)
+        block = f.minimum(f.select(s.o < target.winograd_few, f.number(I64, most), f.number(I64, most // 2)), total)
         step = (block + 15) // 16 * 16 + 16
         tables = block * 5 * 8
-        memory = borrow(f, tables + PLACES * ((s.o + KEPT) * step + APART) * size + 128)
+        memory = borrow(f, tables + PLACES * ((s.o + most_rows) * step + APART) * size + 128)
         with f.when(memory.equals(0)):
             f.give(1)
         runs = f.array(int64, memory)
@@ -240,18 +237,18 @@ def write_weights_gradient(dtype):
             with f.loop(0, PLACES, turns="rare") as place, f.loop(0, s.o, turns="rare") as o:
                 with f.loop(count, whole, turns="rare") as q:
                     given[place * far + o * step + q] = 0
-            with f.loop(f.begin, f.end, KEPT) as c0:
-                kept = f.minimum(f.end - c0, KEPT)
+            with f.loop(f.begin, f.end, most_rows) as c0:
+                kept = f.minimum(f.end - c0, most_rows)
                 with f.loop(0, kept) as c:
                     write_squares(f, x, s.c, c0 + c, runs, number, (s.h, s.w, s.top, s.left), seen.at(c * step),
-                                  KEPT * step, lanes)
-                with f.loop(0, PLACES * KEPT, turns="rare") as row, f.loop(count, whole, turns="rare") as q:
+                                  most_rows * step, lanes)
+                with f.loop(0, PLACES * most_rows, turns="rare") as row, f.loop(count, whole, turns="rare") as q:
                     seen[row * step + q] = 0
                 with f.loop(0, PLACES, turns="rare") as place, f.loop(0, s.o, DOT_ROWS) as o:
                     with f.loop(0, kept, DOT_COLUMNS, turns="rare") as c:
                         f.call(dot, f.minimum(s.o - o, DOT_ROWS), f.minimum(kept - c, DOT_COLUMNS), whole,
                                given.at(place * far + o * step).address, step,
-                               seen.at((place * KEPT + c) * step).address, step,
+                               seen.at((place * most_rows + c) * step).address, step,
                                sums.at(place * sums_far + o * s.c + c0 + c).address, s.c)
         with f.loop(0, s.o, turns="rare") as o, f.loop(f.begin, f.end, turns="rare") as c:
             numbers = [[sums[(4 * p + q) * sums_far + o * s.c + c] for q in range(4)] for p in range(4)]

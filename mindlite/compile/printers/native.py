@@ -11,7 +11,8 @@ import struct
 
 import numpy as np
 
-from ...backend.launcher import WORTH_IT, launch_address, launcher_code
+from ...backend.launcher import launch_address, launcher_code
+from ...backend.target import current
 from ...backend.machine_code import compile_ir, kept_code
 from ...common.errors import InternalError
 from .. import flow as F
@@ -289,7 +290,7 @@ class _FlowPrinter:
     def is_small(self, i):
         """True if the work of a launch is known here, and too small for a second thread."""
         extent, cost = self.literals.get(i.extent), self.literals.get(i.cost)
-        return extent is not None and cost is not None and extent * cost < WORTH_IT
+        return extent is not None and cost is not None and extent * cost < current().parallel_from
 
     def handle(self, i):
         index = self.linked.table_index(i)
