@@ -211,3 +211,24 @@ def test_these_checks_see_a_house_that_is_out_of_order(tmp_path, monkeypatch):
             assert list(long_files()) == ["mindlite.ops.utils"]
     finally:
         modules.cache_clear(), tree_of.cache_clear()
+
+
+# ---------------------------------------------------------------- elements of Tensors
+
+# (file, receiver) of attributes named `array` that belong to no Tensor: the vector of a run, the array of a flow.Data
+OTHER_ARRAYS = {("compile", "context"), ("compile", "self"), ("compile", "i"), ("compile", "self.context"), ("mindir", "self"),
+                ("pynative", "context"), ("compile", "writer"), ("mindir", "reader")}
+
+
+def test_who_reads_elements_of_tensors_says_that_they_are_on_the_cpu():
+    """`t.array` is for users; here it is `host_array` (of the CPU alone), `asnumpy()` (a copy elsewhere) or `elements`."""
+    found = []
+    for name in modules():
+        if room_of(name) in ("backend", "") or name == "mindlite.common.tensor":
+            continue
+        for node in ast.walk(tree_of(name)):
+            if isinstance(node, ast.Attribute) and node.attr == "array":
+                receiver = ast.unparse(node.value)
+                if receiver != "np" and (room_of(name), receiver) not in OTHER_ARRAYS:
+                    found.append(f"{name}:{node.lineno} {receiver}.array")
+    assert not found

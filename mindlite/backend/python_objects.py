@@ -1,6 +1,6 @@
 """Where CPython and NumPy keep what machine code reads of their objects: offsets in bytes, tried on real objects.
 
-    layout()["DATA"]   where an ndarray has the address of its elements        slots_of(Tensor, ("array",))["array"]
+    layout()["DATA"]   where an ndarray has the address of its elements        slots_of(Tensor, ("host_array",))["host_array"]
 
 CPython promises none of this, so each offset is looked at before it is used: a Python or NumPy that lays its objects out
 otherwise has no layout (None), and everything goes by Python code. What is allocated, counted and called goes through

@@ -1,12 +1,20 @@
-"""Tensor and Parameter: an array with a dtype. Operators and methods are attached by `ops.methods`, one floor up."""
+"""Tensor and Parameter: elements of one dtype, in a storage on a device. Operators and methods are attached by `ops.methods`,
+one floor up.
+
+    t.host_array      the elements as an ndarray, of a Tensor on the CPU alone; elsewhere it raises DeviceError
+    t.elements        the same, or the DeviceArray that stands for it elsewhere
+    t.storage         buffer, device, offset, strides
+"""
 import itertools
 import sys
 
 import numpy as np
 
 from . import dtype as dt
+from .device import CPU, Device
 from .dim import Symbol
-from .errors import ArgumentError, DTypeError, MissingAttributeError, ShapeError
+from .errors import ArgumentError, DeviceError, DTypeError, MissingAttributeError, ShapeError
+from .storage import DeviceArray, Storage, download, moved, storage_of, write_on
 
 HOOKS = "_hooks"                # the attribute of a Tensor that holds its hooks; copies and files do not get it
 ROOT, VIEWS = "_root", "_views"  # those of what it is a view of, and of its views (pynative/views.py); nor these
@@ -39,7 +47,7 @@ class Tensor:
     const_arg  : MindSpore's: a constant of the graphs that take it; every graph here takes its value at run time
     raises     : DTypeError for what is no number, ShapeError for ragged lists
     """
-    __slots__ = ("array", "tape", "_shape", "init", "placement", "sbp", "__weakref__", "__dict__")
+    __slots__ = ("host_array", "away", "tape", "_shape", "init", "placement", "sbp", "__weakref__", "__dict__")
 
     def __init__(self, input_data=None, dtype=None, shape=None, init=None, const_arg=False):
         self.tape = self.init = self._shape = None
@@ -47,17 +55,27 @@ class Tensor:
             shape = (-2,) if shape is None else (shape,) if isinstance(shape, (int, Symbol)) else tuple(shape)
             wanted = dt.dtype(dtype) if dtype is not None else dt.float32
             if init is None or any(not isinstance(s, int) for s in shape):
-                self._shape, self.array = shape, np.empty((0,), wanted.numpy)
+                self._shape, self.host_array = shape, np.empty((0,), wanted.numpy)
             else:
-                self.init, self._shape, self.array = init, shape, np.empty((0,), wanted.numpy)
+                self.init, self._shape, self.host_array = init, shape, np.empty((0,), wanted.numpy)
             return
-        self.array = as_array(input_data, dtype)
+        self.host_array = as_array(input_data, dtype)
 
     @classmethod
     def wrap(cls, array):
         """A Tensor around an ndarray, without a copy and without a check."""
         self = _new(Tensor)
-        self.array = array
+        self.host_array = array
+        self.tape = self.init = self._shape = None
+        return self
+
+    @classmethod
+    def of_elements(cls, elements):
+        """A Tensor around an ndarray or a DeviceArray, without a copy."""
+        if isinstance(elements, np.ndarray):
+            return Tensor.wrap(elements)
+        self = _new(Tensor)
+        self.away = elements
         self.tape = self.init = self._shape = None
         return self
 
@@ -74,14 +92,67 @@ class Tensor:
         return Tensor.wrap(array if array.flags.c_contiguous else np.ascontiguousarray(array))
 
     @property
+    def elements(self):
+        """The elements: an ndarray on the CPU, elsewhere a DeviceArray, which has a dtype, a shape and a storage."""
+        try:
+            return self.host_array
+        except DeviceError:
+            return self.away
+
+    @elements.setter
+    def elements(self, elements):
+        if isinstance(elements, np.ndarray):
+            self.host_array, self.away = elements, None
+            return
+        self.away = elements
+        try:
+            del self.host_array
+        except AttributeError:                               # it was elsewhere before
+            return
+
+    @property
+    def array(self):
+        """The elements as an ndarray, of a Tensor on the CPU. raises : DeviceError for one that lies elsewhere"""
+        return self.host_array
+
+    @array.setter
+    def array(self, array):
+        self.host_array = array
+
+    @property
+    def storage(self) -> Storage:
+        """Where the elements lie: buffer, device, offset and strides."""
+        elements = self.elements
+        return storage_of(elements) if isinstance(elements, np.ndarray) else elements.storage
+
+    @property
+    def device_of(self) -> Device:
+        """The Device on which the elements lie."""
+        elements = self.elements
+        return CPU if isinstance(elements, np.ndarray) else elements.device
+
+    @property
+    def device(self) -> str:
+        """The name of the device on which the elements lie: "CPU", "GPU:0"."""
+        return str(self.device_of)
+
+    @property
     def shape(self):
         """The sizes, a tuple of int (None or Symbol where a placeholder leaves them open)."""
-        return self.array.shape if self._shape is None else self._shape
+        if self._shape is not None:
+            return self._shape
+        try:
+            return self.host_array.shape
+        except DeviceError:
+            return self.away.shape
 
     @property
     def dtype(self):
         """The element type, a DType."""
-        return _BY_NUMPY[self.array.dtype]
+        try:
+            return _BY_NUMPY[self.host_array.dtype]
+        except DeviceError:
+            return _BY_NUMPY[self.away.dtype]
 
     @property
     def ndim(self):
@@ -91,22 +162,22 @@ class Tensor:
     @property
     def size(self):
         """Number of elements."""
-        return self.array.size
+        return self.elements.size
 
     @property
     def itemsize(self):
         """Bytes of one element."""
-        return self.array.itemsize
+        return self.elements.itemsize
 
     @property
     def nbytes(self):
         """Bytes of all elements."""
-        return self.array.nbytes
+        return self.elements.nbytes
 
     @property
     def strides(self):
         """Bytes from one element to the next, by axis."""
-        return self.array.strides
+        return self.elements.strides
 
     @property
     def has_init(self):
@@ -116,14 +187,15 @@ class Tensor:
     def init_data(self):
         """Make the data that `init` promises; returns self."""
         if self.init is not None:
-            array = np.empty(self._shape, self.array.dtype)
+            array = np.empty(self._shape, self.host_array.dtype)
             self.init(array)
-            self.array, self._shape, self.init = array, None, None
+            self.host_array, self._shape, self.init = array, None, None
         return self
 
     def set_dtype(self, dtype):
         """Make `dtype` the element type; the elements are cast. Returns self."""
-        self.array = self.init_data().array.astype(dt.dtype(dtype).numpy)
+        place = self.init_data().device_of
+        self.elements = moved(self.asnumpy().astype(dt.dtype(dtype).numpy), place)
         return self
 
     def set_const_arg(self, const_arg=True):
@@ -132,16 +204,31 @@ class Tensor:
         return self
 
     def asnumpy(self):
-        """The data as an ndarray that shares memory with the Tensor."""
-        return self.array
+        """The data as an ndarray that shares memory with the Tensor; of a Tensor that is not on the CPU, a copy."""
+        try:
+            return self.host_array
+        except DeviceError:
+            return download(self.away)
 
     def numpy(self):
         """The same as `asnumpy`."""
-        return self.array
+        return self.asnumpy()
 
     def __array__(self, dtype=None, copy=None):
-        array = self.array if dtype is None else self.array.astype(dtype)
+        array = self.asnumpy() if dtype is None else self.asnumpy().astype(dtype)
         return array.copy() if copy else array
+
+    def moved_to(self, place: Device):
+        """The Tensor on that device: itself, or a copy, which is recorded on no tape."""
+        elements = moved(self.init_data().elements, place)
+        return self if elements is self.elements else Tensor.of_elements(elements)
+
+    def move_here(self, place: Device) -> None:
+        """From now on the elements of this very Tensor lie on that device."""
+        elements = self.init_data().elements
+        there = moved(elements, place)
+        if there is not elements:
+            self.elements = there
 
     def __array_function__(self, function, types, args, kwargs):
         """NumPy's functions take Tensors for their arrays: np.all(x), np.stack([x, y]) are NumPy's own."""
@@ -149,19 +236,19 @@ class Tensor:
 
     def tolist(self):
         """The data as nested Python lists, or a number."""
-        return self.array.tolist()
+        return self.asnumpy().tolist()
 
     def item(self, *index):
         """The one element (or the element at `index`) as a Python number."""
-        if not index and self.array.size != 1:
+        if not index and self.size != 1:
             raise ShapeError("only a tensor of one element is a number", note=f"x: {self.dtype.short}{list(self.shape)}")
-        return self.array.item(*index)
+        return self.asnumpy().item(*index)
 
     def __bool__(self):
-        if self.array.size != 1:
+        if self.size != 1:
             raise ShapeError("The truth value of an array with more than one element is ambiguous.",
                              note=f"{self.dtype.short}{list(self.shape)}", hint="use x.any() or x.all()")
-        return bool(self.array)
+        return bool(self.asnumpy())
 
     def __int__(self):
         return int(self.item())
@@ -183,6 +270,10 @@ class Tensor:
         return self.shape[0]
 
     def __getattr__(self, name):
+        if name == "host_array" and _is_away(self):
+            raise DeviceError(f"the elements of this Tensor lie on {self.away.device}, where Python cannot read them",
+                              note=f"{_BY_NUMPY[self.away.dtype].short}{list(self.away.shape)}",
+                              hint="x.asnumpy(), or x.to('CPU')")
         raise MissingAttributeError(f"'{type(self).__name__}' object has no attribute {name!r}")
 
     def __hash__(self):
@@ -191,15 +282,15 @@ class Tensor:
     def __repr__(self):
         if self._shape is not None:
             return f"Tensor(shape={list(self._shape)}, dtype={self.dtype!r})"
-        text = np.array2string(self.array, separator=", ", prefix=" ")
+        text = np.array2string(self.asnumpy(), separator=", ", prefix=" ")
         return f"Tensor(shape={list(self.shape)}, dtype={self.dtype!r}, value=\n{text})" if self.shape else \
             f"Tensor(shape=[], dtype={self.dtype!r}, value= {text})"
 
     def __str__(self):
-        return str(self.array) if self._shape is None else repr(self)
+        return str(self.asnumpy()) if self._shape is None else repr(self)
 
     def __format__(self, spec):
-        return format(self.item(), spec) if spec and self.array.size == 1 else format(str(self), spec)
+        return format(self.item(), spec) if spec and self.size == 1 else format(str(self), spec)
 
     def _own_attributes(self):
         return {name: value for name, value in self.__dict__.items() if name not in (HOOKS, ROOT, VIEWS)}
@@ -207,19 +298,28 @@ class Tensor:
     def __deepcopy__(self, memo):
         made = _new(type(self))
         made.__dict__.update(self._own_attributes())
-        made.array, made.tape, made.init, made._shape = self.array.copy(), None, self.init, self._shape
+        made.tape, made.init, made._shape = None, self.init, self._shape
+        made.elements = moved(self.asnumpy().copy(), self.device_of)
         return made
 
     def __getstate__(self):
-        return {"array": self.init_data().array, **self._own_attributes()}
+        return {"array": self.init_data().asnumpy(), **self._own_attributes()}
 
     def __setstate__(self, state):
-        self.array = state.pop("array")
+        self.host_array = state.pop("array")
         self.tape = self.init = self._shape = None
         self.__dict__.update(state)
 
 
-_new = Tensor.__new__
+def _is_away(tensor):
+    """True for a Tensor whose elements lie elsewhere than on the CPU; most have never had that slot filled."""
+    try:
+        return _away(tensor) is not None
+    except AttributeError:
+        return False
+
+
+_new, _away = Tensor.__new__, vars(Tensor)["away"].__get__
 _BY_NUMPY = {d.numpy: d for d in dt.ALL}
 
 
@@ -227,7 +327,7 @@ def as_array(data, dtype=None):
     """`data` as a contiguous ndarray of `dtype` (None: its own, Python floats as float32); a new array unless it fits."""
     wanted = None if dtype is None else dt.dtype(dtype).numpy
     if isinstance(data, Tensor):
-        return np.array(data.init_data().array, wanted, order="C")
+        return np.array(data.init_data().asnumpy(), wanted, order="C")
     if isinstance(data, (np.ndarray, np.generic)):
         array = np.array(data, wanted if wanted is not None else data.dtype.newbyteorder("="), order="C")
     else:
@@ -250,13 +350,13 @@ def as_array(data, dtype=None):
 
 
 def _plain(data):
-    return [_plain(x) if isinstance(x, (list, tuple)) else x.array if isinstance(x, Tensor) else x for x in data]
+    return [_plain(x) if isinstance(x, (list, tuple)) else x.asnumpy() if isinstance(x, Tensor) else x for x in data]
 
 
 def _arrays_in(value):
     """`value` with its arrays in place of the Tensors, within lists, tuples and dicts too."""
     if isinstance(value, Tensor):
-        return value.array
+        return value.asnumpy()
     if type(value) in (list, tuple):
         return type(value)(map(_arrays_in, value))
     return {k: _arrays_in(v) for k, v in value.items()} if type(value) is dict else value
@@ -284,7 +384,7 @@ class Parameter(Tensor):
         self.tape = self.init = self._shape = None
         if isinstance(default_input, Tensor):
             default_input.init_data()
-        self.array = as_array(default_input)
+        self.host_array = as_array(default_input)
         self.name = name if name is not None else "Parameter"
         self.requires_grad = requires_grad
         self.layerwise_parallel, self.parallel_optimizer = layerwise_parallel, parallel_optimizer
@@ -294,12 +394,15 @@ class Parameter(Tensor):
     def set_data(self, data, slice_shape=False):
         """Take over the values of `data`, cast to this dtype; its shape must be this shape unless `slice_shape`."""
         array = as_array(data, self.dtype)
-        if array.shape != self.array.shape:
+        elements = self.elements
+        if array.shape != elements.shape:
             if not slice_shape:
                 raise ShapeError(f"Parameter {self.name!r} has shape {self.shape}, the new data has {array.shape}")
-            self.array = array
+            self.elements = moved(array, self.device_of)
+        elif isinstance(elements, DeviceArray):
+            write_on(elements, array)
         else:
-            self.array[...] = array
+            elements[...] = array
         return self
 
     @property
@@ -310,7 +413,7 @@ class Parameter(Tensor):
     def clone(self, init="same"):
         """A Parameter of its own with the same values, or with `init`: "zeros", "ones" or a number."""
         array = {"zeros": 0, "ones": 1}.get(init, init) if init != "same" else None
-        made = Parameter(self.array.copy() if array is None else np.full_like(self.array, array), self.name,
+        made = Parameter(self.asnumpy().copy() if array is None else np.full_like(self.asnumpy(), array), self.name,
                          self.requires_grad, self.layerwise_parallel, self.parallel_optimizer)
         return made
 

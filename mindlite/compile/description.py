@@ -177,7 +177,7 @@ class Description:
         told = ["tensor", self.of(type(value)), value.dtype.name, self.of(tuple(value.shape)), sorted({*kept} - {VIEWS}),
                 kept.get("name"), kept.get("requires_grad")]
         if type(value) is Tensor and value.size <= SMALL:
-            told.append(value.init_data().array.tobytes().hex())
+            told.append(value.init_data().host_array.tobytes().hex())
         return told
 
     def structure(self, cell):

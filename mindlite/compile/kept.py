@@ -273,9 +273,9 @@ class Question:
             if isinstance(value, Made) and value.make is range:
                 return ["made range", writer.write(value.items)]
             if any(value is tensor for tensor in specialised.made):
-                return ["made tensor", writer.array(value.array)]
+                return ["made tensor", writer.array(value.host_array)]
             if isinstance(value, Made) and isinstance(value.make, functools.partial) and value.make.func is copy_of:
-                return ["made copy", writer.array(value.make.args[0].array)]
+                return ["made copy", writer.array(value.make.args[0].host_array)]
             if isinstance(value, Place):
                 return ["variable", value.kind, name_of(told, value.owner), value.name]
             return ["kept object", name_of(told, value)]

@@ -86,7 +86,7 @@ class PythonCall:
         results = []
         for value, abstract in zip(given, self.gives):
             if isinstance(abstract, AbstractTensor):
-                array = np.asarray(value.array if isinstance(value, Tensor) else value, abstract.dtype.numpy, order="C")
+                array = np.asarray(value.host_array if isinstance(value, Tensor) else value, abstract.dtype.numpy, order="C")
                 self.objects.add(array)
                 results += [array.ctypes.data, *array.shape]
             elif isinstance(abstract, AbstractAny):

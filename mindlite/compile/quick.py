@@ -7,7 +7,7 @@
         o0 = empty(s0, d0)
         status = enter(*args, o0)                          # checks, takes the addresses, runs (backend/python_entry.py)
         if status: return MISS if status == -1 else fail(context)
-        t0 = new(Tensor); t0.array = o0; t0.tape = t0.init = t0._shape = None
+        t0 = new(Tensor); t0.host_array = o0; t0.tape = t0.init = t0._shape = None
         return t0
 
 Reading the whole signature and looping over guards and parameters costs some 20 us; this costs about one. It is a
@@ -195,7 +195,7 @@ class _Writer:
             kind, number = variant.results[value.number]
             if kind == "param":
                 array = next(f"o{n}" for n, (output, _, _) in enumerate(made) if output == number)
-                lines += [f"t{value.number} = new(Tensor)", f"t{value.number}.array = {array}",
+                lines += [f"t{value.number} = new(Tensor)", f"t{value.number}.host_array = {array}",
                           f"t{value.number}.tape = t{value.number}.init = t{value.number}._shape = None"]
                 return f"t{value.number}"
             abstract = variant.abstracts[value.number]

@@ -72,7 +72,7 @@ class Leaves(list):
         if number != len(self):
             return SameSpec(number)
         self.append(value)
-        return TensorSpec(value.dtype, value.init_data().array.shape, isinstance(value, Parameter))
+        return TensorSpec(value.dtype, value.init_data().host_array.shape, isinstance(value, Parameter))
 
     def container(self, value):
         """None, or the SameSpec of a list or dict that has come before: they are counted from -1 downwards."""

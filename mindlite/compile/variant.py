@@ -41,7 +41,7 @@ class Runner(Variant):
         self.executable = compiled.executable
         argument = {p: i for i, p in enumerate(q for q in graph.parameters if q.default is None)}
         self.inputs = [p.default for p in graph.parameters if p.default is not None]
-        self.input_shapes = [(t.array.dtype, t.array.shape) for t in self.inputs]
+        self.input_shapes = [(t.host_array.dtype, t.host_array.shape) for t in self.inputs]
         where = {p: (i, None) for p, i in argument.items()}
         where.update({p: (None, k) for k, p in enumerate(q for q in graph.parameters if q.default is not None)})
         self.places, self.objects = compiled.specialised.places, compiled.specialised.objects
@@ -111,7 +111,7 @@ class Runner(Variant):
     def inputs_hold(self):
         """True if the Parameters that it reads still have the dtypes and sizes that it was compiled for."""
         for tensor, (dtype, shape) in zip(self.inputs, self.input_shapes):
-            array = tensor.array
+            array = tensor.host_array
             if array.shape != shape or array.dtype != dtype:
                 return False
         return True
@@ -130,19 +130,19 @@ class Runner(Variant):
 
     def run_with(self, leaves, objects):
         """Run; objects: a list for the Python objects of this run."""
-        arrays = [leaf.array if isinstance(leaf, Tensor) else leaf for leaf in leaves]
+        arrays = [leaf.host_array if isinstance(leaf, Tensor) else leaf for leaf in leaves]
         env = None
         params, made, copies = [], {}, []
         for step in self.steps:
             kind = step[0]
             if kind == "tensor":
-                array = arrays[step[1]] if step[1] is not None else self.inputs[step[2]].array
+                array = arrays[step[1]] if step[1] is not None else self.inputs[step[2]].host_array
                 if not array.flags.c_contiguous:
                     copies.append((array, np.ascontiguousarray(array)))
                     array = copies[-1][1]
                 params.append(array.__array_interface__["data"][0])
             elif kind == "size":
-                array = arrays[step[1]] if step[1] is not None else self.inputs[step[2]].array
+                array = arrays[step[1]] if step[1] is not None else self.inputs[step[2]].host_array
                 params.append(array.shape[step[3]])
             elif kind == "scalar":
                 params.append(arrays[step[1]])
@@ -160,7 +160,7 @@ class Runner(Variant):
         updated = [leaves[owner] if isinstance(owner, int) else owner for owner, _ in self.compiled.specialised.updates]
         if updated and getattr(current_interpreter(), "records", False):
             for tensor in updated:
-                current_interpreter().protect(tensor.array)
+                current_interpreter().protect(tensor.elements)
         values, outputs = self.executable.run(params)
         self.write_back(copies, leaves)
         for tensor in updated:
@@ -173,7 +173,7 @@ class Runner(Variant):
         """Give arrays that are not contiguous what was assigned to their copies."""
         if copies:
             updates = self.compiled.specialised.updates
-            targets = {id((leaves[owner] if isinstance(owner, int) else owner).array) for owner, _ in updates}
+            targets = {id((leaves[owner] if isinstance(owner, int) else owner).host_array) for owner, _ in updates}
             for array, copy in copies:
                 if id(array) in targets:
                     array[...] = copy
@@ -226,7 +226,7 @@ class Runner(Variant):
 
 
 def _copy_to(tensor, value):
-    tensor.array[...] = value.array
+    tensor.host_array[...] = value.host_array
 
 
 def unknown(constraint, env):

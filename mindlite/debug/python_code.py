@@ -167,7 +167,7 @@ class _Body:
         """The text of an operand. beside: the abstract of what stands on the other side of an infix operator."""
         if not isinstance(node, ValueNode):
             return self.names[node]
-        value = node.value.array if isinstance(node.value, Tensor) else node.value
+        value = node.value.host_array if isinstance(node.value, Tensor) else node.value
         if not isinstance(value, (np.ndarray, np.generic)):
             return self.value(value)
         value = np.asarray(value)

@@ -46,16 +46,16 @@ class Lent:
     @staticmethod
     def count(pairs):
         """How many refer to each Tensor, and to each array."""
-        return [(sys.getrefcount(pair[0]), sys.getrefcount(pair[0].array)) for pair in pairs]
+        return [(sys.getrefcount(pair[0]), sys.getrefcount(pair[0].host_array)) for pair in pairs]
 
     def kept(self):
         """[(array, what it was a copy of)] of those to which more refer than before the call."""
         counts = self.count(self.pairs)
-        return [(pair[0].array, pair[1]) for pair, before, after in zip(self.pairs, self.counts, counts) if after > before]
+        return [(pair[0].host_array, pair[1]) for pair, before, after in zip(self.pairs, self.counts, counts) if after > before]
 
     def held(self):
         """[(array, what it is to hold)]"""
-        return [(tensor.array, original) for tensor, original in self.pairs]
+        return [(tensor.host_array, original) for tensor, original in self.pairs]
 
 
 def changed(held):

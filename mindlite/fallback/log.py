@@ -97,9 +97,9 @@ class Log:
         """What a call did to Tensors in place, done to those of the run that begins again."""
         self.again += tensors
         for array, content in call.changed:
-            mine = next((t for t in reversed(self.again) if t.array is not array and alike(t.array, array)), None)
+            mine = next((t for t in reversed(self.again) if t.host_array is not array and alike(t.host_array, array)), None)
             if mine is not None:
-                mine.array[...] = content
+                mine.host_array[...] = content
             array[...] = content
 
     def rewind(self):

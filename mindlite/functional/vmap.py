@@ -168,14 +168,14 @@ def one_by_one(function, in_axes, out_axes, args, kwargs, randomness="same"):
             raise ShapeError("vmap: the mapped axes differ in size", note=f"{sizes[0]} and {size}")
     if sizes[0] == 0:
         raise ShapeError("vmap: the mapped axis has size 0, and without an item Python cannot tell the results' sizes")
-    outs, stream = [], generator_state.array.copy()
+    outs, stream = [], generator_state.host_array.copy()
     for i in range(sizes[0]):
         if i:
             ops.assign(generator_state, Tensor(stream))      # the same numbers for each item
         items = [_parts(arg, axis, argument_axes, lambda x, a, i=i: _view(x, a, i) if a is not None and is_data(x) else x)
                  for arg, axis in zip(args, axes)]
         outs.append(function(*items, **kwargs))
-        if randomness == "error" and (generator_state.array != stream).any():
+        if randomness == "error" and (generator_state.host_array != stream).any():
             raise drawn_inside()
     return _stacked(outs, out_axes, _the_same)
 
@@ -201,7 +201,7 @@ def _stacked(outs, axes, given_once):
 
 def _the_same(outs):
     """What is the same for all items. raises : ArgumentError where it is not"""
-    arrays = [out.array if isinstance(out, Tensor) else np.asarray(out) for out in outs]
+    arrays = [out.host_array if isinstance(out, Tensor) else np.asarray(out) for out in outs]
     if not all(np.array_equal(arrays[0], array, equal_nan=array.dtype.kind in "fc") for array in arrays[1:]):
         raise ArgumentError("vmap: a result that depends on the mapped axis has the out_axes None",
                             hint="an int: where the axis stands in it")

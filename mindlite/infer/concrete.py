@@ -64,7 +64,7 @@ class _Values(Tracer):
 
     def assign(self, target, value):
         """Write into the Tensor's memory."""
-        target.array[...] = value.array if isinstance(value, Tensor) else value
+        target.host_array[...] = value.host_array if isinstance(value, Tensor) else value
         return target
 
 
@@ -152,7 +152,7 @@ class Recorder(Evaluator):
         given = {id(v) for v in parts_of(values)}            # what an object holds of Parameters may be a whole network
         for tensor in tensors_in(values):
             if id(tensor) in given or not isinstance(tensor, TensorParameter):
-                handed.give(tensor.array)
+                handed.give(tensor.host_array)
         handed.refresh()
         try:
             return run()

@@ -120,9 +120,9 @@ def _write(ev, key, fn, args, kwargs, reason, returns, keeps, sees, copies, cure
             log.undo.append(restorer(*variable.guard(variable.read())))
             variable.write(value)
         for weight, value in zip(weights, values[count:]):
-            if weight.array.ctypes.data != value.array.ctypes.data:         # what the graph has assigned so far
-                log.undo.append(functools.partial(np.copyto, weight.array, weight.array.copy()))
-                weight.array[...] = value.array
+            if weight.host_array.ctypes.data != value.host_array.ctypes.data:         # what the graph has assigned so far
+                log.undo.append(functools.partial(np.copyto, weight.host_array, weight.host_array.copy()))
+                weight.host_array[...] = value.host_array
         lent = Lent(log.lent if keeps else ())
         start = time.perf_counter()
         if unrecorded:

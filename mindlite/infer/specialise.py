@@ -185,7 +185,7 @@ def _has_acted(ev, entered):
 
 def copy_of(tensor):
     """A Tensor of its own with the same elements."""
-    return Tensor.wrap(tensor.array.copy())
+    return Tensor.wrap(tensor.host_array.copy())
 
 
 def _holds_container(value):

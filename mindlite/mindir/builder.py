@@ -57,7 +57,7 @@ class Builder:
 def constant(value):
     """The ValueNode of an array, Tensor or Python number."""
     if isinstance(value, Tensor):
-        value = value.array
+        value = value.host_array
     if isinstance(value, (np.ndarray, np.generic)):
         array = np.asarray(value)
         return ValueNode(array, AbstractTensor(dt.dtype(array.dtype), array.shape))

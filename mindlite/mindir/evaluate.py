@@ -33,7 +33,7 @@ def run(graph, *arrays, symbols=None):
 
 def _plain(value, abstract):
     if isinstance(value, Tensor):
-        return value.array
+        return value.host_array
     if isinstance(abstract, AbstractTensor):
         return np.asarray(value, abstract.dtype.numpy)
     return value
@@ -59,7 +59,7 @@ def _read(env, node, symbols):
     value = node.value
     if isinstance(value, Dim):
         return evaluate(value, symbols)
-    return value.array if isinstance(value, Tensor) else value
+    return value.host_array if isinstance(value, Tensor) else value
 
 
 def _apply(node, args, symbols):

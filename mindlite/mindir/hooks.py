@@ -40,7 +40,7 @@ def as_many(given, gradients):
 def one_replaced(given, gradient):
     """The same for one Tensor; None is zeros."""
     if given is None:
-        return Tensor.wrap(np.zeros_like(gradient.array))
+        return Tensor.wrap(np.zeros_like(gradient.host_array))
     wanted = constant(gradient).abstract
     to_cast = check_replaced(constant(given).abstract if isinstance(given, Tensor) else given, wanted)
     return given.astype(wanted.dtype) if to_cast else given

@@ -307,7 +307,7 @@ class Registry:
 
 
 def _overwrite(path, own, value):
-    array = value.array if isinstance(value, Tensor) else Tensor(value).array
+    array = value.host_array if isinstance(value, Tensor) else Tensor(value).host_array
     if array.shape != own.shape:
         raise ArgumentError(f"load_state_dict: {path!r} has shape {list(own.shape)}, the state has {list(array.shape)}")
-    own.array[...] = array
+    own.host_array[...] = array

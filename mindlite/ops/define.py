@@ -83,9 +83,9 @@ def promote_operands(args, attrs):
     """Bring operands to one dtype: tensors by the promotion table, Python numbers by their kind."""
     a = args[0]
     if type(a) is Tensor:                                    # the common case, kept short
-        array = a.array.dtype
+        array = a.host_array.dtype
         for b in args:
-            if type(b) is not Tensor or b.array.dtype != array:
+            if type(b) is not Tensor or b.host_array.dtype != array:
                 break
         else:
             return args, attrs
@@ -302,7 +302,7 @@ def composite(function=None, *, infer, prepare=None, traits=(), name=None):
     @eval_rule(prim)
     def evaluate(*args, **attrs):
         out = function(*(Tensor.wrap(a) for a in args), **attrs)
-        return tuple(x.array for x in out) if isinstance(out, tuple) else out.array
+        return tuple(x.host_array for x in out) if isinstance(out, tuple) else out.host_array
     return prim
 
 

@@ -34,7 +34,7 @@ def check(prim, args, attrs):
 
 def evaluate(prim, args, attrs):
     """Apply the eval rule to Tensors, arrays and numbers; gives a Tensor or a tuple of them."""
-    out = eval_rule[prim](*[a.array if isinstance(a, Tensor) else a for a in args], **attrs)
+    out = eval_rule[prim](*[a.host_array if isinstance(a, Tensor) else a for a in args], **attrs)
     return tuple([wrap(x) for x in out]) if isinstance(out, tuple) else wrap(out)
 
 

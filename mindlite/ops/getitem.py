@@ -406,13 +406,13 @@ def set_in_place(x, index, value):
         assign(x, setitem(x, index, value))
         return
     try:
-        x.array[_plain_index(index)] = value.array if isinstance(value, Tensor) else value
+        x.host_array[_plain_index(index)] = value.host_array if isinstance(value, Tensor) else value
     except (IndexError, ValueError, TypeError):
-        np.copyto(x.array, setitem(x, index, value).array)      # raises the error in our words
+        np.copyto(x.host_array, setitem(x, index, value).host_array)      # raises the error in our words
 
 
 def _plain_index(index):
     """The index as NumPy takes it."""
     if isinstance(index, tuple):
         return tuple(_plain_index(i) for i in index)
-    return index.array if isinstance(index, Tensor) else index
+    return index.host_array if isinstance(index, Tensor) else index

@@ -141,7 +141,7 @@ class Cotangents(dict):
 
 def _asked(seeds, wrt):
     """What a structure is asked for, as a part of its key."""
-    return tuple([(n, c.array.shape, c.array.dtype) for n, c in seeds]), tuple(wrt)
+    return tuple([(n, c.host_array.shape, c.host_array.dtype) for n, c in seeds]), tuple(wrt)
 
 
 def run_flow(flow, saved, seeds):

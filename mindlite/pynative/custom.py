@@ -76,7 +76,7 @@ def custom(function, bprop, args, kwargs=None):
         each, floats = iter(saved), iter(douts)
         again = map_leaves(tuple(args), lambda x: next(each) if isinstance(x, Tensor) else x)
         result = map_leaves(out, lambda x: next(each) if isinstance(x, Tensor) else x)
-        cotangent = map_leaves(out, lambda x: (next(floats) if is_float(x) else Tensor.wrap(np.zeros_like(x.array)))
+        cotangent = map_leaves(out, lambda x: (next(floats) if is_float(x) else Tensor.wrap(np.zeros_like(x.host_array)))
                                if isinstance(x, Tensor) else x)
         given = bprop(*again, result, cotangent)
         given = given if isinstance(given, (tuple, list)) else (given,)
@@ -93,7 +93,7 @@ def own_tensors(out, args):
     known = {id(x) for x in tensors_in(args)}
 
     def own(x):
-        return Tensor.wrap(x.array) if isinstance(x, Parameter) or id(x) in known else x
+        return Tensor.wrap(x.host_array) if isinstance(x, Parameter) or id(x) in known else x
     return map_leaves(out, own)
 
 
@@ -125,7 +125,7 @@ def gate(tensors, hook):
     if not here.state.tapes:
         return tuple(tensors)
     inside = [x for x in tensors if isinstance(x, Tensor) and is_float(x)]
-    outs = [Tensor.wrap(x.array) for x in inside]
+    outs = [Tensor.wrap(x.host_array) for x in inside]
     for x, out in zip(inside, outs):
         for tape in here.state.tapes:
             tape.set_number(out, tape.number(x))
@@ -146,7 +146,7 @@ def recompute(function, *args, **kwargs):
     """
     if not here.state.tapes:
         return function(*args, **kwargs)
-    seeded = generator_state.array.copy()
+    seeded = generator_state.host_array.copy()
     with paused():
         out = function(*args, **kwargs)
     inputs, out = tensors_in(args), own_tensors(out, args)
@@ -158,8 +158,8 @@ def recompute(function, *args, **kwargs):
         each = iter(saved)
         again = map_leaves(tuple(args), lambda x: next(each) if isinstance(x, Tensor) else x)
         leaves = tensors_in(again)
-        now = generator_state.array.copy()
-        generator_state.array[:] = seeded
+        now = generator_state.host_array.copy()
+        generator_state.host_array[:] = seeded
 
         def flat(*values):
             place = dict(zip(floats, values))
@@ -168,7 +168,7 @@ def recompute(function, *args, **kwargs):
         try:
             made = Recorded(flat, [leaves[i] for i in floats], {}, tuple(range(len(floats))), weights, "recompute", hooked=False)
         finally:
-            generator_state.array[:] = now
+            generator_state.host_array[:] = now
         seeds = made.seeds(made.value, douts)
         found, of_weights = made.gradients(seeds)
         gradients = [None] * len(inputs)

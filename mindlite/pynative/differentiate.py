@@ -47,9 +47,9 @@ class Recorded:
         if isinstance(value, Parameter):
             made = Parameter.__new__(Parameter)
             made.__dict__.update(value.__dict__)
-            made.array, made.tape, made.init, made._shape = value.init_data().array, None, None, None
+            made.host_array, made.tape, made.init, made._shape = value.init_data().host_array, None, None, None
         else:
-            made = Tensor.wrap(value.init_data().array if isinstance(value, Tensor) else Tensor(value).array)
+            made = Tensor.wrap(value.init_data().host_array if isinstance(value, Tensor) else Tensor(value).host_array)
             if self.hooked and isinstance(value, Tensor) and HOOKS in value.__dict__:
                 made.__dict__[HOOKS] = dict(value.__dict__[HOOKS])      # what the function registers ends with it
         for tape in here.state.tapes:                       # outer tapes know it too
@@ -77,7 +77,7 @@ class Recorded:
             number = self.tape.number(tensor)
             if number is not None:
                 seeds.append((number, direction(sens[i], tensor, (f"{self.kind}: a cotangent", "its result")) if sens
-                              else Tensor.wrap(np.ones_like(tensor.array))))
+                              else Tensor.wrap(np.ones_like(tensor.host_array))))
         return seeds
 
     def gradients(self, seeds, last=False):
@@ -88,7 +88,7 @@ class Recorded:
         frozen = {id(weight) for weight in self.weights if not weight.requires_grad}           # by now
         for number, gradient, value in zip(numbers, gradients(self.tape, seeds, numbers, last), values):
             if gradient is None or id(value) in frozen:
-                gradient = Tensor.wrap(np.zeros(value.array.shape, value.array.dtype))
+                gradient = Tensor.wrap(np.zeros(value.host_array.shape, value.host_array.dtype))
             if number in hooks:
                 if number not in changed:
                     changed[number] = through(hooks[number], gradient)
@@ -143,7 +143,7 @@ class Linearized:
         self.value, self.tape, self.kind = run.value, Tape(), kind
         outs = {id(t): t for t in tensors_in(run.value)}
         reached = {key: run.tape.number(t) for key, t in outs.items() if t.dtype.is_differentiable}
-        cotangents = {key: Tensor.wrap(np.zeros_like(outs[key].array)) for key, n in reached.items() if n is not None}
+        cotangents = {key: Tensor.wrap(np.zeros_like(outs[key].host_array)) for key, n in reached.items() if n is not None}
         self.numbers = {key: self.tape.watch(u) for key, u in cotangents.items()}
         with recording(self.tape):
             self.pulled = run.gradients([(reached[key], u) for key, u in cotangents.items()])[0]
@@ -164,7 +164,7 @@ class Linearized:
 
         def tangent(x):
             made = tangent_of.get(id(x))
-            return Tensor.wrap(np.zeros_like(as_tensor(x).array)) if made is None else made
+            return Tensor.wrap(np.zeros_like(as_tensor(x).host_array)) if made is None else made
         return map_leaves(self.value, tangent)
 
 

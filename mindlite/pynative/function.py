@@ -120,7 +120,7 @@ def _apply(cls, args):
             if is_float(outs[i]):
                 every[i] = next(found)
         if ctx._materialize:
-            every = [Tensor.wrap(np.zeros_like(x.array)) if dout is None and isinstance(x, Tensor) else dout
+            every = [Tensor.wrap(np.zeros_like(x.host_array)) if dout is None and isinstance(x, Tensor) else dout
                      for x, dout in zip(outs, every)]
         given = cls.backward(ctx, *every)
         return _gradients_of(cls.__name__ + ".backward", args, given)
@@ -130,7 +130,7 @@ def _apply(cls, args):
 
 
 def _own(value):
-    return Tensor.wrap(value.array) if isinstance(value, Tensor) else value
+    return Tensor.wrap(value.host_array) if isinstance(value, Tensor) else value
 
 
 def _gradients_of(name, args, given):

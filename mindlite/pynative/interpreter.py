@@ -43,10 +43,10 @@ class PyNative:
         count = len(args)
         if not attrs and count == 2 and type(args[0]) is Tensor and type(args[1]) in _ARRAYS:      # common, kept short
             b = args[1]
-            a, b = arrays = [args[0].array, b.array if type(b) is Tensor else b]
+            a, b = arrays = [args[0].host_array, b.host_array if type(b) is Tensor else b]
             key = (prim, a.dtype, a.shape, b.dtype, b.shape)
         elif not attrs and count == 1 and type(args[0]) is Tensor:
-            a, = arrays = [args[0].array]
+            a, = arrays = [args[0].host_array]
             key = (prim, a.dtype, a.shape)
         else:
             arrays, key = _key_of(prim, args, attrs)
@@ -75,7 +75,7 @@ class PyNative:
         out = operation.compute(*arrays, **attrs)
         if type(out) is np.ndarray:                         # Tensor.wrap, written out
             made = _new(Tensor)
-            made.array = out
+            made.host_array = out
             made.tape = made.init = made._shape = None
             if operation.is_view and isinstance(args[0], Tensor):
                 link(made, args[0], prim, args[1:], attrs)
@@ -93,7 +93,7 @@ class PyNative:
 
     def write(self, variable, value):
         """assign(variable, value) for this Tensor alone; gives the value."""
-        arrays = [a.array if isinstance(a, Tensor) else a for a in (variable, value)]
+        arrays = [a.host_array if isinstance(a, Tensor) else a for a in (variable, value)]
         if here.state.tapes:
             return record_assign((variable, value), arrays)
         protect(arrays[0])
@@ -105,7 +105,7 @@ def _key_of(prim, args, attrs):
     key, arrays = [prim], []
     for a in args:
         if isinstance(a, Tensor):
-            a = a.array
+            a = a.host_array
         elif isinstance(a, np.generic):
             a = np.asarray(a)
         arrays.append(a)
@@ -163,7 +163,7 @@ def enter(operation, args, outs):
         for i, a in enumerate(args):
             number = tape.number(a) if isinstance(a, Tensor) else None
             numbers.append(number)
-            if number is not None and a.array.dtype.kind != "b":
+            if number is not None and a.host_array.dtype.kind != "b":
                 wrt.append(i)
         if not wrt:
             continue
@@ -188,7 +188,7 @@ def record_assign(args, arrays):
     A Parameter keeps its own, so that its gradient is that of all its reads (`ops.state.stored`)."""
     variable, value = args
     if isinstance(variable, Tensor):
-        protect(variable.array)
+        protect(variable.elements)
         if type(variable) is Tensor:
             variable.__dict__.pop(HOOKS, None)              # they saw the gradient of the old value
     out = Tensor.wrap(eval_rule[assign](*arrays))
@@ -203,7 +203,7 @@ def record_assign(args, arrays):
 
 def apply(operation, tensors):
     """Run a GraphOperation on Tensors and numbers, recording it; gives a list of Tensors and numbers."""
-    values = operation.run([t.array if isinstance(t, Tensor) else t for t in tensors])
+    values = operation.run([t.host_array if isinstance(t, Tensor) else t for t in tensors])
     outs = [Tensor.wrap(v) if isinstance(v, np.ndarray) else wrap(v) for v in values]
     if here.state.tapes and operation.differentiable:
         enter(operation, tensors, outs)
@@ -215,7 +215,7 @@ _set_data = Parameter.set_data
 
 @functools.wraps(_set_data)
 def set_data(self, data, slice_shape=False):
-    protect(self.array)                               # what was saved stays, and so does its number
+    protect(self.elements)                            # what was saved stays, and so does its number
     return _set_data(self, data, slice_shape)
 
 

@@ -175,10 +175,10 @@ class Plan:
         before = list(inputs)
         for target in targets.values():
             for tape in here.state.tapes:
-                tape.protect(target.array, here.state.tapes)
+                tape.protect(target.elements, here.state.tapes)
             for i, value in enumerate(inputs):              # the backward reads the value before the update
-                if value is target or (isinstance(value, Tensor) and np.may_share_memory(value.array, target.array)):
-                    before[i] = Tensor.wrap(value.array.copy())
+                if value is target or (isinstance(value, Tensor) and np.may_share_memory(value.host_array, target.host_array)):
+                    before[i] = Tensor.wrap(value.host_array.copy())
                     for tape in here.state.tapes:
                         tape.set_number(before[i], tape.number(value))
         watching = []

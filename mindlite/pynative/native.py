@@ -105,14 +105,14 @@ def install():
     """Make the operators' methods machine code; an _Installed, or None where objects are laid out otherwise."""
     constants = objects.layout()
     slots = [objects.slots_of(*each) for each in (
-        (Tensor, ("array", "tape", "init", "_shape")), (ThreadState, ("interpreters", "tapes")),
+        (Tensor, ("host_array", "tape", "init", "_shape")), (ThreadState, ("interpreters", "tapes")),
         (Tape, ("entries", "count", "named", "used")), (Entry, Entry.__slots__), (Primitive, ("native",)),
         (Arenas, Arenas.__slots__), (short_plan.HasPlans, ("plans",)))]
     if constants is None or any(found is None for found in slots):
         return None
     tensor, thread, tape, entry, native, arenas, plans = slots
     constants = {
-        **constants, "ARRAY": tensor["array"], "TAPE": tensor["tape"], "INIT": tensor["init"], "SHAPE": tensor["_shape"],
+        **constants, "ARRAY": tensor["host_array"], "TAPE": tensor["tape"], "INIT": tensor["init"], "SHAPE": tensor["_shape"],
         "INTERPRETERS": thread["interpreters"], "TAPES": thread["tapes"], "ENTRIES": tape["entries"],
         "COUNT": tape["count"], "NAMED": tape["named"], "USED": tape["used"], "NATIVE": native["native"],
         **{f"ENTRY_{name.upper()}": place for name, place in entry.items()},

@@ -158,7 +158,7 @@ class SegmentTape(Tape):
                 owner = tape.owner()
                 if owner is not None:
                     found = self.watch(tensor)
-                    self.adopted[found] = owner, number, tensor.array.shape, tensor.array.dtype
+                    self.adopted[found] = owner, number, tensor.host_array.shape, tensor.host_array.dtype
                     return found
         return None
 
@@ -194,8 +194,8 @@ def push(function, wrt, results, weights, key):
         made.watch(args, wrt, weights, inner)
         made.tangents = dict(zip(made.inputs, tangents))
         values = made.run(function, args)
-        pushed = made.push([(made.outputs[i], values[i].array.shape, values[i].array.dtype) for i in results])
-        zeros = [Tensor.wrap(np.zeros_like(values[i].array)) if t is None else None for i, t in zip(results, pushed)]
+        pushed = made.push([(made.outputs[i], values[i].host_array.shape, values[i].host_array.dtype) for i in results])
+        zeros = [Tensor.wrap(np.zeros_like(values[i].host_array)) if t is None else None for i, t in zip(results, pushed)]
         return (made, *values, *[z if t is None else t for t, z in zip(pushed, zeros)])
     inner = getattr(function, "tangents", 0)
     forward.tangents = len(wrt) + inner
@@ -214,7 +214,7 @@ def _counterpart(old, new, log):
 
 def _alike(old, new):
     """True if two Tensors are the same value, once computed by compiled code and once by Python."""
-    a, b = old.array, new.array
+    a, b = old.host_array, new.host_array
     return a.dtype == b.dtype and a.shape == b.shape and np.allclose(a, b, 1e-3, 1e-5, equal_nan=True)
 
 

@@ -13,6 +13,7 @@ import contextlib
 import threading
 import weakref
 
+from ..common.storage import DeviceArray, copied, is_view
 from ..common.tensor import HOOKS, ROOT, Parameter, Tensor
 from ..common.threads import here
 
@@ -30,7 +31,9 @@ class Entry:
 
 
 def owner_of(array):
-    """What identifies the memory of an ndarray: arrays that share memory have the same owner."""
+    """What identifies the memory of an ndarray or DeviceArray: arrays that share memory have the same owner."""
+    if isinstance(array, DeviceArray):
+        return id(array.storage.buffer)
     base = array.base
     while base is not None:
         array, base = base, getattr(base, "base", None)
@@ -101,7 +104,7 @@ class Tape:
         for entry in self.entries[self.owned:]:
             for place, value in enumerate(entry.saved):
                 if isinstance(value, Tensor):
-                    self.owners.setdefault(owner_of(value.array), []).append((entry, place))
+                    self.owners.setdefault(owner_of(value.elements), []).append((entry, place))
         self.owned = len(self.entries)
         self._copy(self.owners.pop(owner_of(array), ()), tapes)
 
@@ -109,7 +112,7 @@ class Tape:
         """The tape outlives its function: Parameters, which will be trained, and views are copied where they are saved; other
         Tensors when they are written."""
         self._copy([(entry, place) for entry in self.entries for place, value in enumerate(entry.saved)
-                    if isinstance(value, Tensor) and (type(value) is not Tensor or value.array.base is not None
+                    if isinstance(value, Tensor) and (type(value) is not Tensor or is_view(value.elements)
                                                       or ROOT in value.__dict__)],
                    (*here.state.tapes, self))
         with _keeping:
@@ -121,7 +124,7 @@ class Tape:
         for entry, place in places:
             tensor = entry.saved[place]
             if id(tensor) not in copies:
-                copy = copies[id(tensor)] = Tensor.wrap(tensor.array.copy())
+                copy = copies[id(tensor)] = Tensor.of_elements(copied(tensor.elements))
                 for tape in tapes:
                     number = tape.number(tensor)
                     if number is not None:

@@ -87,7 +87,7 @@ def save_checkpoint(save_obj, ckpt_file_name, integrated_save=True, async_save=F
         if not isinstance(value, (Tensor, np.ndarray, bool, int, float, str)):
             raise ArgumentError(f"save_checkpoint: {name!r} is a {type(value).__name__}, no Tensor, number or string")
         values[name] = value if isinstance(value, str) else (
-            value if isinstance(value, Tensor) else Tensor(value)).init_data().array
+            value if isinstance(value, Tensor) else Tensor(value)).init_data().host_array
     write, _ = _format("save_checkpoint", format)
     path = os.fspath(ckpt_file_name)
     path = path if path.endswith((".ckpt", ".safetensors")) else f"{path}.{format}"

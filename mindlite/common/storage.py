@@ -1,0 +1,166 @@
+"""Storage: where the elements of a Tensor lie. dtype and shape are the Tensor's own.
+
+    Tensor([1.0]).storage                ->  Storage(buffer, device, offset, strides)
+    upload(array, Device("GPU"))         ->  DeviceArray          download(device_array)  ->  ndarray
+
+Elements on the CPU are an ndarray, which is the buffer: their Storage is a view that is made when somebody asks, and costs
+nothing until then. Elsewhere the buffer is a Buffer and a DeviceArray stands for the ndarray: it has a dtype, a shape and a
+Storage, and Python cannot read its elements without a copy. A DeviceArray is contiguous.
+"""
+import numpy as np
+
+from .device import CPU, Device, driver_of
+from .dim import product
+
+
+class Buffer:
+    """Memory of a device, not the CPU, that goes back to its driver when nothing refers to it.
+
+    device, address, nbytes: where it is, and how large          raises : MemoryError
+    """
+    __slots__ = ("device", "address", "nbytes", "_release")
+
+    def __init__(self, device: Device, nbytes: int) -> None:
+        self._release = None
+        driver = driver_of(device)
+        self.device, self.nbytes = device, nbytes
+        self.address = driver.allocate(device.index, nbytes)
+        self._release = driver.release
+
+    def __del__(self) -> None:
+        if self._release is not None:
+            self._release(self.device.index, self.address)
+
+
+class Storage:
+    """Where elements lie.
+
+    buffer : an ndarray (the CPU) or a Buffer      device: a Device
+    offset : bytes from the beginning of the buffer to the first element
+    strides: bytes from one element to the next, by axis
+    """
+    __slots__ = ("buffer", "device", "offset", "strides")
+
+    def __init__(self, buffer, device: Device, offset: int, strides: tuple) -> None:
+        self.buffer, self.device, self.offset, self.strides = buffer, device, offset, strides
+
+    @property
+    def address(self) -> int:
+        """The address of the first element, on the device."""
+        start = self.buffer.address if isinstance(self.buffer, Buffer) else self.buffer.__array_interface__["data"][0]
+        return start + self.offset
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the whole buffer."""
+        return self.buffer.nbytes
+
+    def __repr__(self) -> str:
+        return f"Storage({self.nbytes} bytes on {self.device}, offset={self.offset}, strides={self.strides})"
+
+
+def storage_of(array: np.ndarray) -> Storage:
+    """The Storage of an ndarray: the buffer is the array that owns the memory."""
+    owner = array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    offset = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+    return Storage(owner, CPU, offset, array.strides)
+
+
+class DeviceArray:
+    """Elements that lie elsewhere than on the CPU, in row-major order. dtype: NumPy's; shape: a tuple of int."""
+    __slots__ = ("storage", "dtype", "shape")
+
+    def __init__(self, storage: Storage, dtype: np.dtype, shape: tuple) -> None:
+        self.storage, self.dtype, self.shape = storage, dtype, shape
+
+    @property
+    def device(self) -> Device:
+        """Where they lie."""
+        return self.storage.device
+
+    @property
+    def address(self) -> int:
+        """Where the first one lies, on the device."""
+        return self.storage.address
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return product(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def strides(self) -> tuple:
+        """Bytes from one element to the next, by axis."""
+        return self.storage.strides
+
+
+def empty_on(place: Device, shape: tuple, dtype: np.dtype):
+    """A new array on a device, with any elements: an ndarray on the CPU, else a DeviceArray. raises : MemoryError"""
+    if driver_of(place) is None:
+        return np.empty(shape, dtype)
+    strides, step = [], dtype.itemsize
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    buffer = Buffer(place, product(shape) * dtype.itemsize)
+    return DeviceArray(Storage(buffer, place, 0, tuple(reversed(strides))), dtype, tuple(shape))
+
+
+def upload(array: np.ndarray, place: Device) -> DeviceArray:
+    """A copy of an ndarray on a device other than the CPU. It is read before this returns."""
+    array = np.ascontiguousarray(array)
+    made = empty_on(place, array.shape, array.dtype)
+    write_on(made, array)
+    return made
+
+
+def write_on(target: DeviceArray, array: np.ndarray) -> None:
+    """The elements of a DeviceArray become those of a contiguous ndarray of its dtype and shape."""
+    driver_of(target.device).copy(target.device, target.address, CPU, array.__array_interface__["data"][0], array.nbytes)
+
+
+def download(source: DeviceArray) -> np.ndarray:
+    """A copy in an ndarray; it waits for what is computed there."""
+    array = np.empty(source.shape, source.dtype)
+    driver_of(source.device).copy(CPU, array.__array_interface__["data"][0], source.device, source.address, array.nbytes)
+    return array
+
+
+def copied(array):
+    """A copy of an ndarray or DeviceArray on its own device."""
+    if isinstance(array, np.ndarray):
+        return array.copy()
+    made = empty_on(array.device, array.shape, array.dtype)
+    driver_of(array.device).copy(array.device, made.address, array.device, array.address, array.nbytes)
+    return made
+
+
+def is_view(array) -> bool:
+    """True if other arrays may show the same elements."""
+    return isinstance(array, np.ndarray) and array.base is not None
+
+
+def moved(array, place: Device):
+    """An ndarray or DeviceArray on another device; itself if it lies there."""
+    source = CPU if isinstance(array, np.ndarray) else array.device
+    if source == place:
+        return array
+    if driver_of(place) is None:
+        return download(array)
+    if driver_of(source) is not None:
+        made = empty_on(place, array.shape, array.dtype)     # from device to device
+        driver_of(place).copy(place, made.address, source, array.address, array.nbytes)
+        return made
+    return upload(array, place)
