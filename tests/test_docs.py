@@ -12,9 +12,10 @@ import re
 import pytest
 
 from mindlite.common.config import config
+from mindlite.mindir.primitive import PRIMITIVES
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGES = ["README.md", "docs/tour.md", *(f.relative_to(ROOT).as_posix() for f in sorted(ROOT.glob("docs/tutorial/*.md")))]
+PAGES = ["README.md", "docs/tour.md", "docs/contributing.md", *(f.relative_to(ROOT).as_posix() for f in sorted(ROOT.glob("docs/tutorial/*.md")))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -51,10 +52,12 @@ def run_page(text, directory, name):
 
 
 @pytest.fixture(autouse=True)
-def _settings_stay():
+def _settings_stay(tmp_path):
     before = {"mode": config.mode, "jit_level": config.jit_level}
     yield
     config.set(**before)
+    for name in [name for name, prim in PRIMITIVES.items() if prim.origin[0].startswith(str(tmp_path))]:
+        del PRIMITIVES[name]                      # what a page declared
 
 
 @pytest.mark.parametrize("page", PAGES)
