@@ -15,7 +15,8 @@ from mindlite.common.config import config
 from mindlite.mindir.primitive import PRIMITIVES
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGES = ["README.md", "docs/tour.md", "docs/contributing.md", *(f.relative_to(ROOT).as_posix() for f in sorted(ROOT.glob("docs/tutorial/*.md")))]
+PAGES = ["README.md", "docs/tour.md", "docs/contributing.md",
+         *(f.relative_to(ROOT).as_posix() for f in sorted(ROOT.glob("docs/tutorial/*.md")))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -56,7 +57,7 @@ def _settings_stay(tmp_path):
     before = {"mode": config.mode, "jit_level": config.jit_level}
     yield
     config.set(**before)
-    for name in [name for name, prim in PRIMITIVES.items() if prim.origin[0].startswith(str(tmp_path))]:
+    for name in [name for name, prim in PRIMITIVES.items() if prim.origin and prim.origin[0].startswith(str(tmp_path))]:
         del PRIMITIVES[name]                      # what a page declared
 
 

@@ -204,7 +204,8 @@ def test_every_module_says_what_it_is(room):
 def test_these_checks_see_a_house_that_is_out_of_order(tmp_path, monkeypatch):
     house = {"common/a.py": "import mindlite.ops.b\nfrom . import c\n", "common/c.py": "from .a import x\n",
              "ops/b.py": "def f():\n    from ..common.a import y\n    import scipy\n    import numba\n",
-             "common/d.py": "from .late import Late\nb = Late('mindlite.ops.b')\n", "ops/utils.py": "x = 0\n" * 701, "__init__.py": ""}
+             "common/d.py": "from .late import Late\nb = Late('mindlite.ops.b')\n",
+             "ops/utils.py": "x = 0\n" * 701, "__init__.py": ""}
     for name, text in house.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
