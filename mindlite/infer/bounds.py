@@ -24,15 +24,15 @@ from ..mindir.primitive import PRIMITIVES, interpreting
 from ..ops.basic import cast
 from ..ops.define import as_operand
 from ..ops.dynamic_slicing import dynamic_slice, dynamic_update
-from ..ops.indexing import checked, gather_nd, scatter_nd_add
-from ..ops.logic import greater_equal, less, logical_and
+from ..ops.indexing import bounded_indices, gather_nd, refuse_outside, scatter_nd_add, scatter_nd_update, widened
+from ..ops.logic import equal, greater_equal, less, logical_and, logical_or
 from ..ops.reduction import reduce_all
 from ..ops.scalar import scalar_binary, scalar_compare, tensor_to_scalar
 from ..ops.slicing import slice_
 
 # {operator: (operands, attributes) -> (indices, the size of the axis that they stand for)}
 INDICES = {PRIMITIVES[name]: lambda args, attrs: (args[1], args[0].shape[attrs["axis"]])
-           for name in ("gather_axis", "gather_elements", "index_add_axis")}
+           for name in ("gather_axis", "gather_elements", "index_add_axis", "scatter_elements_add")}
 # {operator: (operands, attributes) -> (where the part begins along each axis, its sizes)}
 STARTS = {dynamic_slice: lambda args, attrs: (args[1:], attrs["sizes"]),
           dynamic_update: lambda args, attrs: (args[2:], args[1].shape)}
@@ -48,7 +48,9 @@ def demand_bounds(tracer, prim, args, attrs):
         starts, sizes = STARTS[prim](args, attrs)
         for axis, (start, n, size) in enumerate(zip(starts, args[0].shape, sizes)):
             demand_start(tracer, axis, start, n, size)
-    if prim in (gather_nd, scatter_nd_add):
+    if prim is bounded_indices:
+        demand_between(tracer, args[0], **attrs)
+    if prim in (gather_nd, scatter_nd_add, scatter_nd_update):
         for indices, size in columns(tracer, args[1], args[0].shape):
             demand_indices(tracer, prim.name, indices, size)
     if prim in INDICES:
@@ -67,20 +69,29 @@ def columns(tracer, indices, sizes):
 
 def demand_indices(tracer, name, indices, size):
     """Write the check that all indices lie inside of an axis of that size, unless that is known."""
-    if not isinstance(indices, AnfNode):
-        indices = tracer.lift(indices)
-    if isinstance(indices, ValueNode):
-        if isinstance(size, int):
-            checked(name, np.asarray(indices.value), size)
-            return
-    elif inside(indices, size):
+    if isinstance(indices, ValueNode) or not isinstance(indices, AnfNode) or not inside(indices, size):
+        demand_between(tracer, indices, f"{name}: index", -size, size)
+
+
+def demand_between(tracer, indices, what, low, high, ignored=None):
+    """Write the check that all indices lie in [low, high) or equal `ignored`; known ones are checked here.
+
+    raises : IndexRangeError
+    """
+    known = indices.value if isinstance(indices, ValueNode) else indices
+    if not isinstance(known, AnfNode) and all(bound is None or isinstance(bound, int) for bound in (low, high)):
+        refuse_outside(what, np.asarray(known), low, high, ignored)
         return
+    indices = tracer.lift(indices)
     with interpreting(tracer):
-        low = greater_equal(indices, -as_operand(size, indices.dtype)) if indices.dtype.kind == "i" else None
-        high = less(indices, as_operand(size, indices.dtype))
-        holds = tensor_to_scalar(reduce_all(high if low is None else logical_and(low, high),
-                                            axis=tuple(range(indices.ndim)), keepdims=False))
-    demand(tracer, holds, f"{name}: an index is outside an axis of size {size}")
+        wide = widened(indices)
+        holds = less(wide, as_operand(high, wide.dtype))
+        if low is not None and wide.dtype.kind == "i":
+            holds = logical_and(holds, greater_equal(wide, as_operand(low, wide.dtype)))
+        if ignored is not None and (ignored >= 0 or wide.dtype.kind == "i"):
+            holds = logical_or(holds, equal(wide, as_operand(ignored, wide.dtype)))
+        holds = tensor_to_scalar(reduce_all(holds, axis=tuple(range(wide.ndim)), keepdims=False))
+    demand(tracer, holds, f"{what} is outside [{low}, {high})")
 
 
 def demand(tracer, holds, text):

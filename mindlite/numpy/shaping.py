@@ -4,6 +4,7 @@ import numpy as np
 from .. import ops
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor
+from ..ops.indexing import widened
 from .arrays import is_array, tensor
 from .reductions import sum
 
@@ -206,7 +207,7 @@ def take(a, indices, axis=None, mode="clip"):
 
     mode : what an index outside means: "clip" the nearest, "wrap" around, "raise" an error
     """
-    a, indices = tensor(a), tensor(indices)
+    a, indices = tensor(a), widened(tensor(indices))
     a, axis = (ravel(a), 0) if axis is None else (a, axis % a.ndim)
     size = a.shape[axis]
     if mode == "wrap":

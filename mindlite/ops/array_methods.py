@@ -52,7 +52,7 @@ def _take(self, indices, axis=None, mode="clip"):
         raise ValueRangeError(f"take: mode is 'clip', 'wrap' or 'raise', not {mode!r}")
     x = reshape(self, shape=(-1,)) if axis is None else self
     axis = 0 if axis is None else axis
-    return lookup.gather(x, _TAKEN[mode](as_operand(indices), x.shape[axis]), axis)
+    return lookup.gather(x, _TAKEN[mode](indexing.widened(as_operand(indices)), x.shape[axis]), axis)
 
 
 def _broadcast(self, shape):

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 from ..common import dtype as dt
-from ..common.dim import Symbol
+from ..common.dim import Symbol, product
 from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractTensor
@@ -18,7 +18,7 @@ from .axes import as_size
 from .basic import broadcast_to, cast, reshape
 from .creation import arange, full, ones, zeros
 from .define import as_operand, cast_to, dtype_of
-from .indexing import gather_axis, gather_elements_axis, scatter_elements_add
+from .indexing import bounded_indices, gather_axis, gather_elements_axis, scatter_elements_add, widened
 from .logic import greater_equal, less_equal, logical_and, not_equal, where
 from .reduction import amax, amin, any
 from .scan import cumsum
@@ -173,9 +173,11 @@ def triu_indices(row, col, offset=0, *, dtype=dt.int64):
 
 
 def unravel_index(indices, dims):
-    """[axes, ..] : row-major numbers of elements as indices of a tensor with the sizes `dims`."""
-    indices, made = as_operand(indices), []
-    for size in reversed(list(dims.tolist() if hasattr(dims, "tolist") else dims)):
+    """[axes, ..] : row-major numbers of elements as indices of a tensor with the sizes `dims`. raises : IndexRangeError"""
+    dims = tuple(dims.tolist() if hasattr(dims, "tolist") else dims)
+    indices = bounded_indices(widened(as_operand(indices)), what="unravel_index: index", low=0, high=product(dims))
+    made = []
+    for size in reversed(dims):
         made.append(indices % size)
         indices = indices // size
     return stack(made[::-1], 0)
@@ -197,6 +199,7 @@ def reverse_sequence(x, seq_lengths, seq_dim, batch_dim=0):
         raise ValueRangeError("reverse_sequence: seq_dim is batch_dim", note=f"{seq_dim}, {batch_dim}")
     shape = [1] * x.ndim
     shape[batch] = -1
+    lengths = bounded_indices(widened(lengths), what="reverse_sequence: length", low=0, high=x.shape[seq] + 1)
     lengths = reshape(cast(lengths, dtype=dt.int64), shape=shape)
     shape[batch], shape[seq] = 1, -1
     places = reshape(arange(x.shape[seq]), shape=shape)

@@ -21,6 +21,7 @@ from .complex_numbers import conj, real_part
 from .creation import arange, eye, tril, triu, zeros
 from .decomposition import batch_first, lapack, linear_solve, one_operand, solve_triangular, stack_spec, turned, wide
 from .define import as_operand, dtype_of
+from .indexing import bounded_indices
 from .linalg import batch_matmul
 from .logic import equal, where
 from .lookup import gather_elements
@@ -188,10 +189,11 @@ def ormqr(input, tau, other, left=True, transpose=False):
 
 # ---------------------------------------------------------------- LU
 
-def _permutation(pivots, size):
+def _permutation(name, pivots, size):
     """The order of rows that the exchanges `pivots` (int[.., k], from 1) make of 0, 1, .., size - 1."""
     order = broadcast_to(arange(size), shape=(*pivots.shape[:-1], size))
     places = arange(size)
+    pivots = bounded_indices(pivots, what=f"{name}: pivot", low=1, high=size + 1)
     for k in range(pivots.shape[-1]):
         other = cast(pivots[..., k:k + 1], dtype=dt.int64) - 1
         here, there = order[..., k:k + 1], gather_elements(order, -1, other)
@@ -209,7 +211,7 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
         lower = tril(data[..., :k], -1) + eye(m, k, dtype_of(data))
         upper = triu(data[..., :k, :])
     if unpack_pivots:
-        order = _permutation(pivots, m)
+        order = _permutation("lu_unpack", pivots, m)
         rows = reshape(arange(m), shape=(m, 1))
         permutation = cast(equal(rows, expand_dims(order, -2)), dtype=dtype_of(data))
     return permutation, lower, upper
@@ -218,7 +220,7 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
 def lu_solve(b, LU_data, LU_pivots):
     """The solution of A out = b : [.., n, k] from A's LU factors and pivots, from 1."""
     data, b = as_operand(LU_data), as_operand(b)
-    order = _permutation(as_operand(LU_pivots), data.shape[-1])
+    order = _permutation("lu_solve", as_operand(LU_pivots), data.shape[-1])
     index = broadcast_to(expand_dims(order, -1), shape=(*order.shape, b.shape[-1]))
     lead = index.shape[:-2]
     b = gather_elements(broadcast_to(b, shape=(*lead, *b.shape[-2:])), -2, index)

@@ -9,7 +9,7 @@ from .axes import as_shape, normal_axis
 from .basic import broadcast_to, cast, reshape
 from .creation import arange, full
 from .define import as_operand, cast_to, dtype_of
-from .indexing import gather_axis, index_add_axis, scatter_elements_add
+from .indexing import bounded_indices, gather_axis, index_add_axis, scatter_elements_add, widened
 from .logic import equal, greater, logical_and, where
 from .reduction import amax
 from .scan import cumsum
@@ -37,9 +37,18 @@ def index_fill(x, axis, index, value):
 
 
 def index_copy(x, axis, index, source):
-    """x with the slices of `source` written at `index` (int[n]) along `axis`; of an index that comes twice the last."""
-    x, axis = as_operand(x), normal_axis("index_copy", axis, x.ndim)
-    source, index = cast_to(as_operand(source), dtype_of(x)), as_operand(index)
+    """x with the slices of `source` written at `index` (int[n]) along `axis`; of an index that comes twice the last.
+
+    raises : IndexRangeError for an index outside the axis
+    """
+    return _copied("index_copy", as_operand(x), axis, index, source)
+
+
+def _copied(name, x, axis, index, source):
+    axis = normal_axis(name, axis, x.ndim)
+    source, size = cast_to(as_operand(source), dtype_of(x)), x.shape[axis]
+    index = bounded_indices(widened(as_operand(index)), what=f"{name}: index", low=-size, high=size)
+    index = where(index < 0, index + size, index)
     matches = equal(reshape(arange(x.shape[axis]), shape=(-1, 1)), reshape(index, shape=(1, -1)))
     last = cast(amax(where(matches, arange(index.shape[0]) + 1, 0), 1), dtype=index.dtype) - 1
     written = gather_axis(source, maximum(last, 0), axis=axis)
@@ -109,9 +118,9 @@ def resized(x, *shape):
 
 
 def put(x, index, source, accumulate=False):
-    """x with `source` written (or added) at `index` in row-major order."""
+    """x with `source` written (or added) at `index` in row-major order. raises : IndexRangeError"""
     x, index = as_operand(x), reshape(as_operand(index), shape=(-1,))
     source = reshape(cast_to(as_operand(source), dtype_of(x)), shape=(-1,))
     flat = reshape(x, shape=(-1,))
-    out = scatter_elements_add(flat, index, source, axis=0) if accumulate else index_copy(flat, 0, index % flat.shape[0], source)
+    out = scatter_elements_add(flat, index, source, axis=0) if accumulate else _copied("put", flat, 0, index, source)
     return reshape(out, shape=tuple(x.shape))

@@ -2,8 +2,9 @@
 
 `gather_axis` and its transpose `index_add_axis` along one axis, `gather_nd` and `scatter_nd_add` over several,
 `gather_elements` and `scatter_elements_add` element by element: each one's gradient is its partner. Integer indices
-are like Python's: negative ones count from the end; an index outside the axis raises IndexRangeError
-eagerly, and inside a kernel is clamped to the edge (no stray read).
+are like Python's: negative ones count from the end; an index outside the axis raises IndexRangeError: eagerly here, in
+a graph by the check that inference writes (`infer.bounds`). Inside a kernel it is clamped to the edge (no stray read).
+Numbers that are compared with places instead of being read at (labels, segments) pass through `bounded_indices`.
 """
 import numpy as np
 
@@ -15,7 +16,7 @@ from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kern
 from ..mindir.scalar import as_expr, maximum as max_scalar, minimum as min_scalar, where as where_scalar
 from .axes import normal_axis
 from .basic import batched, broadcast_to, cast, move_batch_axis, reshape
-from .define import as_operand, cast_to
+from .define import as_operand, cast_to, elementwise
 from .sbp import letters, sbp_rule
 from .slicing import zeros_like_shape
 from .structure import concat
@@ -27,17 +28,49 @@ def check_indices(name, indices, what="indices"):
         raise DTypeError(f"{name}: {what} are integers, not {indices.dtype.name}", note=f"{what}: {indices}")
 
 
+def refuse_outside(what, indices, low, high, ignored=None):
+    """raises : IndexRangeError naming the first of the ndarray `indices` that is outside [low, high); None: no bound"""
+    outside = np.zeros(indices.shape, bool) if high is None else indices >= high
+    if low is not None:
+        outside |= indices < low
+    if ignored is not None:
+        outside &= indices != ignored
+    if outside.any():
+        first = indices[outside].flat[0]
+        raise IndexRangeError(f"{what} {first} is outside an axis of size {high}" if low is not None and low == -high else
+                              f"{what} {first} is outside {0 if low is None else low}..{high - 1}")
+
+
 def checked(name, indices, size):
     """The ndarray `indices` with negative ones counted from the end; raises : IndexRangeError outside [-size, size)."""
-    outside = (indices < -size) | (indices >= size)
-    if outside.any():
-        raise IndexRangeError(f"{name}: index {indices[outside].flat[0]} is outside an axis of size {size}")
+    indices = indices if indices.dtype.itemsize == 8 else indices.astype(np.int64)
+    refuse_outside(f"{name}: index", indices, -size, size)
     return np.where(indices < 0, indices + size, indices)
+
+
+def widened(indices):
+    """Indices in a dtype that holds every place: narrow integers as int64. What is no integer stays, to be refused."""
+    return cast(indices, dtype=dt.int64) if indices.dtype.kind in "iu" and indices.dtype.itemsize < 4 or \
+        indices.dtype is dt.uint32 else indices
+
+
+def _widened_second(args, attrs):
+    return (args[0], widened(as_operand(args[1])), *args[2:]), attrs
 
 
 def wrapped(index, size):
     """The scalar expression of an index: negative ones count from the end, and it stays inside [0, size)."""
     return max_scalar(min_scalar(where_scalar(index < 0, index + size, index), size - 1), 0)
+
+
+@elementwise(scalar=lambda x, **bounds: x, accepts="iu", derivatives=[None],
+             array=lambda x, *, what, low, high, ignored: refuse_outside(what, x, low, high, ignored) or np.array(x))
+def bounded_indices(indices, *, what, low, high, ignored=None):
+    """The integers `indices`, all of which must be in [low, high) or equal `ignored`.
+
+    what   : begins the error's text: "nll_loss: label";   low, high : int, Dim, or None for no bound
+    raises : IndexRangeError
+    """
 
 
 def iota(size):
@@ -76,6 +109,7 @@ sbp_rule(count_up, "->_")
 # ---------------------------------------------------------------- gather and index_add: along one axis
 
 def _axis_prepare(args, attrs):
+    args, attrs = _widened_second(args, attrs)
     return args, {**attrs, "axis": normal_axis("gather", attrs["axis"], args[0].ndim)}
 
 
@@ -114,9 +148,9 @@ def gather_axis_jvp(primals, tangents, out, *, axis):
     return gather_axis(tangents[0], primals[1], axis=axis)
 
 
-def _spread_batch(indices, per_item, lead):
+def _spread_batch(name, indices, per_item, lead):
     """Indices of each batch item moved into the item's own stretch of a flattened axis. Batch axis in front."""
-    positive = cast(indices, dtype=dt.int64)
+    positive = cast(bounded_indices(indices, what=f"{name}: index", low=-per_item, high=per_item), dtype=dt.int64)
     first = reshape(iota(lead), shape=(lead,) + (1,) * (indices.ndim - 1)) * as_operand(per_item, dt.int64)
     below = cast(positive < 0, dtype=dt.int64) * as_operand(per_item, dt.int64)
     return positive + below + first
@@ -133,7 +167,7 @@ def gather_axis_vmap(args, dims, size, *, axis):
     x = move_batch_axis(x, dims[0], axis)
     n = x.shape[axis + 1]
     flat = reshape(x, shape=tuple(x.shape[:axis]) + (size * n,) + tuple(x.shape[axis + 2:]))
-    return gather_axis(flat, _spread_batch(indices, n, size), axis=axis), axis
+    return gather_axis(flat, _spread_batch("gather", indices, n, size), axis=axis), axis
 
 
 @primitive(traits={"library"}, prepare=_axis_prepare)
@@ -188,7 +222,7 @@ def index_add_axis_vmap(args, dims, size, *, axis):
     updates = move_batch_axis(batched(updates, dims[2], size), 0, axis)
     n = x.shape[axis + 1]
     flat = reshape(x, shape=tuple(x.shape[:axis]) + (size * n,) + tuple(x.shape[axis + 2:]))
-    out = index_add_axis(flat, _spread_batch(indices, n, size), updates, axis=axis)
+    out = index_add_axis(flat, _spread_batch("index_add", indices, n, size), updates, axis=axis)
     return reshape(out, shape=tuple(x.shape)), axis
 
 
@@ -215,7 +249,7 @@ sbp_rule(index_add_axis, _index_add_axis_spec, linear=[{0, 2}])
 
 # ---------------------------------------------------------------- gather_nd and scatter_nd: over the leading axes
 
-@primitive
+@primitive(prepare=_widened_second)
 def gather_nd(input_x, indices):
     """out[i.., b..] = input_x[indices[i.., 0], .., indices[i.., k - 1], b..]; the last axis of indices has size k."""
 
@@ -278,13 +312,13 @@ def gather_nd_vmap(args, dims, size):
     return gather_nd(move_batch_axis(x, dims[0]), _batch_column(batched(indices, dims[1], size), size)), 0
 
 
-@primitive(traits={"library"})
+@primitive(traits={"library"}, prepare=_widened_second)
 def scatter_nd_add(x, indices, updates):
     """x with updates[i.., b..] added at [indices[i.., 0], .., indices[i.., k - 1], b..]; an index may come several
     times."""
 
 
-@primitive(traits={"library"})
+@primitive(traits={"library"}, prepare=_widened_second)
 def scatter_nd_update(x, indices, updates):
     """x with updates[i.., b..] written at [indices[i.., 0], .., b..]; of equal indices the last one counts."""
 
@@ -362,7 +396,7 @@ sbp_rule(scatter_nd_update, _scatter_nd_spec, linear=[{0, 2}])
 # ---------------------------------------------------------------- gather_elements: element by element
 
 def _elements_prepare(args, attrs):
-    return args, {"axis": normal_axis("gather_elements", attrs["axis"], args[0].ndim)}
+    return _widened_second(args, attrs)[0], {"axis": normal_axis("gather_elements", attrs["axis"], args[0].ndim)}
 
 
 @primitive(name="gather_elements", prepare=_elements_prepare)

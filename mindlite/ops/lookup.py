@@ -4,8 +4,8 @@ from ..common.errors import ValueRangeError
 from .axes import normal_axis
 from .basic import broadcast_to, move_batch_axis, reshape
 from .define import as_operand, cast_to, dtype_of
-from .indexing import (gather_axis, gather_axis_vmap, gather_elements_axis, index_add_axis, iota, scatter_elements_add,
-                       scatter_nd_add, scatter_nd_update)
+from .indexing import (bounded_indices, gather_axis, gather_axis_vmap, gather_elements_axis, index_add_axis, iota,
+                       scatter_elements_add, scatter_nd_add, scatter_nd_update, widened)
 from .logic import not_equal
 from .slicing import zeros_like_shape
 from .state import stop_gradient
@@ -24,6 +24,7 @@ def gather(input_params, input_indices, axis=0, batch_dims=0):
     for n in lead:
         size = size * n
     flat = reshape(x, shape=(size,) + tuple(x.shape[batch_dims:]))
+    indices = bounded_indices(widened(indices), what="gather: index", low=-x.shape[axis], high=x.shape[axis])
     flat_indices = reshape(indices, shape=(size,) + tuple(indices.shape[batch_dims:]))
     out, dim = gather_axis_vmap((flat, flat_indices), (0, 0), size, axis=axis - batch_dims)
     out = move_batch_axis(out, dim)

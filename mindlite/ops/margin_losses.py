@@ -8,7 +8,7 @@ from .arithmetic import minimum
 from .basic import cast, reduce_sum
 from .define import as_operand
 from .elementary import exp, log
-from .indexing import iota
+from .indexing import bounded_indices, iota
 from .logic import equal, greater_equal, logical_and, logical_not, where
 from .lookup import gather, gather_elements
 from .nn_loss import pairwise_distance, reduced
@@ -33,12 +33,12 @@ def multi_margin_loss(input, target, p=1, margin=1, weight=None, reduction="mean
     """The sum over classes i other than y of max(0, margin - x[y] + x[i]) ** p, divided by the number of classes.
 
     input : float[N, C] or [C];   target : int[N] or a number;   p : 1 or 2;   weight : [C], a factor by the target
-    raises : ShapeError for what does not fit, ValueRangeError for another p or reduction
+    raises : ShapeError for what does not fit, ValueRangeError for another p or reduction, IndexRangeError for a label
     """
     if p not in (1, 2):
         raise ValueRangeError(f"multi_margin_loss: p is 1 or 2, not {p!r}")
     x, labels, plain = _rows("multi_margin_loss", input, target)
-    here = expand_dims(labels, 1)
+    here = expand_dims(bounded_indices(labels, what="multi_margin_loss: label", low=0, high=x.shape[1]), 1)
     room = relu(margin - gather_elements(x, 1, here) + x) ** p
     if weight is not None:
         room = room * expand_dims(gather(as_operand(weight), labels, 0), 1)
@@ -49,9 +49,10 @@ def multi_margin_loss(input, target, p=1, margin=1, weight=None, reduction="mean
 def multilabel_margin_loss(input, target, reduction="mean"):
     """The sum over labels y and other classes i of max(0, 1 - x[y] + x[i]), divided by the number of classes.
 
-    target : int of input's shape: the labels of each row, up to the first negative number
+    target : int of input's shape: the labels of each row, up to the first -1;   raises : IndexRangeError for other labels
     """
     x, labels, plain = _rows("multilabel_margin_loss", input, target, True)
+    labels = bounded_indices(labels, what="multilabel_margin_loss: label", low=-1, high=x.shape[1])
     named = equal(cumsum(cast(labels < 0, dtype="int64"), 1), 0)
     safe = where(named, labels, 0)
     is_label = any(logical_and(equal(expand_dims(safe, 2), iota(x.shape[1])), expand_dims(named, 2)), 1)

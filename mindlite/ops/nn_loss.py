@@ -15,7 +15,7 @@ from .axes import normal_axis
 from .basic import reduce_sum, reshape
 from .define import as_operand, cast_to, dtype_of, elementwise, promote_operands, to_float
 from .elementary import exp, log, sqrt
-from .indexing import iota
+from .indexing import bounded_indices, iota
 from .logic import equal, less, less_equal, logical_and, not_equal, where
 from .structure import expand_dims
 
@@ -57,7 +57,8 @@ def _is_class(x, target):
     return equal(_along_classes(x, iota(x.shape[_class_axis(x)])), expand_dims(target, _class_axis(x)))
 
 
-def _check_labels(name, x, target):
+def _labels(name, x, target, ignore_index):
+    """`target`, integers that name a class of x or are ignore_index."""
     want = tuple(n for a, n in enumerate(x.shape) if a != _class_axis(x))
     error = lambda: ShapeError(f"{name}: labels of shape {list(target.shape)} for {list(x.shape)}",  # noqa: E731
                                hint=f"{list(want)} is wanted")
@@ -67,20 +68,25 @@ def _check_labels(name, x, target):
         raise error()
     for have, size in zip(target.shape, want):
         require("==", have, size, error)
+    return bounded_indices(target, what=f"{name}: label", low=0, high=x.shape[_class_axis(x)], ignored=ignore_index)
 
 
 def nll_loss(inputs, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
     """Negative log likelihood: -inputs[n, target[n], ..] * weight[target[n]], inputs being logarithms of probabilities.
 
     inputs  : float[N, C, ..] or [C]; target: integers [N, ..] or []; weight: [C]
-    mean    : over the sum of the weights that are used; labels equal to ignore_index count nothing, and so do labels
-              that name no class
-    raises  : ShapeError for labels that do not fit, DTypeError for labels that are no integers
+    mean    : over the sum of the weights that are used; labels equal to ignore_index count nothing
+    raises  : ShapeError for labels that do not fit, DTypeError for labels that are no integers, IndexRangeError for a
+              label that names no class and is not ignore_index
     """
+    return _nll_loss("nll_loss", inputs, target, weight, ignore_index, reduction, label_smoothing)
+
+
+def _nll_loss(name, inputs, target, weight, ignore_index, reduction, label_smoothing):
     x, target = as_operand(inputs), as_operand(target)
     if x.ndim == 0:
-        raise ShapeError("nll_loss: an input of one or more axes is wanted")
-    _check_labels("nll_loss", x, target)
+        raise ShapeError(f"{name}: an input of one or more axes is wanted")
+    target = _labels(name, x, target, ignore_index)
     axis, dtype = _class_axis(x), dtype_of(x)
     chosen = logical_and(_is_class(x, target), expand_dims(not_equal(target, ignore_index), axis))
     if weight is None:
@@ -93,7 +99,7 @@ def nll_loss(inputs, target, weight=None, ignore_index=-100, reduction="mean", l
         counts = cast_to(not_equal(target, ignore_index), dtype)
         even = -reduce_sum(weighted, axis=axis) * counts / x.shape[axis]
         loss = loss * (1 - label_smoothing) + even * label_smoothing
-    return reduced("nll_loss", loss, reduction, reduce_sum(used) if reduction == "mean" else None)
+    return reduced(name, loss, reduction, reduce_sum(used) if reduction == "mean" else None)
 
 
 def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
@@ -110,7 +116,7 @@ def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean
     axis = _class_axis(x)
     logs = log_softmax(x, axis=axis)
     if dtype_of(target).kind in "iu":
-        return nll_loss(logs, target, weight, ignore_index, reduction, label_smoothing)
+        return _nll_loss("cross_entropy", logs, target, weight, ignore_index, reduction, label_smoothing)
     logs, target = _operands("cross_entropy", logs, target)
     if label_smoothing:
         target = target * (1 - label_smoothing) + label_smoothing / x.shape[axis]

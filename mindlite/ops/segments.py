@@ -11,24 +11,29 @@ from ..common.errors import ShapeError
 from .basic import reshape
 from .creation import arange, zeros
 from .define import as_operand, dtype_of
+from .indexing import bounded_indices
 from .logic import equal, greater_equal, less, logical_and, where
 from .lookup import tensor_scatter_add
 from .reduction import amax, amin, prod, reduce_any
 
 
-def _rows(name, x, ids):
+def _rows(name, x, ids, num_segments):
     """(the rows [n, ..] of x, their numbers [n], the axes of a row)"""
     x, ids = as_operand(x), as_operand(ids)
     fits = all(m == n for m, n in zip(ids.shape, x.shape) if isinstance(m, int) and isinstance(n, int))
     if ids.ndim > x.ndim or not fits:
         raise ShapeError(f"{name}: segment_ids has the first axes of x", note=f"{list(ids.shape)}, {list(x.shape)}")
+    ids = bounded_indices(ids, what=f"{name}: segment id", low=None, high=num_segments)
     rest = tuple(x.shape[ids.ndim:])
     return reshape(x, shape=(-1, *rest)), reshape(ids, shape=(-1,)), rest
 
 
 def unsorted_segment_sum(input_x, segment_ids, num_segments):
-    """The sums of the rows that have the same number; zeros where there is none, numbers outside are left out."""
-    rows, ids, rest = _rows("unsorted_segment_sum", input_x, segment_ids)
+    """The sums of the rows that have the same number; zeros where there is none.
+
+    Rows with a negative number are left out. raises : IndexRangeError for one that is num_segments or more
+    """
+    rows, ids, rest = _rows("unsorted_segment_sum", input_x, segment_ids, num_segments)
     inside = logical_and(greater_equal(ids, 0), less(ids, num_segments))
     places = reshape(where(inside, ids, num_segments), shape=(-1, 1))
     made = tensor_scatter_add(zeros((num_segments + 1, *rest), dtype_of(rows)), places, rows)
@@ -38,7 +43,7 @@ def unsorted_segment_sum(input_x, segment_ids, num_segments):
 def _fold(name, fold, neutral, empty=None):
     """neutral, empty: (dtype) -> what leaves a fold alone, and what a segment without rows has (None: that)"""
     def segments(x, segment_ids, num_segments):
-        rows, ids, rest = _rows(name, x, segment_ids)
+        rows, ids, rest = _rows(name, x, segment_ids, num_segments)
         of = equal(reshape(ids, shape=(-1, 1)), arange(num_segments))
         of = reshape(of, shape=tuple(of.shape) + (1,) * len(rest))
         spread = reshape(rows, shape=(rows.shape[0], 1, *rest))

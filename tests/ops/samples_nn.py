@@ -36,6 +36,8 @@ SAMPLES = {
     "concatenate": [((_f(2, 3), _f(2, 1), _f(2, 2)), dict(axis=1)), ((_f(2), _f(3)), dict(axis=0))],
     # indexing
     "count_up": [((), dict(size=5))],
+    "bounded_indices": [((np.array([[0, 2, 1], [1, 2, 0]]),), dict(what="label", low=0, high=3, ignored=None)),
+                        ((np.array([-4, 8]),), dict(what="id", low=None, high=9, ignored=None))],
     "gather_axis": [((_f(3, 4, 2), _i(4, 2, 3)), dict(axis=1)), ((_f(5, 2), np.array([4, 0, 0])), dict(axis=0))],
     "index_add_axis": [((_f(3, 4), np.array([1, 1, -1]), _f(3, 3)), dict(axis=1)),
                        ((_f(4, 2), np.array([[0, 3], [3, 1]]), _f(2, 2, 2)), dict(axis=0))],

@@ -7,9 +7,11 @@ from .. import (adagrad_update, adam_update, assign, avg_pool2d, batch_norm, bat
                mish, momentum_update, nll_loss, prelu, relu, relu6, rms_norm,
                selu, sigmoid, silu, smooth_l1_loss, softmax, softmax_cross_entropy_with_logits, softplus, softshrink,
                softsign, space_to_batch_nd, sparse_softmax_cross_entropy_with_logits, sqrt, square, sum)
+from ..logic import not_equal, where
 from ..lookup import gather
 from ..creation import one_hot
 from ..conv3d import conv3d, conv3d_transpose
+from ..indexing import bounded_indices
 from ..nn_conv import convolution_backward_data
 from ..pool3d import avg_pool3d, max_pool3d
 from ..resize import resize
@@ -185,6 +187,7 @@ def SparseSoftmaxCrossEntropyWithLogits(logits, labels, *, is_grad=False):
     """The mean cross entropy, or with is_grad its gradient."""
     if not is_grad:
         return sparse_softmax_cross_entropy_with_logits(logits, labels, "mean")
+    labels = bounded_indices(labels, what="SparseSoftmaxCrossEntropyWithLogits: label", low=0, high=logits.shape[-1])
     return (softmax(logits, -1) - one_hot(labels, logits.shape[-1], 1.0, 0.0)) / logits.shape[0]
 
 
@@ -214,8 +217,10 @@ def KLDivLoss(logits, labels, *, reduction="mean"):
 
 @operation
 def NLLLoss(logits, labels, weight, *, reduction="mean", ignore_index=-100):
-    """(the negative log likelihood, the sum of the weights)"""
-    return nll_loss(logits, labels, weight, ignore_index, reduction), sum(gather(weight, labels, 0))
+    """(the negative log likelihood, the sum of the weights of the labels that are not ignore_index)"""
+    counts = not_equal(labels, ignore_index)
+    used = where(counts, gather(weight, where(counts, labels, 0), 0), 0)
+    return nll_loss(logits, labels, weight, ignore_index, reduction), sum(used)
 
 
 @operation
