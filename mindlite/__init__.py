@@ -11,8 +11,8 @@ import types
 
 __version__ = "0.1.0"
 
-_ROOMS = ("amp", "backend", "cli", "common", "compile", "debug", "functional", "mindir", "nn", "numpy", "ops", "pynative",
-          "train")
+_ROOMS = ("amp", "backend", "cli", "common", "compile", "dataset", "debug", "functional", "mindir", "nn", "numpy", "ops",
+          "pynative", "train")
 _DTYPES = ("bool_", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "bfloat16",
            "float32", "float64", "complex64", "complex128")
 _HOME = {
@@ -35,7 +35,7 @@ _OTHER_NAMES = {
     "tensor": ("common.tensor", "Tensor"), "dtype": ("common.dtype", None), "context": ("functional.context", None),
     "float_": ("common.dtype", "float32"), "int_": ("common.dtype", "int64"),
 }
-_EAGER = ("common.tensor", "ops", "ops.sparse")  # who makes Tensors computes with them: eager mode comes along
+_EAGER = ("common.tensor", "dataset", "ops", "ops.sparse")  # who makes Tensors computes with them: eager mode comes along
 __all__ = ["__version__", *_ROOMS, *_HOME, *_OTHER_NAMES]
 
 

@@ -1,0 +1,225 @@
+"""Operations that stack rows: batch, padded_batch, bucket_batch_by_length."""
+from __future__ import annotations
+
+import itertools
+from typing import Any, Callable, Iterator
+
+import numpy as np
+
+from ..common.errors import ArgumentError, MindliteError, ValueRangeError
+from . import config, draws
+from .columns import as_row, check_names, names_list, pad_to, stacked
+from .config import whole_number
+from .dataset import Dataset
+from .pipeline import PipelineError, Row, Run
+
+
+class BatchInfo:
+    """Which batch it is, for `batch(batch_size=function)` and `per_batch_map`."""
+
+    def __init__(self, epoch: int, batch: int) -> None:
+        self.epoch, self.batch = epoch, batch
+
+    def get_batch_num(self) -> int:
+        """The number of the batch in this epoch, from 0."""
+        return self.batch
+
+    def get_epoch_num(self) -> int:
+        """The number of the epoch, from 0."""
+        return self.epoch
+
+
+def gathered(run: Run, described: list, names: list[str]) -> Row:
+    """The described rows, stacked; a source of arrays takes them all at once."""
+    if described and all(type(d) is tuple and d[0] == described[0][0] for d in described):
+        return run.nodes[described[0][0]].gather(run, [d[1] for d in described])
+    return stacked([run.value(d) for d in described], names)
+
+
+class BatchDataset(Dataset):
+    """See Dataset.batch."""
+    makes_rows = True
+
+    def __init__(self, child: Dataset, batch_size: Any, drop_remainder: bool = False, num_parallel_workers: int | None = None,
+                 per_batch_map: Callable | None = None, input_columns: Any = None, output_columns: Any = None,
+                 python_multiprocessing: bool = False) -> None:
+        super().__init__([child], num_parallel_workers)
+        if isinstance(batch_size, bool) or not (callable(batch_size) or isinstance(batch_size, int)):
+            raise ArgumentError("batch_size should either be an int or a callable.")
+        if not callable(batch_size):
+            whole_number(batch_size, "batch_size", 1)
+        if per_batch_map is not None and not callable(per_batch_map):
+            raise ArgumentError(f"Argument per_batch_map with value {per_batch_map} is not of type [<class 'function'>].")
+        self.batch_size, self.drop_remainder = batch_size, config.flag(drop_remainder, "drop_remainder")
+        self.per_batch_map = per_batch_map
+        self.inputs = names_list(input_columns, "input_columns")
+        self.outputs = names_list(output_columns, "output_columns") or self.inputs
+        self.python_multiprocessing = config.flag(python_multiprocessing, "python_multiprocessing")
+
+    def names(self) -> list[str]:
+        below = self.child.names()
+        if self.per_batch_map is None:
+            return below
+        inputs = self.inputs or below
+        check_names(inputs, below, self.made_at)
+        outputs = self.outputs or inputs
+        if len(outputs) == len(inputs):
+            renamed = dict(zip(inputs, outputs))
+            return [renamed.get(name, name) for name in below]
+        return outputs + [name for name in below if name not in inputs]
+
+    def size(self) -> int | None:
+        below = self.child.size()
+        if below is None or callable(self.batch_size):
+            return None
+        return below // self.batch_size if self.drop_remainder else -(-below // self.batch_size)
+
+    def get_batch_size(self) -> int:
+        return -1 if callable(self.batch_size) else self.batch_size
+
+    def processes(self) -> int:
+        return (self.num_parallel_workers or config.settings.num_parallel_workers) if self.python_multiprocessing else 1
+
+    def walk(self, run: Run, epoch: int) -> Iterator:
+        number, source = run.numbers[id(self)], self.child.walk(run, epoch)
+        for batch in itertools.count():
+            size = self.batch_size(BatchInfo(epoch, batch)) if callable(self.batch_size) else self.batch_size
+            if isinstance(size, bool) or not isinstance(size, int) or size <= 0:
+                raise ValueRangeError(f"batch: the function of BatchInfo must give a whole number > 0, it has given {size!r}",
+                                      location=self.made_at)
+            described = list(itertools.islice(source, size))
+            if not described or (self.drop_remainder and len(described) < size):
+                return
+            yield number, (epoch, batch, described)
+
+    def evaluate(self, run: Run, payload: Any) -> Row:
+        epoch, batch, described = payload
+        names = self.child.names()
+        run.doing(self, batch)
+        try:
+            if self.per_batch_map is None:
+                return gathered(run, described, names)
+            rows = [run.value(d) for d in described]
+            return self._mapped(run, rows, names, BatchInfo(epoch, batch))
+        except MindliteError as error:
+            raise error.at(self.made_at)
+
+    def _mapped(self, run: Run, rows: list[Row], names: list[str], info: BatchInfo) -> Row:
+        inputs = self.inputs or names
+        outputs = self.outputs or inputs
+        columns = {name: [row[k] for row in rows] for k, name in enumerate(names)}
+        draws.begin(run.seed, run.numbers[id(self)], info.epoch, info.batch)
+        try:
+            if run.seeded:
+                draws.lend_to_python()
+            result = self.per_batch_map(*(columns[name] for name in inputs), info)       # type: ignore[misc]
+        except Exception as error:                           # the user's function
+            raise run.failed(error, self, info.batch) from error
+        result = result if isinstance(result, tuple) else (result,)
+        if len(result) != len(outputs):
+            raise PipelineError(f"Invalid parameter, the number of columns returned in 'per_batch_map' function should be "
+                                f"{len(outputs)}, but got: {len(result)}")
+        mapped = {name: stacked([[value] for value in as_row(values)], [name])[0] for name, values in zip(outputs, result)}
+        others = {name: stacked([[value] for value in values], [name])[0] for name, values in columns.items()
+                  if name not in inputs}
+        return [{**others, **mapped}[name] for name in self.names()]
+
+    def failing(self, operation: int | None) -> str:
+        return "batch operation: per_batch_map failed." if self.per_batch_map else "batch operation failed."
+
+    def describe(self, sample: int, operation: int | None = None) -> str:
+        return f"batch {sample} of {self.label()}"
+
+
+class PaddedBatchDataset(BatchDataset):
+    """See Dataset.padded_batch."""
+
+    def __init__(self, child: Dataset, batch_size: int, drop_remainder: bool, num_parallel_workers: int | None,
+                 pad_info: dict | None) -> None:
+        super().__init__(child, batch_size, drop_remainder, num_parallel_workers)
+        self.pad_info = check_pad_info(pad_info)
+
+    def evaluate(self, run: Run, payload: Any) -> Row:
+        _, batch, described = payload
+        names = self.child.names()
+        check_names([*self.pad_info], names, self.made_at)
+        run.doing(self, batch)
+        return stacked(pad_to([run.value(d) for d in described], names, self.pad_info), names)
+
+
+def check_pad_info(pad_info: Any) -> dict:
+    """A pad_info that is sound. raises : ArgumentError"""
+    if pad_info is None:
+        return {}
+    if not isinstance(pad_info, dict):
+        raise ArgumentError(f"Argument pad_info with value {pad_info} is not of type [<class 'dict'>].")
+    for column, info in pad_info.items():
+        if not isinstance(column, str) or not isinstance(info, (tuple, type(None))):
+            raise ArgumentError("pad_info is a dict {column: (shape or None, value or None)}, "
+                                f"it has {column!r}: {info!r}")
+        if info is not None and (len(info) != 2 or not isinstance(info[0], (list, tuple, type(None)))):
+            raise ArgumentError(f"pad_info is a dict {{column: (shape or None, value or None)}}, it has {column!r}: {info!r}")
+    return pad_info
+
+
+class BucketDataset(Dataset):
+    """See Dataset.bucket_batch_by_length."""
+    makes_rows = True
+
+    def __init__(self, child: Dataset, column_names: Any, boundaries: Any, sizes: Any, length: Callable | None,
+                 pad_info: dict | None, pad_to_boundary: bool, drop_remainder: bool) -> None:
+        super().__init__([child])
+        self.columns = names_list(column_names, "column_names")
+        if not isinstance(boundaries, (list, tuple)) or not isinstance(sizes, (list, tuple)):
+            raise ArgumentError("bucket_boundaries and bucket_batch_sizes should be lists of int.")
+        if not boundaries:
+            raise ValueRangeError("bucket_boundaries cannot be empty.")
+        for k, boundary in enumerate(boundaries):
+            whole_number(boundary, f"bucket_boundaries[{k}]", 1)
+            if k and boundaries[k - 1] >= boundary:
+                raise ValueRangeError("bucket_boundaries should be strictly increasing.")
+        for k, n in enumerate(sizes):
+            whole_number(n, f"bucket_batch_sizes[{k}]", 1)
+        if len(sizes) != len(boundaries) + 1:
+            raise ValueRangeError("bucket_batch_sizes must contain one element more than bucket_boundaries.")
+        if length is None and len(self.columns) != 1:
+            raise ValueRangeError("If element_length_function is not specified, exactly one column name should be passed.")
+        if length is not None and not callable(length):
+            raise ArgumentError("element_length_function object is not callable.")
+        self.boundaries, self.sizes, self.length = list(boundaries), list(sizes), length
+        self.pad_info, self.pad_to_boundary, self.drop_remainder = check_pad_info(pad_info), pad_to_boundary, drop_remainder
+        self.pads = pad_info is not None
+
+    def size(self) -> int | None:
+        return None
+
+    def walk(self, run: Run, epoch: int) -> Iterator[Row]:
+        names = self.child.names()
+        check_names(self.columns, names, self.made_at)
+        places = [names.index(name) for name in self.columns]
+        buckets: list[list[Row]] = [[] for _ in self.sizes]
+        for index, row in enumerate(run.rows(self.child, epoch)):
+            values = [row[place] for place in places]
+            try:
+                length = int(np.asarray(self.length(*values))) if self.length else (len(values[0]) if np.ndim(values[0]) else 1)
+            except Exception as error:                       # the user's function
+                raise run.failed(error, self, index) from error
+            if length < 0:
+                raise PipelineError(f"Invalid element_length_function: it gives {length} for row {index}", location=self.made_at)
+            number = sum(length >= boundary for boundary in self.boundaries)
+            buckets[number].append(row)
+            if len(buckets[number]) == self.sizes[number]:
+                yield self._batch(buckets[number], number, names)
+                buckets[number] = []
+        for number, rows in enumerate(buckets):
+            if rows and not self.drop_remainder:
+                yield self._batch(rows, number, names)
+
+    def _batch(self, rows: list[Row], number: int, names: list[str]) -> Row:
+        if not self.pads:
+            return stacked(rows, names)
+        last = self.boundaries[number] - 1 if self.pad_to_boundary and number < len(self.boundaries) else None
+        if self.pad_to_boundary and last is None:
+            raise PipelineError("Invalid data, requested to pad to bucket boundary, but an element falls in the last bucket.",
+                                location=self.made_at)
+        return stacked(pad_to(rows, names, self.pad_info, last), names)

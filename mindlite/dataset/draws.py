@@ -1,0 +1,93 @@
+"""Random numbers of a pipeline: a counter-based generator, placed by (seed, operation, pass, sample).
+
+    with the seed 7, operation 3 draws for sample 12 of pass 0 from Philox(key=(7, 3), counter=(0, 0, 12, 0))
+
+What a random operation draws depends on that place alone, so that order and number of workers change nothing. A user's Python
+function that draws from `numpy.random` or `random` gets numbers by the same rule where a seed is set: the generators behind
+these modules are exchanged while it runs.
+
+Source: Salmon, Moraes, Dror, Shaw, Parallel random numbers: as easy as 1, 2, 3, SC 2011 (Philox).
+"""
+from __future__ import annotations
+
+import random
+import threading
+
+import numpy as np
+
+_MASK = 2 ** 64 - 1
+
+
+class _Here(threading.local):
+    """What a thread draws from.
+
+    bits, numbers : one Philox and its Generator, which are placed anew for each sample
+    place         : (seed, operation, pass, sample), None outside a pipeline
+    placed        : True when `bits` stands at `place`
+    held          : (NumPy's bit generator, Python's state) while a user's function runs, else None
+    """
+
+    def __init__(self) -> None:
+        self.bits = np.random.Philox(key=0)
+        self.numbers = np.random.Generator(self.bits)
+        self.state = self.bits.state
+        self.place: tuple[int, int, int, int] | None = None
+        self.placed = False
+        self.held: tuple | None = None
+
+
+_here = _Here()
+_eager: dict = {"seed": None, "numbers": None}
+
+
+def begin(seed: int, operation: int, epoch: int, sample: int) -> None:
+    """From here on this thread draws for one sample of one operation."""
+    _here.place, _here.placed = (seed, operation, epoch, sample), False
+
+
+def end() -> None:
+    """This thread leaves the pipeline."""
+    _here.place = None
+    if _here.held is not None:
+        numpy_bits, python_state = _here.held
+        np.random.set_bit_generator(numpy_bits)
+        random.setstate(python_state)
+        _here.held = None
+
+
+def generator() -> np.random.Generator:
+    """The generator of the present place; outside a pipeline one that goes on from call to call, `config.set_seed` starts it."""
+    here = _here
+    if here.place is None:
+        if _eager["numbers"] is None:
+            _eager["numbers"] = np.random.Generator(np.random.Philox(_eager["seed"]))
+        return _eager["numbers"]
+    if not here.placed:
+        seed, operation, epoch, sample = here.place
+        inner = here.state["state"]
+        inner["key"][:] = seed & _MASK, operation & _MASK
+        inner["counter"][:] = 0, 0, sample & _MASK, epoch & _MASK
+        here.bits.state = here.state
+        here.placed = True
+    return here.numbers
+
+
+def seed_eager(seed: int | None) -> None:
+    """What is drawn outside pipelines starts from `seed`; None: from the operating system."""
+    _eager["seed"], _eager["numbers"] = seed, None
+
+
+def lend_to_python() -> None:
+    """`numpy.random` and `random` draw for the present place until `end()`."""
+    numbers = generator()
+    if _here.held is None:
+        _here.held = np.random.get_bit_generator(), random.getstate()
+        np.random.set_bit_generator(_here.bits)
+    random.seed(int(numbers.integers(2 ** 63)))
+
+
+def permutation_source(seed: int, operation: int, epoch: int) -> np.random.Generator:
+    """A generator for the order of one pass of an operation."""
+    key = np.array([seed & _MASK, operation & _MASK], np.uint64)
+    counter = np.array([0, 1, 0, epoch & _MASK], np.uint64)
+    return np.random.Generator(np.random.Philox(key=key, counter=counter))

@@ -1,0 +1,158 @@
+"""Iterators: what a training loop sees of a pipeline. Here, and nowhere else in this room, arrays become Tensors.
+
+    for images, labels in dataset.create_tuple_iterator(num_epochs=2): ..      one epoch; the same iterator gives the next
+"""
+from __future__ import annotations
+
+import copy
+import itertools
+import weakref
+from typing import Any, Iterator as Iterable_
+
+import numpy as np
+
+from ..common.errors import MindliteError
+from ..common.tensor import Tensor
+from .pipeline import Run
+
+_alive: weakref.WeakSet[Iterator] = weakref.WeakSet()
+
+
+class EndOfDataError(MindliteError, RuntimeError):
+    """Rows are asked for after the last epoch."""
+
+
+class Iterator:
+    """Rows of a dataset, epoch after epoch.
+
+    num_epochs   : how many epochs there are, -1 for any number
+    output_numpy : arrays in place of Tensors;  do_copy : arrays that share memory with nothing
+    """
+
+    def __init__(self, dataset: Any, num_epochs: int = -1, output_numpy: bool = False, do_copy: bool = False) -> None:
+        self.dataset, self.num_epochs = dataset, num_epochs
+        self._output_numpy, self._do_copy = output_numpy, do_copy
+        self._names = dataset.get_col_names()
+        self._run = Run(dataset)
+        self._epoch, self._skip = 0, 0
+        if dataset.init_step:
+            self._epoch, self._skip = divmod(dataset.init_step, max(dataset.get_dataset_size(), 1))
+        self._rows: Iterable_ | None = None
+        self._ended = False
+        _alive.add(self)
+
+    @property
+    def skipped(self) -> int:
+        """How many bad samples have been left out (`config.set_error_samples_mode`)."""
+        return self._run.skipped
+
+    def __iter__(self) -> Iterator:
+        return self
+
+    def __next__(self) -> Any:
+        if self._rows is None:
+            if self._ended:
+                raise RuntimeError("Iterator does not have a running C++ pipeline: it has been stopped, or has raised an error.")
+            if 0 <= self.num_epochs <= self._epoch:
+                raise EndOfDataError("EOF buffer encountered. User tries to fetch data beyond the specified number of epochs.",
+                                     hint=f"num_epochs={self.num_epochs} when the iterator was made")
+            self._rows = self._begin()
+        try:
+            row = next(self._rows, None)
+        except BaseException:
+            self.stop()
+            raise
+        if row is None:
+            self._rows = None
+            self._epoch += 1
+            if 0 <= self.num_epochs <= self._epoch:
+                self._run.close()
+            raise StopIteration
+        return self._given(row)
+
+    def _begin(self) -> Iterable_:
+        self._run.start()
+        skip, self._skip = self._skip, 0
+        if not skip:
+            return self._run.rows(self.dataset, self._epoch)
+        return self._run.rows(_Later(self.dataset, skip), self._epoch)
+
+    def _given(self, row: list) -> Any:
+        raise NotImplementedError
+
+    def _convert(self, value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            if self._do_copy or (self._run.pool is None and not self.dataset.makes_rows):
+                value = value.copy()
+            return value if self._output_numpy or value.dtype.kind in "USO" else Tensor.from_numpy(value)
+        if isinstance(value, dict):
+            return {key: self._convert(inner) for key, inner in value.items()}
+        if isinstance(value, (list, tuple)):
+            return type(value)(self._convert(inner) for inner in value)
+        if isinstance(value, (bool, int, float, str, bytes, np.generic)):
+            return self._convert(np.asarray(value))
+        return copy.deepcopy(value) if self._do_copy else value
+
+    def get_col_names(self) -> list[str]:
+        """The names of the columns."""
+        return self._names
+
+    def stop(self) -> None:
+        """End the pipeline and its worker processes; the iterator gives nothing more."""
+        rows, self._rows, self._ended = self._rows, None, True
+        self._run.close()
+        if rows is not None and hasattr(rows, "close"):
+            rows.close()
+
+    release = stop
+
+    def __del__(self) -> None:
+        if hasattr(self, "_run"):
+            self._run.close()
+
+
+class _Later:
+    """A dataset without its first rows, which are not computed."""
+
+    def __init__(self, dataset: Any, skip: int) -> None:
+        self.dataset, self.skip = dataset, skip
+
+    def walk(self, run: Run, epoch: int) -> Iterable_:
+        """The rows after the first ones."""
+        return itertools.islice(self.dataset.walk(run, epoch), self.skip, None)
+
+    def stays_home(self) -> bool:
+        """As the dataset."""
+        return self.dataset.stays_home()
+
+
+class TupleIterator(Iterator):
+    """Rows as lists."""
+
+    def _given(self, row: list) -> list:
+        return [self._convert(value) for value in row]
+
+
+class DictIterator(Iterator):
+    """Rows as dicts by column name."""
+
+    def _given(self, row: list) -> dict:
+        return {name: self._convert(value) for name, value in zip(self._names, row)}
+
+
+def _cleanup() -> None:
+    """End the pipelines of all iterators."""
+    for iterator in list(_alive):
+        iterator.stop()
+
+
+def _set_iterator_cleanup() -> None:
+    """MindSpore's name: here iterators always end with the interpreter."""
+
+
+def _unset_iterator_cleanup() -> None:
+    """MindSpore's name: here iterators always end with the interpreter."""
+
+
+__all__ = ["Iterator", "TupleIterator", "DictIterator", "EndOfDataError", "_cleanup", "_set_iterator_cleanup",
+           "_unset_iterator_cleanup"]

@@ -1,0 +1,201 @@
+"""Operations on the order of rows: shuffle, repeat, skip, take, zip, concat, sync_wait."""
+from __future__ import annotations
+
+import itertools
+from typing import Any, Callable, Iterator, Sequence
+
+from ..common.errors import ArgumentError, ValueRangeError
+from .columns import ColumnError
+from .config import whole_number
+from .dataset import Dataset
+from .pipeline import Row, Run
+from .samplers import BuiltinSampler
+
+
+class ShuffleDataset(Dataset):
+    """See Dataset.shuffle. each_pass : False for `split`, whose parts must fit together in all passes"""
+    each_pass = True
+
+    def __init__(self, child: Dataset, buffer_size: int) -> None:
+        super().__init__([child])
+        self.buffer_size = whole_number(buffer_size, "buffer_size", 2)
+
+    def is_shuffled(self) -> bool:
+        return True
+
+    def walk(self, run: Run, epoch: int) -> Iterator:
+        numbers = run.order(self, epoch if self.each_pass else 0)
+        source = self.child.walk(run, epoch)
+        buffer = list(itertools.islice(source, self.buffer_size))
+        while len(buffer) == self.buffer_size:
+            nexts = list(itertools.islice(source, 4096))
+            if not nexts:
+                break
+            for place, following in zip(numbers.integers(0, self.buffer_size, len(nexts)).tolist(), nexts):
+                yield buffer[place]
+                buffer[place] = following
+        for place in numbers.permutation(len(buffer)).tolist():
+            yield buffer[place]
+
+
+class RepeatDataset(Dataset):
+    """See Dataset.repeat."""
+
+    def __init__(self, child: Dataset, count: int | None) -> None:
+        super().__init__([child])
+        if count is not None:
+            whole_number(count, "count", -1)
+            if count == 0:
+                raise ValueRangeError("count should be either -1 or positive integer, range[1, INT32_MAX].")
+        self.count = -1 if count is None else count
+
+    def size(self) -> int | None:
+        below = self.child.size()
+        return below if below is None or self.count < 0 else below * self.count
+
+    def get_repeat_count(self) -> int:
+        return self.count * self.child.get_repeat_count() if self.count > 0 else self.count
+
+    def walk(self, run: Run, epoch: int) -> Iterator:
+        for k in itertools.count() if self.count < 0 else range(self.count):
+            any_row = False
+            for description in self.child.walk(run, k if self.count < 0 else epoch * self.count + k):
+                any_row = True
+                yield description
+            if self.count < 0 and not any_row:
+                return
+
+
+class SkipDataset(Dataset):
+    """See Dataset.skip."""
+
+    def __init__(self, child: Dataset, count: int) -> None:
+        super().__init__([child])
+        self.count = whole_number(count, "count", 0)
+
+    def size(self) -> int | None:
+        below = self.child.size()
+        return None if below is None else max(0, below - self.count)
+
+    def walk(self, run: Run, epoch: int) -> Iterator:
+        return itertools.islice(self.child.walk(run, epoch), self.count, None)
+
+
+class TakeDataset(Dataset):
+    """See Dataset.take."""
+
+    def __init__(self, child: Dataset, count: int) -> None:
+        super().__init__([child])
+        if whole_number(count, "count", -2 ** 31) == 0 or count < -1:
+            raise ValueRangeError(f"count should be either -1 or within the required interval of (0, 2147483647], got {count}.")
+        self.count = count
+
+    def size(self) -> int | None:
+        below = self.child.size()
+        return below if below is None or self.count < 0 else min(below, self.count)
+
+    def walk(self, run: Run, epoch: int) -> Iterator:
+        return itertools.islice(self.child.walk(run, epoch), self.count if self.count >= 0 else None)
+
+
+class ZipDataset(Dataset):
+    """See Dataset.zip."""
+
+    def __init__(self, datasets: tuple) -> None:
+        if not isinstance(datasets, tuple):
+            raise ArgumentError(f"Argument datasets with value {datasets} is not of type [<class 'tuple'>], "
+                                f"but got {type(datasets)}.")
+        if len(datasets) < 2:
+            raise ValueRangeError("Can't zip empty or just one dataset!")
+        super().__init__(datasets)
+
+    def names(self) -> list[str]:
+        found = [name for child in self.children for name in child.names()]
+        if len(set(found)) != len(found):
+            raise ColumnError(f"Invalid data, duplicate column {max(found, key=found.count)} already exists when zipping "
+                              f"datasets.", location=self.made_at)
+        return found
+
+    def size(self) -> int | None:
+        sizes = [child.size() for child in self.children]
+        return None if None in sizes else min(sizes)         # type: ignore[type-var]
+
+    def walk(self, run: Run, epoch: int) -> Iterator:
+        number = run.numbers[id(self)]
+        self.names()
+        return ((number, below) for below in zip(*(child.walk(run, epoch) for child in self.children)))
+
+    def evaluate(self, run: Run, payload: Any) -> Row:
+        return [value for below in payload for value in run.value(below)]
+
+
+class ConcatDataset(Dataset):
+    """See Dataset.concat. sampler : chooses among all rows, if one is set"""
+    sampler: BuiltinSampler | None = None
+
+    def __init__(self, datasets: Sequence[Dataset]) -> None:
+        super().__init__(datasets)
+
+    def names(self) -> list[str]:
+        found = self.child.names()
+        for other in self.children[1:]:
+            if other.names() != found:
+                raise ColumnError("Invalid columns, 'column name' or 'column order' of concat datasets should be the same.",
+                                  note=f"{found} and {other.names()}", location=self.made_at)
+        return found
+
+    def size(self) -> int | None:
+        sizes = [child.size() for child in self.children]
+        if None in sizes:
+            return None
+        return sum(sizes) if self.sampler is None else self.sampler.count(sum(sizes))    # type: ignore[arg-type]
+
+    def use_sampler(self, new_sampler: BuiltinSampler | None) -> None:
+        """Choose among the rows of all datasets: `Subset`, `Distributed` and the like."""
+        if not isinstance(new_sampler, BuiltinSampler):
+            raise ArgumentError("The parameter new_sampler must be an instance of Sampler.")
+        if new_sampler.num_samples:
+            raise ValueRangeError("The parameter num_samples of DistributedSampler is not support to be set!")
+        self.sampler, self._size = new_sampler, None
+
+    def walk(self, run: Run, epoch: int) -> Iterator:
+        self.names()
+        every = itertools.chain.from_iterable(child.walk(run, epoch) for child in self.children)
+        if self.sampler is None:
+            return every
+        rows = list(every)
+        return (rows[k] for k in self.sampler.indices(len(rows), run.order(self, epoch)))
+
+
+class SyncWaitDataset(Dataset):
+    """See Dataset.sync_wait."""
+
+    def __init__(self, child: Dataset, condition_name: str, num_batch: int, callback: Callable | None) -> None:
+        super().__init__([child])
+        if not isinstance(condition_name, str):
+            raise ArgumentError(f"Argument condition_name with value {condition_name} is not of type [<class 'str'>].")
+        if callback is not None and not callable(callback):
+            raise ArgumentError("Callback is not callable.")
+        self.condition_name, self.callback = condition_name, callback
+        self.num_batch, self.free = whole_number(num_batch, "num_batch", 1), 0
+        if any(isinstance(node, SyncWaitDataset) and node.condition_name == condition_name for node in child.tree()):
+            raise RuntimeError("Condition name is already in use.")
+
+    def stays_home(self) -> bool:
+        return True
+
+    def update(self, num_batch: int | None, data: Any) -> None:
+        """Let rows go on."""
+        self.free += num_batch or self.num_batch
+        if self.callback is not None:
+            self.callback(data)
+
+    def walk(self, run: Run, epoch: int) -> Iterator:
+        if epoch == 0:
+            self.free = self.num_batch
+        for row in run.rows(self.child, epoch):
+            if self.free <= 0:                               # whoever should call sync_update is the one who waits here
+                raise RuntimeError(f"sync_wait({self.condition_name!r}): {self.num_batch} rows have been given and sync_update "
+                                   f"was not called")
+            self.free -= 1
+            yield row

@@ -1,0 +1,278 @@
+"""How a pipeline runs: rows are described first and computed later, by whoever has time.
+
+    GeneratorDataset(source) -> shuffle -> map(flip) -> batch(2)
+
+    node 0 walks     (0, 5), (0, 2), (0, 7) ..                          "sample 5 of node 0"
+    node 1 shuffles  (0, 7), (0, 5) ..                                  descriptions, no data
+    node 2 walks     (2, (epoch, 0, (0, 7))), (2, (epoch, 1, (0, 5)))   "the map of sample 0 of this pass, which is .."
+    node 3 walks     (3, (epoch, 0, [those two]))                       one batch
+
+A description is a small tuple (node, payload); a row that is known already is a list of arrays. `Run.value` computes a row from
+its description: in this process, or in a worker process that was forked and knows the same nodes (workers.py). Because a
+description says everything (random operations draw by seed, node, pass and sample: draws.py), order and numbers are the same
+wherever and in whatever order rows are computed.
+
+A node that must see data to go on (filter, bucket, flat_map) walks over `run.rows(child)`, which are computed rows.
+"""
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import traceback
+import warnings
+from typing import Any, Callable, Iterator, Sequence
+
+import numpy as np
+
+from ..common.errors import MindliteError, user_level
+from ..common.location import Location, is_framework
+from . import config, draws
+from .columns import stacked
+from .workers import Note, Pool
+
+Row = list                               # of arrays (or, where a user's function gives them, of Python objects)
+Description = tuple                      # (node number, payload)
+
+
+class PipelineError(MindliteError, RuntimeError):
+    """A sample that could not be read or transformed."""
+
+
+class BadSample(Exception):
+    """What `value` raises for a sample that the mode of the pipeline leaves out."""
+
+
+class Node:
+    """A node of a pipeline: what its columns are, how many rows it has, how it walks over descriptions, how it computes a row.
+
+    children   : the nodes it takes rows from;  made_at : the user's line
+    makes_rows : True where computed rows share no memory with what the user holds
+    by_row     : True where each row comes of one row below, or of one sample
+    """
+    children: Sequence[Node]
+    made_at: Location | None
+    makes_rows = by_row = False
+
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return self.children[0].names()
+
+    def size(self) -> int | None:
+        """How many rows a pass has; None if that is known only afterwards."""
+        return self.children[0].size()
+
+    def walk(self, run: Run, epoch: int) -> Iterator[Description | Row]:
+        """Descriptions of the rows of pass `epoch`."""
+        raise NotImplementedError
+
+    def evaluate(self, run: Run, payload: Any) -> Row:
+        """The row that a description of this node stands for."""
+        raise NotImplementedError
+
+    def gather(self, run: Run, payloads: list) -> Row:
+        """The rows of several descriptions of this node, stacked."""
+        return stacked([self.evaluate(run, payload) for payload in payloads], self.names())
+
+    def processes(self) -> int:
+        """How many worker processes this node wants; 1 for none."""
+        return 1
+
+    def stays_home(self) -> bool:
+        """True if rows must be computed in this process."""
+        return False
+
+    def label(self) -> str:
+        """How the node is called in errors."""
+        return type(self).__name__
+
+    def describe(self, sample: int, operation: int | None = None) -> str:
+        """Where an error has happened."""
+        return f"sample {sample} of {self.label()}"
+
+    def failing(self, operation: int | None) -> str:
+        """The opening of an error."""
+        return f"{self.label()} failed."
+
+
+class Run:
+    """One iterator's way through a tree of datasets.
+
+    nodes  : every node of the tree, children first;  numbers : {id(node): its place in nodes}
+    seed   : what random orders and operations draw from;  seeded : True if the program has set it
+    pool   : worker processes, made when the first row is asked for; None when everything runs in this process
+    skipped: how many samples have been left out
+    judged : the nodes above which bad samples must be gone already, because what follows counts or groups rows
+    """
+
+    def __init__(self, root: Node) -> None:
+        self.root = root
+        self.nodes: list[Node] = []
+        self.numbers: dict[int, int] = {}
+        self.judged: set[int] = set()
+        self._number(root, None)
+        self.seeded = config.settings.seed != config.DEFAULT_SEED
+        self.seed = config.settings.seed if self.seeded else int.from_bytes(os.urandom(8), "little")
+        self.pool: Pool | None = None
+        self.note: Note | None = None
+        self.skipped = 0
+        self.started = False
+        self.closed = threading.Event()
+
+    def _number(self, node: Node, parent: Node | None) -> None:
+        if node.by_row and (parent is None or not parent.by_row):
+            self.judged.add(id(node))
+        if id(node) in self.numbers:
+            return
+        for child in node.children:
+            self._number(child, node)
+        self.numbers[id(node)] = len(self.nodes)
+        self.nodes.append(node)
+
+    def start(self) -> None:
+        """Make the worker processes, if the pipeline wants some."""
+        if self.started:
+            return
+        self.started = True
+        count = 0 if config.settings.debug_mode else max(node.processes() for node in self.nodes)
+        if count > 1 and hasattr(os, "fork"):
+            self.pool = Pool(count, self._in_worker, self._explain, config.settings.multiprocessing_timeout_interval)
+
+    def rows(self, node: Node, epoch: int) -> Iterator[Row]:
+        """The computed rows of one pass of a node, in order."""
+        return self.computed(node.walk(self, epoch), node.stays_home())
+
+    def judge(self, node: Node, described: Iterator) -> Iterator:
+        """What a node walks over: its descriptions, or its good rows where bad ones are left out or replaced."""
+        if config.settings.error_samples_mode == config.ErrorSamplesMode.RETURN or id(node) not in self.judged:
+            return described
+        return self.computed(described, node.stays_home())
+
+    def computed(self, described: Iterator, here: bool = False) -> Iterator[Row]:
+        """The rows that are described, in order; bad ones are left out or replaced by the last good one, as the settings say."""
+        replace = config.settings.error_samples_mode == config.ErrorSamplesMode.REPLACE
+        found = self._here(described) if here or self.pool is None else self.pool.stream(described)
+        last: Row | None = None
+        missing = 0
+        for row in found:
+            if isinstance(row, _Skipped):
+                self._count(row.why)
+                missing += replace
+                continue
+            for _ in range(missing):
+                yield last or row
+            last, missing = row, 0
+            yield row
+        for _ in range(missing if last else 0):
+            yield last                                       # type: ignore[misc]
+
+    def _here(self, described: Iterator) -> Iterator:
+        for description in described:
+            try:
+                row = self.value(description)
+            except BadSample as bad:
+                row = _Skipped(str(bad))                     # type: ignore[assignment]
+            finally:
+                draws.end()
+            yield row
+
+    def _count(self, why: str) -> None:
+        self.skipped += 1
+        if self.skipped == 1:
+            warnings.warn(f"a bad sample is left out, and others may be (iterator.skipped counts them): {why}",
+                          stacklevel=user_level())
+
+    def value(self, description: Description | Row) -> Row:
+        """The row that is described."""
+        if type(description) is list:
+            return description
+        return self.nodes[description[0]].evaluate(self, description[1])
+
+    def doing(self, node: Node, sample: int, operation: int = -1) -> None:
+        """Remember what is being computed, for the case that this process dies."""
+        if self.note is not None:
+            numbers = self.note.numbers
+            numbers[0], numbers[1], numbers[2] = self.numbers[id(node)], sample, operation
+            if not node.children:
+                numbers[3], numbers[4] = numbers[0], sample
+
+    def _in_worker(self, description: Description | Row, note: Note) -> Any:
+        self.note = note
+        try:
+            return self.value(description)
+        except BadSample as bad:
+            return _Skipped(str(bad))
+        finally:
+            draws.end()
+
+    def _explain(self, note: Note) -> str:
+        number, sample, operation = note.numbers[0], note.numbers[1], note.numbers[2]
+        if number < 0:
+            return "before its first sample"
+        node = self.nodes[number]
+        leaf, read = note.numbers[3], ""
+        if node.children and leaf >= 0:
+            read = f", sample {note.numbers[4]} of {self.nodes[leaf].label()}"
+        return "at " + node.describe(sample, operation if operation >= 0 else None) + read
+
+    def origin(self, description: Any) -> str:
+        """", sample 5 of ImageFolderDataset, cat/5.jpg": where a described row comes from; "" if that is not known."""
+        while type(description) is tuple and len(description) == 2 and isinstance(description[0], int):
+            node, payload = self.nodes[description[0]], description[1]
+            if not node.children:
+                return ", " + node.describe(payload[1])
+            description = payload[2] if type(payload) is tuple and len(payload) == 3 else payload
+        return ""
+
+    def failed(self, error: Exception, node: Node, sample: int, operation: int | None = None, below: Any = None) -> Exception:
+        """What is raised for an exception of a user's function, of an operation or of a file: it names the sample.
+
+        below : the description of the row that the operation was applied to
+        """
+        if isinstance(error, (PipelineError, BadSample)):
+            return error
+        where = user_line(error)
+        told = str(error) if isinstance(error, MindliteError) else f"{type(error).__name__}: {error}"
+        first, _, rest = told.partition("\n")
+        place = node.describe(sample, operation) + self.origin(below)
+        text = f"{node.failing(operation)} Error description:\n{first}\n      {place}"
+        if rest:
+            text += "\n" + rest
+        location = where or node.made_at
+        if config.settings.error_samples_mode == config.ErrorSamplesMode.RETURN:
+            return PipelineError(text, location=location)
+        return BadSample(f"{first} ({place})")
+
+    def order(self, node: Node, epoch: int) -> np.random.Generator:
+        """A generator for the order of one pass of a node."""
+        return draws.permutation_source(self.seed, self.numbers[id(node)], epoch)
+
+    def close(self) -> None:
+        """End the workers."""
+        self.closed.set()
+        self.started = True
+        if self.pool is not None:
+            self.pool.close()
+
+
+class _Skipped:
+    """What a worker sends for a sample that is left out."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+
+def user_line(error: BaseException) -> Location | None:
+    """The innermost line of a traceback that is the user's: outside mindlite and outside installed packages if there is one."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not is_framework(f.filename)]
+    own = [f for f in frames if "site-packages" not in f.filename and not f.filename.startswith(sys.base_prefix + os.sep + "lib")]
+    for frame in (own or frames)[-1:]:
+        return Location(frame.filename, frame.lineno or 0, scope="" if frame.name == "<module>" else frame.name)
+    return None
+
+
+def name_of(operation: Callable) -> str:
+    """How an operation is called in errors: the class of one of ours, PyFunc and its name for a user's function."""
+    if getattr(operation, "builtin", False):
+        return type(operation).__name__
+    return "PyFunc"

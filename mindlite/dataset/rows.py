@@ -1,0 +1,262 @@
+"""Operations on the columns of rows: map, filter, flat_map, project, rename."""
+from __future__ import annotations
+
+from typing import Any, Callable, Iterator
+
+from ..common.errors import ArgumentError, MindliteError, ValueRangeError
+from . import config, draws
+from .batches import gathered
+from .callbacks import check_callbacks
+from .columns import ColumnError, as_row, check_names, names_list
+from .dataset import Dataset, all_rows
+from .pipeline import PipelineError, Row, Run, name_of
+
+
+class MapDataset(Dataset):
+    """See Dataset.map."""
+    by_row = True
+
+    def __init__(self, child: Dataset, operations: Any, input_columns: Any, output_columns: Any,
+                 num_parallel_workers: int | None, python_multiprocessing: bool, callbacks: Any) -> None:
+        super().__init__([child], num_parallel_workers)
+        self.operations = list(operations) if isinstance(operations, (list, tuple)) else [operations]
+        for operation in self.operations:
+            if not callable(operation):
+                raise ValueRangeError(f"Parameter operations's element of method map should be a python function or class method "
+                                      f"which should be callable, but got: {operation}. It doesn't need parentheses for python "
+                                      f"function or class method.")
+        self.python_multiprocessing = config.flag(python_multiprocessing, "python_multiprocessing")
+        self.inputs = names_list(input_columns, "input_columns")
+        self.outputs = names_list(output_columns, "output_columns") or self.inputs
+        self.callbacks = check_callbacks(callbacks)
+        self.users = [not getattr(operation, "builtin", False) for operation in self.operations]
+        self.plan: tuple | None = None
+
+    def _planned(self) -> tuple:
+        """(places of the inputs, number of outputs, places of the columns that stay, True if outputs replace inputs in place)"""
+        if self.plan is None:
+            below = self.child.names()
+            inputs = self.inputs or below[:1]
+            for name in inputs:
+                if name not in below:
+                    raise ColumnError(f"Invalid parameter, input column name: {name} doesn't exist in the dataset columns.",
+                                      note=f"columns: {', '.join(below)}", location=self.made_at)
+            outputs = self.outputs or inputs
+            places = [below.index(name) for name in inputs]
+            others = [place for place in range(len(below)) if place not in places]
+            taken = [name for name in outputs if name in [below[place] for place in others]]
+            if taken:
+                raise ColumnError(f"Invalid parameter, output column name: {taken[0]} already exists in the dataset columns.",
+                                  location=self.made_at)
+            self.plan = places, outputs, others, len(outputs) == len(inputs)
+        return self.plan
+
+    def names(self) -> list[str]:
+        places, outputs, others, in_place = self._planned()
+        below = list(self.child.names())
+        if not in_place:
+            return outputs + [below[place] for place in others]
+        for place, name in zip(places, outputs):
+            below[place] = name
+        return below
+
+    def processes(self) -> int:
+        return (self.num_parallel_workers or config.settings.num_parallel_workers) if self.python_multiprocessing else 1
+
+    def stays_home(self) -> bool:
+        return bool(self.callbacks)
+
+    def walk(self, run: Run, epoch: int) -> Iterator:
+        number = run.numbers[id(self)]
+        described = ((number, (epoch, index, below)) for index, below in enumerate(self.child.walk(run, epoch)))
+        if self.callbacks:
+            return self._with_callbacks(run, epoch, described)
+        return run.judge(self, described)
+
+    def _with_callbacks(self, run: Run, epoch: int, described: Iterator) -> Iterator:
+        from_callbacks = CallbackCalls(self.callbacks, epoch)
+        from_callbacks.begin()
+        for description in described:
+            from_callbacks.step_begin()
+            yield run.value(description)
+            from_callbacks.step_end()
+        from_callbacks.end()
+
+    def label(self) -> str:
+        return f"map operation: [{', '.join(name_of(operation) for operation in self.operations)}]"
+
+    def failing(self, operation: int | None) -> str:
+        return f"map operation: [{name_of(self.operations[operation or 0])}] failed."
+
+    def describe(self, sample: int, operation: int | None = None) -> str:
+        failed = self.operations[operation or 0]
+        name = name_of(failed)
+        if name == "PyFunc":
+            code = getattr(failed, "__code__", None)
+            name = getattr(failed, "__qualname__", type(failed).__name__)
+            name += f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
+        return f"row {sample} of map, operation {name}"
+
+    def evaluate(self, run: Run, payload: Any) -> Row:
+        epoch, index, below = payload
+        row = run.value(below)
+        places, outputs, others, in_place = self._planned()
+        values: list | tuple = [row[place] for place in places]
+        draws.begin(run.seed, run.numbers[id(self)], epoch, index)
+        for k, operation in enumerate(self.operations):
+            run.doing(self, index, k)
+            try:
+                if run.seeded and self.users[k]:
+                    draws.lend_to_python()
+                result = operation(*values)
+                values = result if isinstance(result, tuple) else (result,)
+            except Exception as error:                       # the user's function or the user's data
+                raise run.failed(error, self, index, k, below) from error
+        try:
+            values = as_row(values)
+        except MindliteError as error:
+            raise run.failed(error, self, index, len(self.operations) - 1, below) from error
+        if len(values) != len(outputs):
+            raise PipelineError(f"Invalid columns, the number of columns returned in 'map' operations should match the number of "
+                                f"'output_columns', but got the number of columns returned in 'map' operations: {len(values)}, "
+                                f"the number of 'output_columns': {len(outputs)}.", location=self.made_at)
+        if not in_place:
+            return [*values, *(row[place] for place in others)]
+        row = list(row)
+        for place, value in zip(places, values):
+            row[place] = value
+        return row
+
+
+class CallbackCalls:
+    """Calls the DSCallbacks of a map: at the begin and end of the run, of each epoch, of every step_size-th step."""
+
+    def __init__(self, callbacks: list, epoch: int) -> None:
+        self.callbacks, self.epoch, self.step = callbacks, epoch, 0
+
+    def begin(self) -> None:
+        """Before the first row of an epoch."""
+        if self.epoch == 0:
+            self._call("ds_begin")
+        self._call("ds_epoch_begin")
+
+    def end(self) -> None:
+        """After the last row of an epoch."""
+        self._call("ds_epoch_end")
+
+    def step_begin(self) -> None:
+        """Before a row."""
+        self.step += 1
+        self._call("ds_step_begin", True)
+
+    def step_end(self) -> None:
+        """After a row."""
+        self._call("ds_step_end", True)
+
+    def _call(self, hook: str, steps: bool = False) -> None:
+        for callback in self.callbacks:
+            if not steps or (self.step - 1) % callback.step_size == 0:
+                callback.on(hook, self.epoch + 1, self.step)
+
+
+class FilterDataset(Dataset):
+    """See Dataset.filter."""
+
+    def __init__(self, child: Dataset, predicate: Callable, input_columns: Any) -> None:
+        super().__init__([child])
+        if not callable(predicate):
+            raise ArgumentError("Predicate should be a Python function or a callable Python object.")
+        self.predicate, self.inputs = predicate, names_list(input_columns, "input_columns")
+
+    def size(self) -> int | None:
+        return None
+
+    def walk(self, run: Run, epoch: int) -> Iterator[Row]:
+        names = self.child.names()
+        check_names(self.inputs, names, self.made_at)
+        places = [names.index(name) for name in self.inputs] or range(len(names))
+        for index, row in enumerate(run.rows(self.child, epoch)):
+            try:
+                wanted = bool(self.predicate(*(row[place] for place in places)))
+            except Exception as error:                       # the user's function
+                raise run.failed(error, self, index) from error
+            if wanted:
+                yield row
+
+
+class FlatMapDataset(Dataset):
+    """See Dataset.flat_map."""
+
+    def __init__(self, child: Dataset, func: Callable) -> None:
+        super().__init__([child])
+        if not callable(func):
+            raise ArgumentError("flat_map: func must be a function of the columns of a row")
+        self.func = func
+
+    def _made(self, run: Run | None, row: Row) -> Dataset:
+        found = self.func(*row)
+        if not isinstance(found, Dataset):
+            raise ArgumentError("flat_map: func must give a Dataset, but it has given " + type(found).__name__)
+        return found
+
+    def names(self) -> list[str]:
+        return self._made(None, self.child.first_row()).names()
+
+    def size(self) -> int | None:
+        return None
+
+    def walk(self, run: Run, epoch: int) -> Iterator[Row]:
+        for row in run.rows(self.child, epoch):
+            yield from all_rows(self._made(run, row))
+
+
+class ProjectDataset(Dataset):
+    """See Dataset.project."""
+    by_row = True
+
+    def __init__(self, child: Dataset, columns: Any) -> None:
+        super().__init__([child])
+        self.columns = names_list(columns, "columns")
+        if not self.columns:
+            raise ValueRangeError("columns should not be empty.")
+
+    def names(self) -> list[str]:
+        check_names(self.columns, self.child.names(), self.made_at)
+        return self.columns
+
+    def walk(self, run: Run, epoch: int) -> Iterator:
+        number = run.numbers[id(self)]
+        self.names()
+        return run.judge(self, ((number, below) for below in self.child.walk(run, epoch)))
+
+    def evaluate(self, run: Run, payload: Any) -> Row:
+        row, names = run.value(payload), self.child.names()
+        return [row[names.index(name)] for name in self.columns]
+
+    def gather(self, run: Run, payloads: list) -> Row:
+        row, names = gathered(run, payloads, self.child.names()), self.child.names()
+        return [row[names.index(name)] for name in self.columns]
+
+
+class RenameDataset(Dataset):
+    """See Dataset.rename."""
+    by_row = True
+
+    def __init__(self, child: Dataset, input_columns: Any, output_columns: Any) -> None:
+        super().__init__([child])
+        self.old, self.new = names_list(input_columns, "input_columns"), names_list(output_columns, "output_columns")
+        if len(self.old) != len(self.new):
+            raise ValueRangeError("Number of column in input_columns and output_columns is not equal.")
+
+    def names(self) -> list[str]:
+        below = self.child.names()
+        check_names(self.old, below, self.made_at, "Invalid column, column to be renamed does not exist.")
+        renamed = dict(zip(self.old, self.new))
+        found = [renamed.get(name, name) for name in below]
+        if len(set(found)) != len(found):
+            raise ColumnError(f"Invalid column, rename gives {max(found, key=found.count)!r} twice.", location=self.made_at)
+        return found
+
+    def walk(self, run: Run, epoch: int) -> Iterator:
+        self.names()
+        return run.judge(self, self.child.walk(run, epoch))

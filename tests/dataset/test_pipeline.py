@@ -1,0 +1,443 @@
+"""Operations on rows: what comes out, in which order, under which names. The expectations are MindSpore's behaviour."""
+import numpy as np
+import pytest
+
+import mindlite
+import mindlite.dataset as ds
+from mindlite import Tensor
+
+
+class Squares:
+    """Five samples ([k], 1.5 k)."""
+
+    def __init__(self, count=5):
+        self.count = count
+
+    def __getitem__(self, index):
+        return np.array([index]), index * 1.5
+
+    def __len__(self):
+        return self.count
+
+
+def squares(count=5, **options):
+    return ds.GeneratorDataset(Squares(count), ["a", "b"], **{"shuffle": False, **options})
+
+
+def slices(*values, name="n"):
+    return ds.NumpySlicesDataset({name: list(values)}, shuffle=False)
+
+
+def rows(dataset):
+    return [[value.tolist() for value in row] for row in dataset.create_tuple_iterator(num_epochs=1, output_numpy=True)]
+
+
+def column(dataset):
+    return [row[0] for row in rows(dataset)]
+
+
+@pytest.fixture(autouse=True)
+def _settings_stay():
+    before = dict(vars(ds.config.settings))
+    yield
+    vars(ds.config.settings).clear()
+    vars(ds.config.settings).update(before)
+
+
+# ---- sources
+
+def test_a_source_with_getitem_gives_its_samples_in_order_or_shuffled():
+    assert column(squares()) == [[0], [1], [2], [3], [4]]
+    shuffled = column(ds.GeneratorDataset(Squares(50), ["a", "b"]))
+    assert shuffled != sorted(shuffled) and sorted(shuffled) == [[k] for k in range(50)]
+
+
+def test_a_generator_function_begins_anew_in_each_pass():
+    def numbers():
+        yield from ((np.array(k),) for k in range(3))
+    assert column(ds.GeneratorDataset(numbers, "a").repeat(2)) == [0, 1, 2, 0, 1, 2]
+    assert ds.GeneratorDataset(numbers, ["a"]).get_dataset_size() == 3
+
+
+def test_counting_an_iterator_does_not_use_it_up():
+    dataset = ds.GeneratorDataset((k for k in range(3)), ["a"])
+    assert dataset.get_dataset_size() == 3 and column(dataset) == [0, 1, 2]
+
+
+def test_python_values_become_arrays():
+    dataset = ds.GeneratorDataset([(1, 2.0, True, "s", b"b", np.float32(3))], list("abcdef"))
+    assert [str(kind) for kind in dataset.output_types()] == ["int64", "float64", "bool", "<U1", "|S1", "float32"]
+    assert dataset.output_shapes() == [[]] * 6
+
+
+def test_rows_of_arrays_have_the_names_of_a_dict_or_numbered_ones():
+    assert ds.NumpySlicesDataset(([1, 2], [3, 4])).get_col_names() == ["column_0", "column_1"]
+    assert ds.NumpySlicesDataset([[1, 2], [3, 4]]).get_col_names() == ["column_0"]
+    assert rows(ds.NumpySlicesDataset({"a": [1, 2], "b": [[1., 2], [3, 4]]}, shuffle=False)) == [[1, [1, 2]], [2, [3, 4]]]
+
+
+def test_a_batch_of_arrays_is_taken_at_once_and_is_the_same():
+    data = np.random.default_rng(0).normal(size=(40, 3))
+    whole = ds.NumpySlicesDataset(data, shuffle=False).batch(16)
+    one_by_one = ds.NumpySlicesDataset(data, shuffle=False).map(lambda x: x).batch(16)
+    for (a,), (b,) in zip(whole.create_tuple_iterator(num_epochs=1, output_numpy=True),
+                          one_by_one.create_tuple_iterator(num_epochs=1, output_numpy=True)):
+        assert a.dtype == b.dtype and (a == b).all()
+
+
+def test_writing_into_a_row_changes_no_later_row():
+    data = np.zeros((2, 2))
+    for dataset in (ds.NumpySlicesDataset(data, shuffle=False), ds.GeneratorDataset([data], ["a"]).repeat(2),
+                    ds.NumpySlicesDataset(data, shuffle=False).batch(2)):
+        for (row,) in dataset.create_tuple_iterator(num_epochs=1, output_numpy=True):
+            assert not row.any()
+            row += 1
+    assert not data.any()
+
+
+@pytest.mark.parametrize("arguments, error", [
+    (dict(source=3, column_names=["a"]), TypeError),
+    (dict(source=Squares()), ValueError),
+    (dict(source=Squares(), column_names=["a", "a"]), ValueError),
+    (dict(source=Squares(), column_names=["a", "b"], num_shards=2), ValueError),
+    (dict(source=Squares(), column_names=["a", "b"], num_shards=2, shard_id=2), ValueError),
+    (dict(source=Squares(), column_names=["a", "b"], num_samples=2, sampler=ds.SequentialSampler()), ValueError),
+    (dict(source=Squares(), column_names=["a", "b"], shuffle=True, sampler=ds.SequentialSampler()), ValueError),
+    (dict(source=iter([1]), column_names=["a"], sampler=ds.SequentialSampler()), ValueError),
+])
+def test_a_source_refuses_contradicting_arguments(arguments, error):
+    with pytest.raises(error):
+        ds.GeneratorDataset(**arguments)
+
+
+def test_a_row_with_too_many_values_is_an_error_that_says_how_many():
+    with pytest.raises(RuntimeError, match="size of column_names is:1 and number of returned NumPy array is:2"):
+        rows(ds.GeneratorDataset(Squares(), ["a"]))
+
+
+def test_column_types_are_checked():
+    assert len(rows(ds.GeneratorDataset([np.float32(1)], ["a"], column_types=[mindlite.float32]))) == 1
+    with pytest.raises(RuntimeError, match="should be same as specified in column_types"):
+        rows(ds.GeneratorDataset([1], ["a"], column_types=[mindlite.float32]))
+
+
+def test_a_batch_sampler_makes_a_row_of_several_samples():
+    assert rows(ds.GeneratorDataset(Squares(), ["a", "b"], batch_sampler=[[0, 1], [4]])) == [[[[0], [1]], [0, 1.5]], [[[4]], [6]]]
+    summed = ds.GeneratorDataset(Squares(), ["a", "b"], batch_sampler=[[0, 1], [4]], collate_fn=lambda a, b: (sum(a), sum(b)))
+    assert rows(summed) == [[[1], 1.5], [[4], 6]]
+
+
+# ---- map
+
+def test_map_names_its_results():
+    assert squares().map(lambda a, b: a + b, ["a", "b"], ["c"]).get_col_names() == ["c"]
+    assert squares().map(lambda b: (b, b), ["b"], ["c", "d"]).get_col_names() == ["c", "d", "a"]
+    assert squares().map(lambda b: b, ["b"], ["c"]).get_col_names() == ["a", "c"]
+
+
+def test_map_takes_the_first_column_if_none_is_named_and_goes_through_a_list_of_functions():
+    assert rows(squares(2).map([lambda a: a + 1, lambda a: a * 10])) == [[[10], 0], [[20], 1.5]]
+
+
+def test_map_accepts_tensors_lists_and_dicts_as_results():
+    assert column(squares(1).map(lambda a: Tensor(a))) == [[0]]
+    assert column(squares(1).map(lambda a: [1, 2])) == [[1, 2]]
+    (row,) = squares(1).map(lambda a: {"x": 1}).create_dict_iterator(num_epochs=1, output_numpy=True)
+    assert row["a"] == {"x": 1}
+
+
+@pytest.mark.parametrize("function", [lambda a: None, lambda a: object(), lambda a: [[1], [1, 2]]])
+def test_map_refuses_results_that_are_no_arrays(function):
+    with pytest.raises(RuntimeError, match="no array"):
+        rows(squares().map(function))
+
+
+def test_an_error_in_a_function_names_sample_operation_and_line():
+    def fails_at_three(a):
+        if a[0] == 3:
+            raise KeyError("three")
+        return a
+    with pytest.raises(RuntimeError) as caught:
+        rows(squares().skip(1).map([lambda a: a, fails_at_three]).batch(2))
+    text = str(caught.value)
+    assert "KeyError: 'three'" in text and "sample 3 of GeneratorDataset(Squares)" in text and "row 2 of map" in text
+    assert "fails_at_three" in text and 'raise KeyError("three")' in text and "map operation: [PyFunc] failed" in text
+
+
+def test_a_column_that_is_missing_is_an_error_before_anything_is_read():
+    for dataset in (squares().map(lambda a: a, ["zz"]), squares().project("zz"), squares().rename("zz", "y"),
+                    squares().filter(lambda a: True, "zz")):
+        with pytest.raises(RuntimeError, match="exist"):
+            next(dataset.create_tuple_iterator())
+
+
+@pytest.mark.parametrize("bad", [3, [3], [lambda a: a, "x"]])
+def test_map_refuses_what_cannot_be_called(bad):
+    with pytest.raises(ValueError, match="callable"):
+        squares().map(bad)
+
+
+# ---- batch
+
+def test_batches_go_over_the_ends_of_passes():
+    assert column(squares().repeat(2).batch(3)) == [[[0], [1], [2]], [[3], [4], [0]], [[1], [2], [3]], [[4]]]
+    assert column(squares().batch(3).repeat(2)) == [[[0], [1], [2]], [[3], [4]]] * 2
+    assert column(squares().batch(3, drop_remainder=True)) == [[[0], [1], [2]]]
+
+
+def test_a_function_of_batch_info_gives_the_batch_size():
+    assert [len(b) for b in column(squares().batch(lambda info: info.get_batch_num() + 1))] == [1, 2, 2]
+
+
+def test_per_batch_map_sees_lists_of_arrays():
+    seen = []
+
+    def add(a, b, info):
+        seen.append((type(a), len(a), info.get_batch_num(), info.get_epoch_num()))
+        return [x + 10 for x in a], b
+    assert column(squares(3).batch(2, per_batch_map=add)) == [[[10], [11]], [[12]]]
+    assert seen == [(list, 2, 0, 0), (list, 1, 1, 0)]
+    assert squares().batch(2, per_batch_map=lambda a, info: (a, a), input_columns=["a"],
+                           output_columns=["c", "d"]).get_col_names() == ["c", "d", "b"]
+
+
+def test_rows_of_different_shapes_or_types_are_not_stacked():
+    ragged = ds.GeneratorDataset([np.zeros(1), np.zeros(2)], ["a"], shuffle=False)
+    with pytest.raises(RuntimeError, match="different shapes in column 0. First element had shape <1> and this .* <2>"):
+        rows(ragged.batch(2))
+    with pytest.raises(RuntimeError, match="different types"):
+        rows(ds.GeneratorDataset([1, 2.0], ["a"], shuffle=False).batch(2))
+
+
+def test_padded_batch_pads_to_the_largest_or_to_a_shape():
+    growing = ds.GeneratorDataset([np.arange(k + 1) for k in range(3)], ["a"], shuffle=False)
+    assert column(growing.padded_batch(2, pad_info={})) == [[[0, 0], [0, 1]], [[0, 1, 2]]]
+    assert column(growing.padded_batch(3, pad_info={"a": ([4], -1)})) == [[[0, -1, -1, -1], [0, 1, -1, -1], [0, 1, 2, -1]]]
+    with pytest.raises(RuntimeError, match="does not fit"):
+        rows(growing.padded_batch(3, pad_info={"a": ([2], -1)}))
+    words = ds.NumpySlicesDataset({"w": [["a", "bc"]]}, shuffle=False)
+    assert column(words.padded_batch(1, pad_info={"w": ([3], "-")})) == [[["a", "bc", "-"]]]
+
+
+def test_buckets_hold_rows_of_similar_length():
+    growing = ds.GeneratorDataset([np.arange(k + 1) for k in range(9)], ["a"], shuffle=False)
+    shapes = [np.shape(b) for b in column(growing.bucket_batch_by_length(["a"], [3, 6], [2, 2, 2], pad_info={"a": ([None], 0)}))]
+    assert shapes == [(2, 2), (2, 4), (2, 7), (2, 9), (1, 5)]
+    short = growing.take(5).bucket_batch_by_length(["a"], [3, 6], [2, 2, 2], pad_info={"a": ([None], 0)},
+                                                   pad_to_bucket_boundary=True, drop_remainder=True)
+    assert [np.shape(b) for b in column(short)] == [(2, 2), (2, 5)]
+
+
+@pytest.mark.parametrize("call, error", [
+    (lambda d: d.batch(0), ValueError), (lambda d: d.batch("a"), TypeError), (lambda d: d.shuffle(1), ValueError),
+    (lambda d: d.shuffle("a"), TypeError), (lambda d: d.repeat(0), ValueError), (lambda d: d.take(0), ValueError),
+    (lambda d: d.skip(-1), ValueError), (lambda d: d.filter(3), TypeError), (lambda d: ds.zip(d), TypeError),
+    (lambda d: ds.zip((d,)), ValueError), (lambda d: ds.zip((d, 3)), TypeError), (lambda d: d.split([-1, 6]), ValueError),
+    (lambda d: d.rename(["a", "b"], ["q"]), ValueError), (lambda d: d.split([0.4, 0.4]), ValueError),
+    (lambda d: d.split([1, 0.4]), ValueError),
+    (lambda d: d.split([3, 1]), RuntimeError), (lambda d: rows(ds.zip((d, d))), RuntimeError),
+    (lambda d: rows(d + d.rename("a", "q")), RuntimeError), (lambda d: d.create_tuple_iterator(num_epochs=0), ValueError),
+    (lambda d: d.apply(3), TypeError), (lambda d: d.apply(lambda x: 3), TypeError),
+])
+def test_operations_refuse_bad_arguments(call, error):
+    with pytest.raises(error):
+        call(squares())
+
+
+# ---- order
+
+def test_shuffle_draws_from_a_buffer_anew_in_each_pass():
+    ds.config.set_seed(1)
+    dataset = squares(40).shuffle(8)
+    first, second = (lambda r: (r[:40], r[40:]))([row[0][0] for row in rows(dataset.repeat(2))])
+    assert sorted(first) == sorted(second) == list(range(40)) and first != second
+    assert all(value < place + 8 for place, value in enumerate(first)), "nothing comes before it was in the buffer"
+    assert [row[0][0] for row in rows(dataset)] == first, "the same seed gives the same order"
+
+
+def test_parts_of_a_split_share_no_row_in_any_pass():
+    for sizes in ([0.6, 0.4], [3, 2]):
+        one, other = squares().split(sizes)
+        for part in (one.repeat(2), other.repeat(2)):
+            values = [row[0][0] for row in rows(part)]
+            assert values[:len(values) // 2] == values[len(values) // 2:] or set(values[:len(values) // 2]) == set(
+                values[len(values) // 2:])
+    ds.config.set_seed(1)
+    one, other = squares(20).split([0.5, 0.5])
+    assert not {r[0][0] for r in rows(one)} & {r[0][0] for r in rows(other)}
+    assert [column(part) for part in squares().split([0.5, 0.5], randomize=False)] == [[[0], [1], [2]], [[3], [4]]]
+
+
+def test_zip_stops_with_the_shortest_and_concat_goes_on():
+    two = squares().take(2).rename(["a", "b"], ["c", "d"])
+    assert rows(ds.zip((squares(), two))) == [[[0], 0, [0], 0], [[1], 1.5, [1], 1.5]]
+    assert squares().zip(two).get_col_names() == ["a", "b", "c", "d"] and squares().zip(two).get_dataset_size() == 2
+    assert column(squares(2) + squares(3)) == [[0], [1], [0], [1], [2]]
+
+
+def test_filter_project_rename_apply_flat_map():
+    assert rows(squares().filter(lambda b: b > 4, "b")) == [[[3], 4.5], [[4], 6]]
+    assert rows(squares(2).project(["b"])) == [[0], [1.5]]
+    assert squares().project(["b", "a"]).get_col_names() == ["b", "a"]
+    assert squares().rename("a", "q").get_col_names() == ["q", "b"]
+    assert squares().apply(lambda d: d.batch(2)).get_batch_size() == 2
+    assert column(slices(2, 3).flat_map(lambda n: slices(*range(int(n))))) == [0, 1, 0, 1, 2]
+
+
+def test_sizes_are_known_without_reading():
+    class Silent(Squares):
+        def __getitem__(self, index):
+            raise AssertionError("read")
+    silent = ds.GeneratorDataset(Silent(), ["a", "b"])
+    assert silent.repeat(3).batch(2).get_dataset_size() == 8 and len(silent.skip(1).take(9)) == 4
+    assert silent.batch(2).get_batch_size() == 2 and silent.batch(2).repeat(3).get_repeat_count() == 3
+    assert silent.num_classes() is None and silent.get_class_indexing() == {}
+
+
+def test_estimated_shapes_leave_open_what_differs():
+    growing = ds.GeneratorDataset([np.zeros((2, k)) for k in range(3)], ["a"], shuffle=False)
+    assert growing.output_shapes() == [[2, 0]] and growing.output_shapes(estimate=True) == [[2, None]]
+
+
+# ---- iterators
+
+def test_an_iterator_goes_on_with_the_next_epoch_until_the_last():
+    iterator = squares().create_dict_iterator(num_epochs=2, output_numpy=True)
+    assert len(list(iterator)) == 5 and len(list(iterator)) == 5
+    with pytest.raises(RuntimeError, match="beyond the specified number of epochs"):
+        next(iterator)
+
+
+def test_rows_are_tensors_text_stays_arrays():
+    (row,) = ds.GeneratorDataset([(np.float32(1), "x")], ["n", "s"]).create_dict_iterator(num_epochs=1)
+    assert isinstance(row["n"], Tensor) and row["n"].dtype == mindlite.float32 and row["s"] == np.array("x")
+    assert isinstance(next(iter(squares()))[0], Tensor)
+
+
+def test_columns_of_a_tuple_iterator_can_be_chosen():
+    assert len(next(squares().create_tuple_iterator(columns=["b"]))) == 1
+
+
+def test_an_iterator_can_begin_in_the_middle_without_computing_what_was_before():
+    seen = []
+
+    def note(a):
+        seen.append(int(a[0]))
+        return a
+    ds.config.set_seed(4)
+    dataset = squares().shuffle(5).map(note)
+    iterator = dataset.create_tuple_iterator(num_epochs=2, output_numpy=True)
+    expected = [row[0].tolist() for _ in range(2) for row in iterator]
+    dataset.set_init_step(7)
+    seen.clear()
+    assert [row[0].tolist() for row in dataset.create_tuple_iterator(num_epochs=2, output_numpy=True)] == expected[7:]
+    assert len(seen) == 3
+
+
+def test_a_stopped_iterator_says_so():
+    iterator = squares().create_tuple_iterator()
+    next(iterator)
+    iterator.stop()
+    with pytest.raises(RuntimeError, match="does not have a running"):
+        next(iterator)
+    other = squares().create_tuple_iterator()
+    ds._cleanup()
+    with pytest.raises(RuntimeError):
+        next(other)
+
+
+# ---- seeds, bad samples, callbacks
+
+def test_the_global_seed_is_the_seed_of_pipelines():
+    mindlite.set_seed(11)
+    assert ds.config.get_seed() == 11
+    one, again = column(squares(30).shuffle(30)), column(squares(30).shuffle(30))
+    mindlite.set_seed(12)
+    assert one == again != column(squares(30).shuffle(30))
+
+
+def test_without_a_seed_each_iterator_has_an_order_of_its_own():
+    ds.config.settings.seed = ds.config.DEFAULT_SEED
+    assert column(squares(30).shuffle(30)) != column(squares(30).shuffle(30))
+
+
+def test_functions_of_a_seeded_pipeline_draw_by_sample_and_leave_the_program_s_generators_alone():
+    import random
+    ds.config.set_seed(5)
+    dataset = squares(6).map(lambda a: np.array([np.random.rand(), random.random()]))
+    np.random.seed(0), random.seed(0)
+    expected = np.random.rand(), random.random()
+    np.random.seed(0), random.seed(0)
+    whole = column(dataset)
+    assert (np.random.rand(), random.random()) == expected
+    assert whole == column(dataset) and len({v for row in whole for v in row}) == 12
+    assert column(squares(6).skip(3).map(lambda a: np.array([np.random.rand(), random.random()]))) != whole[3:]
+
+
+def test_bad_samples_are_left_out_and_counted_or_replaced():
+    def odd_fail(a):
+        if a[0] % 2:
+            raise ValueError("odd")
+        return a
+    ds.config.set_error_samples_mode(ds.ErrorSamplesMode.SKIP)
+    iterator = squares().map(odd_fail).batch(2).create_tuple_iterator(num_epochs=1, output_numpy=True)
+    with pytest.warns(UserWarning, match="odd.*sample 1 of GeneratorDataset"):
+        assert [row[0].tolist() for row in iterator] == [[[0], [2]], [[4]]]
+    assert iterator.skipped == 2
+    ds.config.set_error_samples_mode(ds.ErrorSamplesMode.REPLACE)
+    with pytest.warns(UserWarning):
+        assert [len(b) for b in column(squares().map(odd_fail).batch(2))] == [2, 2, 1]
+
+
+def test_callbacks_are_called_around_epochs_and_steps():
+    calls = []
+
+    class Notes(ds.DSCallback):
+        def ds_begin(self, context):
+            calls.append("begin")
+
+        def ds_epoch_begin(self, context):
+            calls.append(f"epoch {context.cur_epoch_num}")
+
+        def ds_step_begin(self, context):
+            calls.append(f"step {context.cur_step_num_in_epoch}/{context.cur_step_num}")
+
+        def ds_epoch_end(self, context):
+            calls.append("end")
+    iterator = squares(2).map(lambda a: a, callbacks=[Notes()]).create_tuple_iterator(num_epochs=2)
+    for _ in range(2):
+        list(iterator)
+    assert calls == ["begin", "epoch 1", "step 1/1", "step 2/2", "end", "epoch 2", "step 1/3", "step 2/4", "end"]
+
+
+def test_sync_wait_gives_no_more_rows_than_were_allowed():
+    told = []
+    dataset = squares().sync_wait("go", num_batch=2, callback=told.append)
+    iterator = dataset.create_tuple_iterator(num_epochs=1)
+    next(iterator), next(iterator)
+    dataset.sync_update("go", data=1)
+    assert next(iterator) is not None and told == [1]
+    next(iterator)
+    with pytest.raises(RuntimeError, match="sync_update"):
+        next(iterator)
+    with pytest.raises(RuntimeError, match="not found"):
+        dataset.sync_update("stop")
+
+
+# ---- settings
+
+@pytest.mark.parametrize("name, good, bad", [("seed", 3, -1), ("prefetch_size", 2, 0), ("callback_timeout", 1, 0),
+                                             ("monitor_sampling_interval", 5, 0), ("num_parallel_workers", 1, 0)])
+def test_settings_are_checked(name, good, bad):
+    setter, getter = getattr(ds.config, "set_" + name), getattr(ds.config, "get_" + name)
+    setter(good)
+    assert getter() == good
+    with pytest.raises(ValueError):
+        setter(bad)
+    with pytest.raises(TypeError):
+        setter("1")
+
+
+def test_more_workers_than_cores_are_cut_down_with_a_warning():
+    with pytest.warns(UserWarning, match="cores"):
+        ds.config.set_num_parallel_workers(100000)

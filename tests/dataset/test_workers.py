@@ -1,0 +1,232 @@
+"""Worker processes: the same rows as without them, errors that say where, and nothing that stays behind.
+
+What could hang runs in a process of its own with a time limit.
+"""
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+
+import mindlite.dataset as ds
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are made by fork")
+SOURCE = """
+    import os, signal, sys, time
+    import numpy as np
+    import mindlite.dataset as ds
+
+    class Source:
+        def __getitem__(self, index):
+            return np.full((64, 64), index, np.float32), index
+
+        def __len__(self):
+            return 200
+"""
+
+
+class Noise:
+    def __getitem__(self, index):
+        return np.random.rand(5, index % 3 + 1), index
+
+    def __len__(self):
+        return 23
+
+
+def script(body, limit=20):
+    """Run a program; gives (exit code, output, seconds)."""
+    text = textwrap.dedent(SOURCE) + textwrap.dedent(body)
+    start = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=limit)
+    return done.returncode, done.stdout + done.stderr, time.monotonic() - start
+
+
+def children_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as stream:
+        return [int(child) for child in stream.read().split()]
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as stream:
+            return stream.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def gone(pids, within=2.0):
+    until = time.monotonic() + within
+    while any(map(alive, pids)) and time.monotonic() < until:
+        time.sleep(0.02)
+    return not any(map(alive, pids))
+
+
+def values(workers, seed=7):
+    ds.config.set_seed(seed)
+    dataset = ds.GeneratorDataset(Noise(), ["x", "y"], num_parallel_workers=workers)
+    dataset = dataset.shuffle(5).map(lambda x: x + np.random.rand(), "x").filter(lambda y: y != 3, "y")
+    dataset = dataset.padded_batch(4, pad_info={}).repeat(2)
+    iterator = dataset.create_tuple_iterator(num_epochs=2, output_numpy=True)
+    return [[v.tolist() for v in row] for _ in range(2) for row in iterator]
+
+
+@pytest.mark.filterwarnings("ignore:num_parallel_workers")
+def test_order_and_numbers_do_not_depend_on_the_number_of_workers(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    monkeypatch.setattr(ds.config.settings, "seed", 5489)
+    one = values(1)
+    assert values(2) == one and values(3) == one and values(2, seed=8) != one
+
+
+def test_python_functions_run_in_other_processes_when_asked(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    dataset = ds.NumpySlicesDataset(np.arange(20), shuffle=False)
+    here = {int(x) for (x,) in dataset.map(lambda x: os.getpid()).create_tuple_iterator(num_epochs=1, output_numpy=True)}
+    there = {int(x) for (x,) in dataset.map(lambda x: os.getpid(), num_parallel_workers=2, python_multiprocessing=True)
+             .create_tuple_iterator(num_epochs=1, output_numpy=True)}
+    assert here == {os.getpid()} and os.getpid() not in there
+
+
+def test_arrays_of_any_size_and_kind_come_through(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    samples = [np.zeros((0, 3)), np.arange(3_000_000), np.array("text"), np.array(b"\0x"), np.ones((3, 4), np.float16).T,
+               np.array(3 + 4j), {"a": np.arange(3)}]
+    dataset = ds.GeneratorDataset(samples, ["a"], shuffle=False, num_parallel_workers=2)
+    for expected, (found,) in zip(samples, dataset.create_tuple_iterator(num_epochs=1, output_numpy=True)):
+        if isinstance(expected, dict):
+            assert (found["a"] == expected["a"]).all()
+        else:
+            assert found.dtype == expected.dtype and found.shape == expected.shape and (found == expected).all()
+
+
+def test_rows_that_only_this_process_has_are_sent_to_the_workers(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+
+    def numbers():
+        yield from (np.full(1000, k) for k in range(30))
+    dataset = ds.GeneratorDataset(numbers, ["a"]).map(lambda a: a * 2, num_parallel_workers=2, python_multiprocessing=True)
+    dataset = dataset.batch(8)
+    found = np.concatenate([row[0] for row in dataset.create_tuple_iterator(num_epochs=1, output_numpy=True)])
+    assert (found == 2 * np.arange(30)[:, None]).all()
+
+
+def test_an_error_in_a_worker_is_raised_here_with_sample_operation_and_line(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+
+    def fails_at_three(x, y):
+        if y == 3:
+            raise KeyError("three")
+        return x, y
+    dataset = ds.GeneratorDataset(Noise(), ["x", "y"], shuffle=False, num_parallel_workers=2).map(fails_at_three, ["x", "y"])
+    iterator = dataset.create_tuple_iterator(num_epochs=1)
+    with pytest.raises(RuntimeError) as caught:
+        list(iterator)
+    text = str(caught.value)
+    for part in ("KeyError: 'three'", "sample 3 of GeneratorDataset(Noise)", "fails_at_three", 'raise KeyError("three")'):
+        assert part in text
+    assert gone([worker for worker in children_of(os.getpid())])
+
+
+def test_a_worker_that_dies_names_what_it_was_doing(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+
+    def dies_at_three(x, y):
+        if y == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return x, y
+    dataset = ds.GeneratorDataset(Noise(), ["x", "y"], shuffle=False, num_parallel_workers=2).map(dies_at_three, ["x", "y"])
+    start = time.monotonic()
+    with pytest.raises(RuntimeError) as caught:
+        list(dataset.create_tuple_iterator(num_epochs=1))
+    text = str(caught.value)
+    assert "SIGKILL" in text and "sample 3 of GeneratorDataset" in text and "dies_at_three" in text
+    assert gone(children_of(os.getpid())) and time.monotonic() - start < 10
+
+
+def test_an_iterator_that_is_dropped_takes_its_workers_along(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    before = children_of(os.getpid())
+    iterator = ds.GeneratorDataset(Noise(), ["x", "y"], num_parallel_workers=2).create_tuple_iterator()
+    next(iterator)
+    made = [pid for pid in children_of(os.getpid()) if pid not in before]
+    assert len(made) == 2
+    del iterator
+    assert gone(made)
+
+
+PROGRAM = """
+    os.cpu_count = lambda: 2
+    def slow(x):
+        time.sleep(0.05)
+        return x
+    rows = ds.GeneratorDataset(Source(), ["x", "y"], num_parallel_workers=2).map(slow, "x").create_tuple_iterator()
+    for k, row in enumerate(rows):
+        if k == 3:
+            print(*(w.process.pid for w in rows._run.pool.workers), flush=True)
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL, signal.SIGTERM])
+def test_a_program_that_is_interrupted_or_killed_leaves_no_process_and_no_shared_memory(how):
+    shared = set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
+    program = subprocess.Popen([sys.executable, "-c", textwrap.dedent(SOURCE) + textwrap.dedent(PROGRAM)],
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True)
+    try:
+        workers = [int(pid) for pid in program.stdout.readline().split()]
+        assert len(workers) == 2
+        if how == signal.SIGINT:                             # Ctrl-C reaches the whole group
+            os.killpg(program.pid, how)
+        else:
+            program.send_signal(how)
+        program.wait(timeout=10)
+        assert gone(workers, within=4)
+        left = set(os.listdir("/dev/shm")) - shared if os.path.isdir("/dev/shm") else set()
+        assert not [name for name in left if "mindlite" in name]
+    finally:
+        program.kill()
+        program.wait()
+
+
+def test_a_program_that_ends_in_the_middle_of_an_epoch_ends_at_once():
+    code, text, seconds = script("""
+        os.cpu_count = lambda: 2
+        rows = ds.GeneratorDataset(Source(), ["x", "y"], num_parallel_workers=2).batch(4).create_tuple_iterator()
+        print(next(rows)[0].shape)
+    """)
+    assert code == 0 and "(4, 64, 64)" in text
+
+
+def test_a_worker_in_an_endless_loop_does_not_keep_the_program():
+    code, text, seconds = script("""
+        os.cpu_count = lambda: 2
+        def stuck(x):
+            while x[0, 0] > 20:
+                pass
+            return x
+        data = ds.GeneratorDataset(Source(), ["x", "y"], num_parallel_workers=2, shuffle=False).map(stuck, "x")
+        rows = data.create_tuple_iterator()
+        for _ in range(15):
+            next(rows)
+        rows.stop()
+        print("ended")
+    """)
+    assert code == 0 and "ended" in text
+
+
+def test_a_network_runs_between_batches_and_in_the_workers(tmp_path):
+    code, text, _ = script("""
+        os.cpu_count = lambda: 2
+        import mindlite as ms
+        from mindlite import ops, Tensor
+        big = Tensor(np.ones((512, 512), np.float32))
+        print(float(ops.matmul(big, big).sum()))             # the launcher's threads exist when the workers are made
+        def doubled(x):
+            return (Tensor(x) * 2).asnumpy()
+        data = ds.GeneratorDataset(Source(), ["x", "y"], num_parallel_workers=2, shuffle=False).map(doubled, "x").batch(50)
+        print([float((ops.tanh(x) + x).sum()) > 0 for x, _ in data.create_tuple_iterator(num_epochs=1)])
+    """, limit=60)
+    assert code == 0 and "[True, True, True, True]" in text, text
