@@ -28,8 +28,8 @@ PRODUCTS = _named("batch_matmul", "matmul_add", "convolution", "convolution_back
 AUTO = Policy(
     low=PRODUCTS,
     high=_named("acos", "asin", "cosh", "cumulative_product", "cumulative_sum", "erfinv", "exp", "exp2", "expm1", "log",
-                "log10", "log1p", "log2", "log_softmax", "logsumexp", "pow", "reciprocal", "reduce_norm", "reduce_prod",
-                "rsqrt", "sinh", "softmax", "softplus", "standardize", "tan"),
+                "log10", "log1p", "log2", "log_softmax", "logsumexp", "integer_pow", "pow", "reciprocal", "reduce_norm",
+                "reduce_prod", "rsqrt", "sinh", "softmax", "softplus", "standardize", "tan"),
     widest=_named("concatenate"))
 LEVELS = ("O0", "O1", "O2", "O3", "auto")
 WHITE_CELLS = (nn.Conv1d, nn.Conv2d, nn.Conv1dTranspose, nn.Conv2dTranspose, nn.Dense,

@@ -7,9 +7,10 @@ import operator
 
 import numpy as np
 
+from ..common import dtype as dt
 from ..common.errors import ArgumentError
 from ..mindir.scalar import call as call_scalar, where as where_scalar
-from .basic import cast
+from .basic import broadcast_to, cast
 from .complex_numbers import imag, real
 from .define import as_operand, cast_to, dtype_of, elementwise, is_array, promote_operands, to_float
 from .elementary import log, sqrt
@@ -118,16 +119,60 @@ def power(input, exponent):
     """
 
 
+MAX_UNROLLED_POWER = 16                  # each multiplication may cost a unit in the last place
+
+
+def _multiplied(x, exponent):
+    """x ** exponent by squaring (Knuth, TAOCP 2, 4.6.3), in the same order for numbers, arrays and kernels."""
+    power_of_two, left, out = x, exponent if exponent > 0 else -exponent, None
+    while left:
+        if left & 1:
+            out = power_of_two if out is None else out * power_of_two
+        left >>= 1
+        if left:
+            power_of_two = power_of_two * power_of_two
+    return 1 / out if exponent < 0 else out
+
+
+def _multiplied_array(x, exponent):
+    wide = x.astype(np.float32) if dt.dtype(x.dtype).is_float and x.dtype.itemsize == 2 else x    # they round once
+    return np.array(_multiplied(wide, exponent), x.dtype)
+
+
+def _multiplied_slope(x, out, *, exponent):
+    return 1 if exponent == 1 else exponent * integer_pow(x, exponent=exponent - 1)
+
+
+@elementwise(scalar=_multiplied, array=_multiplied_array, accepts="uifc", derivatives=[_multiplied_slope])
+def integer_pow(input, *, exponent):
+    """input ** exponent for an int known in advance, by multiplications: within |exponent| units in the last place.
+
+    input    : uint[...], int[...], float[...], complex[...]
+    exponent : an int other than 0; above 0 where input is an integer
+    out      : like input
+    """
+
+
 def pow(input, exponent):
-    """input ** exponent; the exponents 2 and 3, and 0.5 of floats, written as numbers, become cheaper operators."""
+    """input ** exponent, element by element, with NumPy's promotion and broadcasting.
+
+    input, exponent : Tensors or numbers
+    out             : integers where both are; a negative exponent of integers gives 0 unless the base is 1 or -1
+
+    A whole exponent of at most 16 that is written as a number is multiplied out, and 0.5 is a root: in every mode.
+    """
     if is_array(input) and isinstance(exponent, (int, float)) and not isinstance(exponent, bool):
         floats = dtype_of(input).kind in "fc"
         if exponent == 2 and (floats or isinstance(exponent, int)):
             return square(input)
-        if exponent == 3 and (floats or isinstance(exponent, int)):
-            return square(input) * input
         if exponent == 0.5 and floats:
             return sqrt(input)
+        if exponent == 0 and (floats or isinstance(exponent, int)):
+            return broadcast_to(as_operand(1, dtype_of(input)), shape=input.shape)
+        low = -MAX_UNROLLED_POWER if floats else 0
+        if (floats or isinstance(exponent, int) and dtype_of(input).kind in "iu") and low <= exponent <= MAX_UNROLLED_POWER \
+                and exponent == int(exponent):
+            return integer_pow(input, exponent=int(exponent))
     return power(input, exponent)
 
 

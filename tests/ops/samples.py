@@ -88,6 +88,8 @@ SAMPLES = {
     "fmod": [((np.array([5.3, -5.3, 7.7, -7.7]), np.array([2.0, 2.0, -3.0, -3.0])), {}),
              ((_i(-9, 9, 6), np.array([2, -3, 4, -5, 7, 1])), {})],
     "pow": [((_within(0.3, 2, 4, 3), _f(3)), {}), ((np.array([2, -3, 1, -1, 0]), np.array([3, 2, -2, -3, 0])), {})],
+    "integer_pow": [((_within(0.5, 2, 4, 3),), {"exponent": 7}), ((_f(5),), {"exponent": 1}), ((_f(5),), {"exponent": 4}),
+                    ((_within(0.5, 2, 3, 2),), {"exponent": -3}), ((np.array([2, -3, 0]),), {"exponent": 5})],
     "neg": _unary(_f), "square": _unary(_f), "abs": _unary(_f), "sign": _unary(_f),
     "reciprocal": _unary(lambda *s: _within(0.5, 2, *s)), "hypot": _binary(_f),
     "floor": _unary(_f), "ceil": _unary(_f), "trunc": _unary(_f), "round": _unary(_f),
