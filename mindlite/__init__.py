@@ -22,7 +22,7 @@ _HOME = {
     **dict.fromkeys(("MindliteError", "ShapeError", "DTypeError", "ArgumentError", "GradientError", "GraphSyntaxError"),
                     "common.errors"),
     "Symbol": "common.dim",
-    **dict.fromkeys(("export", "load", "save_checkpoint", "load_checkpoint", "load_param_into_net"), "train"),
+    **dict.fromkeys(("export", "load", "save_checkpoint", "load_checkpoint", "load_param_into_net", "Model"), "train"),
     **dict.fromkeys(("Tensor", "Parameter", "ParameterTuple"), "common.tensor"),
     **dict.fromkeys(("COOTensor", "CSRTensor", "RowTensor"), "ops.sparse"),
     **dict.fromkeys(("jit", "jit_class", "ms_function", "JitConfig", "grad", "value_and_grad", "get_grad",

@@ -26,7 +26,8 @@ FLOORS = [                                       # from the ground up; rooms of 
     {"pynative"},
     {"functional"},                              # the eager side of grad and jit is pynative's tape
     {"nn"},
-    {"train", "lite", "federated", "amp"},
+    {"amp"},
+    {"train", "lite", "federated"},
     {"debug"},
     {"mindspore"},
     {"cli"},
@@ -36,7 +37,7 @@ DOORS = {"mindlite", "mindlite.__main__"}        # the public names, and `python
 
 VENDORS = {                                      # optional packages, and heavy ones that wait for their first use
     "scipy_openblas64", "scipy_openblas32", "numba", "llvmlite", "safetensors", "cupy", "mpi4py", "nccl", "nvidia",
-    "PIL", "scipy", "sentencepiece", "jieba",
+    "PIL", "scipy", "sentencepiece", "jieba", "tqdm", "cryptography",
 }
 
 KNOWN_UPWARD = {

@@ -82,10 +82,16 @@ class DynamicLossScaler(LossScaler):
         return True
 
 
-def all_finite(inputs):
+def init_status():
+    """Eight zeros, int32: the status register of an overflow check on Ascend, which `all_finite` took in MindSpore 2.0."""
+    return Tensor([0] * 8, dt.int32)
+
+
+def all_finite(inputs, status=None):
     """True, a bool Tensor, where no element of the inputs is infinite or nan.
 
     inputs : a tuple or list of Tensors, nested or not      raises : ArgumentError where there is none
+    status : what `init_status` gave; it is not needed
     """
     found = None
     for x in _leaves(inputs):

@@ -21,6 +21,14 @@ def check_positive_int(arg_value, arg_name=None, prim_name=None):
     return arg_value
 
 
+def check_non_negative_int(arg_value, arg_name=None, prim_name=None):
+    """The value. raises : ArgumentError for what is no int, ValueRangeError below 0"""
+    check_value_type(arg_name, arg_value, int, prim_name)
+    if arg_value < 0:
+        raise ValueRangeError(f"{_of(prim_name)}{arg_name} is at least 0, not {arg_value}")
+    return arg_value
+
+
 def args_type_check(**kinds):
     """A decorator: the arguments of these names must be of these types. raises (the call) : ArgumentError"""
     def decorate(function):

@@ -48,6 +48,7 @@ SWITCHES = (
            "processes that compile kernels beside this one, where there is much to compile; 0 for none"),
     Switch("lowering", "llvm", "MINDLITE_LOWERING", str,
            "how fused kernels become machine code: llvm (LLVM IR, compiles faster) or numba (Python text, same results)"),
+    Switch("progress", True, "MINDLITE_PROGRESS", _flag, "Model shows its progress on standard error: a bar, or a line an epoch"),
     Switch("show_framework_frames", False, "MINDLITE_FRAMES", _flag, "keep mindlite's own frames in tracebacks"),
 )
 

@@ -31,7 +31,17 @@ def data_sink(fn, dataset, sink_size=1, jit_config=None, input_signature=None):
         raise ValueRangeError(f"data_sink: sink_size is a positive int, not {sink_size!r}")
     if not callable(fn):
         raise ArgumentError(f"data_sink: takes a function or a Cell, not {type(fn).__name__}")
-    batches = _ForEver(dataset)
+    batches, run = _ForEver(dataset), steps_of(fn, jit_config, input_signature)
+
+    def sink_process():
+        return run([next(batches) for _ in range(sink_size)])
+    sink_process.loop = run.loop
+    return sink_process
+
+
+def steps_of(fn, jit_config=None, input_signature=None):
+    """A function of a list of batches, tuples of arrays: the steps fn(*batch) one after the other in one native call (one
+    for each row of batches of equal shapes and dtypes), and what the last one gives. Arguments as `data_sink` has them."""
     step = fn.__wrapped__ if isinstance(fn, Jitted) else fn
     if input_signature is not None:
         columns = input_signature if isinstance(input_signature, (tuple, list)) else (input_signature,)
@@ -44,13 +54,13 @@ def data_sink(fn, dataset, sink_size=1, jit_config=None, input_signature=None):
         return result
     run = jit(steps, jit_config=jit_config, input_signature=input_signature)
 
-    def sink_process():
+    def run_batches(batches):
         result = None
-        taken = [next(batches) for _ in range(sink_size)]
-        for _, alike in itertools.groupby(taken, lambda batch: [(a.shape, a.dtype) for a in batch]):
+        for _, alike in itertools.groupby(batches, lambda batch: [(a.shape, a.dtype) for a in batch]):
             result = run(*[Tensor(np.stack(column)) for column in zip(*alike)])
         return result
-    return sink_process
+    run_batches.loop = run
+    return run_batches
 
 
 class _ForEver:

@@ -42,4 +42,6 @@ from .loss.loss import (  # noqa: F401
     TripletMarginWithDistanceLoss)
 from .optim import (  # noqa: F401
     ASGD, Adadelta, Adagrad, Adam, AdaMax, AdamW, AdamWeightDecay, Lamb, Momentum, Optimizer, RMSProp, Rprop, SGD)
-from .wrap import ForwardValueAndGrad, ParameterUpdate, TrainOneStepCell, WithEvalCell, WithLossCell  # noqa: F401
+from .wrap import (  # noqa: F401
+    DistributedGradReducer, ForwardValueAndGrad, GradAccumulationCell, MicroBatchInterleaved, ParameterUpdate, PipelineCell,
+    TimeDistributed, TrainOneStepCell, VirtualDatasetCellTriple, WithEvalCell, WithGradCell, WithLossCell)

@@ -7,9 +7,10 @@ None of them prefixes the names of the network's parameters.
 """
 from .. import functional, ops
 from ..common import dtype as dt
-from ..common.errors import ArgumentError
-from ..common.tensor import Parameter, ParameterTuple
+from ..common.errors import ArgumentError, ShapeError, ValueRangeError
+from ..common.tensor import Parameter, ParameterTuple, Tensor
 from .cell import Cell
+from .layer.basic import Identity, positive_int
 
 
 def _is_cell(owner, name, value):
@@ -52,6 +53,26 @@ class WithEvalCell(Cell):
         return self._loss_fn(outputs, label), outputs, label
 
 
+class WithGradCell(Cell):
+    """The gradients of the network's trainable Parameters, a tuple; with loss_fn those of loss_fn(network(data), label).
+
+    sens : the gradient of the loss, of its shape; None for ones
+    """
+
+    def __init__(self, network, loss_fn=None, sens=None):
+        super().__init__(auto_prefix=False)
+        self.network, self.loss_fn, self.sens = _is_cell("WithGradCell", "network", network), loss_fn, sens
+        self.network_with_loss = network if loss_fn is None else WithLossCell(network, loss_fn)
+        self._keep("weights", ParameterTuple(network.trainable_params()))
+        self.network_with_loss.set_train()
+        self.grad = functional.GradOperation(get_by_list=True, sens_param=sens is not None)
+
+    def construct(self, *inputs):
+        if self.sens is not None:
+            inputs = (*inputs, self.sens)
+        return self.grad(self.network_with_loss, self.weights)(*inputs)
+
+
 class ForwardValueAndGrad(Cell):
     """(network(*inputs), its gradients).
 
@@ -83,10 +104,14 @@ class ForwardValueAndGrad(Cell):
 class TrainOneStepCell(Cell):
     """One step: the loss network(*inputs), its gradients, the optimiser's update. Gives the loss before the update.
 
-    network   : a Cell that gives a scalar loss
+    network   : a Cell that gives a loss; one that is no scalar counts as its sum
     optimizer : an Optimizer; its parameters are the weights
     sens      : factor of the gradients, as an optimiser with loss_scale expects it; None for 1
     return_grad : give (loss, {parameter's name: gradient})
+    raises    : ArgumentError for what is no Cell, ValueRangeError for a sens of 0
+
+    A subclass finds what it may use in its own construct: `grad` (a GradOperation by list, with a cotangent), `grad_no_sens`,
+    `weights`, `optimizer`, `grad_reducer` (which gives its argument: there is one process), `sens`, `sense_flag`.
     """
 
     def __init__(self, network, optimizer, sens=None, return_grad=False):
@@ -96,18 +121,140 @@ class TrainOneStepCell(Cell):
         self.optimizer = _is_cell("TrainOneStepCell", "optimizer", optimizer)
         if not isinstance(return_grad, bool):
             raise ArgumentError(f"TrainOneStepCell: return_grad is a bool, not {type(return_grad).__name__}")
+        if sens is not None and not isinstance(sens, Tensor) and sens == 0:
+            raise ValueRangeError("TrainOneStepCell: sens is 0, so that nothing would be learnt")
         self._keep("weights", optimizer.parameters)
-        self.sens, self.return_grad = 1.0 if sens is None else sens, return_grad
+        self.sens, self.return_grad, self.sense_flag = 1.0 if sens is None else sens, return_grad, sens is not None
         self.grad_fn = functional.value_and_grad(self.network, None, self.weights)
+        self.grad = functional.GradOperation(get_by_list=True, sens_param=True)
+        self.grad_no_sens = functional.GradOperation(get_by_list=True)
+        self.grad_reducer, self.reducer_flag = Identity(), False
 
     def construct(self, *inputs):
         loss, grads = self.grad_fn(*inputs)
-        if self.sens != 1.0:
+        if self.sense_flag:
             grads = tuple([grad * self.sens for grad in grads])
         self.optimizer(grads)
         if self.return_grad:
             return loss, {param.name: grad for param, grad in zip(self.weights, grads)}
         return loss
+
+
+class _InParts(Cell):
+    """The sum of network(*part) over equal parts of the inputs along their first axis."""
+
+    def __init__(self, owner, network, count):
+        super().__init__(auto_prefix=False)
+        self.network, self._count = _is_cell(owner, "network", network), positive_int(owner, "the number of parts", count)
+
+    def construct(self, *inputs):
+        total = None
+        for number in range(self._count):
+            output = self.network(*[self._part(x, number) for x in inputs])
+            total = output if total is None else total + output
+        return total
+
+    def _part(self, x, number):
+        if x.shape[0] % self._count:
+            raise ShapeError(f"{type(self).__name__}: the first axis, of size {x.shape[0]}, does not split into "
+                             f"{self._count} equal parts")
+        size = x.shape[0] // self._count
+        return x[number * size:(number + 1) * size]
+
+
+class GradAccumulationCell(_InParts):
+    """The sum of the losses of micro_size equal parts of a batch, so that their gradients add up.
+
+    `amp.build_train_network`, and so Model, divides the gradient by micro_size.  raises : ShapeError where parts differ
+    """
+
+    def __init__(self, network, micro_size):
+        super().__init__("GradAccumulationCell", network, micro_size)
+        self.micro_size = micro_size
+
+
+class PipelineCell(_InParts):
+    """As GradAccumulationCell. There is one process, so all stages run in it: stage_config and segment_config name Cells
+    below the network, which is checked.  raises : MissingAttributeError for a name that is none of them
+    """
+
+    def __init__(self, network, micro_size, stage_config=None, segment_config=None):
+        super().__init__("PipelineCell", network, micro_size)
+        self.micro_size = micro_size
+        for attribute, settings in (("pipeline_stage", stage_config), ("pipeline_segment", segment_config)):
+            for path, value in (settings or {}).items():
+                setattr(network.get_sub_cell(path), attribute, value)
+
+
+class MicroBatchInterleaved(_InParts):
+    """The sum of network(*part) over interleave_num equal parts of a batch."""
+
+    def __init__(self, network, interleave_num=2):
+        super().__init__("MicroBatchInterleaved", network, interleave_num)
+        self.interleave_num = interleave_num
+
+
+class VirtualDatasetCellTriple(Cell):
+    """backbone(a, b, c): MindSpore's mark for three inputs that parallel runs split; there is one process."""
+
+    def __init__(self, backbone):
+        super().__init__(auto_prefix=False)
+        self._backbone = _is_cell("VirtualDatasetCellTriple", "backbone", backbone)
+
+    def construct(self, a, b, c):
+        return self._backbone(a, b, c)
+
+
+class DistributedGradReducer(Cell):
+    """Gradients summed or averaged over the processes of a group, of which there is one: they are given as they are.
+
+    raises : ValueRangeError for a degree above 1
+    """
+
+    def __init__(self, parameters, mean=None, degree=None, fusion_type=1, group="hccl_world_group"):
+        super().__init__(auto_prefix=False)
+        if degree not in (None, 1):
+            raise ValueRangeError(f"DistributedGradReducer: degree is {degree}, but there is one process")
+
+    def construct(self, grads):
+        return grads
+
+
+class TimeDistributed(Cell):
+    """layer on each step of the axis time_axis, the results along that axis.
+
+    layer             : a Cell, or a function of a Tensor
+    reshape_with_axis : join this axis with that of time and run the layer once, which is faster where it does the same
+    raises            : ArgumentError for what cannot be called, ShapeError for an axis that the input does not have
+    """
+
+    def __init__(self, layer, time_axis, reshape_with_axis=None):
+        super().__init__(auto_prefix=True)
+        if not callable(layer):
+            raise ArgumentError(f"TimeDistributed: layer is a Cell or a function, not {type(layer).__name__}")
+        for name, axis in (("time_axis", time_axis), ("reshape_with_axis", reshape_with_axis)):
+            if not isinstance(axis, int) and not (axis is None and name == "reshape_with_axis"):
+                raise ArgumentError(f"TimeDistributed: {name} is an int, not {type(axis).__name__}")
+        self.layer, self.time_axis, self.reshape_with_axis = layer, time_axis, reshape_with_axis
+
+    def construct(self, inputs):
+        time = self._axis(self.time_axis, inputs.ndim)
+        if self.reshape_with_axis is None:
+            return ops.stack([self.layer(x) for x in ops.unstack(inputs, time)], time)
+        beside = self._axis(self.reshape_with_axis, inputs.ndim)
+        order = tuple([axis for axis in range(inputs.ndim) if axis != time])
+        place = order.index(beside)
+        moved = ops.transpose(inputs, (*order[:place], time, *order[place:]))
+        shape = moved.shape
+        output = self.layer(ops.reshape(moved, (*shape[:place], shape[place] * shape[place + 1], *shape[place + 2:])))
+        apart = ops.reshape(output, (*output.shape[:place], shape[place], shape[place + 1], *output.shape[place + 1:]))
+        rest = [axis for axis in range(apart.ndim) if axis != place]
+        return ops.transpose(apart, (*rest[:time], place, *rest[time:]))
+
+    def _axis(self, axis, ndim):
+        if not -ndim <= axis < ndim:
+            raise ShapeError(f"TimeDistributed: the axis {axis} is outside an input of {ndim} axes")
+        return axis % ndim
 
 
 class ParameterUpdate(Cell):

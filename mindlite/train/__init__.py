@@ -1,3 +1,16 @@
-"""What surrounds training: networks and their Parameters in files."""
+"""What surrounds training: Model, its callbacks and metrics, networks and their Parameters in files."""
+from ..amp import (  # noqa: F401
+    DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager, build_train_network)
+from ..functional import data_sink  # noqa: F401
+from .callback import Callback, LambdaCallback, RunContext  # noqa: F401
+from .metrics import (  # noqa: F401
+    F1, MAE, MSE, ROC, Accuracy, BleuScore, ConfusionMatrix, ConfusionMatrixMetric, CosineSimilarity, Dice, Fbeta,
+    HausdorffDistance, Loss, MeanSurfaceDistance, Metric, OcclusionSensitivity, Perplexity, Precision, Recall,
+    RootMeanSquareDistance, Top1CategoricalAccuracy, Top5CategoricalAccuracy, TopKCategoricalAccuracy, auc, get_metric_fn,
+    get_metrics, names, rearrange_inputs)
+from .model import Model  # noqa: F401
+from .monitors import (  # noqa: F401
+    EarlyStopping, History, LearningRateScheduler, LossMonitor, ReduceLROnPlateau, TimeMonitor)
+from .progress import ProgressBar  # noqa: F401
 from .serialization import (  # noqa: F401
     export, load, load_checkpoint, load_param_into_net, save_checkpoint)

@@ -6,7 +6,6 @@ import mindlite as ms
 from mindlite import Tensor, nn, ops
 from mindlite.common.errors import ArgumentError, ValueRangeError
 from mindlite.common.events import listen
-from mindlite.functional.jit import Jitted
 from mindlite.mindir.control import while_loop
 
 
@@ -51,10 +50,9 @@ def test_the_steps_of_a_call_are_one_loop_in_one_native_call():
     with listen(lambda event, fields: compiled.append(fields["name"]) if event == "compile" else None):
         train = ms.data_sink(step, batches(*[4] * 12), sink_size=12)
         train(), train()
-    assert compiled == ["data_sink.steps"]
-    loop, = [cell.cell_contents for cell in train.__closure__ if isinstance(cell.cell_contents, Jitted)]
-    assert [n for below in loop.graph().reachable() for n in below.nodes if n.fn is while_loop]
-    assert "crossing" not in loop.explain()
+    assert compiled == ["steps_of.steps"]
+    assert [n for below in train.loop.graph().reachable() for n in below.nodes if n.fn is while_loop]
+    assert "crossing" not in train.loop.explain()
 
 
 def test_one_column_and_a_step_without_result_are_taken():
