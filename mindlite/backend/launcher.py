@@ -3,14 +3,15 @@ thread.
 
     int64_t launch(kernel, int64_t *args, int64_t extent, int64_t cost)        the kernel's status
 
-Work is extent * cost; from `Target.parallel_from` on, [0, extent) is cut into one chunk per thread, always at the same places for
-one number of threads. Where a chunk has so many items that it makes no difference (`Target.spare` times as many), it begins at a
-multiple of a power of two, up to 64: then no two threads write to one cache line of a result that begins at one,
-and vectors are whole. Workers are created at the first such launch and wait: they look at a counter for some
+Work is extent * cost; from `Target.parallel_from` on, [0, extent) is cut into one chunk per thread, or per item if those
+are fewer. What an item gives does not depend on the chunk that it is in, so neither the number of threads nor the places
+of the cuts show in a result. Where a chunk has so many items that it makes no difference (`Target.spare` times as many),
+it begins at a multiple of a power of two, up to 64: then no two threads write to one cache line of a result that begins
+at one, and vectors are whole. Workers are created at the first such launch and wait: they look at a counter for some
 microseconds, then offer their core between one look and the next, then sleep on a condition variable. Whoever is free
-takes the next chunk, the caller too: a worker that gets no core delays nothing, and the result is the same, as the
-chunks are. A launch that finds another one under way (two Python threads) runs its chunks by itself, so nothing ever
-waits for a lock. If chunks fail, the first one's status is the result.
+takes the next chunk, the caller too: a worker that gets no core delays nothing. A launch that finds another one under way
+(two Python threads) runs its chunks by itself, so nothing ever waits for a lock. If chunks fail, the first one's status is
+the result.
 
 The system may wake two threads of a launch on one core and leave them there for many launches, though another core is
 idle: each then waits for the other. A worker that finds a thread of this launch on its core asks for another core
@@ -144,11 +145,12 @@ declare i64 @llvm.ctlz.i64(i64, i1)
 PAUSE_DECLARATION
 
 @busy = internal global i64 0, align 64
-@next = internal global i64 64, align 64
+@left = internal global i64 0, align 64
 @ready = internal global i64 0, align 64
 @pending = internal global i64 0, align 64
 @sleepers = internal global i64 0, align 64
 @threads = internal global i64 1, align 64
+@chunks = internal global i64 1, align 64
 @started = internal global i64 0
 @first_seen = internal global i64 0
 @stop = internal global i64 0
@@ -189,17 +191,18 @@ define internal i64 @chunk(i64 %t, i64 %threads) {
   ret i64 %status
 }
 
-; run chunks that nobody has begun until none is left
+; run chunks that nobody has begun until none is left; who comes late finds no more than 0 left, whatever is launched next
 define internal void @participate() {
 entry:
   br label %claim
 claim:
-  %t = atomicrmw add ptr @next, i64 1 seq_cst
-  %threads = load i64, ptr @threads
-  %mine = icmp ult i64 %t, %threads
+  %left = atomicrmw sub ptr @left, i64 1 seq_cst
+  %mine = icmp sgt i64 %left, 0
   br i1 %mine, label %run, label %done
 run:
-  %status = call i64 @chunk(i64 %t, i64 %threads)
+  %chunks = load i64, ptr @chunks
+  %t = sub i64 %chunks, %left
+  %status = call i64 @chunk(i64 %t, i64 %chunks)
   %status_p = getelementptr i64, ptr @statuses, i64 %t
   store i64 %status, ptr %status_p
   %p = atomicrmw sub ptr @pending, i64 1 seq_cst
@@ -306,11 +309,10 @@ entry:
   %small = icmp slt i64 %work, WORTH_IT
   br i1 %small, label %alone, label %large
 large:
-  %wanted = load i64, ptr @threads
+  %all = load i64, ptr @threads
+  %wanted = call i64 @llvm.umin.i64(i64 %all, i64 %extent)
   %one = icmp slt i64 %wanted, 2
-  %few = icmp slt i64 %extent, %wanted
-  %not = or i1 %one, %few
-  br i1 %not, label %alone, label %take
+  br i1 %one, label %alone, label %take
 take:
   %got = cmpxchg ptr @busy, i64 0, i64 1 seq_cst seq_cst
   %mine = extractvalue { i64, i1 } %got, 1
@@ -323,12 +325,14 @@ create:
   call void @start()
   br label %fork
 fork:
-  %threads = load i64, ptr @threads
+  %there = load i64, ptr @threads
+  %chunks = call i64 @llvm.umin.i64(i64 %there, i64 %extent)
+  store i64 %chunks, ptr @chunks
   store ptr %kernel, ptr @job_kernel
   store ptr %args, ptr @job_args
   store i64 %extent, ptr @job_extent
-  store atomic i64 %threads, ptr @pending seq_cst, align 8
-  store atomic i64 0, ptr @next seq_cst, align 8
+  store atomic i64 %chunks, ptr @pending seq_cst, align 8
+  store atomic i64 %chunks, ptr @left seq_cst, align 8
   call void @begin_apart()
   call void @announce()
   %long = icmp sge i64 %work, WORTH_YIELDING
@@ -354,7 +358,7 @@ yield:
   br label %join
 collect:
   %t = phi i64 [0, %join], [%next, %look]
-  %ended = icmp uge i64 %t, %threads
+  %ended = icmp uge i64 %t, %chunks
   br i1 %ended, label %release, label %look
 look:
   %status_p = getelementptr i64, ptr @statuses, i64 %t
@@ -366,7 +370,7 @@ release:
   %result = phi i64 [0, %collect], [%status, %look]
   store atomic i64 0, ptr @busy seq_cst, align 8
   ret i64 %result
-; another launch is under way: the same chunks, one after the other, so that the result does not depend on it
+; another launch is under way: the same chunks, one after the other
 serial:
   %c = phi i64 [0, %take], [%c1, %step]
   %begin = call i64 @cut(i64 %c, i64 %wanted, i64 %extent)

@@ -14,6 +14,7 @@ import functools
 import os
 
 from ..common.config import config
+from ..common.dim import dim_max, dim_min
 from ..common.errors import ValueRangeError
 from .machine_code import host_features
 
@@ -61,6 +62,8 @@ class Target:
     # -- the register tile, products and convolutions (backend/cpu)
     tile_depth: int = 384             # steps of k of packed weights at a time, about: a panel stays in the first-level cache
     small_depth: int = 256            # steps of k that an unpacked product adds up in registers before it writes
+    product_piece: int = 128          # rows or columns of a product that are one piece, about: the other operand is packed anew
+    most_pieces: int = 64             # pieces of a product at most: as many threads take part
     few_rows: int = 16                # rows of a product with which no copy of the other operand pays
     short_sum: int = 64               # terms of a sum, at most, for which no packing pays
     dot_depth: int = 1024             # steps of k of a product of rows with rows at a time
@@ -125,6 +128,11 @@ class Target:
     def threads(self):
         """Threads of a large launch: config.threads, or the cores that this process may use. No result depends on it."""
         return config.threads if config.threads > 0 else processors()
+
+    def product_pieces(self, m, n):
+        """In how many pieces the longer axis of a product is cut, ints or Dims: by the sizes alone. An even number."""
+        size = self.product_piece if 1 not in (m, n) else self.product_piece // 8
+        return dim_min(dim_max((dim_max(m, n) + size) // (2 * size) * 2, 1), self.most_pieces)
 
     def replace(self, **fields):
         """A Target with some fields changed."""

@@ -3,6 +3,7 @@
     LIBRARY[primitive](lowering, node, args, out) -> True, or False where the library has no kernel for this node
 """
 from ..backend.cpu import conv2d_plan, library_kernel
+from ..backend.target import current
 from ..common.dim import dim_max, dim_min, product
 from ..graph_kernel.epilogue import epilogue
 from ..mindir.abstract import AbstractTensor
@@ -50,8 +51,11 @@ def lower_matmul(lowering, node, args, out):
     if kernel is None:
         return False
     # eight of its operations take as long as one of an element: a launch is shared from a million operations on
-    extent, cost = (dim_max(m, n), (k * dim_min(m, n) + 3) // 4) if batched == "none" else (batch, (m * n * k + 3) // 4)
-    lowering.call_kernel(kernel, [*args[-2:], out], [batch, m, n, k], node, extent=extent, cost=cost)
+    sizes, extent, cost = [batch, m, n, k], batch, (m * n * k + 3) // 4
+    if batched == "none":
+        extent = current().product_pieces(m, n)
+        sizes, cost = [*sizes, extent], cost // extent
+    lowering.call_kernel(kernel, [*args[-2:], out], sizes, node, extent=extent, cost=cost)
     return True
 
 

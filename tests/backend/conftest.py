@@ -1,8 +1,12 @@
-"""`call`: call a kernel the way native code does, with an int64 array of pointers and sizes, by its address."""
+"""`call`: call a kernel the way native code does, with an int64 array of pointers and sizes, by its address.
+`lanes`: a test runs with vectors of 4, 8 and 16 numbers; LLVM splits what the processor lacks."""
 import ctypes
 
 import numpy as np
 import pytest
+
+from mindlite.backend.target import WIDTHS
+from mindlite.common.config import config
 
 FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
@@ -22,3 +26,11 @@ def call_kernel(kernel, arrays, sizes, *, begin=0, extent=1, handle=None):
 def call():
     """The function call_kernel."""
     return call_kernel
+
+
+@pytest.fixture(params=WIDTHS, ids=lambda lanes: f"{lanes} lanes")
+def lanes(request):
+    """The width of the vectors, each in turn."""
+    before = config.set(lanes=request.param)
+    yield request.param
+    config.set(**before)

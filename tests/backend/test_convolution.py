@@ -132,12 +132,12 @@ def library(request):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_float32_convolutions_and_gradients_follow_the_definition_every_way(call, name):
+def test_float32_convolutions_and_gradients_follow_the_definition_every_way(call, lanes, name):
     check(call, CASES[name], dtypes.float32)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_float64_follows_the_definition_every_way(call, name):
+def test_float64_follows_the_definition_every_way(call, lanes, name):
     check(call, CASES[name], dtypes.float64)
 
 
@@ -166,22 +166,7 @@ def test_the_library_and_its_understudy_follow_the_definition(call, library):
         check(call, sizes, dtypes.float32, ("library",))
 
 
-def test_a_number_does_not_depend_on_how_the_work_is_cut(call):
-    sizes, rng = CASES["several pieces"], np.random.default_rng(2)
-    n, c, h, w, o, *_ = sizes
-    x, weights = (rng.standard_normal(s).astype(np.float32) for s in ((n, c, h, w), (o, c, 3, 3)))
-    for way in ("winograd", "direct", "patches"):
-        size, (first, second) = convolution_ways.WAYS[way]("forward", dtypes.float32, sizes, target=current())
-        space, results = np.empty(size, np.float32), []
-        call(library_kernel(**first.kernel), [weights, space], sizes, extent=first.extent)
-        for cuts in ((0, second.extent), (0, 1, 2, 9, second.extent)):
-            results.append(np.zeros((n, o, h, w), np.float32))
-            for begin, end in zip(cuts, cuts[1:]):
-                call(library_kernel(**second.kernel), [x, space, results[-1]], sizes, begin=begin, extent=end)
-        np.testing.assert_array_equal(*results)
-
-
-def test_an_infinity_stays_where_the_window_reaches_but_for_the_squares_of_winograd(call):
+def test_an_infinity_stays_where_the_window_reaches_but_for_the_squares_of_winograd(call, lanes):
     sizes = (1, 2, 9, 40, 3, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1)
     x, weights = np.ones((1, 2, 9, 40), np.float32), np.ones((3, 2, 3, 3), np.float32)
     x[0, 1, 4, 20] = np.inf
@@ -235,7 +220,7 @@ def test_unknown_kinds_are_refused_and_dtypes_without_a_kernel_have_none():
     assert convolution_ways.conv2d_plan("forward", "float16", CASES["plain"]) is None
 
 
-def test_the_way_is_chosen_by_the_sizes_alone(library):
+def test_the_way_is_chosen_by_the_sizes_alone(library, lanes):
     def choose(kind, sizes, dtype=dtypes.float32):
         return convolution_ways.conv2d_plan(kind, dtype, sizes).way
     else_ = "library" if library == "onednn" else "patches"
@@ -246,7 +231,9 @@ def test_the_way_is_chosen_by_the_sizes_alone(library):
     assert choose("forward", CASES["LeNet's first"]) == "direct" and choose("forward", CASES["pointwise"]) == "product"
     assert choose("forward", CASES["groups"]) == "direct" and choose("forward", CASES["one pixel out"]) == "patches"
     assert {choose(kind, CASES["depthwise"]) for kind in (*convolution.KINDS, "backward_weights")} == {"depthwise"}
-    assert choose("forward", (2, 4, 7, 7, 24, *CASES["depthwise"][5:15], 4)) == else_          # six rows fill the tile
+    full = 4 * current().tile_rows                                                              # four channels of a whole tile
+    assert choose("forward", (2, 4, 7, 7, full, *CASES["depthwise"][5:15], 4)) == else_
+    assert choose("forward", (2, 4, 7, 7, full - 4, *CASES["depthwise"][5:15], 4)) == "depthwise"
     assert choose("backward_data", CASES["pieces and stride"]) == else_
     assert choose("forward", CASES["pieces and stride"]) == "patches"
 

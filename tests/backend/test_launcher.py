@@ -64,12 +64,12 @@ def two_threads_afterwards():
 @pytest.mark.parametrize("threads", [1, 2, 3, 5])
 def test_every_item_is_done_once_and_the_cuts_are_always_the_same(threads):
     assert set_threads(threads)
-    for extent in (0, 1, threads, 1001, WORTH_IT // 1000 + 1):
+    for extent in (0, 1, 2, threads, 1001, WORTH_IT // 1000 + 1):
         for cost in (1, 10 ** 6):
             status, marks, firsts = mark(extent, cost)
             assert status == 0 and (marks == 1).all()
-            parallel = extent * cost >= WORTH_IT and extent >= threads
-            assert firsts == (sorted({cut(extent, t, threads) for t in range(threads)}) if parallel else [0][:extent])
+            chunks = min(threads, extent) if extent * cost >= WORTH_IT else 1
+            assert firsts == sorted({cut(extent, t, chunks) for t in range(chunks)})[:extent]
 
 
 def cut(extent, t, threads):

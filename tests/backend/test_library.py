@@ -23,7 +23,7 @@ def switches():
 
 def test_the_door_gives_kernels_that_compute(call):
     a, b, out = np.arange(6.).reshape(2, 3), np.arange(12.).reshape(3, 4), np.empty((2, 4))
-    call(library_kernel("matmul", dtype="float64"), [a, b, out], [1, 2, 4, 3], extent=4)
+    call(library_kernel("matmul", dtype="float64"), [a, b, out], [1, 2, 4, 3, 1])
     np.testing.assert_array_equal(out, a @ b)
     assert library_kernel("conv2d", kind="forward", dtype="float64").name == "conv2d_forward_f64"
     assert library_kernel("conv2d_part", part="forward", dtype="float64", direct=True).name == "conv2d_forward_f64_direct"

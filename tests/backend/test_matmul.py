@@ -40,9 +40,9 @@ def check(call, dtype, transpose_a, transpose_b, batched, accumulate, m, n, k, b
     before = numbers(rng, (batch, m, n), dtype)
     out = before.copy() if accumulate else np.full_like(before, np.nan if dtype.kind == "f" else 99)
     kernel = blas.matmul_kernel(dtype, transpose_a, transpose_b, batched, accumulate)
-    extent = max(m, n) if batched == "none" else batch
+    extent, pieces = (3, [3]) if batched == "none" else (batch, [])
     for begin, end in ((0, extent // 3), (extent // 3, extent)):         # in two chunks, as a launcher may cut it
-        call(kernel, [a, b, out], [batch, m, n, k], begin=begin, extent=end)
+        call(kernel, [a, b, out], [batch, m, n, k, *pieces], begin=begin, extent=end)
     expected = reference(a, b, transpose_a, transpose_b)
     expected = np.broadcast_to(expected, (batch, m, n)) + (before.astype(expected.dtype) if accumulate else 0)
     if dtype.kind == "f":
@@ -107,21 +107,21 @@ def test_products_larger_than_one_panel_of_the_loop_agree(call, library):
 
 
 @pytest.mark.parametrize("dtype", [dtypes.float32, dtypes.float64], ids=str)
-def test_narrow_and_small_products_write_their_result_and_nothing_beside_it(call, dtype):
+def test_narrow_and_small_products_write_their_result_and_nothing_beside_it(call, lanes, dtype):
     rng = np.random.default_rng(3)
     kernel = blas.matmul_kernel(dtype)
     for m, n, k in itertools.product((2, 5, 6, 7, 13), (2, 3, 7, 8, 9, 15, 16, 17, 31), (1, 2, 255, 257)):
         a, b = (rng.standard_normal(shape).astype(dtype.numpy) for shape in ((m, k), (k, n)))
         guarded = np.full(m * n + 64, 7, dtype.numpy)
         out = guarded[32:-32].reshape(m, n)
-        call(kernel, [a, b, out], [1, m, n, k], extent=max(m, n))
+        call(kernel, [a, b, out], [1, m, n, k, 1])
         np.testing.assert_allclose(out, reference(a, b, False, False), rtol=1e-4, atol=1e-4)
         assert (guarded[:32] == 7).all() and (guarded[-32:] == 7).all()
 
 
 @pytest.mark.parametrize("transpose_a", [False, True])
 @pytest.mark.parametrize("dtype", [dtypes.float32, dtypes.float64], ids=str)
-def test_products_of_few_rows_and_of_short_sums_are_numpys(call, dtype, transpose_a):
+def test_products_of_few_rows_and_of_short_sums_are_numpys(call, lanes, dtype, transpose_a):
     """b is larger than the cache that is near: it is read where it stands for few rows, by copied strips for more."""
     for m, n, k in ((2, 1031, 300), (16, 530, 257), (17, 600, 64), (50, 523, 33), (49, 2049, 1), (130, 1024, 16)):
         check(call, dtype, transpose_a, False, "none", transpose_a, m, n, k, 1)
@@ -129,7 +129,7 @@ def test_products_of_few_rows_and_of_short_sums_are_numpys(call, dtype, transpos
 
 
 @pytest.mark.parametrize("dtype", [dtypes.float32, dtypes.float64], ids=str)
-def test_products_of_few_long_rows_write_their_result_and_nothing_beside_it(call, dtype):
+def test_products_of_few_long_rows_write_their_result_and_nothing_beside_it(call, lanes, dtype):
     """Both operands with k innermost: sums of vectors, of 1 to 3 rows by 1 to 4, with and without a rest of k."""
     rng = np.random.default_rng(3)
     for accumulate in (False, True):
@@ -137,7 +137,7 @@ def test_products_of_few_long_rows_write_their_result_and_nothing_beside_it(call
         for m, n, k in itertools.product((2, 3, 4, 5, 49), (2, 3, 4, 7, 9), (120, 121, 127, 1024, 1027)):
             a, b = (rng.standard_normal(shape).astype(dtype.numpy) for shape in ((m, k), (n, k)))
             guarded = np.full(m * n + 64, 7, dtype.numpy)
-            call(kernel, [a, b, guarded[32:-32]], [1, m, n, k], extent=max(m, n))
+            call(kernel, [a, b, guarded[32:-32]], [1, m, n, k, 1])
             expected = reference(a, b, False, True) + 7 * accumulate
             np.testing.assert_allclose(guarded[32:-32].reshape(m, n), expected, rtol=1e-4, atol=1e-4)
             assert (guarded[:32] == 7).all() and (guarded[-32:] == 7).all()
@@ -146,7 +146,7 @@ def test_products_of_few_long_rows_write_their_result_and_nothing_beside_it(call
 def test_a_long_sum_is_added_up_in_pieces(call):
     """10,000 ones of 0.1 in float32: one running sum is off by 1e-4 of it, short sums of DEPTH terms by far less."""
     a, b, out = np.full((2, 10000), 0.1, np.float32), np.ones((10000, 3), np.float32), np.zeros((2, 3), np.float32)
-    call(blas.matmul_kernel("float32"), [a, b, out], [1, 2, 3, 10000], extent=3)
+    call(blas.matmul_kernel("float32"), [a, b, out], [1, 2, 3, 10000, 1])
     np.testing.assert_allclose(out, 10000 * np.float64(np.float32(0.1)), rtol=1e-5)
 
 
@@ -164,7 +164,7 @@ def test_nan_and_infinity_spread_and_zeros_do_not_hide_them(call, library):
     a, b = np.zeros((2, 3), np.float32), np.ones((3, 4), np.float32)
     b[1, 2] = np.nan
     out = np.empty((2, 4), np.float32)
-    call(blas.matmul_kernel("float32"), [a, b, out], [1, 2, 4, 3], extent=4)
+    call(blas.matmul_kernel("float32"), [a, b, out], [1, 2, 4, 3, 1])
     assert np.isnan(out[:, 2]).all() and not np.isnan(out[:, [0, 1, 3]]).any()
 
 
@@ -190,7 +190,7 @@ def test_sixteen_bit_floats_are_rounded_once_and_to_nearest_even(call, dtype):
     a = np.append(rng.standard_normal(299), np.nan).astype(dtype.numpy).reshape(300, 1)
     b = np.append(rng.standard_normal(199), np.inf).astype(dtype.numpy).reshape(1, 200)
     out = np.zeros((300, 200), dtype.numpy)
-    call(blas.matmul_kernel(dtype), [a, b, out], [1, 300, 200, 1], extent=300)
+    call(blas.matmul_kernel(dtype), [a, b, out], [1, 300, 200, 1, 1])
     expected = (a.astype(np.float32) * b.astype(np.float32)).astype(dtype.numpy)        # exact in float32
     np.testing.assert_array_equal(out.astype(np.float32), expected.astype(np.float32))
 
@@ -209,7 +209,7 @@ def test_sizes_beyond_a_blas_of_32_bits_go_to_the_loops(call, monkeypatch):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("m, n, k", [(2, 20, 5), (6, 48, 300), (17, 100, 600), (1, 7, 3)])
-def test_chunks_of_panels_are_columns_of_the_product(call, dtype, m, n, k):
+def test_chunks_of_panels_are_columns_of_the_product(call, lanes, dtype, m, n, k):
     dtype = dtypes.dtype(dtype)
     width, rng = tile_shape(dtype, current()).columns, np.random.default_rng(0)
     count = -(-n // width)

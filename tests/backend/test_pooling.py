@@ -82,7 +82,7 @@ def drawn(sizes, dtype, values=None):
 
 @pytest.mark.parametrize("dtype", [dtypes.float32, dtypes.float64, dtypes.float16, dtypes.bfloat16], ids=str)
 @pytest.mark.parametrize("kind", KINDS)
-def test_pooling_follows_its_definition(call, kind, dtype):
+def test_pooling_follows_its_definition(call, lanes, kind, dtype):
     for sizes in CASES.values():
         x, dout = drawn(sizes, dtype)
         np.testing.assert_allclose(run(call, kind, dtype, x, dout, sizes).astype(np.float64),

@@ -130,9 +130,11 @@ LIBRARIES["mindlite_blas_"] = lambda name, target: _address(name)
 def matmul_kernel(dtype, transpose_a=False, transpose_b=False, batched="none", accumulate=False, target=None):
     """The kernel of out[i] = op(a[i]) @ op(b[i]), or out[i] += ... with accumulate.
 
-    args     : [a, b, out, batch, m, n, k]; out is [batch, m, n], op(a) [m, k], op(b) [k, n], all row-major
+    args     : [a, b, out, batch, m, n, k]; out is [batch, m, n], op(a) [m, k], op(b) [k, n], all row-major. With "none" also
+               `pieces` (`Target.product_pieces`), in which the longer of the axes m and n is cut (m if they are equal)
     batched  : which operands have the batch axis: "none", "both", "a" or "b"; out has it unless "none"
-    [begin, end) : the batch; with "none" the longer of the axes m and n (m if they are equal)
+    [begin, end) : the batch; with "none" the pieces, each of which is a product by itself whoever computes it: a library may
+               add up the same row in another order when it gets more or fewer rows
     threads  : the library's own are switched off where it is a copy of ours (package scipy_openblas64): a product is cut
                into chunks by the launcher, which does not wait for a thread that gets no core
     dtype    : floats and integers (which wrap); None for bool and complex, and for float16 on a CPU that cannot convert
@@ -162,36 +164,29 @@ def has_gemm(dtype):
 
 
 def write_matmul(target, dtype, transpose_a, transpose_b, batched, accumulate):
-    """The Module of the kernel around a gemm: a loop over the batch, or one product if only an untransposed a has a
-    batch."""
+    """The Module of the kernel around a gemm: a loop over the batch or over the pieces of one product."""
     name = f"matmul_{dtype.short}_{'t' if transpose_a else 'n'}{'t' if transpose_b else 'n'}_{batched}"
     module = Module(name + "_add" * accumulate, target)
-    gemm, size = write_gemm(module, dtype), dtype.itemsize
+    gemm, size, line = write_gemm(module, dtype), dtype.itemsize, max(1, target.line // dtype.itemsize)
     with module.kernel(module.name) as f:
         a, b, out, m, n, k = (f.arg(i) for i in (0, 1, 2, 4, 5, 6))
-        lda, ldb = (m if transpose_a else k), (k if transpose_b else n)
+        lda, ldb, ldo = (m if transpose_a else k), (k if transpose_b else n), n
         status = f.variable(I64, 0)
 
-        def product(a, b, out, m):
-            result = f.call(gemm, int(transpose_a), int(transpose_b), m, n, k, a, lda, b, ldb,
-                            int(accumulate), out, n)
+        def product(a, b, out, m, n):
+            result = f.call(gemm, int(transpose_a), int(transpose_b), m, n, k, a, lda, b, ldb, int(accumulate), out, ldo)
             status.set(status.get() | result)
-
-        if batched == "none":
-            columns, width = n > m, f.end - f.begin
-            zero = f.number(I64, 0)
-            row, column = f.select(columns, zero, f.begin), f.select(columns, f.begin, zero)
-            rows_cut, columns_cut = f.select(columns, m, width), f.select(columns, width, n)
-            status.set(f.call(gemm, int(transpose_a), int(transpose_b), rows_cut, columns_cut, k,
-                              a + row * (size if transpose_a else k * size), lda,
-                              b + column * (k * size if transpose_b else size), ldb,
-                              int(accumulate), out + (row * n + column) * size, n))
-        elif batched == "a" and not transpose_a:
-            product(a + f.begin * m * k * size, b, out + f.begin * m * n * size, (f.end - f.begin) * m)
-        else:
-            with f.loop(f.begin, f.end) as i:
+        with f.loop(f.begin, f.end) as i:
+            if batched == "none":
+                wide, zero, pieces = n > m, f.number(I64, 0), f.arg(7)
+                begin, end = (f.select(pieces.equals(at), f.maximum(m, n), f.maximum(m, n) * at // pieces // line * line)
+                              for at in (i, i + 1))
+                row, column = f.select(wide, zero, begin), f.select(wide, begin, zero)
+                product(a + row * (size if transpose_a else k * size), b + column * (k * size if transpose_b else size),
+                        out + (row * n + column) * size, f.select(wide, m, end - begin), f.select(wide, end - begin, n))
+            else:
                 product(a + i * m * k * size if batched != "b" else a, b + i * k * n * size if batched != "a" else b,
-                        out + i * m * n * size, m)
+                        out + i * m * n * size, m, n)
         f.give(status.get())
     module.written_by.append(write_matmul)
     return module

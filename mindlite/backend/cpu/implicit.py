@@ -173,7 +173,7 @@ class Product:
     def __init__(self, f, module, dtype, rows, taps):
         self.f, self.dtype, self.shape = f, dtype, tile_shape(dtype, f.module.target)
         self.tile, size = external_tile(module, dtype), dtype.itemsize
-        self.pixels = module.target.pixels
+        self.pixels = self.shape.whole(module.target.pixels)
         self.step, tables = self.pixels + APART, Block.nbytes(self.pixels, taps)
         depth = f.maximum(module.target.tile_depth, taps)
         numbers = (depth + 3 * self.shape.vectors) * 8

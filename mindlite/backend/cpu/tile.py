@@ -33,6 +33,11 @@ class Shape:
         """How many columns the tile has."""
         return self.vectors * self.lanes
 
+    def whole(self, count):
+        """The least number of columns of whole tiles that is not below `count`: blocks of so many begin where a tile does,
+        wherever a chunk begins."""
+        return -(-count // self.columns) * self.columns
+
 
 DOT_ROWS, DOT_COLUMNS = 3, 4
 
@@ -251,9 +256,13 @@ def sums_across(build, vectors):
         lanes, count = ir.VectorType(I32, a.type.count), a.type.count
         return build.fadd(*(build.shuffle_vector(a, b, ir.Constant(lanes, [2 * i + k for i in range(count)]))
                             for k in (0, 1)))
+    def side_by_side(a, b):
+        both = ir.Constant(ir.VectorType(I32, 2 * a.type.count), list(range(2 * a.type.count)))
+        return build.shuffle_vector(a, b, both)
     left = vectors[0].type.count
     while len(vectors) > 1:
-        vectors, left = [halved(a, b) for a, b in zip(vectors[::2], vectors[1::2])], left // 2
+        join = halved if left > 1 else side_by_side
+        vectors, left = [join(a, b) for a, b in zip(vectors[::2], vectors[1::2])], max(1, left // 2)
     total = vectors[0]
     while left > 1:
         total, left = halved(total, total), left // 2

@@ -62,7 +62,8 @@ def write_winograd(target, kind, dtype, finish=""):
     squares, in tiles."""
     module, shape = Module(f"winograd_{kind}_{dtype.short}{named(finish)}", target), tile_shape(dtype, target)
     lanes, size, width = shape.lanes, dtype.itemsize, shape.columns
-    most, some_rows = target.winograd_squares, target.winograd_rows
+    half, most = (shape.whole(squares) for squares in (target.winograd_squares // 2, target.winograd_squares))
+    some_rows = target.winograd_rows
     with module.kernel(module.name) as f:
         rest = Finish(f, dtype, finish, 2)
         s = Window(f, rest.arguments)
@@ -73,7 +74,7 @@ def write_winograd(target, kind, dtype, finish=""):
             depth, rows, (height, wide), (high, across), top, left = (s.o, s.c, (s.oh, s.ow), (s.h, s.w), 2 - s.top,
                                                                       2 - s.left)
         lines, squares = (high + 1) // 2, (across + 1) // 2
-        block = f.select(depth < target.winograd_few, f.number(I64, most // 2), f.number(I64, most))
+        block = f.select(depth < target.winograd_few, f.number(I64, half), f.number(I64, most))
         step = block + width                                        # one more strip, which vectors may run into
         tables = (depth + 3 * shape.vectors + most * 5) * 8
         memory = borrow(f, tables + PLACES * ((depth + some_rows) * step + APART) * size + 192)
