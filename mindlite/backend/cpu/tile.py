@@ -256,6 +256,7 @@ def sums_across(build, vectors):
         lanes, count = ir.VectorType(I32, a.type.count), a.type.count
         return build.fadd(*(build.shuffle_vector(a, b, ir.Constant(lanes, [2 * i + k for i in range(count)]))
                             for k in (0, 1)))
+
     def side_by_side(a, b):
         both = ir.Constant(ir.VectorType(I32, 2 * a.type.count), list(range(2 * a.type.count)))
         return build.shuffle_vector(a, b, both)
