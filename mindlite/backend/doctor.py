@@ -15,6 +15,7 @@ import tempfile
 import numpy as np
 
 from ..common.config import config
+from . import layouts
 from .cpu.blas import blas_facts
 from .cpu.onednn import ADVICE, find_onednn, library_path
 from .machine_code import host_features
@@ -26,8 +27,8 @@ VECTORS = ("avx2", "fma", "f16c", "avx512f", "avx512bf16", "amx-tile", "neon", "
 
 def report():
     """A list of (name, state, advice), all texts; the advice is "" where nothing is to be done."""
-    return [python(), package("numpy"), package("llvmlite"), package("numba"), blas(), dnn(), cpu(), threads(), cache(),
-            cuda()]
+    return [python(), package("numpy"), package("llvmlite"), package("numba"), blas(), dnn(), cpu(), native_calls(),
+            threads(), cache(), cuda()]
 
 
 def python():
@@ -35,6 +36,15 @@ def python():
     tested = (3, 10) <= sys.version_info[:2] <= (3, 13)
     return ("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}",
             "" if tested else "mindlite is tested with Python 3.10 to 3.13")
+
+
+def native_calls():
+    """Whether operators and compiled functions are called below Python, and why not."""
+    why = layouts.reason()
+    if not why:
+        return ("calls", "below Python: its objects lie as expected", "")
+    return ("calls", f"by Python code: {why}", "" if not config.native_calls else
+            "eager operators and calls of compiled functions give the same results and take more time")
 
 
 def package(name):

@@ -9,7 +9,7 @@ Every value is an integer of 64 bits; an address is one too. There are assignmen
 `continue`, comparisons, `and`, `or`, `not`, arithmetic (`//` and `%` of what is not negative), and these names:
 
     load(p, n), store(p, n, v)   the 64 bits at p + n bytes, read or written; load32, store32: the 32 bits, signed
-    stack(n)                     the address of n words that live as long as the call
+    stack(n)                     the address of n words that live as long as the call; not inside a loop if n is no constant
     call(f, ..)                  a call of the function at address f
     to_float(n), to_single(d)    the bits of an integer as a double; the bits of a double as a float
     at.NAME                      a number known when the code is made (an offset)
@@ -22,12 +22,12 @@ LLVM's `alloca`s, which its mem2reg makes registers.
 """
 import ast
 import ctypes
+import os
 
 import numpy as np
 
 from ..common.errors import InternalError
 from .machine_code import compile_made
-
 _ARITHMETIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.FloorDiv: "sdiv", ast.Mod: "srem",
                ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor", ast.LShift: "shl", ast.RShift: "lshr"}
 _COMPARISONS = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "slt", ast.LtE: "sle", ast.Gt: "sgt", ast.GtE: "sge",
@@ -73,6 +73,12 @@ class LowModule:
     def word(self, name):
         """The address of an entry of the table."""
         return self.start + 8 * self.place[name]
+
+
+def source_of(file, name):
+    """The text of the module `name` of low Python beside `file`, which Python itself does not load."""
+    with open(os.path.join(os.path.dirname(file), f"{name}.py"), encoding="utf-8") as opened:
+        return opened.read()
 
 
 def _of_python(function):
@@ -271,6 +277,9 @@ class _Function:
         name, args = e.func.id, e.args
         if name == "stack":
             made = self.fresh("%s")
+            if not isinstance(args[0], ast.Constant):
+                where = self.value(f"alloca i64, i64 {self.expression(args[0])}, align 16")
+                return self.value(f"ptrtoint ptr {where} to i64")
             self.top += [f"  {made}.at = alloca [{args[0].value} x i64], align 16",
                          f"  {made} = ptrtoint ptr {made}.at to i64"]
             return made

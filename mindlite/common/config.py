@@ -13,12 +13,14 @@ STRICT, LAX = 0, 2                          # MindSpore's levels of jit_syntax
 
 @dataclass(frozen=True)
 class Switch:
-    """name, default, environment variable ("" for none), how its text is read, and what it does."""
+    """name, default, environment variable ("" for none), how its text is read, what it does, and whether the environment
+    alone decides it (what it switches is done when mindlite is imported)."""
     name: str
     default: object
     variable: str
     read: object
     doc: str
+    at_import: bool = False
 
 
 def _flag(text):
@@ -49,6 +51,9 @@ SWITCHES = (
     Switch("lowering", "llvm", "MINDLITE_LOWERING", str,
            "how fused kernels become machine code: llvm (LLVM IR, compiles faster) or numba (Python text, same results)"),
     Switch("progress", True, "MINDLITE_PROGRESS", _flag, "Model shows its progress on standard error: a bar, or a line an epoch"),
+    Switch("native_calls", True, "MINDLITE_NATIVE_CALLS", _flag,
+           "let machine code read Python objects: eager operators and compiled calls run below Python; 0: plain Python, "
+           "same results", at_import=True),
     Switch("show_framework_frames", False, "MINDLITE_FRAMES", _flag, "keep mindlite's own frames in tracebacks"),
 )
 
@@ -61,6 +66,7 @@ def _read(switch, text):
 
 
 _NAMES = tuple(switch.name for switch in SWITCHES)
+_AT_IMPORT = {switch.name: switch.variable for switch in SWITCHES if switch.at_import}
 
 
 class Config:
@@ -79,6 +85,8 @@ class Config:
     def _check(name):
         if name not in _NAMES:
             raise AttributeError(f"no switch named {name!r}; there are {', '.join(_NAMES)}")
+        if name in _AT_IMPORT:
+            raise AttributeError(f"{name} is decided when mindlite is imported: set {_AT_IMPORT[name]} in the environment")
 
     def set(self, **values):
         """Change several switches, all or none; returns their former values. raises : AttributeError for an unknown name"""

@@ -20,13 +20,22 @@ HOOKS = "_hooks"                # the attribute of a Tensor that holds its hooks
 ROOT, VIEWS = "_root", "_views"  # those of what it is a view of, and of its views (pynative/views.py); nor these
 
 
+def _references(pair):
+    """How many refer to the first of a pair; how many that is at least depends on the Python (`_ALONE`): from 3.14 on a
+    call borrows what it is given."""
+    return sys.getrefcount(pair[0])
+
+
+_ALONE = _references((object(), None))
+
+
 def is_shared(tensor):
     """True if a write to `tensor` must be seen elsewhere: in what it is a view of, or in its views. Forgets dead ones."""
     kept = tensor.__dict__
     if ROOT in kept:
-        root = kept[ROOT][0]
-        others = [ref for ref in root.__dict__.get(VIEWS, ()) if ref() is not None and ref() is not tensor]
-        if others or sys.getrefcount(root) > 3:              # the pair, `root` and the argument
+        views = kept[ROOT][0].__dict__.get(VIEWS, ())
+        others = [ref for ref in views if ref() is not None and ref() is not tensor]
+        if others or _references(kept[ROOT]) > _ALONE:
             return True
         del kept[ROOT]                                       # nobody else can look at the root
     if VIEWS in kept:

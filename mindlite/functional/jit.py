@@ -71,10 +71,7 @@ class Jitted(HasPlans):
     def __call__(self, *args, **kwargs):
         if is_interpreting():
             return self.__wrapped__(*args, **kwargs)
-        value = call_compiled(self.compiled, args, kwargs)
-        if self.plans:
-            install_calls(Jitted)                           # machine code is here from the next call on
-        return value
+        return call_compiled(self.compiled, args, kwargs)
 
     def __get__(self, owner, cls=None):
         """The method of `owner`: one Jitted for each instance, which lives with it."""
@@ -129,6 +126,9 @@ class Jitted(HasPlans):
     def source(self):
         """The Flow of the latest variant as its printer writes it. raises : ArgumentError before the first call"""
         return self.compiled.latest().compiled.executable.source()
+
+
+install_calls(Jitted)
 
 
 class Remat:

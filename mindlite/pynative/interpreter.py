@@ -17,7 +17,7 @@ from ..mindir.primitive import eval_rule, infer_rule, set_base_interpreter
 from ..ops.state import assign
 from ..ops.views import WRITE_BACK, written
 from .kernels import compute_of
-from .native import count_call, learn, offer
+from .native import learn, offer
 from .operation import Operation
 from .tape import holding, paused, protect
 from .views import link
@@ -58,7 +58,6 @@ class PyNative:
             if "unhashable" not in str(error):
                 raise
             operation = new_operation(prim, arrays, attrs, None)
-        count_call()
         if not operation.offered:
             offer(operation)
         if prim is assign:

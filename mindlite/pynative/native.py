@@ -1,34 +1,33 @@
-"""The short way of elementwise operators in eager mode: machine code that Tensor's methods and primitives are.
+"""The fast path of elementwise operators in eager mode: machine code that Tensor's methods and primitives are.
 
-    install()                 Tensor.__add__, Primitive.__call__ of tanh, .. become machine code (native_code.py)
+    install()                 Tensor.__add__, Primitive.__call__, .. become machine code (native_code.py), when this is imported
     offer(operation)          from now on it computes this operator for this dtype, by NumPy's own loop
     learn(operation, ..)      from now on it records this signature
 
 Python goes first and teaches: what machine code does not know, or what is no plain case, it hands to Python as if it
-were not there. It is installed when a program has called MANY operators, so that short programs do not load it. The
-results are NumPy's, bit for bit; each loop is tried before it is used.
+were not there. Methods are what they are from the first line of a program on, so that a method which a program puts in
+their place stays there, and the former one comes back when it is put back. The results are NumPy's, bit for bit; each loop
+is tried before it is used. Where objects cannot be read (backend/layouts.py) there is no fast path.
 """
 import collections
 import ctypes
-import os
 import threading
 import types
 
 import numpy as np
 
-from ..backend import python_objects as objects
-from ..backend.low_python import LowModule
+from ..backend import layouts
+from ..backend.low_python import LowModule, source_of
 from ..common.tensor import Parameter, Tensor
 from ..common.threads import KEY, ThreadState
 from ..compile import short_plan
 from ..compile.executable import Arenas
 from ..mindir.primitive import PRIMITIVES, Primitive, eval_rule
+from ..ops import methods as tensor_methods
 from ..ops.define import promote_operands, to_float
-from ..ops.methods import OPERATORS
 from .kernels import enough_of
 from .tape import Entry, Tape
 
-MANY = 64
 _NEW_FROM_DESCR = 94                             # PyArray_NewFromDescr in NumPy's table
 _HEAD, _ROWS, _ROW, _PLANS, _SIZES = 5, 14, 9, 64, 12      # words
 _FORMS = {"float32": 1, "float64": 2, "int32": 32, "int64": 64}
@@ -37,61 +36,30 @@ _NEVER = 1 << 62
 _lock = threading.Lock()
 
 
-class NativePrimitive(Primitive):
-    """A Primitive whose call is machine code."""
-    __slots__ = ()
-
-
-class _Installed:
+class Installed:
     """The loaded code. operators: {primitive: its first word in the table}; rows: {(primitive, dtype)} that are known;
-    calls: the call in Python of what is called by plans."""
+    calls: the calls in Python of what is called by plans."""
 
     def __init__(self, module, operators):
         self.module, self.operators = module, operators
         self.calls = None
         self.rows, self.plans, self.former = set(), {}, collections.deque(maxlen=4096)
-        self.trace_tape = objects.builtin("trace_tape", module.address("trace_tape"), objects.VARARGS_FAST)
-
-
-_state = {"calls": 0}
-
-
-def count_call():
-    """Called for each operator that Python computes: installs the machine code after MANY."""
-    _state["calls"] += 1
-    if _state["calls"] == MANY:
-        _load()
-
-
-def _load():
-    """The _Installed, made once."""
-    with _lock:
-        if "installed" not in _state:
-            _state["installed"] = install()
-    return _state["installed"]
+        self.trace_tape, *self.keep = layouts.builtin("trace_tape", module.address("trace_tape"), layouts.VARARGS_FAST)
 
 
 def install_calls(owner):
     """Make calls of objects of the class `owner`, which has plans (compile/short_plan.py), machine code."""
-    installed = _load()
-    if installed is not None and installed.calls is None:
+    if installed is not None:
         installed.calls = owner.__call__                     # kept: machine code calls it
         installed.module.set("COMPILED", id(owner.__call__))
-        owner.__call__ = objects.method_descriptor(owner, "__call__", installed.module.address("call_compiled"),
-                                                   objects.VARARGS_FAST | objects.KEYWORDS, "($self, /, *args, **kwargs)")
+        owner.__call__ = layouts.method_descriptor(owner, "__call__", installed.module.address("call_compiled"),
+                                                   layouts.VARARGS_FAST | layouts.KEYWORDS, "($self, /, *args, **kwargs)")
 
 
 def trace_tape(tape, numbers):
     """(a key of the structure of a tape from the values with these numbers back, what it saved), or None if machine code
     does not know it; the Backwards must stay alive as long as the key is used."""
-    installed = _state.get("installed")
     return None if installed is None else installed.trace_tape(tape.entries, numbers, tape.count)
-
-
-def _text_of(name):
-    """The source of a module of low Python beside this one, which Python itself does not load."""
-    with open(os.path.join(os.path.dirname(__file__), f"{name}.py"), encoding="utf-8") as file:
-        return file.read()
 
 
 def is_plain(prim):
@@ -102,13 +70,18 @@ def is_plain(prim):
 
 
 def install():
-    """Make the operators' methods machine code; an _Installed, or None where objects are laid out otherwise."""
-    constants = objects.layout()
-    slots = [objects.slots_of(*each) for each in (
+    """Make the operators' methods machine code; an Installed, or None where objects cannot be read.
+
+    A method that is no longer mindlite's own stays what it is.
+    """
+    constants, new_array = layouts.layout(), layouts.available() and layouts.array_interface(_NEW_FROM_DESCR)
+    if not new_array:
+        return None
+    slots = [layouts.slots_of(*each) for each in (
         (Tensor, ("host_array", "tape", "init", "_shape")), (ThreadState, ("interpreters", "tapes")),
         (Tape, ("entries", "count", "named", "used")), (Entry, Entry.__slots__), (Primitive, ("native",)),
         (Arenas, Arenas.__slots__), (short_plan.HasPlans, ("plans",)))]
-    if constants is None or any(found is None for found in slots):
+    if any(found is None for found in slots):
         return None
     tensor, thread, tape, entry, native, arenas, plans = slots
     constants = {
@@ -129,46 +102,45 @@ def install():
         "CHECK_METHOD": short_plan.METHOD}
     prims = [prim for prim in PRIMITIVES.values() if is_plain(prim)]
     size = _HEAD + _ROWS * _ROW
-    methods = {name: (prims.index(prim) * size, prim, reflected) for name, (prim, reflected) in OPERATORS.items()
-               if prim in prims}
-    text = "\n".join(map(_text_of, ("native_code", "native_tape", "native_calls"))) + "".join(
+    methods = {name: (prims.index(prim) * size, prim, reflected) for name, (prim, reflected) in tensor_methods.OPERATORS.items()
+               if prim in prims and getattr(Tensor.__dict__[name], "__module__", None) == tensor_methods.__name__}
+    text = "\n".join(source_of(__file__, name) for name in ("native_code", "native_tape", "native_calls")) + "".join(
         f"\n\ndef method{name}(self, other):\n    return {'_reflected' if reflected else '_method'}"
         f"(address.OPERATORS + {8 * place}, self, {'other' if len(prim.inputs) == 2 else 0})\n"
         for name, (place, prim, reflected) in methods.items())
     words = {**dict.fromkeys(("TENSOR", "PARAMETER", "NDARRAY", "FLOAT", "INT", "NONE", "KEY", "NEW_ARRAY", "TAPE", "ENTRY",
-                              "CALL", "COMPILED", "TRUE", "OUTSIDE", "METHOD", "EXCEPTION"), 1),
+                              "CALL", "COMPILED", "TRUE", "OUTSIDE", "METHOD", "EXCEPTION", "TUPLE"), 1),
              "OPERATORS": size * len(prims), "PLANS": _PLANS * len(prims)}
     module = LowModule(text, constants, words, "eager")
     for name, thing in dict(TENSOR=Tensor, PARAMETER=Parameter, NDARRAY=np.ndarray, FLOAT=float, INT=int, NONE=None, KEY=KEY,
                             TAPE=Tape, ENTRY=Entry, CALL=Primitive.__call__, TRUE=True, OUTSIDE=-1, METHOD=types.MethodType,
-                            EXCEPTION=Exception).items():
+                            EXCEPTION=Exception, TUPLE=tuple).items():
         module.set(name, id(thing))
-    module.set("NEW_ARRAY", objects.array_interface(_NEW_FROM_DESCR))
+    module.set("NEW_ARRAY", new_array)
     for i, prim in enumerate(prims):
         start = module.place["OPERATORS"] + i * size
         module.table[start:start + _HEAD] = 0, 0, len(prim.inputs), module.word("PLANS") + 8 * _PLANS * i, 0
-    NativePrimitive.__call__ = objects.method_descriptor(
-        NativePrimitive, "__call__", module.address("call_primitive"), objects.VARARGS_FAST | objects.KEYWORDS,
+    module.keep = [Primitive.__call__]
+    Primitive.__call__ = layouts.method_descriptor(
+        Primitive, "__call__", module.address("call_primitive"), layouts.VARARGS_FAST | layouts.KEYWORDS,
         "($self, /, *args, **attrs)")
     for i, prim in enumerate(prims):
         prim.native = module.start + 8 * (module.place["OPERATORS"] + i * size)
-        prim.__class__ = NativePrimitive
     for name, (place, prim, reflected) in methods.items():
         module.table[module.place["OPERATORS"] + place + reflected] = id(getattr(Tensor, name))
-        module.keep = (*getattr(module, "keep", ()), getattr(Tensor, name))
+        module.keep.append(getattr(Tensor, name))
         two = len(prim.inputs) == 2
-        setattr(Tensor, name, objects.method_descriptor(
-            Tensor, name, module.address(f"method{name}"), objects.ONE_ARGUMENT if two else objects.NO_ARGUMENTS,
+        setattr(Tensor, name, layouts.method_descriptor(
+            Tensor, name, module.address(f"method{name}"), layouts.ONE_ARGUMENT if two else layouts.NO_ARGUMENTS,
             "($self, other, /)" if two else "($self, /)"))
     places = {prim: module.place["OPERATORS"] + i * size for i, prim in enumerate(prims)}
-    return _Installed(module, places)
+    return Installed(module, places)
 
 
 def offer(operation):
     """Have machine code compute an operator for the dtype of `operation`, if it is one that it can."""
-    installed = _state.get("installed")
-    operation.offered = installed is not None
-    if not operation.offered or operation.prim not in installed.operators or operation.several:
+    operation.offered = True
+    if installed is None or operation.prim not in installed.operators or operation.several:
         return
     prim, dtypes = operation.prim, {getattr(getattr(a, "dtype", None), "numpy", None) for a in operation.abstracts}
     dtype = dtypes.pop()
@@ -176,8 +148,7 @@ def offer(operation):
         return
     made = operation.outs[0].dtype.numpy
     ufunc = eval_rule[prim].ufunc
-    loop = next((each for each in objects.ufunc_loops(ufunc)
-                 if each[0] == dtype.char * ufunc.nin + made.char), None)
+    loop = layouts.ufunc_loop(ufunc, dtype.char * ufunc.nin + made.char)
     with _lock:
         installed.rows.add((prim, dtype))
         if loop is None or not loop_is_that_of(ufunc, loop, dtype, made):
@@ -186,7 +157,7 @@ def offer(operation):
         rows = table[start + 4]
         if rows < _ROWS:
             row = start + _HEAD + rows * _ROW
-            table[row:row + _ROW] = (id(dtype), id(made), loop[1], loop[2], _FORMS.get(dtype.name, 0), dtype.itemsize,
+            table[row:row + _ROW] = (id(dtype), id(made), *loop, _FORMS.get(dtype.name, 0), dtype.itemsize,
                                      made.itemsize, enough_of(prim) or _NEVER,
                                      operation.differentiable and dtype.kind != "b")
             table[start + 4] = rows + 1
@@ -201,14 +172,13 @@ def loop_is_that_of(ufunc, loop, dtype, made):
     found = np.zeros(7, made)
     pointers = (ctypes.c_void_p * 3)(*[a.ctypes.data for a in (*operands, found)])
     steps = (ctypes.c_int64 * 3)(*[a.itemsize for a in (*operands, found)])
-    ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(loop[1])(
-        ctypes.addressof(pointers), ctypes.addressof(ctypes.c_int64(7)), ctypes.addressof(steps), loop[2] or None)
+    ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(loop[0])(
+        ctypes.addressof(pointers), ctypes.addressof(ctypes.c_int64(7)), ctypes.addressof(steps), loop[1] or None)
     return wanted.dtype == made and wanted.tobytes() == found.tobytes()
 
 
 def learn(operation, numbered, backward):
     """Have machine code record this signature: numbered are the operands with numbers on the tape."""
-    installed = _state.get("installed")
     if installed is None or operation.prim not in installed.operators:
         return
     shapes = [tuple(a.shape) for a in operation.abstracts] + [()]
@@ -231,3 +201,6 @@ def learn(operation, numbered, backward):
         installed.plans[key] = plan, backward
         table = installed.module.table
         (ctypes.c_int64 * _PLANS).from_address(int(table[installed.operators[operation.prim] + 3]))[slot] = plan.ctypes.data
+
+
+installed = install()

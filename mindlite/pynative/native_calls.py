@@ -21,17 +21,12 @@ def _new_results(plan, outs, arrays):
     return i
 
 
-def _tuple_of(args, count):
-    made = api.PyTuple_New(count)
-    if made == 0:
-        return 0
-    i = 0
-    while i < count:
-        value = load(args + i * 8)
-        api.Py_IncRef(value)
-        store(made + i * 8, at.ITEMS, value)
-        i += 1
-    return made
+def _drop(values, start, end):
+    """Give up the references number `start` to `end` of a row of them."""
+    while start < end:
+        api.Py_DecRef(load(values + start * 8))
+        start += 1
+    return 0
 
 
 def _unchanged(checks):
@@ -91,11 +86,7 @@ def _call_by_plan(plan, args):
         return 0
     test = load(plan, at.PLAN_TEST)
     if test != 0:
-        given = _tuple_of(args, arguments)
-        if given == 0:
-            return 0
-        holds = api.PyObject_Call(test, given, 0)
-        api.Py_DecRef(given)
+        holds = api.PyObject_VectorcallDict(test, args, arguments, 0)
         if holds == 0:
             return 0
         api.Py_DecRef(holds)
@@ -110,25 +101,18 @@ def _call_by_plan(plan, args):
         status = api.PyLong_AsLongLong(answer)
         api.Py_DecRef(answer)
     if status != 0:
-        i = 0
-        while i < made:
-            api.Py_DecRef(load(arrays + (arguments + i) * 8))
-            i += 1
+        _drop(arrays, arguments, arguments + made)
         if answer == 0 or status == -1:
             return 0
-        given = _tuple_of(args, arguments)
-        if given == 0:
-            return 0
-        value = api.PyObject_Call(load(plan, at.PLAN_FAILED), given, 0)
-        api.Py_DecRef(given)
-        return value
+        return api.PyObject_VectorcallDict(load(plan, at.PLAN_FAILED), args, arguments, 0)
     store(plan, at.PLAN_CALLS, load(plan, at.PLAN_CALLS) + 1)
-    i = 0
-    while i < outs:                                          # the arrays become Tensors
-        value = _wrapped(load(arrays + (arguments + i) * 8))
-        if value == 0:
-            return 0
-        store(arrays + (arguments + i) * 8, 0, value)
+    i = arguments
+    while i < arguments + outs:                              # the arrays become Tensors
+        value = _wrapped(load(arrays + i * 8))
+        if value == 0:                                       # that array is given up already
+            _drop(arrays, arguments, i)
+            return _drop(arrays, i + 1, arguments + outs)
+        store(arrays + i * 8, 0, value)
         i += 1
     numbers = plan + at.PLAN_HEAD + outs * 24
     results = load(plan, at.PLAN_RESULTS)
@@ -136,7 +120,7 @@ def _call_by_plan(plan, args):
         return load(arrays + (arguments + load(numbers)) * 8)
     value = api.PyTuple_New(results)
     if value == 0:
-        return 0
+        return _drop(arrays, arguments, arguments + outs)
     i = 0
     while i < results:
         store(value + i * 8, at.ITEMS, load(arrays + (arguments + load(numbers + i * 8)) * 8))

@@ -99,6 +99,8 @@ def _number_on(tape, value):
             return -2
         if pairs == this.NONE:
             return -1
+        if load(pairs, at.TYPE) != this.TUPLE:
+            return -2
         end = load(pairs, at.SIZE)
         i = 0
         while i < end:
@@ -209,25 +211,58 @@ def _kept(value, array, row, element):
 
 
 def _enter(tape, plan, row, a, b, x, y, element, number_a, number_b, made):
-    """Append the entry of an operation that gave `made`; 1, or 0 with an exception."""
+    """Append the entry of an operation that gave `made`; 1, or 0 with an exception, and nothing has changed."""
     entry = api.PyType_GenericAlloc(this.ENTRY, 0)
-    if entry == 0:
+    count = api.PyLong_AsLongLong(load(tape, at.COUNT))
+    number = api.PyLong_FromLongLong(count)
+    following = api.PyLong_FromLongLong(count + 1)
+    pair = api.PyTuple_New(2)
+    done = 0
+    if entry != 0 and number != 0 and following != 0 and pair != 0:
+        done = _filled(entry, plan, row, a, b, x, y, element, number_a, number_b, number, made)
+    if done != 0:
+        done = api.PyList_Append(load(tape, at.ENTRIES), entry) == 0
+    api.Py_DecRef(entry)                                     # the list has it, or it goes with all that it holds
+    if done == 0:
+        api.Py_DecRef(number)
+        api.Py_DecRef(following)
+        api.Py_DecRef(pair)
         return 0
+    api.Py_IncRef(tape)
+    store(pair, at.ITEMS, tape)
+    store(pair, at.ITEMS + 8, number)
+    before = load(tape, at.COUNT)
+    store(tape, at.COUNT, following)
+    api.Py_DecRef(before)
+    store(made, at.TAPE, pair)                               # it was None
+    api.Py_DecRef(this.NONE)
+    return 1
+
+
+def _filled(entry, plan, row, a, b, x, y, element, number_a, number_b, number, made):
+    """Fill the slots of a new entry, each as soon as what it holds is there; 1, or 0 with an exception."""
     backward = load(plan, at.PLAN_BACKWARD)
     api.Py_IncRef(backward)
     store(entry, at.ENTRY_BACKWARD, backward)
     wanted = load(plan, at.PLAN_WRT)
-    inputs = api.PyTuple_New(wanted)
-    outputs = api.PyTuple_New(1)
-    pair = api.PyTuple_New(2)
     kept = load(plan, at.PLAN_SAVED)
+    inputs = api.PyTuple_New(wanted)
+    store(entry, at.ENTRY_INPUTS, inputs)
+    outputs = api.PyTuple_New(1)
+    store(entry, at.ENTRY_OUTPUTS, outputs)
     saved = api.PyTuple_New(kept)
-    if inputs == 0 or outputs == 0 or pair == 0 or saved == 0:
-        return 0                                             # out of memory; what was made is lost
+    store(entry, at.ENTRY_SAVED, saved)
+    if inputs == 0 or outputs == 0 or saved == 0:
+        return 0
+    api.Py_IncRef(number)
+    store(outputs, at.ITEMS, number)
     i = 0
     while i < wanted:
         which = load(plan + i * 8, at.PLAN_WRT + 8)
-        store(inputs + i * 8, at.ITEMS, api.PyLong_FromLongLong(number_a if which == 0 else number_b))
+        value = api.PyLong_FromLongLong(number_a if which == 0 else number_b)
+        if value == 0:
+            return 0
+        store(inputs + i * 8, at.ITEMS, value)
         i += 1
     i = 0
     while i < kept:
@@ -243,27 +278,7 @@ def _enter(tape, plan, row, a, b, x, y, element, number_a, number_b, made):
             return 0
         store(saved + i * 8, at.ITEMS, value)
         i += 1
-    count = api.PyLong_AsLongLong(load(tape, at.COUNT))
-    number = api.PyLong_FromLongLong(count)
-    following = api.PyLong_FromLongLong(count + 1)
-    if number == 0 or following == 0:
-        return 0
-    api.Py_IncRef(number)
-    store(outputs, at.ITEMS, number)
-    api.Py_IncRef(tape)
-    store(pair, at.ITEMS, tape)
-    store(pair, at.ITEMS + 8, number)
-    store(entry, at.ENTRY_INPUTS, inputs)
-    store(entry, at.ENTRY_OUTPUTS, outputs)
-    store(entry, at.ENTRY_SAVED, saved)
-    before = load(tape, at.COUNT)
-    store(tape, at.COUNT, following)
-    api.Py_DecRef(before)
-    store(made, at.TAPE, pair)                               # it was None
-    api.Py_DecRef(this.NONE)
-    failed = api.PyList_Append(load(tape, at.ENTRIES), entry)
-    api.Py_DecRef(entry)
-    return failed == 0
+    return 1
 
 
 def _compute(row, inputs, base_x, base_y, to, axes, counts, steps_x, steps_y, elements):
@@ -446,17 +461,10 @@ def _operate(operator, a, b):
 
 def _by_python(function, a, b):
     """function(a, b), or function(a) where b is 0."""
-    args = api.PyTuple_New(2 if b != 0 else 1)
-    if args == 0:
-        return 0
-    api.Py_IncRef(a)
-    store(args, at.ITEMS, a)
-    if b != 0:
-        api.Py_IncRef(b)
-        store(args, at.ITEMS + 8, b)
-    made = api.PyObject_Call(function, args, 0)
-    api.Py_DecRef(args)
-    return made
+    given = stack(2)
+    store(given, 0, a)
+    store(given, 8, b)
+    return api.PyObject_VectorcallDict(function, given, 2 if b != 0 else 1, 0)
 
 
 def _method(operator, self, other):
@@ -475,37 +483,35 @@ def _reflected(operator, self, other):
 
 def _whole_by_python(function, self, args, count, names):
     """function(self, *args, **those with names)."""
-    whole = api.PyTuple_New(count + 1)
-    if whole == 0:
-        return 0
-    api.Py_IncRef(self)
-    store(whole, at.ITEMS, self)
+    given = stack(count + 1)
+    store(given, 0, self)
     i = 0
     while i < count:
-        api.Py_IncRef(load(args + i * 8))
-        store(whole + i * 8, at.ITEMS + 8, load(args + i * 8))
+        store(given + i * 8, 8, load(args + i * 8))
         i += 1
-    keywords = 0
-    if names != 0:
-        keywords = api.PyDict_New()
-        if keywords == 0:
+    if names == 0:
+        return api.PyObject_VectorcallDict(function, given, count + 1, 0)
+    keywords = api.PyDict_New()
+    if keywords == 0:
+        return 0
+    i = 0
+    while i < load(names, at.SIZE):
+        if api.PyDict_SetItem(keywords, load(names + i * 8, at.ITEMS), load(args + (count + i) * 8)) != 0:
+            api.Py_DecRef(keywords)
             return 0
-        i = 0
-        while i < load(names, at.SIZE):
-            api.PyDict_SetItem(keywords, load(names + i * 8, at.ITEMS), load(args + (count + i) * 8))
-            i += 1
-    made = api.PyObject_Call(function, whole, keywords)
-    api.Py_DecRef(whole)
-    if keywords != 0:
-        api.Py_DecRef(keywords)
+        i += 1
+    made = api.PyObject_VectorcallDict(function, given, count + 1, keywords)
+    api.Py_DecRef(keywords)
     return made
 
 
 def call_primitive(self, args, count, names):
-    """Primitive.__call__ of an elementwise operator: (self, the arguments, how many by position, names of the others)."""
-    operator = api.PyLong_AsVoidPtr(load(self, at.NATIVE))
-    if names == 0 and count == load(operator, at.OP_INPUTS):
-        made = _operate(operator, load(args), load(args, 8) if count == 2 else 0)
-        if made != 0 or api.PyErr_Occurred() != 0:
-            return made
+    """Primitive.__call__: (self, the arguments, how many by position, names of the others). Machine code knows some."""
+    known = load(self, at.NATIVE)
+    if names == 0 and known != 0 and known != this.NONE:
+        operator = api.PyLong_AsVoidPtr(known)
+        if count == load(operator, at.OP_INPUTS):
+            made = _operate(operator, load(args), load(args, 8) if count == 2 else 0)
+            if made != 0 or api.PyErr_Occurred() != 0:
+                return made
     return _whole_by_python(this.CALL, self, args, count, names)

@@ -22,34 +22,38 @@ def trace_tape(self, args, count):
         return _nothing()
     chosen = alive + numbers * 8
     i = 0
+    known = 1
     while i < load(wanted, at.SIZE):
-        store(alive + api.PyLong_AsLongLong(load(wanted + i * 8, at.ITEMS)) * 8, 0, 1)
+        known = known & _mark(alive, numbers, load(wanted + i * 8, at.ITEMS))
         i += 1
     words = 0
     reads = 0
     n = total - 1
     while n >= 0:
         entry = load(items + n * 8)
-        if load(entry, at.TYPE) != this.ENTRY:
+        if load(entry, at.TYPE) != this.ENTRY or known == 0:
             api.PyMem_Free(alive)
             return _nothing()
         outputs = load(entry, at.ENTRY_OUTPUTS)
         i = 0
         while i < load(outputs, at.SIZE):
             number = load(outputs + i * 8, at.ITEMS)
-            if number != this.NONE and load(alive + api.PyLong_AsLongLong(number) * 8) != 0:
+            if number != this.NONE and _is_marked(alive, numbers, number) != 0:
                 store(chosen + n * 8, 0, 1)
             i += 1
         if load(chosen + n * 8) != 0:
             inputs = load(entry, at.ENTRY_INPUTS)
             i = 0
             while i < load(inputs, at.SIZE):
-                store(alive + api.PyLong_AsLongLong(load(inputs + i * 8, at.ITEMS)) * 8, 0, 1)
+                known = known & _mark(alive, numbers, load(inputs + i * 8, at.ITEMS))
                 i += 1
             kept = load(load(entry, at.ENTRY_SAVED), at.SIZE)
             words += 4 + load(inputs, at.SIZE) + load(outputs, at.SIZE) + kept
             reads += kept
         n -= 1
+    if known == 0:
+        api.PyMem_Free(alive)
+        return _nothing()
     slots = 8
     while slots < 2 * reads:
         slots = slots * 2
@@ -58,6 +62,13 @@ def trace_tape(self, args, count):
     saved = api.PyList_New(0)
     made = api.PyTuple_New(2)
     if places == 0 or key == 0 or saved == 0 or made == 0:
+        if api.PyErr_Occurred() == 0:
+            api.PyErr_NoMemory()
+        api.PyMem_Free(places)
+        api.PyMem_Free(alive)
+        api.Py_DecRef(key)
+        api.Py_DecRef(saved)
+        api.Py_DecRef(made)
         return 0
     to = api.PyBytes_AsString(key)
     n = total - 1
@@ -106,6 +117,20 @@ def trace_tape(self, args, count):
         api.Py_DecRef(made)
         return 0
     return made
+
+
+def _mark(alive, count, number):
+    """Mark the value with a number, a Python int; 0 if there is no such value."""
+    place = api.PyLong_AsLongLong(number)
+    if place < 0 or place >= count:
+        return 0
+    store(alive + place * 8, 0, 1)
+    return 1
+
+
+def _is_marked(alive, count, number):
+    place = api.PyLong_AsLongLong(number)
+    return 0 <= place and place < count and load(alive + place * 8) != 0
 
 
 def _nothing():

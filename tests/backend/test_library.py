@@ -87,7 +87,8 @@ def test_libraries_are_found_among_the_loaded_and_in_packages():
 
 def test_the_doctor_has_a_line_for_everything_and_advice_where_something_lacks(switches, monkeypatch, tmp_path):
     lines = {name: (state, advice) for name, state, advice in doctor.report()}
-    assert set(lines) == {"Python", "numpy", "llvmlite", "numba", "BLAS", "oneDNN", "CPU", "threads", "cache", "CUDA"}
+    assert set(lines) == {"Python", "numpy", "llvmlite", "numba", "BLAS", "oneDNN", "CPU", "threads", "cache", "CUDA",
+                          "calls"}
     assert lines["numpy"] == (np.__version__, "")
 
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")

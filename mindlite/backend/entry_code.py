@@ -1,0 +1,58 @@
+"""The builtin below python_entry.py: from ndarrays to addresses in a context, then the Flow. Low Python (low_python.py)."""
+# flake8: noqa: F821    the names of low Python
+# mypy: ignore-errors
+
+
+def _array_of(item, args):
+    """The ndarray that an item of a plan names, if it is as the item says; else 0."""
+    kind = load(item)
+    found = load(item, 8) if kind == at.HELD else load(args + load(item, 8) * 8)
+    if load(found, at.TYPE) != load(item, 16):
+        return 0
+    if kind != at.ARRAY:
+        found = load(found, at.SLOT)
+        if found == 0 or load(found, at.TYPE) != this.NDARRAY:
+            return 0
+    rank = load(item, 32)
+    if load(found, at.DESCR) != load(item, 24) or load32(found, at.NDIM) != rank or load32(found, at.FLAGS) & 257 != 257:
+        return 0
+    sizes = load(found, at.SIZES)
+    expected = load(item, 40)
+    i = 0
+    while i < rank:
+        if load(sizes + i * 8) != load(expected + i * 8):
+            return 0
+        i += 1
+    return found
+
+
+def enter(self, args, count):
+    """(the address of a plan, an int; the arguments) -> the status of the run, at.MISFIT where nothing has run."""
+    plan = api.PyLong_AsVoidPtr(self)
+    if load(plan, 16) != count:
+        return api.PyLong_FromLongLong(at.MISFIT)
+    context = load(plan, 8)
+    items = load(plan, 24)
+    arrays = stack(items)
+    item = plan + at.HEAD
+    n = 0
+    while n < items:
+        array = _array_of(item, args)
+        if array == 0:
+            return api.PyLong_FromLongLong(at.MISFIT)
+        store(context + load(item, 48) * 8, 0, load(array, at.DATA))
+        store(arrays + n * 8, 0, array)
+        item += at.WIDTH
+        n += 1
+    n = 0
+    while n < items:                                         # they live until the run ends, whatever other threads do
+        api.Py_IncRef(load(arrays + n * 8))
+        n += 1
+    thread = api.PyEval_SaveThread()
+    status = call(load(plan), context)
+    api.PyEval_RestoreThread(thread)
+    n = 0
+    while n < items:
+        api.Py_DecRef(load(arrays + n * 8))
+        n += 1
+    return api.PyLong_FromLongLong(status)
