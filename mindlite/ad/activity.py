@@ -32,16 +32,48 @@ def is_differentiable(abstract):
 def active_nodes(graph, wrt):
     """{node: frozenset of the numbers of its active results} for what depends on the parameters numbered in `wrt`.
 
-    A node with one result has the set {0}; nodes that are not active are not in the dict.
+    A node with one result has the set {0}; nodes that are not active are not in the dict. A tape is active as a whole:
+    what a push leaves on the tape of cotangents a pop takes, so a tape that is active at one node is so from tape_new on.
     """
+    forced = set()
+    while True:
+        active = _active_forwards(graph, wrt, forced)
+        before, more = len(forced), _tapes_of(active)
+        forced |= more
+        if len(forced) == before:
+            return active
+
+
+def _active_forwards(graph, wrt, forced):
+    """As `active_nodes` does; the (node, number of the result) in `forced` are active too."""
     active = {graph.parameters[i]: _ONE for i in wrt if is_differentiable(graph.parameters[i].abstract)}
+    always = {}
+    for node, index in forced:
+        always[node] = always.get(node, frozenset()) | {index}
     for node in graph.nodes:
         positions, hidden = frozenset(i for i, arg in enumerate(node.args) if arg in active), holds_python(node)
+        results = always.get(node, frozenset())
         if positions or hidden:
-            results = active_results(node, positions, active)
-            if results or hidden:
-                active[node] = results
+            results |= active_results(node, positions, active)
+        if results or hidden:
+            active[node] = results
     return active
+
+
+def _tapes_of(active):
+    """The tapes, as (node, number of the result), that nodes with an active tape are given."""
+    found = set()
+    for node, results in active.items():
+        if isinstance(node, CNode) and node.fn is not tuple_getitem and any(
+                isinstance(element_of(node, i), AbstractTape) for i in results):
+            found.update((source, index or 0) for source, index in map(result_of, node.args)
+                         if isinstance(source, CNode) and isinstance(element_of(source, index), AbstractTape))
+    return found
+
+
+def element_of(node, index):
+    """The abstract of a node's result number `index`; of a node with one result for any number."""
+    return node.abstract.elements[index] if isinstance(node.abstract, AbstractTuple) else node.abstract
 
 
 def holds_python(node):

@@ -34,6 +34,7 @@ from .activity import holds_python, is_differentiable, is_integer, reached_branc
 from .flows import (FLAG, ON_TAPE, TOLD, UNKNOWN, after_turns, either, flag_of, from_tape, is_flag, of_both, on_tape, told)
 from .gates import reverse_gate, reverse_port, unsure
 from .remat import Segments, forward_segments, refusal, reverse_segments
+from .symbols import changing_sizes
 
 TAPE, COUNT = AbstractTape(), AbstractTensor(dt.int64, ())
 
@@ -122,7 +123,7 @@ def reverse_while(sweep, node):
     state, invariants = [i for i in reached if i < n], [i for i in reached if i >= n]
     after = dict(zip(seeds, flows))
     body, flows = after_turns([after.get(i, False) for i in state], lambda flows: sweep.below(
-        node.attrs["body"], state + invariants, state, node.args, flows))
+        node.attrs["body"], state + invariants, state, node.args, flows, changing_sizes(node.attrs["body"])))
     # whether the state's cotangents flow is carried from turn to turn, whether the invariants' ever did is collected
     kept = [k for k, flow in enumerate(flows) if flow is TOLD]
     collected = [k for k in range(len(state), len(reached)) if is_flag(body.flows[k])]
@@ -290,6 +291,10 @@ def reverse_pop(sweep, node):
                                       *on_tape([sweep.flow(node, i) for i in floats])))
 
 
+def reverse_new(sweep, node):
+    """A tape begins here, and its tape of cotangents ends."""
+
+
 def reverse_flowing(sweep, node):
     """dx = flowing(flag, dout): nothing flows to what does not flow"""
     flag, x = node.args
@@ -303,5 +308,5 @@ def reverse_flowing(sweep, node):
 FORWARD = {cond: forward_cond, while_loop: forward_while, call: forward_call, segment: forward_segment}
 PARTS = {cond: ("tape",), while_loop: ("tape", "count"), call: ("tape",), segment: ("recording",)}
 REVERSE = {cond: reverse_cond, while_loop: reverse_while, call: reverse_call, custom_vjp: reverse_custom,
-           segment: reverse_segment, flowing: reverse_flowing, gate: reverse_gate, port: reverse_port, tape_push: reverse_push,
-           tape_pop: reverse_pop}
+           segment: reverse_segment, flowing: reverse_flowing, gate: reverse_gate, port: reverse_port, tape_new: reverse_new,
+           tape_push: reverse_push, tape_pop: reverse_pop}

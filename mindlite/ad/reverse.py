@@ -42,13 +42,15 @@ class Reverse:
     parent   : the Reverse of the graph in which this one stands (cond, while_loop), which calls it with `operands`;
                None for a called graph
     top      : True for the graph of `vjp_graph`, whose values need no tape
+    changing : of a loop's body, the Symbols that have another value at each iteration
     flows    : for each seed, does its cotangent flow (`flows.py`): True, UNKNOWN or TOLD. None: all do. Afterwards the same
                of each gradient: True, UNKNOWN, the node of a boolean, or False, as nothing flows there at all
     forward  : ▶graph(tape, *parameters) -> (tape, *outputs); filled by `finish_forward`
     backward : ◀graph(tape, *given, *douts, *booleans) -> (tape, *gradients, *booleans); filled by `finish_backward`
     """
 
-    def __init__(self, graph, wrt, seeds, calls, parent=None, top=False, operands=(), flows=None):
+    def __init__(self, graph, wrt, seeds, calls, parent=None, top=False, operands=(), flows=None,
+                 changing=frozenset()):
         self.wrt, self.seeds, self.calls, self.top = tuple(wrt), tuple(seeds), calls, top
         self.forward = FuncGraph(f"▶{graph.name}", graph.origin)
         self.backward = FuncGraph(f"◀{graph.name}", graph.origin)
@@ -56,7 +58,7 @@ class Reverse:
             calls[graph, self.wrt, self.seeds] = self
         self.graph = expand_composites(graph, self.wrt, (bprop_rule,))
         self.active = active_nodes(self.graph, self.wrt)
-        self.sizes = Sizes(self.graph, None if parent is None else parent.sizes, top, operands)
+        self.sizes = Sizes(self.graph, None if parent is None else parent.sizes, top, operands, changing)
         self.back = FuncGraph(self.backward.name, graph.origin)      # the reverse with holes
         self.holes, self.cotangents, self.parts = {}, {}, {}
         self.gated = {}                                  # {port: what its gate has left for it}
@@ -162,9 +164,9 @@ class Reverse:
             return found
         return self.zeros(node.abstract if index is None else node.abstract.elements[index])
 
-    def below(self, graph, wrt, seeds, operands, flows):
+    def below(self, graph, wrt, seeds, operands, flows, changing=frozenset()):
         """The Reverse of a graph that a control node of this one holds, and calls with these operands; to be closed."""
-        return Reverse(graph, wrt, seeds, self.calls, parent=self, operands=operands, flows=flows)
+        return Reverse(graph, wrt, seeds, self.calls, parent=self, operands=operands, flows=flows, changing=changing)
 
     def called(self, graph, wrt, seeds):
         """The Reverse of a graph that is called: made once, with a boolean for every seed and every gradient. In a recursion

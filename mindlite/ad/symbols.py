@@ -8,16 +8,33 @@ from ..common.dim import Dim, Symbol, substitute, symbols_of
 from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple, symbols_of_abstract
 
 
+def changing_sizes(body):
+    """The Symbols of a loop's body whose value changes from iteration to iteration: the size of a parameter is a Symbol, and
+    the next one's is another size. A state that has no value before the loop has such a Symbol outside of it, too."""
+    found = set()
+    for parameter, after in zip(body.parameters, body.outputs):
+        if parameter.abstract != after.abstract:
+            found |= symbols_of_abstract(parameter.abstract) - symbols_kept(parameter.abstract, after.abstract)
+    return frozenset(found)
+
+
+def symbols_kept(before, after):
+    """The Symbols of the sizes that are the same in both abstracts."""
+    if not isinstance(before, AbstractTensor) or not isinstance(after, AbstractTensor):
+        return set()
+    return {s for a, b in zip(before.shape, after.shape) if a == b for s in symbols_of(a)}
+
+
 class Sizes:
-    """The renaming of one graph's own symbols: those that its operands, `given`, do not have. Others are renamed as in
-    the graphs around it.
+    """The renaming of one graph's own symbols: those that its operands, `given`, do not have, or that a loop's body gives
+    another value at the next iteration (`changing_sizes`). Others are renamed as in the graphs around it.
 
     top: the graph's symbols are known everywhere below and keep their names.
     """
 
-    def __init__(self, graph, parent, top, given=()):
+    def __init__(self, graph, parent, top, given=(), changing=frozenset()):
         self.parent, self.fresh = parent, {}
-        outside = frozenset(s for node in given for s in symbols_of_abstract(node.abstract))
+        outside = frozenset(s for node in given for s in symbols_of_abstract(node.abstract)) - changing
         self.defined = frozenset() if top else frozenset(
             s for node in graph.parameters + graph.nodes for s in symbols_of_abstract(node.abstract)) - outside
 

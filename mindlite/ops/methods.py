@@ -19,6 +19,8 @@ OPERATORS = {}                  # {"__add__": (the operator, False), "__radd__":
 
 def method(name, function):
     """Make `function(self, ...)` the method `name` of Tensor and AnfNode."""
+    if isinstance(function, Primitive):
+        function = renaming(function)                        # Python binds functions alone to an instance
     METHODS[name] = function
     inside = getattr(function, "__wrapped__", function)
     if getattr(inside, "__name__", "") == f"_{name}":        # what Python says of wrong arguments bears the public name

@@ -5,6 +5,7 @@ import pytest
 import mindlite as ms
 from mindlite import Tensor, ops
 from mindlite.common.errors import ArgumentError, ShapeError
+from mindlite.ops.methods import METHODS
 
 rng = np.random.default_rng(4)
 
@@ -147,3 +148,13 @@ def test_what_the_combinations_do_not_take_is_refused():
         with pytest.raises(error, match=words):
             call()
     assert ops.is_nonzero(Tensor([2.0])) and not ops.is_nonzero(Tensor(0))
+
+
+def test_every_method_of_a_tensor_is_bound_to_it():
+    """What stands in the class itself and is not a function is not bound by Python: a method would miss its Tensor."""
+    for name, function in METHODS.items():
+        assert not callable(function) or hasattr(type(function), "__get__"), name
+    x = Tensor([1.0, 2.0])
+    for out in (x.detach(), ms.jit(lambda x: x.detach() * 1, fullgraph=True)(x)):
+        np.testing.assert_array_equal(out.asnumpy(), x.asnumpy())
+    np.testing.assert_array_equal(ms.grad(lambda x: (x * x.detach()).sum())(x).asnumpy(), x.asnumpy())

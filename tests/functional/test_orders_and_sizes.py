@@ -1,0 +1,128 @@
+"""Derivatives of derivatives through control flow that saves on one side, and through sizes that change on the way.
+
+Each function is differentiated two or three times, in Python operator by operator and as one graph: the numbers are the same.
+"""
+import numpy as np
+import pytest
+
+import mindlite as ms
+from mindlite import ops, Tensor
+from mindlite.common.config import config
+from mindlite.mindir.primitive import eager
+
+X, W = np.array([0.5, -0.3, 0.7, 0.25]), np.array([1.5, 0.8, 0.3, 0.9])
+
+
+def saved_on_one_side(x, w, n):
+    if x.sum() < 10:
+        x = w[1] * x
+    else:
+        x = x * x * x
+    return (x ** 4).sum()
+
+
+def two_that_save_in_a_branch(x, w, n):
+    if w.sum() > 0:
+        if w[0] > 0:
+            w = w * w
+        if x[0] > 0:
+            x = x * x * w[0]
+        else:
+            x = w[1] * x
+    return (x ** 3).sum()
+
+
+def loop_that_saves_at_times(x, w, n):
+    for i in range(n):
+        if x.sum() > i:
+            x = ops.sin(x) * x
+        else:
+            x = w[0] * x
+    return (x ** 3).sum()
+
+
+def recursive(x, w, n):
+    if n <= 0:
+        return x
+    if x.sum() < 1:
+        x = w[1] * x
+    else:
+        x = x * x
+    return recursive(x, w, n - 1)
+
+
+def recursion_that_saves_at_times(x, w, n):
+    return (recursive(x, w, n) ** 3).sum()
+
+
+def shrinking_while_data_says_so(x, w, n):
+    y = x
+    while y.sum() > 0.1 and y.shape[0] > 1:
+        y = ops.tanh(y[1:]) * 0.9
+    return (y * y).sum()
+
+
+def growing_in_a_loop(x, w, n):
+    y = x
+    for i in range(n):
+        if y.sum() > i:
+            y = ops.concat([y, x * i])
+        else:
+            y = ops.sin(y)[:2]
+    return (y * y).sum()
+
+
+def masked_in_a_loop(x, w, n):
+    y = x
+    for i in range(n):
+        y = y[y > 0.1 * i] * 0.8
+        y = ops.concat([y, x])
+    return (y ** 3).sum()
+
+
+def grown(y, w, n):
+    if n <= 0:
+        return (y ** 3).sum()
+    z = y[y > 0.1 * n]
+    return grown(ops.concat([z, y[:2] * w[0]]), w, n - 1) + z.sum()
+
+
+def growing_in_a_recursion(x, w, n):
+    return grown(x, w, n)
+
+
+BRANCHES = [saved_on_one_side, two_that_save_in_a_branch, loop_that_saves_at_times, recursion_that_saves_at_times]
+SIZES = [shrinking_while_data_says_so, growing_in_a_loop, masked_in_a_loop, growing_in_a_recursion]
+CASES = [(f, 3) for f in BRANCHES] + [(f, 2) for f in SIZES]
+
+
+def order(f, n):
+    """The n-th derivative: grad of the sum of the squares of the one before."""
+    for _ in range(n - 1):
+        f = ms.grad(f)
+        f = (lambda slope: lambda x, w, n: (slope(x, w, n) ** 2).sum())(f)
+    return ms.grad(f)
+
+
+@pytest.fixture(autouse=True)
+def _kernels_of_single_operators(monkeypatch):
+    monkeypatch.setattr(config, "jit_level", "O0")
+
+
+@pytest.mark.parametrize("f, n", CASES, ids=lambda case: getattr(case, "__name__", str(case)))
+def test_a_derivative_of_a_derivative_is_that_of_python(f, n):
+    slope = order(f, n)
+    graph = ms.jit(slope, fullgraph=True)
+    for x, turns in ((X, 3), (X * 2, 2), (-X, 3)):
+        with eager():
+            wanted = slope(Tensor(x), Tensor(W), turns).asnumpy()
+        np.testing.assert_allclose(graph(Tensor(x), Tensor(W), turns).asnumpy(), wanted, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("f", [saved_on_one_side, shrinking_while_data_says_so], ids=lambda f: f.__name__)
+def test_a_jitted_function_is_differentiated_twice_in_eager_mode(f):
+    slope, jitted = order(f, 2), order(ms.jit(f, fullgraph=True), 2)
+    for x, turns in ((X, 3), (-X, 2)):
+        with eager():
+            wanted = slope(Tensor(x), Tensor(W), turns).asnumpy()
+        np.testing.assert_allclose(jitted(Tensor(x), Tensor(W), turns).asnumpy(), wanted, rtol=1e-9, atol=1e-9)
