@@ -3,16 +3,18 @@
     LIBRARY[primitive](lowering, node, args, out) -> True, or False where the library has no kernel for this node
 """
 from ..backend.cpu import conv2d_plan, library_kernel
+from ..backend.cpu.selection import MOST as MOST_KEPT
 from ..backend.target import current
-from ..common.dim import dim_max, dim_min, product
+from ..common.dim import compare, dim_max, dim_min, product
 from ..graph_kernel.epilogue import epilogue
 from ..mindir.abstract import AbstractTensor
 from ..ops.creation import room
 from ..ops.dynamic_slicing import write_slice
-from ..ops.indexing import index_add_axis, scatter_nd_add
+from ..ops.indexing import index_add_axis, scatter_elements_add, scatter_nd_add
 from ..ops.linalg import batch_matmul, matmul_add, panel_matmul
 from ..ops.nn_conv import convolution, convolution_backward_data, convolution_backward_weight
 from ..ops.nn_pool import avg_pooling, avg_pooling_backward, max_pooling, max_pooling_backward
+from ..ops.sort import topk_along
 
 LIBRARY = {}
 
@@ -175,4 +177,35 @@ def lower_index_add(lowering, node, args, out):
     lowering.b.copy(out, args[0], lowering.nbytes(x))
     lowering.call_kernel(kernel, [*args[1:], out], [tables, columns, count, *x.shape[axis:axis + depth]], node,
                          extent=dim_max(tables, columns), cost=count * dim_min(tables, columns))
+    return True
+
+
+@library(scatter_elements_add)
+def lower_elements_add(lowering, node, args, out):
+    """A copy of the table with elements added to it, where the indices cover all of the other axes."""
+    x, indices, _ = (a.abstract for a in node.args)
+    axis = node.attrs["axis"]
+    if x.ndim == 0 or any(compare("==", n, m) is not True for a, (n, m) in enumerate(zip(x.shape, indices.shape)) if a != axis):
+        return False
+    kernel = library_kernel("elements_add", dtype=x.dtype, index=indices.dtype)
+    if kernel is None:
+        return False
+    tables, columns, count = product(x.shape[:axis]), product(x.shape[axis + 1:]), indices.shape[axis]
+    lowering.b.copy(out, args[0], lowering.nbytes(x))
+    lowering.call_kernel(kernel, [*args[1:], out], [tables, columns, count, x.shape[axis]], node,
+                         extent=dim_max(tables, columns), cost=count * dim_min(tables, columns))
+    return True
+
+
+@library(topk_along)
+def lower_topk(lowering, node, args, out):
+    x, k, axis = node.args[0].abstract, node.attrs["k"], node.attrs["axis"]
+    if not x.shape or not isinstance(k, int) or not 1 <= k <= MOST_KEPT:
+        return False
+    kernel = library_kernel("topk", dtype=x.dtype, largest=node.attrs["largest"])
+    if kernel is None:
+        return False
+    inner = product(x.shape[axis + 1:])
+    lowering.call_kernel(kernel, [*args, *out], [x.shape[axis], k, inner], node, extent=product(x.shape[:axis]) * inner,
+                         cost=4 * x.shape[axis])
     return True

@@ -264,7 +264,7 @@ class _Lowering:
             return self.fused(node, node.fn)
         args = [self.value(a) for a in node.args]
         if finished or node.fn in LIBRARY:
-            out = args[0] if node.fn in (matmul_add, write_slice) else self.allocate(node.abstract, node)
+            out = args[0] if node.fn in (matmul_add, write_slice) else self.allocate_all(node)
             if (lower_finished if finished else LIBRARY[node.fn])(self, node, args, out):
                 return out
         if node.fn in kernel_rule:
@@ -278,6 +278,12 @@ class _Lowering:
     def fused(self, node, graph):
         """A cluster: one kernel."""
         return self.kernel(node, graph, node.args)
+
+    def allocate_all(self, node):
+        """Storage for what a node gives; a tuple of them for several results."""
+        if not isinstance(node.abstract, AbstractTuple):
+            return self.allocate(node.abstract, node)
+        return tuple(self.allocate(a, self.readers.get((node, k))) for k, a in enumerate(node.abstract.elements))
 
     def kernel(self, node, graph, operands):
         """Call the kernel of a closed graph."""

@@ -21,12 +21,18 @@ from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.graph import FuncGraph, ValueNode
 from ..mindir.primitive import eval_rule, kernel_rule
 from ..ops.elementary import erf, erfc, normal_cdf
-from ..ops.indexing import index_add_axis, scatter_nd_add
+from ..ops.indexing import gather_elements_axis, index_add_axis, scatter_elements_add, scatter_nd_add
 from ..ops.linalg import batch_matmul
+from ..ops.sort import topk_along
 from ..optim import optimise
 
-# NumPy's small matrix products are BLAS itself, and a graph looks at indices elsewhere (infer/bounds.py)
-_LIBRARY = frozenset(LIBRARY) - {batch_matmul, index_add_axis, scatter_nd_add}
+# {operator: (arrays, attributes) -> [(indices, the size of the axis that they stand for)]}: kernels do not look at indices
+_INDICES = {prim: lambda args, attrs: [(args[1], args[0].shape[attrs["axis"]])]
+            for prim in (index_add_axis, scatter_elements_add, gather_elements_axis)}
+_INDICES[scatter_nd_add] = lambda args, attrs: [(args[1][..., d], args[0].shape[d]) for d in range(args[1].shape[-1])]
+# NumPy's small matrix products are BLAS itself; of few elements NumPy is done before a kernel is compiled
+_LIBRARY = frozenset(LIBRARY) - {batch_matmul, topk_along, *_INDICES}
+_ENOUGH_FOR_LINES = 1 << 14
 # From how many elements on a generated kernel, threads and all, is worth its compilation (some 20 ms): NumPy has no
 # erf, it makes an array for each operator of a composite, and one thread of it is slower than memory.
 _ENOUGH = {erf: 1 << 12, erfc: 1 << 12, normal_cdf: 1 << 12}
@@ -38,7 +44,7 @@ def compute_of(operation):
     """The function (*arrays, **attrs) -> array or tuple that computes an operator for one signature."""
     prim = operation.prim
     if prim in _LIBRARY or _is_large(operation):
-        return OwnKernel(operation)
+        return CheckedKernel(operation) if prim in _INDICES else OwnKernel(operation)
     if prim not in eval_rule:
         raise InternalError(f"{prim.name} has no eval rule")
     return eval_rule[prim]
@@ -51,7 +57,7 @@ def _is_large(operation):
         a = operation.abstracts[0]
         inner = a.shape[-2 if operation.attrs["transpose_a"] else -1]
         return a.dtype.bits == 16 or (a.dtype.is_float and operation.outs[0].size * inner >= _ENOUGH_FOR_MATMUL)
-    enough = enough_of(prim)
+    enough = _ENOUGH_FOR_LINES if prim in _INDICES or prim is topk_along else enough_of(prim)
     if enough is None:
         return False
     abstracts = (*operation.abstracts, *operation.outs)
@@ -78,6 +84,16 @@ class OwnKernel:
             self.compiled = Compiled(single_node(self.operation))
         values = self.compiled.run(arrays)
         return tuple(values) if self.operation.several else values[0]
+
+
+class CheckedKernel(OwnKernel):
+    """An operator whose kernel takes indices as they are: where one is outside, its eval rule says which."""
+
+    def __call__(self, *arrays, **attrs):
+        for indices, size in _INDICES[self.operation.prim](arrays, attrs):
+            if indices.size and not (-size <= indices.min() and indices.max() < size):
+                return eval_rule[self.operation.prim](*arrays, **attrs)
+        return super().__call__(*arrays, **attrs)
 
 
 def single_node(operation):

@@ -1,6 +1,8 @@
-"""Rows added to a table at places that are known at run time: the gradient of an embedding.
+"""Rows, or single elements, added to a table at places that are known at run time: the gradients of an embedding, of
+gather_elements, sort and topk.
 
-    out[a, i[j, 0], i[j, 1], .., c] += updates[a, j, c]        an index may come several times
+    out[a, i[j, 0], i[j, 1], .., c] += updates[a, j, c]        index_add: an index may come several times
+    out[a, i[a, j, c], c]           += updates[a, j, c]        elements_add
 
 Every thread goes through all j in their order, with columns c (or tables a) of its own: no two write to one place, and sums
 have the order that NumPy's add.at gives them, whatever the threads.
@@ -56,4 +58,44 @@ def write_index_add(target, dtype, index, depth):
             with f.loop(first, f.select(inside, last, first)) as c:
                 target[c] = target[c] + row[c]
     module.written_by.append(write_index_add)
+    return module
+
+
+def elements_add_kernel(dtype, index, target=None):
+    """The kernel for `dtype` and indices that are int32 or int64; None for others.
+
+    args : [indices int[tables, count, columns], updates[tables, count, columns], out[tables, size, columns], tables, columns,
+           count, size]
+    [begin, end) : columns where there are at least as many as tables, else tables
+    Negative indices count from the end. What is outside is not added: who calls it has looked.
+    """
+    return _elements_add_kernel(to_dtype(dtype), to_dtype(index), target or current())
+
+
+@functools.cache
+def _elements_add_kernel(dtype, index, target):
+    if not has_gemm(dtype) or index.name not in INDEX_DTYPES:
+        return None
+    name, machine, text = code_of(write_elements_add, dtype, index, target=target)
+    return Kernel(name, lambda: machine.address(name), text=text, keep=machine)
+
+
+def write_elements_add(target, dtype, index):
+    """The Module of the kernel."""
+    module = Module(f"elements_add_{dtype.short}_{index.short}", target)
+    with module.kernel(module.name) as f:
+        places, updates, out, tables, columns, count, size = map(f.arg, range(7))
+        places, updates, out = f.array(index, places), f.array(dtype, updates), f.array(dtype, out)
+        wide = columns >= tables
+        first, last = f.select(wide, f.begin, 0), f.select(wide, f.end, columns)
+        with f.loop(f.select(wide, 0, f.begin), f.select(wide, tables, f.end)) as a, f.loop(0, count) as j:
+            row = (a * count + j) * columns
+            with f.loop(first, last) as c:
+                i = places[row + c]
+                i = i if index is int64 else Value(f, f.builder.sext(i.ir, I64))
+                i = f.select(i < 0, i + size, i)
+                with f.when((i >= 0) & (i < size)):
+                    place = (a * size + i) * columns + c
+                    out[place] = out[place] + updates[row + c]
+    module.written_by.append(write_elements_add)
     return module
