@@ -10,6 +10,8 @@
 
 This room knows nothing of the compiler; arrays become Tensors in iterators.py.
 """
+import importlib
+
 from . import config
 from .batches import BatchInfo
 from .callbacks import DSCallback, WaitedDSCallback
@@ -23,6 +25,15 @@ from .samplers import (BuiltinSampler, DistributedSampler, IterSampler, PKSample
                        Shuffle, SubsetRandomSampler, SubsetSampler, WeightedRandomSampler)
 from .sources import GeneratorDataset, NumpySlicesDataset, PaddedDataset
 from .workers import WorkerError
+
+
+_LAZY = ("transforms", "vision", "text", "audio")
+
+
+def __getattr__(name: str):
+    if name in _LAZY:                            # their libraries are loaded when they are used
+        return importlib.import_module("." + name, __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def zip(datasets: tuple) -> Dataset:

@@ -1,0 +1,208 @@
+"""Operations as functions: a decorator makes the class that MindSpore's users know of a function with a signature.
+
+    @operation(contrast_factor=number(0))
+    def AdjustContrast(image: np.ndarray, /, contrast_factor: float) -> np.ndarray: ..
+
+    AdjustContrast(1.5)(image)          what stands before "/" is data, what follows are arguments, which are checked at once
+
+`image_operation` does the same for functions of one array (height, width[, channels]); a PIL image is taken and given back.
+"""
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import Any, Callable
+
+import numpy as np
+from PIL import Image
+
+from ..common import dtype as dt
+from ..common.errors import ArgumentError, MindliteError, ValueRangeError
+
+Check = Callable[[Any, str], Any]                # (value, name) -> the value that is stored
+INT_MAX, FLOAT_MAX = 2 ** 31 - 1, 16777216       # MindSpore's bounds
+
+
+class DataError(MindliteError, RuntimeError):
+    """Data that an operation does not take."""
+
+
+class Operation:
+    """Base of all operations. random : True if it draws"""
+    builtin = True
+    random = False
+    function: Callable
+
+    def __call__(self, *data: Any) -> Any:
+        return self.function(*data, **self.__dict__)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"
+
+
+def operation(*, random: bool = False, wrap: Callable | None = None, together: Callable | None = None,
+              **checks: Check) -> Callable:
+    """A decorator that makes a class of a function: see the top of this module.
+
+    together : called with the dict of all arguments after each has passed its own check
+    """
+    def make(function: Callable) -> type:
+        signature = inspect.signature(function)
+        named = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.POSITIONAL_ONLY]
+        outer = signature.replace(parameters=named, return_annotation=inspect.Signature.empty)
+        unknown = set(checks) - {p.name for p in named}
+        assert not unknown, f"{function.__name__} has no argument {unknown}"
+
+        def __init__(self: Operation, *args: Any, **kwargs: Any) -> None:
+            try:
+                bound = outer.bind(*args, **kwargs)
+            except TypeError as error:
+                raise ArgumentError(f"{function.__name__}: {error}") from None
+            bound.apply_defaults()
+            given = set(bound.signature.bind(*args, **kwargs).arguments)
+            for name, value in bound.arguments.items():
+                check = checks.get(name)
+                if check is not None and (name in given or value is not None):
+                    value = check(value, name)
+                self.__dict__[name] = value
+            if together is not None:
+                together(self.__dict__)
+        inner = wrap(function) if wrap else function
+        return type(function.__name__, (Operation,), {
+            "__init__": __init__, "__doc__": function.__doc__, "__module__": function.__module__, "random": random,
+            "__qualname__": function.__name__, "__signature__": outer, "function": staticmethod(inner)})
+    return make
+
+
+def image_operation(*, random: bool = False, pil: bool = True, **checks: Check) -> Callable:
+    """A decorator for functions of one image as an array; pil=False: the result stays an array."""
+    def wrap(function: Callable) -> Callable:
+        @functools.wraps(function)
+        def call(image: Any, **arguments: Any) -> Any:
+            array = image_array(image, function.__name__)
+            result = function(array, **arguments)
+            return as_pil(result) if pil and isinstance(image, Image.Image) else result
+        return call
+    return operation(random=random, wrap=wrap, **checks)
+
+
+def image_array(image: Any, name: str) -> np.ndarray:
+    """The pixels of an image. raises : ArgumentError for what is none, DataError for other ranks than 2 and 3"""
+    if isinstance(image, Image.Image):
+        return np.asarray(image)
+    if not isinstance(image, np.ndarray):
+        if hasattr(image, "asnumpy"):
+            return image_array(image.asnumpy(), name)
+        raise ArgumentError(f"Input should be NumPy or PIL image, got {type(image)}.")
+    if image.ndim < 2:
+        raise DataError(f"{name}: the image tensor should have at least two dimensions. You may need to perform Decode first.",
+                        note=f"shape {image.shape}")
+    return image
+
+
+def as_pil(array: np.ndarray) -> Image.Image:
+    """A PIL image of an array (height, width[, channels])."""
+    if array.ndim == 3 and array.shape[2] == 1:
+        array = array[:, :, 0]
+    if array.dtype.kind == "f":
+        array = array.astype(np.float32)
+    return Image.fromarray(np.ascontiguousarray(array))
+
+
+# ------------------------------------------------------------------- checks of arguments
+
+def kind_of(*kinds: type) -> Check:
+    """An instance of one of the types."""
+    def check(value: Any, name: str) -> Any:
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            raise ArgumentError(f"Argument {name} with value {value} is not of type [{', '.join(map(repr, kinds))}], "
+                                f"but got {type(value)}.")
+        return value
+    return check
+
+
+def within(value: Any, low: Any, high: Any, name: str, open_left: bool = False, open_right: bool = False) -> Any:
+    """`value` if it lies in the interval. raises : ValueRangeError"""
+    if not ((low < value if open_left else low <= value) and (value < high if open_right else value <= high)):
+        raise ValueRangeError(f"Input{' ' + name if name else ''} is not within the required interval of "
+                              f"{'(' if open_left else '['}{low}, {high}{')' if open_right else ']'}.")
+    return value
+
+
+def number(low: float = -FLOAT_MAX, high: float = FLOAT_MAX, open_left: bool = False) -> Check:
+    """A number in an interval."""
+    def check(value: Any, name: str) -> Any:
+        return within(kind_of(int, float)(value, name), low, high, name, open_left)
+    return check
+
+
+def whole(low: int = -INT_MAX - 1, high: int = INT_MAX) -> Check:
+    """An int in an interval."""
+    def check(value: Any, name: str) -> int:
+        return within(kind_of(int)(value, name), low, high, name)
+    return check
+
+
+probability = number(0.0, 1.0)
+flag = kind_of(bool)
+
+
+def optional(check: Check) -> Check:
+    """None, or what `check` takes."""
+    return lambda value, name: None if value is None else check(value, name)
+
+
+def either(*checks: Check) -> Check:
+    """What the first check takes that does not refuse the type."""
+    def check(value: Any, name: str) -> Any:
+        for one in checks[:-1]:
+            try:
+                return one(value, name)
+            except ArgumentError:
+                continue
+        return checks[-1](value, name)
+    return check
+
+
+def items(check: Check, *lengths: int) -> Check:
+    """A list or tuple whose elements pass a check."""
+    def check_all(value: Any, name: str) -> tuple:
+        kind_of(list, tuple, np.ndarray)(value, name)
+        if lengths and len(value) not in lengths:
+            raise ValueRangeError(f"{name} should have {' or '.join(map(str, lengths))} elements, but got {len(value)}.")
+        return tuple(check(element, f"{name}[{k}]") for k, element in enumerate(value))
+    return check_all
+
+
+def image_size(value: Any, name: str) -> tuple[int, int] | int:
+    """An int, or (height, width)."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return within(value, 1, 16777216, "")
+    if isinstance(value, (tuple, list)) and len(value) == 2 and all(isinstance(n, int) for n in value):
+        return tuple(within(n, 1, INT_MAX, f"{name} at dim {k}") for k, n in enumerate(value))  # type: ignore[return-value]
+    raise ArgumentError("Size should be a single integer or a list/tuple (h, w) of length 2.")
+
+
+def pair(size: tuple[int, int] | int) -> tuple[int, int]:
+    """(height, width) of a size that may be one int."""
+    return (size, size) if isinstance(size, int) else size
+
+
+def dtype_of(value: Any, name: str) -> np.dtype:
+    """A NumPy dtype for MindSpore's or NumPy's name of it."""
+    if value in (str, np.str_):
+        return np.dtype("U")
+    if isinstance(value, (dt.DType, type, np.dtype)) and value is not None:
+        return np.dtype(bool) if value is bool else dt.dtype(value).numpy
+    raise ArgumentError(f"Argument {name} with value {value} is not of type [<class 'mindspore.dtype'>], but got {type(value)}.")
+
+
+def functions(value: Any, name: str = "transforms") -> list[Callable]:
+    """A list of operations."""
+    kind_of(list)(value, f"{name} list")
+    if not value:
+        raise ValueRangeError(f"{name} list can not be empty.")
+    for k, one in enumerate(value):
+        if not callable(one):
+            raise ValueRangeError(f"{name}[{k}] is neither a transforms op nor a callable pyfunc.")
+    return value

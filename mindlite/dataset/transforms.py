@@ -1,0 +1,230 @@
+"""Operations on any arrays, MindSpore's `dataset.transforms`: TypeCast, OneHot, PadEnd, and those that compose operations."""
+from __future__ import annotations
+
+import ctypes
+import enum
+from typing import Any, Callable
+
+import numpy as np
+
+from ..common.errors import ArgumentError
+from . import draws
+from .columns import pad_end
+from .operation import (DataError, Operation, dtype_of, functions, kind_of, number, operation, optional, probability, whole)
+
+
+class Relational(enum.IntEnum):
+    """Comparisons of `Mask`."""
+    EQ = 0
+    NE = 1
+    GT = 2
+    GE = 3
+    LT = 4
+    LE = 5
+
+
+_COMPARE = {Relational.EQ: np.equal, Relational.NE: np.not_equal, Relational.GT: np.greater, Relational.GE: np.greater_equal,
+            Relational.LT: np.less, Relational.LE: np.less_equal}
+
+
+@operation(data_type=dtype_of)
+def TypeCast(data, /, data_type):
+    """The data with another element type. data_type : a dtype of mindlite or NumPy"""
+    return np.asarray(data).astype(data_type)
+
+
+@operation(num_classes=whole(1), smoothing_rate=number(0.0, 1.0))
+def OneHot(data, /, num_classes, smoothing_rate=0.0):
+    """A vector of `num_classes` for each whole number, 1 at its place.
+
+    smoothing_rate : the 1 becomes 1 - rate, and rate is shared by all (Szegedy et al. 2016); the result is float64 then
+    """
+    data = np.asarray(data)
+    if data.dtype.kind not in "iu":
+        raise DataError(f"OneHot: OneHot only supports input of int type, but got: {data.dtype}")
+    if data.ndim > 1:
+        raise DataError(f"OneHot: OneHot only supports scalars or 1D input, but got rank: {data.ndim}")
+    if data.size and data.max() >= num_classes:
+        raise DataError(f"OneHot: index values should not bigger than num classes: {num_classes}, but got: {data.max()}")
+    if data.size and data.min() < 0:
+        raise DataError(f"OneHot: index values should not be negative, but got: {data.min()}")
+    hot = np.arange(num_classes) == data[..., None]
+    return hot.astype(data.dtype) if not smoothing_rate else hot * (1 - smoothing_rate) + smoothing_rate / num_classes
+
+
+@operation(pad_shape=kind_of(list, tuple))
+def PadEnd(data, /, pad_shape, pad_value=None):
+    """The data padded, or cut, at its ends to a shape. pad_shape : None keeps a size; pad_value : 0 or empty text by default"""
+    data = np.asarray(data)
+    if len(pad_shape) != data.ndim:
+        raise DataError(f"PadEnd: invalid pad shape, as rank of input is: {data.ndim}, and rank of pad value: {len(pad_shape)}")
+    if pad_value is not None and isinstance(pad_value, (str, bytes)) != (data.dtype.kind in "US"):
+        raise DataError(f"PadEnd: pad_value and item of dataset are not of the same type, type of pad_value: "
+                        f"{type(pad_value).__name__}, and type of dataset item: {data.dtype}")
+    shape = [have if want is None else want for have, want in zip(data.shape, pad_shape)]
+    return pad_end(data[tuple(slice(n) for n in shape)], shape, pad_value)
+
+
+@operation(axis=whole(-1, 0))
+def Concatenate(data, /, axis=0, prepend=None, append=None):
+    """`prepend`, the data and `append` one after the other."""
+    data = np.asarray(data)
+    parts = [np.asarray(part) for part in (prepend, data, append) if part is not None]
+    if any(part.ndim != 1 for part in parts):
+        raise DataError("Concatenate: only 1D input supported")
+    for part in parts:
+        if part.dtype.kind != data.dtype.kind:
+            raise DataError(f"Concatenate: input datatype does not match: {data.dtype} and {part.dtype}")
+    return np.concatenate(parts)
+
+
+@operation()
+def Duplicate(data, /):
+    """The data twice, as two columns."""
+    return data, np.array(data)
+
+
+@operation(fill_value=kind_of(str, float, bool, int, bytes))
+def Fill(data, /, fill_value):
+    """An array of the data's shape and type, full of one value."""
+    data = np.asarray(data)
+    if isinstance(fill_value, (str, bytes)) != (data.dtype.kind in "US"):
+        raise DataError(f"Fill: fill_value and the input tensor must be of the same type: {type(fill_value).__name__}, "
+                        f"{data.dtype}")
+    if data.dtype.kind in "US":
+        return np.full(data.shape, fill_value)
+    return np.full(data.shape, fill_value, data.dtype)
+
+
+@operation(operator=kind_of(Relational), constant=kind_of(str, float, bool, int, bytes), dtype=dtype_of)
+def Mask(data, /, operator, constant, dtype=np.dtype(bool)):
+    """Where the data compares with a constant as `operator` says: a mask of type `dtype`."""
+    data = np.asarray(data)
+    if isinstance(constant, (str, bytes)) != (data.dtype.kind in "US"):
+        raise DataError(f"Mask: input array is {data.dtype}, the constant {type(constant).__name__}")
+    return _COMPARE[operator](data, constant).astype(dtype)
+
+
+class Slice(Operation):
+    """A part of the data. slices : for each axis an int, a list of ints, a slice, None or ... (all of it)"""
+
+    def __init__(self, *slices: Any) -> None:
+        for one in slices:
+            if not isinstance(one, (int, list, slice, type(None), type(...))) or isinstance(one, bool):
+                raise ArgumentError(f"Argument slices with value {one} is not of type [int, list, slice, None, Ellipsis]")
+        self.slices = slices
+
+    def __call__(self, data: Any) -> Any:
+        data = np.asarray(data)
+        if len(self.slices) > data.ndim:
+            raise DataError(f"Slice: the number of slices, {len(self.slices)}, is larger than the rank of the data, {data.ndim}")
+        for axis, one in enumerate(self.slices):
+            if one is None or one is ...:
+                continue
+            if isinstance(one, slice):
+                data = data[(slice(None),) * axis + (one,)]
+                continue
+            chosen = np.atleast_1d(one)
+            if len(chosen) and not (-data.shape[axis] <= chosen.min() and chosen.max() < data.shape[axis]):
+                raise DataError(f"Slice: index {one} is out of bounds of axis {axis} with size {data.shape[axis]}")
+            data = data.take(chosen, axis, mode="wrap")
+        return data
+
+
+@operation()
+def Unique(data, /):
+    """(the different values in growing order, for each value its place among them, how often each appears)"""
+    data = np.asarray(data)
+    if data.ndim < 2:
+        raise DataError(f"Unique: input must be at least 2-D in order to do unique op, got rank:{data.ndim}")
+    values, places, counts = np.unique(data.ravel(), return_inverse=True, return_counts=True)
+    return values, places.astype(np.int32), counts.astype(np.int32)
+
+
+class Plugin(Operation):
+    """A function of a shared library, `int function(const void *in, int64 count, void *out)` on float32 arrays.
+
+    lib_path, func_name : where it is;  user_args : text that is handed over, if the function takes a fourth argument
+    """
+
+    def __init__(self, lib_path: str, func_name: str, user_args: str | None = None) -> None:
+        for name, value in {"lib_path": lib_path, "func_name": func_name}.items():
+            kind_of(str)(value, name)
+        optional(kind_of(str))(user_args, "user_args")
+        self.call = getattr(ctypes.CDLL(lib_path), func_name)
+        self.user_args = user_args
+
+    def __call__(self, data: Any) -> np.ndarray:
+        source = np.ascontiguousarray(data, np.float32)
+        out = np.empty_like(source)
+        arguments = [ctypes.c_void_p(source.ctypes.data), ctypes.c_int64(source.size), ctypes.c_void_p(out.ctypes.data)]
+        if self.user_args is not None:
+            arguments.append(ctypes.c_char_p(self.user_args.encode()))   # type: ignore[arg-type]
+        code = self.call(*arguments)
+        if code:
+            raise DataError(f"Plugin: {self.call.__name__} has given the error code {code}")
+        return out
+
+
+# ------------------------------------------------------------------- operations made of operations
+
+def apply_all(transforms: list[Callable], *data: Any) -> Any:
+    """One operation after the other; a tuple stands for several columns."""
+    for transform in transforms:
+        result = transform(*data)
+        data = result if isinstance(result, tuple) else (result,)
+    return data if len(data) > 1 else data[0]
+
+
+class _OfOperations(Operation):
+    """Base of operations that hold others."""
+
+    def __init__(self, transforms: list[Callable]) -> None:
+        self.transforms = functions(transforms)
+
+
+class Compose(_OfOperations):
+    """Operations one after the other."""
+
+    def __call__(self, *data: Any) -> Any:
+        return apply_all(self.transforms, *data)
+
+
+class RandomChoice(_OfOperations):
+    """One of the operations."""
+    random = True
+
+    def __call__(self, *data: Any) -> Any:
+        return apply_all([self.transforms[draws.generator().integers(len(self.transforms))]], *data)
+
+
+class RandomOrder(_OfOperations):
+    """All operations, in random order."""
+    random = True
+
+    def __call__(self, *data: Any) -> Any:
+        return apply_all([self.transforms[k] for k in draws.generator().permutation(len(self.transforms))], *data)
+
+
+class RandomApply(_OfOperations):
+    """All operations with probability `prob`, else none."""
+    random = True
+
+    def __init__(self, transforms: list[Callable], prob: float = 0.5) -> None:
+        super().__init__(transforms)
+        self.prob = probability(prob, "prob")
+
+    def __call__(self, *data: Any) -> Any:
+        if draws.generator().random() < self.prob:
+            return apply_all(self.transforms, *data)
+        return data if len(data) > 1 else data[0]
+
+
+def not_random(function: Callable) -> Callable:
+    """MindSpore's mark for a function without random numbers; nothing depends on it here."""
+    function.random = False                                  # type: ignore[attr-defined]
+    return function
+
+
+__all__ = ["Compose", "Concatenate", "Duplicate", "Fill", "Mask", "OneHot", "PadEnd", "Plugin", "RandomApply", "RandomChoice",
+           "RandomOrder", "Relational", "Slice", "TypeCast", "Unique", "not_random"]

@@ -1,0 +1,600 @@
+"""What colour pixels have: brightness, contrast, hue, histograms, conversions, noise, normalisation."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageEnhance, ImageOps
+
+from ...common.errors import ArgumentError, ValueRangeError
+from .. import draws
+from ..operation import (DataError, as_pil, either, flag, image_array, image_operation, items, kind_of, number, operation,
+                         optional, probability, whole, within)
+from .kinds import ConvertMode
+
+
+def as_bytes(values: np.ndarray, like: np.ndarray) -> np.ndarray:
+    """Rounded and cut to the range of whole numbers; floats as they are."""
+    if like.dtype.kind in "iu":
+        limits = np.iinfo(like.dtype)
+        return np.clip(np.rint(values), limits.min, limits.max).astype(like.dtype)
+    return values.astype(like.dtype)
+
+
+def colours(image: np.ndarray, name: str) -> np.ndarray:
+    """The image if it has three channels. raises : DataError"""
+    if image.ndim != 3 or image.shape[2] != 3:
+        raise DataError(f"{name}: image shape is incorrect, expected shape <H, W, C> with 3 channels, but got: {image.shape}")
+    return image
+
+
+GREY = np.array([0.299, 0.587, 0.114])
+
+
+def grey_of(image: np.ndarray) -> np.ndarray:
+    """The brightness of each pixel, in OpenCV's whole numbers for bytes."""
+    if image.dtype == np.uint8:
+        parts = image.astype(np.int32)
+        return ((parts[..., 0] * 9798 + parts[..., 1] * 19235 + parts[..., 2] * 3735 + 16384) >> 15).astype(np.uint8)
+    return (image @ GREY).astype(image.dtype)
+
+
+def blended(image: np.ndarray, other: Any, factor: float) -> np.ndarray:
+    """factor * image + (1 - factor) * other"""
+    if factor == 1:
+        return image.copy()
+    return as_bytes(image.astype(np.float64) * factor + np.asarray(other, np.float64) * (1 - factor), image)
+
+
+def enhanced(enhance: Any, by_array: Any) -> Any:
+    """A PIL image through Pillow, an array through a function of (array, factor)."""
+    def adjust(image: Any, factor: float, name: str) -> Any:
+        if isinstance(image, Image.Image):
+            return enhance(image).enhance(factor)
+        return by_array(colours(image_array(image, name), name), factor)
+    return adjust
+
+
+brightness = enhanced(ImageEnhance.Brightness, lambda image, f: blended(image, 0, f))
+contrast = enhanced(ImageEnhance.Contrast, lambda image, f: blended(image, int(grey_of(image).mean() + 0.5), f))
+saturation = enhanced(ImageEnhance.Color, lambda image, f: blended(image, grey_of(image)[..., None], f))
+
+
+@operation(brightness_factor=number(0))
+def AdjustBrightness(image, /, brightness_factor):
+    """Brightness times a factor."""
+    return brightness(image, brightness_factor, "AdjustBrightness")
+
+
+@operation(contrast_factor=number(0))
+def AdjustContrast(image, /, contrast_factor):
+    """Distance from the mean brightness times a factor."""
+    return contrast(image, contrast_factor, "AdjustContrast")
+
+
+@operation(saturation_factor=number(0))
+def AdjustSaturation(image, /, saturation_factor):
+    """Distance from grey times a factor."""
+    return saturation(image, saturation_factor, "AdjustSaturation")
+
+
+def hue_turned(image: Any, factor: float) -> Any:
+    """The hue moved by `factor` of a full turn."""
+    if not factor:
+        return image
+    pil = image if isinstance(image, Image.Image) else as_pil(colours(image_array(image, "AdjustHue"), "AdjustHue"))
+    hsv = np.array(pil.convert("HSV"))
+    hsv[..., 0] = (hsv[..., 0].astype(np.int32) + int(factor * 255)) % 256
+    turned = Image.fromarray(hsv, "HSV").convert("RGB")
+    return turned if isinstance(image, Image.Image) else np.array(turned)
+
+
+@operation(hue_factor=number(-0.5, 0.5))
+def AdjustHue(image, /, hue_factor):
+    """The hue moved by a share of a full turn."""
+    return hue_turned(image, hue_factor)
+
+
+@image_operation(sharpness_factor=number(0))
+def AdjustSharpness(image, /, sharpness_factor):
+    """Between a smoothed image (0), the image (1) and a sharper one (2)."""
+    return sharpened(image, sharpness_factor)
+
+
+def sharpened(image: np.ndarray, factor: float) -> np.ndarray:
+    """See AdjustSharpness: Pillow's filter, the border as it is."""
+    smooth = image.astype(np.float64)
+    if min(image.shape[:2]) >= 3:
+        total = sum(smooth[1 + i:smooth.shape[0] - 1 + i, 1 + j:smooth.shape[1] - 1 + j] * (5 if i == j == 0 else 1)
+                    for i in (-1, 0, 1) for j in (-1, 0, 1)) / 13
+        smooth[1:-1, 1:-1] = as_bytes(total, image)
+    return blended(image, smooth, factor)
+
+
+@image_operation(gamma=number(0), gain=number())
+def AdjustGamma(image, /, gamma, gain=1):
+    """255 gain (x / 255)^gamma for bytes, gain x^gamma for floats in [0, 1]."""
+    if image.dtype == np.uint8:
+        table = np.clip(np.rint((np.arange(256) / 255.0) ** gamma * 255 * gain), 0, 255).astype(np.uint8)
+        return table[image]
+    return np.clip(gain * image.astype(np.float64) ** gamma, 0, 1).astype(image.dtype)
+
+
+def two_factors(low: float) -> Any:
+    """(low, high) of a factor; one number v means (max(0, 1 - v), 1 + v), for hue (-v, v)."""
+    def check(value: Any, name: str) -> tuple:
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            if value < 0:
+                raise ValueRangeError(f"The input value of {name} cannot be negative.")
+            return (-value, value) if low < 0 else (max(0, 1 - value), 1 + value)
+        kind_of(list, tuple)(value, name)
+        if len(value) != 2:
+            raise ValueRangeError(f"If {name} is a sequence, the length must be 2.")
+        first, second = (number(low, 0.5 if low < 0 else 16777216)(v, name) for v in value)
+        if first > second:
+            raise ValueRangeError(f"{name} value should be in (min,max) format. Got ({first}, {second}).")
+        return first, second
+    return check
+
+
+@operation(brightness=two_factors(0), contrast=two_factors(0), saturation=two_factors(0), hue=two_factors(-0.5), random=True)
+def RandomColorAdjust(image, /, brightness=(1, 1), contrast=(1, 1), saturation=(1, 1), hue=(0, 0)):
+    """Brightness, contrast, saturation and hue changed, in random order, by factors drawn from intervals."""
+    numbers = draws.generator()
+    steps = [(_BRIGHTNESS, brightness), (_CONTRAST, contrast), (_SATURATION, saturation), (_HUE, hue)]
+    for k in numbers.permutation(4):
+        step, (low, high) = steps[k]
+        if (low, high) != ((0, 0) if step is _HUE else (1, 1)):
+            image = step(image, numbers.uniform(low, high))
+    return image
+
+
+def _BRIGHTNESS(image: Any, f: float) -> Any:
+    return brightness(image, f, "RandomColorAdjust")
+
+
+def _CONTRAST(image: Any, f: float) -> Any:
+    return contrast(image, f, "RandomColorAdjust")
+
+
+def _SATURATION(image: Any, f: float) -> Any:
+    return saturation(image, f, "RandomColorAdjust")
+
+
+_HUE = hue_turned
+
+
+def min_max(value: Any, name: str) -> tuple:
+    """(low, high) with 0 <= low <= high."""
+    kind_of(list, tuple)(value, name)
+    if len(value) != 2:
+        raise ValueRangeError(f"{name} must be a sequence with length 2.")
+    low, high = (number(0)(v, name) for v in value)
+    if low > high:
+        raise ValueRangeError(f"{name} should be in (min,max) format. Got (max,min).")
+    return low, high
+
+
+@operation(degrees=min_max, random=True)
+def RandomColor(image, /, degrees=(0.1, 1.9)):
+    """Saturation times a factor drawn from `degrees`."""
+    return saturation(image, draws.generator().uniform(*degrees), "RandomColor")
+
+
+@image_operation(degrees=min_max, random=True)
+def RandomSharpness(image, /, degrees=(0.1, 1.9)):
+    """AdjustSharpness by a factor drawn from `degrees`."""
+    return sharpened(image, draws.generator().uniform(*degrees))
+
+
+@image_operation(degree=number(0), prob=probability, random=True)
+def RandomAdjustSharpness(image, /, degree, prob=0.5):
+    """AdjustSharpness with probability `prob`."""
+    return sharpened(image, degree) if draws.generator().random() < prob else image
+
+
+@image_operation(alpha=number(0), random=True)
+def RandomLighting(image, /, alpha=0.05):
+    """Noise along the principal components of ImageNet's colours (Krizhevsky et al. 2012)."""
+    numbers = draws.generator().normal(0, alpha, 3) if alpha else np.zeros(3)
+    vectors = np.array([[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]])
+    return as_bytes(colours(image, "RandomLighting") + vectors @ (numbers * [55.46, 4.794, 1.148]), image)
+
+
+# ------------------------------------------------------------------- histograms and bits
+
+@image_operation()
+def Invert(image, /):
+    """255 - x"""
+    return 255 - colours(image, "Invert")
+
+
+@image_operation(prob=probability, random=True)
+def RandomInvert(image, /, prob=0.5):
+    """255 - x with probability `prob`."""
+    return 255 - image if draws.generator().random() < prob else image
+
+
+@image_operation(bits=whole(0, 8))
+def Posterize(image, /, bits):
+    """Bytes without their last 8 - bits bits."""
+    return posterized(image, bits)
+
+
+def posterized(image: np.ndarray, bits: int) -> np.ndarray:
+    """See Posterize. raises : DataError"""
+    if image.dtype != np.uint8:
+        raise DataError(f"Posterize: input image data type can not be float, but got {image.dtype}")
+    return image & np.uint8(256 - (1 << (8 - bits)))
+
+
+def bit_range(value: Any, name: str) -> tuple[int, int]:
+    """(low, high) of a number of bits."""
+    low, high = (value, value) if isinstance(value, int) else items(whole(1, 8), 2)(value, name)
+    whole(1, 8)(low, name)
+    if low > high:
+        raise ValueRangeError("bits value should be in (min,max) format. Got (max,min).")
+    return low, high
+
+
+@image_operation(bits=bit_range, random=True)
+def RandomPosterize(image, /, bits=(8, 8)):
+    """Posterize with a number of bits drawn from (low, high)."""
+    return posterized(image, int(draws.generator().integers(bits[0], bits[1] + 1)))
+
+
+def thresholds(value: Any, name: str) -> tuple:
+    """(low, high) of one number or two."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        value = (value, value)
+    kind_of(int, float, list, tuple)(value, name)
+    if len(value) != 2:
+        raise ValueRangeError("threshold must be a single number or sequence of two numbers.")
+    low, high = (number(0, 255)(v, f"{name}[{k}]") for k, v in enumerate(value))
+    if low > high:
+        raise ValueRangeError("threshold must be in order of (min, max).")
+    return low, high
+
+
+def solarized(image: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Pixels in [low, high] inverted; with low == high those from there on."""
+    chosen = image >= low if low == high else (image >= low) & (image <= high)
+    return np.where(chosen, 255 - image, image)
+
+
+@image_operation(threshold=thresholds)
+def Solarize(image, /, threshold):
+    """Values between two thresholds inverted; those from one threshold on."""
+    if image.dtype.kind not in "iuf":
+        raise DataError(f"Solarize: the data type {image.dtype} is not supported")
+    if image.ndim == 3 and image.shape[2] not in (1, 3):
+        raise DataError(f"Solarize: image shape is incorrect, expected 1 or 3 channels, but got: {image.shape}")
+    return solarized(image, *threshold)
+
+
+@image_operation(threshold=thresholds, random=True)
+def RandomSolarize(image, /, threshold=(0, 255)):
+    """Solarize between two thresholds drawn from (low, high)."""
+    low, high = sorted(draws.generator().integers(int(threshold[0]), int(threshold[1]) + 1, 2).tolist())
+    return solarized(image, low, high)
+
+
+def by_channel(image: np.ndarray, function: Any) -> np.ndarray:
+    """A function of one channel on each."""
+    if image.ndim == 2:
+        return function(image)
+    return np.stack([function(image[..., c]) for c in range(image.shape[2])], -1)
+
+
+def _equalised(channel: np.ndarray) -> np.ndarray:
+    """OpenCV's: the grey levels spread by their cumulated histogram."""
+    counts = np.bincount(channel.ravel(), minlength=256)
+    first = int(np.flatnonzero(counts)[0])
+    rest = channel.size - counts[first]
+    if not rest:
+        return channel.copy()
+    cumulated = np.cumsum(counts) - counts[first]
+    return np.clip(np.rint(cumulated * np.float32(255.0 / rest)), 0, 255).astype(np.uint8)[channel]
+
+
+@operation()
+def Equalize(image, /):
+    """A flat histogram, channel by channel: of arrays as OpenCV does it, of PIL images as Pillow does it."""
+    return equalised(image)
+
+
+def equalised(image: Any) -> Any:
+    """See Equalize."""
+    if isinstance(image, Image.Image):
+        return ImageOps.equalize(image)
+    return by_channel(image_array(image, "Equalize"), _equalised)
+
+
+@operation(prob=probability, random=True)
+def RandomEqualize(image, /, prob=0.5):
+    """Equalize with probability `prob`."""
+    return equalised(image) if draws.generator().random() < prob else image
+
+
+def contrasted(image: Any, cutoff: float, ignore: Any) -> Any:
+    """See AutoContrast; Pillow's rules for PIL images, cutoff in whole pixels."""
+    if isinstance(image, Image.Image):
+        return ImageOps.autocontrast(image, cutoff, ignore)
+    return by_channel(image_array(image, "AutoContrast"), lambda channel: _auto(channel, cutoff, ignore or ()))
+
+
+def _auto(channel: np.ndarray, cutoff: float, ignore: Any) -> np.ndarray:
+    counts = np.bincount(channel.ravel(), minlength=256)
+    counts[list(ignore)] = 0
+    cut = int(counts.sum() * cutoff / 100)
+    below, above = np.cumsum(counts), np.cumsum(counts[::-1])
+    low = int(np.searchsorted(below, cut, "right")) if cut < below[-1] else 256
+    high = 255 - int(np.searchsorted(above, cut, "right")) if cut < above[-1] else -1
+    if high <= low:
+        return channel.copy()
+    scale = 255.0 / (high - low)
+    return np.clip(np.trunc(np.arange(256) * scale - low * scale), 0, 255).astype(np.uint8)[channel]
+
+
+def ignored(value: Any, name: str) -> list[int] | None:
+    """Grey levels."""
+    if value is None:
+        return None
+    return [whole(0, 255)(v, "item") for v in (value if isinstance(value, (list, tuple)) else [value])]
+
+
+def cutoff_of(value: Any, name: str) -> float:
+    """A share in percent, less than 50."""
+    return within(kind_of(int, float)(value, name), 0, 50, name, open_right=True)
+
+
+@operation(cutoff=cutoff_of, ignore=ignored)
+def AutoContrast(image, /, cutoff=0.0, ignore=None):
+    """Each channel's histogram stretched to [0, 255]. cutoff : percent of pixels left out at both ends; ignore : grey levels"""
+    return contrasted(image, cutoff, ignore)
+
+
+@operation(cutoff=cutoff_of, ignore=ignored, prob=probability, random=True)
+def RandomAutoContrast(image, /, cutoff=0.0, ignore=None, prob=0.5):
+    """AutoContrast with probability `prob`."""
+    return contrasted(image, cutoff, ignore) if draws.generator().random() < prob else image
+
+
+# ------------------------------------------------------------------- conversions
+
+@operation(num_output_channels=whole())
+def Grayscale(image, /, num_output_channels=1):
+    """A PIL image in grey, with 1 or 3 equal channels."""
+    if num_output_channels not in (1, 3):
+        raise ValueRangeError(f"Number of channels of the output grayscale image should be either 1 or 3. "
+                              f"Got {num_output_channels}.")
+    return _grey_pil(image, num_output_channels)
+
+
+def _grey_pil(image: Any, channels: int) -> Image.Image:
+    if not isinstance(image, Image.Image):
+        raise ArgumentError(f"img should be PIL image. Got {type(image)}. Use Decode() for encoded data or ToPIL() for decoded "
+                            f"data.")
+    grey = image.convert("L")
+    return grey if channels == 1 else Image.merge("RGB", (grey,) * 3)
+
+
+@operation(prob=probability, random=True)
+def RandomGrayscale(image, /, prob=0.1):
+    """A PIL image, in grey with probability `prob`."""
+    if draws.generator().random() < prob:
+        return _grey_pil(image, 1 if getattr(image, "mode", "L") == "L" else 3)
+    return image
+
+
+_CONVERSIONS = {                         # order of the input's channels in the output; "A": 255 where the input has none
+    ConvertMode.COLOR_RGB2RGBA: "012A", ConvertMode.COLOR_RGBA2RGB: "012", ConvertMode.COLOR_RGB2BGRA: "210A",
+    ConvertMode.COLOR_RGBA2BGR: "210", ConvertMode.COLOR_RGB2BGR: "210", ConvertMode.COLOR_RGBA2BGRA: "2103",
+    ConvertMode.COLOR_GRAY2RGB: "000", ConvertMode.COLOR_GRAY2RGBA: "000A",
+}
+
+
+@image_operation(convert_mode=kind_of(ConvertMode))
+def ConvertColor(image, /, convert_mode):
+    """The channels in another order, with or without alpha, or as grey."""
+    if convert_mode in (ConvertMode.COLOR_RGB2GRAY, ConvertMode.COLOR_RGBA2GRAY):
+        return grey_of(image[..., :3])
+    if convert_mode in (ConvertMode.COLOR_BGR2GRAY, ConvertMode.COLOR_BGRA2GRAY):
+        return grey_of(image[..., 2::-1])
+    order = _CONVERSIONS[convert_mode]
+    image = image[..., None] if image.ndim == 2 else image
+    if max(int(c) for c in order if c != "A") >= image.shape[2]:
+        raise DataError(f"ConvertColor: number of channels of the image, {image.shape[2]}, does not fit {convert_mode.name}")
+    alpha = np.full(image.shape[:2], 255, image.dtype)
+    return np.stack([alpha if c == "A" else image[..., int(c)] for c in order], -1)
+
+
+def _channels_last(image: Any, is_hwc: bool, name: str) -> np.ndarray:
+    image = image_array(image, name)
+    if image.ndim not in (3, 4):
+        raise DataError(f"{name}: img shape should be 3 or 4 dimensions, got {image.ndim}")
+    image = image if is_hwc else np.moveaxis(image, -3, -1)
+    if image.shape[-1] != 3:
+        raise DataError(f"{name}: img should have 3 channels, got {image.shape[-1]}")
+    return image
+
+
+@operation(is_hwc=flag)
+def RgbToHsv(image, /, is_hwc=False):
+    """Hue, saturation and value of red, green, blue in [0, 1] (Smith 1978)."""
+    rgb = _channels_last(image, is_hwc, "RgbToHsv").astype(np.float64)
+    value, spread = rgb.max(-1), np.ptp(rgb, -1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rc, gc, bc = ((value - rgb[..., k]) / spread for k in range(3))
+        hue = np.where(rgb[..., 0] == value, bc - gc, np.where(rgb[..., 1] == value, 2 + rc - bc, 4 + gc - rc)) / 6 % 1
+        hsv = np.stack([np.where(spread == 0, 0, hue), np.where(spread == 0, 0, spread / value), value], -1)
+    return hsv if is_hwc else np.moveaxis(hsv, -1, -3)
+
+
+@operation(is_hwc=flag)
+def HsvToRgb(image, /, is_hwc=False):
+    """Red, green, blue of hue, saturation and value in [0, 1]."""
+    hsv = _channels_last(image, is_hwc, "HsvToRgb")
+    hue, saturation_, value = hsv[..., 0], hsv[..., 1], hsv[..., 2]
+    part = hue * 6.0 - np.trunc(hue * 6.0)
+    p, q, t = value * (1 - saturation_), value * (1 - saturation_ * part), value * (1 - saturation_ * (1 - part))
+    sector = np.trunc(hue * 6.0).astype(int) % 6
+    rgb = np.stack([np.choose(sector, choices) for choices in (
+        (value, q, p, p, t, value), (t, value, value, q, p, p), (p, p, t, value, value, q))], -1).astype(hsv.dtype)
+    return rgb if is_hwc else np.moveaxis(rgb, -1, -3)
+
+
+# ------------------------------------------------------------------- numbers for networks
+
+def mean_and_std(value: Any, name: str) -> tuple:
+    """Numbers in [0, 255], for `std` not 0."""
+    kind_of(list, tuple, np.ndarray)(value, name)
+    return tuple(number(0, 255, open_left=name == "std")(v, f"{name}[{k}]") for k, v in enumerate(value))
+
+
+def same_length(arguments: dict) -> None:
+    """raises : ValueRangeError unless mean and std have equally many numbers"""
+    if len(arguments["mean"]) != len(arguments["std"]):
+        raise ValueRangeError("Length of mean and std must be equal.")
+
+
+def normalised(image: np.ndarray, mean: tuple, std: tuple, is_hwc: bool) -> np.ndarray:
+    """(x - mean) / std by channel, in float32."""
+    image = image[..., None] if image.ndim == 2 and is_hwc else image
+    channels = image.shape[-1 if is_hwc else 0]
+    if len(mean) not in (1, channels):
+        raise DataError(f"Normalize: number of channels does not match the size of mean and std vectors, got channels: "
+                        f"{channels}, size of mean: {len(mean)}, size of std: {len(std)}")
+    shape = (-1,) if is_hwc else (-1, 1, 1)
+    out = np.subtract(image, np.array(mean, np.float32).reshape(shape), dtype=np.float32)
+    return np.divide(out, np.array(std, np.float32).reshape(shape), out=out)
+
+
+@operation(mean=mean_and_std, std=mean_and_std, is_hwc=flag, together=same_length)
+def Normalize(image, /, mean, std, is_hwc=True):
+    """(x - mean) / std by channel, in float32. is_hwc : the channels are the last axis, else the first"""
+    if isinstance(image, Image.Image):
+        raise ArgumentError("Normalize: the input is a PIL image; ToTensor() or Decode() give an array")
+    return normalised(image_array(image, "Normalize"), mean, std, is_hwc)
+
+
+@operation(mean=mean_and_std, std=mean_and_std, dtype=kind_of(str), is_hwc=flag, together=same_length)
+def NormalizePad(image, /, mean, std, dtype="float32", is_hwc=True):
+    """Normalize, and a fourth channel of zeros. dtype : float32 or float16"""
+    if dtype not in ("float32", "float16"):
+        raise ValueRangeError("dtype only support float32 or float16.")
+    found = normalised(image_array(image, "NormalizePad"), mean, std, is_hwc)
+    axis = -1 if is_hwc else 0
+    return np.concatenate([found, np.zeros_like(found.take([0], axis))], axis).astype(dtype)
+
+
+@image_operation(rescale=number(), shift=number(), pil=False)
+def Rescale(image, /, rescale, shift):
+    """x * rescale + shift in float32."""
+    return image.astype(np.float32) * np.float32(rescale) + np.float32(shift)
+
+
+@image_operation(pil=False)
+def HWC2CHW(image, /):
+    """(height, width, channels) as (channels, height, width)."""
+    return np.ascontiguousarray(image.transpose(2, 0, 1)) if image.ndim == 3 else image
+
+
+@operation(transformation_matrix=kind_of(np.ndarray), mean_vector=kind_of(np.ndarray))
+def LinearTransformation(image, /, transformation_matrix, mean_vector):
+    """(x - mean) @ matrix of the flattened image, for whitening. transformation_matrix : (n, n);  mean_vector : (n,)"""
+    image = np.asarray(image) if not isinstance(image, Image.Image) else image
+    if not isinstance(image, np.ndarray):
+        raise ArgumentError(f"img should be NumPy array. Got {type(image)}.")
+    matrix, mean = transformation_matrix, mean_vector
+    if image.size != matrix.shape[0]:
+        raise ValueRangeError(f"Transformation_matrix should have the same number of rows as the image has elements: "
+                              f"{matrix.shape[0]} and {image.size}")
+    return ((image.reshape(1, -1) - mean) @ matrix).reshape(image.shape)
+
+
+# ------------------------------------------------------------------- smoothing and erasing
+
+def odd(value: Any, name: str) -> tuple[int, int]:
+    """One odd number or (width, height)."""
+    if isinstance(value, int):
+        value = (value, value)
+    sizes = items(whole(1), 1, 2)(value, name)
+    sizes = sizes * 2 if len(sizes) == 1 else sizes
+    if any(n % 2 == 0 for n in sizes):
+        raise ValueRangeError(f"{name} should be an odd number, but got {value}.")
+    return sizes                                             # type: ignore[return-value]
+
+
+def sigmas(value: Any, name: str) -> tuple:
+    """One number or (width, height)."""
+    if isinstance(value, (int, float)):
+        value = (value, value)
+    found = items(number(0), 1, 2)(value, name)
+    return found * 2 if len(found) == 1 else found
+
+
+@image_operation(kernel_size=odd, sigma=optional(sigmas))
+def GaussianBlur(image, /, kernel_size, sigma=None):
+    """Smoothed by a Gaussian. kernel_size : odd, or (width, height);  sigma : 0.3 ((size - 1) / 2 - 1) + 0.8 by default"""
+    found = image.astype(np.float64)
+    for axis, size, s in ((1, kernel_size[0], sigma and sigma[0]), (0, kernel_size[1], sigma and sigma[1])):
+        s = s or 0.3 * ((size - 1) * 0.5 - 1) + 0.8
+        weights = np.exp(-(np.arange(size) - size // 2) ** 2 / (2 * s * s))
+        half, weights = size // 2, weights / weights.sum()
+        padded = np.pad(found, [(half, half) if a == axis else (0, 0) for a in range(found.ndim)], "reflect")
+        found = sum(w * np.take(padded, np.arange(found.shape[axis]) + k, axis) for k, w in enumerate(weights))
+    return as_bytes(found, image)
+
+
+@image_operation(length=whole(1), num_patches=whole(1), is_hwc=flag, random=True)
+def CutOut(image, /, length, num_patches=1, is_hwc=True):
+    """Squares of side `length` around random points set to 0 (DeVries and Taylor 2017)."""
+    out, numbers = image.copy(), draws.generator()
+    view = out if is_hwc else np.moveaxis(out, 0, -1)
+    for _ in range(num_patches):
+        y, x = int(numbers.integers(view.shape[0])), int(numbers.integers(view.shape[1]))
+        view[max(0, y - length // 2):y + (length + 1) // 2, max(0, x - length // 2):x + (length + 1) // 2] = 0
+    return out
+
+
+@operation(top=whole(0), left=whole(0), height=whole(1), width=whole(1),
+           value=either(number(0, 255), items(number(0, 255), 3)), inplace=flag)
+def Erase(image, /, top, left, height, width, value=0, inplace=False):
+    """A rectangle of the image set to a value, or to one for each channel."""
+    array = image_array(image, "Erase")
+    out = array if inplace and array.flags.writeable else array.copy()
+    out[top:top + height, left:left + width] = value
+    return out
+
+
+def erased_value(value: Any, name: str) -> Any:
+    """A number, three numbers, or "random"."""
+    if isinstance(value, str):
+        if value != "random":
+            raise ValueRangeError("The value for erasing should be either a single value, or a string 'random', or a sequence "
+                                  "of 3 elements for RGB respectively.")
+        return value
+    return either(number(0, 255), items(number(0, 255), 3))(value, name)
+
+
+@operation(prob=probability, scale=min_max, ratio=min_max, value=erased_value, inplace=flag, max_attempts=whole(1), random=True)
+def RandomErasing(image, /, prob=0.5, scale=(0.02, 0.33), ratio=(0.3, 3.3), value=0, inplace=False, max_attempts=10):
+    """With probability `prob` a random rectangle of a (channels, height, width) array is erased (Zhong et al. 2020)."""
+    if not isinstance(image, np.ndarray):
+        raise ArgumentError(f"img should be NumPy array. Got {type(image)}.")
+    numbers = draws.generator()
+    if numbers.random() >= prob:
+        return image
+    out, (channels, height, width) = image if inplace else image.copy(), image.shape[-3:]
+    for _ in range(max_attempts):
+        area = numbers.uniform(*scale) * height * width
+        aspect = math.exp(numbers.uniform(math.log(max(ratio[0], 1e-6)), math.log(max(ratio[1], 1e-6))))
+        h, w = round(math.sqrt(area * aspect)), round(math.sqrt(area / aspect))
+        if h < height and w < width:
+            top, left = int(numbers.integers(height - h)), int(numbers.integers(width - w))
+            filling = numbers.normal(size=(channels, h, w)) if isinstance(value, str) else np.reshape(value, (-1, 1, 1))
+            out[..., top:top + h, left:left + w] = filling
+            break
+    return out

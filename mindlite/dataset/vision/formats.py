@@ -1,0 +1,218 @@
+"""Images as bytes, files, PIL images and arrays: Decode, ToPIL, ToTensor, read_image, write_png. Pillow reads and writes."""
+from __future__ import annotations
+
+import io
+import os
+from typing import Any
+
+import numpy as np
+from PIL import Image, UnidentifiedImageError
+
+from ...common.errors import ArgumentError, FileFormatError, ValueRangeError
+from ...common.files import replacing
+from ..operation import (DataError, as_pil, dtype_of, flag, image_array, kind_of, operation, whole)
+from .geometry import PART, random_part
+from .kinds import ImageReadMode, Inter
+from .resizing import resize_array, resize_pil
+
+
+class ImageError(FileFormatError, RuntimeError):
+    """Bytes that are no image, or a damaged one."""
+
+
+def opened(data: Any, name: str) -> Image.Image:
+    """The RGB image that encoded bytes hold. raises : ImageError"""
+    if isinstance(data, np.ndarray):
+        if data.ndim != 1:
+            raise DataError(f"{name}: invalid input shape, only support 1D input, but got rank: {data.ndim}")
+        if data.dtype.kind in "US":
+            raise DataError(f"{name}: invalid input type, only support bytes, but got {data.dtype}")
+    elif not isinstance(data, (bytes, bytearray)):
+        raise ArgumentError(f"Input should be an encoded image in 1-D NumPy format, got {type(data)}.")
+    try:
+        return Image.open(io.BytesIO(bytes(data))).convert("RGB")
+    except (UnidentifiedImageError, OSError, SyntaxError, ValueError, EOFError, Image.DecompressionBombError) as error:
+        raise ImageError(f"{name}: the image is damaged or of an unknown format: {error}") from None
+
+
+@operation(to_pil=flag)
+def Decode(image, /, to_pil=False):
+    """The pixels (height, width, 3), red first, of an encoded image: JPEG, PNG, BMP, WebP, TIFF and what else Pillow reads.
+
+    to_pil : give a PIL image
+    raises : ImageError, a RuntimeError, for damaged data
+    """
+    pil = opened(image, "Decode")
+    return pil if to_pil else np.asarray(pil)
+
+
+@operation(random=True, **PART)
+def RandomCropDecodeResize(image, /, size, scale=(0.08, 1.0), ratio=(3. / 4., 4. / 3.), interpolation=Inter.BILINEAR,
+                           max_attempts=10):
+    """RandomResizedCrop of an encoded image, of which only the part is decoded where the format allows."""
+    pil = opened(image, "RandomCropDecodeResize")
+    top, left, height, width = random_part(pil.height, pil.width, scale, ratio, max_attempts)
+    target = (size, size) if isinstance(size, int) else size
+    part = pil.crop((left, top, left + width, top + height))
+    if interpolation in (Inter.PILCUBIC, Inter.ANTIALIAS):
+        return resize_pil(part, *target, interpolation)
+    return resize_array(np.asarray(part), *target, interpolation)
+
+
+@operation()
+def ToPIL(image, /):
+    """A PIL image of an array (height, width[, channels])."""
+    if isinstance(image, Image.Image):
+        return image
+    if not isinstance(image, np.ndarray):
+        raise ArgumentError(f"The input of ToPIL should be ndarray or PIL Image. Got {type(image)}.")
+    if image.ndim not in (2, 3):
+        raise DataError(f"ToPIL: the image should have 2 or 3 dimensions, but got {image.ndim}")
+    return as_pil(image)
+
+
+@operation()
+def ToNumpy(image, /):
+    """The pixels of a PIL image as an array."""
+    if not isinstance(image, Image.Image):
+        raise ArgumentError(f"img should be PIL image. Got {type(image)}.")
+    return np.array(image)
+
+
+@operation(output_type=dtype_of)
+def ToTensor(image, /, output_type=np.dtype(np.float32)):
+    """(height, width[, channels]) with values in [0, 255] as (channels, height, width) with values in [0, 1]."""
+    array = image_array(image, "ToTensor")
+    if array.ndim > 3:
+        raise DataError(f"ToTensor: the image should have 2 or 3 dimensions, but got {array.ndim}")
+    if array.dtype == bool:
+        array = array.astype(np.uint8) * 255
+    planes = array[None] if array.ndim == 2 else array.transpose(2, 0, 1)
+    out = np.empty(planes.shape, np.float32)
+    if isinstance(image, Image.Image):
+        np.divide(planes, np.float32(255), out=out, casting="unsafe")
+    else:
+        np.multiply(planes, np.float32(1 / 255), out=out, casting="unsafe")
+    return out.astype(output_type, copy=False)
+
+
+@operation(data_type=dtype_of)
+def ToType(image, /, data_type):
+    """The array with another element type."""
+    if not isinstance(image, np.ndarray):
+        raise ArgumentError(f"The input should be a NumPy array. Got {type(image)}.")
+    return image.astype(data_type)
+
+
+# ------------------------------------------------------------------- files
+
+def check_file(name: Any) -> str:
+    """A path to a file. raises : ArgumentError, RuntimeError if it is none or cannot be read"""
+    kind_of(str)(name, "filename")
+    if not os.path.isfile(name):
+        raise RuntimeError(f"Invalid file path, {name} does not exist or is not a file." if not os.path.exists(name) else
+                           f"Invalid file path, {name} is not a regular file.")
+    return name
+
+
+def read_file(filename: str) -> np.ndarray:
+    """The bytes of a file. raises : ArgumentError, RuntimeError"""
+    with open(check_file(filename), "rb") as stream:
+        return np.frombuffer(stream.read(), np.uint8)
+
+
+def write_file(filename: str, data: Any) -> None:
+    """Write bytes, whole or not at all. data : one-dimensional uint8"""
+    kind_of(str)(filename, "filename")
+    data = _bytes(data, "data")
+    if data.ndim != 1:
+        raise DataError(f"Invalid data shape, expected a 1D tensor, but got rank {data.ndim}")
+    with replacing(filename) as stream:
+        stream.write(data.tobytes())
+
+
+def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> np.ndarray:
+    """The pixels (height, width, channels) of an image file. raises : ArgumentError, RuntimeError"""
+    kind_of(ImageReadMode)(mode, "mode")
+    try:
+        image = Image.open(check_file(filename))
+        wanted = {ImageReadMode.GRAYSCALE: "L", ImageReadMode.COLOR: "RGB"}.get(mode)
+        if wanted is None:
+            wanted = image.mode if image.mode in ("L", "RGB", "RGBA") else "RGB"
+        array = np.array(image.convert(wanted))
+    except (UnidentifiedImageError, OSError, SyntaxError, Image.DecompressionBombError) as error:
+        raise ImageError(f"read_image: {filename} is damaged or of an unknown format: {error}") from None
+    return array if array.ndim == 3 else array[..., None]
+
+
+def _bytes(value: Any, name: str) -> np.ndarray:
+    value = value.asnumpy() if hasattr(value, "asnumpy") else value
+    if not isinstance(value, np.ndarray):
+        raise ArgumentError(f"Input {name} is not of type [<class 'numpy.ndarray'>, Tensor], but got: {type(value)}.")
+    if value.dtype != np.uint8:
+        raise DataError(f"The type of the {name} is not uint8, but {value.dtype}.")
+    return value
+
+
+def _encoded(image: Any, kind: str, **options: Any) -> np.ndarray:
+    image = _bytes(image, "image")
+    if image.ndim not in (2, 3) or (image.ndim == 3 and image.shape[2] not in (1, 3)):
+        raise DataError(f"The image has invalid shape {image.shape}: it should be (H, W), (H, W, 1) or (H, W, 3)")
+    stream = io.BytesIO()
+    as_pil(image).save(stream, kind, **options)
+    return np.frombuffer(stream.getvalue(), np.uint8)
+
+
+def encode_jpeg(image: Any, quality: int = 75) -> np.ndarray:
+    """The bytes of a JPEG. quality : 1 to 100"""
+    return _encoded(image, "JPEG", quality=whole(1, 100)(quality, "quality"))
+
+
+def encode_png(image: Any, compression_level: int = 6) -> np.ndarray:
+    """The bytes of a PNG. compression_level : 0 to 9"""
+    return _encoded(image, "PNG", compress_level=whole(0, 9)(compression_level, "compression_level"))
+
+
+def write_jpeg(filename: str, image: Any, quality: int = 75) -> None:
+    """Write a JPEG file."""
+    write_file(filename, encode_jpeg(image, quality))
+
+
+def write_png(filename: str, image: Any, compression_level: int = 6) -> None:
+    """Write a PNG file."""
+    write_file(filename, encode_png(image, compression_level))
+
+
+def get_image_size(image: Any) -> list[int]:
+    """[height, width]"""
+    if isinstance(image, Image.Image):
+        return [image.height, image.width]
+    if not isinstance(image, np.ndarray):
+        raise ArgumentError(f"Input image is not of type [<class 'numpy.ndarray'>, <class 'PIL.Image.Image'>], "
+                            f"but got: {type(image)}.")
+    if image.ndim < 2:
+        raise DataError(f"GetImageSize: invalid parameter, image should have at least 2 dimensions, but got {image.ndim}")
+    return list(image.shape[:2])
+
+
+def get_image_num_channels(image: Any) -> int:
+    """How many channels."""
+    if isinstance(image, Image.Image):
+        return len(image.getbands())
+    get_image_size(image)
+    return 1 if image.ndim == 2 else image.shape[-1]
+
+
+_VIDEO = "is not available: no library for video is among mindlite's dependencies"
+
+
+def _no_video(name: str) -> Any:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise ValueRangeError(f"{name} {_VIDEO}")
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = f"Refused: {name} {_VIDEO}."
+    return refuse
+
+
+DecodeVideo, VideoDecoder, read_video, read_video_timestamps = map(
+    _no_video, ("DecodeVideo", "VideoDecoder", "read_video", "read_video_timestamps"))

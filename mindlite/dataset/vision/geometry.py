@@ -1,0 +1,409 @@
+"""Where pixels stand: crops, flips, padding, rotations, affine and perspective maps, other sizes."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from ...common.errors import ArgumentError, ValueRangeError
+from .. import draws
+from ..operation import (DataError, as_pil, either, flag, image_array, image_operation, image_size, items, kind_of, number,
+                         operation, optional, pair, probability, whole, within)
+from .kinds import PADDING, RESAMPLING, Border, Inter, SliceMode
+from .resizing import resize_array, resize_pil
+
+inter, border = kind_of(Inter), kind_of(Border)
+fill = either(whole(0, 255), items(whole(0, 255), 3))
+
+
+def padding_of(value: Any, name: str) -> tuple[int, int, int, int]:
+    """(left, top, right, bottom) of an int, (left and right, top and bottom), or four ints."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = (value,)
+    kind_of(tuple, list)(value, name)
+    if len(value) not in (1, 2, 4):
+        raise ValueRangeError("The size of the padding list or tuple should be 2 or 4.")
+    sides = tuple(whole(0)(n, name) for n in value)
+    return sides * 4 if len(sides) == 1 else sides * 2 if len(sides) == 2 else sides      # type: ignore[return-value]
+
+
+def resized(image: Any, height: int, width: int, how: Inter) -> Any:
+    """An array by OpenCV's rules, a PIL image by Pillow's."""
+    if isinstance(image, Image.Image):
+        return image.resize((width, height), RESAMPLING[how])
+    return resize_array(image_array(image, "Resize"), height, width, how)
+
+
+def target_size(have: tuple[int, int], size: tuple[int, int] | int) -> tuple[int, int]:
+    """(height, width) that `Resize` gives: an int is the shorter side."""
+    if not isinstance(size, int):
+        return size
+    height, width = have
+    return (size, int(size * width / height)) if height < width else (int(size * height / width), size)
+
+
+def shape_of(image: Any, name: str) -> tuple[int, int]:
+    """(height, width)"""
+    if isinstance(image, Image.Image):
+        return image.height, image.width
+    return image_array(image, name).shape[:2]                # type: ignore[return-value]
+
+
+@operation(size=image_size, interpolation=inter)
+def Resize(image, /, size, interpolation=Inter.BILINEAR):
+    """The image in another size. size : (height, width), or the shorter side
+
+    Arrays are sampled as OpenCV does it, PIL images as Pillow does it, with a filter that grows with the scale.
+    """
+    return resized(image, *target_size(shape_of(image, "Resize"), size), interpolation)
+
+
+@operation(size=image_size, random=True)
+def RandomResize(image, /, size):
+    """Resize with an interpolation drawn at random."""
+    how = [Inter.LINEAR, Inter.NEAREST, Inter.CUBIC, Inter.AREA][draws.generator().integers(4)]
+    return resized(image, *target_size(shape_of(image, "RandomResize"), size), how)
+
+
+def crop_array(image: np.ndarray, top: int, left: int, height: int, width: int, name: str = "Crop") -> np.ndarray:
+    """A part of the image. raises : DataError where it leaves the image"""
+    if top + height > image.shape[0]:
+        raise DataError(f"{name}: Crop height dimension: {top + height} exceeds image height: {image.shape[0]}")
+    if left + width > image.shape[1]:
+        raise DataError(f"{name}: Crop width dimension: {left + width} exceeds image width: {image.shape[1]}")
+    return image[top:top + height, left:left + width]
+
+
+@image_operation(coordinates=items(whole(0), 2), size=image_size)
+def Crop(image, /, coordinates, size):
+    """The part with its upper left corner at coordinates (top, left). size : int or (height, width)"""
+    return crop_array(image, *coordinates, *pair(size)).copy()
+
+
+@operation(top=whole(0), left=whole(0), height=whole(1), width=whole(1), size=image_size, interpolation=inter)
+def ResizedCrop(image, /, top, left, height, width, size, interpolation=Inter.BILINEAR):
+    """A part of the image, in another size."""
+    array = image_array(image, "ResizedCrop")
+    return _part_resized(image, crop_array(array, top, left, height, width, "ResizedCrop"), size, interpolation)
+
+
+def _part_resized(image: Any, part: np.ndarray, size: Any, how: Inter) -> Any:
+    target = target_size(part.shape[:2], size) if not isinstance(size, int) else pair(size)
+    if isinstance(image, Image.Image):
+        return as_pil(resize_pil(as_pil(part), *target, how))
+    return resize_array(part, *target, how)
+
+
+@image_operation(size=image_size)
+def CenterCrop(image, /, size):
+    """The middle of the image; what is missing is 0."""
+    height, width = pair(size)
+    tall, wide = max(0, height - image.shape[0]), max(0, width - image.shape[1])
+    if tall or wide:
+        image = pad_array(image, (math.ceil(wide / 2), math.ceil(tall / 2), wide // 2, tall // 2))
+    top, left = int(round((image.shape[0] - height) / 2.)), int(round((image.shape[1] - width) / 2.))
+    return image[top:top + height, left:left + width].copy()
+
+
+def pad_array(image: np.ndarray, sides: tuple, value: Any = 0, mode: Border = Border.CONSTANT) -> np.ndarray:
+    """The image with a border. sides : (left, top, right, bottom)"""
+    left, top, right, bottom = sides
+    widths = ((top, bottom), (left, right)) + ((0, 0),) * (image.ndim - 2)
+    if mode != Border.CONSTANT:
+        return np.pad(image, widths, PADDING[mode])          # type: ignore[call-overload]
+    out = np.empty((image.shape[0] + top + bottom, image.shape[1] + left + right, *image.shape[2:]), image.dtype)
+    out[...] = value if image.ndim == 3 or np.ndim(value) == 0 else value[0]
+    out[top:top + image.shape[0], left:left + image.shape[1]] = image
+    return out
+
+
+@image_operation(padding=padding_of, fill_value=fill, padding_mode=border)
+def Pad(image, /, padding, fill_value=0, padding_mode=Border.CONSTANT):
+    """The image with a border. padding : int, (left and right, top and bottom), or (left, top, right, bottom)"""
+    return pad_array(image, padding, fill_value, padding_mode)
+
+
+@image_operation(size=image_size, offset=optional(either(whole(0), items(whole(0), 0, 2))), fill_value=fill, padding_mode=border)
+def PadToSize(image, /, size, offset=None, fill_value=0, padding_mode=Border.CONSTANT):
+    """The image with a border that makes it `size`. offset : (top, left) of the image, in the middle by default"""
+    height, width = pair(size)
+    tall, wide = height - image.shape[0], width - image.shape[1]
+    if tall < 0 or wide < 0:
+        raise DataError(f"PadToSize: the target size to pad should be no less than the original image size, but got target size: "
+                        f"({height}, {width}), original size: {image.shape[:2]}.")
+    top, left = (tall // 2, wide // 2) if offset is None or offset == () else pair(offset)
+    return pad_array(image, (left, top, wide - left, tall - top), fill_value, padding_mode)
+
+
+@image_operation()
+def HorizontalFlip(image, /):
+    """Left and right exchanged."""
+    return image[:, ::-1].copy()
+
+
+@image_operation()
+def VerticalFlip(image, /):
+    """Above and below exchanged."""
+    return image[::-1].copy()
+
+
+@image_operation(prob=probability, random=True)
+def RandomHorizontalFlip(image, /, prob=0.5):
+    """Left and right exchanged with probability `prob`."""
+    return image[:, ::-1].copy() if draws.generator().random() < prob else image
+
+
+@image_operation(prob=probability, random=True)
+def RandomVerticalFlip(image, /, prob=0.5):
+    """Above and below exchanged with probability `prob`."""
+    return image[::-1].copy() if draws.generator().random() < prob else image
+
+
+def random_place(image: np.ndarray, size: tuple[int, int], name: str = "RandomCrop") -> tuple[int, int]:
+    """(top, left) of a part drawn at random. raises : DataError if the image is smaller"""
+    spare = image.shape[0] - size[0], image.shape[1] - size[1]
+    if min(spare) < 0:
+        raise DataError(f"{name}: invalid crop size, crop size should be less than the image size: crop {size}, "
+                        f"image {image.shape[:2]}")
+    numbers = draws.generator()
+    return int(numbers.integers(spare[0] + 1)), int(numbers.integers(spare[1] + 1))
+
+
+def padded_for_crop(image: np.ndarray, size: tuple[int, int], padding: Any, if_needed: bool, value: Any, mode: Border) -> tuple:
+    """(the image with a border, how far its corner has moved: (left, top))"""
+    sides = padding or (0, 0, 0, 0)
+    if padding:
+        image = pad_array(image, sides, value, mode)
+    moved = sides[0], sides[1]
+    if if_needed:
+        tall, wide = max(0, size[0] - image.shape[0]), max(0, size[1] - image.shape[1])
+        image = pad_array(image, (wide, tall, wide, tall), value, mode)
+        moved = moved[0] + wide, moved[1] + tall
+    return image, moved
+
+
+CROP = dict(size=image_size, padding=optional(padding_of), pad_if_needed=flag, fill_value=fill, padding_mode=border)
+
+
+@image_operation(random=True, **CROP)
+def RandomCrop(image, /, size, padding=None, pad_if_needed=False, fill_value=0, padding_mode=Border.CONSTANT):
+    """A part of the image at a random place, after padding."""
+    image, _ = padded_for_crop(image, pair(size), padding, pad_if_needed, fill_value, padding_mode)
+    top, left = random_place(image, pair(size))
+    return crop_array(image, top, left, *pair(size)).copy()
+
+
+def random_part(height: int, width: int, scale: tuple, ratio: tuple, attempts: int) -> tuple[int, int, int, int]:
+    """(top, left, height, width) of a part with a random area and aspect (Szegedy et al. 2015); the middle if none fits."""
+    numbers = draws.generator()
+    for _ in range(attempts):
+        area = height * width * numbers.uniform(*scale)
+        aspect = math.exp(numbers.uniform(math.log(ratio[0]), math.log(ratio[1])))
+        w, h = round(math.sqrt(area * aspect)), round(math.sqrt(area / aspect))
+        if 0 < w <= width and 0 < h <= height:
+            return int(numbers.integers(height - h + 1)), int(numbers.integers(width - w + 1)), h, w
+    aspect = min(max(width / height, ratio[0]), ratio[1])
+    w, h = min(width, round(height * aspect)), min(height, round(width / aspect))
+    return (height - h) // 2, (width - w) // 2, h, w
+
+
+def growing(low_open: bool) -> Any:
+    """Two numbers >= 0, the second not smaller."""
+    def check(value: Any, name: str) -> tuple:
+        first, second = items(number(0, open_left=low_open), 2)(value, name)
+        if first > second:
+            raise ValueRangeError(f"{name} should be in (min,max) format. Got (max,min).")
+        return within(first, 0, second, name), second
+    return check
+
+
+PART = dict(size=image_size, scale=growing(False), ratio=growing(True), interpolation=inter, max_attempts=whole(1))
+
+
+@operation(random=True, **PART)
+def RandomResizedCrop(image, /, size, scale=(0.08, 1.0), ratio=(3. / 4., 4. / 3.), interpolation=Inter.BILINEAR, max_attempts=10):
+    """A random part of the image in a given size: Szegedy et al. 2015.
+
+    scale, ratio : bounds of the part's share of the area and of width / height
+    """
+    array = image_array(image, "RandomResizedCrop")
+    top, left, height, width = random_part(*array.shape[:2], scale, ratio, max_attempts)
+    return _part_resized(image, array[top:top + height, left:left + width], size, interpolation)
+
+
+def crops_of(image: Any, size: Any, name: str) -> list:
+    """The four corners and the middle of a PIL image."""
+    if not isinstance(image, Image.Image):
+        raise ArgumentError(f"img should be PIL image. Got {type(image)}. Use Decode() for encoded data or ToPIL() for decoded "
+                            f"data.")
+    height, width = pair(size)
+    if height > image.height or width > image.width:
+        raise ValueRangeError(f"{name}: crop size {(height, width)} is larger than the image {(image.height, image.width)}")
+    right, below = image.width - width, image.height - height
+    corners = [(0, 0), (right, 0), (0, below), (right, below), (int(round(right / 2.)), int(round(below / 2.)))]
+    return [image.crop((x, y, x + width, y + height)) for x, y in corners]
+
+
+@operation(size=image_size)
+def FiveCrop(image, /, size):
+    """The four corners and the middle of a PIL image, as a tuple."""
+    return tuple(crops_of(image, size, "FiveCrop"))
+
+
+@operation(size=image_size, use_vertical_flip=flag)
+def TenCrop(image, /, size, use_vertical_flip=False):
+    """FiveCrop of a PIL image and of its mirror image, as a tuple."""
+    crops = crops_of(image, size, "TenCrop")
+    how = Image.Transpose.FLIP_TOP_BOTTOM if use_vertical_flip else Image.Transpose.FLIP_LEFT_RIGHT
+    return tuple(crops + crops_of(image.transpose(how), size, "TenCrop"))
+
+
+@operation(num_height=whole(1), num_width=whole(1), slice_mode=kind_of(SliceMode), fill_value=whole(0, 255))
+def SlicePatches(image, /, num_height=1, num_width=1, slice_mode=SliceMode.PAD, fill_value=0):
+    """The image cut into num_height x num_width parts, row by row, as a tuple."""
+    image = image_array(image, "SlicePatches")
+    height, width = image.shape[:2]
+    if slice_mode == SliceMode.PAD:
+        image = pad_array(image, (0, 0, -width % num_width, -height % num_height), fill_value)
+    tall, wide = image.shape[0] // num_height, image.shape[1] // num_width
+    parts = tuple(image[i * tall:(i + 1) * tall, j * wide:(j + 1) * wide].copy()
+                  for i in range(num_height) for j in range(num_width))
+    return parts if len(parts) > 1 else parts[0]
+
+
+# ------------------------------------------------------------------- maps of the plane
+
+def warped(image: np.ndarray, size: tuple[int, int], inverse: Any, how: Inter, value: Any = 0) -> np.ndarray:
+    """The image of `size` (height, width) whose pixel at p comes from the point that `inverse` maps p to (Pillow's rules).
+
+    inverse : six numbers of an affine map, or eight of a perspective one
+    """
+    kind = Image.Transform.AFFINE if len(inverse) == 6 else Image.Transform.PERSPECTIVE
+    resample = RESAMPLING[how] if how in (Inter.NEAREST, Inter.BILINEAR, Inter.BICUBIC) else RESAMPLING[Inter.BILINEAR]
+    channels = [image[..., c] for c in range(image.shape[2])] if image.ndim == 3 else [image]
+    values = value if isinstance(value, (tuple, list)) else (value,) * len(channels)
+    made = [np.asarray(as_pil(channel).transform((size[1], size[0]), kind, inverse, resample, fillcolor=v))
+            for channel, v in zip(channels, values)]
+    return (np.stack(made, -1) if image.ndim == 3 else made[0]).astype(image.dtype)
+
+
+def affine_inverse(centre: tuple, angle: float, shift: tuple, scale: float, shear: tuple) -> list[float]:
+    """The inverse of: rotate by `angle` degrees, shear, scale about the centre (x, y), then shift."""
+    a, sx, sy = math.radians(angle), math.radians(shear[0]), math.radians(shear[1])
+    m = np.array([[math.cos(a - sy) / math.cos(sy), -math.cos(a - sy) * math.tan(sx) / math.cos(sy) - math.sin(a)],
+                  [math.sin(a - sy) / math.cos(sy), -math.sin(a - sy) * math.tan(sx) / math.cos(sy) + math.cos(a)]]) * scale
+    inverse = np.linalg.inv(m)
+    offset = np.array(centre) - inverse @ (np.array(centre) + np.array(shift))
+    return [*inverse[0], offset[0], *inverse[1], offset[1]]
+
+
+def rotated(image: np.ndarray, degrees: float, how: Inter, expand: bool, centre: tuple | None, value: Any) -> np.ndarray:
+    """The image rotated counter-clockwise. expand : it grows so that nothing is lost"""
+    height, width = image.shape[:2]
+    if not expand or centre is not None:
+        middle = (width / 2, height / 2) if centre is None else centre
+        return warped(image, (height, width), affine_inverse(middle, -degrees, (0, 0), 1.0, (0, 0)), how, value)
+    if degrees % 90 == 0:
+        return np.rot90(image, int(degrees // 90) % 4).copy()
+    a = math.radians(degrees)
+    wide = round(width * abs(math.cos(a)) + height * abs(math.sin(a)))
+    tall = round(width * abs(math.sin(a)) + height * abs(math.cos(a)))
+    inverse = affine_inverse((width / 2, height / 2), -degrees, (wide / 2 - width / 2, tall / 2 - height / 2), 1.0, (0, 0))
+    return warped(image, (tall, wide), inverse, how, value)
+
+
+centre_of = optional(items(number(), 2))
+
+
+@image_operation(degrees=number(), resample=inter, expand=flag, center=centre_of, fill_value=fill)
+def Rotate(image, /, degrees, resample=Inter.NEAREST, expand=False, center=None, fill_value=0):
+    """The image rotated counter-clockwise. center : (x, y), the middle by default"""
+    return rotated(image, degrees, resample, expand, center, fill_value)
+
+
+def both_ways(value: Any, name: str) -> tuple:
+    """(-v, v) of one number v >= 0, or (low, high)."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if value < 0:
+            raise ValueRangeError(f"If {name} is a single number, it cannot be negative.")
+        return -value, value
+    if not isinstance(value, (list, tuple)):
+        raise ArgumentError(f"{name} must be a single non-negative number or a sequence")
+    if len(value) != 2:
+        raise ValueRangeError(f"If {name} is a sequence, the length must be 2.")
+    low, high = items(number(), 2)(value, name)
+    if low > high:
+        raise ValueRangeError(f"{name} should be in (min,max) format. Got (max,min).")
+    return low, high
+
+
+@image_operation(degrees=both_ways, resample=inter, expand=flag, center=centre_of, fill_value=fill, random=True)
+def RandomRotation(image, /, degrees, resample=Inter.NEAREST, expand=False, center=None, fill_value=0):
+    """The image rotated by an angle drawn from `degrees`, (low, high) or (-degrees, degrees)."""
+    return rotated(image, draws.generator().uniform(*degrees), resample, expand, center, fill_value)
+
+
+def shear_of(value: Any, name: str) -> tuple:
+    """(low, high) of the shear along x, and of that along y."""
+    if isinstance(value, (tuple, list)) and len(value) == 4:
+        return (*both_ways(value[:2], name), *both_ways(value[2:], name))
+    return (*both_ways(value, name), 0.0, 0.0)
+
+
+@image_operation(degrees=number(-180, 180), translate=items(number(-1.0, 1.0), 2), scale=number(0, open_left=True),
+                 shear=either(number(-180, 180), items(number(-180, 180), 2)), resample=inter, fill_value=fill)
+def Affine(image, /, degrees, translate, scale, shear, resample=Inter.NEAREST, fill_value=0):
+    """The image rotated, sheared, scaled about its middle, and moved by shares of its width and height."""
+    height, width = image.shape[:2]
+    shears = shear if isinstance(shear, tuple) else (shear, 0.0)
+    inverse = affine_inverse((width / 2, height / 2), degrees, (translate[0] * width, translate[1] * height), scale, shears)
+    return warped(image, (height, width), inverse, resample, fill_value)
+
+
+@image_operation(degrees=both_ways, translate=optional(items(number(-1.0, 1.0), 2, 4)), scale=optional(growing(False)),
+                 shear=optional(shear_of), resample=inter, fill_value=fill, random=True)
+def RandomAffine(image, /, degrees, translate=None, scale=None, shear=None, resample=Inter.NEAREST, fill_value=0):
+    """An affine map with angle, shift, scale and shear drawn from intervals.
+
+    translate : (low, high) shares of the width, or of the width and the height;  shear : degrees
+    """
+    numbers, (height, width) = draws.generator(), image.shape[:2]
+    angle, factor = numbers.uniform(*degrees), 1.0 if scale is None else numbers.uniform(*scale)
+    moves = (0.0, 0.0, 0.0, 0.0) if translate is None else (*translate, 0.0, 0.0)[:4]
+    shift = numbers.uniform(*sorted(moves[:2])) * width, numbers.uniform(*sorted(moves[2:])) * height
+    shears = (0.0, 0.0) if shear is None else (numbers.uniform(*shear[:2]), numbers.uniform(*shear[2:]))
+    return warped(image, (height, width), affine_inverse((width / 2, height / 2), angle, shift, factor, shears), resample,
+                  fill_value)
+
+
+def perspective_inverse(start: Any, end: Any) -> list[float]:
+    """The eight numbers of the map that takes the four points `end` back to `start`."""
+    rows, right = [], []
+    for (x, y), (u, v) in zip(end, start):
+        rows += [[x, y, 1, 0, 0, 0, -u * x, -u * y], [0, 0, 0, x, y, 1, -v * x, -v * y]]
+        right += [u, v]
+    return np.linalg.lstsq(np.array(rows, float), np.array(right, float), rcond=None)[0].tolist()
+
+
+points = items(items(whole(), 2), 4)
+
+
+@image_operation(start_points=points, end_points=points, interpolation=inter)
+def Perspective(image, /, start_points, end_points, interpolation=Inter.BILINEAR):
+    """The image seen so that four points (x, y) come to stand at four others: top left, top right, bottom right, bottom left."""
+    return warped(image, image.shape[:2], perspective_inverse(start_points, end_points), interpolation)
+
+
+@image_operation(distortion_scale=probability, prob=probability, interpolation=inter, random=True)
+def RandomPerspective(image, /, distortion_scale=0.5, prob=0.5, interpolation=Inter.BICUBIC):
+    """With probability `prob` the image with its corners moved inwards at random, by up to `distortion_scale` / 2 of a side."""
+    numbers = draws.generator()
+    if numbers.random() >= prob:
+        return image
+    height, width = image.shape[:2]
+    tall, wide = int(distortion_scale * (height // 2)), int(distortion_scale * (width // 2))
+    start = [(0, 0), (width - 1, 0), (width - 1, height - 1), (0, height - 1)]
+    end = [(abs(x - int(numbers.integers(wide + 1))), abs(y - int(numbers.integers(tall + 1)))) for x, y in start]
+    return warped(image, (height, width), perspective_inverse(start, end), interpolation)

@@ -1,0 +1,329 @@
+"""Operations on images: every one runs on arrays and PIL images; results are checked against Pillow, NumPy and by hand."""
+import io
+import warnings
+
+import numpy as np
+import pytest
+from PIL import Image, ImageEnhance, ImageOps
+
+import mindlite.dataset as ds
+from mindlite.dataset import draws, transforms, vision
+from mindlite.dataset.operation import Operation
+
+ROWS, COLUMNS = np.mgrid[0:37, 0:53]
+IMAGE = np.stack([(ROWS * 5 + COLUMNS * 2) % 256, (COLUMNS * 4 + ROWS) % 256, (ROWS * COLUMNS // 8) % 256], -1).astype(np.uint8)
+PIL = Image.fromarray(IMAGE)
+BOXES = np.array([[1, 2, 10, 12, 7], [20, 5, 8, 8, 9]], np.float32)
+SAMPLES = {                              # name: arguments of a call that every image must stand
+    "AdjustBrightness": (1.5,), "AdjustContrast": (1.5,), "AdjustGamma": (0.5,), "AdjustHue": (0.2,), "AdjustSaturation": (0.5,),
+    "AdjustSharpness": (2.0,), "Affine": (15.0, (0.1, 0.1), 1.1, (1.0, 1.0)), "AutoAugment": (), "AutoContrast": (),
+    "CenterCrop": (20,),
+    "ConvertColor": (vision.ConvertMode.COLOR_RGB2BGR,), "Crop": ((3, 4), 10), "CutOut": (5,), "Equalize": (),
+    "GaussianBlur": (3,), "HorizontalFlip": (), "HWC2CHW": (), "Invert": (), "Normalize": ([1., 2., 3.], [1., 2., 3.]),
+    "NormalizePad": ([1., 2., 3.], [1., 2., 3.]), "Pad": (2,), "PadToSize": (60,), "Posterize": (3,), "RandAugment": (),
+    "Perspective": ([(0, 0), (52, 0), (52, 36), (0, 36)], [(2, 3), (50, 1), (49, 30), (1, 35)]), "RandomAdjustSharpness": (2.0,),
+    "RandomAffine": (15,), "RandomAutoContrast": (), "RandomColor": (), "RandomColorAdjust": (0.5, 0.5, 0.5, 0.1),
+    "RandomCrop": (20,),
+    "RandomEqualize": (), "RandomHorizontalFlip": (), "RandomInvert": (), "RandomLighting": (), "RandomPerspective": (),
+    "RandomPosterize": ((1, 8),), "RandomResize": (20,), "RandomResizedCrop": (20,), "RandomRotation": (90,),
+    "RandomSharpness": (),
+    "RandomSolarize": (), "RandomVerticalFlip": (), "Rescale": (0.1, 1.0), "Resize": (20,),
+    "ResizedCrop": (2, 3, 20, 25, (11, 12)),
+    "RgbToHsv": (True,), "HsvToRgb": (True,), "Rotate": (30,), "SlicePatches": (2, 3), "Solarize": (100,), "ToTensor": (),
+    "TrivialAugmentWide": (), "UniformAugment": ([vision.Invert(), vision.Equalize()],), "VerticalFlip": (), "ToPIL": (),
+    "Erase": (3, 4, 5, 6), "RandomSelectSubpolicy": ([[(vision.Invert(), 0.5)]],),
+}
+PIL_ONLY = {"FiveCrop": (10,), "TenCrop": (10,), "Grayscale": (), "RandomGrayscale": (), "ToNumpy": ()}
+ARRAY_ONLY = {"Normalize", "Erase", "RandomErasing", "LinearTransformation", "ToType"}
+WITH_BOXES = {"BoundingBoxAugment": (vision.Invert(), 1.0), "RandomCropWithBBox": (20,), "RandomHorizontalFlipWithBBox": (1.0,),
+              "RandomResizedCropWithBBox": (20,), "RandomResizeWithBBox": (20,), "RandomVerticalFlipWithBBox": (1.0,),
+              "ResizeWithBBox": (20,)}
+OTHERS = {"Decode", "RandomCropDecodeResize", "CutMixBatch", "MixUp", "MixUpBatch", "LinearTransformation", "RandomErasing", "ToType"}
+
+
+def jpeg(image=IMAGE, quality=90):
+    return vision.encode_jpeg(image, quality)
+
+
+@pytest.fixture(autouse=True)
+def _seeded():
+    before = ds.config.settings.seed
+    ds.config.set_seed(3)
+    yield
+    ds.config.settings.seed = before
+    draws.seed_eager(None)
+
+
+def test_every_operation_has_a_sample_here():
+    operations = {name for name in vision.__all__ if isinstance(getattr(vision, name), type)
+                  and issubclass(getattr(vision, name), Operation)}
+    assert operations == {*SAMPLES, *PIL_ONLY, *WITH_BOXES, *OTHERS}
+
+
+@pytest.mark.parametrize("name", sorted({**SAMPLES, **PIL_ONLY}))
+def test_an_operation_takes_arrays_and_pil_images_and_leaves_them_as_they_were(name):
+    operation = getattr(vision, name)(*{**SAMPLES, **PIL_ONLY}[name])
+    before, results = IMAGE.copy(), []
+    if name not in PIL_ONLY:
+        results.append(operation(IMAGE))
+    if name not in ARRAY_ONLY:
+        results.append(operation(PIL))
+    assert (IMAGE == before).all() and (np.asarray(PIL) == before).all()
+    for result in results:
+        for part in result if isinstance(result, tuple) else (result,):
+            assert np.asarray(part).dtype.kind in "uf" and np.asarray(part).size
+    assert name in repr(operation)
+
+
+@pytest.mark.parametrize("name", sorted(name for name in SAMPLES if getattr(vision, name).random))
+def test_a_random_operation_draws_by_place_and_nothing_else(name):
+    operation = getattr(vision, name)(*SAMPLES[name])
+
+    def at(sample):
+        draws.begin(1, 2, 0, sample)
+        try:
+            return np.asarray(operation(IMAGE))
+        finally:
+            draws.end()
+    found = [at(k) for k in range(12)]
+    assert all(np.array_equal(a, at(k)) for k, a in enumerate(found))
+    assert any(not np.array_equal(found[0], other) for other in found[1:])
+
+
+@pytest.mark.parametrize("name", sorted(WITH_BOXES))
+def test_boxes_stay_inside_and_keep_what_else_they_have(name):
+    image, boxes = getattr(vision, name)(*WITH_BOXES[name])(IMAGE, BOXES)
+    assert boxes.dtype == BOXES.dtype and boxes.shape[1] == 5 and {*boxes[:, 4]} <= {7, 9, 0}
+    assert (boxes[:, 0] + boxes[:, 2] <= image.shape[1] + 1e-3).all()
+    assert (boxes[:, 1] + boxes[:, 3] <= image.shape[0] + 1e-3).all()
+    for bad in (np.array([[1, 2, 10]]), np.array([[1, 2, 100, 3]]), np.array([[-1, 2, 3, 3]])):
+        with pytest.raises(RuntimeError):
+            getattr(vision, name)(*WITH_BOXES[name])(IMAGE, bad)
+
+
+def test_flipping_moves_boxes_with_the_image():
+    image, boxes = vision.RandomHorizontalFlipWithBBox(1.0)(IMAGE, BOXES)
+    assert (image == IMAGE[:, ::-1]).all() and boxes[0].tolist() == [42, 2, 10, 12, 7]
+    image, boxes = vision.RandomVerticalFlipWithBBox(1.0)(IMAGE, BOXES)
+    assert (image == IMAGE[::-1]).all() and boxes[0].tolist() == [1, 23, 10, 12, 7]
+
+
+# ---- values
+
+def test_pil_images_are_resized_by_pillow_and_arrays_without_a_filter():
+    assert (np.asarray(vision.Resize((20, 30))(PIL)) == np.asarray(PIL.resize((30, 20), Image.Resampling.BILINEAR))).all()
+    assert vision.Resize(20)(IMAGE).shape == (20, 28, 3), "an int is the shorter side"
+    assert (vision.Resize((74, 106), vision.Inter.NEAREST)(IMAGE) == IMAGE.repeat(2, 0).repeat(2, 1)).all()
+    halved = IMAGE[:36, :52].reshape(18, 2, 26, 2, 3).mean((1, 3))
+    assert abs(vision.Resize((18, 26))(IMAGE[:36, :52]) - halved).max() <= 0.5
+
+
+@pytest.mark.parametrize("how", [vision.Inter.LINEAR, vision.Inter.CUBIC, vision.Inter.AREA])
+@pytest.mark.parametrize("size", [(20, 28), (60, 90), (37, 20)])
+def test_interpolations_give_back_planes(how, size):
+    """A plane sampled anywhere inside lies on the plane; here a ramp in float32."""
+    ramp = (ROWS * 2.0 + COLUMNS).astype(np.float32)
+    found = vision.Resize(size, how)(ramp)
+    y = (np.arange(size[0]) + 0.5) * 37 / size[0] - 0.5
+    x = (np.arange(size[1]) + 0.5) * 53 / size[1] - 0.5
+    expected = 2 * y[:, None] + x
+    inner = np.s_[5:-5, 5:-5]
+    allowed = {vision.Inter.LINEAR: 1e-2, vision.Inter.CUBIC: 0.2, vision.Inter.AREA: 1.6}      # cubic: a = -0.75
+    assert abs(found - expected)[inner].max() < allowed[how]
+
+
+def test_bytes_and_floats_are_interpolated_alike():
+    for size in ((20, 28), (60, 90)):
+        exact = vision.Resize(size)(IMAGE.astype(np.float32))
+        assert abs(vision.Resize(size)(IMAGE) - exact).max() <= 1
+
+
+def test_normalising_and_tensors():
+    mean, std = [120., 110., 100.], [50., 60., 70.]
+    expected = (IMAGE - np.array(mean)) / std
+    assert np.allclose(vision.Normalize(mean, std)(IMAGE), expected, atol=1e-6)
+    planes = vision.Normalize(mean, std, is_hwc=False)(IMAGE.transpose(2, 0, 1))
+    assert np.allclose(planes, expected.transpose(2, 0, 1), atol=1e-6)
+    padded = vision.NormalizePad(mean, std, "float16")(IMAGE)
+    assert padded.shape == (37, 53, 4) and padded.dtype == np.float16 and not padded[..., 3].any()
+    assert np.allclose(vision.ToTensor()(PIL), IMAGE.transpose(2, 0, 1) / 255)
+    assert vision.ToTensor()(IMAGE[:, :, 0]).shape == (1, 37, 53)
+    assert np.allclose(vision.Rescale(1 / 255, -1.)(IMAGE), IMAGE / 255 - 1, atol=1e-6)
+    assert (vision.HWC2CHW()(IMAGE) == IMAGE.transpose(2, 0, 1)).all()
+    matrix, vector = np.random.default_rng(0).normal(size=(12, 12)), np.arange(12.)
+    small = IMAGE[:2, :2].transpose(2, 0, 1).astype(np.float64)
+    assert np.allclose(vision.LinearTransformation(matrix, vector)(small).ravel(), (small.ravel() - vector) @ matrix)
+
+
+def test_colours_of_pil_images_are_pillow_s_and_arrays_follow_the_same_formulas():
+    for name, enhance in (("Brightness", ImageEnhance.Brightness), ("Contrast", ImageEnhance.Contrast),
+                          ("Saturation", ImageEnhance.Color), ("Sharpness", ImageEnhance.Sharpness)):
+        for factor in (0.0, 0.5, 1.0, 1.7):
+            expected = np.asarray(enhance(PIL).enhance(factor)).astype(int)
+            operation = getattr(vision, "Adjust" + name)(factor)
+            assert abs(np.asarray(operation(PIL)) - expected).max() <= 1
+            assert abs(operation(IMAGE) - expected).max() <= 1, (name, factor)
+
+
+def test_histograms_and_bits():
+    assert (np.asarray(vision.Equalize()(PIL)) == np.asarray(ImageOps.equalize(PIL))).all()
+    assert (vision.Invert()(IMAGE) == 255 - IMAGE).all() and (vision.Posterize(3)(IMAGE) == IMAGE // 32 * 32).all()
+    assert (vision.Solarize(100)(IMAGE) == np.asarray(ImageOps.solarize(PIL, 100))).all()
+    assert (vision.Solarize((10, 100))(IMAGE) == np.where((IMAGE >= 10) & (IMAGE <= 100), 255 - IMAGE, IMAGE)).all()
+    assert abs(vision.AutoContrast(10)(IMAGE) - np.asarray(ImageOps.autocontrast(PIL, 10)).astype(int)).max() <= 1
+    flat = vision.Equalize()(IMAGE)[..., 0]
+    assert abs(np.quantile(flat, [0.25, 0.5, 0.75]) - [64, 128, 191]).max() < 12
+
+
+def test_hue_saturation_value_and_back():
+    unit = IMAGE / 255
+    assert np.allclose(vision.HsvToRgb(True)(vision.RgbToHsv(True)(unit)), unit)
+    with pytest.raises(RuntimeError):
+        vision.RgbToHsv()(unit)
+
+
+def test_crops_flips_and_padding():
+    assert (vision.CenterCrop(20)(IMAGE) == IMAGE[8:28, 16:36]).all() and vision.CenterCrop(60)(IMAGE).shape == (60, 60, 3)
+    assert (vision.Crop((3, 4), (10, 11))(IMAGE) == IMAGE[3:13, 4:15]).all()
+    with pytest.raises(RuntimeError, match="exceeds image height"):
+        vision.Crop((30, 4), (10, 11))(IMAGE)
+    assert (vision.Pad((1, 2, 3, 4))(IMAGE) == np.pad(IMAGE, ((2, 4), (1, 3), (0, 0)))).all()
+    assert (vision.Pad(2, padding_mode=vision.Border.REFLECT)(IMAGE) == np.pad(IMAGE, ((2, 2), (2, 2), (0, 0)), "reflect")).all()
+    assert (vision.Pad(1, fill_value=(1, 2, 3))(IMAGE)[0, 0] == [1, 2, 3]).all()
+    assert vision.PadToSize((50, 60))(IMAGE).shape == (50, 60, 3)
+    parts = vision.SlicePatches(2, 3)(IMAGE)
+    assert len(parts) == 6 and parts[0].shape == (19, 18, 3) and (parts[1] == IMAGE[:19, 18:36]).all()
+    erased = vision.Erase(3, 4, 5, 6, (7, 8, 9))(IMAGE)
+    assert (erased[3:8, 4:10] == [7, 8, 9]).all() and (erased != IMAGE).any(-1).sum() == 30
+    crop = vision.RandomCrop(20, pad_if_needed=True)(IMAGE[:10])
+    assert crop.shape == (20, 20, 3)
+    with pytest.raises(RuntimeError, match="crop size"):
+        vision.RandomCrop(60)(IMAGE)
+
+
+def test_maps_of_the_plane_are_pillow_s():
+    expected = np.asarray(PIL.rotate(30, Image.Resampling.NEAREST))
+    assert (vision.Rotate(30)(IMAGE) != expected).mean() < 0.02
+    assert (vision.Rotate(90, expand=True)(IMAGE) == np.rot90(IMAGE)).all()
+    assert vision.Rotate(30, expand=True)(IMAGE).shape == (59, 64, 3)
+    corners = [(0, 0), (52, 0), (52, 36), (0, 36)]
+    assert abs(vision.Perspective(corners, corners)(IMAGE) - IMAGE.astype(int)).max() <= 1
+    moved = vision.Affine(0.0, (2 / 53, 0.0), 1.0, 0.0)(IMAGE)
+    assert (moved[:, 2:] == IMAGE[:, :-2]).all() and not moved[:, :2].any()
+
+
+def test_cutout_and_erasing_touch_what_they_say():
+    assert ((vision.CutOut(5)(IMAGE) == IMAGE).all(-1).sum()) >= 37 * 53 - 25
+    planes = IMAGE.transpose(2, 0, 1).astype(np.float32)
+    changed = (vision.RandomErasing(1.0, value="random")(planes) != planes).any(0).mean()
+    assert 0.01 < changed < 0.4 and (vision.RandomErasing(0.0)(planes) == planes).all()
+
+
+def test_mixes_of_a_batch_keep_the_sum_of_labels():
+    images, labels = np.stack([IMAGE, 255 - IMAGE, IMAGE // 2]), np.eye(3, dtype=np.float32)
+    for operation in (vision.MixUpBatch(0.5), vision.CutMixBatch(vision.ImageBatchFormat.NHWC), vision.MixUp(3, 0.5)):
+        mixed, soft = operation(images, labels)
+        assert mixed.shape == images.shape and np.allclose(soft.sum(1), 1)
+    pairs = ds.NumpySlicesDataset((images, labels), ["x", "y"]).batch(3).map(vision.MixUpBatch(0.5), ["x", "y"])
+    assert next(iter(pairs))[0].shape == (3, 37, 53, 3)
+    with pytest.raises(RuntimeError):
+        vision.MixUpBatch()(IMAGE, labels)
+
+
+# ---- bytes and files
+
+def test_decoding_is_pillow_s_and_damaged_images_are_errors():
+    assert (vision.Decode()(jpeg()) == np.asarray(Image.open(io.BytesIO(jpeg().tobytes())))).all()
+    assert (vision.Decode()(vision.encode_png(IMAGE)) == IMAGE).all() and vision.Decode(to_pil=True)(jpeg()).size == (53, 37)
+    assert vision.RandomCropDecodeResize((16, 20))(jpeg()).shape == (16, 20, 3)
+    for damaged in (jpeg()[:300], np.zeros(10, np.uint8), np.zeros(0, np.uint8)):
+        with pytest.raises(RuntimeError, match="damaged or of an unknown format"):
+            vision.Decode()(damaged)
+    for wrong in (IMAGE, "text"):
+        with pytest.raises((RuntimeError, TypeError)):
+            vision.Decode()(wrong)
+
+
+def test_two_thousand_mutated_images_decode_or_are_refused():
+    numbers, original = np.random.default_rng(0), [jpeg(IMAGE[:16, :16]), vision.encode_png(IMAGE[:16, :16])]
+    refused = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for k in range(2000):
+            data = original[k % 2].copy()
+            data[numbers.integers(len(data), size=3)] = numbers.integers(256, size=3)
+            if k % 5 == 0:
+                data = data[:numbers.integers(len(data))]
+            try:
+                assert vision.Decode()(data).shape[2] == 3
+            except RuntimeError as error:
+                assert "damaged" in str(error)
+                refused += 1
+    assert 200 < refused < 2000
+
+
+def test_files_are_written_and_read(tmp_path):
+    path = str(tmp_path / "x.png")
+    vision.write_png(path, IMAGE)
+    assert (vision.read_image(path) == IMAGE).all()
+    assert vision.read_image(path, vision.ImageReadMode.GRAYSCALE).shape == (37, 53, 1)
+    assert (vision.read_file(path) == vision.encode_png(IMAGE)).all()
+    vision.write_jpeg(str(tmp_path / "x.jpg"), IMAGE, 95)
+    assert abs(vision.read_image(str(tmp_path / "x.jpg")) - IMAGE.astype(int)).mean() < 20
+    vision.write_file(str(tmp_path / "raw"), np.arange(5, dtype=np.uint8))
+    assert (tmp_path / "raw").read_bytes() == bytes(range(5))
+    with pytest.raises(RuntimeError):
+        vision.read_file(str(tmp_path / "missing"))
+    assert vision.get_image_size(PIL) == [37, 53] and vision.get_image_num_channels(IMAGE) == 3
+
+
+@pytest.mark.parametrize("call, error", [
+    (lambda: vision.Resize(0), ValueError), (lambda: vision.Resize("a"), TypeError), (lambda: vision.Resize(3, 3), TypeError),
+    (lambda: vision.Resize(10)(np.zeros(3)), RuntimeError), (lambda: vision.Resize(10)("x"), TypeError),
+    (lambda: vision.Resize(), TypeError), (lambda: vision.RandomHorizontalFlip(2.0), ValueError), (lambda: vision.HWC2CHW()(3),
+    TypeError),
+    (lambda: vision.Normalize([1., 2.], [1.]), ValueError), (lambda: vision.Normalize([300.], [1.]), ValueError),
+    (lambda: vision.Normalize([1., 2.], [1., 2.])(IMAGE), RuntimeError), (lambda: vision.Posterize(9), ValueError),
+    (lambda: vision.Posterize(8.0), TypeError), (lambda: vision.Grayscale()(IMAGE), TypeError),
+    (lambda: vision.FiveCrop(10)(IMAGE), TypeError),
+    (lambda: vision.RandomRotation(-1), ValueError), (lambda: vision.RandAugment(magnitude=31), ValueError),
+    (lambda: vision.AdjustContrast(-1.0), ValueError), (lambda: vision.GaussianBlur(2), ValueError), (lambda: vision.Pad("1"),
+    TypeError),
+    (lambda: vision.RandomSelectSubpolicy([[(1, 2)]]), TypeError), (lambda: vision.read_video("x"), ValueError),
+])
+def test_operations_refuse_bad_arguments(call, error):
+    with pytest.raises(error):
+        call()
+
+
+# ---- transforms of any arrays
+
+def test_transforms_of_arrays():
+    t = transforms
+    assert t.TypeCast(np.float16)(IMAGE).dtype == np.float16 and t.TypeCast("".__class__)(np.array([1])).tolist() == ["1"]
+    assert t.OneHot(4)(np.array([2, 0])).tolist() == [[0, 0, 1, 0], [1, 0, 0, 0]]
+    assert np.allclose(t.OneHot(5, 0.1)(np.array(2)), [.02, .02, .92, .02, .02])
+    assert t.PadEnd([4], -1)(np.array([2, 3])).tolist() == [2, 3, -1, -1] and t.PadEnd([1])(np.array([2, 3])).tolist() == [2]
+    assert t.PadEnd([3], "x")(np.array(["a", "bc"])).tolist() == ["a", "bc", "x"]
+    assert t.Concatenate(0, np.array([9]), np.array([8]))(np.array([1, 2])).tolist() == [9, 1, 2, 8]
+    assert t.Fill(3)(np.array([1, 2.])).tolist() == [3, 3] and t.Fill("x")(np.array(["1", "2"])).tolist() == ["x", "x"]
+    assert t.Mask(t.Relational.GE, 2, np.int32)(np.array([1, 2])).tolist() == [0, 1]
+    assert t.Slice([0, 2])(np.array([1, 2, 3])).tolist() == [1, 3] and t.Slice(0, ...)(np.eye(2)).tolist() == [[1, 0]]
+    assert [v.tolist() for v in t.Unique()(np.array([[3, 1], [3, 2]]))] == [[1, 2, 3], [2, 0, 2, 1], [1, 1, 2]]
+    assert [v.tolist() for v in t.Duplicate()(np.array([1]))] == [[1], [1]]
+    assert t.Compose([lambda a, b: (a + b, a), lambda a, b: a * b])(2, 3) == 10
+    picked = {t.RandomChoice([lambda x: 1, lambda x: 2])(0) for _ in range(30)}
+    assert picked == {1, 2} and {t.RandomApply([lambda x: 1])(0) for _ in range(30)} == {0, 1}
+    assert {t.RandomOrder([lambda x: x + 1, lambda x: x * 3])(1) for _ in range(30)} == {4, 6}
+
+
+@pytest.mark.parametrize("call, error", [
+    (lambda: transforms.OneHot(0), ValueError), (lambda: transforms.OneHot(2)(np.array([2])), RuntimeError),
+    (lambda: transforms.Compose(3), TypeError), (lambda: transforms.Compose([]), ValueError),
+    (lambda: transforms.Compose([3]), ValueError), (lambda: transforms.PadEnd([1, 2])(np.array([1])), RuntimeError),
+    (lambda: transforms.TypeCast("nothing"), TypeError), (lambda: transforms.Slice(5)(np.array([1])), RuntimeError),
+    (lambda: transforms.Unique()(np.array([1])), RuntimeError), (lambda: transforms.Concatenate(3), ValueError),
+])
+def test_transforms_refuse_bad_arguments_and_data(call, error):
+    with pytest.raises(error):
+        call()
