@@ -38,7 +38,8 @@ ARRAY_ONLY = {"Normalize", "Erase", "RandomErasing", "LinearTransformation", "To
 WITH_BOXES = {"BoundingBoxAugment": (vision.Invert(), 1.0), "RandomCropWithBBox": (20,), "RandomHorizontalFlipWithBBox": (1.0,),
               "RandomResizedCropWithBBox": (20,), "RandomResizeWithBBox": (20,), "RandomVerticalFlipWithBBox": (1.0,),
               "ResizeWithBBox": (20,)}
-OTHERS = {"Decode", "RandomCropDecodeResize", "CutMixBatch", "MixUp", "MixUpBatch", "LinearTransformation", "RandomErasing", "ToType"}
+OTHERS = {"Decode", "RandomCropDecodeResize", "CutMixBatch", "MixUp", "MixUpBatch",
+          "LinearTransformation", "RandomErasing", "ToType"}
 
 
 def jpeg(image=IMAGE, quality=90):
