@@ -12,5 +12,7 @@ from .model import Model  # noqa: F401
 from .monitors import (  # noqa: F401
     EarlyStopping, History, LearningRateScheduler, LossMonitor, ReduceLROnPlateau, TimeMonitor)
 from .progress import ProgressBar  # noqa: F401
+from .saving import BackupAndRestore, CheckpointConfig, ModelCheckpoint, OnRequestExit  # noqa: F401
 from .serialization import (  # noqa: F401
-    export, load, load_checkpoint, load_param_into_net, save_checkpoint)
+    ParamDictFuture, async_ckpt_thread_status, ckpt_to_safetensors, export, load, load_checkpoint, load_checkpoint_async,
+    load_param_into_net, safetensors_to_ckpt, save_checkpoint, wait_for_files)

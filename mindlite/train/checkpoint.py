@@ -22,6 +22,8 @@ SAFE = {"BOOL": dt.bool_, "U8": dt.uint8, "U16": dt.uint16, "U32": dt.uint32, "U
         "I16": dt.int16, "I32": dt.int32, "I64": dt.int64, "F16": dt.float16, "BF16": dt.bfloat16, "F32": dt.float32,
         "F64": dt.float64, "C64": dt.complex64}
 SAFE_NAMES = {kind: name for name, kind in SAFE.items()}
+ORDER = ("BOOL", "U8", "I8", "I16", "U16", "F16", "BF16", "I32", "U32", "F32", "C64", "F64", "I64", "U64")   # the library's
+MOST_ZEROS = 1 << 30
 BY_NAME = {str(kind): kind for kind in dt.ALL}
 
 
@@ -156,16 +158,17 @@ def _text(value, fail):
 
 def write_safetensors(stream, values, crc=False):
     """Write {name: ndarray}; strings stand in the metadata."""
-    arrays = {name: np.ascontiguousarray(v) for name, v in values.items() if not isinstance(v, str)}
+    arrays = {name: np.asarray(v, order="C") for name, v in values.items() if not isinstance(v, str)}
     meta = {"format": "ms", **{name: v for name, v in values.items() if isinstance(v, str)}}
     if crc:
         meta["crc_num"] = str(_crc_of(arrays))
     header, place = {"__metadata__": meta}, 0
+    arrays = dict(sorted(arrays.items(), key=lambda item: (-ORDER.index(SAFE_NAMES[dt.dtype(item[1].dtype)]), item[0])))
     for name, array in arrays.items():
-        header[name] = {"dtype": SAFE_NAMES[dt.dtype(array.dtype)], "shape": list(values[name].shape),
+        header[name] = {"dtype": SAFE_NAMES[dt.dtype(array.dtype)], "shape": list(array.shape),
                         "data_offsets": [place, place + array.nbytes]}
         place += array.nbytes
-    text = json.dumps(header).encode()
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
     stream.write(struct.pack("<Q", len(text)) + text)
     for array in arrays.values():
@@ -173,9 +176,17 @@ def write_safetensors(stream, values, crc=False):
 
 
 def _crc_of(arrays):
+    """MindSpore's check sum: names and bytes in the order of names. It takes `bytes` of an array, and Python reads an
+    integer array without axes as a number of zeros."""
     total = 0
-    for name, array in arrays.items():
-        total = zlib.crc32(array.tobytes(), zlib.crc32(name.encode(), total))
+    for name, array in sorted(arrays.items()):
+        total = zlib.crc32(name.encode(), total)
+        if array.ndim == 0 and array.dtype.kind in "iu":
+            zeros = max(int(array), 0)
+            for begin in range(0, min(zeros, MOST_ZEROS), 1 << 20):
+                total = zlib.crc32(bytes(min(1 << 20, zeros - begin)), total)
+        else:
+            total = zlib.crc32(array.tobytes(), total)
     return total
 
 
@@ -202,4 +213,4 @@ def read_safetensors(data, path, crc=False):
         found[name] = np.frombuffer(body[place[0]:place[1]], SAFE[kind].numpy).reshape(shape).copy()
     if crc and (not isinstance(meta, dict) or meta.get("crc_num") != str(_crc_of(found))):
         fail("its CRC is another one, or it has none")
-    return found
+    return dict(sorted(found.items()))

@@ -5,15 +5,22 @@
     save_checkpoint(net, "net.ckpt", append_dict={"epoch": 3})     Parameters by name, as MindSpore reads and writes them
     load_param_into_net(net, load_checkpoint("net.ckpt"))
 """
+from __future__ import annotations
+
+import concurrent.futures
+import io
 import os
+import re
 import warnings
+from typing import Any, Callable
 
 import numpy as np
 
-from ..common.errors import ArgumentError, FileFormatError, ShapeError, ValueRangeError
+from ..common.errors import ArgumentError, FileFormatError, MindliteError, ShapeError, ValueRangeError
 from ..common.files import replacing
 from ..common.tensor import Parameter, Tensor
 from ..mindir.file import read_file, write_file
+from . import cipher
 from .checkpoint import read_ckpt, read_safetensors, write_ckpt, write_safetensors
 from .export import module_of, with_exceptions
 
@@ -66,109 +73,283 @@ def load(file_name):
 
 # ---------------------------------------------------------------- checkpoints
 
-def save_checkpoint(save_obj, ckpt_file_name, integrated_save=True, async_save=False, append_dict=None, enc_key=None,
-                    enc_mode="AES-GCM", choice_func=None, crc_check=False, format="ckpt"):
-    """Write the Parameters of a Cell, or Tensors by name, to a file.
+class MisfitError(ShapeError, RuntimeError):
+    """A value that a Parameter cannot take."""
 
-    save_obj       : a Cell, {name: Tensor or Parameter}, or [{"name": .., "data": Tensor}, ..]
-    append_dict    : {name: number, bool, string or Tensor} that are written too
+
+_beside = concurrent.futures.ThreadPoolExecutor(1, "asyn_save_ckpt")
+_writing: concurrent.futures.Future | None = None    # the file that is being written beside the program
+
+
+def save_checkpoint(save_obj: Any, ckpt_file_name: Any, integrated_save: bool = True, async_save: Any = False,
+                    append_dict: dict | None = None, enc_key: bytes | None = None, enc_mode: str = "AES-GCM",
+                    choice_func: Callable[[str], bool] | None = None, crc_check: bool = False, format: str = "ckpt",
+                    **kwargs: Any) -> None:
+    """Write the Parameters of a Cell, or Tensors by name, to a file; the old file stays until the new one is whole.
+
+    save_obj       : a Cell, {name: Tensor or Parameter}, [{"name": .., "data": Tensor}, ..] or [Parameter, ..]
+    append_dict    : {name: number, bool, string, Tensor or Generator} that are written too
     choice_func    : a function of a name: what it is false for is left out
     crc_check      : write a check sum, which `load_checkpoint(crc_check=True)` looks at
-    format         : "ckpt" or "safetensors"; the file's name gets that ending if it has none of the two
-    integrated_save, async_save: MindSpore's; the file is complete when the function returns
-    raises         : ArgumentError for what holds no Tensors; ValueRangeError for another format, or encryption
+    format         : "ckpt" or "safetensors"; the file's name gets that ending unless it has it
+    enc_key        : 16, 24 or 32 bytes: encrypt a .ckpt file;  enc_mode : "AES-GCM", "AES-CBC" or "SM4-CBC"
+    async_save     : True, "thread" or "process": the values are copied, and the file is written beside what follows
+                     (`wait_for_files` waits); an error of it is raised by the next save_checkpoint
+    integrated_save, kwargs: MindSpore's, for Parameters in slices on several devices
+    raises         : ArgumentError for what holds no Tensors; ValueRangeError for another format, key or mode; OSError
     """
     if enc_key is not None:
-        raise ValueRangeError("save_checkpoint: files are not encrypted", hint="leave out enc_key")
+        cipher.check_key("save_checkpoint", enc_key, enc_mode)
+        if format == "safetensors":
+            raise ValueRangeError("save_checkpoint: .safetensors files are not encrypted", hint='format="ckpt"')
+    if async_save not in (False, True, "thread", "process"):
+        raise ValueRangeError(f"save_checkpoint: async_save is a bool, 'thread' or 'process', not {async_save!r}")
     values = {}
-    for name, value in [*tensors_of(save_obj), *(append_dict or {}).items()]:
-        if choice_func is not None and not choice_func(name):
+    appended = {name: value.get_state() if hasattr(value, "get_state") else value
+                for name, value in (append_dict or {}).items()}
+    for name, value in [*tensors_of(save_obj), *appended.items()]:
+        if choice_func is not None and name not in appended and not choice_func(name):
             continue
         if not isinstance(value, (Tensor, np.ndarray, bool, int, float, str)):
             raise ArgumentError(f"save_checkpoint: {name!r} is a {type(value).__name__}, no Tensor, number or string")
         values[name] = value if isinstance(value, str) else (
-            value if isinstance(value, Tensor) else Tensor(value)).init_data().host_array
+            value if isinstance(value, Tensor) else Tensor(value)).init_data().asnumpy()
     write, _ = _format("save_checkpoint", format)
     path = os.fspath(ckpt_file_name)
-    path = path if path.endswith((".ckpt", ".safetensors")) else f"{path}.{format}"
+    path = path if path.endswith(format) else f"{path}.{format}"
+    if os.path.isdir(path):
+        raise FolderError(f"save_checkpoint: {path} is a folder")
+    global _writing
+    wait_for_files()
+    if async_save:
+        values = {name: value if isinstance(value, str) else np.array(value) for name, value in values.items()}
+        _writing = _beside.submit(_write, path, write, values, crc_check, enc_key, enc_mode)
+    else:
+        _write(path, write, values, crc_check, enc_key, enc_mode)
+
+
+class FolderError(MindliteError, IsADirectoryError):
+    """A folder where a file is wanted."""
+
+
+def _write(path: str, write: Callable, values: dict, crc: bool, key: bytes | None, mode: str) -> None:
     with replacing(path) as stream:
-        write(stream, values, crc_check)
+        if key is None:
+            write(stream, values, crc)
+        else:
+            plain = io.BytesIO()
+            write(plain, values, crc)
+            stream.write(cipher.encrypt(plain.getvalue(), key, mode))
 
 
-def tensors_of(save_obj):
+def wait_for_files() -> None:
+    """Wait for the file that `save_checkpoint(async_save=True)` is writing. raises : the error that it met"""
+    global _writing
+    if _writing is not None:
+        waiting, _writing = _writing, None
+        waiting.result()
+
+
+def async_ckpt_thread_status() -> bool:
+    """True while a file is written beside the program."""
+    return _writing is not None and not _writing.done()
+
+
+def tensors_of(save_obj: Any) -> list[tuple[str, Any]]:
     """[(name, Tensor)] of what `save_checkpoint` takes. raises : ArgumentError"""
     if hasattr(save_obj, "parameters_and_names"):
         return [(parameter.name, parameter) for _, parameter in save_obj.parameters_and_names()]
     if isinstance(save_obj, dict):
         return list(save_obj.items())
+    if isinstance(save_obj, list) and all(isinstance(p, Parameter) for p in save_obj):
+        return [(parameter.name, parameter) for parameter in save_obj]
     if isinstance(save_obj, list) and all(isinstance(d, dict) and {"name", "data"} <= d.keys() for d in save_obj):
         return [(d["name"], d["data"]) for d in save_obj]
-    raise ArgumentError("save_checkpoint: takes a Cell, a dict of Tensors, or a list of {'name': .., 'data': ..}, "
+    raise ArgumentError("save_checkpoint: takes a Cell, a dict of Tensors, or a list of Parameters or {'name': .., 'data': ..}, "
                         f"not {type(save_obj).__name__}")
 
 
-def _format(what, name):
+def _format(what: str, name: str) -> tuple[Callable, Callable]:
     if name not in FORMATS:
         raise ValueRangeError(f"{what}: there is no format {name!r}", hint="ckpt or safetensors")
     return FORMATS[name]
 
 
-def load_checkpoint(ckpt_file_name, net=None, strict_load=False, filter_prefix=None, dec_key=None, dec_mode="AES-GCM",
-                    specify_prefix=None, choice_func=None, crc_check=False, remove_redundancy=False, format="ckpt"):
+def load_checkpoint(ckpt_file_name: Any, net: Any = None, strict_load: bool = False, filter_prefix: Any = None,
+                    dec_key: bytes | None = None, dec_mode: str = "AES-GCM", specify_prefix: Any = None,
+                    choice_func: Callable[[str], bool] | None = None, crc_check: bool = False,
+                    remove_redundancy: bool = False, format: str = "ckpt") -> dict[str, Any]:
     """{name: Parameter, or string} of a file that `save_checkpoint`, or MindSpore, wrote.
 
     net            : a Cell that the Parameters are loaded into, see `load_param_into_net` (strict_load is its)
     filter_prefix, specify_prefix: names that begin so (a string or several) are left out, or are the only ones
     choice_func    : a function of a name: what it is false for is left out
-    raises         : ValueRangeError where there is no such file, or nothing is left of it; FileFormatError where it is
-                     damaged, or (crc_check) its check sum is another one
+    dec_key, dec_mode : of an encrypted file
+    format         : how the file's name ends; .safetensors files need not be announced
+    remove_redundancy : MindSpore's, for Parameters that several devices share
+    raises         : ValueRangeError where there is no such file, it ends otherwise, or nothing is left of it;
+                     FileFormatError where it is damaged, encrypted by another key, or (crc_check) its check sum is another one
     """
     path = os.fspath(ckpt_file_name)
-    if dec_key is not None:
-        raise ValueRangeError("load_checkpoint: files are not encrypted", hint="leave out dec_key")
+    kind = "safetensors" if path.endswith(".safetensors") else format
+    _, read = _format("load_checkpoint", kind)
+    if not path.endswith(kind):
+        raise ValueRangeError(f"load_checkpoint: the name {path} does not end with {kind}")
+    if dec_key is not None and kind == "safetensors":
+        raise ValueRangeError("load_checkpoint: .safetensors files are not encrypted", hint="leave out dec_key")
+    wait_for_files()
     if not os.path.isfile(path):
         raise ValueRangeError(f"load_checkpoint: the file {path} does not exist")
-    _, read = _format("load_checkpoint", "safetensors" if path.endswith(".safetensors") else format)
     with open(path, "rb") as stream:
-        values = read(stream.read(), path, crc_check)
-    left_out, wanted = [(p,) if isinstance(p, str) else tuple(p or ()) for p in (filter_prefix, specify_prefix)]
+        data = stream.read()
+    if dec_key is not None:
+        data = cipher.decrypt(data, dec_key, dec_mode, path)
+    elif cipher.is_encrypted(data):
+        raise FileFormatError(f"{path} is encrypted", hint="give dec_key, and dec_mode")
+    values = read(data, path, crc_check)
+    left_out, wanted = _prefixes("filter_prefix", filter_prefix), _prefixes("specify_prefix", specify_prefix)
     found = {name: value if isinstance(value, str) else Parameter(Tensor(value), name=name)
              for name, value in values.items() if not name.startswith(left_out) and (not wanted or name.startswith(wanted))
              and (choice_func is None or choice_func(name))}
     if not found:
         raise ValueRangeError(f"load_checkpoint: nothing of {path} is left to load")
     if net is not None:
-        load_param_into_net(net, found, strict_load)
+        load_param_into_net(net, found, strict_load, remove_redundancy)
     return found
 
 
-def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundancy=False):
+def _prefixes(name: str, given: Any) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    found = (given,) if isinstance(given, str) else given
+    if not isinstance(found, (list, tuple)) or not all(isinstance(prefix, str) for prefix in found):
+        raise ArgumentError(f"load_checkpoint: {name} is a string or a list of them, not {given!r}")
+    if not found or "" in found:
+        raise ValueRangeError(f"load_checkpoint: {name} is empty")
+    return tuple(found)
+
+
+class ParamDictFuture:
+    """A file that is being read. result() : what load_checkpoint gives, or raises"""
+
+    def __init__(self, executor: concurrent.futures.Executor, param_dict_future: concurrent.futures.Future) -> None:
+        self.executor, self.param_dict_future = executor, param_dict_future
+
+    def result(self) -> dict[str, Any]:
+        """Wait for the file."""
+        try:
+            return self.param_dict_future.result()
+        finally:
+            self.executor.shutdown()
+
+
+def load_checkpoint_async(ckpt_file_name: Any, net: Any = None, strict_load: bool = False, filter_prefix: Any = None,
+                          dec_key: bytes | None = None, dec_mode: str = "AES-GCM", specify_prefix: Any = None,
+                          choice_func: Callable[[str], bool] | None = None) -> ParamDictFuture:
+    """`load_checkpoint` in a thread of its own; the arguments are its. `result()` of what is given waits for it."""
+    executor = concurrent.futures.ThreadPoolExecutor(1)
+    return ParamDictFuture(executor, executor.submit(load_checkpoint, ckpt_file_name, net, strict_load, filter_prefix, dec_key,
+                                                     dec_mode, specify_prefix, choice_func))
+
+
+def load_param_into_net(net: Any, parameter_dict: dict, strict_load: bool = False,
+                        remove_redundancy: bool = False) -> tuple[list[str], list[str]]:
     """Give the Parameters of a Cell the values in a dict of Parameters by name.
 
-    strict_load : element types must be the same; else floats are cast to each other
+    strict_load : element types must be the same, and names too; else floats are cast to floats and ints to ints, and where
+                  names of the file have a prefix that those of the net do not have it is left out
     result      : (names of the net's Parameters that got nothing, names in the dict that the net does not have)
-    raises      : ArgumentError for what is no Cell or no dict; ShapeError for a value of another shape or element type
+    raises      : ArgumentError for what is no Cell or no dict; MisfitError for a value of another shape or element type:
+                  then no Parameter is changed
     """
     if not hasattr(net, "parameters_and_names") or not isinstance(parameter_dict, dict):
         raise ArgumentError(f"load_param_into_net: takes a Cell and a dict, not {type(net).__name__} and "
                             f"{type(parameter_dict).__name__}")
-    missing, used, pairs = [], set(), []
+    wait_for_files()
+    pairs: list[tuple[Parameter, Any]] = []
+    missing: list[Parameter] = []
     for _, parameter in net.parameters_and_names():
-        given = parameter_dict.get(parameter.name)
-        if given is None:
-            missing.append(parameter.name)
-            continue
-        if not isinstance(given, Tensor):
-            raise ArgumentError(f"load_param_into_net: {parameter.name!r} is a {type(given).__name__}, no Parameter")
-        kinds = parameter.dtype, given.dtype
-        castable = not strict_load and all(kind.kind == "f" for kind in kinds)
-        if tuple(given.shape) != tuple(parameter.shape) or kinds[0] is not kinds[1] and not castable:
-            raise ShapeError(f"load_param_into_net: the Parameter {parameter.name!r} is of another shape or element type",
-                             note=f"{kinds[0].short}{list(parameter.shape)}, given: {kinds[1].short}{list(given.shape)}")
-        used.add(parameter.name)
-        pairs.append((parameter, given))
+        if parameter.name in parameter_dict:
+            pairs.append((parameter, parameter_dict[parameter.name]))
+        else:
+            missing.append(parameter)
+    not_used = {*parameter_dict} - {parameter.name for parameter, _ in pairs}
+    if missing and not strict_load:
+        prefix = _prefix_of(missing, parameter_dict)
+        pairs += [(parameter, parameter_dict[prefix + parameter.name]) for parameter in missing
+                  if prefix and prefix + parameter.name in parameter_dict]
+        missing = [parameter for parameter in missing if not prefix or prefix + parameter.name not in parameter_dict]
+    for parameter, given in pairs:
+        _check_fit(parameter, given, strict_load)
     for parameter, given in pairs:                           # all or none
         parameter.set_data(Tensor(given, parameter.dtype))
     if missing:
-        warnings.warn(f"load_param_into_net: {len(missing)} Parameter(s) got no value: {', '.join(missing[:5])}", stacklevel=2)
-    return missing, [name for name in parameter_dict if name not in used]
+        warnings.warn(f"load_param_into_net: {len(missing)} Parameter(s) got no value: "
+                      f"{', '.join(parameter.name for parameter in missing[:5])}", stacklevel=2)
+    return [parameter.name for parameter in missing], [name for name in parameter_dict if name in not_used]
+
+
+def _prefix_of(missing: list[Parameter], given: dict) -> str:
+    """What stands in the file before the first missing name that ends one of its names; "" where none does."""
+    return next((name[:-len(parameter.name)] for parameter in missing for name in given if name.endswith(parameter.name)), "")
+
+
+def _check_fit(parameter: Parameter, given: Any, strict: bool) -> None:
+    if not isinstance(given, Tensor):
+        raise ArgumentError(f"load_param_into_net: {parameter.name!r} is a {type(given).__name__}, no Parameter")
+    kinds = parameter.dtype, given.dtype
+    castable = not strict and any(all(kind.kind == word for kind in kinds) for word in "fi")
+    shapes = [tuple(t.shape) for t in (parameter, given)]
+    if shapes[0] != shapes[1] or kinds[0] is not kinds[1] and not castable:
+        raise MisfitError(f"load_param_into_net: the Parameter {parameter.name!r} is of another shape or element type",
+                          note=f"{kinds[0].short}{list(shapes[0])}, given: {kinds[1].short}{list(shapes[1])}")
+
+
+# ---------------------------------------------------------------- from one format to the other
+
+def ckpt_to_safetensors(file_path: Any, save_path: Any = None, name_map: dict | None = None,
+                        file_name_regex: str | None = None, processes_num: int = 1) -> None:
+    """Write .safetensors files with what is in .ckpt files.
+
+    file_path : a file, or a folder with folders rank_0, rank_1, .. of files
+    save_path : a folder for what is written; None: beside what is read
+    name_map  : {name of a Parameter: its new name}
+    file_name_regex : only files whose name it is found in
+    processes_num   : MindSpore's; files are read one after the other
+    raises    : ValueRangeError for what is no file or folder, or ends otherwise; FileFormatError for damage
+    """
+    _convert("ckpt_to_safetensors", "ckpt", "safetensors", file_path, save_path, name_map, file_name_regex)
+
+
+def safetensors_to_ckpt(file_path: Any, save_path: Any = None, name_map: dict | None = None,
+                        file_name_regex: str | None = None, processes_num: int = 1) -> None:
+    """Write .ckpt files with what is in .safetensors files; arguments as `ckpt_to_safetensors`."""
+    _convert("safetensors_to_ckpt", "safetensors", "ckpt", file_path, save_path, name_map, file_name_regex)
+
+
+def _convert(what: str, old: str, new: str, file_path: Any, save_path: Any, name_map: dict | None, regex: str | None) -> None:
+    path = os.fspath(file_path)
+    if name_map is not None and not isinstance(name_map, dict):
+        raise ValueRangeError(f"{what}: name_map is a dict, not {type(name_map).__name__}")
+    if save_path is not None and os.path.splitext(save_path)[1]:
+        raise ValueRangeError(f"{what}: save_path is a folder, not {save_path}")
+    if os.path.isfile(path):
+        if not path.endswith("." + old):
+            raise ValueRangeError(f"{what}: {path} does not end with .{old}")
+        files = [(path, os.fspath(save_path) if save_path is not None else os.path.dirname(path))]
+    elif os.path.isdir(path):
+        ranks = sorted(folder for folder in os.listdir(path) if folder.startswith("rank"))
+        if not ranks:
+            raise ValueRangeError(f"{what}: {path} has no folder rank_0, rank_1, ..")
+        files = [(os.path.join(path, folder, name), os.path.join(path if save_path is None else save_path, folder))
+                 for folder in ranks for name in sorted(os.listdir(os.path.join(path, folder))) if name.endswith("." + old)]
+    else:
+        raise ValueRangeError(f"{what}: there is no file or folder {path}")
+    files = [(file, folder) for file, folder in files if regex is None or re.search(regex, os.path.basename(file))]
+    if not files:
+        raise ValueRangeError(f"{what}: no file's name matches {regex!r}")
+    for file, folder in files:
+        name = os.path.basename(file)[:-len(old)] + new
+        values = load_checkpoint(file, format=old)
+        save_checkpoint({(name_map or {}).get(key, key): value for key, value in values.items()}, os.path.join(folder, name),
+                        format=new)

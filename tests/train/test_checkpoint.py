@@ -1,5 +1,6 @@
 """Parameters in files: what is read back is what was written, bit by bit; MindSpore's bytes are read; damage is told."""
 import io
+import os
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import mindlite as ms
 from mindlite import Parameter, Tensor, nn
 from mindlite.common import dtype as dt
 from mindlite.common.errors import ArgumentError, FileFormatError, ShapeError, ValueRangeError
+from mindlite.train import wait_for_files
 from mindlite.train.checkpoint import read_ckpt, write_ckpt
 
 FORMATS = ["ckpt", "safetensors"]
@@ -27,7 +29,7 @@ def test_every_element_type_and_shape_comes_back(format, crc):
               if format == "ckpt" or kind is not dt.complex128 for shape in ((), (3,), (0,), (2, 1, 4))}
     ms.save_checkpoint(values, "values", format=format, crc_check=crc)
     found = ms.load_checkpoint(f"values.{format}", format=format, crc_check=crc)
-    assert list(found) == list(values)
+    assert list(found) == (list(values) if format == "ckpt" else sorted(values))
     for name, value in values.items():
         made = found[name]
         assert isinstance(made, Parameter) and made.name == name and made.dtype is value.dtype and made.shape == value.shape
@@ -132,3 +134,113 @@ def test_what_cannot_be_saved_or_loaded_is_told(folder, call, error):
     with pytest.raises(error):
         call()
     assert not list(folder.iterdir())
+
+
+def test_the_ending_of_a_name_is_that_of_the_format():
+    value = {"x": Tensor([1.0])}
+    ms.save_checkpoint(value, "a.safetensors")                       # MindSpore adds the format's ending unless it is there
+    ms.save_checkpoint(value, "state_ckpt")
+    ms.save_checkpoint(value, "b", format="safetensors")
+    assert sorted(os.listdir()) == ["a.safetensors.ckpt", "b.safetensors", "state_ckpt"]
+    assert [list(ms.load_checkpoint(name)) for name in sorted(os.listdir())] == [["x"]] * 3
+    with pytest.raises(ValueRangeError, match="does not end with safetensors"):
+        ms.load_checkpoint("state_ckpt", format="safetensors")
+    with pytest.raises(IsADirectoryError):
+        os.mkdir("folder.ckpt")
+        ms.save_checkpoint(value, "folder.ckpt")
+
+
+@pytest.mark.parametrize("mode, size", [("AES-GCM", 16), ("AES-GCM", 32), ("AES-CBC", 24), ("SM4-CBC", 16)])
+def test_an_encrypted_file_is_read_with_its_key_alone(mode, size):
+    key = bytes(range(size))
+    ms.save_checkpoint({"secret": Tensor(np.arange(1000.0))}, "x.ckpt", enc_key=key, enc_mode=mode, crc_check=True)
+    found = ms.load_checkpoint("x.ckpt", dec_key=key, dec_mode=mode, crc_check=True)
+    assert np.array_equal(found["secret"].asnumpy(), np.arange(1000.0))
+    with open("x.ckpt", "rb") as stream:
+        assert b"secret" not in stream.read()
+    with pytest.raises(FileFormatError, match="encrypted"):
+        ms.load_checkpoint("x.ckpt")
+    with pytest.raises(FileFormatError):
+        ms.load_checkpoint("x.ckpt", dec_key=key[::-1], dec_mode=mode)
+    for wrong in ({"enc_key": b"short"}, {"enc_key": key, "enc_mode": "other"}, {"enc_key": key, "format": "safetensors"}):
+        with pytest.raises(ValueRangeError):
+            ms.save_checkpoint({"x": Tensor(1)}, "y", **wrong)
+
+
+def test_a_changed_byte_of_an_encrypted_file_is_noticed():
+    ms.save_checkpoint({"x": Tensor(np.arange(50.0))}, "x.ckpt", enc_key=b"0123456789abcdef")
+    with open("x.ckpt", "rb") as stream:
+        data = stream.read()
+    nonce_end = range(4 + 16 + 8 + 12, 4 + 16 + 8 + 16)              # four bytes of the nonce are not used
+    for place in set(range(len(data))) - set(nonce_end):
+        with open("x.ckpt", "wb") as stream:
+            stream.write(data[:place] + bytes([data[place] ^ 1]) + data[place + 1:])
+        with pytest.raises(FileFormatError):
+            ms.load_checkpoint("x.ckpt", dec_key=b"0123456789abcdef")
+
+
+# written by MindSpore 2.10: save_checkpoint([{"name": "x", "data": Tensor([1.0, 2.0])}], "e.ckpt", enc_key=b"0123456789abcdef")
+ENCRYPTED_BY_MINDSPORE = bytes.fromhex(
+    "d85e3a7f6e41c3a1aeaf5d6eedc1d7f854c4c5b53400000010000000ba1fc8765462bdb3e521"
+    "1452d75028751c000000d1ad0d351f8b040547fe253341eb572f84f6494caa536964f99fc832")
+
+
+def test_a_file_that_mindspore_encrypted_is_read():
+    with open("e.ckpt", "wb") as stream:
+        stream.write(ENCRYPTED_BY_MINDSPORE)
+    found = ms.load_checkpoint("e.ckpt", dec_key=b"0123456789abcdef")
+    assert list(found) == ["x"] and found["x"].asnumpy().tolist() == [1.0, 2.0]
+
+
+def test_a_file_that_is_written_beside_the_program_holds_the_values_of_its_call():
+    net = nn.Dense(2, 2)
+    before = net.weight.asnumpy().copy()
+    ms.save_checkpoint(net, "a.ckpt", async_save=True)
+    net.weight.set_data(Tensor(np.zeros((2, 2), np.float32)))
+    assert np.array_equal(ms.load_checkpoint("a.ckpt")["weight"].asnumpy(), before)
+    ms.save_checkpoint(net, "/proc/no/such/place/a.ckpt", async_save="thread")
+    with pytest.raises(OSError):
+        wait_for_files()
+    assert not ms.train.async_ckpt_thread_status()
+    assert list(ms.train.load_checkpoint_async("a.ckpt").result()) == ["weight", "bias"]
+    with pytest.raises(ValueRangeError, match="does not exist"):
+        ms.train.load_checkpoint_async("b.ckpt").result()
+
+
+def test_the_other_names_of_a_file_may_have_a_prefix():
+    net = nn.Dense(2, 2)
+    values = {f"backbone.{p.name}": Parameter(Tensor(p.asnumpy() + 1), name="") for p in net.get_parameters()}
+    before = net.weight.asnumpy().copy()
+    assert ms.load_param_into_net(net, values) == ([], ["backbone.weight", "backbone.bias"])
+    assert np.array_equal(net.weight.asnumpy(), before + 1)
+    with pytest.warns(UserWarning):
+        assert ms.load_param_into_net(nn.Dense(2, 2), values, strict_load=True)[0] == ["weight", "bias"]
+
+
+def test_ints_are_cast_to_ints_unless_loading_is_strict():
+    class Counter(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.count = Parameter(Tensor(1, ms.int32), name="count")
+    values = {"count": Parameter(Tensor(7, ms.int64), name="count")}
+    net = Counter()
+    ms.load_param_into_net(net, values)
+    assert net.count.dtype is ms.int32 and int(net.count) == 7
+    with pytest.raises(RuntimeError, match="another shape or element type"):
+        ms.load_param_into_net(net, values, strict_load=True)
+
+
+def test_files_are_made_of_one_format_in_the_other():
+    for rank in (0, 1):
+        ms.save_checkpoint({"x": Tensor([rank]), "note": "n"}, f"in/rank_{rank}/net-{rank}.ckpt")
+    ms.train.ckpt_to_safetensors("in", "out", name_map={"x": "y"})
+    assert sorted(os.listdir("out/rank_1")) == ["net-1.safetensors"]
+    found = ms.load_checkpoint("out/rank_1/net-1.safetensors", format="safetensors")
+    assert int(found["y"]) == 1
+    ms.train.safetensors_to_ckpt("out/rank_1/net-1.safetensors")
+    assert int(ms.load_checkpoint("out/rank_1/net-1.ckpt")["y"]) == 1
+    for wrong in (("nowhere", None), ("in/rank_0/net-0.ckpt", "file.x"), ("out/rank_1/net-1.safetensors", None)):
+        with pytest.raises(ValueRangeError):
+            ms.train.ckpt_to_safetensors(*wrong)
+    with pytest.raises(ValueRangeError, match="matches"):
+        ms.train.ckpt_to_safetensors("in", file_name_regex="other")

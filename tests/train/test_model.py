@@ -88,7 +88,7 @@ def test_a_round_of_steps_is_one_graph_without_fallbacks():
     model = model_of(net)
     model.train(2, Batches(DATA, LABEL), dataset_sink_mode=True)
     config.set(**before)
-    assert "1 variant(s), 0 call(s) run statement by statement" in model._sink.loop.explain()
+    assert "1 graph, 2 call(s); nothing runs in Python" in model._sink.loop.explain()
 
 
 def test_hooks_come_in_order_around_epochs_steps_and_the_evaluation_between_them(mode):
