@@ -14,6 +14,7 @@ from ..ops.indexing import index_add_axis, scatter_elements_add, scatter_nd_add
 from ..ops.linalg import batch_matmul, matmul_add, panel_matmul
 from ..ops.nn_conv import convolution, convolution_backward_data, convolution_backward_weight
 from ..ops.nn_pool import avg_pooling, avg_pooling_backward, max_pooling, max_pooling_backward
+from ..ops.scan import cumulative_product, cumulative_sum, linear_recurrence
 from ..ops.sort import topk_along
 
 LIBRARY = {}
@@ -208,4 +209,21 @@ def lower_topk(lowering, node, args, out):
     inner = product(x.shape[axis + 1:])
     lowering.call_kernel(kernel, [*args, *out], [x.shape[axis], k, inner], node, extent=product(x.shape[:axis]) * inner,
                          cost=4 * x.shape[axis])
+    return True
+
+
+SCANS = {cumulative_sum: "sum", cumulative_product: "product", linear_recurrence: "recurrence"}
+
+
+@library(*SCANS)
+def lower_scan(lowering, node, args, out):
+    x, axis = node.abstract, node.attrs["axis"]
+    if not x.shape or node.args[0].abstract.dtype is not x.dtype:
+        return False
+    kernel = library_kernel("scan", dtype=x.dtype, kind=SCANS[node.fn])
+    if kernel is None:
+        return False
+    inner, n = product(x.shape[axis + 1:]), x.shape[axis]
+    ways = [int(node.attrs.get(name, False)) for name in ("exclusive", "reverse")]
+    lowering.call_kernel(kernel, [*args, out], [n, inner, *ways], node, extent=product(x.shape[:axis]) * inner, cost=4 * n)
     return True

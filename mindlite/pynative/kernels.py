@@ -12,7 +12,7 @@ from ..backend import python_entry
 from ..common.config import config
 from ..common.errors import InternalError
 from ..compile.executable import Context, Executable, thread_arenas
-from ..compile.library import LIBRARY
+from ..compile.library import LIBRARY, SCANS
 from ..compile.lower import lower
 from ..graph_kernel.cluster import cluster
 from ..graph_kernel.expand import expand_composites
@@ -31,7 +31,7 @@ _INDICES = {prim: lambda args, attrs: [(args[1], args[0].shape[attrs["axis"]])]
             for prim in (index_add_axis, scatter_elements_add, gather_elements_axis)}
 _INDICES[scatter_nd_add] = lambda args, attrs: [(args[1][..., d], args[0].shape[d]) for d in range(args[1].shape[-1])]
 # NumPy's small matrix products are BLAS itself; of few elements NumPy is done before a kernel is compiled
-_LIBRARY = frozenset(LIBRARY) - {batch_matmul, topk_along, *_INDICES}
+_LIBRARY = frozenset(LIBRARY) - {batch_matmul, topk_along, *SCANS, *_INDICES}
 _ENOUGH_FOR_LINES = 1 << 14
 # From how many elements on a generated kernel, threads and all, is worth its compilation (some 20 ms): NumPy has no
 # erf, it makes an array for each operator of a composite, and one thread of it is slower than memory.
@@ -57,7 +57,7 @@ def _is_large(operation):
         a = operation.abstracts[0]
         inner = a.shape[-2 if operation.attrs["transpose_a"] else -1]
         return a.dtype.bits == 16 or (a.dtype.is_float and operation.outs[0].size * inner >= _ENOUGH_FOR_MATMUL)
-    enough = _ENOUGH_FOR_LINES if prim in _INDICES or prim is topk_along else enough_of(prim)
+    enough = _ENOUGH_FOR_LINES if prim in _INDICES or prim in SCANS or prim is topk_along else enough_of(prim)
     if enough is None:
         return False
     abstracts = (*operation.abstracts, *operation.outs)
