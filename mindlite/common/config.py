@@ -40,6 +40,7 @@ SWITCHES = (
     Switch("threads", 0, "MINDLITE_THREADS", int, "threads of a kernel; 0 for the number of cores"),
     Switch("lanes", 0, "MINDLITE_LANES", int,
            "float32 numbers of a vector in kernels: 4, 8 or 16; 0 for as many as the processor has"),
+    Switch("check_nan", False, "", _flag, "an operator that makes NaN or infinity out of finite operands is an error"),
     Switch("onednn", True, "MINDLITE_ONEDNN", _flag, "use oneDNN where it is installed"),
     Switch("jit_level", "O1", "MINDLITE_JIT_LEVEL", str, "O0: one kernel per operator; O1: operators are fused"),
     Switch("jit_syntax_level", LAX, "MINDLITE_JIT_SYNTAX_LEVEL", int,

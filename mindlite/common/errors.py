@@ -109,6 +109,10 @@ class IndexRangeError(MindliteError, IndexError):
     """An index outside the axis."""
 
 
+class NotFiniteError(MindliteError, FloatingPointError):
+    """NaN or infinity that an operator made out of finite operands, while set_context(check_nan=True)."""
+
+
 class GraphSyntaxError(MindliteError, SyntaxError):
     """Python that graph mode refuses, or that fullgraph=True forbids to fall back."""
 

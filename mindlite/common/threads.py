@@ -10,6 +10,9 @@ import threading
 KEY = "mindlite thread state"
 
 
+EVERYWHERE = []                                  # the interpreters at the bottom of the stack of a thread that is started
+
+
 class ThreadState:
     """interpreters : a stack, the innermost last (mindir/primitive.py)
     tapes          : those that record, innermost last (pynative/tape.py)
@@ -19,7 +22,7 @@ class ThreadState:
     __slots__ = ("interpreters", "tapes", "paused", "before")
 
     def __init__(self):
-        self.interpreters, self.tapes, self.paused, self.before = [], (), (), []
+        self.interpreters, self.tapes, self.paused, self.before = list(EVERYWHERE), (), (), []
 
 
 class _Threads(threading.local):

@@ -9,6 +9,7 @@ from ..common.device import known_kind, numbered
 from ..common.errors import ArgumentError, ValueRangeError
 from ..common.seed import get_seed, set_seed
 from ..common.tensor import Tensor
+from ..pynative.finite import watch
 
 _MODES = {GRAPH_MODE: GRAPH_MODE, PYNATIVE_MODE: PYNATIVE_MODE,
           "GRAPH_MODE": GRAPH_MODE, "PYNATIVE_MODE": PYNATIVE_MODE}
@@ -48,6 +49,12 @@ def _count(value):
     return value
 
 
+def _bool(value):
+    if not isinstance(value, bool):
+        raise ValueRangeError(f"set_context: a bool is wanted, not {value!r}")
+    return value
+
+
 def _deterministic(value):
     if value not in ("ON", "OFF", True, False):
         raise ValueRangeError(f"set_context: deterministic is ON or OFF, not {value!r}")
@@ -56,7 +63,7 @@ def _deterministic(value):
 
 _SETTINGS = {"mode": ("mode", _mode), "device_target": ("device_target", known_kind), "device_id": ("device_id", _count),
              "jit_level": ("jit_level", _level), "jit_syntax_level": ("jit_syntax_level", _syntax),
-             "runtime_threads": ("threads", _count)}
+             "runtime_threads": ("threads", _count), "check_nan": ("check_nan", _bool)}
 
 
 def set_context(**settings):
@@ -67,6 +74,8 @@ def set_context(**settings):
     jit_level     : "O0", "O1", "O2"                jit_config: {"jit_level": .., "jit_syntax_level": ..}
     jit_syntax_level: LAX, the default: what a graph cannot say runs in Python; STRICT: it is an error. It is read when a
                     function is compiled; jit(fullgraph=..) and a JitConfig say it for one function
+    check_nan     : True: the first operator that makes NaN or infinity out of finite operands raises NotFiniteError at its
+                    line, in both modes, forward and backward; nothing is compiled meanwhile
     deterministic : "ON" or "OFF"; results are repeatable in either case
     warns         : for one of MindSpore's settings that has no meaning here
     raises        : ArgumentError for an unknown setting; ValueRangeError; DeviceError for a device that is missing here
@@ -89,6 +98,7 @@ def set_context(**settings):
     if "device_target" in changes or "device_id" in changes:
         numbered(changes.get("device_target", config.device_target), changes.get("device_id", config.device_id))
     config.set(**changes)
+    watch(config.check_nan)
 
 
 def set_mindspore_context(**settings):

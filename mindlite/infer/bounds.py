@@ -15,7 +15,7 @@ import numpy as np
 
 from ..common.dim import Dim, compare
 from ..common.dtype import int64
-from ..common.errors import IndexRangeError
+from ..common.errors import IndexRangeError, ValueRangeError
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
 from ..mindir.control import check
@@ -25,8 +25,9 @@ from ..ops.basic import cast
 from ..ops.define import as_operand
 from ..ops.dynamic_slicing import dynamic_slice, dynamic_update
 from ..ops.indexing import bounded_indices, gather_nd, refuse_outside, scatter_nd_add, scatter_nd_update, widened
-from ..ops.logic import equal, greater_equal, less, logical_and, logical_or
-from ..ops.reduction import reduce_all
+from ..ops.logic import equal, greater, greater_equal, less, logical_and, logical_not, logical_or
+from ..ops.nn_loss import probabilities
+from ..ops.reduction import reduce_all, reduce_any
 from ..ops.scalar import scalar_binary, scalar_compare, tensor_to_scalar
 from ..ops.slicing import slice_
 
@@ -48,6 +49,8 @@ def demand_bounds(tracer, prim, args, attrs):
         starts, sizes = STARTS[prim](args, attrs)
         for axis, (start, n, size) in enumerate(zip(starts, args[0].shape, sizes)):
             demand_start(tracer, axis, start, n, size)
+    if prim is probabilities:
+        demand_probabilities(tracer, args[0], **attrs)
     if prim is bounded_indices:
         demand_between(tracer, args[0], **attrs)
     if prim in (gather_nd, scatter_nd_add, scatter_nd_update):
@@ -94,10 +97,19 @@ def demand_between(tracer, indices, what, low, high, ignored=None):
     demand(tracer, holds, f"{what} is outside [{low}, {high})")
 
 
-def demand(tracer, holds, text):
+def demand_probabilities(tracer, x, what):
+    """Write the check that no number is outside [0, 1]."""
+    x = tracer.lift(x)
+    with interpreting(tracer):
+        outside = logical_or(less(x, as_operand(0, x.dtype)), greater(x, as_operand(1, x.dtype)))
+        holds = tensor_to_scalar(logical_not(reduce_any(outside, axis=tuple(range(x.ndim)), keepdims=False)))
+    demand(tracer, holds, f"{what} hold a number outside [0, 1]", ValueRangeError)
+
+
+def demand(tracer, holds, text, kind=IndexRangeError):
     """Write a check; Python runs the call again where it fails."""
     tracer.graph.add(check, tracer.lift(holds), origin=tracer.origin, abstract=AbstractTuple(()),
-                     error=functools.partial(IndexRangeError, text), again=True)
+                     error=functools.partial(kind, text), again=True)
 
 
 def demand_start(tracer, axis, start, n, size):

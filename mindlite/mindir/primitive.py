@@ -173,6 +173,11 @@ def set_base_interpreter(interpreter):
     _base.append(interpreter)
 
 
+def unset_base_interpreter(interpreter):
+    """The reverse of `set_base_interpreter`."""
+    _base.remove(interpreter)
+
+
 def current_interpreter():
     """The interpreter on top."""
     return here.state.interpreters[-1] if here.state.interpreters else _base[-1]

@@ -7,10 +7,14 @@ Values live in the instance's `__dict__`; the registries `_params`, `_cells`, `_
 what, so that reading an attribute costs what it costs in Python. Every change bumps `cell_version`: a compiled graph
 that read attributes compares this number first.
 """
+import warnings
 from collections import OrderedDict
 
-from ..common.errors import ArgumentError, MissingAttributeError, user_location
+from ..common.errors import ArgumentError, MissingAttributeError, user_level, user_location
 from ..common.tensor import Parameter, ParameterTuple, Tensor
+
+
+_noted = set()
 
 
 class Registry:
@@ -81,11 +85,25 @@ class Registry:
                                     f"not {type(value).__name__}").at(user_location())
             self._buffers[name] = value
         self.__dict__[name] = value
+        if type(value) in (list, tuple, dict):
+            self._note_hidden_cells(name, value)
         if isinstance(value, ParameterTuple):
             for number, param in enumerate(value):
                 if param.name == "Parameter":
                     param.name = f"{name}.{number}"
                 self._params[param.name] = param
+
+    def _note_hidden_cells(self, name, value):
+        """Warn, once for each attribute of a class, of Cells in a list: their Parameters are not trained or saved."""
+        items = value.values() if isinstance(value, dict) else value
+        place = type(self), name
+        if any(isinstance(item, Registry) for item in items) and place not in _noted \
+                and not type(self).__module__.startswith("mindlite."):
+            _noted.add(place)
+            wanted = "CellDict" if isinstance(value, dict) else "CellList"
+            warnings.warn(f"{type(self).__name__}.{name} is a {type(value).__name__} of Cells: their Parameters are not seen by "
+                          f"trainable_params, optimisers and checkpoints; nn.{wanted}(..) registers them",
+                          stacklevel=user_level())
 
     def _keep(self, name, value):
         """Set an attribute without registering what it holds: Parameters that belong to another Cell."""

@@ -249,7 +249,9 @@ def clamp(input, min=None, max=None):
 
 
 def clip_by_value(x, clip_value_min=None, clip_value_max=None):
-    """The same as `clamp`."""
+    """`clamp` of x; of a tuple or list of Tensors a tuple of each."""
+    if isinstance(x, (tuple, list)) and any(map(is_array, x)):
+        return tuple([clip_by_value(each, clip_value_min, clip_value_max) for each in x])
     return clamp(x, clip_value_min, clip_value_max)
 
 

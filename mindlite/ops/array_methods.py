@@ -55,6 +55,19 @@ def _take(self, indices, axis=None, mode="clip"):
     return lookup.gather(x, _TAKEN[mode](indexing.widened(as_operand(indices)), x.shape[axis]), axis)
 
 
+def _index_add(self, *args, **attrs):
+    """x.index_add(dim, index, source, *, alpha=1), or x.index_add(indices, y, axis): x with alpha * source added."""
+    by_dim = isinstance(args[0], int) if args else "dim" in attrs
+    return (_index_add_along if by_dim else _index_add_slices)(self, *args, **attrs)
+
+
+_index_add_slices = renaming(lookup.index_add)
+
+
+def _index_add_along(x, dim, index, source, *, alpha=1):
+    return lookup.index_add(x, index, source if isinstance(alpha, int) and alpha == 1 else source * alpha, dim)
+
+
 def _broadcast(self, shape):
     return broadcast_to(self, shape=shape)
 
@@ -81,7 +94,7 @@ for _name, _function in {
     "roll": structure.roll, "flip": structure.flip, "fliplr": structure.fliplr, "flipud": structure.flipud,
     "broadcast_to": _broadcast, "expand": _broadcast, "narrow": structure.narrow, "unflatten": structure.unflatten,
     "gather": _gather, "gather_elements": lookup.gather_elements, "gather_nd": lambda self, indices:
-        indexing.gather_nd(self, indices), "index_select": lookup.index_select, "index_add": lookup.index_add,
+        indexing.gather_nd(self, indices), "index_select": lookup.index_select, "index_add": _index_add,
     "take": _take, "scatter_add": lookup.tensor_scatter_add,
     "tensor_scatter_update": lookup.tensor_scatter_update, "matmul": linalg.matmul, "bmm": linalg.bmm, "mm": linalg.mm,
     "dot": linalg.dot, "outer": linalg.outer, "addmm": linalg.addmm, "mv": linalg.mv,

@@ -8,7 +8,7 @@ in its place along the depth.
 from ..common.errors import ArgumentError, ShapeError
 from .axes import as_size
 from .basic import reshape, transpose
-from .define import as_operand, promote_operands
+from .define import layer_operands
 from .nn_conv import convolution, convolution_backward_data
 from .slicing import pad_slice, slice_
 from .structure import pad_constant, stack
@@ -36,7 +36,7 @@ def sides_of(name, pad_mode, padding, sizes, kernel, stride, dilation):
 
 
 def _operands(name, input, weight):
-    x, w = promote_operands((as_operand(input), as_operand(weight)), {})[0]
+    x, w = layer_operands(name, input, weight)
     if x.ndim != 5 or w.ndim != 5:
         raise ShapeError(f"{name}: input and weight have 5 axes",
                          note=f"input: {list(x.shape)}, weight: {list(w.shape)}")

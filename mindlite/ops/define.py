@@ -9,12 +9,13 @@ the axes), kernel (scalar), sbp (each axis split alike).
 import contextvars
 import inspect
 import threading
+import warnings
 
 import numpy as np
 
 from ..common import dtype as dt
 from ..common.dim import Dim
-from ..common.errors import ArgumentError, DTypeError
+from ..common.errors import ArgumentError, DTypeError, user_level
 from ..common.tensor import Tensor, as_array
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.graph import AnfNode
@@ -114,6 +115,19 @@ def cast_to(value, dtype):
     if is_array(value):
         return value if dtype_of(value) is dtype else cast(value, dtype=dtype)
     return as_operand(value, dtype)
+
+
+_noted = set()
+
+
+def layer_operands(name, x, weight):
+    """The input and the weight of a layer as operands of one dtype. A float64 input of a float32 layer is noted, once."""
+    x, weight = as_operand(x), as_operand(weight)
+    if dtype_of(x) is dt.float64 and dtype_of(weight) is dt.float32 and name not in _noted:
+        _noted.add(name)
+        warnings.warn(f"{name}: the input is float64 and the weight float32, so it computes in float64; "
+                      "x.astype(mindlite.float32) avoids it (NumPy makes float64)", stacklevel=user_level())
+    return promote_operands((x, weight), {})[0]
 
 
 def to_float(args, attrs):

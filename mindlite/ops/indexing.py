@@ -63,7 +63,7 @@ def wrapped(index, size):
     return max_scalar(min_scalar(where_scalar(index < 0, index + size, index), size - 1), 0)
 
 
-@elementwise(scalar=lambda x, **bounds: x, accepts="iu", derivatives=[None],
+@elementwise(scalar=lambda x, **bounds: x, accepts="iu", derivatives=[None], traits={"checks"},
              array=lambda x, *, what, low, high, ignored: refuse_outside(what, x, low, high, ignored) or np.array(x))
 def bounded_indices(indices, *, what, low, high, ignored=None):
     """The integers `indices`, all of which must be in [low, high) or equal `ignored`.

@@ -10,7 +10,7 @@ from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kern
 from ..mindir.scalar import cast as cast_scalar, reduce
 from .axes import broadcast_index, broadcast_shapes, normal_axis
 from .basic import batched, reshape, sum_to, transpose
-from .define import as_operand, composite, promote_operands
+from .define import as_operand, composite, layer_operands, promote_operands
 from .sbp import elementwise_spec, letters, sbp_rule
 from .slicing import slice_
 
@@ -330,7 +330,7 @@ def dense(input, weight, bias=None):
 
     raises : ShapeError if input's last axis is not weight's
     """
-    x, w = promote_operands((as_operand(input), as_operand(weight)), {})[0]
+    x, w = layer_operands("dense", input, weight)
     shape = tuple(x.shape)
     if w.ndim == 1:
         out = matmul(x, w)

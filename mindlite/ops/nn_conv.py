@@ -14,7 +14,7 @@ from ..mindir.primitive import (bprop_rule, cost_rule, eval_rule, infer_rule, jv
 from ..mindir.scalar import cast as cast_scalar, reduce, where as where_scalar
 from .axes import as_size
 from .basic import batched, reshape, transpose
-from .define import as_operand, promote_operands
+from .define import layer_operands
 from .sbp import sbp_rule
 from .windows import out_size, pad_spatial, padding_of, pair, windows_of
 
@@ -53,6 +53,14 @@ def _check(note, *operands):
             raise ShapeError("conv2d: tensors of four axes are wanted", note=note, hint="ops.expand_dims adds an axis")
 
 
+def _check_channels(x, channels, note):
+    """raises : ShapeError where axis 1 of x has another size than the weight wants; NHWC is recognised"""
+    last = x.shape[-1] == channels if isinstance(x.shape[-1], int) else False
+    require("==", x.shape[1], channels, lambda: ShapeError(
+        f"conv2d: the channels of x and of weight differ: {x.shape[1]} != {channels}", note=note,
+        hint="x looks like [N, H, W, C], and [N, C, H, W] is wanted: x.transpose(0, 3, 1, 2)" if last else ""))
+
+
 def _equal(what, a, b, note):
     require("==", a, b, lambda: ShapeError(f"conv2d: {what}: {a} != {b}", note=note))
 
@@ -61,8 +69,8 @@ def _equal(what, a, b, note):
 def convolution_infer(x, weight, *, stride, padding, dilation, groups):
     note = f"x: {x}, weight: {weight}, groups: {groups}"
     _check(note, x, weight)
-    (n, c, *sizes), (o, per_group, *kernel) = x.shape, weight.shape
-    _equal("the channels of x and of weight differ", c, per_group * groups, note)
+    (n, _, *sizes), (o, per_group, *kernel) = x.shape, weight.shape
+    _check_channels(x, per_group * groups, note)
     _equal("the output channels are no multiple of groups", o % groups, 0, note)
     return AbstractTensor(x.dtype, (n, o) + _spatial_out(sizes, kernel, stride, padding, dilation))
 
@@ -293,7 +301,7 @@ sbp_rule(convolution_backward_weight, _spec("nc__,no__->oc__", "n___,n___->____"
 # ---------------------------------------------------------------- public names
 
 def _operands(name, input, weight, ndim):
-    x, w = promote_operands((as_operand(input), as_operand(weight)), {})[0]
+    x, w = layer_operands(name, input, weight)
     if x.ndim != ndim or w.ndim != ndim:
         raise ShapeError(f"{name}: input and weight have {ndim} axes",
                          note=f"input: {list(x.shape)}, weight: {list(w.shape)}")

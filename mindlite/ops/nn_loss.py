@@ -62,13 +62,32 @@ def _labels(name, x, target, ignore_index):
     want = tuple(n for a, n in enumerate(x.shape) if a != _class_axis(x))
     error = lambda: ShapeError(f"{name}: labels of shape {list(target.shape)} for {list(x.shape)}",  # noqa: E731
                                hint=f"{list(want)} is wanted")
-    if dtype_of(target).kind not in "iu":
-        raise DTypeError(f"{name}: labels are integers, not {dtype_of(target).name}")
+    _check_are_labels(name, target)
     if len(want) != target.ndim:
         raise error()
     for have, size in zip(target.shape, want):
         require("==", have, size, error)
     return bounded_indices(target, what=f"{name}: label", low=0, high=x.shape[_class_axis(x)], ignored=ignore_index)
+
+
+def _check_are_labels(name, target):
+    if dtype_of(target).kind not in "iu":
+        raise DTypeError(f"{name}: labels are integers, not {dtype_of(target).name}", note=f"labels: {list(target.shape)}",
+                         hint="labels.astype(mindlite.int32)")
+
+
+def _check_probabilities(name, x, target, axis):
+    """Probabilities have x's shape. raises : ShapeError; where they look like labels it says that those are int32"""
+    labels = [n for a, n in enumerate(x.shape) if a != axis % x.ndim]
+    like_labels = target.ndim == len(labels)
+    error = lambda: ShapeError(  # noqa: E731
+        f"{name}: probabilities have the shape of the logits", note=f"{list(x.shape)}, not {list(target.shape)}",
+        hint="the numbers of classes are integers: labels.astype(mindlite.int32)" if like_labels else "")
+    if target.ndim != x.ndim:
+        raise error()
+    for have, size in zip(target.shape, x.shape):
+        if have != 1 or not isinstance(have, int):
+            require("==", have, size, error)
 
 
 def nll_loss(inputs, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
@@ -117,6 +136,7 @@ def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean
     logs = log_softmax(x, axis=axis)
     if dtype_of(target).kind in "iu":
         return _nll_loss("cross_entropy", logs, target, weight, ignore_index, reduction, label_smoothing)
+    _check_probabilities("cross_entropy", x, target, axis)
     logs, target = _operands("cross_entropy", logs, target)
     if label_smoothing:
         target = target * (1 - label_smoothing) + label_smoothing / x.shape[axis]
@@ -127,12 +147,15 @@ def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean
 
 def softmax_cross_entropy_with_logits(logits, labels):
     """-sum(labels * log_softmax(logits)) over the last axis; labels are probabilities."""
+    logits, labels = as_operand(logits), as_operand(labels)
+    _check_probabilities("softmax_cross_entropy_with_logits", logits, labels, -1)
     logits, labels = _operands("softmax_cross_entropy_with_logits", logits, labels)
     return -reduce_sum(labels * log_softmax(logits, axis=-1), axis=-1)
 
 
 def sparse_softmax_cross_entropy_with_logits(logits, labels, reduction="mean"):
-    """The cross entropy between softmax(logits[N, C]) and integer labels[N]."""
+    """The cross entropy between softmax(logits[N, C]) and integer labels[N]. raises : DTypeError for other labels"""
+    _check_are_labels("sparse_softmax_cross_entropy_with_logits", as_operand(labels))
     return cross_entropy(logits, labels, reduction=reduction)
 
 
@@ -182,9 +205,27 @@ def cut_log(x):
     """max(log(x), -100), whose slope is at most 1e12: of probabilities, which may be 0."""
 
 
+def _refuse_other_than_probabilities(x, *, what):
+    outside = (x < 0) | (x > 1)
+    if outside.any():
+        raise ValueRangeError(f"{what} hold {x[outside].flat[0]}, which is outside [0, 1]",
+                              hint="sigmoid first, or binary_cross_entropy_with_logits")
+    return np.array(x)
+
+
+@elementwise(scalar=lambda x, **what: x, accepts="f", derivatives=[1], array=_refuse_other_than_probabilities,
+             traits={"checks"})
+def probabilities(x, *, what):
+    """The floats x, none of which is outside [0, 1]; NaN stays. what: begins the error's text. raises : ValueRangeError"""
+
+
 def binary_cross_entropy(logits, labels, weight=None, reduction="mean"):
-    """-(labels * log(p) + (1 - labels) * log(1 - p)) for probabilities p = `logits`; logarithms are cut at -100."""
+    """-(labels * log(p) + (1 - labels) * log(1 - p)) for probabilities p = `logits`; logarithms are cut at -100.
+
+    raises : ValueRangeError for a number outside [0, 1] in `logits`
+    """
     p, y = _operands("binary_cross_entropy", logits, labels)
+    p = probabilities(p, what="binary_cross_entropy: logits")
     loss = -(y * cut_log(p) + (1 - y) * cut_log(1 - p))
     return reduced("binary_cross_entropy", loss if weight is None else loss * weight, reduction)
 

@@ -5,7 +5,7 @@ dx = (dy - mean(dy) - y mean(dy y)) / sqrt(var + eps)  (Ioffe and Szegedy 2015, 
 are ordinary products and sums after it.
 """
 from ..common import dtype as dt
-from ..common.dim import product
+from ..common.dim import dim_max, product
 from ..common.errors import ArgumentError, DTypeError, ShapeError
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.constraints import require
@@ -16,6 +16,7 @@ from .basic import reduce_sum, reduced_shape, reshape
 from .define import as_operand, cast_to, composite, dtype_of
 from .elementary import rsqrt, sqrt
 from .sbp import letters, sbp_rule
+from .state import assign
 
 
 def _wide(dtype):
@@ -104,32 +105,58 @@ def layer_norm_from_axis(input, weight, bias, begin_norm_axis=1, epsilon=1e-07):
     return _scaled(y, weight, bias, tuple(weight.shape)), mean, var
 
 
-def _channels(name, x):
+def _channels(name, x, *vectors):
     if x.ndim < 2:
         raise ShapeError(f"{name}: an input of two or more axes is wanted", note=f"input: {list(x.shape)}")
+    for vector in vectors:
+        if vector is not None:
+            last = isinstance(x.shape[-1], int) and x.ndim > 2 and x.shape[-1] == vector.shape[0]
+            require("==", x.shape[1], vector.shape[0], lambda: ShapeError(
+                f"{name}: the input has {x.shape[1]} channels, {vector.shape[0]} are wanted",  # noqa: B023
+                note=f"input: {list(x.shape)}",
+                hint="the channels look like the last axis, and axis 1 is wanted: transpose the input" if last else ""))
     return (1, x.shape[1]) + (1,) * (x.ndim - 2)
 
 
 def batch_norm_train(input, weight, bias, eps=1e-05):
-    """Batch normalisation by the batch's own moments: (y, mean[C], var[C]); var is not corrected for its bias.
+    """Batch normalisation by the batch's own moments: (y, mean[C], var[C]); var is divided by n, not n - 1.
 
     input : float[N, C, ..]; weight, bias: [C] or None; source : Ioffe and Szegedy 2015
     """
     x = as_operand(input)
-    shape = _channels("batch_norm", x)
+    shape = _channels("batch_norm", x, weight, bias)
     y, mean, var = standardize(x, axis=(0,) + tuple(range(2, x.ndim)), epsilon=eps)
     return _scaled(y, weight, bias, shape), reshape(mean, shape=(x.shape[1],)), reshape(var, shape=(x.shape[1],))
+
+
+def unbiased_variance(x, variance):
+    """The variance[C] of a batch x[N, C, ..] divided by n - 1 values instead of n, as running variances take it."""
+    count = product(x.shape) // x.shape[1]
+    return variance * count / dim_max(count - 1, 1)
+
+
+def update_moments(x, mean, variance, running_mean, running_var, momentum):
+    """Write into the running moments: (1 - momentum) of what they are, momentum of the moments of the batch x[N, C, ..].
+
+    variance : of the batch, divided by n; the running one takes it divided by n - 1
+    """
+    for running, new in ((running_mean, mean), (running_var, unbiased_variance(x, variance))):
+        assign(running, running * (1 - momentum) + cast_to(new, running.dtype) * momentum)
 
 
 def batch_norm(input_x, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-05):
     """Batch normalisation of input_x[N, C, ..]: by the running moments, or if `training` by the batch's own.
 
-    The running moments are only read: nn.BatchNorm2d keeps them. `momentum` is accepted as in MindSpore, and is theirs.
+    In training the running moments, unless they are None, are written to, `momentum` being the weight of the batch's
+    moments (its variance divided by n - 1).
     """
-    if training:
-        return batch_norm_train(input_x, weight, bias, eps)[0]
     x = as_operand(input_x)
-    shape = _channels("batch_norm", x)
+    if training:
+        out, mean, variance = batch_norm_train(x, weight, bias, eps)
+        if running_mean is not None and running_var is not None:
+            update_moments(x, mean, variance, running_mean, running_var, momentum)
+        return out
+    shape = _channels("batch_norm", x, running_mean, weight)
     scale = rsqrt(running_var + eps)
     scale = scale if weight is None else scale * weight
     shift = -running_mean * scale if bias is None else bias - running_mean * scale

@@ -24,6 +24,7 @@ from ..mindir.control import make_tuple
 from ..mindir.graph import FuncGraph
 from ..mindir.inline import inline
 from ..optim import optimise
+from .finite import apply_checked, is_watching
 from .hooks import through
 from .interpreter import apply
 from .kernels import Compiled
@@ -33,6 +34,7 @@ from .operation import GraphOperation
 MAX_STRUCTURES = 512
 REUSED, BUILT = "as one compiled Flow", "as one Flow, compiled for it"
 FIRST = "operation by operation: the first of its structure"
+CHECKED = "operation by operation, each one checked for NaN and infinity"
 OF_ITS_OWN = "as the Flow of the one compiled function on it"
 NOTHING = "not at all: nothing that is asked for depends on what was watched"
 _structures = OrderedDict()                     # key: None after its first appearance, then the GraphOperation
@@ -48,7 +50,7 @@ def gradients(tape, seeds, wrt, last=False):
     effect : tape.walk says how it was done
     """
     traced = None
-    if not tape.hooks or all(number in wrt for number in tape.hooks):      # those of `wrt` are called behind this
+    if not is_watching() and all(number in wrt for number in tape.hooks):      # those of `wrt` are called behind this
         traced = trace_tape(tape, tuple([number for number, _ in seeds]))
         if traced is not None:
             key = traced[0], *_asked(seeds, wrt)
@@ -188,6 +190,8 @@ def structure(live):
 def flow_of(key, live, seeds, wrt, saved):
     """(how it will run, (the GraphOperation of a structure, for each of wrt whether it has a gradient, the Backwards in it,
     which its key keeps alive); None at its first appearance)."""
+    if is_watching():
+        return CHECKED, None
     with _lock:
         if key not in _structures:
             _structures[key] = None
@@ -246,8 +250,12 @@ def one_by_one(live, seeds, wrt, last=False):
             if dout is None and (backward.graph is not None or backward.materialize):
                 dout = Tensor.wrap(np.zeros(abstract.shape, abstract.dtype.numpy))
             douts.append(dout)
-        found = backward.run(entry.saved, douts) if backward.graph is None else \
-            apply(backward.operation, [*entry.saved, *douts])
+        if backward.graph is None:
+            found = backward.run(entry.saved, douts)
+        elif is_watching():
+            found = apply_checked(backward.operation, [*entry.saved, *douts], getattr(entry, "location", None))
+        else:
+            found = apply(backward.operation, [*entry.saved, *douts])
         if last:
             entry.saved = ()
         for number, gradient in zip(entry.inputs, found):

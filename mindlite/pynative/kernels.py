@@ -68,7 +68,7 @@ def enough_of(prim):
     """From how many elements on a generated kernel computes an operator; None for never."""
     if "composite" in prim.traits:
         return _ENOUGH_FOR_COMPOSITES
-    if "elementwise" in prim.traits and prim in kernel_rule:
+    if "elementwise" in prim.traits and prim in kernel_rule and "checks" not in prim.traits:    # a kernel cannot raise
         return _ENOUGH.get(prim, _ENOUGH_FOR_ELEMENTWISE)
     return None
 

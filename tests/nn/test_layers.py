@@ -170,7 +170,7 @@ def test_batch_norm_uses_the_batch_in_training_and_the_moving_moments_after(laye
     assert np.allclose(out_of(net, x), x / np.sqrt(1 + 1e-5), atol=1e-5)
     net.set_train()
     assert np.allclose(out_of(net, x), standard(x, axes, 1e-5), atol=1e-4)
-    mean, var = 0.2 * x.mean(axis=axes), 0.8 + 0.2 * x.var(axis=axes)
+    mean, var = 0.2 * x.mean(axis=axes), 0.8 + 0.2 * x.var(axis=axes, ddof=1)
     assert np.allclose(net.moving_mean.asnumpy(), mean, atol=1e-5)
     assert np.allclose(net.moving_variance.asnumpy(), var, atol=1e-5)
     net.set_train(False)

@@ -81,6 +81,7 @@ SAMPLES = {
     "random_advance": [((_STATE,), dict(blocks=7))],
     # optimisers
     "cut_log": [((_positive(4, 3),), {})],
+    "probabilities": [((np.array([[0.25, 0.5], [0.875, 0.125]]),), dict(what="p"))],
     "lgamma": [((_positive(4, 3) * 3,), {})], "digamma": [((_positive(4, 3) * 3,), {})],
     "polygamma": [((_positive(4, 3) * 3,), dict(n=n)) for n in (1, 2)],
     "bessel_i": [*(((np.array([[-2.5, 0.5, 1.5], [31.0, -40.0, 3.0]]),), dict(n=n, scaled=True)) for n in (0, 1, 2)),

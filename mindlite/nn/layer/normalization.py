@@ -10,6 +10,7 @@ from ...common import dtype as dt
 from ...common.errors import ArgumentError, ShapeError, ValueRangeError
 from ...common.initializer import initializer
 from ...common.tensor import Parameter
+from ...ops.nn_norm import update_moments
 from ..cell import Cell
 from .basic import channels_first, flag, positive_int
 
@@ -46,9 +47,7 @@ class _BatchNorm(Cell):
             raise ShapeError(f"{type(self).__name__}: an input of {self.ranks[-1]} axes is wanted, this has {x.ndim}")
         if self.use_batch_statistics or (self.use_batch_statistics is None and self.training):
             y, mean, variance = ops.batch_norm_train(x, self.gamma, self.beta, self.eps)
-            keep = self.momentum
-            ops.assign(self.moving_mean, keep * self.moving_mean + (1 - keep) * mean)
-            ops.assign(self.moving_variance, keep * self.moving_variance + (1 - keep) * variance)
+            update_moments(x, mean, variance, self.moving_mean, self.moving_variance, 1 - self.momentum)
             return y
         return ops.batch_norm(x, self.moving_mean, self.moving_variance, self.gamma, self.beta, eps=self.eps)
 
@@ -60,7 +59,7 @@ class _BatchNorm(Cell):
 class BatchNorm1d(_BatchNorm):
     """Batch normalisation of [N, C] or [N, C, L].
 
-    momentum : moving = momentum * moving + (1 - momentum) * batch; the batch's variance is the mean square
+    momentum : moving = momentum * moving + (1 - momentum) * batch; a batch's variance is divided by n - 1
     use_batch_statistics : None: the batch's moments in training, the moving ones else; True, False: always, never
     raises   : ShapeError for other ranks; ArgumentError, ValueRangeError for bad arguments
     """

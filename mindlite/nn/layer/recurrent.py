@@ -117,7 +117,7 @@ class _Recurrent(Cell):
     batch_first   : x is [N, T, input_size], not [T, N, input_size]
     dropout       : probability, on the output of each layer but the last, in training
     bidirectional : a second direction from the end; outputs are joined on the last axis
-    Parameters    : weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, .._l0_reverse, .._l1, ..
+    Parameters    : weight_ih_l0, weight_ih_l0_reverse, weight_ih_l1, .., weight_hh_l0, .., bias_ih_l0, .., bias_hh_l0, ..
     """
     gates, states, step = 1, 1, staticmethod(_rnn_step)
 
@@ -136,15 +136,15 @@ class _Recurrent(Cell):
             raise ValueRangeError(f"{owner}: dropout {dropout} is outside [0, 1)")
         self.dropout = float(dropout)
         directions = ("", "_reverse") if bidirectional else ("",)
-        names = []
-        for layer in range(num_layers):
-            size = input_size if layer == 0 else hidden_size * len(directions)
-            for direction in directions:
-                place = [f"{kind}_l{layer}{direction}" for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
-                for name, param in zip(place, _parameters(self.gates, size, hidden_size, has_bias, dtype)):
-                    setattr(self, name, param)
-                names.append(tuple(place))
-        self.param_names, self.directions = tuple(names), len(directions)
+        places = [(layer, direction) for layer in range(num_layers) for direction in directions]
+        params = [_parameters(self.gates, hidden_size * len(directions) if layer else input_size, hidden_size, has_bias, dtype)
+                  for layer, _ in places]
+        kinds = "weight_ih", "weight_hh", "bias_ih", "bias_hh"
+        for kind, those in zip(kinds, zip(*params)):         # all of a kind, then the next: MindSpore's order
+            for (layer, direction), param in zip(places, those):
+                setattr(self, f"{kind}_l{layer}{direction}", param)
+        self.param_names = tuple(tuple(f"{kind}_l{layer}{direction}" for kind in kinds) for layer, direction in places)
+        self.directions = len(directions)
 
     def _weights(self, number):
         weights = []

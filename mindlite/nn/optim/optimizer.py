@@ -269,6 +269,9 @@ class Optimizer(Cell):
         return made
 
     def construct(self, gradients):
+        if not isinstance(gradients, (tuple, list)):
+            raise ArgumentError(f"{type(self).__name__}: a tuple of gradients is wanted, one for each parameter, not "
+                                f"{type(gradients).__name__}", hint="optimizer((gradient,)) for one parameter")
         if len(gradients) != len(self.parameters):
             raise ArgumentError(f"{type(self).__name__}: {len(self.parameters)} gradients are wanted, "
                                 f"{len(gradients)} were given")

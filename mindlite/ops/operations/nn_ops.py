@@ -13,6 +13,7 @@ from ..creation import one_hot
 from ..conv3d import conv3d, conv3d_transpose
 from ..indexing import bounded_indices
 from ..nn_conv import convolution_backward_data
+from ..nn_norm import update_moments
 from ..pool3d import avg_pool3d, max_pool3d
 from ..resize import resize
 from ..windows import padding_of, pair
@@ -175,8 +176,7 @@ def BatchNorm(x, scale, bias, mean, variance, *, is_training=False, epsilon=1e-5
     if not is_training:
         return batch_norm(x, mean, variance, scale, bias, False, momentum, epsilon), mean, variance, mean, variance
     out, batch_mean, batch_variance = batch_norm_train(x, scale, bias, epsilon)
-    assign(mean, mean * (1 - momentum) + batch_mean * momentum)
-    assign(variance, variance * (1 - momentum) + batch_variance * momentum)
+    update_moments(x, batch_mean, batch_variance, mean, variance, momentum)
     return out, batch_mean, batch_variance, batch_mean, batch_variance
 
 

@@ -1,0 +1,94 @@
+"""What people do wrong most often is answered with what was seen and what to do, in both modes."""
+import warnings
+
+import numpy as np
+import pytest
+
+import mindlite as ms
+from mindlite import Parameter, Tensor, nn, ops
+from mindlite.common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
+from mindlite.nn import registry
+from mindlite.ops import define
+
+LOGITS = Tensor(np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32))
+FLOATS = Tensor(np.array([1, 0, 2], np.float32))
+WAYS = {"eager": lambda f: f, "jit": lambda f: ms.jit(f, fullgraph=True), "grad": lambda f: ms.grad(f),
+        "jit of grad": lambda f: ms.jit(lambda *args: ms.grad(f)(*args), fullgraph=True)}
+
+
+@pytest.fixture(params=WAYS)
+def way(request):
+    return WAYS[request.param]
+
+
+@pytest.mark.parametrize("loss", [ops.cross_entropy, ops.softmax_cross_entropy_with_logits, nn.CrossEntropyLoss(),
+                                  nn.SoftmaxCrossEntropyWithLogits(reduction="mean"), ops.nll_loss,
+                                  ops.sparse_softmax_cross_entropy_with_logits], ids=str)
+def test_labels_of_floats_are_told_to_be_int32(loss, way):
+    with pytest.raises((ShapeError, DTypeError)) as raised:
+        way(lambda x, y: loss(x, y).sum())(LOGITS, FLOATS)
+    assert "astype(mindlite.int32)" in str(raised.value) and "test_likely_mistakes.py" in str(raised.value)
+
+
+def test_probabilities_of_the_logits_shape_are_taken():
+    both = Tensor(np.eye(4, dtype=np.float32)[[1, 0, 2]])
+    np.testing.assert_allclose(ops.cross_entropy(LOGITS, both).asnumpy(),
+                               ops.cross_entropy(LOGITS, FLOATS.astype(ms.int32)).asnumpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("loss", [nn.BCELoss(), ops.binary_cross_entropy], ids=str)
+@pytest.mark.parametrize("bad", [1.5, -0.25])
+def test_what_is_no_probability_is_refused_by_binary_cross_entropy(loss, bad, way):
+    run = way(lambda p, y: loss(p, y))
+    run(Tensor([0.0, 1.0, 0.5]), Tensor([0.0, 1.0, 1.0]))
+    with pytest.raises(ValueRangeError, match=rf"hold {bad}, which is outside \[0, 1\]") as raised:
+        run(Tensor([0.5, bad, 0.5]), Tensor([0.0, 1.0, 1.0]))
+    assert "test_likely_mistakes.py" in str(raised.value) and "with_logits" in str(raised.value)
+
+
+def test_binary_cross_entropy_checks_large_operands_too():
+    p = np.full(1 << 20, 0.5, np.float32)
+    p[-1] = 7
+    for _ in range(2):
+        with pytest.raises(ValueRangeError, match="hold 7.0"):
+            ops.binary_cross_entropy(Tensor(p), Tensor(np.zeros(1 << 20, np.float32)))
+
+
+@pytest.mark.parametrize("run", [lambda f: f, ms.jit], ids=["eager", "jit"])
+def test_one_gradient_that_is_no_tuple_is_told_to_be_one(run):
+    optimizer = nn.SGD([Parameter(Tensor([1.0, 2.0]), name="w")], 0.1)
+    with pytest.raises(ArgumentError, match="a tuple of gradients is wanted"):
+        run(lambda g: optimizer(g))(Tensor([1.0, 1.0]))
+
+
+@pytest.mark.parametrize("layer, shape", [(nn.Conv2d(3, 4, 3), (1, 8, 9, 3)), (nn.BatchNorm2d(3), (2, 8, 9, 3)),
+                                          (nn.BatchNorm2d(3).set_train(), (2, 8, 9, 3))],
+                         ids=["conv", "norm", "norm in training"])
+@pytest.mark.parametrize("run", [lambda f: f, lambda f: ms.jit(f, fullgraph=True)], ids=["eager", "jit"])
+def test_pictures_with_their_channels_last_are_recognised(layer, shape, run):
+    with pytest.raises(ShapeError, match="channels") as raised:
+        run(layer)(Tensor(np.zeros(shape, np.float32)))
+    assert "transpose" in raised.value.hint
+
+
+def test_cells_in_a_list_are_not_seen_and_a_warning_says_so_once():
+    class Hidden(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.layers, self.sizes = [nn.Dense(2, 2)], [1, 2]
+    registry._noted.clear()
+    with pytest.warns(UserWarning, match=r"Hidden.layers is a list of Cells.*nn.CellList") as seen:
+        assert Hidden().trainable_params() == []
+        Hidden()
+    assert len(seen) == 1 and seen[0].filename == __file__
+
+
+def test_float64_into_a_float32_layer_is_noted_once():
+    define._noted.clear()
+    with pytest.warns(UserWarning, match="dense: the input is float64 and the weight float32") as seen:
+        for _ in range(2):
+            assert nn.Dense(2, 3)(Tensor(np.zeros((1, 2)))).dtype is ms.float64
+    assert len(seen) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nn.Dense(2, 3)(Tensor(np.zeros((1, 2), np.float32)))
