@@ -213,7 +213,7 @@ def _refuse_other_than_probabilities(x, *, what):
     return np.array(x)
 
 
-@elementwise(scalar=lambda x, **what: x, accepts="f", derivatives=[1], array=_refuse_other_than_probabilities,
+@elementwise(scalar=lambda x, **what: x, accepts="f", derivatives=[1], array=_refuse_other_than_probabilities, sbp_linear=[],
              traits={"checks"})
 def probabilities(x, *, what):
     """The floats x, none of which is outside [0, 1]; NaN stays. what: begins the error's text. raises : ValueRangeError"""
