@@ -1,5 +1,6 @@
 # make demo    train LeNet-5 on handwritten digits in both modes, and write report.html
-# make test    style, types and all tests
+# make test    style, types and the tests, but for those marked slow
+# make test-all    all tests, the slow ones too, on every Python from 3.10 to 3.13 that is found
 # make lint    style and types alone
 # make bench   every row of docs/performance.md, side by side with jax, PyTorch and MindSpore: bench/results/bench.md
 #              (ROWS="text" chooses)
@@ -20,7 +21,7 @@ CHECK := import sys, venv, ensurepip; sys.exit(not (3, 10) <= sys.version_info[:
 PYTHON ?= $(shell for p in python3.12 python3.13 python3.11 python3.10 python3 python; do \
                       if $$p -c '$(CHECK)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: demo test lint bench fuzz fuzz-transforms setup clean
+.PHONY: demo test test-all lint bench fuzz fuzz-transforms setup clean
 .DEFAULT_GOAL := demo
 
 setup: $(READY)
@@ -44,12 +45,25 @@ lint: $(READY)
 	@echo "Style (flake8) and types (mypy)."
 	@status=0; $(BIN)/python -m flake8 mindlite tests examples bench || status=1; $(BIN)/python -m mypy || status=1; exit $$status
 
-# Two processes; compiled kernels are kept in .cache between runs. ARGS="-k softmax" chooses tests.
+# Two processes; compiled kernels are kept in .cache between runs. ARGS="-k softmax" chooses tests; ARGS="-m slow" the slow ones.
 test: $(READY)
 	@status=0; $(MAKE) --no-print-directory lint || status=1; \
 	echo "Tests, in two processes."; \
-	$(BIN)/python -m pytest -n 2 $(ARGS) || status=1; \
+	$(BIN)/python -m pytest -n 2 -m "not slow" $(ARGS) || status=1; \
 	exit $$status
+
+# Each Python has an environment of its own below .venvs.
+test-all:
+	@status=0; for p in python3.10 python3.11 python3.12 python3.13; do \
+	    $$p -c '$(CHECK)' >/dev/null 2>&1 || { echo "$$p: not found"; continue; }; \
+	    v=.venvs/$$p; echo "All tests on $$($$p --version), in $$v."; \
+	    if [ setup.cfg -nt $$v/.ready ]; then \
+	        $$p -m venv $$v && $$v/bin/python -m pip install --quiet --disable-pip-version-check -e '.[test,demo]' || { status=1; continue; }; \
+	        $$v/bin/python -m pip install --quiet --disable-pip-version-check -e '.[onednn]' || echo "oneDNN has no package here."; \
+	        touch $$v/.ready; fi; \
+	    $$v/bin/python -m flake8 mindlite tests examples bench || status=1; $$v/bin/python -m mypy || status=1; \
+	    $$v/bin/python -m pytest -n 2 $(ARGS) || status=1; \
+	done; exit $$status
 
 # Peers live in environments of their own, outside of this folder.
 PEERS ?= $(HOME)/.cache/mindlite/peers
@@ -70,4 +84,4 @@ fuzz-transforms: $(READY)
 	@$(BIN)/python tests/functional/random_transforms.py --count $(or $(N),1000) --seed $(or $(SEED),0)
 
 clean:
-	rm -rf .venv .cache build dist mindlite.egg-info .pytest_cache .mypy_cache report.html
+	rm -rf .venv .venvs .cache build dist mindlite.egg-info .pytest_cache .mypy_cache report.html
