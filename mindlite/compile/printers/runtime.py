@@ -360,7 +360,8 @@ done:
 define ptr @rt_alloc(ptr %ctx, ptr %slots, i64 %count, i64 %nbytes, ptr %avoid, i64 %navoid, i64 %id) {
 entry:
   %last = sub i64 %count, 1
-  br label %choose
+  %negative = icmp slt i64 %nbytes, 0
+  br i1 %negative, label %fail, label %choose
 choose:
   %i = phi i64 [0, %entry], [%next, %filled]
   %slot = getelementptr i64, ptr %slots, i64 %i
@@ -547,6 +548,9 @@ done:
 }
 
 define i64 @rt_tape_push(ptr %tape, ptr %from, i64 %nbytes) {
+check:
+  %negative = icmp slt i64 %nbytes, 0
+  br i1 %negative, label %fail, label %entry
 entry:
   %length_p = getelementptr i64, ptr %tape, i64 1
   %capacity_p = getelementptr i64, ptr %tape, i64 2
@@ -610,6 +614,9 @@ none:
 }
 
 define i64 @rt_output(ptr %ctx, i64 %index, ptr %from, i64 %nbytes, ptr %dims, i64 %ndims) {
+  %negative = icmp slt i64 %nbytes, 0
+  br i1 %negative, label %fail, label %take
+take:
   %outputs_p = getelementptr i64, ptr %ctx, i64 {OUTPUTS}
   %outputs = load ptr, ptr %outputs_p
   %row = mul i64 %index, {OUTPUT_RECORD}
