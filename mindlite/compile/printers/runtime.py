@@ -4,13 +4,12 @@ A *context* is a vector of i64 that one run works with; the constants below name
 written once, in LLVM IR, compiled once and kept on disk; native code and the register machine call them directly,
 Python through ctypes. So storages, tapes and traces cannot differ between printers.
 
-    rt_static(context, first, count, nbytes, avoid*, navoid) -> pointer     a planned storage, 0 if nbytes is more
-    than planned rt_alloc(context, slots*, count, nbytes, avoid*, navoid, id) -> pointer a dynamic one, 0 if there is
-    no memory rt_kill_static(context, first, count)   rt_kill(context, slots*, count, id)
-    rt_tape_new(context) -> tape            rt_tape_push(tape, from*, nbytes) -> 0 or 1     rt_tape_pop(tape) ->
-    pointer or 0 rt_output(context, index, from*, nbytes, dims*, ndims) -> 0 or 1
-    rt_end(context)                         ends a run: tapes freed, blocks free for the next run
-    rt_clear(context)                       frees the pool
+    rt_static(context, first, count, nbytes, avoid*, navoid) -> pointer       a planned storage, 0 if nbytes is more than planned
+    rt_alloc(context, slots*, count, nbytes, avoid*, navoid, id) -> pointer   a dynamic one, 0 if there is no memory
+    rt_kill_static(context, first, count)   rt_kill(context, slots*, count, id)
+    rt_tape_new(context) -> tape   rt_tape_push(tape, from*, nbytes) -> 0 or 1   rt_tape_pop(tape) -> pointer or 0
+    rt_output(context, index, from*, nbytes, dims*, ndims) -> 0 or 1
+    rt_end(context)   ends a run: tapes freed, blocks free for the next run      rt_clear(context)   frees the pool
 
 A block of the pool is malloc'ed with a head of 64 bytes before its data: [nbytes, capacity, in use, next, malloc's
 pointer]. A tape is [base, length, capacity, next]; a record is its bytes, padded to 16, and 16 bytes with their
