@@ -122,7 +122,8 @@ MODULES = {
     "nn.loss.loss": (_NN, {}),
     "nn.optim": (_NN, {}),
     **{f"nn.optim.{name}": (_NN, {}) for name in (
-        "adam", "momentum", "sgd", "optimizer", "lamb", "rmsprop", "adagrad", "ftrl")},
+        "ada_grad", "adadelta", "adafactor", "adagrad", "adam", "adamax", "asgd", "ftrl", "lamb", "lars", "lazyadam", "momentum",
+        "optimizer", "proximal_ada_grad", "rmsprop", "rprop", "sgd")},
     "nn.grad": (_NN, {}),
     "nn.grad.cell_grad": (_NN, {}),
     "nn.wrap": (_NN, {}),
@@ -188,6 +189,9 @@ MODULES = {
     "mint.optim": ((), {}),
     "experimental": ((), {}),
     "experimental.optim": (("mindlite.nn.experimental",), {}),
+    **{f"experimental.optim.{name}": (("mindlite.nn.experimental",), {}) for name in (
+        "adadelta", "adagrad", "adam", "adamax", "adamw", "asgd", "nadam", "optimizer", "radam", "rmsprop", "rprop", "sgd")},
+    "experimental.optim.lr_scheduler": (("mindlite.nn.experimental.lr_scheduler",), {}),
     "parallel": (("mindlite.parallel",), {}),
     "communication": (("mindlite.parallel",), {}),
 }

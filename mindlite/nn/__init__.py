@@ -41,7 +41,8 @@ from .loss.loss import (  # noqa: F401
     SoftMarginLoss, SoftmaxCrossEntropyWithLogits, TripletMarginLoss,
     TripletMarginWithDistanceLoss)
 from .optim import (  # noqa: F401
-    ASGD, Adadelta, Adagrad, Adam, AdaMax, AdamW, AdamWeightDecay, Lamb, Momentum, Optimizer, RMSProp, Rprop, SGD)
+    ASGD, AdaFactor, Adadelta, Adagrad, Adam, AdaMax, AdamOffload, AdamW, AdamWeightDecay, FTRL, LARS, Lamb, LazyAdam,
+    Momentum, Optimizer, ProximalAdagrad, RMSProp, Rprop, SGD)
 from .wrap import (  # noqa: F401
     DistributedGradReducer, ForwardValueAndGrad, GradAccumulationCell, MicroBatchInterleaved, ParameterUpdate, PipelineCell,
     TimeDistributed, TrainOneStepCell, VirtualDatasetCellTriple, WithEvalCell, WithGradCell, WithLossCell)

@@ -4,7 +4,7 @@ import math
 import numpy as np
 import pytest
 
-from mindlite import nn
+from mindlite import jit, nn
 from mindlite.common import dtype as dt
 from mindlite.common.errors import ArgumentError, ValueRangeError
 from mindlite.common.tensor import Parameter, ParameterTuple, Tensor
@@ -278,3 +278,90 @@ def test_a_16_bit_parameter_keeps_its_dtype():
 def test_bad_arguments_are_refused(bad, error):
     with pytest.raises(error):
         bad()
+
+
+# ---------------------------------------------------------------- sparse weights, factored moments, rates by layer
+
+def proximal(w, g, s, t, lr=0.1, l1=0.05, l2=0.2, accum=0.1):
+    s["a"] = s.get("a", accum) + g * g
+    rate = lr / np.sqrt(s["a"])
+    moved = w - rate * g
+    return np.sign(moved) * np.maximum(np.abs(moved) - rate * l1, 0) / (1 + rate * l2)
+
+
+def ftrl(w, g, s, t, lr=0.1, l1=0.05, l2=0.2, power=-0.5, accum=0.1):
+    before = s.get("n", np.full_like(w, accum))
+    s["n"] = before + g * g
+    s["z"] = s.get("z", 0) + g - (s["n"] ** -power - before ** -power) / lr * w
+    new = (np.sign(s["z"]) * l1 - s["z"]) / (s["n"] ** -power / lr + 2 * l2)
+    return np.where(np.abs(s["z"]) > l1, new, 0)
+
+
+def adafactor(w, g, s, t, lr=0.1, eps=1e-30, clip=1.0, decay=0.8, b1=0.9, scale=False, relative=False, wd=0.0):
+    def rms(x):
+        return np.sqrt(np.mean(x * x))
+    d = 1 - t ** -decay
+    rate = min(0.01, 1 / math.sqrt(t)) if relative else lr
+    rate = rate * max(1e-3, rms(w)) if scale else rate
+    squares = g * g + eps
+    if w.ndim > 1:
+        s["r"] = d * s.get("r", 0) + (1 - d) * squares.mean(-1)
+        s["c"] = d * s.get("c", 0) + (1 - d) * squares.mean(-2)
+        move = g / np.sqrt(np.outer(s["r"] / s["r"].mean(), s["c"]))
+    else:
+        s["v"] = d * s.get("v", 0) + (1 - d) * squares
+        move = g / np.sqrt(s["v"])
+    move = rate * move / max(1, rms(move) / clip)
+    if b1:
+        move = s["m"] = b1 * s.get("m", 0) + (1 - b1) * move
+    return w - rate * wd * w - move
+
+
+def lars(w, g, s, t, lr=0.1, coefficient=0.1, wd=0.5, eps=1e-5, clip=False):
+    size, slope = np.linalg.norm(w), np.linalg.norm(g)
+    trust = coefficient * size / (slope + wd * size + eps)
+    trust = min(trust / lr, 1) if clip else trust
+    return w - lr * trust * (g + wd * w)
+
+
+@pytest.mark.parametrize("make, formula, settings", [
+    (lambda p: nn.ProximalAdagrad(p, learning_rate=0.1, l1=0.05, l2=0.2), proximal, {}),
+    (lambda p: nn.ProximalAdagrad(p, learning_rate=0.1), proximal, {"l1": 0, "l2": 0}),
+    (lambda p: nn.FTRL(p, learning_rate=0.1, l1=0.05, l2=0.2), ftrl, {}),
+    (lambda p: nn.FTRL(p, learning_rate=0.1, lr_power=-0.7, l1=2.0), ftrl, {"l1": 2.0, "l2": 0, "power": -0.7}),
+    (lambda p: nn.AdaFactor(p, 0.1, scale_parameter=False, relative_step=False), adafactor, {}),
+    (lambda p: nn.AdaFactor(p, 0.1, beta1=0.0, weight_decay=0.1, relative_step=False), adafactor,
+     {"b1": 0, "wd": 0.1, "scale": True}),
+    (lambda p: nn.AdaFactor(p), adafactor, {"relative": True, "scale": True}),
+    (lambda p: nn.LARS(nn.SGD(p, 0.1, weight_decay=0.5), coefficient=0.1), lars, {}),
+    (lambda p: nn.LARS(nn.SGD(p, 0.1, weight_decay=0.5, loss_scale=1.0), coefficient=0.1, use_clip=True), lars, {"clip": True}),
+    (lambda p: nn.LazyAdam(p, 0.1, 0.9, 0.99, 1e-3), adam, {}),
+    (lambda p: nn.AdamOffload(p, 0.1, 0.9, 0.99, 1e-3, weight_decay=0.2), adam, {"l2": 0.2})])
+@pytest.mark.parametrize("vector", [False, True])
+def test_further_optimisers_are_their_formulas_in_both_modes(make, formula, settings, vector):
+    start, grads = (START[:, 0], GRADS[:, :, 0]) if vector else (START, GRADS)
+    expected, state = start, {}
+    for number, grad in enumerate(grads):
+        expected = formula(expected, grad, state, number + 1, **settings)
+    for compiled in (False, True):
+        param = weight(value=start)
+        optimizer = make([param])
+        step = jit(lambda grad: optimizer((grad,)), fullgraph=True) if compiled else lambda grad: optimizer((grad,))
+        for grad in grads:
+            step(Tensor(grad))
+        np.testing.assert_allclose(param.asnumpy(), expected, rtol=1e-5)
+
+
+def test_rates_by_layer_leave_out_what_the_filter_says():
+    bias = weight("dense.bias")
+    nn.LARS(nn.SGD([bias], 0.1, weight_decay=0.5))((Tensor(GRADS[0]),))
+    np.testing.assert_allclose(bias.asnumpy(), START - 0.1 * GRADS[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("make", [
+    lambda p: nn.AdaFactor(p, 0.1), lambda p: nn.AdaFactor(p, relative_step=False),
+    lambda p: nn.AdaFactor(p, 0.1, relative_step=False, warmup_init=True), lambda p: nn.FTRL(p, learning_rate=[0.1, 0.2]),
+    lambda p: nn.FTRL(p, lr_power=0.5), lambda p: nn.ProximalAdagrad(p, l1=-1.0)])
+def test_settings_that_do_not_go_together_are_refused(make):
+    with pytest.raises(ValueRangeError):
+        make([weight()])

@@ -25,7 +25,10 @@ class _WithBetas(Optimizer):
         owner = type(self).__name__
         self.beta1, self.beta2 = in_unit_interval(owner, "beta1", beta1), in_unit_interval(owner, "beta2", beta2)
         self.eps = positive(owner, "eps", eps)
-        self.moments1, self.moments2 = self.states(prefixes[0]), self.states(prefixes[1])
+        self.moment1, self.moment2 = self.states(prefixes[0]), self.states(prefixes[1])
+
+    moments1 = property(lambda self: self.moment1, doc="moment1, as MindSpore's AdamWeightDecay and Lamb call it")
+    moments2 = property(lambda self: self.moment2, doc="moment2, as MindSpore's AdamWeightDecay and Lamb call it")
 
     def _power(self, name):
         return Parameter(Tensor(1.0, dt.float32), name=name, requires_grad=False)
@@ -48,8 +51,10 @@ class Adam(_WithBetas):
                             ("use_lazy", use_lazy), ("use_offload", use_offload)):
             if not isinstance(value, bool):
                 raise ArgumentError(f"Adam: {name} is a bool, not {type(value).__name__}")
-        if (use_lazy and use_offload) or (use_amsgrad and (use_lazy or use_offload)):
-            raise ValueRangeError("Adam: only one of use_lazy, use_offload and use_amsgrad may be True")
+        if use_lazy and use_offload:
+            raise ValueRangeError("For 'Adam', 'use_lazy' and 'use_offload' can not both be True")
+        if use_amsgrad and (use_lazy or use_offload):
+            raise ValueRangeError("For lazy Adam and Adam with offload, there is no parameter named 'use_amsgrad'")
         self.use_nesterov, self.use_amsgrad = use_nesterov, use_amsgrad
         self.beta1_power, self.beta2_power = self._power("beta1_power"), self._power("beta2_power")
         self.vhats = self.states("vhat") if use_amsgrad else (None,) * len(self.parameters)
@@ -59,7 +64,7 @@ class Adam(_WithBetas):
         power1 = ops.assign(self.beta1_power, self.beta1_power * self.beta1)
         power2 = ops.assign(self.beta2_power, self.beta2_power * self.beta2)
         correction = ops.sqrt(1 - power2) / (1 - power1)
-        states = zip(self.parameters, gradients, self.moments1, self.moments2, self.vhats, rates)
+        states = zip(self.parameters, gradients, self.moment1, self.moment2, self.vhats, rates)
         for param, grad, m, v, vhat, lr in states:
             new_m, new_v = _moments(self.beta1, self.beta2, m, v, grad)
             if self.use_nesterov:
@@ -67,6 +72,22 @@ class Adam(_WithBetas):
             if self.use_amsgrad:
                 new_v = ops.assign(vhat, ops.maximum(vhat, new_v))
             ops.assign(param, param - lr * correction * new_m / (ops.sqrt(new_v) + self.eps))
+
+
+class LazyAdam(Adam):
+    """Adam, by MindSpore's name for gradients of a few rows; here gradients are whole, and the numbers are Adam's."""
+
+    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, use_locking=False,
+                 use_nesterov=False, weight_decay=0.0, loss_scale=1.0):
+        super().__init__(params, learning_rate, beta1, beta2, eps, use_locking, use_nesterov, weight_decay, loss_scale)
+
+
+class AdamOffload(Adam):
+    """Adam, by MindSpore's name for moments that are computed on the host; the numbers are Adam's."""
+
+    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, use_locking=False,
+                 use_nesterov=False, weight_decay=0.0, loss_scale=1.0):
+        super().__init__(params, learning_rate, beta1, beta2, eps, use_locking, use_nesterov, weight_decay, loss_scale)
 
 
 class AdamWeightDecay(_WithBetas):
@@ -80,7 +101,7 @@ class AdamWeightDecay(_WithBetas):
 
     def update(self, gradients, rates):
         gradients = self.gradients_centralization(gradients)
-        states = zip(self.parameters, gradients, self.moments1, self.moments2, rates, self.get_weight_decay())
+        states = zip(self.parameters, gradients, self.moment1, self.moment2, rates, self.get_weight_decay())
         for param, grad, m, v, lr, decay in states:
             new_m, new_v = _moments(self.beta1, self.beta2, m, v, grad)
             ops.assign(param, param - lr * (new_m / (ops.sqrt(new_v) + self.eps) + decay * param))
@@ -101,7 +122,7 @@ class AdamW(_WithBetas):
         gradients = self.gradients_centralization(self.scale_grad(gradients))
         power1 = ops.assign(self.beta1_power, self.beta1_power * self.beta1)
         power2 = ops.assign(self.beta2_power, self.beta2_power * self.beta2)
-        states = zip(self.parameters, gradients, self.moments1, self.moments2, rates, self.get_weight_decay())
+        states = zip(self.parameters, gradients, self.moment1, self.moment2, rates, self.get_weight_decay())
         for param, grad, m, v, lr, decay in states:
             new_m, new_v = _moments(self.beta1, self.beta2, m, v, grad)
             step = (new_m / (1 - power1)) / (ops.sqrt(new_v / (1 - power2)) + self.eps)
@@ -121,7 +142,7 @@ class AdaMax(_WithBetas):
     def update(self, gradients, rates):
         gradients = self.prepared(gradients)
         power1 = ops.assign(self.beta1_power, self.beta1_power * self.beta1)
-        for param, grad, m, u, lr in zip(self.parameters, gradients, self.moments1, self.moments2, rates):
+        for param, grad, m, u, lr in zip(self.parameters, gradients, self.moment1, self.moment2, rates):
             new_m = ops.assign(m, self.beta1 * m + (1 - self.beta1) * grad)
             new_u = ops.assign(u, ops.maximum(self.beta2 * u, ops.abs(grad)))
             ops.assign(param, param - lr / (1 - power1) * new_m / (new_u + self.eps))
@@ -141,7 +162,7 @@ class Lamb(_WithBetas):
         gradients = self.gradients_centralization(gradients)
         power1 = ops.assign(self.beta1_power, self.beta1_power * self.beta1)
         power2 = ops.assign(self.beta2_power, self.beta2_power * self.beta2)
-        states = zip(self.parameters, gradients, self.moments1, self.moments2, rates, self.get_weight_decay())
+        states = zip(self.parameters, gradients, self.moment1, self.moment2, rates, self.get_weight_decay())
         for param, grad, m, v, lr, decay in states:
             new_m, new_v = _moments(self.beta1, self.beta2, m, v, grad)
             step = (new_m / (1 - power1)) / (ops.sqrt(new_v / (1 - power2)) + self.eps) + decay * param

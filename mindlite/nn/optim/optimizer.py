@@ -84,7 +84,7 @@ class Optimizer(Cell):
             self._refuse(f"parameters is an iterable of Parameters or dicts, not {type(parameters).__name__}")
         items = list(parameters)
         if not items:
-            self._refuse("there are no parameters to optimise", ValueRangeError)
+            raise ValueRangeError(f"For 'Optimizer', the argument parameters must not be empty ({type(self).__name__})")
         if all(isinstance(item, Parameter) for item in items):
             return None, tuple(items)
         groups, order = [], ()
@@ -208,6 +208,16 @@ class Optimizer(Cell):
             self._keep("weight_decay", tuple(map(_shown_decay, decays)))
         else:
             self.weight_decay = _shown_decay(own)
+
+    def decay_everything(self, weight_decay):
+        """Let weight_decay hold for Parameters named beta or gamma too."""
+        self._decays = (self._decay(weight_decay),) * len(self.parameters)
+        self.decay_flags = tuple(isinstance(decay, Cell) or decay > 0 for decay in self._decays)
+
+    def take_over_decay(self):
+        """What decays each Parameter, a tuple of floats and Cells; from now on this optimiser decays and scales nothing."""
+        taken, self._decays, self.loss_scale = self._decays, (0.0,) * len(self.parameters), 1.0
+        return taken
 
     def _decay(self, decay):
         if isinstance(decay, Cell):
