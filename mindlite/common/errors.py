@@ -25,11 +25,7 @@ from .tracebacks import without_framework
 
 
 class MindliteError(Exception):
-    """Base of mindlite's errors: message, note (what was seen, printed beside the caret), hint, location.
-
-    again : compiled code raised it where it cannot go on; Python, which sees the values, is to run the call instead
-    """
-    again = False
+    """Base of mindlite's errors: message, note (what was seen, printed beside the caret), hint, location."""
 
     def __init__(self, message, *, note="", hint="", location=None):
         super().__init__(message)
@@ -149,7 +145,97 @@ class InexactError(MindliteError, OverflowError):
 
 
 class InternalError(MindliteError, RuntimeError):
-    """A fault of mindlite itself."""
+    """A fault of mindlite itself. stage: where a program was when it came up; node: what was looked at, as text"""
+
+    def __init__(self, message, *, stage="", node="", **fields):
+        super().__init__(message, **fields)
+        self.stage, self.node = stage, node
+
+    def __str__(self):
+        where = ", ".join([*([f"stage {self.stage}"] if self.stage else []), *([f"node {self.node}"] if self.node else [])])
+        return super().__str__() + (f"\n  in {where}" if where else "")
+
+
+class Signal(Exception):
+    """Base of what the rooms raise to steer themselves: no error, and nobody's fault."""
+
+
+class Passed(Signal):
+    """The user's own exception, `error`, on its way through mindlite: nobody on the way takes it for a fault."""
+
+    def __init__(self, error):
+        super().__init__(error)
+        self.error = error
+
+
+class Stage:
+    """with Stage("fuse"): nothing of the user's runs here, so what is no error of mindlite's is a fault of mindlite.
+
+    where  : () -> the user's Location, if the traceback does not tell
+    raises : InternalError from the exception, at the user's line, with the node that was looked at
+    """
+    __slots__ = ("name", "where")
+
+    def __init__(self, name, where=None):
+        self.name, self.where = name, where
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, below):
+        if isinstance(error, InternalError):
+            complete(error, self.name, below, self.where)
+        elif isinstance(error, Exception) and not isinstance(error, (MindliteError, Signal, MemoryError)):
+            raise fault(error, self.name, self.where) from error
+
+
+def fault(error, stage, where=None):
+    """The InternalError for an exception that none of the user's code has raised."""
+    if isinstance(error, InternalError):
+        return complete(error, stage, error.__traceback__, where)
+    made = InternalError(f"{type(error).__name__}: {error} (a fault of mindlite: please report it)", location=_NOWHERE)
+    made.location = None
+    return complete(made, stage, error.__traceback__, where)
+
+
+def complete(error, stage, below, where=None):
+    """The InternalError with its stage, the node that the innermost frame looked at, and the user's line."""
+    error.stage = error.stage or stage
+    node = node_in(below)
+    if node is not None:
+        error.node = error.node or getattr(getattr(node, "fn", node), "name", None) or str(node.fn)
+    for find in (lambda: None if node is None else node.origin.location, where or user_location, _places.where, user_location):
+        if error.location is None or is_framework(error.location.file):
+            error.location = find() or error.location
+    return error
+
+
+def is_deep(error):
+    """True for a RecursionError that the depth of the user's program has caused: Python's stack was about to end."""
+    if not isinstance(error, RecursionError):
+        return False
+    depth, below, frame, limit = 0, error.__traceback__, sys._getframe(), sys.getrecursionlimit() // 2
+    while below is not None:
+        depth, below = depth + 1, below.tb_next
+    while frame is not None and depth <= limit:
+        depth, frame = depth + 1, frame.f_back
+    return depth > limit
+
+
+def node_in(below):
+    """The node, or graph, that the innermost frame of a traceback which has one holds in a variable; None without one."""
+    frames = []
+    while below is not None:
+        frames.append(below.tb_frame)
+        below = below.tb_next
+    for frame in reversed(frames):
+        for value in frame.f_locals.values():
+            if type(value).__name__ in ("CNode", "FuncGraph") and value.origin.location is not None:
+                return value
+    return None
+
+
+_NOWHERE = Location("", 0)
 
 
 class _Places(threading.local):

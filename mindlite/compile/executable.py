@@ -16,13 +16,14 @@ import struct
 import sys
 import threading
 import weakref
+from typing import NamedTuple
 
 import numpy as np
 
 from ..backend.launcher import default_threads
 from ..common.config import config
 from ..common.dim import evaluate
-from ..common.errors import InexactError, InternalError, MindliteError, ValueRangeError
+from ..common.errors import InexactError, InternalError, MindliteError, Passed, Signal, ValueRangeError, fault, user_location
 from ..common.tracebacks import passed_through
 from ..common.events import emit
 from . import flow as F
@@ -35,6 +36,7 @@ from .printers.native import compile_native, print_native
 from .printers.python import load_python, print_python, to_bits
 from .printers.vm import load_vm, print_vm
 from .printers.vm_file import read_vm, save_vm
+from .python_calls import PythonCall
 
 STACK = 4 << 20               # bytes that calls of Flows may take of the machine's stack
 WORTH_TOUCHING = 16 << 20     # bytes of an arena that a thread of its own touches
@@ -154,34 +156,38 @@ class Executable:
 
     def _failure(self, context):
         """The exception for what the context says of the failed run."""
-        error = self._error(context)
-        _threads.failed = id(error), context.called_python
+        error, again = self._error(context)
+        _threads.ending = Ending(id(error), again, context.called_python)
         return error
 
     def _error(self, context):
+        """(the exception, whether Python is to make the call again)"""
         place, status = int(context.array[R.FAIL_SITE]), int(context.array[R.FAIL_STATUS])
         if context.error is not None:
             error, context.error = context.error, None
-            return passed_through(error, getattr(getattr(self.linked.places[place], "origin", None), "location", None))
+            return passed_through(error, getattr(getattr(self.linked.places[place], "origin", None), "location", None)), False
         if place < 0:
-            return MemoryError(f"{self.name}: no memory for the registers of a call")
+            return MemoryError(f"{self.name}: no memory for the registers of a call"), False
         instruction = self.linked.places[place]
         location = getattr(getattr(instruction, "origin", None), "location", None)
         if isinstance(instruction, F.Exact) or getattr(instruction, "message", None) == F.INEXACT:
             error = InexactError(F.INEXACT, location=location,
                                  hint="compute it with floats or Tensors, or outside of the compiled function")
-            error.again = True
-            return error
+            return error, True
         if isinstance(instruction, F.Check):
             kinds = self.linked.kinds_of(place)[0][1:]
             values = [_value(context, R.FAIL_VALUES + n, kind) for n, kind in enumerate(kinds)]
             message = instruction.message
             error = message(*values) if callable(message) else ValueRangeError(message.format(*values))
-            if instruction.again:
-                error.again = True
             if isinstance(error, MindliteError):
-                return error.at(location)
-            return error if error.__traceback__ else passed_through(error, location)
+                error.at(location)
+            elif not error.__traceback__:
+                passed_through(error, location)
+            return error, instruction.again
+        return self._failed(instruction, status, context, location), False
+
+    def _failed(self, instruction, status, context, location):
+        """The exception of an instruction that reports a failure of its own."""
         if isinstance(instruction, F.CallKernel):
             texts = instruction.kernel.errors
             text = texts[status - 1] if 0 < status <= len(texts) else f"status {status}"
@@ -194,6 +200,8 @@ class Executable:
             return InternalError(f"{self.name}: a tape is popped more often than it was pushed")
         if isinstance(instruction, F.Alloc) and any(s.register == instruction.dst for s in self.plan.storages):
             return InternalError(f"{self.name}: %{instruction.dst} asks for more bytes than were planned")
+        if isinstance(instruction, F.PythonSegment):
+            return InternalError(f"{self.name}: a call of Python did not come back", stage="run").at(location)
         return MemoryError(f"{self.name}: no memory for {type(instruction).__name__}")
 
 
@@ -254,18 +262,35 @@ class Arenas:
         return buffer
 
 
+class Ending(NamedTuple):
+    """How a run ended with an exception.
+
+    error : its id;    again: it met what compiled code does not know, so Python, which sees the values, is to say;
+    begun : it had called Python, so that something may have happened
+    """
+    error: int
+    again: bool
+    begun: bool
+
+
+def as_raised(error):
+    """What to raise for an exception out of a run: itself, if the run has ended with it; else it is a fault."""
+    expected = isinstance(error, (MindliteError, Signal, MemoryError)) or ending_of(error) is not None
+    return error if expected else fault(error, "run", user_location)
+
+
 class _Threads(threading.local):
     def __init__(self):
-        self.arenas, self.failed = Arenas(), (0, False)
+        self.arenas, self.ending = Arenas(), Ending(0, False, False)
 
 
 _threads = _Threads()
 
 
-def has_begun(error):
-    """True unless `error`, just caught, ended a run of this thread before it called Python: then nothing has happened."""
-    identity, called_python = _threads.failed
-    return identity != id(error) or called_python
+def ending_of(error):
+    """How a run of this thread ended with `error`, which was just caught: an Ending; None if no run did."""
+    found = _threads.ending
+    return found if found.error == id(error) else None
 
 
 def thread_arenas():
@@ -357,11 +382,13 @@ class Context:
                 raise InternalError(f"a Python segment gave {len(given)} values for {len(writes)} registers")
             for n, (value, kind) in enumerate(zip(given, writes)):
                 results[n] = to_bits(float(value)) if kind == "f64" else int(value)
-        except MindliteError as error:
-            error.again, self.error = False, error
+        except Passed as passed:
+            self.error = passed.error
             return 1
         except BaseException as error:
-            self.error = error
+            ours = isinstance(error, Exception) and not isinstance(error, MindliteError) and (
+                isinstance(instruction, F.Handle) or isinstance(instruction.function, PythonCall))
+            self.error = fault(error, "run", lambda: getattr(instruction.origin, "location", None)) if ours else error
             return 1
         return 0
 

@@ -75,7 +75,10 @@ def same_protocol(a, b):
 
 def guards_hold(guards):
     """True if everything that was read at compile time is as it was."""
-    return all(map(guard_holds, guards))
+    for guard in guards:
+        if not guard_holds(guard):
+            return False
+    return True
 
 
 @dataclass(frozen=True)

@@ -15,16 +15,17 @@ import weakref
 from ..common.config import STRICT, config
 from ..common.dim import Symbol
 from ..common.errors import (ArgumentError, DTypeError, EndlessRecursionError, GradientError, GraphSyntaxError,
-                             IndexRangeError, InexactError, InternalError, MindliteError, ShapeError,
-                             UndefinedNameError, ValueRangeError, for_user, user_level)
+                             IndexRangeError, InexactError, InternalError, MindliteError, Passed, ShapeError,
+                             UndefinedNameError, ValueRangeError, fault, for_user, user_level, user_location)
 from ..common.events import emit
 from ..fallback.log import Log, Trap, logging_to
 from ..fallback.record import Records
 from ..infer.concrete import run_concretely
 from ..infer.fallback import NeedsRecord
+from ..infer.outcome import Raises
 from ..mindir.primitive import eager
 from ..parse.parse import parse_function
-from .executable import has_begun
+from .executable import ending_of
 from .explanation import explain
 from .guards import changed_guard, guards_hold
 from .kept import compile_or_restore
@@ -92,40 +93,70 @@ class JitFunction:
 
     def __call__(self, *args, **kwargs):
         try:
+            return self.call(args, kwargs)
+        except Passed as passed:
+            error = passed.error
+        raise error                                          # the user's own, as it is
+
+    def call(self, args, kwargs):
+        """The call. raises : Passed with what Python code has raised; the error with which a run of compiled code has ended;
+        errors of mindlite's"""
+        try:
             if not kwargs:
                 for call in self.quick.calls:
                     value = call(args)
                     if value is not MISS:
                         return value
             return self.run(args, kwargs)
-        except Exception as error:
-            return self.after_failure(error, args, kwargs)
+        except Passed:
+            raise
+        except Exception as ended:
+            return self.after_failure(ended, args, kwargs)
         except Trap as trap:
             return self.begin_again(trap, Log(), args, kwargs)
 
     def after_failure(self, error, args, kwargs):
-        """The call, after a run of compiled code ended with an exception."""
-        if getattr(error, "again", False):
-            return self.run_again(error, args, kwargs)
-        return self.end_in_python(error, args, kwargs)
+        """The call, after it ended with an exception that Python did not raise: one of a run of compiled code, an error that
+        compiling has found, or a fault.
 
-    def end_in_python(self, error, args, kwargs):
-        """The call in Python, after compiled code ended with an exception: what comes before it happens, then it is raised.
-
-        Variables, containers and Tensors outside are written at the end of a run, so nothing has happened yet. (A run
-        that has called Python begins again by its log: see `run`.)
+        Variables, containers and Tensors outside are written at the end of a run, so nothing has happened yet where it has
+        not called Python: Python makes the call, where it is to say what happens, or so that what comes before the exception
+        happens. (A run that has called Python begins again by its log: see `run`.)
         """
-        if has_begun(error) or isinstance(error, UndefinedNameError) or not any(v.has_effects for v in self.variants):
+        ending = ending_of(error)
+        if ending is None and not isinstance(error, (MindliteError, MemoryError)):
+            raise fault(error, "call", user_location) from error
+        if ending is None or ending.begun or isinstance(error, InternalError):
             raise error
-        with eager():
-            return self.function(*args, **kwargs)
+        again = ending.again and not (self.fullgraph and isinstance(error, InexactError))
+        if not again and not any(v.has_effects for v in self.variants):
+            raise error
+        if again:
+            emit("run_again", name=self.name, location=error.location)
+        value = self.by_python(args, kwargs)
+        if again:
+            self.note_second_run(error)
+        return value
+
+    def by_python(self, args, kwargs):
+        """The call by Python. raises : Passed with what it raises"""
+        try:
+            with eager():
+                return self.function(*args, **kwargs)
+        except Exception as error:
+            raise Passed(error) from error
+
+    def step_by_step(self, args, kwargs, log=None):
+        """The call by Python, construct by construct, which records what they give. raises : Passed with what it raises"""
+        return run_concretely(self.function, args, kwargs, self.fallbacks, log)
 
     def end_by_log(self, error, args, kwargs, log):
         """The same for a run that has called Python."""
         try:
-            return run_concretely(self.function, args, kwargs, self.fallbacks, log)
-        except type(error) as ended:
-            if repr(ended.args) != repr(error.args):         # Tensors have no one truth value
+            return self.step_by_step(args, kwargs, log)
+        except Passed as passed:
+            ended = passed.error
+            if type(ended) is not type(error) or repr(ended.args) != repr(error.args):         # Tensors have no one truth value
                 raise
         raise error                                          # it shows the user's lines
 
@@ -144,14 +175,16 @@ class JitFunction:
             except Trap as trap:
                 return self.begin_again(trap, log, args, kwargs)
             except Exception as error:                       # calls of Python that were made are not made again
-                again = getattr(error, "again", False) and not self.fullgraph
-                if not (again or variant.has_effects) or not has_begun(error):
+                ending = ending_of(error)
+                if ending is None or not ending.begun or isinstance(error, InternalError):
+                    raise
+                again = ending.again and not self.fullgraph
+                if not (again or variant.has_effects):
                     raise
                 log.rewind()
                 if not again:                                # what comes before the exception happens
                     return self.end_by_log(error, args, kwargs, log)
-                error.again = False
-                value = run_concretely(self.function, args, kwargs, self.fallbacks, log)
+                value = self.step_by_step(args, kwargs, log)
                 self.note_second_run(error)
                 return value
         value = variant.run(leaves)
@@ -162,8 +195,7 @@ class JitFunction:
     def run_with_hooks(self, args, kwargs):
         """The call in Python: an argument by which it differentiates has hooks, which are of the run."""
         self.met_hooks += 1
-        with eager():
-            return self.function(*args, **kwargs)
+        return self.by_python(args, kwargs)
 
     def begin_again(self, trap, log, args, kwargs):
         """The call, statement by statement, after compiled code came to where nothing is known. Calls of Python that
@@ -171,7 +203,7 @@ class JitFunction:
         before = self.fallbacks.changes
         self.learn_from(trap)
         try:
-            return run_concretely(self.function, args, kwargs, self.fallbacks, log)
+            return self.step_by_step(args, kwargs, log)
         finally:
             self.drop_outdated(trap, before)
 
@@ -203,22 +235,6 @@ class JitFunction:
         self.variants = [v for v in self.variants if v not in variants]
         self.exact = {s: v for s, v in self.exact.items() if v not in variants}
 
-    def run_again(self, error, args, kwargs):
-        """The call in Python, where compiled code ended before it did anything: at a number that its registers do not
-        hold, at sizes or indices that Python finds wrong. Any other error is raised.
-
-        Parameters, containers and variables are written at the end of a run; only a run that has called Python cannot
-        begin again.
-        """
-        again, error.again = error.again, False              # whoever called this has begun
-        if not again or has_begun(error) or (self.fullgraph and isinstance(error, InexactError)):
-            raise error
-        emit("run_again", name=self.name, location=error.location)
-        with eager():
-            value = self.function(*args, **kwargs)
-        self.note_second_run(error)
-        return value
-
     def note_second_run(self, error):
         """Remember, and tell once, that Python ran a call again."""
         self.run_twice[error.location] = error.message, self.run_twice.get(error.location, (0, 0))[1] + 1
@@ -228,8 +244,11 @@ class JitFunction:
         """Tell, once, of a call that Python runs."""
         if key not in self.warned:
             self.warned.add(key)
-            warnings.warn(f"{self.name} {text} ({location or 'place unknown'}); fullgraph=True makes this an error",
-                          FallbackWarning, stacklevel=user_level())
+            try:
+                warnings.warn(f"{self.name} {text} ({location or 'place unknown'}); fullgraph=True makes this an error",
+                              FallbackWarning, stacklevel=user_level())
+            except FallbackWarning as told:                  # the user's filter makes an error of it
+                raise Passed(told) from None
 
     def learn(self, variant, signature, args, leaves):
         """Make the short way for a call that came a second time, once for each signature in each thread."""
@@ -250,8 +269,11 @@ class JitFunction:
                     call.fail()
                 except Exception as error:
                     return self.after_failure(error, args, {})
+            except Passed as passed:
+                error = passed.error
             except Exception as error:
                 raise for_user(error)
+            raise for_user(error)
         call.plan.on_failure(failed)
         self.plans[:] = [call.plan.words, call, *self.plans[:2 * MAX_QUICK_CALLS - 2]]
 
@@ -286,27 +308,33 @@ class JitFunction:
             if self.asked[reason.key] > MAX_ASKED:
                 self.leave_to_python(signature, GraphSyntaxError(f"a run does not show what a call gives: {reason}"))
             emit("concrete_run", name=self.name, reason=str(reason))
-        except UndefinedNameError:
+        except (UndefinedNameError, InternalError):
             raise
         except OPERATORS_SAY as error:
             if error.certain or self.fullgraph:
                 raise
             self.leave_to_python(signature, error)
-        except Exception as error:
+        except MindliteError as error:
             if self.fullgraph:
                 raise
             self.leave_to_python(signature, error)
+        except Raises as raised:
+            if self.fullgraph:
+                raise Passed(raised.exception) from None
+            self.leave_to_python(signature, raised)
         return None
 
     def leave_to_python(self, signature, error):
         """From now on such calls run in Python, unless it raises as well: what the user's code raises arrives as
         itself."""
-        location = getattr(error, "location", None)
+        if isinstance(error, Raises):
+            location, why = error.origin and error.origin.location, repr(error.exception)
+        else:
+            location, why = error.location, error.message
         with self.lock:
             self.drop([v for v in self.variants if v.fits(signature)])
         certain = isinstance(error, GraphSyntaxError) or signature in self.harmless
-        why = f"runs in Python: {getattr(error, 'message', None) or repr(error)}"
-        self.in_python[signature] = location, why, certain
+        self.in_python[signature] = location, f"runs in Python: {why}", certain
         emit("python_run", name=self.name, reason=str(error), location=location)
 
     def run_in_python(self, signature, args, kwargs):
@@ -314,7 +342,7 @@ class JitFunction:
         if signature not in self.in_python:
             well, times = False, self.recordings.get(signature, 0) + 1
             try:
-                value, well = run_concretely(self.function, args, kwargs, self.fallbacks), True
+                value, well = self.step_by_step(args, kwargs), True
             finally:
                 with self.lock:
                     self.fallbacks.ran(well)
@@ -323,9 +351,8 @@ class JitFunction:
                 self.leave_to_python(signature, GraphSyntaxError("a call that runs in Python was not met when it ran"))
             return value
         try:
-            with eager():
-                value = self.function(*args, **kwargs)
-        except Exception:
+            value = self.by_python(args, kwargs)
+        except Passed:
             self.in_python.pop(signature, None)
             raise
         location, why, certain = self.in_python[signature]
@@ -371,20 +398,26 @@ class JitFunction:
                 return self.compile_for(wanted, signature, reason, args, kwargs)
             except NeedsRecord:
                 raise
+            except InternalError:
+                raise
             # a number must be known, as an axis must: one variant for each
-            except Exception as error:
-                why = str(error.args[0] if error.args else repr(error))
+            except (MindliteError, Raises) as error:
+                why = error.message if isinstance(error, MindliteError) else repr(error.exception)
                 known = self.fixed, self.varying
                 self.fixed, self.varying = {*self.fixed, *numbers, *self.varying}, set()
+            made = None
             try:
                 wanted, reason = self.generalise(signature)
-                return self.compile_for(wanted, signature, reason.and_then(f"it must be known ({why})", KNOWN_NUMBER),
+                made = self.compile_for(wanted, signature, reason.and_then(f"it must be known ({why})", KNOWN_NUMBER),
                                         args, kwargs)
-            except Exception:                                # it was not for the numbers
-                self.fixed, self.varying = known
-                raise
+                return made
+            finally:
+                if made is None:                             # it was not for the numbers
+                    self.fixed, self.varying = known
         try:
             return self.compile_for(wanted, signature, reason, args, kwargs)
+        except InternalError:
+            raise
         except MindliteError:
             if wanted == signature:
                 raise

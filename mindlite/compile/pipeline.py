@@ -13,8 +13,7 @@ from dataclasses import field
 
 from ..ad import derivative_graph
 from ..common.config import config
-from ..common.errors import ArgumentError
-from ..common.errors import InternalError, MindliteError
+from ..common.errors import ArgumentError, Stage
 from ..common.events import emit, listen
 from ..common.records import dataclass
 from ..graph_kernel.accumulate import accumulate_products
@@ -118,24 +117,24 @@ def compile_function(function, args, kwargs, *, name, fullgraph=False, fallbacks
     @contextlib.contextmanager
     def timed(stage):
         start = time.perf_counter()
-        yield
+        with Stage(stage):
+            yield
         seconds[stage] = time.perf_counter() - start
     with timed("infer"):
         specialised = specialise(function, args, kwargs, name, fullgraph, fallbacks, harmless, varying=varying)
     stages["infer"], level = specialised.graph, jit_level or config.jit_level
-    with no_user_code(name):
-        with timed("transform"):
-            graph = stages["transform"] = derive_graph(specialised.graph)
-        with timed("optimise"):
-            graph = stages["optimise"] = optimise(expand_composites(optimise(graph)))
-        with timed("fuse"):
-            if level != "O0":
-                graph = put_in_panels(finish_convolutions(accumulate_products(graph)))
-            graph = stages["fuse"] = cluster(graph, level=level)
-        with timed("plan"):
-            lowered = lower(graph, update_targets(specialised, graph))
-        with timed("load"):
-            executable = Executable(lowered.program, printer)
+    with timed("transform"):
+        graph = stages["transform"] = derive_graph(specialised.graph)
+    with timed("optimise"):
+        graph = stages["optimise"] = optimise(expand_composites(optimise(graph)))
+    with timed("fuse"):
+        if level != "O0":
+            graph = put_in_panels(finish_convolutions(accumulate_products(graph)))
+        graph = stages["fuse"] = cluster(graph, level=level)
+    with timed("plan"):
+        lowered = lower(graph, update_targets(specialised, graph))
+    with timed("load"):
+        executable = Executable(lowered.program, printer)
     stages["plan"] = lowered.program
     nodes = {stage: count_nodes(g) for stage, g in stages.items() if stage != "plan"}
     emit("compile", name=name, seconds=sum(seconds.values()), nodes=nodes)
@@ -149,17 +148,6 @@ def alone_in(graph):
         f"{node.origin.location or ''} {getattr(node.fn, 'name', node.fn)} stays alone: {reason}"
         for node, reason in graph.transforms.get("refused", ()) if node.fn is not segment)
     return [f"{line}{f' ({count} times)' * (count > 1)}" for line, count in found.items()]
-
-
-@contextlib.contextmanager
-def no_user_code(name):
-    """Python's own exceptions in the block are faults of mindlite: nothing of the user's runs there."""
-    try:
-        yield
-    except MindliteError:
-        raise
-    except Exception as error:
-        raise InternalError(f"{name} cannot be compiled: {type(error).__name__}: {error} (a fault of mindlite)") from error
 
 
 def update_targets(specialised, graph):

@@ -11,6 +11,7 @@ import threading
 import numpy as np
 
 from ..common.dim import Dim, product
+from ..common.errors import MindliteError, Passed, Signal, Stage
 from ..common.records import dataclass
 from ..common.tensor import Tensor
 from ..fallback.log import current_log
@@ -81,7 +82,14 @@ class PythonCall:
         log = current_log()
         if log is not None:
             log.lent = lent
-        given = self.function(*values)
+        try:
+            given = self.function(*values)
+        except (MindliteError, Signal):
+            raise
+        except Exception as error:
+            if self.arrays:                                  # an Evaluation tells its own from the operator's
+                raise
+            raise Passed(error) from error
         given = given if isinstance(given, tuple) else (given,)
         results = []
         for value, abstract in zip(given, self.gives):
@@ -104,10 +112,20 @@ class Evaluation:
     sizes: tuple
 
     def __call__(self, *values):
+        with Stage("run"):
+            return self.compute(*values)
+
+    def compute(self, *values):
+        """What the eval rule gives for these values, those of the sizes last."""
         count = len(values) - len(self.sizes)
         known = dict(zip(self.sizes, values[count:]))
         attrs = {name: _with_known(value, known) for name, value in self.attrs.items()}
-        return eval_rule[self.primitive](*values[:count], **attrs)
+        try:
+            return eval_rule[self.primitive](*values[:count], **attrs)
+        except MindliteError:
+            raise
+        except Exception as error:                           # what the operator says of these values
+            raise Passed(error) from error
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import functools
 import types
 
 from ..common.device import known_kind
-from ..common.errors import ArgumentError, ValueRangeError
+from ..common.errors import ArgumentError, Stage, ValueRangeError, user_location
 from ..common.records import dataclass
 from ..compile.jit import JitFunction
 from ..compile.short_plan import HasPlans
@@ -61,8 +61,9 @@ class Jitted(HasPlans):
     def __init__(self, function, options):
         remat = options.get("remat")
         self.options, self.inside = options, Remat(function, remat) if remat else function
-        self.compiled = JitFunction(self.inside, name=name_of(function),
-                                    **{k: v for k, v in options.items() if k != "remat"})
+        with Stage("jit", user_location):
+            self.compiled = JitFunction(self.inside, name=name_of(function),
+                                        **{k: v for k, v in options.items() if k != "remat"})
         self.plans = self.compiled.plans
         if hasattr(function, "__name__"):
             functools.update_wrapper(self, function, updated=())

@@ -20,8 +20,10 @@ from ..ops.scalar import BINARY, scalar_binary, scalar_unary
 from .branches import compare_numbers, fail_unless, truth
 from .containers import METHODS_OF, method_of_box
 from .fallback import AN_INT, A_BOOL, RETURN_NOTHING_NAMES, ask_python, change_outside, from_outside
+from .outcome import Raises
 from .outside import CONTAINERS, guard_class, guard_contents, is_users, method_of_class, own_method
 from .region import AmbiguousTarget, HookHandle, has_sizes
+from .program import STAND_INS, by_python, of_container, raises
 from .sharing import LeaveToPython, check_key
 from .values import (BoundMethod, Box, Closure, Constants, HookMethod, LeavingMethod, MadeException, Place, Range, Unsure,
                      has_nodes)
@@ -96,7 +98,7 @@ def attribute(ev, value, name):
                 return functools.partial(CONVERSIONS[name], value)
             raise MissingAttributeError(f"'Tensor' object has no attribute {name!r}")
         if isinstance(value.abstract, AbstractScalar):
-            found = getattr(value.abstract.type, name)
+            found = by_python(ev, getattr, value.abstract.type, name)
             return functools.partial(CONVERSIONS[name], value) if name in CONVERSIONS else found
     if isinstance(value, Closure):
         if value.wrapped is not None and name in ("__name__", "__qualname__", "__doc__", "__module__"):
@@ -148,12 +150,18 @@ def attribute(ev, value, name):
         guard_class(ev, value, name, getter)
         return ev.call(getter.fget, (value,), {})
     try:
-        found = getattr(value, name)
-    except AttributeError as error:
+        found = by_python(ev, getattr, value, name)
+    except MissingAttributeError as error:
         ev.guard("attr", value, name, Undefined(name))
-        if isinstance(error, MissingAttributeError):
-            raise MissingAttributeError(error.message, hint=error.hint) from None
-        raise MissingAttributeError(str(error)) from None
+        raise MissingAttributeError(error.message, hint=error.hint) from None
+    except (Raises, GraphSyntaxError) as error:
+        missing = error.__cause__
+        if not isinstance(missing, AttributeError):
+            raise
+        if isinstance(value, STAND_INS) or isinstance(value, BaseException) and ev.made_here(value):
+            raise GraphSyntaxError(f"the attribute {name!r} of a value that is made at run time")
+        ev.guard("attr", value, name, Undefined(name))
+        raise MissingAttributeError(str(missing)) from None
     if place in ev.variables or ev.is_restless(place) or hasattr(type(value), "__slots__"):
         return ev.read_place(place)
     has_fields = isinstance(getattr(value, "__dict__", None), (dict, types.MappingProxyType))
@@ -182,19 +190,19 @@ def item(ev, value, index):
         raise GraphSyntaxError("which entry of a dict it is, is known at run time only")
     if isinstance(value, Box):
         if value.kind == "iterator":
-            raise TypeError("an iterator is not subscriptable")
+            raise raises(ev, TypeError("an iterator is not subscriptable"))
         content = ev.store[value]
         if value.kind == "dict":
             check_key(ev, index, value.marks)
             for key, found in content:
-                if key == index:
+                if key is index or by_python(ev, operator.eq, key, index):
                     return found
-            raise KeyError(index)
+            raise raises(ev, KeyError(index))
         return _from_sequence(ev, content, index, value)
     if is_tensor(value):
         return ev.trace(methods.METHODS["__getitem__"], (value, index), {})
     if isinstance(value, tuple) and not has_nodes(index, ev.store):
-        found = value[ev.unbox(index)]
+        found = of_container(ev, operator.getitem, value, ev.unbox(index))
         return from_outside(ev, found) if id(value) in ev.shared else found
     if isinstance(value, (tuple, range, list)) and is_scalar_node(index):
         return _from_sequence(ev, tuple(value) if not isinstance(value, range) else value, index, value)
@@ -209,19 +217,19 @@ def item(ev, value, index):
     index = ev.unbox(index)
     if isinstance(value, defaultdict) and index not in value and not ev.concrete:
         return change_outside(ev, operator.getitem, (value, index))
-    found = value[index]
+    found = by_python(ev, operator.getitem, value, index)
     return from_outside(ev, found) if id(value) in ev.shared and not isinstance(index, slice) else found
 
 
 def _from_sequence(ev, content, index, whole):
     if isinstance(index, slice):
-        part = content[ev.unbox(index)]
+        part = of_container(ev, operator.getitem, content, ev.unbox(index))
         return ev.new_box("list", tuple(part)) if isinstance(whole, Box) else part
     if not is_scalar_node(index):
         if is_tensor(index):
             index = ev.trace(PRIMITIVES["tensor_to_scalar"], (index,), {})
         else:
-            return content[index]
+            return of_container(ev, operator.getitem, content, index)
     if isinstance(content, range):
         return add_numbers(ev, content.start, multiply_numbers(ev, index, content.step))
     raise GraphSyntaxError("the index of a list or tuple is known at run time only",
@@ -284,7 +292,7 @@ def binary_value(ev, op, a, b):
         return ask_python(ev, operator.mod, (a, b), "a text of sizes that are known at run time only")
     if is_scalar_node(a) or is_scalar_node(b):
         if isinstance(a, (str, tuple)) or isinstance(b, (str, tuple)):
-            return OPERATORS[op](a, b)
+            return by_python(ev, OPERATORS[op], a, b)
         return number(ev, op, a, b)
     if not ev.concrete:
         stem = METHOD_OF.get(op, OPERATORS[op].__name__.strip("_"))
@@ -294,7 +302,7 @@ def binary_value(ev, op, a, b):
     if not guard_contents(ev, (a, b)):
         return ask_python(ev, OPERATORS[op], (a, b), f"{op} on a container that changes during the run")
     with interpreting(ev.tracer):                            # a sparse tensor's operators
-        made = OPERATORS[op](a, b)
+        made = by_python(ev, OPERATORS[op], a, b)
     return wrap_container(ev, made) if isinstance(made, CONTAINERS) else made
 
 
@@ -303,11 +311,11 @@ def _binary_of_boxes(ev, op, a, b):
         return ev.new_box("list", ev.store[a] + ev.store[b])
     if op == "*" and "list" in (getattr(a, "kind", ""), getattr(b, "kind", "")):
         box, times = (a, b) if isinstance(a, Box) else (b, a)
-        return ev.new_box("list", ev.store[box] * times)
+        return ev.new_box("list", by_python(ev, operator.mul, ev.store[box], times))
     if op == "|" and isinstance(a, Box) and isinstance(b, Box) and a.kind == "dict":
         return ev.new_box("dict", tuple({**dict(ev.store[a]), **dict(ev.store[b])}.items()))
     guard_contents(ev, (a, b))
-    made = OPERATORS[op](ev.unbox(a), ev.unbox(b))
+    made = by_python(ev, OPERATORS[op], ev.unbox(a), ev.unbox(b))
     return wrap_container(ev, made)
 
 
@@ -359,11 +367,11 @@ def compare_values(ev, op, a, b):
             return made[0]
     if isinstance(a, AnfNode) or isinstance(b, AnfNode) or is_tensor(a) or is_tensor(b):
         if op not in ("==", "!="):
-            raise TypeError(f"{op!r} not supported between instances of {class_name(a)!r} and {class_name(b)!r}")
+            raise raises(ev, TypeError(f"{op!r} not supported between instances of {class_name(a)!r} and {class_name(b)!r}"))
         return op == "!="
     if not guard_contents(ev, (a, b)):
         return ask_python(ev, COMPARISONS[op], (a, b), f"{op} on a container that changes during the run")
-    return COMPARISONS[op](ev.unbox(a), ev.unbox(b))
+    return by_python(ev, COMPARISONS[op], ev.unbox(a), ev.unbox(b))
 
 
 def _meets_tensors(op, value):
@@ -430,7 +438,7 @@ def _contains(ev, a, b):
         b = tuple(b) if not isinstance(b, Box) else tuple([k for k, _ in ev.store[b]])
     if isinstance(b, Box) and b.kind == "dict":
         check_key(ev, a, b.marks)
-        return any(k == a for k, _ in ev.store[b])
+        return any(k is a or by_python(ev, operator.eq, k, a) for k, _ in ev.store[b])
     if isinstance(b, (Box, tuple)):
         result = False
         for element in iterate(ev, b):
@@ -447,7 +455,7 @@ def _contains(ev, a, b):
         return ev.call(contains, (b, a), {})
     if not ev.guard_content(b):
         return ask_python(ev, operator.contains, (b, a), "`in` for a container that changes during the run", A_BOOL)
-    return a in b
+    return by_python(ev, operator.contains, b, a)
 
 
 def count_of(ev, content, value):
@@ -467,7 +475,7 @@ def index_of(ev, content, value, *bounds):
             return i
         if same is not False:
             raise GraphSyntaxError("which of the items it is, is known at run time only")
-    raise ValueError("x not in sequence")
+    raise raises(ev, ValueError("x not in sequence"))
 
 
 SEARCHES = {"count": count_of, "index": index_of}             # of a tuple; those of a list look into the store
@@ -483,7 +491,7 @@ def length(ev, value):
         return ask_python(ev, len, (value,), "the length of an object that Python made", AN_INT)
     if isinstance(value, Box):
         if value.kind == "iterator":
-            raise TypeError("an iterator has no len()")
+            raise raises(ev, TypeError("an iterator has no len()"))
         return len(ev.store[value])
     if isinstance(value, AnfNode):
         if isinstance(value.abstract, AbstractTensor):
@@ -498,7 +506,7 @@ def length(ev, value):
         return ev.call(own, (value,), {})
     if not ev.guard_content(value):
         return ask_python(ev, len, (value,), "the length of an object that changes during the run", AN_INT)
-    return len(value)
+    return by_python(ev, len, value)
 
 
 def in_order(ev, elements):
@@ -547,7 +555,7 @@ def iterate(ev, value):
         raise GraphSyntaxError("iteration over a container that changes during the run")
     if isinstance(value, (set, frozenset)):
         in_order(ev, value)
-    return list(value)
+    return by_python(ev, list, value)
 
 
 def negate(ev, value):

@@ -32,6 +32,7 @@ from .jumps import may_wait
 from .messages import kind_of, taken_apart
 from .outcome import NEVER, RETURN, Caught, Departs, NoResultYet, Outcome, Raises, ends_call
 from .outside import guard_contents, method_of_class
+from .program import by_python, raises
 from .region import Region, align
 from .values import Box, ByExit, Conflict, MadeException, Mixed, Place, Unsure
 
@@ -71,7 +72,7 @@ def truth(ev, value):
         if asked is not None and not ev.concrete:
             return truth(ev, ev.call(asked, (value,), {}))
         guard_contents(ev, value)
-        return bool(value)
+        return by_python(ev, bool, value)
     with interpreting(ev.tracer):
         if isinstance(value.abstract, AbstractScalar):
             return value if value.abstract.type is bool else compare_numbers(ev, "!=", value, 0)
@@ -223,9 +224,8 @@ def assigned(ev, name, value, free):
         raise value.error
     if isinstance(value, Undefined):
         ev.read_unassigned.add(name)
-        if ev.attempts or ev.tracer.region is not ev.tracer.root:        # as a `raise` there
-            raise Raises(unbound(name, free), ev.tracer.origin)
-    return known(value, name, free)
+        raise raises(ev, unbound(name, free))                # as a `raise` there
+    return value
 
 
 def known(value, name, free):
@@ -257,7 +257,10 @@ def run_switch(ev, frame, end, stops):
     try:
         condition = truth(ev, ev.defined(ev.read(frame, end.args[0]), end.origin))
     except Exception as error:
-        raise ev.believed(end, (), error)
+        found = ev.judged(error)
+        if found is error:
+            raise
+        raise found from error
     true, false, join = end.attrs["true"], end.attrs["false"], end.attrs["join"]
     if not isinstance(condition, AnfNode):
         return ev.run_block(frame, true if condition else false, ((), {}), stops)
@@ -476,7 +479,7 @@ def run_raise(ev, args, origin, again=False):
     if isinstance(exception, type) and issubclass(exception, BaseException):
         exception = ev.call(exception, (), {})
     if not isinstance(exception, (BaseException, MadeException)) and not ev.is_object(exception):
-        raise TypeError("exceptions must derive from BaseException")
+        raise raises(ev, TypeError("exceptions must derive from BaseException"))
     if again:
         origin = getattr(exception, "origin", None) or ev.raised_at.get(id(exception), (None, origin))[1]
     elif not isinstance(exception, AnfNode):
@@ -485,10 +488,10 @@ def run_raise(ev, args, origin, again=False):
         if len(args) == 2:
             link(ev, exception, "__cause__", ev.call(args[1], (), {}) if isinstance(args[1], type) else args[1])
     raised = Raises(exception, origin, [frame.called_at for frame in ev.frames[1:]])
-    if ev.attempts or ev.tracer.region is not ev.tracer.root:
+    if ev.concrete:
+        raise Raises(passed_through(exception, origin.location), origin)
+    if ev.attempts or ev.tracer.region is not ev.tracer.root or isinstance(exception, BaseException):
         raise raised
-    if isinstance(exception, BaseException):
-        raise passed_through(exception, origin.location) if ev.concrete else exception
     write_check(ev, False, raised)
     return Outcome({RETURN: None})
 

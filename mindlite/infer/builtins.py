@@ -21,7 +21,9 @@ from .containers import pairs_of
 from .fallback import ask_python, call_unknown
 from .iterators import catching, is_iterator, iterator_of, new_iterator, next_of
 from .messages import class_of, repr_of, text_of
+from .outcome import Raises
 from .outside import method_of_class
+from .program import by_python, raised_as, raises
 from .values import BoundMethod, Box, Closure, Formatted, MadeException, Range, has_nodes, leaves
 
 BUILTINS = {}
@@ -46,7 +48,7 @@ def _len(ev, value):
 def _range(ev, *args):
     args = [_number_of(ev, a) for a in args]
     if not any(isinstance(a, (AnfNode, Dim)) for a in args):
-        return range(*args)
+        return by_python(ev, range, *args)
     start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
     return Range(start, stop, step)
 
@@ -139,7 +141,7 @@ def _update_wrapper(ev, wrapper, wrapped, assigned=(), updated=()):
 def _reduce(ev, fn, value, *initial):
     items = [*initial, *iterate(ev, value)]
     if not items:
-        raise TypeError("reduce() of empty iterable with no initial value")
+        raise raises(ev, TypeError("reduce() of empty iterable with no initial value"))
     total = items[0]
     for x in items[1:]:
         total = ev.call(fn, (total, x), {})
@@ -178,7 +180,7 @@ def _sorted(ev, value, *, key=None, reverse=False):
     keys = [x if key is None else ev.call(key, (x,), {}) for x in items]
     if has_nodes(tuple(keys), ev.store):
         raise GraphSyntaxError("sorted() by values that are known at run time only", hint="ops.sort sorts a Tensor")
-    order = sorted(range(len(items)), key=lambda i: keys[i], reverse=reverse)
+    order = by_python(ev, sorted, range(len(items)), key=keys.__getitem__, reverse=reverse)
     return ev.new_box("list", tuple(items[i] for i in order))
 
 
@@ -189,8 +191,8 @@ def _extreme(word, op, of_dims, tensor_method):
                 return ev.trace(lambda x: getattr(x, tensor_method)(), (values[0],), {})
             values = iterate(ev, values[0])
         if not has_nodes(tuple(values), ev.store) and not any(isinstance(v, Tensor) for v in values):
-            return {"max": max, "min": min}[word](values, **({"key": lambda x: ev.call(key, (x,), {})} if key else {}),
-                                                  **kwargs)
+            return by_python(ev, {"max": max, "min": min}[word], tuple(values), **(
+                {"key": lambda x: ev.call(key, (x,), {})} if key else {}), **kwargs)
         best = values[0]
         for x in values[1:]:
             if _is_tensor(best) or _is_tensor(x):
@@ -230,7 +232,7 @@ def _converter(cls, kind):
                 return value if value.abstract.type is kind else scalar_cast(value, type=kind)
         if kind is bool:
             return truth(ev, value)
-        return cls(ev.unbox(value), *rest)
+        return by_python(ev, cls, ev.unbox(value), *rest)
     return handler
 
 
@@ -245,17 +247,17 @@ def _abs(ev, value):
     if isinstance(value, AnfNode):
         with interpreting(ev.tracer):
             return scalar_unary(value, op="abs")
-    return abs(value)
+    return by_python(ev, abs, ev.unbox(value))
 
 
 @builtin(round)
 def _round(ev, value, *digits):
-    return ev.trace(PRIMITIVES["round"], (value,), {}) if _is_tensor(value) else round(value, *digits)
+    return ev.trace(PRIMITIVES["round"], (value,), {}) if _is_tensor(value) else by_python(ev, round, ev.unbox(value), *digits)
 
 
 @builtin(pow)
 def _pow(ev, base, exp, mod=None):
-    return binary_value(ev, "**", base, exp) if mod is None else pow(base, exp, mod)
+    return binary_value(ev, "**", base, exp) if mod is None else by_python(ev, pow, base, exp, mod)
 
 
 @builtin(divmod)
@@ -289,15 +291,15 @@ def python_type(value):
 @builtin(isinstance)
 def _isinstance(ev, value, classes):
     if isinstance(value, MadeException):
-        return issubclass(class_of(value), classes)
+        return by_python(ev, issubclass, class_of(value), classes)
     if isinstance(value, (Box, AnfNode, Dim, Range, Closure, BoundMethod)):
-        return issubclass(python_type(value), classes)
-    return isinstance(value, classes)
+        return by_python(ev, issubclass, python_type(value), classes)
+    return by_python(ev, isinstance, value, classes)
 
 
 @builtin(type)
 def _type(ev, value, *rest):
-    return type(value, *rest) if rest else python_type(value)
+    return by_python(ev, type, value, *ev.unbox(rest)) if rest else python_type(value)
 
 
 @builtin(callable)
@@ -309,7 +311,9 @@ def _callable(ev, value):
 def _hasattr(ev, value, name):
     try:
         attribute(ev, value, name)
-    except AttributeError:
+    except (MissingAttributeError, Raises) as error:
+        if raised_as(error, AttributeError) is None:
+            raise
         return False
     return True
 
@@ -318,10 +322,10 @@ def _hasattr(ev, value, name):
 def _getattr(ev, value, name, *default):
     try:
         return attribute(ev, value, name)
-    except AttributeError as error:
-        if default:
+    except (MissingAttributeError, Raises) as error:
+        if default and raised_as(error, AttributeError) is not None:
             return default[0]
-        raise MissingAttributeError(str(error)) from None
+        raise
 
 
 @builtin(id)
@@ -338,7 +342,7 @@ def _str(ev, value=""):
     value = value if ev.concrete else ev.tracer.late(value)
     if has_nodes(value, ev.store) or isinstance(value, Tensor):
         return Formatted([(value, "", "s")])
-    return str(ev.unbox(value))
+    return by_python(ev, str, ev.unbox(value))
 
 
 @builtin(repr)
@@ -347,7 +351,7 @@ def _repr(ev, value):
         return repr_of(ev, value)
     if has_nodes(value, ev.store) or isinstance(value, Tensor):
         return Formatted([(value, "", "r")])
-    return repr(ev.unbox(value))
+    return by_python(ev, repr, ev.unbox(value))
 
 
 @builtin(builtins.print)
@@ -384,4 +388,4 @@ def _tensor(ev, input_data=None, dtype=None, shape=None, init=None, const_arg=Fa
             made = stop_gradient(ev.tracer.lift(data)) if isinstance(data, Tensor) else as_operand(data)
             return cast_to(made, wanted) if wanted is not None else made
         return ev.trace(make, (input_data,), {})
-    return ev.make_object(Tensor(ev.unbox(input_data), dtype, shape, init, const_arg))
+    return ev.make_object(by_python(ev, Tensor, ev.unbox(input_data), dtype, shape, init, const_arg))

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..common.errors import GraphSyntaxError
+from ..common.errors import ArgumentError, GraphSyntaxError
 from ..common.location import is_framework
 from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..fallback.record import ANY
@@ -33,6 +33,7 @@ from .gates import call_hooked, register_hook, remove_hook, through_gate
 from .mapping import map_over
 from .modules import call_module
 from .outside import CONTAINERS, HEAP_TYPE, from_library, guard_class, guard_contents, is_users, method_of_class
+from .program import by_python
 from .pullbacks import differentiate
 from .region import has_sizes
 from .sharing import parts_of
@@ -71,7 +72,7 @@ def call_value(ev, fn, args, kwargs):
     if handler is not None and not (handler in ASK_PYTHON and any(ev.is_object(a) for a in args)):
         if fn not in ABOUT_OBJECTS:
             guard_contents(ev, args)
-        return handler(ev, *args, **kwargs)
+        return handler(ev, *taken_by(ev, handler, (ev,), args, kwargs), **kwargs)
     if isinstance(fn, types.MethodWrapperType) and isinstance(fn.__self__, BaseException) \
             and fn.__name__ == "__init__" and not kwargs and not ev.concrete:
         return ev.write_place(Place("attr", fn.__self__, "args"), args)
@@ -89,6 +90,21 @@ def call_value(ev, fn, args, kwargs):
     if call is not None and not is_framework(call.__code__.co_filename):
         return call_value(ev, call, (fn, *args), kwargs)
     return _run_or_fall_back(ev, fn, args, kwargs)
+
+
+def taken_by(ev, handler, own, args, kwargs):
+    """`args`, if the handler of a builtin or of a method takes them. raises : ArgumentError"""
+    signature = _signature_of(handler)
+    try:
+        signature.bind(*own, *args, **kwargs)
+    except TypeError as error:
+        raise ArgumentError(str(error)) from None
+    return args
+
+
+@functools.lru_cache(maxsize=None)
+def _signature_of(handler):
+    return inspect.signature(handler)
 
 
 def asks_python(ev, fn, given):
@@ -192,12 +208,12 @@ def _call_method(ev, method, args, kwargs):
     if method.name == "item" and not args:
         return item_of_tensor(ev, method.self)
     if isinstance(method.self, (Box, tuple)):
-        return method.function(ev, method.self, *args, **kwargs)
+        return method.function(ev, method.self, *taken_by(ev, method.function, (ev, method.self), args, kwargs), **kwargs)
     if isinstance(method.self, AnfNode) or isinstance(method.self, Tensor):
         in_place = method.name.endswith("_") and not method.name.endswith("__")
         owner = method.self if in_place else ev.tracer.lift(method.self)     # what is written to is the very Tensor
         return ev.trace(method.function, (owner, *args), kwargs)
-    return method.function(method.self, *args, **kwargs)
+    return by_python(ev, method.function, method.self, *args, **kwargs)
 
 
 def _construct(ev, cls, args, kwargs):
@@ -205,7 +221,7 @@ def _construct(ev, cls, args, kwargs):
     if issubclass(cls, BaseException):
         return make_exception(ev, cls, args, kwargs)
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
-        return cls(*args, **kwargs)
+        return by_python(ev, cls, *args, **kwargs)
     if ev.is_marked(cls.__name__):
         return call_unknown(ev, cls, args, kwargs, f"a {cls.__name__} is shared with Python code", ANY)
     if is_plain_class(cls):                                  # what object() and __init__ do
@@ -213,12 +229,12 @@ def _construct(ev, cls, args, kwargs):
         if cls.__init__ is not object.__init__:
             ev.call(cls.__init__, (made, *args), kwargs)
         elif args or kwargs:
-            cls(*ev.unbox(args), **ev.unbox(kwargs))         # Python says what is wrong
+            by_python(ev, cls, *ev.unbox(args), **ev.unbox(kwargs))         # Python says what is wrong
         return made
     if hasattr(cls, "__dataclass_fields__") and not hasattr(cls, "__post_init__"):      # it only keeps its arguments
-        return ev.make_object(cls(*args, **kwargs))
+        return ev.make_object(by_python(ev, cls, *args, **kwargs))
     if not has_nodes((args, kwargs), ev.store) and is_known(cls):
-        made = wrap_container(ev, cls(*ev.unbox(args), **ev.unbox(kwargs)))
+        made = wrap_container(ev, by_python(ev, cls, *ev.unbox(args), **ev.unbox(kwargs)))
         return made if isinstance(made, (Box, *IMMUTABLE)) or is_framework_class(cls) else ev.make_object(made)
     return call_unknown(ev, cls, args, kwargs, f"the class {cls.__name__} is not known to graph mode")
 
@@ -291,24 +307,22 @@ def make_exception(ev, cls, args, kwargs):
     if mark in ev.fallbacks.marks:
         return call_unknown(ev, cls, args, kwargs, f"a {cls.__name__} is shared with Python code")
     if ev.concrete:
-        made = cls.__new__(cls, *args, **kwargs)
-        (ev.call if is_users(init) else call_plain)(init, (made, *args), kwargs)
+        made = by_python(ev, cls.__new__, cls, *args, **kwargs)
+        if is_users(init):
+            ev.call(init, (made, *args), kwargs)
+        else:
+            by_python(ev, init, made, *args, **kwargs)
         return made
     args, kwargs = tuple([ev.tracer.late(a) for a in args]), {k: ev.tracer.late(v) for k, v in kwargs.items()}
     known = not has_nodes((args, kwargs), ev.store) and not any(
         isinstance(a, (Formatted, Box, MadeException)) for a in (*args, *kwargs.values()))
     fields, before, written = None, dict(ev.store), len(ev.tracer.graph.nodes)
     if is_users(init):
-        fields = ev.make_object(cls.__new__(cls))
+        fields = ev.make_object(by_python(ev, cls.__new__, cls))
         ev.call(init, (fields, *args), kwargs)
         known &= written == len(ev.tracer.graph.nodes) and all(
             ev.store[key] is before.get(key) or isinstance(key, Place) and key.owner is fields for key in ev.store)
-    return ev.make_object(cls(*args, **kwargs)) if known else MadeException(cls, args, kwargs, fields, (mark,))
-
-
-def call_plain(fn, args, kwargs):
-    """fn(*args, **kwargs)"""
-    return fn(*args, **kwargs)
+    return ev.make_object(by_python(ev, cls, *args, **kwargs)) if known else MadeException(cls, args, kwargs, fields, (mark,))
 
 
 def _run_or_fall_back(ev, fn, args, kwargs):
@@ -321,6 +335,6 @@ def _run_or_fall_back(ev, fn, args, kwargs):
         and not (isinstance(owner, str) and has_sizes((args, kwargs)))
     known = known and not any(map(is_users_object, parts_of((args, tuple(kwargs.values())))))
     if known and not ev.is_marked("result") and guard_contents(ev, (owner, args, tuple(kwargs.values()))):
-        made = wrap_container(ev, fn(*ev.unbox(args), **ev.unbox(kwargs)))
+        made = wrap_container(ev, by_python(ev, fn, *ev.unbox(args), **ev.unbox(kwargs)))
         return ev.make_object(made, "result") if isinstance(made, (np.ndarray, Iterator)) else made
     return call_unknown(ev, fn, args, kwargs, f"{name} has no Python source, or is a library's")

@@ -12,6 +12,7 @@ import copy
 import functools
 import types
 
+from ..common.errors import InternalError, MindliteError, Passed, Stage
 from ..common.location import is_framework
 from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..common.tracebacks import call_at, namespace_of, passed_through
@@ -27,7 +28,9 @@ from .builtins import BUILTINS
 from .calls import FRAMEWORK, is_coroutine, is_plain_class, make_exception
 from .evaluator import EXECUTE, MAKE, Evaluator, name_of
 from .fallback import place, read_cell
+from .outcome import Raises
 from .outside import from_library, is_users, own_method
+from .program import by_python, own_exceptions
 from .region import Tracer
 from .sharing import parts_of
 from .values import BoundMethod, Closure, LeavingMethod, LiveIterator
@@ -49,8 +52,13 @@ class _Values(Tracer):
 
     def write(self, prim, args, attrs):
         """Compute."""
-        with eager():
-            return prim(*args, **attrs)
+        try:
+            with eager():
+                return prim(*args, **attrs)
+        except MindliteError:
+            raise
+        except Exception as error:
+            raise Passed(error) from error
 
     def pause(self):
         """From here on nothing is recorded on tapes, until `resume`."""
@@ -118,8 +126,16 @@ class Recorder(Evaluator):
             given = self.taken(key, operands)
             changes = node.fn in CHANGE and not is_tensor(self.read(frame, node.args[0]))
             value = given[0] if given else self.watched(key, (), run) if changes else run()
+        except Raises as raised:
+            passed_through(raised.exception, node.origin.location)
+            raise
+        except MindliteError as error:
+            raise error if isinstance(error, InternalError) else passed_through(error, node.origin.location)
         except Exception as error:
-            raise passed_through(error, node.origin.location)
+            found = self.judged(error)
+            if found is error:
+                raise
+            raise found from error
         finally:
             self.construct = before
         self.fallbacks.add(key, value)
@@ -132,7 +148,7 @@ class Recorder(Evaluator):
         call is given"""
         given = self.log.take(key, operands)
         if given and isinstance(given[0], Raised):
-            raise given[0].error
+            raise Raises(given[0].error, self.tracer.origin)
         return given
 
     def call_unknown(self, fn, args, kwargs):
@@ -140,8 +156,8 @@ class Recorder(Evaluator):
         key = place(self, getattr(fn, "__qualname__", type(fn).__name__))
 
         def run():
-            return call_at(self.tracer.origin.location, namespace_of(self.frames), fn, tuple(map(self.live, args)),
-                           {k: self.live(v) for k, v in kwargs.items()})
+            return by_python(self, call_at, self.tracer.origin.location, namespace_of(self.frames), fn,
+                             tuple(map(self.live, args)), {k: self.live(v) for k, v in kwargs.items()})
         given = self.taken(key, lambda: [fn, args, kwargs]) or [self.watched(key, (fn, args, kwargs), run)]
         self.fallbacks.add(key, given[0])
         return given[0]
@@ -194,7 +210,7 @@ class Recorder(Evaluator):
         if fn is print:
             return self.call_unknown(fn, args, kwargs)
         if self.is_native(fn):
-            return fn(*map(self.live, args), **{k: self.live(v) for k, v in kwargs.items()})
+            return by_python(self, fn, *map(self.live, args), **{k: self.live(v) for k, v in kwargs.items()})
         call = getattr(type(fn), "__call__", None)
         if isinstance(call, types.FunctionType) and not is_framework(call.__code__.co_filename):
             return self.call(call, (fn, *args), kwargs)
@@ -213,15 +229,17 @@ class Recorder(Evaluator):
             return self.call(what.function, args, kwargs)
         if isinstance(what, Hooked):
             with eager():
-                return what.at_once(lambda *args, **kwargs: self.call_protocol(fn, what.call, args, kwargs), args, kwargs)
+                return by_python(self, what.at_once, lambda *args, **kwargs: own_exceptions(
+                    self.call_protocol, fn, what.call, args, kwargs), args, kwargs)
         if isinstance(what, (CustomGradient, Recomputed)):
             with eager():
-                return what.at_once(lambda *args, **kwargs: self.call(what.function, args, kwargs), args, kwargs)
+                return by_python(self, what.at_once, lambda *args, **kwargs: own_exceptions(
+                    self.call, what.function, args, kwargs), args, kwargs)
         if getattr(fn, "function", None) is getattr(what, "function", fn) and hasattr(what, "kind"):
             fn = copy.copy(fn)
             fn.function = self.live(what.function)
         with eager():
-            return fn(*args, **kwargs)
+            return by_python(self, fn, *args, **kwargs)
 
     def call_python(self, fn, args, kwargs):
         """A function of Python."""
@@ -243,7 +261,7 @@ class Recorder(Evaluator):
             return value
 
         def function(*args, **kwargs):
-            return self.call(fn, args, kwargs)
+            return own_exceptions(self.call, fn, args, kwargs)
         if isinstance(fn, types.FunctionType):
             functools.update_wrapper(function, fn)
         else:
@@ -263,7 +281,7 @@ def concretely(prim):
 
 @concretely(syntax.cell_get)
 def cell_get(ev, frame, node, values):
-    return read_cell(values[0], node.attrs["name"], node.attrs["free"])
+    return by_python(ev, read_cell, values[0], node.attrs["name"], node.attrs["free"])
 
 
 @concretely(syntax.cell_set)
@@ -271,18 +289,18 @@ def cell_set(ev, frame, node, values):
     if not isinstance(values[1], Undefined):
         values[0].cell_contents = values[1]
         return
-    read_cell(values[0], node.attrs["name"], False)
+    by_python(ev, read_cell, values[0], node.attrs["name"], False)
     del values[0].cell_contents
 
 
 @concretely(syntax.list_append)
 def list_append(ev, frame, node, values):
-    values[0].append(values[1])
+    by_python(ev, values[0].append, values[1])
 
 
 @concretely(syntax.set_add)
 def set_add(ev, frame, node, values):
-    values[0].add(values[1])
+    by_python(ev, values[0].add, values[1])
 
 
 @concretely(syntax.inplace)
@@ -291,8 +309,8 @@ def inplace(ev, frame, node, values):
     if is_tensor(a) or is_tensor(b):
         return binary_value(ev, op, a, b)
     changed = getattr(type(a), f"__i{OPERATORS[op].__name__.strip('_')}__", None)
-    made = changed(a, b) if changed is not None else NotImplemented
-    return OPERATORS[op](a, b) if made is NotImplemented else made
+    made = by_python(ev, changed, a, b) if changed is not None else NotImplemented
+    return by_python(ev, OPERATORS[op], a, b) if made is NotImplemented else made
 
 
 @concretely(syntax.load_attr)
@@ -300,23 +318,25 @@ def load_attr(ev, frame, node, values):
     getter = own_method(type(values[0]), node.attrs["name"])
     if isinstance(getter, property) and is_users(getter.fget) and not hasattr(type(values[0]), "__getattr__"):
         return ev.call(getter.fget, (values[0],), {})
-    return getattr(values[0], node.attrs["name"])
+    return by_python(ev, getattr, values[0], node.attrs["name"])
 
 
 @concretely(syntax.store_attr)
 def store_attr(ev, frame, node, values):
-    setattr(values[0], node.attrs["name"], values[1])
+    by_python(ev, setattr, values[0], node.attrs["name"], values[1])
 
 
 @concretely(syntax.delete_attr)
 def delete_attr(ev, frame, node, values):
-    delattr(values[0], node.attrs["name"])
+    by_python(ev, delattr, values[0], node.attrs["name"])
 
 
 @concretely(syntax.format_value)
 def format_value(ev, frame, node, values):
     value, spec = values[0], values[1] if len(values) > 1 else ""
-    return format({"": lambda v: v, "s": str, "r": repr, "a": ascii}[node.attrs["conversion"]](value), spec or "")
+    if node.attrs["conversion"]:
+        value = by_python(ev, {"s": str, "r": repr, "a": ascii}[node.attrs["conversion"]], value)
+    return by_python(ev, format, value, spec or "")
 
 
 @concretely(syntax.make_function)
@@ -326,12 +346,22 @@ def make_function(ev, frame, node, values):
 
 @concretely(syntax.get_iter)
 def get_iter(ev, frame, node, values):
-    return LiveIterator(values[0])
+    return LiveIterator(by_python(ev, iter, values[0]))
 
 
 @concretely(syntax.iter_more)
 def iter_more(ev, frame, node, values):
-    return values[0].has(values[1])
+    iterator = values[0]
+    while iterator.number < values[1]:
+        try:
+            iterator.item = by_python(ev, next, iterator.iterator)
+        except Raises as raised:
+            if not isinstance(raised.exception, StopIteration):
+                raise
+            iterator.item = raised.exception.value
+            return False
+        iterator.number += 1
+    return True
 
 
 @concretely(syntax.iter_item)
@@ -340,7 +370,17 @@ def iter_item(ev, frame, node, values):
 
 
 def run_concretely(function, args, kwargs, fallbacks, log=None):
-    """function(*args, **kwargs), recording what its constructs give; log: of the run that it begins again."""
+    """function(*args, **kwargs), recording what its constructs give; log: of the run that it begins again.
+
+    raises : Passed with what the program raises
+    """
     if log is not None:
         log.rewind()
-    return Recorder("concrete", fallbacks, log or Log()).call(function, args, kwargs)
+    recorder = Recorder("concrete", fallbacks, log or Log())
+    with Stage("infer", lambda: recorder.tracer.origin.location):
+        try:
+            return recorder.call(function, args, kwargs)
+        except Raises as raised:
+            raise Passed(raised.exception) from raised
+        except MindliteError as error:
+            raise error if isinstance(error, InternalError) else Passed(error) from error

@@ -1,5 +1,6 @@
 """Methods of lists, dicts and sets whose content stands in the store."""
 from ..common.errors import ArgumentError, MissingAttributeError
+from .program import by_python, of_container
 from .sharing import check_key
 from .values import BoundMethod, Box, Conflict
 
@@ -11,7 +12,7 @@ def items_of(ev, value):
             return ev.drain(value)
         content = ev.store[value]
         return [k for k, _ in content] if value.kind == "dict" else list(content)
-    return list(value)
+    return by_python(ev, list, value)
 
 
 def pairs_of(ev, args, kwargs):
@@ -27,7 +28,7 @@ def pairs_of(ev, args, kwargs):
                 pair = items_of(ev, pair)
                 if len(pair) != 2:
                     raise ArgumentError("dict() takes pairs of key and value")
-                pairs[pair[0]] = pair[1]
+                of_container(ev, pairs.__setitem__, *pair)
     return {**pairs, **kwargs}
 
 
@@ -45,13 +46,13 @@ def _list_extend(ev, box, values):
 
 def _list_insert(ev, box, index, value):
     items = _content(ev, box)
-    items.insert(index, value)
+    of_container(ev, items.insert, index, value)
     ev.store[box] = tuple(items)
 
 
 def _list_pop(ev, box, index=-1):
     items = _content(ev, box)
-    value = items.pop(index)
+    value = of_container(ev, items.pop, index)
     ev.store[box] = tuple(items)
     return value
 
@@ -107,7 +108,7 @@ def _dict_values(ev, box):
 
 def _dict_get(ev, box, key, default=None):
     check_key(ev, key, box.marks)
-    return dict(ev.store[box]).get(key, default)
+    return of_container(ev, dict(ev.store[box]).get, key, default)
 
 
 def _dict_update(ev, box, *args, **kwargs):
@@ -117,7 +118,7 @@ def _dict_update(ev, box, *args, **kwargs):
 def _dict_pop(ev, box, key, *default):
     check_key(ev, key, box.marks)
     pairs = dict(ev.store[box])
-    value = pairs.pop(key, *default)
+    value = of_container(ev, pairs.pop, key, *default)
     ev.store[box] = tuple(pairs.items())
     return value
 
@@ -125,19 +126,19 @@ def _dict_pop(ev, box, key, *default):
 def _dict_setdefault(ev, box, key, default=None):
     check_key(ev, key, box.marks)
     pairs = dict(ev.store[box])
-    value = pairs.setdefault(key, default)
+    value = of_container(ev, pairs.setdefault, key, default)
     ev.store[box] = tuple(pairs.items())
     return value
 
 
 def _dict_has_key(ev, box, key):
     check_key(ev, key, box.marks)
-    return key in dict(ev.store[box])
+    return of_container(ev, dict(ev.store[box]).__contains__, key)
 
 
 def _set_add(ev, box, value):
     check_key(ev, value, box.marks)
-    ev.store[box] = tuple(dict.fromkeys([*ev.store[box], value]))
+    ev.store[box] = tuple(of_container(ev, dict.fromkeys, [*ev.store[box], value]))
 
 
 def _list_sort(ev, box, *, key=None, reverse=False):

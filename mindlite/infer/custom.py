@@ -19,6 +19,7 @@ from ..mindir.graph import AnfNode, FuncGraph
 from ..mindir.primitive import interpreting
 from ..ops.basic import broadcast_to, cast, sum_to
 from .merging import fill
+from .program import by_python, own_exceptions
 from .transforms import Subgraph, as_tensor, replace_leaves
 from .values import Box
 
@@ -27,8 +28,8 @@ def custom_gradient(ev, what, args, kwargs):
     """what.function(*args), whose gradient is what.bprop(*args, out, dout)."""
     if ev.concrete:
         def run(*inside, **named):
-            return ev.unbox(ev.call(what.function, inside, named))
-        return what.at_once(run, ev.unbox(args), ev.unbox(kwargs))
+            return ev.unbox(own_exceptions(ev.call, what.function, inside, named))
+        return by_python(ev, what.at_once, run, ev.unbox(args), ev.unbox(kwargs))
     name = getattr(what.bprop, "__qualname__", "bprop").replace("<locals>.", "")
     check_bprop(name, getattr(what.bprop, "signature", None) or inspect.signature(what.bprop), len(args))
 
@@ -72,8 +73,8 @@ def recomputed(ev, what, args, kwargs):
     """what.function(*args); its gradient runs it again."""
     if ev.concrete:
         def run(*inside, **named):
-            return ev.unbox(ev.call(what.function, inside, named))
-        return what.at_once(run, ev.unbox(args), ev.unbox(kwargs))
+            return ev.unbox(own_exceptions(ev.call, what.function, inside, named))
+        return by_python(ev, what.at_once, run, ev.unbox(args), ev.unbox(kwargs))
 
     def call(sub):
         inside = [replace_leaves(ev, a, lambda x: sub.parameter(x) if is_tensor(x) else x) for a in args]

@@ -16,7 +16,7 @@ from collections import ChainMap
 
 from ..common.config import config
 from ..common.dtype import DType
-from ..common.errors import ArgumentError, GraphSyntaxError, MindliteError, NameLookupError
+from ..common.errors import ArgumentError, GraphSyntaxError, MindliteError, NameLookupError, Signal, Stage, fault, is_deep
 from ..common.location import cell_path, is_framework
 from ..common.tensor import Tensor
 from ..fallback.log import Trap
@@ -38,12 +38,14 @@ from .jumps import arrive, leave_to
 from .loops import run_loop
 from .outcome import BOTTOM, RETURN, Outcome, Raises, Recursion, Suspended, ends_call
 from .outside import CONTAINERS, guard_contents, is_users
+from .program import by_operators
 from .recursion import call_recursive
 from .region import Region, Tracer
 from .sharing import LeaveToPython, spot
 from .values import Box, Closure, Conflict, Mixed, fits, has_nodes, kind_of, rebuild
 
 MAX_DEPTH = 200
+MISSING = object()                                # the value of a node that no frame has
 # constructs that only hand values on, whatever they are
 MOVES = {syntax.load_local, syntax.cell_new, syntax.cell_set, syntax.make_tuple, syntax.make_list, syntax.list_append,
          syntax.store_global, syntax.store_closure, syntax.format_value}
@@ -61,13 +63,13 @@ class Frame:
         self.env = ChainMap({})
 
     def lookup(self, node, env=None):
-        """The value of a syntax node, here or in the frames around."""
+        """The value of a syntax node, here or in the frames around; MISSING where it has none."""
         frame, env = self, self.env if env is None else env
         while True:
             if node in env:
                 return env[node]
             if frame.outer is None:
-                raise KeyError(node)
+                return MISSING
             frame, env = frame.outer, frame.outer_env
 
     @property
@@ -135,11 +137,9 @@ class Evaluator:
         if isinstance(node, ValueNode):
             value = node.value
         else:
-            try:
-                value = frame.lookup(node)
-            except KeyError:
-                raise NameLookupError("a variable is used before it is assigned",
-                                      location=node.origin.location) from None
+            value = frame.lookup(node)
+            if value is MISSING:
+                raise NameLookupError("a variable is used before it is assigned", location=node.origin.location)
         if isinstance(value, Conflict):
             raise value.error
         if value is ABSENT:
@@ -224,10 +224,11 @@ class Evaluator:
             values = ()
             values = [self.read(frame, a) for a in node.args]
             return self.execute_on(frame, node, values)
-        except MindliteError as error:
-            raise self.believed(node, values, error.at(self.tracer.origin.location))
         except Exception as error:
-            raise self.believed(node, values, error)
+            found = self.judged(error)
+            if found is error:
+                raise
+            raise found from error
         finally:
             self.construct, self.asked = before
 
@@ -242,9 +243,21 @@ class Evaluator:
             return self.execute_on(frame, node, [*values[:number], value, *values[number + 1:]])
         return each_type(self, values[number], with_value)
 
-    def believed(self, node, values, error):
-        """What an error in a construct is: in a `try` it may be the program's."""
-        return believed(self, node, values, error) if self.attempts else error
+    def judged(self, error):
+        """What an exception that comes out of a construct is: a signal; an error of mindlite's words, which in a `try` may be
+        the program's; any other is a fault of inference."""
+        place = self.tracer.origin.location
+        if isinstance(error, (Signal, MemoryError)) or is_deep(error):
+            return error
+        if not isinstance(error, MindliteError):
+            return fault(error, "infer", self.users_place)
+        error.at(place)
+        return believed(self, error) if self.attempts else error
+
+    def users_place(self):
+        """The user's line that is executed, or that has called what is: a Location."""
+        places = [frame.called_at for frame in self.frames] + [self.tracer.origin.location]
+        return next((place for place in reversed(places) if place is not None and not is_framework(place.file)), None)
 
     # -- calls
 
@@ -317,10 +330,15 @@ class Evaluator:
         self.frames.append(frame)
         try:
             return body()
-        except Exception as error:
+        except (MindliteError, Signal) as error:
             if self.failed is None or self.failed[0] is not error:
                 self.failed = error, self.tracer.origin.location
             raise
+        except Exception as error:
+            found = self.judged(error)
+            if found is error:
+                raise
+            raise found from error
         finally:
             self.calls.pop()
             self.frames.pop()
@@ -328,7 +346,8 @@ class Evaluator:
 
     def call_function(self, function, args, kwargs, scope=""):
         """Call a Python function whose source can be parsed."""
-        graph = parse_function(function, self.fallbacks.marks)
+        with Stage("parse", self.users_place):
+            graph = parse_function(function, self.fallbacks.marks)
         if config.mindspore_rules:
             refuse_undefined(graph, function)
         if not is_framework(function.__code__.co_filename):
@@ -347,7 +366,7 @@ class Evaluator:
         guard_contents(self, (args, tuple(kwargs.values())))
         args, kwargs = self.unbox(args), self.unbox(kwargs)
         with interpreting(self.tracer):
-            made = self.box(function(*args, **kwargs))
+            made = self.box(by_operators(self, function, *args, **kwargs))
         if type(made) is Tensor and (args or kwargs) and is_plain((args, kwargs)):     # ops.arange(3): made here, of nothing else
             self.make_object(made)
         return made

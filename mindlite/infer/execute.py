@@ -18,12 +18,14 @@ from ..mindir.graph import AnfNode, ValueNode
 from ..mindir.primitive import PRIMITIVES, eager, interpreting
 from ..mindir.syntax import Undefined
 from ..ops import setitem
+from ..ops.methods import METHODS
 from ..ops.scalar import scalar_unary
 from ..parse.undefined import builtins_of
 from . import patterns
 from .access import (add_numbers, attribute, binary_value, compare_values, in_order, is_tensor, item, iterate, length,
                      multiply_numbers, negate, number)
 from .branches import assigned, compare_numbers
+from .containers import pairs_of
 from .builtins import builtin
 from .choice import Chosen, call_chosen, chosen_item
 from .evaluator import EXECUTE
@@ -32,6 +34,7 @@ from .fallback import A_BOOL, ask_python, change_outside, interpret_statement, r
 from .iterators import iterator_of, new_iterator, step as next_step
 from .messages import repr_of, text_of
 from .outside import guard_contents, method_of_class
+from .program import by_python, of_container, raises
 from .sharing import check_key
 from .values import (CONVERSIONS, Box, Closure, Conflict, Constants, Formatted, LiveIterator, MadeException, Place, Range,
                      Unsure, has_nodes)
@@ -65,7 +68,7 @@ def load_global(ev, frame, node, values):
     if name in known:
         return known[name]
     if ev.concrete:
-        raise NameError(f"name {name!r} is not defined")
+        raise raises(ev, NameError(f"name {name!r} is not defined"))
     raise NameLookupError(f"name {name!r} is not defined", location=node.origin.location)
 
 
@@ -90,7 +93,7 @@ def load_closure(ev, frame, node, values):
     name = node.attrs["name"]
     value = ev.read_place(Place("cell", frame.closure_cell(name), ""))
     if isinstance(value, Undefined):
-        raise unbound(name, free=True)
+        raise raises(ev, unbound(name, free=True))
     return value
 
 
@@ -130,12 +133,12 @@ def cell_set(ev, frame, node, values):
 @executes(syntax.import_module)
 def import_module(ev, frame, node, values):
     name, level, attribute = (node.attrs[k] for k in ("name", "level", "attribute"))
-    module = builtins.__import__(name, frame.globals, None, () if attribute is None else (attribute,), level)
+    module = by_python(ev, builtins.__import__, name, frame.globals, None, () if attribute is None else (attribute,), level)
     if attribute is None:
         return module
     if not hasattr(module, attribute):
-        raise ImportError(f"cannot import name {attribute!r} from {name!r}")
-    return getattr(module, attribute)
+        raise raises(ev, ImportError(f"cannot import name {attribute!r} from {name!r}"))
+    return by_python(ev, getattr, module, attribute)
 
 
 # ---------------------------------------------------------------- attributes and items
@@ -158,7 +161,7 @@ def set_attribute(ev, owner, name, value):
         return
     if isinstance(owner, (AnfNode, Box, Closure)):
         raise GraphSyntaxError(f"setting the attribute {name!r} of a value that is made at run time")
-    old = getattr(owner, name, None)
+    old = by_python(ev, getattr, owner, name, None)
     if isinstance(old, TensorParameter) and not isinstance(value, TensorParameter):
         ev.trace(PRIMITIVES["assign"], (old, value), {})
         return
@@ -211,17 +214,17 @@ def store_item(ev, frame, node, values):
         if owner.kind == "dict":
             check_key(ev, index, owner.marks)
             pairs = dict(content)
-            pairs[index] = value
+            of_container(ev, operator.setitem, pairs, index, value)
             ev.store[owner] = tuple(pairs.items())
             return
         items = list(content)
-        items[ev.unbox(index)] = value if not isinstance(index, slice) else iterate(ev, value)
+        of_container(ev, operator.setitem, items, ev.unbox(index), value if not isinstance(index, slice) else iterate(ev, value))
         ev.store[owner] = tuple(items)
         return
     if is_tensor(owner):
         if ev.concrete:                                      # a gradient in the making must see it
             with eager():
-                owner[index] = value
+                by_python(ev, operator.setitem, owner, index, value)
             return
         made = ev.trace(setitem, (owner, index, value), {})
         ev.tracer.assign(owner, made)
@@ -247,11 +250,11 @@ def delete_item(ev, frame, node, values):
     elif owner.kind == "dict":
         check_key(ev, index, owner.marks)
         pairs = dict(ev.store[owner])
-        del pairs[index]
+        of_container(ev, operator.delitem, pairs, index)
         ev.store[owner] = tuple(pairs.items())
     else:
         items = list(ev.store[owner])
-        del items[ev.unbox(index)]
+        of_container(ev, operator.delitem, items, ev.unbox(index))
         ev.store[owner] = tuple(items)
 
 
@@ -272,10 +275,10 @@ def inplace(ev, frame, node, values):
         ev.store[a] = ev.store[a] + tuple(iterate(ev, b))
         return a
     if isinstance(a, Box) and a.kind == "list" and op == "*" and isinstance(b, int):
-        ev.store[a] = ev.store[a] * b
+        ev.store[a] = by_python(ev, operator.mul, ev.store[a], b)
         return a
     if isinstance(a, Box) and a.kind == "dict" and op == "|":
-        ev.store[a] = tuple({**dict(ev.store[a]), **dict(ev.store[b])}.items())
+        ev.store[a] = tuple({**dict(ev.store[a]), **pairs_of(ev, (b,), {})}.items())
         return a
     return binary_value(ev, op, a, b)
 
@@ -296,7 +299,7 @@ def unary(ev, frame, node, values):
     if method is not None:
         return ev.call(method, (value,), {})
     guard_contents(ev, value)
-    return UNARY[op](value)
+    return by_python(ev, UNARY[op], ev.unbox(value))
 
 
 @executes(syntax.compare)
@@ -332,7 +335,7 @@ def make_set(ev, frame, node, values):
     items = _splat(ev, node, values)
     check_key(ev, tuple(items), [ev.mark_of("set ")])
     constants = len(node.args) > 2 and all(isinstance(a, ValueNode) for a in node.args)
-    elements = tuple(dict.fromkeys(items))
+    elements = tuple(of_container(ev, dict.fromkeys, items))
     while frame.function is None:
         frame = frame.outer
     return ev.new_box("set", Constants(elements, frame.function.__code__) if constants else elements)
@@ -344,10 +347,10 @@ def make_dict(ev, frame, node, values):
     for key, value in zip(values[::2], values[1::2]):
         if key is syntax.DICT_STAR:
             guard_contents(ev, value)
-            pairs.update(dict(ev.store[value]) if isinstance(value, Box) else value)
+            of_container(ev, pairs.update, dict(ev.store[value]) if isinstance(value, Box) and value.kind == "dict" else value)
         else:
             check_key(ev, key, [ev.mark_of("dict ")])
-            pairs[key] = value
+            of_container(ev, operator.setitem, pairs, key, value)
     return ev.new_box("dict", tuple(pairs.items()))
 
 
@@ -370,7 +373,7 @@ def set_add(ev, frame, node, values):
         ask_python(ev, set.add, values, "a set that Python code shares grows", ())
         return
     check_key(ev, values[1], values[0].marks)
-    ev.store[values[0]] = tuple(dict.fromkeys([*ev.store[values[0]], values[1]]))
+    ev.store[values[0]] = tuple(of_container(ev, dict.fromkeys, [*ev.store[values[0]], values[1]]))
 
 
 @executes(syntax.format_value)
@@ -387,14 +390,15 @@ def format_value(ev, frame, node, values):
         return Formatted([(value, spec or "", conversion)])
     guard_contents(ev, value)
     convert = CONVERSIONS[conversion]
-    return format(convert(ev.unbox(value)), spec or "")
+    value = ev.unbox(value)
+    return by_python(ev, format, by_python(ev, convert, value) if conversion else value, spec or "")
 
 
 @executes(syntax.join_str)
 def join_str(ev, frame, node, values):
     if any(isinstance(v, Formatted) for v in values):
         return Formatted([p for v in values for p in (v.parts if isinstance(v, Formatted) else [v])])
-    return "".join(values)
+    return by_python(ev, "".join, values)
 
 
 @executes(syntax.unpack)
@@ -406,11 +410,11 @@ def unpack(ev, frame, node, values):
     if not star:
         if len(items) != before:
             few = len(items) < before
-            raise ValueError(f"not enough values to unpack (expected {before}, got {len(items)})" if few else
-                             f"too many values to unpack (expected {before})")
+            raise raises(ev, ValueError(f"not enough values to unpack (expected {before}, got {len(items)})" if few else
+                                        f"too many values to unpack (expected {before})"))
         return items
     if len(items) < before + after:
-        raise ValueError(f"not enough values to unpack (expected at least {before + after}, got {len(items)})")
+        raise raises(ev, ValueError(f"not enough values to unpack (expected at least {before + after}, got {len(items)})"))
     middle = ev.new_box("list", items[before:len(items) - after])
     return items[:before] + (middle,) + items[len(items) - after:]
 
@@ -426,17 +430,18 @@ def match_sequence(ev, frame, node, values):
 
 @executes(syntax.match_keys)
 def match_keys(ev, frame, node, values):
-    return patterns.keys_of(*values) if ev.concrete else patterns.match_keys(ev, *values)
+    return patterns.keys_of(*values, ask=patterns.asking(ev)) if ev.concrete else patterns.match_keys(ev, *values)
 
 
 @executes(syntax.match_rest)
 def match_rest(ev, frame, node, values):
-    return patterns.rest_of(*values) if ev.concrete else patterns.match_rest(ev, *values)
+    return patterns.rest_of(*values, ask=patterns.asking(ev)) if ev.concrete else patterns.match_rest(ev, *values)
 
 
 @executes(syntax.match_class)
 def match_class(ev, frame, node, values):
-    match = patterns.attributes_of if ev.concrete else functools.partial(patterns.match_class, ev)
+    match = functools.partial(patterns.attributes_of, ask=patterns.asking(ev)) if ev.concrete else functools.partial(
+        patterns.match_class, ev)
     return match(*values, node.attrs["count"], node.attrs["names"])
 
 
@@ -457,7 +462,8 @@ def call(ev, frame, node, values):
             args.extend(iterate(ev, value))
         elif word == "**":
             guard_contents(ev, value)
-            pairs = dict(ev.store[value]) if isinstance(value, Box) else dict(value)
+            pairs = dict(ev.store[value]) if isinstance(value, Box) and value.kind == "dict" else by_python(
+                ev, dict, ev.unbox(value))
             for key in pairs:
                 if key in kwargs:
                     raise ArgumentError(f"got multiple values for keyword argument {key!r}")
@@ -476,7 +482,7 @@ def _super(ev, frame):
     while frame.function is None:
         frame = frame.outer
     owner = frame.closure_cell("__class__").cell_contents
-    return super(owner, frame.env[frame.graph.parameters[0]])
+    return by_python(ev, super, owner, frame.env[frame.graph.parameters[0]])
 
 
 # ---------------------------------------------------------------- iteration
@@ -494,6 +500,8 @@ def get_iter(ev, frame, node, values):
     if ev.is_object(value):
         return ask_python(ev, LiveIterator, (value,), "iteration over an object that Python made", ANY)
     if is_tensor(value):
+        if not value.shape:                                  # the operator says what is wrong
+            return ev.trace(METHODS["__iter__"], (value,), {})
         return value if isinstance(value, AnfNode) else ev.tracer.lift(value)
     if isinstance(value, (range, Range)):
         return value

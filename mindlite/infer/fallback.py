@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 
-from ..common.errors import GraphSyntaxError
+from ..common.errors import GraphSyntaxError, Passed, Signal, Stage
 from ..common.records import dataclass
 from ..common.tensor import Tensor
 from ..common.tracebacks import call_at, namespace_of, passed_through
@@ -38,7 +38,7 @@ from .variables import again, changed, pending, restorer, watch
 A_BOOL, AN_INT = Given(abstract=AbstractScalar(bool)), Given(abstract=AbstractScalar(int))
 
 
-class NeedsRecord(Exception):
+class NeedsRecord(Signal):
     """A segment was met whose result is not known yet: the function must run once."""
 
     def __init__(self, reason, key):
@@ -114,6 +114,10 @@ def _write(ev, key, fn, args, kwargs, reason, returns, keeps, sees, copies, cure
     namespace, unrecorded = namespace_of(ev.frames), ev.tracer.unrecorded
 
     def run(*values):
+        with Stage("run", lambda: location):
+            return call(*values)
+
+    def call(*values):
         fn_now, args_now, kwargs_now, variables_now = rebuild(values[:count])
         log, outside = current_log() or Log(), [variable.guard(None) for variable in places]
         for variable, value in zip(places, variables_now):
@@ -135,7 +139,7 @@ def _write(ev, key, fn, args, kwargs, reason, returns, keeps, sees, copies, cure
             if in_place:
                 raise Trap(key, (), location, in_place=True) from error
             if not attempted or current_log() is None:
-                raise passed_through(error, location)
+                raise Passed(passed_through(error, location)) from error
             raise Trap(key, (), location) from error             # a `try` of the graph is around: Python goes on there
         finally:
             if unrecorded:

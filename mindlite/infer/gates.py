@@ -7,7 +7,7 @@
 A hook on a Tensor sees its whole gradient, so its gate stands where the Tensor is made; it is written when the region
 is done, with the hooks that are left. A hook on an input of a derivative, or on a weight, is called behind the derivative.
 """
-from ..common.errors import ArgumentError, GraphSyntaxError, MindliteError
+from ..common.errors import ArgumentError, GraphSyntaxError
 from ..common.tensor import Tensor
 from ..mindir.builder import building
 from ..mindir.control import gate, make_tuple, port, tuple_getitem
@@ -15,7 +15,6 @@ from ..mindir.graph import AnfNode, CNode, Parameter
 from ..mindir.primitive import interpreting
 from .access import is_tensor
 from .branches import write_check
-from .fallback import NeedsRecord
 from .hooks import hooks_at, marks_of, name_of, pass_hook, pass_hooks
 from .jumps import live_into
 from .merging import fill
@@ -122,10 +121,10 @@ def call_hooked(ev, what, args, kwargs, call):
                 pass_hook(ev, hook, grads, (owner, grads, tuple(gone)))
             except LeaveToPython as left:                    # this graph is for a gradient that may never be asked for
                 cause = left.__cause__
-                pythons = not isinstance(cause, (MindliteError, NeedsRecord))
-                if not pythons and not ev.fullgraph:
+                raised = cause if isinstance(cause, Raises) else None
+                if raised is None and not ev.fullgraph:
                     raise
-                write_check(ev, False, Raises(cause if pythons else left, ev.tracer.origin))
+                write_check(ev, False, raised or Raises(left, ev.tracer.origin))
         return ()
 
     def unwatched(grads):

@@ -7,7 +7,7 @@ outside happens when, and as often as, its graph runs: calls of Python in it are
 graph says as a whole (it assigns to variables, it needs the numbers, it raises) is marked, and called by Python as one
 segment: what it may give is known (mindir/hooks.py). `gates.py` is about where hooks stand.
 """
-from ..common.errors import GraphSyntaxError
+from ..common.errors import GraphSyntaxError, InternalError, MindliteError
 from ..common.tensor import HOOKS, Tensor
 from ..fallback.record import Given
 from ..mindir import hooks
@@ -18,7 +18,8 @@ from ..ops.basic import cast
 from ..ops.creation import zeros_like
 from ..parse.interpret import LAMBDA
 from .access import is_tensor
-from .fallback import call_unknown
+from .fallback import NeedsRecord, call_unknown
+from .outcome import Raises
 from .sharing import LeaveToPython, spot
 from .values import Box, Closure, Place
 
@@ -42,8 +43,11 @@ def pass_hook(ev, hook, gradients, arguments, single=False):
             given = None if given is None else (given,)
         return tuple([None if g is None else _one(ev, made, g)
                       for made, g in zip(as_many(given, gradients), gradients)])
-    except Exception as error:                               # it comes up again where Python calls the hook
-        raise LeaveToPython(f"the hook {name} is called by Python: {getattr(error, 'message', None) or error}",
+    except InternalError:
+        raise
+    except (MindliteError, NeedsRecord, Raises) as error:    # it comes up again where Python calls the hook
+        why = error.message if isinstance(error, MindliteError) else str(error)
+        raise LeaveToPython(f"the hook {name} is called by Python: {why}",
                             marks_of(hook) if isinstance(hook, Closure) else [mark],
                             ev.tracer.origin.location) from error
 

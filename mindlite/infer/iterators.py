@@ -21,8 +21,9 @@ from .jumps import arrive
 from .messages import class_of
 from .outcome import RETURN, Attempt, Raises
 from .outside import method_of_class
+from .program import own_exceptions, raises
 from .sharing import spot
-from .values import Box, Conflict, MadeException
+from .values import Box, Conflict
 
 DONE, RUNNING = "done", "running"
 
@@ -86,7 +87,7 @@ def _live(ev, call, values):
     """A generator of Python that executes `call` on real values."""
     where, payload, exceptions, sent, raised = None, tuple(values), (), None, None
     while True:
-        outcome = _resume(ev, call, where, payload, exceptions, sent, raised)
+        outcome = own_exceptions(_resume, ev, call, where, payload, exceptions, sent, raised)
         where = outcome.single
         if where == RETURN:
             return outcome.exits[RETURN]
@@ -104,7 +105,7 @@ def _step_of_generator(ev, box, call, where, payload, exceptions, sent=None, rai
         ev.store[box] = "generator", call, DONE, (), ()
         return (False, None) if raised is None else run_raise(ev, [raised], ev.tracer.origin, again=True)
     if where is None and sent is not None:
-        raise TypeError("can't send non-None value to a just-started generator")
+        raise raises(ev, TypeError("can't send non-None value to a just-started generator"))
     ev.store[box] = "generator", call, RUNNING, (), ()
     try:
         outcome = settle(ev, _resume(ev, call, where, payload, exceptions, sent, raised))
@@ -177,7 +178,7 @@ def _step_of_list(ev, box, values, index):
 def _step_of_dict(ev, box, owner, part, keys, index):
     pairs = dict(ev.store[owner])
     if len(pairs) != len(keys):
-        raise RuntimeError("dictionary changed size during iteration")
+        raise raises(ev, RuntimeError("dictionary changed size during iteration"))
     if index >= len(keys):
         return False, None
     if keys[index] not in pairs:
@@ -188,7 +189,7 @@ def _step_of_dict(ev, box, owner, part, keys, index):
 
 def _step_of_set(ev, box, owner, elements, index):
     if len(ev.store[owner]) != len(elements):
-        raise RuntimeError("Set changed size during iteration")
+        raise raises(ev, RuntimeError("Set changed size during iteration"))
     if index >= len(elements):
         return False, None
     ev.store[box] = "set", owner, elements, index + 1
@@ -217,7 +218,7 @@ def _step_of_zip(ev, box, inners, strict):
         more, value = step(ev, inner)
         if not more:
             if strict and (number or any(step(ev, other)[0] for other in inners[1:])):
-                raise ValueError("zip() arguments have different lengths")
+                raise raises(ev, ValueError("zip() arguments have different lengths"))
             return False, None
         values.append(value)
     return True, tuple(values)
@@ -273,10 +274,9 @@ def catching(ev, classes, body):
     except Raises as raised:
         if issubclass(class_of(raised.exception), classes):
             return False, raised.exception
-        error = raised
+        raise
     finally:
         ev.attempts.pop()
-    raise error if ev.attempts or isinstance(error.exception, MadeException) else error.exception
 
 
 # ---------------------------------------------------------------- methods

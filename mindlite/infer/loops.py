@@ -5,7 +5,7 @@ run-time number, a size a Symbol) and the body is executed again, until nothing 
 the types change from turn to turn, or where a short constant range makes it cheaper, the loop is unrolled.
 """
 from ..common.dim import Symbol, lone_symbol
-from ..common.errors import GraphSyntaxError, MindliteError, NameLookupError
+from ..common.errors import GraphSyntaxError, InternalError, MindliteError, NameLookupError, Signal
 from ..common.tensor import Tensor
 from ..mindir import syntax
 from ..mindir.abstract import Abstract, AbstractAny, AbstractScalar, AbstractTensor, AbstractTuple
@@ -31,7 +31,7 @@ PEEL_AT_MOST = 2             # turns
 NOTHING = Undefined("nothing")                   # what an Unsure holds before it is given
 
 
-class CannotLoop(Exception):
+class CannotLoop(Signal):
     """The body cannot be written once for all iterations; the reason is an error to show if unrolling is impossible
     too."""
 
@@ -41,7 +41,7 @@ class CannotLoop(Exception):
         error.conflict = True                                # of two rounds, not of the program
 
 
-class Peel(Exception):
+class Peel(Signal):
     """What the loop carries is of another type after the first turn: that is executed by itself."""
 
 
@@ -276,6 +276,8 @@ class Plan:
                 if condition is False:
                     return Outcome({})
                 return ev.run_block(frame, end.attrs["true"], ((), {}), stops)
+            except InternalError:
+                raise
             except MindliteError as error:
                 if self.has_varying() or isinstance(error, AmbiguousTarget):
                     raise CannotLoop(error.at(ev.tracer.origin.location)) from error
@@ -435,6 +437,8 @@ class Plan:
                 elif value is not old:
                     carried[key] = old
                     changed = True
+        except InternalError:
+            raise
         except MindliteError as error:
             raise CannotLoop(error.at(self.ev.tracer.origin.location)) from error
         return (state, carried) if changed else (None, None)

@@ -5,10 +5,11 @@ tuples, dicts and the contents of lists are merged part by part; what does not f
 is raised when the variable is used.
 """
 import contextlib
+import operator
 
 from ..common import dtype as dt
 from ..common.dim import Dim, Symbol
-from ..common.errors import GraphSyntaxError, MindliteError
+from ..common.errors import GraphSyntaxError, InternalError, MindliteError
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor
 from ..mindir.builder import constant
@@ -21,7 +22,8 @@ from ..ops.scalar import scalar_cast
 from .fallback import as_object
 from .jumps import NOT_YET, live_into
 from .messages import kind_of
-from .outcome import BOTTOM
+from .outcome import BOTTOM, Raises
+from .program import by_python
 from .sharing import spot
 from .values import Box, ByExit, Closure, Conflict, Formatted, MadeException, Mixed, Range, Unsure, rebuild
 
@@ -67,10 +69,9 @@ class Merge:
             return Range(*[self.value(x, y) for x, y in zip((a.start, a.stop, a.step), (b.start, b.stop, b.step))])
         if type(a) is type(b) and not isinstance(a, (Box, tuple, dict)):
             try:
-                if a == b:
+                if by_python(ev, bool, by_python(ev, operator.eq, a, b)):
                     return a
-            # a user's own __eq__ may raise anything: then they are not known to be equal
-            except Exception as error:
+            except (Raises, GraphSyntaxError) as error:      # a user's own __eq__: then they are not known to be equal
                 return Conflict(conflict(a, b, ev, error))
         if join_mark(ev) in ev.fallbacks.marks:
             return self.slot(Held(a), Held(b), AbstractAny())
@@ -109,6 +110,8 @@ class Merge:
             return self.mixed(a, b)
         try:
             abstract = join_abstracts(abstract_of(a), abstract_of(b))
+        except InternalError:
+            raise
         except MindliteError as error:
             error.conflict = True                            # of two paths, not of the program
             return Conflict(error.at(self.ev.tracer.origin.location))

@@ -12,6 +12,7 @@ from ..mindir.constraints import require
 from ..mindir.file import Input, Output
 from ..mindir.graph import AnfNode
 from ..mindir.inline import inline, with_sizes
+from .program import by_python
 from .transforms import as_tensor
 
 
@@ -23,7 +24,7 @@ def call_module(ev, what, args, kwargs):
     module = what.module
     args = ev.unbox(args)
     if ev.concrete:
-        return what.at_once(*args, **kwargs)
+        return by_python(ev, what.at_once, *args, **kwargs)
     given = tensors_of(module, args, kwargs)
     sizes, values, operands = {}, iter(given), []
     for number, p in enumerate(module.graph.parameters):

@@ -1,6 +1,7 @@
 """How a piece of a function can end."""
 import contextlib
 
+from ..common.errors import Signal
 from ..mindir.syntax import Undefined
 
 RETURN = "return"
@@ -68,7 +69,7 @@ def ends_call(target):
     return target == RETURN or isinstance(target, (Caught, Suspended))
 
 
-class Raises(Exception):
+class Raises(Signal):
     """The code raises `exception`, an exception or a MadeException; calls: the Locations of the calls around."""
     exits = {}
 
@@ -80,7 +81,7 @@ class Raises(Exception):
 NEVER = Outcome({})                                          # the code does not go on: it has ended the run
 
 
-class Departs(Exception):
+class Departs(Signal):
     """A call that does not return: it ends with `outcome`, whose targets are all Caught."""
 
     def __init__(self, outcome):
@@ -88,7 +89,7 @@ class Departs(Exception):
         self.outcome = outcome
 
 
-class Recursion(Exception):
+class Recursion(Signal):
     """A function calls itself under a condition that is known at run time only."""
 
     def __init__(self, key):
@@ -96,5 +97,5 @@ class Recursion(Exception):
         self.key = key
 
 
-class NoResultYet(Exception):
+class NoResultYet(Signal):
     """A recursive call whose result type is not known yet: the path that makes it is left out of this round."""

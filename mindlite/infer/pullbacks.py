@@ -15,6 +15,7 @@ from ..mindir.inline import inline, with_sizes
 from ..mindir.primitive import interpreting
 from ..mindir.protocol import Derivative
 from ..ops.state import identity
+from .program import by_python, own_exceptions
 from .transforms import GRADIENTS, Reversal, along, cotangents_of, following, replace_leaves, tangents_of
 
 
@@ -31,8 +32,8 @@ def _differentiate_at_once(ev, what, args, kwargs):
         raise GraphSyntaxError(f"{what.kind}: a part of the function runs in Python, which forward mode cannot follow")
 
     def run(*inside, **named):
-        return ev.unbox(ev.call(what.function, inside, named))
-    return what.at_once(run, ev.unbox(args), ev.unbox(kwargs))
+        return ev.unbox(own_exceptions(ev.call, what.function, inside, named))
+    return by_python(ev, what.at_once, run, ev.unbox(args), ev.unbox(kwargs))
 
 
 class Later:

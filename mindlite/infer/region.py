@@ -6,7 +6,7 @@ a parameter, and the node outside an operand (lambda lifting on the fly).
 import copy
 
 from ..common.dim import Dim, symbols_of
-from ..common.errors import GraphSyntaxError, InternalError
+from ..common.errors import GraphSyntaxError, InternalError, MindliteError, Signal, fault, is_deep
 from ..common.location import is_framework
 from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..mindir import constraints
@@ -221,9 +221,26 @@ class Tracer(Builder):
 
     def bind(self, prim, args, attrs):
         """Write the node, under the policy of mixed precision if there is one."""
-        if self.policy is not None and prim in self.policy:
-            return self.policy.bind(self.write, prim, args, attrs)
-        return self.write(prim, args, attrs)
+        try:
+            if self.policy is not None and prim in self.policy:
+                return self.policy.bind(self.write, prim, args, attrs)
+            return self.write(prim, args, attrs)
+        except (MindliteError, Signal):
+            raise
+        except Exception as error:
+            if is_deep(error):
+                raise
+            raise fault(error, "infer", lambda: self.origin.location) from error
+
+    def typed(self, prim, abstracts, attrs):
+        """What the operator gives. raises : GraphSyntaxError where its rule ends with an exception of Python's, as eager mode
+        does for such arguments"""
+        try:
+            return super().typed(prim, abstracts, attrs)
+        except MindliteError:
+            raise
+        except Exception as error:
+            raise GraphSyntaxError(f"{prim.name}: {type(error).__name__}: {error}", location=self.origin.location) from error
 
     def write(self, prim, args, attrs):
         """Write the node; `assign` changes the store instead."""
@@ -298,7 +315,7 @@ class Tracer(Builder):
             # its value now: what is assigned may be assigned to later
             with interpreting(self):
                 made = reshape(made, shape=made.shape)
-            del self.views[made]
+            self.views.pop(made, None)                       # under no_grad it is behind a stop_gradient, and no view
         if isinstance(target, TensorParameter) or any(self.current(leaf) is self.current(target)
                                                       for leaf in self.leaves):      # gradients stay with it
             with interpreting(self):

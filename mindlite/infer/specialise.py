@@ -7,7 +7,7 @@ import itertools
 from dataclasses import field
 
 from ..common.errors import (DTypeError, GradientError, GraphSyntaxError, IndexRangeError, InternalError, MindliteError,
-                             ShapeError, UndefinedNameError, ValueRangeError, placing)
+                             ShapeError, UndefinedNameError, ValueRangeError, fault, is_deep, placing)
 from ..common.records import dataclass
 from ..common.tensor import Tensor
 from ..fallback.log import Trap
@@ -127,16 +127,29 @@ def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None
         try:
             made = _specialise(ev, function, args, kwargs, weights)
         except Raises as raised:
-            if not isinstance(raised.exception, Trap):
-                raise
-            raise NeedsRecord(*ev.needed) from None
-        except (NeedsRecord, RecursionError):
-            raise
-        except Exception as error:
-            if fullgraph or not may_be_left(error, harmless) or not leave_to_python(ev, error):
+            if isinstance(raised.exception, Trap):
+                raise NeedsRecord(*ev.needed) from None
+            if fullgraph or not harmless or not leave_to_python(ev, raised, raised.origin and raised.origin.location):
                 records.marks = before
                 raise
             continue
+        except NeedsRecord:
+            raise
+        except GraphSyntaxError as error:
+            if fullgraph or isinstance(error, AmbiguousTarget) or not leave_to_python(ev, error, error.location):
+                records.marks = before
+                raise
+            continue
+        except MindliteError as error:
+            if fullgraph or not harmless or isinstance(error, OPERATORS) or not leave_to_python(ev, error, error.location):
+                records.marks = before
+                raise
+            continue
+        except Exception as error:
+            records.marks = before
+            if is_deep(error):
+                raise GraphSyntaxError("the code is nested too deeply for a graph") from error
+            raise fault(error, "infer", lambda: ev.tracer.origin.location) from error
         found = {key for key in ev.store if isinstance(key, Place) and key.key in ev.guards
                  and can_vary(ev.guards[key.key][3])}
         stale = {key for key in variables if isinstance(key, tuple) and (*key, "") in ev.guards}
@@ -147,31 +160,23 @@ def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None
             raise GraphSyntaxError(f"the function assigns what its graph was made with: {sorted(map(str, found))}")
 
 
+# errors of operators are the user's to see, before anything runs
+OPERATORS = (DTypeError, GradientError, IndexRangeError, InternalError, ShapeError, UndefinedNameError, ValueRangeError)
 MAX_MARKS = 64                   # of one function: beyond, it is Python's as a whole
 MAX_AROUND = 8                   # statements around a place that are tried, the innermost first
 
 
-def may_be_left(error, harmless):
-    """True for what only graphs cannot do. Errors of operators are the user's to see, before anything runs; what else
-    comes up may be the user's exception, or ours."""
-    if isinstance(error, AmbiguousTarget):                   # a piece of Python is given copies of Tensors
-        return False
-    return isinstance(error, GraphSyntaxError) or harmless and not isinstance(
-        error, (DTypeError, GradientError, IndexRangeError, InternalError, ShapeError, SyntaxError, UndefinedNameError,
-                ValueRangeError))
-
-
-def leave_to_python(ev, error):
+def leave_to_python(ev, error, location):
     """Mark what Python has to do so that this error does not come up again; False where nothing is left to mark."""
     marks = ev.fallbacks.marks
-    location = getattr(error, "location", None) or (ev.failed[1] if ev.failed and ev.failed[0] is error else None)
+    location = location or (ev.failed[1] if ev.failed and ev.failed[0] is error else None)
     wanted = list(getattr(error, "marks", ()))
     if location is not None:
         wanted += [("statement", spot(location), n) for n in range(MAX_AROUND)]
     new = next((mark for mark in wanted if mark not in marks), None)
     if new is None or len(marks) >= MAX_MARKS:
         return False
-    marks[new] = getattr(error, "message", None) or repr(error)
+    marks[new] = error.message if isinstance(error, MindliteError) else repr(error.exception)
     return True
 
 

@@ -10,7 +10,6 @@ from ..common import dtype as dt
 from ..common.dim import Dim, symbols_of
 from ..common.errors import ArgumentError, GraphSyntaxError
 from ..common.tensor import Parameter as TensorParameter, Tensor
-from ..fallback.log import Trap
 from ..mindir.abstract import AbstractScalar, AbstractTensor, symbols_of_abstract
 from ..mindir.builder import building
 from ..mindir.constraints import collecting
@@ -118,8 +117,7 @@ class Subgraph:
         with barrier(ev, "a function that is differentiated or mapped"):
             self.region, outcome, self.after = in_region(ev, frame, name, body, certain=True)
         if isinstance(outcome, Raises):
-            plain = isinstance(outcome.exception, BaseException) and not isinstance(outcome.exception, Trap)
-            raise outcome.exception if plain and not ev.attempts else outcome
+            raise outcome
         ev.after = (self.after, self.after)
         self.merge = Merge(ev)
         self.pattern = self.merge.only(self.value, 0)

@@ -75,11 +75,13 @@ class Place:
 
     def read(self):
         """What it holds now, Undefined if nothing."""
+        if self.kind == "item":
+            return self.owner[self.name] if self.name in self.owner else Undefined(self.name)
+        if self.kind == "cell":
+            return content_of_cell(self.owner, Undefined(self.name))
         try:
-            if self.kind == "item":
-                return self.owner[self.name]
-            return self.owner.cell_contents if self.kind == "cell" else getattr(self.owner, self.name)
-        except (KeyError, ValueError, AttributeError):
+            return getattr(self.owner, self.name)
+        except Exception:                                    # of the user's own property, too
             return Undefined(self.name)
 
     def write(self, value):
@@ -98,6 +100,14 @@ class Place:
             delattr(self.owner, self.name)
         else:
             setattr(self.owner, self.name, value)
+
+
+def content_of_cell(cell, otherwise):
+    """What a closure cell holds; `otherwise` if it is empty."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return otherwise
 
 
 @dataclass(frozen=True, eq=False)

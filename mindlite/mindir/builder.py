@@ -27,16 +27,20 @@ class Builder:
     def bind(self, prim, args, attrs):
         """Append prim(*args, **attrs), typed; several results come back as a tuple of nodes."""
         nodes = tuple([self.lift(arg) for arg in args])
-        try:
-            abstract = infer_rule[prim](*[node.abstract for node in nodes], **attrs)
-        except MindliteError as error:
-            raise error.at(self.origin.location)
+        abstract = self.typed(prim, [node.abstract for node in nodes], attrs)
         node = CNode(self.graph, prim, nodes, attrs, abstract, self.origin)
         self.graph.nodes.append(node)
         if isinstance(abstract, AbstractTuple):
             return tuple([self.graph.add(tuple_getitem, node, index=i, origin=self.origin, abstract=element)
                           for i, element in enumerate(abstract.elements)])
         return node
+
+    def typed(self, prim, abstracts, attrs):
+        """What the operator gives, by its infer rule."""
+        try:
+            return infer_rule[prim](*abstracts, **attrs)
+        except MindliteError as error:
+            raise error.at(self.origin.location)
 
     def lift(self, value):
         """The node of a value: nodes as they are, arrays and numbers as constants."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import ops
 from ..ad.zeros import zeros_like_abstract
+from ..common.errors import Stage, user_location
 from ..common.events import emit
 from ..common.tensor import Tensor
 from ..mindir.builder import building, constant
@@ -200,9 +201,10 @@ def flow_of(key, live, seeds, wrt, saved):
             return FIRST, None
         _structures.move_to_end(key)
         if _structures[key] is None:
-            graph, flows_to = write_flow(live, seeds, wrt, saved)
-            operation = GraphOperation(graph)
-            operation.compile()
+            with Stage("backward", user_location):
+                graph, flows_to = write_flow(live, seeds, wrt, saved)
+                operation = GraphOperation(graph)
+                operation.compile()
             _structures[key] = operation, flows_to, [entry.backward for entry in live]
             emit("backward_flow_build", name=graph.name, nodes=len(graph.nodes))
             return BUILT, _structures[key]

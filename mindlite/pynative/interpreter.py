@@ -9,7 +9,7 @@ import functools
 
 import numpy as np
 
-from ..common.errors import MindliteError, user_location
+from ..common.errors import MindliteError, Stage, user_location
 from ..common.tensor import HOOKS, Parameter, Tensor
 from ..common.threads import here
 from ..mindir.builder import constant
@@ -125,8 +125,9 @@ def new_operation(prim, arrays, attrs, key):
         result = infer_rule[prim](*abstracts, **attrs)
     except MindliteError as error:
         raise error.at(user_location())
-    operation = Operation(prim, abstracts, attrs, result)
-    operation.compute, operation.is_view = compute_of(operation), prim in WRITE_BACK
+    with Stage("operation", user_location):
+        operation = Operation(prim, abstracts, attrs, result)
+        operation.compute, operation.is_view = compute_of(operation), prim in WRITE_BACK
     if key is not None:
         if len(_signatures) >= MAX_SIGNATURES:
             _signatures.clear()

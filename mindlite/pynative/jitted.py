@@ -17,11 +17,11 @@ from ..ad import vjp_graph
 from ..ad.activity import is_differentiable
 from ..common.config import config
 from ..common.dim import lone_symbol
-from ..common.errors import GraphSyntaxError, MindliteError, for_user
+from ..common.errors import GraphSyntaxError, Passed, Stage, for_user, user_location
 from ..common.events import emit
 from ..common.tensor import Tensor
 from ..common.threads import here
-from ..compile.executable import Executable
+from ..compile.executable import Executable, as_raised
 from ..compile.lower import lower
 from ..compile.pipeline import derive_graph, update_targets
 from ..compile.signature import arguments_of, open_numbers
@@ -29,6 +29,7 @@ from ..compile.variant import Runner
 from ..fallback.log import Log, Trap, logging_to
 from ..graph_kernel.cluster import cluster
 from ..graph_kernel.expand import expand_composites
+from ..infer.outcome import Raises
 from ..infer.specialise import HookOn, Result, specialise
 from ..infer.values import Place
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor, symbols_of_abstract
@@ -36,7 +37,6 @@ from ..mindir.builder import constant
 from ..mindir.control import check, gate, make_tuple, segment
 from ..mindir.graph import FuncGraph, ValueNode
 from ..mindir.inline import drop_dead_nodes, inline
-from ..mindir.primitive import eager
 from ..optim import optimise
 from .operation import Backward, backward_of_graph
 from .tape import paused
@@ -49,22 +49,29 @@ def call_compiled(jit_function, args, kwargs):
     try:
         if here.state.tapes:
             return call_recorded(jit_function, args, kwargs)
-        return jit_function(*args, **kwargs)
-    except Exception as error:
-        raise for_user(error)
+        return jit_function.call(args, kwargs)
+    except Passed as passed:
+        error = passed.error
+    except Exception as raised:
+        error = as_raised(raised)
+    raise for_user(error)
 
 
 def call_recorded(jit_function, args, kwargs):
     """jit_function(*args, **kwargs) under a tape: compiled, with its own backward."""
-    variant, leaves, signature = jit_function.select(args, kwargs)
-    if variant is None:
-        return jit_function.run_in_python(signature, args, kwargs)
-    if variant.meets_hooks(leaves):
-        return jit_function.run_with_hooks(args, kwargs)
     try:
+        variant, leaves, signature = jit_function.select(args, kwargs)
+        if variant is None:
+            return jit_function.run_in_python(signature, args, kwargs)
+        if variant.meets_hooks(leaves):
+            return jit_function.run_with_hooks(args, kwargs)
         return run_recorded(jit_function, variant, leaves, signature, args, kwargs)
-    except MindliteError as error:
-        return jit_function.run_again(error, args, kwargs)
+    except Passed:
+        raise
+    except Raises:
+        return jit_function.by_python(args, kwargs)
+    except Exception as error:
+        return jit_function.after_failure(error, args, kwargs)
 
 
 def run_recorded(jit_function, variant, leaves, signature, args, kwargs):
@@ -92,8 +99,7 @@ def run_recorded(jit_function, variant, leaves, signature, args, kwargs):
 def in_eager_mode(jit_function, args, kwargs):
     """The call in Python: its operators go on the tapes."""
     emit("jit_recorded_in_python", name=jit_function.name)
-    with eager():
-        return jit_function.function(*args, **kwargs)
+    return jit_function.by_python(args, kwargs)
 
 
 def plan_of(variant, jit_function, signature, args, kwargs, weights):
@@ -102,7 +108,8 @@ def plan_of(variant, jit_function, signature, args, kwargs, weights):
     if key not in plans:
         with _lock:
             if key not in plans:
-                plans[key] = Plan(variant, jit_function, signature, args, kwargs, weights)
+                with Stage("record", user_location):
+                    plans[key] = Plan(variant, jit_function, signature, args, kwargs, weights)
     return plans[key]
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..backend import python_entry
 from ..common.config import config
-from ..common.errors import InternalError
-from ..compile.executable import Context, Executable, thread_arenas
+from ..common.errors import InternalError, Stage, user_location
+from ..compile.executable import Context, Executable, as_raised, thread_arenas
 from ..compile.library import LIBRARY, SCANS
 from ..compile.lower import lower
 from ..graph_kernel.cluster import cluster
@@ -81,7 +81,8 @@ class OwnKernel:
 
     def __call__(self, *arrays, **attrs):
         if self.compiled is None:
-            self.compiled = Compiled(single_node(self.operation))
+            with Stage("kernel", user_location):
+                self.compiled = Compiled(single_node(self.operation))
         values = self.compiled.run(arrays)
         return tuple(values) if self.operation.several else values[0]
 
@@ -130,6 +131,16 @@ class Compiled:
 
     def run(self, arrays):
         """The outputs, a list of ndarrays and numbers, for ndarrays and numbers."""
+        try:
+            return self.run_now(arrays)
+        except Exception as error:
+            found = as_raised(error)
+            if found is error:
+                raise
+            raise found from error
+
+    def run_now(self, arrays):
+        """`run`; its exceptions are those of the run, or faults."""
         short = getattr(self.local, "short", None)
         if short is not None:
             made = short(arrays)

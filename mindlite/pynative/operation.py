@@ -11,7 +11,7 @@ import threading
 from ..ad import gradients_alone
 from ..ad.activity import is_differentiable, is_integer
 from ..common.dim import lone_symbol
-from ..common.errors import GradientError
+from ..common.errors import GradientError, Stage, user_location
 from ..common.events import emit
 from ..mindir.abstract import AbstractAny, AbstractTuple, symbols_of_abstract
 from ..mindir.builder import building, typed
@@ -82,7 +82,8 @@ class Operation:
             return found
         with _lock:
             if wrt not in self.backwards:
-                self.backwards[wrt] = self._build(wrt)
+                with Stage("backward", user_location):
+                    self.backwards[wrt] = self._build(wrt)
                 emit("backward_graph_build", name=self.prim.name)
         return self.backwards[wrt]
 
@@ -126,12 +127,14 @@ class GraphOperation:
     def run(self, arrays):
         """The outputs, a list of ndarrays and numbers, for ndarrays and numbers."""
         if self.runner is None:
-            self.runner = Walk(self.graph, Operation) if can_walk(self.graph) else Compiled(self.graph)
+            with Stage("backward", user_location):
+                self.runner = Walk(self.graph, Operation) if can_walk(self.graph) else Compiled(self.graph)
         return self.runner.run(arrays)
 
     def compile(self):
         """From now on run as one compiled Flow."""
-        self.runner = Compiled(self.graph)
+        with Stage("backward", user_location):
+            self.runner = Compiled(self.graph)
         return self
 
     def backward(self, wrt):
@@ -142,7 +145,8 @@ class GraphOperation:
             return found
         with _lock:
             if wrt not in self.backwards:
-                self.backwards[wrt] = backward_of_graph(self.graph, wrt, self.seeds)
+                with Stage("backward", user_location):
+                    self.backwards[wrt] = backward_of_graph(self.graph, wrt, self.seeds)
                 emit("backward_graph_build", name=self.name)
         return self.backwards[wrt]
 

@@ -11,7 +11,7 @@ def test_an_exception_of_a_stage_in_which_no_user_code_runs_is_an_internal_error
     def broken(*args, **kwargs):
         raise NameError("name 'x' is not defined")
     monkeypatch.setattr(pipeline, stage, broken)
-    with pytest.raises(InternalError, match="double cannot be compiled: NameError: .*a fault of mindlite"):
+    with pytest.raises(InternalError, match="NameError: .*a fault of mindlite"):
         ms.jit(double)(ms.Tensor([1.0, 2.0]))
 
 

@@ -1,0 +1,120 @@
+"""Whose exception is it? What the program raises comes as `Raises`, through one of the doors here.
+
+    {}["a"], 1 // 0, raise ValueError     Raises: it is the program's, at the line that is executed
+    a TypeError out of infer itself       no door has let it through: an InternalError (Evaluator.execute)
+
+Inference computes with known values by Python, and looks at the users' objects by Python. Only those calls stand behind a
+door, so nothing else can pass for the program's. Where one of the values stands for what only the run knows (a node, a
+function that the graph makes), Python might say something else: that is no exception but a refusal.
+"""
+import os
+
+from ..common.errors import GraphSyntaxError, MindliteError, Passed, Signal, is_deep
+from ..common.location import is_framework
+from ..mindir.abstract import AbstractScalar
+from ..mindir.graph import AnfNode
+from ..mindir.syntax import Undefined
+from .outcome import Raises
+from .values import BoundMethod, Box, Closure, Conflict, Formatted, MadeException, Mixed, Range, Unsure
+
+STAND_INS = (AnfNode, Closure, Undefined, BoundMethod, Conflict, Formatted, MadeException, Mixed, Range, Unsure, Box)
+
+
+def raises(ev, error):
+    """What the program raises here: `error`, an exception of Python's."""
+    return Raises(error if ev.concrete else ev.make_object(error.with_traceback(None)), ev.tracer.origin)
+
+
+def by_python(ev, fn, *args, **kwargs):
+    """fn(*args, **kwargs), by Python and now.
+
+    raises : Raises with what Python raises; GraphSyntaxError where a value stands for one of the run
+    """
+    try:
+        return fn(*args, **kwargs)
+    except Passed as passed:
+        raise judged(ev, passed.error, (fn, args, kwargs)) from passed.error
+    except (MindliteError, Signal):
+        raise
+    except Exception as error:
+        raise judged(ev, error, (fn, args, kwargs)) from error
+
+
+def by_operators(ev, fn, *args, **kwargs):
+    """The same for a function of the framework that is made of operators, which are written into the graph."""
+    try:
+        return fn(*args, **kwargs)
+    except Passed as passed:
+        raise judged(ev, passed.error, (args, kwargs)) from passed.error
+    except (MindliteError, Signal):
+        raise
+    except Exception as error:
+        if is_deep(error) or not of_operators(error):
+            raise
+        if error.__traceback__.tb_next is None and type(error) is TypeError and not kwargs and not stands_in(
+                ev, [None if isinstance(a, AnfNode) else a for a in args]):
+            error = TypeError(with_names_of_tensors(str(error), args))           # a Tensor has no such operator either
+            raise raises(ev, error) from None
+        raise judged(ev, error, (args, kwargs)) from error
+
+
+def with_names_of_tensors(text, args):
+    """Python's text on operands of these types, nodes among them, as it is for the values that they stand for."""
+    for a in args:
+        if isinstance(a, AnfNode):
+            name = a.abstract.type.__name__ if isinstance(a.abstract, AbstractScalar) else "Tensor"
+            text = text.replace(f"'{type(a).__name__}'", f"'{name}'", 1)
+    return text
+
+
+def of_operators(error):
+    """True for what comes out of an operator's code, not of the interpreter under which it runs."""
+    below = error.__traceback__
+    if below.tb_next is None:                                # Python's own: an operator that no operand's class has
+        return True
+    while below.tb_next is not None:
+        below = below.tb_next
+    file = below.tb_frame.f_code.co_filename
+    return not is_framework(file) or any(f"{os.sep}{room}{os.sep}" in file for room in ("ops", "common", "mindir", "numpy", "nn"))
+
+
+def of_container(ev, fn, *args):
+    """The same for what a container does with its items whatever they are: items and slices, pop, get."""
+    try:
+        return fn(*args)
+    except Exception as error:
+        raise judged(ev, error, ()) from error
+
+
+def judged(ev, error, values):
+    """Raises, or the refusal, for what Python has raised for these values."""
+    if is_deep(error):
+        return error                                         # of inference as a whole: see specialise
+    if not ev.concrete and stands_in(ev, values):
+        return GraphSyntaxError(f"{type(error).__name__}: {error}", location=ev.tracer.origin.location)
+    return raises(ev, error)
+
+
+def stands_in(ev, value):
+    """True if a value, or a part of it, stands for what only the run knows."""
+    if isinstance(value, (tuple, list)):
+        return any(stands_in(ev, v) for v in value)
+    if type(value) is dict:
+        return any(stands_in(ev, v) for v in value.values())
+    if isinstance(value, slice):
+        return stands_in(ev, (value.start, value.stop, value.step))
+    return isinstance(value, STAND_INS) or hasattr(value, "terms") or ev.made_here(value) and hasattr(value, "__dict__")
+
+
+def raised_as(error, classes):
+    """The exception of these classes that the program raises by `error`; None for another one, and for other errors."""
+    made = error.exception if isinstance(error, Raises) else error
+    return made if isinstance(made, classes) and isinstance(error, (Raises, MindliteError)) else None
+
+
+def own_exceptions(fn, *args):
+    """fn(*args), called back by Python code, to which the program's exceptions are what they are."""
+    try:
+        return fn(*args)
+    except Raises as raised:
+        raise raised.exception
