@@ -270,10 +270,10 @@ class JitFunction:
                 except Exception as error:
                     return self.after_failure(error, args, {})
             except Passed as passed:
-                error = passed.error
+                raised = passed.error
             except Exception as error:
-                raise for_user(error)
-            raise for_user(error)
+                raised = error
+            raise for_user(raised)
         call.plan.on_failure(failed)
         self.plans[:] = [call.plan.words, call, *self.plans[:2 * MAX_QUICK_CALLS - 2]]
 

@@ -1,4 +1,6 @@
 """Passes over values: constants are computed, equal nodes merged, dead ones dropped, calls inlined."""
+from operator import itemgetter
+
 import numpy as np
 
 from ..common.dim import Dim
@@ -77,11 +79,13 @@ def merge_equal_nodes(graph):
     def visit(node):
         if node.fn.traits & UNSHARED or ("control" in node.fn.traits and node.fn not in (tuple_getitem, make_tuple)):
             return None
+        attrs = tuple(sorted(node.attrs.items(), key=itemgetter(0)))
+        key = node.fn, tuple([_identity(a) for a in node.args]), attrs, node.abstract
         try:
-            key = (node.fn, tuple(map(_identity, node.args)), tuple(sorted(node.attrs.items())), node.abstract)
-            earlier = seen.setdefault(key, node)
-        except TypeError:                                 # an attribute that has no hash or order: a node of its own
+            hash(key)
+        except TypeError:                                 # an attribute that has no hash: a node of its own
             return None
+        earlier = seen.setdefault(key, node)
         return earlier if earlier is not node else None
     return rebuild(graph, visit)
 
