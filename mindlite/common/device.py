@@ -6,6 +6,7 @@ What can drive a kind says so with `provide`; until then whoever asks for a devi
 set_context, Tensor.to and the environment refuse a device in the same words.
 """
 import threading
+from typing import Protocol
 
 from .config import config
 from .errors import DeviceError, ValueRangeError
@@ -16,6 +17,7 @@ MISSING = {"GPU": "mindlite has no GPU kernels yet", "Ascend": "mindlite has no 
 _SYNONYMS = {"CUDA": "GPU", "Davinci": "Ascend"}
 _drivers: dict = {"CPU": None}
 _lock = threading.Lock()
+listeners: list = []             # called without arguments after what drives a kind has changed
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,53 @@ class Device:
 
 
 CPU = Device("CPU")
+
+
+class Driver(Protocol):
+    """What drives the devices of a kind: memory, copies and kernels. Addresses are the device's own; the CPU cannot follow them.
+
+    count   : how many devices of this kind there are
+    Work is done in the order in which it is asked for (a stream), while the CPU goes on; a copy to the CPU waits for what was
+    asked for before, a copy from the CPU has read its source when it returns. A failure of work that the CPU did not wait for is
+    raised by the next call that waits.
+    """
+    count: int
+
+    def allocate(self, index: int, nbytes: int) -> int:
+        """The address of new memory. raises : MemoryError"""
+
+    def release(self, index: int, address: int) -> None:
+        """Give memory back; work that was asked for before may still use it."""
+
+    def copy(self, to: Device, target: int, source: Device, start: int, nbytes: int) -> None:
+        """Copy nbytes; `to` or `source` is a device of this kind, the other one too or the CPU."""
+
+    def synchronize(self, index: int) -> None:
+        """Wait until all work is done."""
+
+    def kernel(self, kernel):
+        """The Kernel of this kind that does what a `backend.kernel.Kernel` for the CPU does."""
+
+    def entry(self, index: int) -> int:
+        """The address of a C function that a Flow calls, `int64_t entry(int64_t what, int64_t *args, int64_t count)`.
+
+        It gives 0, the kernel's status, or FAILED; what is one of LAUNCH .. POISON, which say what args are.
+        """
+
+    def failure(self, index: int) -> Exception:
+        """The exception for a FAILED."""
+
+    def end_run(self, index: int, run: int) -> None:
+        """Give back what was taken with TAKE for a run."""
+
+
+# What a Flow asks of a driver:
+LAUNCH = 0        # stream, address of the kernel, extent (-1: one piece), cost, then the kernel's args
+COPY = 1          # stream, target, source, bytes, kind: 0 from the CPU, 1 to the CPU, 2 on devices
+TAKE = 2          # run, bytes; the address is put into args[0]: memory until GIVE, or the end of the run (0: for ever)
+GIVE = 3          # run, address
+POISON = 4        # stream, address, bytes: what was there is dead (config.verify)
+FAILED = -1
 
 
 def kinds() -> tuple:
@@ -83,6 +132,8 @@ def provide(kind: str, driver) -> None:
             _drivers.pop(kind, None)
         else:
             _drivers[kind] = driver
+    for tell in listeners:
+        tell()
 
 
 def driver_of(place: Device):

@@ -16,20 +16,20 @@ from .dim import product
 class Buffer:
     """Memory of a device, not the CPU, that goes back to its driver when nothing refers to it.
 
-    device, address, nbytes: where it is, and how large          raises : MemoryError
+    device, address, nbytes: where it is, and how large; without an address it is new memory
+    driver : what it came from, None where there was no memory                raises : MemoryError
     """
-    __slots__ = ("device", "address", "nbytes", "_release")
+    __slots__ = ("device", "address", "nbytes", "driver")
 
-    def __init__(self, device: Device, nbytes: int) -> None:
-        self._release = None
-        driver = driver_of(device)
+    def __init__(self, device: Device, nbytes: int, address: int | None = None) -> None:
+        self.driver, driver = None, driver_of(device)
         self.device, self.nbytes = device, nbytes
-        self.address = driver.allocate(device.index, nbytes)
-        self._release = driver.release
+        self.address = driver.allocate(device.index, nbytes) if address is None else address
+        self.driver = driver
 
     def __del__(self) -> None:
-        if self._release is not None:
-            self._release(self.device.index, self.address)
+        if self.driver is not None:
+            self.driver.release(self.device.index, self.address)
 
 
 class Storage:
@@ -110,12 +110,17 @@ def empty_on(place: Device, shape: tuple, dtype: np.dtype):
     """A new array on a device, with any elements: an ndarray on the CPU, else a DeviceArray. raises : MemoryError"""
     if driver_of(place) is None:
         return np.empty(shape, dtype)
+    return adopted(place, None, tuple(shape), dtype)
+
+
+def adopted(place: Device, address, shape: tuple, dtype: np.dtype) -> DeviceArray:
+    """The DeviceArray of what lies at an address of a device (None: of new memory), which it gives back in the end."""
     strides, step = [], dtype.itemsize
     for size in reversed(shape):
         strides.append(step)
         step *= max(size, 1)
-    buffer = Buffer(place, product(shape) * dtype.itemsize)
-    return DeviceArray(Storage(buffer, place, 0, tuple(reversed(strides))), dtype, tuple(shape))
+    buffer = Buffer(place, product(shape) * dtype.itemsize, address)
+    return DeviceArray(Storage(buffer, place, 0, tuple(reversed(strides))), dtype, shape)
 
 
 def upload(array: np.ndarray, place: Device) -> DeviceArray:
@@ -131,6 +136,11 @@ def write_on(target: DeviceArray, array: np.ndarray) -> None:
     driver_of(target.device).copy(target.device, target.address, CPU, array.__array_interface__["data"][0], array.nbytes)
 
 
+def copy_on(target: DeviceArray, source: DeviceArray) -> None:
+    """The elements of a DeviceArray become those of another one of its dtype and shape."""
+    driver_of(target.device).copy(target.device, target.address, source.device, source.address, source.nbytes)
+
+
 def download(source: DeviceArray) -> np.ndarray:
     """A copy in an ndarray; it waits for what is computed there."""
     array = np.empty(source.shape, source.dtype)
@@ -143,7 +153,7 @@ def copied(array):
     if isinstance(array, np.ndarray):
         return array.copy()
     made = empty_on(array.device, array.shape, array.dtype)
-    driver_of(array.device).copy(array.device, made.address, array.device, array.address, array.nbytes)
+    copy_on(made, array)
     return made
 
 
@@ -161,6 +171,6 @@ def moved(array, place: Device):
         return download(array)
     if driver_of(source) is not None:
         made = empty_on(place, array.shape, array.dtype)     # from device to device
-        driver_of(place).copy(place, made.address, source, array.address, array.nbytes)
+        copy_on(made, array)
         return made
     return upload(array, place)

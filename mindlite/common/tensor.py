@@ -14,7 +14,7 @@ from . import dtype as dt
 from .device import CPU, Device
 from .dim import Symbol
 from .errors import ArgumentError, DeviceError, DTypeError, MissingAttributeError, ShapeError
-from .storage import DeviceArray, Storage, download, moved, storage_of, write_on
+from .storage import DeviceArray, Storage, copy_on, download, moved, storage_of, write_on
 
 HOOKS = "_hooks"                # the attribute of a Tensor that holds its hooks; copies and files do not get it
 ROOT, VIEWS = "_root", "_views"  # those of what it is a view of, and of its views (pynative/views.py); nor these
@@ -232,6 +232,20 @@ class Tensor:
         elements = moved(self.init_data().elements, place)
         return self if elements is self.elements else Tensor.of_elements(elements)
 
+    def overwrite(self, value):
+        """The elements become those of `value`, a Tensor, array or number that fits, wherever either lies."""
+        elements = self.elements
+        value = value.elements if isinstance(value, Tensor) else value
+        if isinstance(elements, np.ndarray):
+            elements[...] = download(value) if isinstance(value, DeviceArray) else value
+            return
+        if isinstance(value, DeviceArray):
+            if value.dtype == elements.dtype and value.shape == elements.shape:
+                copy_on(elements, value)
+                return
+            value = download(value)
+        write_on(elements, np.ascontiguousarray(np.broadcast_to(value, elements.shape), elements.dtype))
+
     def move_here(self, place: Device) -> None:
         """From now on the elements of this very Tensor lie on that device."""
         elements = self.init_data().elements
@@ -408,10 +422,8 @@ class Parameter(Tensor):
             if not slice_shape:
                 raise ShapeError(f"Parameter {self.name!r} has shape {self.shape}, the new data has {array.shape}")
             self.elements = moved(array, self.device_of)
-        elif isinstance(elements, DeviceArray):
-            write_on(elements, array)
         else:
-            elements[...] = array
+            self.overwrite(array)
         return self
 
     @property

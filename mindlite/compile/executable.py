@@ -22,10 +22,12 @@ import numpy as np
 
 from ..backend.launcher import default_threads
 from ..common.config import config
+from ..common.device import FAILED, driver_of
 from ..common.dim import evaluate
 from ..common.errors import InexactError, InternalError, MindliteError, Passed, Signal, ValueRangeError, fault, user_location
 from ..common.tracebacks import passed_through
 from ..common.events import emit
+from ..common.storage import Buffer, adopted
 from . import flow as F
 from .flow_verify import verify as verify_program
 from .hoist import hoist_checks
@@ -98,7 +100,7 @@ class Executable:
         self._outputs = linked.outputs
         self._specs = {spec.index: spec for spec in linked.program.outputs}
         self._local = threading.local()
-        self._ends = linked.cleans_up
+        self._ends, self._elsewhere = linked.cleans_up, bool(linked.devices)
         self.trace = []
 
     @property
@@ -129,7 +131,7 @@ class Executable:
         try:
             self._pack.pack_into(context.array, 8 * R.PARAMS, *params)
             sizes = self._sizes(params)
-            if sizes != context.sizes or context.buffer is not arenas.buffers[arenas.depth]:
+            if sizes != context.sizes or context.buffer is not arenas.buffers[arenas.depth] or self._elsewhere:
                 context.enter(sizes)
             context.called_python = False
             if self._entry(context.address):
@@ -170,6 +172,9 @@ class Executable:
             return MemoryError(f"{self.name}: no memory for the registers of a call"), False
         instruction = self.linked.places[place]
         location = getattr(getattr(instruction, "origin", None), "location", None)
+        device = getattr(instruction, "device", None) or getattr(instruction, "to", None) or getattr(instruction, "source", None)
+        if device is not None and status == FAILED:
+            return passed_through(driver_of(device).failure(device.index), location)
         if isinstance(instruction, F.Exact) or getattr(instruction, "message", None) == F.INEXACT:
             error = InexactError(F.INEXACT, location=location,
                                  hint="compute it with floats or Tensors, or outside of the compiled function")
@@ -223,10 +228,18 @@ class Arenas:
 
     touched : (thread, a byte of each page) while a thread touches the newest arena
     """
-    __slots__ = ("depth", "buffers", "touched")
+    __slots__ = ("depth", "buffers", "touched", "elsewhere")
 
     def __init__(self):
         self.depth, self.buffers, self.touched = -1, [None], None
+        self.elsewhere = {}                                  # {(Device, depth): Buffer}
+
+    def on(self, device, nbytes):
+        """The Buffer that is the arena of the current depth on another device, grown to nbytes."""
+        found = self.elsewhere.get((device, self.depth))
+        if found is None or found.nbytes < nbytes + ALIGNMENT or found.driver is not driver_of(device):
+            found = self.elsewhere[device, self.depth] = Buffer(device, nbytes + ALIGNMENT)
+        return found
 
     def touch(self, nbytes):
         """Have a thread touch the arena of the next run while Python goes on, where that run needs a larger one.
@@ -308,7 +321,7 @@ class Context:
         self.address = self.array.ctypes.data
         self.words = memoryview(self.array)              # the same numbers, read and written as Python's
         self.sizes, self.instances, self.current = None, {}, None
-        self.buffer, self.handles = None, {}
+        self.buffer, self.handles, self.elsewhere = None, {}, {}
         self.error, self.traces, self.called_python = None, linked.verify, False
         self.runtime = R.runtime()
         self.limit = min(sys.getrecursionlimit(), STACK // linked.frame_bytes)
@@ -332,13 +345,21 @@ class Context:
             self.instances.clear()
             self.buffer = buffer
             self.array[R.ARENA] = -(-buffer.ctypes.data // ALIGNMENT) * ALIGNMENT
+        bases = {None: int(self.array[R.ARENA])}
+        for device, peak, _ in layout.elsewhere:
+            there = _threads.arenas.on(device, peak)
+            if there is not self.elsewhere.get(device):
+                self.instances.clear()
+                self.elsewhere[device] = there
+            bases[device] = -(-there.address // ALIGNMENT) * ALIGNMENT
         table = self.instances.get(sizes)
         if table is None:
             if len(self.instances) >= MAX_INSTANCES:
                 self.instances.clear()
-            base, numbers = int(self.array[R.ARENA]), []
-            for offset, size in zip(layout.offsets, layout.sizes):
-                numbers += [base + offset, size]
+            numbers = []
+            for storage, offset, size in zip(self.linked.plan.storages if layout.elsewhere else itertools.repeat(None),
+                                             layout.offsets, layout.sizes):
+                numbers += [bases[storage and storage.device] + offset, size]
             env = dict(zip(self.linked.plan.symbols, sizes))
             for handle in self.linked.handles:
                 numbers.append(self.handle(handle.kernel, tuple(evaluate(d, env) for d in handle.dims)))
@@ -403,6 +424,10 @@ class Context:
             dims = tuple(int(n) for n in record[3:3 + ndims])
             array = np.asarray(_NativeMemory(pointer, nbytes))
             spec = self.executable._specs.get(index)
+            if spec is not None and spec.device is not None:  # the bytes are the address of what lies there
+                address = int(np.frombuffer(array, np.int64)[0])
+                taken[index] = adopted(spec.device, address, dims, spec.dtype.numpy)
+                continue
             if spec is not None and spec.dtype is not None:
                 array = array.view(spec.dtype.numpy).reshape(dims)
             taken[index] = array
@@ -418,6 +443,8 @@ class Context:
             self.executable.trace = [(words[a], b, c, d) for a, b, c, d in itertools.zip_longest(*[iter(events)] * 4)]
             array[R.TRACE_LENGTH] = 0
         self.runtime.rt_end(self.address)
+        for device in self.linked.devices:
+            driver_of(device).end_run(device.index, self.address)
         words = self.words
         words[R.DEPTH] = 0
         if words[R.POOL_TOTAL] > 2 * words[R.POOL_PEAK] + (1 << 20):

@@ -80,9 +80,13 @@ class Const(_OneResult):
 
 @dataclass(frozen=True, eq=False)
 class Data(_OneResult):
-    """dst = the address of a contiguous array that is never written; the program keeps it alive."""
+    """dst = the address of a contiguous array that is never written; the program keeps it alive.
+
+    device : where a copy of it lies; None for the CPU, as in all instructions
+    """
     dst: int
     array: object
+    device: object = None
 
 
 @dataclass(frozen=True)
@@ -155,10 +159,11 @@ class Store(Instruction):
 
 @dataclass(frozen=True)
 class Alloc(_OneResult):
-    """dst = a storage of nbytes (a register). size: the same as int or Dim; planned if it has entry symbols only."""
+    """dst = a storage of nbytes (a register) on a device. size: the same as int or Dim; planned if it has entry symbols only."""
     dst: int
     nbytes: int
     size: object = None
+    device: object = None
 
     @property
     def reads(self):
@@ -177,6 +182,8 @@ class CallKernel(Instruction):
     """Run kernel over [0, extent) (a register; None: one piece, [0, 1)) with args; a handle goes first among them.
 
     cost: a register, operations per item; it goes with extent, and decides how many threads are worth it.
+    device, stream: where it runs, and in which of the device's streams, one launch after the other; on the CPU the next
+    instruction waits for it, elsewhere what comes after it in the stream does
     """
     kernel: object
     args: tuple
@@ -184,6 +191,8 @@ class CallKernel(Instruction):
     handle: int = None
     origin: object = field(default=None, compare=False)
     cost: int = None
+    device: object = None
+    stream: int = 0
 
     @property
     def reads(self):
@@ -299,10 +308,18 @@ class Check(Instruction):
 
 @dataclass(frozen=True)
 class Copy(Instruction):
-    """memmove of nbytes from src to dst (pointers)."""
+    """nbytes from src to dst (pointers), which lie on devices: memmove on the CPU.
+
+    On devices it is done in the order of the stream. What comes from the CPU is read before the next instruction; what
+    goes there has arrived, so the run waits for the stream.
+    """
     dst: int
     src: int
     nbytes: int
+    to: object = None
+    source: object = None
+    stream: int = 0
+    origin: object = field(default=None, compare=False)
 
     @property
     def reads(self):
@@ -318,10 +335,14 @@ class TapeNew(_OneResult):
 
 @dataclass(frozen=True)
 class TapePush(Instruction):
-    """Push nbytes (a register) from the pointer `value`, or with nbytes None the register `value` itself."""
+    """Push nbytes (a register) from the pointer `value`, or with nbytes None the register `value` itself.
+
+    device : where the pointer points, and a copy stays until the run ends
+    """
     tape: int
     value: int
     nbytes: int = None
+    device: object = None
 
     @property
     def reads(self):
@@ -335,6 +356,7 @@ class TapePop(_OneResult):
     dst: int
     tape: int
     scalar: bool = False
+    device: object = None
 
     @property
     def reads(self):
@@ -349,6 +371,7 @@ class Output(Instruction):
     ptr: int
     nbytes: int
     dims: tuple = ()
+    device: object = None
 
     @property
     def reads(self):
@@ -392,10 +415,11 @@ class Return(Instruction):
 
 @dataclass(frozen=True)
 class Param:
-    """A parameter of a Flow: register, kind ("ptr", "i64" or "f64"), name."""
+    """A parameter of a Flow: register, kind ("ptr", "i64" or "f64"), name, and for a pointer the device."""
     register: int
     kind: str
     name: str = ""
+    device: object = None
 
 
 @dataclass(frozen=True)
@@ -405,16 +429,21 @@ class OutputSpec:
     dtype: object = None
     shape: tuple = None
     register: int = None
+    device: object = None
 
 
 @dataclass(frozen=True)
 class Flow:
-    """name, params, kinds ("i64" or "f64" by register number), body (ends in Return), symbols {Symbol: register}."""
+    """name, params, kinds ("i64" or "f64" by register number), body (ends in Return), symbols {Symbol: register}.
+
+    devices : {register: Device} of the pointers to memory that is not the CPU's
+    """
     name: str
     params: tuple
     kinds: tuple
     body: Block
     symbols: dict = field(default_factory=dict)
+    devices: dict = field(default_factory=dict)
 
     @property
     def returns(self):
@@ -440,6 +469,16 @@ class Program:
         return "\n\n".join(show(flow) for flow in self.all_flows())
 
 
+def devices_of(program):
+    """The devices, other than the CPU, that a program uses, in the order in which it names them."""
+    found = {}
+    for flow in program.all_flows():
+        found.update(dict.fromkeys(flow.devices.values()))
+        for i in walk(flow.body):
+            found.update(dict.fromkeys((getattr(i, "device", None), getattr(i, "to", None), getattr(i, "source", None))))
+    return tuple([device for device in found if device is not None])
+
+
 def walk(block):
     """Every instruction of the block and of the blocks inside, in program order."""
     for instruction in block.instructions:
@@ -452,7 +491,8 @@ def walk(block):
 
 def show(flow):
     """The Flow as text that people read."""
-    params = ", ".join(f"%{p.register} {p.name}: {p.kind}".replace("  ", " ").replace(" :", ":") for p in flow.params)
+    params = ", ".join(f"%{p.register} {p.name}: {p.kind}{_on(p.device)}".replace("  ", " ").replace(" :", ":")
+                       for p in flow.params)
     lines = [f"flow {flow.name}({params}) {{"]
     _show_block(flow.body, flow, "  ", lines, "yield")
     return "\n".join([*lines, "}"])
@@ -488,13 +528,25 @@ def _comment(instruction):
     return str(location) if location is not None else ""
 
 
+def _on(device):
+    return "" if device is None else f" on {device}"
+
+
+def _in(stream):
+    return f" stream {stream}" if stream else ""
+
+
 def head(i, flow):
     """The first line of an instruction, as text."""
     into = f"{_registers(i.writes)} = " if i.writes else ""
     if isinstance(i, Const):
         return f"{into}const {i.value!r}"
     if isinstance(i, Data):
-        return f"{into}data {i.array.dtype}{list(i.array.shape)}"
+        return f"{into}data {i.array.dtype}{list(i.array.shape)}{_on(i.device)}"
+    if isinstance(i, Alloc):
+        return f"{into}alloc {_registers(i.reads)}{_on(i.device)}"
+    if isinstance(i, Copy) and (i.to is not None or i.source is not None):
+        return f"copy {_registers(i.reads)} from {i.source or 'CPU'} to {i.to or 'CPU'}{_in(i.stream)}"
     if isinstance(i, (Arith, Unary)):
         return f"{into}{i.op} {_registers(i.reads)}"
     if isinstance(i, Exact):
@@ -505,7 +557,7 @@ def head(i, flow):
         return f"kill %{i.ptr}"
     if isinstance(i, CallKernel):
         over = f" over %{i.extent}" if i.extent is not None else ""
-        return f"kernel {i.kernel.name}({_registers(i.kernel_args)}){over}"
+        return f"kernel {i.kernel.name}({_registers(i.kernel_args)}){over}{_on(i.device)}{_in(i.stream)}"
     if isinstance(i, Handle):
         return f"{into}handle {i.kernel.name}({_registers(i.sizes)})"
     if isinstance(i, CallFlow):

@@ -50,21 +50,21 @@ class LoopBuilder:
 
     def __init__(self, builder, inits):
         self.builder, self.inits = builder, tuple(inits)
-        self.params = tuple(builder.fresh(builder.kinds[r]) for r in inits)
+        self.params = tuple(builder.like(r) for r in inits)
         self.cond, self.body = BlockBuilder(builder), BlockBuilder(builder)
 
     def end(self):
         """Write the While; returns the registers of its last state."""
-        dsts = tuple(self.builder.fresh(self.builder.kinds[r]) for r in self.params)
+        dsts = tuple(self.builder.like(r) for r in self.params)
         self.builder.emit(F.While(self.params, self.inits, self.cond.finish(), self.body.finish(), dsts))
         return dsts
 
 
 class FlowBuilder:
-    """Writes one Flow. Every method that makes a value returns its register."""
+    """Writes one Flow. Every method that makes a value returns its register. devices: {register: Device}, see Flow"""
 
     def __init__(self, name):
-        self.name, self.kinds, self.params, self.symbols = name, [], [], {}
+        self.name, self.kinds, self.params, self.symbols, self.devices = name, [], [], {}, {}
         self.top = self.current = BlockBuilder(self)
 
     def fresh(self, kind="i64"):
@@ -72,15 +72,29 @@ class FlowBuilder:
         self.kinds.append(kind)
         return len(self.kinds) - 1
 
+    def like(self, *registers):
+        """A new register of the kind of these, which points where one of them does."""
+        made = self.fresh(self.kinds[registers[0]])
+        for register in registers:
+            if register in self.devices:
+                self.devices[made] = self.devices[register]
+        return made
+
+    def on(self, register, device):
+        """The register, which points to memory of a device (None: the CPU)."""
+        if device is not None:
+            self.devices[register] = device
+        return register
+
     def emit(self, instruction):
         """Append an instruction to the block being written; returns it."""
         self.current.instructions.append(instruction)
         return instruction
 
-    def param(self, kind, name="", symbol=None):
+    def param(self, kind, name="", symbol=None, device=None):
         """A parameter of kind "ptr", "i64" or "f64"; symbol: the Symbol (or the Dim that is one) whose value it is."""
-        register = self.fresh("f64" if kind == "f64" else "i64")
-        self.params.append(F.Param(register, kind, name))
+        register = self.on(self.fresh("f64" if kind == "f64" else "i64"), device)
+        self.params.append(F.Param(register, kind, name, device))
         if symbol is not None:
             if isinstance(symbol, Dim):
                 (((symbol, _),),) = symbol.terms
@@ -105,13 +119,14 @@ class FlowBuilder:
         kind = "f64" if isinstance(value, float) else "i64"
         return self._number((kind, repr(value)), kind, lambda dst: F.Const(dst, value))
 
-    def data(self, array):
-        """The address of a contiguous array, which is kept alive and never written."""
-        return self._number(("data", id(array)), "i64", lambda dst: F.Data(dst, array))
+    def data(self, array, device=None):
+        """The address of a contiguous array, or of a copy on a device, which is kept alive and never written."""
+        return self.on(self._number(("data", id(array), device), "i64", lambda dst: F.Data(dst, array, device)), device)
 
     def arith(self, op, a, b):
         """a op b, op being one of flow.ARITH."""
-        return self._number((op, a, b), F.ARITH[op][1], lambda dst: F.Arith(dst, op, a, b))
+        made = self._number((op, a, b), F.ARITH[op][1], lambda dst: F.Arith(dst, op, a, b))
+        return self.on(made, self.devices.get(a)) if a in self.devices and op in ("add", "sub") else made
 
     def exact(self, op, a, b, origin=None):
         """a op b, op being one of flow.EXACT; what 64 bits do not hold ends the run."""
@@ -153,25 +168,39 @@ class FlowBuilder:
 
     def load(self, ptr, dtype):
         """Element 0 at ptr, of a DType."""
+        ptr = self.cell(ptr, dtype) if ptr in self.devices else ptr
         dst = self.fresh("f64" if dtype.is_float else "i64")
         self.emit(F.Load(dst, ptr, dtype))
         return dst
 
     def store(self, ptr, value, dtype):
         """Element 0 at ptr becomes value."""
-        self.emit(F.Store(ptr, value, dtype))
+        if ptr not in self.devices:
+            self.emit(F.Store(ptr, value, dtype))
+            return
+        nbytes = self.const(dtype.itemsize)
+        cell = self.alloc(nbytes, dtype.itemsize)
+        self.emit(F.Store(cell, value, dtype))
+        self.copy(ptr, cell, nbytes)
 
-    def alloc(self, nbytes, size=None):
+    def cell(self, ptr, dtype):
+        """Element 0 at ptr, which lies on a device, in a storage of the CPU: the run waits for the device."""
+        nbytes = self.const(dtype.itemsize)
+        cell = self.alloc(nbytes, dtype.itemsize)
+        self.copy(cell, ptr, nbytes)
+        return cell
+
+    def alloc(self, nbytes, size=None, device=None):
         """A storage; nbytes: a register; size: the same as int or Dim, where it is known."""
-        dst = self.fresh()
-        self.emit(F.Alloc(dst, nbytes, size))
+        dst = self.on(self.fresh(), device)
+        self.emit(F.Alloc(dst, nbytes, size, device))
         return dst
 
-    def kernel(self, kernel, args, extent=None, handle=None, origin=None, cost=None):
+    def kernel(self, kernel, args, extent=None, handle=None, origin=None, cost=None, device=None):
         """Run a kernel on the args (registers). cost: of an item of extent, by default what the kernel says."""
         if extent is not None and cost is None:
             cost = self.const(kernel.cost)
-        self.emit(F.CallKernel(kernel, tuple(args), extent, handle, origin, cost))
+        self.emit(F.CallKernel(kernel, tuple(args), extent, handle, origin, cost, device))
 
     def handle(self, kernel, sizes, dims=None):
         """The handle that kernel.prepare makes for sizes (registers; dims: the same as ints and Dims)."""
@@ -191,7 +220,7 @@ class FlowBuilder:
 
     def if_(self, cond, then, other):
         """Registers that hold the results of the block `then` or `other`."""
-        dsts = tuple(self.fresh(self.kinds[r]) for r in then.values)
+        dsts = tuple(self.like(*both) for both in zip(then.values, other.values))
         self.emit(F.If(cond, then.finish(), other.finish(), dsts))
         return dsts
 
@@ -203,9 +232,9 @@ class FlowBuilder:
         """Stop with an error unless cond; again: Python is to run the call instead, where it can."""
         self.emit(F.Check(cond, message, tuple(args), origin, again))
 
-    def copy(self, dst, src, nbytes):
-        """memmove"""
-        self.emit(F.Copy(dst, src, nbytes))
+    def copy(self, dst, src, nbytes, origin=None):
+        """nbytes from where src points to where dst does"""
+        self.emit(F.Copy(dst, src, nbytes, self.devices.get(dst), self.devices.get(src), 0, origin))
 
     def tape(self):
         """The handle of a new tape."""
@@ -215,17 +244,17 @@ class FlowBuilder:
 
     def push(self, tape, value, nbytes=None):
         """Push nbytes at the pointer `value`, or the register itself."""
-        self.emit(F.TapePush(tape, value, nbytes))
+        self.emit(F.TapePush(tape, value, nbytes, None if nbytes is None else self.devices.get(value)))
 
-    def pop(self, tape, scalar=None):
-        """Pop a pointer, or a scalar of kind "i64" or "f64"."""
-        dst = self.fresh(scalar or "i64")
-        self.emit(F.TapePop(dst, tape, scalar is not None))
+    def pop(self, tape, scalar=None, device=None):
+        """Pop a pointer, to memory of a device, or a scalar of kind "i64" or "f64"."""
+        dst = self.on(self.fresh(scalar or "i64"), device)
+        self.emit(F.TapePop(dst, tape, scalar is not None, device))
         return dst
 
     def output(self, index, ptr, nbytes, dims=()):
         """Hand out a result of data-dependent size."""
-        self.emit(F.Output(index, ptr, nbytes, tuple(dims)))
+        self.emit(F.Output(index, ptr, nbytes, tuple(dims), self.devices.get(ptr)))
 
     def python(self, function, args=(), returns=(), origin=None, pure=False):
         """Call back into Python; returns: the kinds of the results; pure: it only computes."""
@@ -236,4 +265,4 @@ class FlowBuilder:
     def finish(self, values=()):
         """The Flow, which returns `values`."""
         self.emit(F.Return(tuple(values)))
-        return F.Flow(self.name, tuple(self.params), tuple(self.kinds), self.top.finish(), dict(self.symbols))
+        return F.Flow(self.name, tuple(self.params), tuple(self.kinds), self.top.finish(), dict(self.symbols), self.devices)

@@ -194,8 +194,8 @@ class KeptBlock(LateAttributes, F.Block):
 
 
 def _flow(reader, text):
-    name, params, kinds, symbols = map(reader.read, text[1:4] + text[5:])
-    return F.Flow(name, params, kinds, KeptBlock(lambda: vars(reader.read(text[4]))), symbols)
+    name, params, kinds, symbols, devices = map(reader.read, text[1:4] + text[5:])
+    return F.Flow(name, params, kinds, KeptBlock(lambda: vars(reader.read(text[4]))), symbols, devices)
 
 
 class KeptPlan(LateAttributes, memory.MemoryPlan):

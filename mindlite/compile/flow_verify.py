@@ -17,6 +17,9 @@ class _Verifier:
         self.program, self.flow = program, flow
         self.flows = {f.name: f for f in program.all_flows()}
         self.assigned = set()
+        pointers = [p.register for p in flow.params if p.kind == "ptr"]
+        pointers += [i.dst for i in F.walk(flow.body) if isinstance(i, (F.Alloc, F.Data))]
+        self.here = {register for register in pointers if register not in flow.devices}         # to memory of the CPU
 
     def fail(self, instruction, text):
         note = F.head(instruction, self.flow) if instruction is not None else ""
@@ -94,9 +97,13 @@ class _Verifier:
                 written = {i.dst: kind}
             else:
                 self.kinds(i, (i.value,), (kind,), "the value")
+            self.reachable(i, (i.ptr,), None)
         elif isinstance(i, F.Alloc):
             written, integers = {i.dst: "i64"}, (i.nbytes,)
         elif isinstance(i, F.CallKernel):
+            self.reachable(i, i.args, i.device)
+            if i.kernel.device != ("CPU" if i.device is None else i.device.kind):
+                self.fail(i, f"the kernel is for {i.kernel.device}")
             integers = tuple(r for r in (i.handle, i.extent, i.cost) if r is not None)
         elif isinstance(i, F.Handle):
             if i.kernel.prepare is None:
@@ -123,6 +130,8 @@ class _Verifier:
             integers = (i.cond,)
         elif isinstance(i, (F.Copy, F.Output)):
             integers = i.reads
+            for register, device in [(i.dst, i.to), (i.src, i.source)] if isinstance(i, F.Copy) else [(i.ptr, i.device)]:
+                self.reachable(i, (register,), device)
         elif isinstance(i, (F.TapeNew, F.TapePop)):
             integers = i.reads
             written = {} if isinstance(i, F.TapePop) and i.scalar else {i.dst: "i64"}
@@ -133,6 +142,13 @@ class _Verifier:
         self.kinds(i, integers, ["i64"] * len(integers), "pointers, sizes and conditions")
         for register in i.writes:
             self.assign(i, register, written.get(register))
+
+    def reachable(self, i, registers, device):
+        """Pointers among the registers point to memory of the device."""
+        for register in registers:
+            lies = self.flow.devices.get(register)
+            if lies != device and (lies is not None or register in self.here):
+                self.fail(i, f"%{register} points to memory of {lies or 'CPU'}, which {device or 'CPU'} cannot reach")
 
     def call_flow(self, i):
         callee = self.flows.get(i.flow)

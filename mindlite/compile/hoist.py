@@ -29,7 +29,7 @@ def hoist_checks(program):
             rest.append(i)
             passed = len(_ends(i)) > len([end for copy in part for end in _ends(copy)])
     body = F.Block((*first, *rest))
-    flow = F.Flow(entry.name, entry.params, tuple(kinds), body, entry.symbols)
+    flow = F.Flow(entry.name, entry.params, tuple(kinds), body, entry.symbols, entry.devices)
     return F.Program(flow, program.flows, program.outputs)
 
 

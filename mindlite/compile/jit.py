@@ -13,6 +13,7 @@ import warnings
 import weakref
 
 from ..common.config import STRICT, config
+from ..common.device import listeners
 from ..common.dim import Symbol
 from ..common.errors import (ArgumentError, DTypeError, EndlessRecursionError, GradientError, GraphSyntaxError,
                              IndexRangeError, InexactError, InternalError, MindliteError, Passed, ShapeError,
@@ -31,7 +32,7 @@ from .guards import changed_guard, guards_hold
 from .kept import compile_or_restore
 from .quick import MISS, quick_call
 from .reasons import KNOWN_NUMBER, KNOWN_OUTSIDE, Reason, differences, nearest, parameter_names, reason_of
-from .signature import (Leaves, ScalarSpec, arguments_of, declared_spec, numbers_in, open_numbers, open_sizes,
+from .signature import (Leaves, ScalarSpec, arguments_of, declared_spec, devices_in, numbers_in, open_numbers, open_sizes,
                         signature_of, sizes_in, sizes_that_differ)
 from .variant import Runner
 
@@ -46,6 +47,18 @@ MAX_REMEMBERED = 4096            # signatures whose variant is found by one look
 OPERATORS_SAY = (EndlessRecursionError, ShapeError, DTypeError, ValueRangeError, IndexRangeError, GradientError, InternalError)
 alive = weakref.WeakValueDictionary()        # every JitFunction by number, for those who look inside a program
 _numbers = itertools.count()
+
+
+def forget_fast_paths():
+    """Devices have come or gone: fast paths made before do not ask where kernels run, and what ran there cannot run again."""
+    for function in list(alive.values()):
+        with function.lock:
+            function.drop([v for v in function.variants if v.device is not None])
+        function.quick = _Quick()
+        function.plans.clear()
+
+
+listeners.append(forget_fast_paths)
 
 
 class FallbackWarning(UserWarning):
@@ -433,7 +446,7 @@ class JitFunction:
             compiled = compile_or_restore(self.function, inside_args, inside_kwargs, spec, name=self.name,
                                           fullgraph=self.fullgraph, fallbacks=self.fallbacks,
                                           harmless=signature in self.harmless, jit_level=self.jit_level,
-                                          printer=self.printer, varying=self.varying)
+                                          printer=self.printer, varying=self.varying, devices=devices_in(spec))
             return Runner(spec, compiled, why, time.perf_counter() - start, compiled.specialised.guards)
         variant = make(wanted, reason)
         if not variant.fits(signature):                      # a size was assumed that these sizes do not have

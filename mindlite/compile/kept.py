@@ -98,6 +98,8 @@ def unsuited(options):
     records = options["fallbacks"]
     if records is not None and (records.marks or len(records) or records.restless):
         return "parts of it run in Python"
+    if options["devices"] or config.device_target != "CPU":
+        return "it runs on another device than the CPU"
     if options["varying"]:
         return "variables outside of it are run-time values"
     return "it is tried as Python has run it" if options["harmless"] else None

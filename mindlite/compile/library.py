@@ -135,7 +135,7 @@ def _run_plan(lowering, node, plan, places):
     """Call the kernels of a convolution. places: the pointers of its arrays by name"""
     if plan.workspace != 0:
         nbytes = plan.workspace * node.abstract.dtype.itemsize
-        places["workspace"] = lowering.b.alloc(lowering.size(nbytes), nbytes)
+        places["workspace"] = lowering.b.alloc(lowering.size(nbytes), nbytes, lowering.device)
     for step in plan.steps:
         lowering.call_kernel(library_kernel(**step.kernel), [places[name] for name in step.arrays], list(step.sizes),
                              node, extent=step.extent, cost=step.cost, prepared=step.prepared)

@@ -4,12 +4,17 @@ A *place* is an instruction that may stop the run or call Python; its number is 
 fails, so all printers fail with the same error. Handles whose sizes are known on entry stand in the instance's table
 behind the storages.
 """
+import numpy as np
+
+from ..common.device import driver_of
 from ..common.dim import symbols_of
 from ..common.dtype import ALL
 from ..common.late import LateAttributes
+from ..common.storage import upload
 from . import flow as F
 from .flow_verify import verify as verify_program
 
+DEVICE_ARGS = 5                # numbers that go before a kernel's to a device, at most
 _PLACES = (F.Check, F.Exact, F.CallKernel, F.PythonSegment, F.Handle, F.Alloc, F.TapeNew, F.TapePush, F.TapePop,
            F.Output, F.CallFlow)
 
@@ -22,7 +27,8 @@ class Linked:
     places        : the instructions that may fail, by number; `place(instruction)` is the number
     returns       : the kinds of what the entry returns;   outputs: how many places Outputs need
     kernels       : the kernels, each once; `kernel_number(kernel)`
-    arrays        : the constant arrays, each once; `array_number(array)`
+    arrays        : the constant arrays, each once on each device; `array_number(array, device)`
+    devices       : the devices other than the CPU; `device_number(device)`
     handles       : [Handle] made once per instance; `table_index(handle)` is its place in the table, None if made on
     the way
     segments      : {place: (instruction, kinds that it reads, kinds that it writes)} of those that call Python
@@ -36,8 +42,9 @@ class Linked:
         self.dtypes = {d.name: d for d in ALL}
         self.kernels, self._kernel = [], {}
         self.arrays, self._array = [], {}
-        self.handles, self._handle = [], {}
+        self.handles, self._handle, self.allocs = [], {}, {}
         self.segments, self.recursive, self.cleans_up = {}, False, False
+        self.devices = F.devices_of(program)
         self.returns, self.outputs, symbols = program.entry.returns, 0, set(plan.symbols)
         self.frame_bytes = max(512 + 16 * (len(f.kinds) + self.scratch(f)) for f in program.all_flows())
         for flow in program.all_flows():
@@ -45,16 +52,18 @@ class Linked:
                 self._add(flow, i, symbols)
 
     def _add(self, flow, i, symbols):
-        if isinstance(i, _PLACES) and id(i) not in self._place:
+        if self.is_place(i) and id(i) not in self._place:
             self._place[id(i)] = len(self.places)
             self.places.append(i)
             self._kinds.append((tuple(flow.kinds[r] for r in i.reads), tuple(flow.kinds[r] for r in i.writes)))
         if isinstance(i, F.CallKernel) and id(i.kernel) not in self._kernel:
             self._kernel[id(i.kernel)] = len(self.kernels)
             self.kernels.append(i.kernel)
-        if isinstance(i, F.Data) and id(i.array) not in self._array:
-            self._array[id(i.array)] = len(self.arrays)
-            self.arrays.append(i.array)
+        if isinstance(i, F.Data) and (id(i.array), i.device) not in self._array:
+            self._array[id(i.array), i.device] = len(self.arrays)
+            self.arrays.append(i.array if i.device is None else upload(i.array, i.device))
+        if isinstance(i, F.Alloc):
+            self.allocs[flow.name, i.dst] = i
         if isinstance(i, F.Handle):
             if flow is self.program.entry and i.dims is not None and all(symbols_of(d) <= symbols for d in i.dims):
                 self._handle[id(i)] = len(self.handles)
@@ -81,12 +90,14 @@ class Linked:
     def run_needs(self):
         """What is asked for to run it, beside its machine code: attributes by name."""
         return {name: getattr(self, name) for name in (
-            "returns", "outputs", "kernels", "arrays", "handles", "segments", "recursive", "cleans_up", "frame_bytes")}
+            "returns", "outputs", "kernels", "arrays", "handles", "segments", "recursive", "cleans_up", "frame_bytes",
+            "devices")}
 
     @staticmethod
     def is_place(instruction):
         """True for an instruction that may fail or call Python."""
-        return isinstance(instruction, _PLACES)
+        return isinstance(instruction, _PLACES) or isinstance(instruction, F.Copy) and (
+            instruction.to is not None or instruction.source is not None)
 
     def place(self, instruction):
         """The number of an instruction that may fail."""
@@ -96,18 +107,32 @@ class Linked:
         """The number of a kernel."""
         return self._kernel[id(kernel)]
 
-    def array_number(self, array):
-        """The number of a constant array."""
-        return self._array[id(array)]
+    def array_number(self, array, device=None):
+        """The number of a constant array on a device."""
+        return self._array[id(array), device]
+
+    def device_number(self, device):
+        """The number of a device other than the CPU."""
+        return self.devices.index(device)
+
+    def array_address(self, number):
+        """Where a constant array lies, on its device."""
+        array = self.arrays[number]
+        return array.__array_interface__["data"][0] if isinstance(array, np.ndarray) else array.address
 
     def addresses(self):
-        """The addresses of the kernels and then of the constant arrays."""
-        return [kernel.address for kernel in self.kernels] + [array.ctypes.data for array in self.arrays]
+        """The addresses of the kernels, then of the constant arrays, then of what runs the devices."""
+        return [*(kernel.address for kernel in self.kernels), *map(self.array_address, range(len(self.arrays))),
+                *(driver_of(device).entry(device.index) for device in self.devices)]
 
     def table_index(self, handle):
         """Where the table holds the handle; None if it is made on the way."""
         number = self._handle.get(id(handle))
         return None if number is None else 2 * len(self.plan.storages) + number
+
+    def alloc_of(self, flow, register):
+        """The Alloc of a register."""
+        return self.allocs[flow.name, register]
 
     def site(self, flow, register):
         """The memory Site of an Alloc."""
@@ -120,7 +145,7 @@ class Linked:
             if isinstance(i, F.Alloc):
                 most = max(most, len(self.site(flow, i.dst).avoid))
             most = max(most, len(i.reads), len(i.writes))
-        return most
+        return most + (DEVICE_ARGS if self.devices else 0)
 
     def kinds_of(self, place):
         """(kinds of what the instruction at that place reads, kinds of what it writes)."""

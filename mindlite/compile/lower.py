@@ -11,6 +11,7 @@ from collections import ChainMap
 
 import numpy as np
 
+from ..common.device import driver_of
 from ..common.dim import Dim, lone_symbol, symbols_of
 from ..common.errors import GraphSyntaxError, InternalError
 from ..common.records import dataclass
@@ -30,6 +31,7 @@ from .flow_builder import FlowBuilder
 from .library import LIBRARY, lower_finished
 from .lower_control import CONTROL, kind_of
 from .lower_numbers import NUMBERS, is_scalar, may_be_inexact
+from .placement import ALIASES, Placement
 from .python_calls import Evaluation, Objects, PythonCall
 
 LOWER = {**CONTROL, **NUMBERS}
@@ -52,14 +54,21 @@ class Lowered:
     parameters: list
 
 
-def lower(graph, updates=()):
-    """The Lowered of a typed graph. updates: (number of an output, number of the parameter whose memory gets it)."""
-    return _Lowering(graph, dict(updates)).run()
+def lower(graph, updates=(), device=None):
+    """The Lowered of a typed graph.
+
+    updates : (number of an output, number of the parameter whose memory gets it)
+    device  : where kernels run, a Device, or None for the CPU; parameters lie where their abstracts say
+    """
+    return _Lowering(graph, dict(updates), device).run()
 
 
 class _Lowering:
-    def __init__(self, graph, updates):
-        self.graph, self.updates = graph, updates
+    def __init__(self, graph, updates, device):
+        self.graph, self.updates, self.device = graph, updates, device
+        self.driver = None if device is None else driver_of(device)
+        self.place = None if device is None else Placement(graph, device)
+        self.copies = ChainMap({})                           # {(node, Device): the register of its copy there}
         self.b = FlowBuilder(graph.name.replace("<", "").replace(">", "") or "main")
         self.env, self.sizes = ChainMap({}), ChainMap({})
         self.kernels, self.data, self.flows, self.called = [], {}, {}, {}
@@ -90,7 +99,7 @@ class _Lowering:
         """Registers for a parameter: a pointer and the sizes not seen yet, or a number."""
         abstract = p.abstract
         if isinstance(abstract, AbstractTensor):
-            self.env[p] = self.b.param("ptr", p.name)
+            self.env[p] = self.b.param("ptr", p.name, device=abstract.device)
             self.parameters.append(("tensor", p))
             for axis, size in enumerate(abstract.shape):
                 symbol = lone_symbol(size)
@@ -132,12 +141,12 @@ class _Lowering:
                 continue
             if number in self.updates:
                 parameter = graph.parameters[self.updates[number]]
-                if self.in_place(node, parameter, order, used, last_check):
+                if parameter.abstract.device == self.device and self.in_place(node, parameter, order, used, last_check):
                     self.targets.setdefault(node, self.env[parameter])
             elif not (symbols_of_abstract(node.abstract) - known):
-                self.out_params[number] = self.b.param("ptr", f"out{number}")
+                self.out_params[number] = self.b.param("ptr", f"out{number}", device=self.place_of(node))
                 self.parameters.append(("out", number))
-                if self.writes_itself(node):
+                if self.writes_itself(node) and self.place_of(node) == self.device:
                     self.targets.setdefault(node, self.out_params[number])
 
     def writes_itself(self, node):
@@ -169,7 +178,8 @@ class _Lowering:
         for number, node in enumerate(self.graph.outputs):
             if isinstance(node.abstract, AbstractTensor) and not written.isdisjoint(self.memories.get(node, ())):
                 nbytes = self.nbytes(node.abstract)
-                self.saved[number] = self.b.alloc(nbytes, node.abstract.size * node.abstract.dtype.itemsize)
+                self.saved[number] = self.b.alloc(nbytes, node.abstract.size * node.abstract.dtype.itemsize,
+                                                  self.b.devices.get(self.value(node)))
                 self.b.copy(self.saved[number], self.value(node), nbytes)
             if number in self.updates:
                 written.add(self.graph.parameters[self.updates[number]])
@@ -191,11 +201,41 @@ class _Lowering:
             target = self.out_params[number]
             if value != target:
                 b.copy(target, value, self.nbytes(node.abstract))
-            specs.append(OutputSpec(number, node.abstract.dtype, node.abstract.shape, target))
+            specs.append(OutputSpec(number, node.abstract.dtype, node.abstract.shape, target, self.b.devices.get(target)))
             return "param", number
         b.output(number, value, self.nbytes(node.abstract), [self.size(s) for s in node.abstract.shape])
-        specs.append(OutputSpec(number, node.abstract.dtype))
+        specs.append(OutputSpec(number, node.abstract.dtype, device=self.b.devices.get(value)))
         return "output", number
+
+    # -- devices
+
+    def place_of(self, node, index=None):
+        """Where a tensor is to lie."""
+        if self.place is None or isinstance(node, ValueNode):
+            return None
+        return self.place.of(node, index)
+
+    def value_on(self, node, device, origin=None):
+        """The register of a node as a pointer to memory of a device: a copy where it lies elsewhere, one for all readers."""
+        if not isinstance(node.abstract, AbstractTensor):
+            return self.value(node)
+        if isinstance(node, ValueNode):
+            return self.constant(node, device)
+        register = self.value(node)
+        if self.b.devices.get(register) == device:
+            return register
+        while getattr(node, "fn", None) in ALIASES and not isinstance(node.args[0], ValueNode):
+            node = node.args[0]                              # the same memory
+        if (node, device) not in self.copies:
+            self.copies[node, device] = self.copied(register, node.abstract, device, origin or node.origin)
+        return self.copies[node, device]
+
+    def copied(self, register, abstract, device, origin=None):
+        """A copy of a tensor on a device."""
+        size = abstract.size * abstract.dtype.itemsize
+        made = self.b.alloc(self.size(size), size, device)
+        self.b.copy(made, register, self.size(size), origin)
+        return made
 
     # -- values
 
@@ -205,8 +245,8 @@ class _Lowering:
             return self.constant(node)
         return self.env[node]
 
-    def constant(self, node):
-        """A constant: a number in a register, an array by its address."""
+    def constant(self, node, device=None):
+        """A constant: a number in a register, an array by its address on a device."""
         if isinstance(node.abstract, AbstractScalar):
             if isinstance(node.value, Dim):
                 return self.b.dim(node.value, self.sizes, self.b.exact)
@@ -216,7 +256,7 @@ class _Lowering:
             return self.b.const(node.value)
         if node not in self.data:
             self.data[node] = np.ascontiguousarray(node.value)
-        return self.b.data(self.data[node])
+        return self.b.data(self.data[node], device)
 
     def size(self, dim):
         """The register of an int or Dim."""
@@ -231,7 +271,7 @@ class _Lowering:
         if node is not None and node in self.targets:
             return self.targets[node]
         size = abstract.size * abstract.dtype.itemsize
-        return self.b.alloc(self.size(size), size)
+        return self.b.alloc(self.size(size), size, self.device)
 
     def bind_sizes(self, abstract, registers):
         """Remember the registers of sizes that are known from now on: {Symbol: register}."""
@@ -256,13 +296,22 @@ class _Lowering:
 
     def node(self, node):
         """Lower one node; its register, or a tuple for several results."""
+        if self.place is not None and node in self.place.on_cpu:
+            device, self.device = self.device, None
+            try:
+                return self.operator(node)
+            finally:
+                self.device = device
         rule = LOWER.get(node.fn)
-        if rule is not None:
-            return rule(self, node)
+        return self.operator(node) if rule is None else rule(self, node)
+
+    def operator(self, node):
+        """Lower a cluster or an operator: a kernel, else its eval rule."""
         finished = isinstance(node.fn, FuncGraph) and node.fn.kind == FINISHED
         if isinstance(node.fn, FuncGraph) and not finished:
             return self.fused(node, node.fn)
-        args = [self.value(a) for a in node.args]
+        starts = 2 if node.fn is write_slice else len(node.args)         # where a slice begins is a number
+        args = [self.value_on(a, self.device, node.origin) if n < starts else self.value(a) for n, a in enumerate(node.args)]
         if finished or node.fn in LIBRARY:
             out = args[0] if node.fn in (matmul_add, write_slice) else self.allocate_all(node)
             if (lower_finished if finished else LIBRARY[node.fn])(self, node, args, out):
@@ -296,7 +345,7 @@ class _Lowering:
         outputs = [self.allocate(out.abstract, w) for out, w in zip(graph.outputs, wanted)]
         where = dict(zip(graph.outputs, outputs))
         inputs = dict(zip(graph.parameters, operands))
-        args = [self.value(inputs[p]) for p in lowered.inputs] + [where[o] for o in lowered.outputs]
+        args = [self.value_on(inputs[p], self.device, node.origin) for p in lowered.inputs] + [where[o] for o in lowered.outputs]
         self.call_kernel(lowered.kernel, args, lowered.sizes, node, extent=lowered.extent, cost=lowered.cost)
         return tuple(outputs) if many else outputs[0]
 
@@ -313,9 +362,11 @@ class _Lowering:
         handle = self.b.handle(kernel, registers, sizes) if prepared else None
         extent = None if extent is None else self.size(extent)
         cost = None if cost is None or extent is None else self.size(cost)
+        if self.device is not None:
+            kernel = self.driver.kernel(kernel)
         if not any(k is kernel or getattr(k, "kernel", None) is kernel for _, k in self.kernels):
             self.kernels.append((node, kernel))
-        self.b.kernel(kernel, [*args, *registers], extent, handle, node.origin, cost)
+        self.b.kernel(kernel, [*args, *registers], extent, handle, node.origin, cost, self.device)
 
     def evaluate(self, node):
         """An operator without a kernel: its eval rule, called in Python between native code."""
@@ -334,7 +385,7 @@ class _Lowering:
         """
         args = []
         for operand in operands:
-            args.append(self.value(operand))
+            args.append(self.value_on(operand, None, node.origin))
             if isinstance(operand.abstract, AbstractTensor):
                 args += [self.size(s) for s in operand.abstract.shape]
         kinds = []
@@ -354,9 +405,13 @@ class _Lowering:
 
     # -- graphs below
 
-    def subgraph(self, graph, values):
-        """Lower a closed graph into the present block, its parameters being `values`; the registers of its outputs."""
-        outer_env, outer_sizes, outer_targets = self.env, self.sizes, self.targets
+    def subgraph(self, graph, values, places=None):
+        """Lower a closed graph into the present block, its parameters being `values`; the registers of its outputs.
+
+        places : where each output is to lie, if that matters
+        """
+        outer_env, outer_sizes, outer_targets, outer_copies = self.env, self.sizes, self.targets, self.copies
+        self.copies = outer_copies.new_child()
         self.env, self.sizes, self.targets = self.env.new_child(dict(zip(graph.parameters, values))), self.sizes.new_child(), {}
         try:
             for p, value in zip(graph.parameters, values):
@@ -365,9 +420,11 @@ class _Lowering:
                     if symbol is not None and symbol not in self.sizes:
                         self.sizes[symbol] = value
             self.nodes(graph)
-            return [self.value(o) for o in graph.outputs], self.sizes
+            if self.device is None or places is None:
+                return [self.value(o) for o in graph.outputs], self.sizes
+            return [self.value_on(o, place) for o, place in zip(graph.outputs, places)], self.sizes
         finally:
-            self.env, self.sizes, self.targets = outer_env, outer_sizes, outer_targets
+            self.env, self.sizes, self.targets, self.copies = outer_env, outer_sizes, outer_targets, outer_copies
 
     def open_sizes(self, abstracts):
         """The Symbols that `abstracts` use and no register holds: (Symbol, which abstract, which axis), each once."""
@@ -405,11 +462,13 @@ class _Lowering:
         opened = [(n, axis) for n, out in enumerate(graph.outputs) if isinstance(out.abstract, AbstractTensor)
                   for axis, size in enumerate(out.abstract.shape) if isinstance(size, Dim)]
         self.called[graph] = known = (inner.name, symbols, opened)
-        outer = self.b, self.env, self.sizes, self.targets, self.results
-        self.b, self.env, self.sizes, self.targets = inner, ChainMap({}), ChainMap({}), {}
+        outer = self.b, self.env, self.sizes, self.targets, self.results, self.copies
+        self.b, self.env, self.sizes, self.targets, self.copies = inner, ChainMap({}), ChainMap({}), {}, ChainMap({})
         try:
             for p in graph.parameters:
-                self.env[p] = inner.param("ptr" if isinstance(p.abstract, AbstractTensor) else kind_of(p.abstract), p.name)
+                tensor = isinstance(p.abstract, AbstractTensor)
+                self.env[p] = inner.param("ptr" if tensor else kind_of(p.abstract), p.name,
+                                          device=self.device if tensor else None)
             for s in symbols:
                 self.sizes[s] = inner.param("i64", s.name)
             self.results = inner.param("i64", "results")
@@ -417,13 +476,13 @@ class _Lowering:
             values = []
             for o in graph.outputs:
                 if isinstance(o.abstract, AbstractTensor):
-                    inner.push(self.results, self.value(o), self.nbytes(o.abstract))
+                    inner.push(self.results, self.value_on(o, self.device), self.nbytes(o.abstract))
                 else:
                     values.append(self.value(o))
             values += [self.output_size(graph, n, axis) for n, axis in opened]
             self.flows[inner.name] = inner.finish(values)
         finally:
-            self.b, self.env, self.sizes, self.targets, self.results = outer
+            self.b, self.env, self.sizes, self.targets, self.results, self.copies = outer
         return known
 
     def sizes_for(self, symbol, graph, node):

@@ -57,13 +57,13 @@ def lower_cond(lowering, node):
         pred = b.load(pred, node.args[0].abstract.dtype)
     operands = [lowering.value(a) for a in node.args[1:]]
     open_sizes = lowering.open_sizes(node.abstract.elements)
-    blocks = []
+    blocks, places = [], [lowering.place_of(node, index) for index in range(len(node.abstract.elements))]
     for graph in (node.attrs["true"], node.attrs["false"]):
         block = b.block()
         with block:
             outer = lowering.sizes
             lowering.sizes = outer.new_child(own_sizes(lowering, graph, node.args[1:]))
-            results, lowering.sizes = lowering.subgraph(graph, operands)
+            results, lowering.sizes = lowering.subgraph(graph, operands, places)
             results += [lowering.output_size(graph, number, axis) for _, number, axis in open_sizes]
             lowering.sizes = outer
             block.results(*results)
@@ -92,7 +92,10 @@ def lower_while(lowering, node):
     b, graph, test = lowering.b, node.attrs["body"], node.attrs["cond"]
     invariants = node.attrs["invariants"]
     count = len(node.args) - invariants
+    places = [lowering.place_of(p) for p in graph.parameters]
     inits = [lowering.value(a) for a in node.args]
+    if lowering.device is not None:
+        inits = [lowering.value_on(a, place, node.origin) for a, place in zip(node.args, places)]
     for number in accumulators(node):                        # the loop adds to one memory of its own
         value = node.args[number]
         if is_its_own(value, node):
@@ -129,7 +132,7 @@ def lower_while(lowering, node):
         loop.cond.results(result)
     with loop.body:
         outer = inside(graph)
-        results, below = lowering.subgraph(graph, values)
+        results, below = lowering.subgraph(graph, values, places[:count])
         lowering.sizes = below
         following = [lowering.output_size(graph, number, axis) for _, number, axis in open_sizes]
         lowering.sizes = outer
@@ -152,7 +155,8 @@ def is_its_own(value, node):
 def lower_call(lowering, node):
     graph = node.attrs["graph"]
     name, symbols, opened = lowering.function(graph)
-    args = [lowering.value(a) for a in node.args] + [lowering.sizes_for(s, graph, node) for s in symbols]
+    args = [lowering.value_on(a, lowering.device, node.origin) for a in node.args]
+    args += [lowering.sizes_for(s, graph, node) for s in symbols]
     abstracts = node.abstract.elements
     numbers = [n for n, a in enumerate(abstracts) if not isinstance(a, AbstractTensor)]
     kinds = [kind_of(abstracts[n]) for n in numbers] + ["i64"] * len(opened)
@@ -164,7 +168,7 @@ def lower_call(lowering, node):
     values = dict(zip(numbers, registers))
     for number, abstract in reversed(list(enumerate(abstracts))):
         if isinstance(abstract, AbstractTensor):             # what a called flow makes dies with it: it comes on a tape
-            pointer = lowering.b.pop(lowering.results)
+            pointer = lowering.b.pop(lowering.results, device=lowering.device)
             values[number] = lowering.allocate(abstract)
             lowering.b.copy(values[number], pointer, lowering.nbytes(abstract))
     return tuple(values[n] for n in range(len(abstracts)))
@@ -185,7 +189,7 @@ def lower_tape_push(lowering, node):
     tape = lowering.value(node.args[0])
     for operand in node.args[1:]:
         nbytes = lowering.nbytes(operand.abstract) if isinstance(operand.abstract, AbstractTensor) else None
-        lowering.b.push(tape, lowering.value(operand), nbytes)
+        lowering.b.push(tape, lowering.value_on(operand, lowering.device, node.origin), nbytes)
     return tape
 
 
@@ -195,7 +199,7 @@ def lower_tape_pop(lowering, node):
     values = [None] * len(node.attrs["abstracts"])
     for number, abstract in reversed(list(enumerate(node.attrs["abstracts"]))):
         if isinstance(abstract, AbstractTensor):
-            pointer = lowering.b.pop(tape)
+            pointer = lowering.b.pop(tape, device=lowering.device)
             values[number] = lowering.allocate(abstract)
             lowering.b.copy(values[number], pointer, lowering.nbytes(abstract))
         else:

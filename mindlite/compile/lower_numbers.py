@@ -157,6 +157,6 @@ def lower_scalar_to_tensor(lowering, node):
         value = b.unary("ftoi", value)
     if dtype.kind == "b":
         value = b.arith("ne", value, b.const(0))
-    out = lowering.allocate(node.abstract, node)
+    out = lowering.allocate(node.abstract, node) if lowering.device is None else b.alloc(b.const(dtype.itemsize), dtype.itemsize)
     b.store(out, value, dtype)
     return out

@@ -30,13 +30,14 @@ ALIGNMENT = 64
 
 @dataclass(frozen=True)
 class Storage:
-    """A planned storage: number, flow and register of its Alloc, size (int or Dim), start and end (inclusive)."""
+    """A planned storage: number, flow and register of its Alloc, size (int or Dim), start and end (inclusive), device."""
     number: int
     flow: str
     register: int
     size: object
     start: int
     end: int
+    device: object = None
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,16 @@ class Site:
 
 @dataclass(frozen=True)
 class Layout:
-    """Offsets and sizes (bytes, by storage number) for one tuple of entry sizes; peak and its lower bound in bytes."""
+    """Offsets and sizes (bytes, by storage number) for one tuple of entry sizes; peak and its lower bound in bytes.
+
+    Each device has an arena of its own, in which the offsets count; `peak` and `lower_bound` are those of the CPU's.
+    elsewhere: (Device, peak, lower bound) of the others
+    """
     offsets: tuple
     sizes: tuple
     peak: int
     lower_bound: int
+    elsewhere: tuple = ()
 
 
 @dataclass(eq=False)
@@ -91,8 +97,25 @@ class MemoryPlan:
                                         note=f"{storage.size} bytes at {env}")
             if self.conflicts is None:
                 self.conflicts = _conflicts(self.storages)
-            found = self.layouts[sizes] = pack(self.storages, nbytes, self.conflicts)
+            found = self.layouts[sizes] = self.packed(nbytes)
         return found
+
+    def packed(self, nbytes):
+        """The Layout for storages of these sizes: an arena for each device."""
+        devices = dict.fromkeys(storage.device for storage in self.storages)
+        if not devices or list(devices) == [None]:
+            return pack(self.storages, nbytes, self.conflicts)
+        offsets, elsewhere, here = [0] * len(self.storages), [], Layout((), nbytes, 0, 0)
+        for device in devices:
+            mine = [storage for storage in self.storages if storage.device == device]
+            layout = pack(mine, nbytes, self.conflicts)
+            for storage in mine:
+                offsets[storage.number] = layout.offsets[storage.number]
+            if device is None:
+                here = layout
+            else:
+                elsewhere.append((device, layout.peak, layout.lower_bound))
+        return Layout(tuple(offsets), tuple(nbytes), here.peak, here.lower_bound, tuple(elsewhere))
 
     def kept(self):
         """Its fields but for `conflicts`; with its Layout, where sizes are known."""
@@ -127,6 +150,7 @@ class MemoryPlan:
         lines += [f"dynamic: %{register} of {flow}" for flow, register in dynamic]
         if layout:
             lines.append(f"arena {layout.peak} bytes, lower bound {layout.lower_bound}")
+            lines += [f"arena on {device} {peak} bytes, lower bound {bound}" for device, peak, bound in layout.elsewhere]
         return "\n".join(lines)
 
 
@@ -153,7 +177,7 @@ def pack(storages, nbytes, conflicts):
     tried, the lowest gap in place of the best, and then the order by time with what lies on top placed first, MOVES times
     at most.
 
-    storages : numbered from 0; conflicts: as `_conflicts` gives them
+    storages : some of those that are numbered from 0, the others get no offset; conflicts: as `_conflicts` gives them
     """
     sizes = [-(-n // ALIGNMENT) * ALIGNMENT for n in nbytes]
     bound = _lower_bound(storages, sizes)
@@ -168,7 +192,7 @@ def pack(storages, nbytes, conflicts):
     def attempt(ordered, lowest=False):
         nonlocal best
         offsets = _place(ordered, sizes, conflicts, lowest)
-        peak = max((o + n for o, n in zip(offsets, sizes)), default=0)
+        peak = max((o + n for o, n in zip(offsets, sizes) if o is not None), default=0)
         if best is None or peak < best.peak:
             best = Layout(tuple(offsets), tuple(nbytes), peak, bound)
         return [s for s in ordered if offsets[s.number] + sizes[s.number] == peak]
@@ -238,7 +262,8 @@ def plan(program):
             if static:
                 sites[flow.name, alloc.dst] = Site(len(storages), count, True, 0, life.avoid)
                 for _ in range(count):
-                    storages.append(Storage(len(storages), flow.name, alloc.dst, alloc.size, life.start, life.end))
+                    storages.append(Storage(len(storages), flow.name, alloc.dst, alloc.size, life.start, life.end,
+                                            alloc.device))
             else:
                 dynamic.append((flow.name, alloc.dst, count, slots[flow.name], life.avoid))
                 slots[flow.name] += count
@@ -414,7 +439,7 @@ class _Lifetimes:
             kills.setdefault((life.block, life.index), []).append(F.Kill(alloc.dst))
         self.blocks = 0
         flow = self.flow
-        return F.Flow(flow.name, flow.params, flow.kinds, self._rebuild(flow.body, kills), flow.symbols)
+        return F.Flow(flow.name, flow.params, flow.kinds, self._rebuild(flow.body, kills), flow.symbols, flow.devices)
 
     def _rebuild(self, block, kills):
         number = self.blocks

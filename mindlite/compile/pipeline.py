@@ -29,6 +29,7 @@ from ..vmap import vmap_graph
 from .executable import Executable
 from .guards import guards_hold
 from .lower import lower
+from .placement import kernels_on_the_cpu, place
 from .printers.native import order_native
 
 STAGES = ("parse", "infer", "transform", "optimise", "fuse", "plan")
@@ -106,9 +107,10 @@ def noting():
 
 
 def compile_function(function, args, kwargs, *, name, fullgraph=False, fallbacks=None, harmless=False,
-                     jit_level=None, printer=None, varying=()):
+                     jit_level=None, printer=None, varying=(), devices=()):
     """Compile `function` for arguments in which Abstracts stand for run-time values.
 
+    devices : where the Tensors among the arguments lie, in order, None for the CPU; kernels run on config.device_target
     varying : Places outside of the function whose numbers are run-time values too
     """
     stages, seconds = {}, {}
@@ -130,9 +132,10 @@ def compile_function(function, args, kwargs, *, name, fullgraph=False, fallbacks
     with timed("fuse"):
         if level != "O0":
             graph = put_in_panels(finish_convolutions(accumulate_products(graph)))
-        graph = stages["fuse"] = cluster(graph, level=level)
+        device = place(graph, devices)
+        graph = stages["fuse"] = cluster(graph, level=level, elsewhere=None if device is None else kernels_on_the_cpu)
     with timed("plan"):
-        lowered = lower(graph, update_targets(specialised, graph))
+        lowered = lower(graph, update_targets(specialised, graph), device)
     with timed("load"):
         executable = Executable(lowered.program, printer)
     stages["plan"] = lowered.program

@@ -21,6 +21,8 @@ import types
 import numpy as np
 
 from ..backend import python_entry
+from ..common.config import config
+from ..common.device import kinds
 from ..common.dim import evaluate
 from ..common.tensor import Parameter, Tensor
 from ..infer.specialise import Container, Made, Result
@@ -65,6 +67,8 @@ class _Writer:
             raise Unfit("the Flow is checked or printed otherwise")
         if variant.calls_python or executable._outputs:
             raise Unfit("the Flow calls Python, or gives results whose size depends on data")
+        if variant.device is not None or executable.linked.devices:
+            raise Unfit("it runs on another device than the CPU")
         if variant.differentiated:
             raise Unfit("hooks of its arguments are looked for")
         if any(isinstance(owner, int) for owner, _ in variant.compiled.specialised.updates):
@@ -73,7 +77,7 @@ class _Writer:
             raise Unfit("lists or dicts among the arguments")
         if variant.places or variant.scalars:
             raise Unfit("variables outside of the function, or numbers that vary")
-        self.names = {"MISS": MISS, "Tensor": Tensor, "new": _new, "empty": np.empty, "variant": variant}
+        self.names = {"config": config, "MISS": MISS, "Tensor": Tensor, "new": _new, "empty": np.empty, "variant": variant}
         self.leaves, self.arguments, self.tests = [], [], []
         self.flat = all(type(value) in (Tensor, Parameter, np.ndarray) for value in args)
         self.values = False                                 # are there numbers among the results?
@@ -234,6 +238,8 @@ class _Writer:
             lines += ["try:", f"    if not ({test}): return MISS",
                       "except (LookupError, AttributeError, ValueError, TypeError):",
                       "    return MISS                # what is gone is no longer the same: the general way sees to it"]
+        if len(kinds()) > 1:
+            lines += ["if config.device_target != 'CPU': return MISS"]
         lines += ["if arenas.depth >= 0 or variant.executable is not executable: return MISS"]
         if executable.plan.layout(self.sizes).peak:
             lines += ["if arenas.buffers[0] is not context.buffer: renew()"]
@@ -288,6 +294,8 @@ class _Writer:
             return None
         numbers = tuple([order[number] for _, number in places])
         checks, tests = [], [] if self.plain else [*self.tests]
+        if len(kinds()) > 1:
+            checks.append((ATTRIBUTE, config, "device_target", config.device_target, None))
         for guard, text in zip(self.variant.guards, guards):
             check = check_of(*guard)
             (tests if check is None else checks).append(text if check is None else check)

@@ -7,6 +7,8 @@ from dataclasses import field, replace
 import numpy as np
 
 from ..common import dtype as dt
+from ..common.config import config
+from ..common.device import numbered
 from ..common.dim import Symbol
 from ..common.records import dataclass
 from ..common.tensor import Parameter, Tensor
@@ -26,13 +28,15 @@ class ObjectSpec:
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """What a signature says of a Tensor: dtype, sizes (int, or Symbol in a variant), and whether it is a Parameter."""
+    """What a signature says of a Tensor: dtype, sizes (int, or Symbol in a variant), whether it is a Parameter, and where it
+    lies (a Device, or None for the CPU)."""
     dtype: object
     shape: tuple
     parameter: bool = False
+    device: object = None
 
     def __str__(self):
-        return f"{self.dtype.short}[{', '.join(map(str, self.shape))}]"
+        return f"{self.dtype.short}[{', '.join(map(str, self.shape))}]" + ("" if self.device is None else f"@{self.device}")
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,12 @@ class Leaves(list):
         if number != len(self):
             return SameSpec(number)
         self.append(value)
-        return TensorSpec(value.dtype, value.init_data().host_array.shape, isinstance(value, Parameter))
+        is_parameter = isinstance(value, Parameter)
+        if is_parameter and config.device_target != "CPU":
+            value.move_here(numbered(config.device_target, config.device_id))
+        elements = value.init_data().elements
+        device = None if isinstance(elements, np.ndarray) else elements.device
+        return TensorSpec(value.dtype, elements.shape, is_parameter, device)
 
     def container(self, value):
         """None, or the SameSpec of a list or dict that has come before: they are counted from -1 downwards."""
@@ -132,6 +141,14 @@ def flat_specs(signature, found):
             flat_specs(part, found)
 
 
+def devices_in(signature):
+    """Where the Tensors of a signature lie, in the order of the leaves; empty if all lie on the CPU."""
+    specs = []
+    flat_specs(signature, specs)
+    devices = tuple([getattr(spec, "device", None) for spec in specs])
+    return devices if any(devices) else ()
+
+
 def is_number(signature):
     """True for the signature of an int or float."""
     return isinstance(signature, ScalarSpec) or (isinstance(signature, tuple) and len(signature) > 1
@@ -153,7 +170,8 @@ def open_numbers(pattern, signature):
     differs."""
     if isinstance(signature, TensorSpec):
         same = isinstance(pattern, TensorSpec) and pattern.dtype is signature.dtype \
-            and pattern.parameter is signature.parameter and len(pattern.shape) == len(signature.shape)
+            and pattern.parameter is signature.parameter and pattern.device == signature.device \
+            and len(pattern.shape) == len(signature.shape)
         return signature if same else None
     if is_number(signature) and is_number(pattern):
         kinds = [s.type if isinstance(s, ScalarSpec) else type(s[1]) for s in (pattern, signature)]
@@ -201,7 +219,7 @@ def matches(pattern, signature, env):
     """Does a call's signature fit a variant's, Symbols standing for sizes? env collects {Symbol: size}."""
     if isinstance(pattern, TensorSpec):
         if not isinstance(signature, TensorSpec) or pattern.dtype is not signature.dtype or \
-                pattern.parameter is not signature.parameter or \
+                pattern.parameter is not signature.parameter or pattern.device != signature.device or \
                 len(pattern.shape) != len(signature.shape):
             return False
         for want, have in zip(pattern.shape, signature.shape):

@@ -3,15 +3,18 @@ from dataclasses import field
 
 import numpy as np
 
+from ..common.config import config
 from ..common.dim import Symbol, compare, evaluate, symbols_of
 from ..common.errors import ArgumentError
 from ..common.records import dataclass
+from ..common.storage import DeviceArray, empty_on
 from ..common.tensor import HOOKS, Tensor, is_shared
 from ..infer.specialise import Container, HookOn, Made, Result
 from ..infer.values import Place
 from ..mindir.abstract import AbstractScalar
 from ..mindir.primitive import current_interpreter, eager
 from ..ops.views import written
+from .placement import target_device
 from .short_plan import CALLS
 from .signature import ScalarSpec, flat_specs, matches, numbers_in
 
@@ -41,7 +44,9 @@ class Runner(Variant):
         self.executable = compiled.executable
         argument = {p: i for i, p in enumerate(q for q in graph.parameters if q.default is None)}
         self.inputs = [p.default for p in graph.parameters if p.default is not None]
-        self.input_shapes = [(t.host_array.dtype, t.host_array.shape) for t in self.inputs]
+        self.device = target_device()
+        self.input_shapes = [(t.elements.dtype, t.elements.shape) for t in self.inputs]
+        self.input_devices = [None if isinstance(t.elements, np.ndarray) else t.elements.device for t in self.inputs]
         where = {p: (i, None) for p, i in argument.items()}
         where.update({p: (None, k) for k, p in enumerate(q for q in graph.parameters if q.default is not None)})
         self.places, self.objects = compiled.specialised.places, compiled.specialised.objects
@@ -66,6 +71,8 @@ class Runner(Variant):
         self.output = compiled.specialised.output
         self.constraints = compiled.specialised.constraints
         self.abstracts = [node.abstract for node in graph.outputs]
+        self.places_of_results = {spec.index: spec.device for spec in lowered.program.outputs} \
+            if self.executable.linked.devices else {}
         self.calls_python = self.executable.linked.has_python
         found = compiled.specialised
         self.differentiated = found.differentiated
@@ -109,12 +116,14 @@ class Runner(Variant):
             if not unknown(c, env)) and self.inputs_hold()
 
     def inputs_hold(self):
-        """True if the Parameters that it reads still have the dtypes and sizes that it was compiled for."""
-        for tensor, (dtype, shape) in zip(self.inputs, self.input_shapes):
-            array = tensor.host_array
-            if array.shape != shape or array.dtype != dtype:
+        """True if the Parameters that it reads still have the dtypes and sizes that it was compiled for, where they were, and
+        kernels still run where its own do."""
+        for tensor, (dtype, shape), device in zip(self.inputs, self.input_shapes, self.input_devices):
+            array = tensor.elements
+            if array.shape != shape or array.dtype != dtype or (
+                    device is not None if isinstance(array, np.ndarray) else device != array.device):
                 return False
-        return True
+        return config.device_target == "CPU" if self.device is None else self.device == target_device()
 
     def meets_hooks(self, leaves):
         """True if what it differentiates by has hooks in this call."""
@@ -130,19 +139,22 @@ class Runner(Variant):
 
     def run_with(self, leaves, objects):
         """Run; objects: a list for the Python objects of this run."""
-        arrays = [leaf.host_array if isinstance(leaf, Tensor) else leaf for leaf in leaves]
+        arrays = [leaf.elements if isinstance(leaf, Tensor) else leaf for leaf in leaves]
         env = None
         params, made, copies = [], {}, []
         for step in self.steps:
             kind = step[0]
             if kind == "tensor":
-                array = arrays[step[1]] if step[1] is not None else self.inputs[step[2]].host_array
+                array = arrays[step[1]] if step[1] is not None else self.inputs[step[2]].elements
+                if type(array) is DeviceArray:
+                    params.append(array.address)
+                    continue
                 if not array.flags.c_contiguous:
                     copies.append((array, np.ascontiguousarray(array)))
                     array = copies[-1][1]
                 params.append(array.__array_interface__["data"][0])
             elif kind == "size":
-                array = arrays[step[1]] if step[1] is not None else self.inputs[step[2]].host_array
+                array = arrays[step[1]] if step[1] is not None else self.inputs[step[2]].elements
                 params.append(array.shape[step[3]])
             elif kind == "scalar":
                 params.append(arrays[step[1]])
@@ -155,6 +167,10 @@ class Runner(Variant):
                     if env is None:
                         env = {s: arrays[n].shape[axis] for s, (n, axis) in self.symbols.items()}
                     shape = tuple(evaluate(s, env) for s in shape)
+                if self.places_of_results and self.places_of_results[step[1]] is not None:
+                    made[step[1]] = array = empty_on(self.places_of_results[step[1]], shape, step[2])
+                    params.append(array.address)
+                    continue
                 made[step[1]] = array = np.empty(shape, step[2])
                 params.append(array.__array_interface__["data"][0])
         updated = [leaves[owner] if isinstance(owner, int) else owner for owner, _ in self.compiled.specialised.updates]
@@ -173,7 +189,7 @@ class Runner(Variant):
         """Give arrays that are not contiguous what was assigned to their copies."""
         if copies:
             updates = self.compiled.specialised.updates
-            targets = {id((leaves[owner] if isinstance(owner, int) else owner).host_array) for owner, _ in updates}
+            targets = {id((leaves[owner] if isinstance(owner, int) else owner).elements) for owner, _ in updates}
             for array, copy in copies:
                 if id(array) in targets:
                     array[...] = copy
@@ -203,9 +219,9 @@ class Runner(Variant):
                 return leaves[value.argument]
             kind, number = self.results[value.number]
             if kind == "param":
-                return Tensor.wrap(made[number])
+                return Tensor.of_elements(made[number])
             if kind == "output":
-                return Tensor.wrap(outputs[number])
+                return Tensor.of_elements(outputs[number])
             if kind == "value":
                 abstract = self.abstracts[value.number]
                 return abstract.type(values[number]) if isinstance(abstract,
@@ -226,7 +242,7 @@ class Runner(Variant):
 
 
 def _copy_to(tensor, value):
-    tensor.host_array[...] = value.host_array
+    tensor.overwrite(value)
 
 
 def unknown(constraint, env):

@@ -35,24 +35,25 @@ MOST_TOGETHER = 32                          # kernels that are launched together
 _ALONE = {"library", "effect", "control", "scalar"}
 
 
-def cluster(graph, level="O1", target=None):
+def cluster(graph, level="O1", target=None, elsewhere=None):
     """A typed FuncGraph whose operators with kernel rules are CNodes of fused FuncGraphs; graphs in attributes as well.
 
     level : "O1" fuses, "O0" makes one kernel per operator
     target: the Target that decides what one kernel shall be, by default the current one
+    elsewhere: a function of a graph, the nodes of it that run on another device than the rest
     result: a new graph; its transforms["refused"] is a list of (node, reason): what stayed alone or apart, and why.
             A fused node of several results has an AbstractTuple and is read by tuple_getitem; of one, its abstract.
     """
-    return _cluster(graph, level, target or current(), {})
+    return _cluster(graph, level, target or current(), {}, elsewhere)
 
 
-def _cluster(graph, level, target, done):
+def _cluster(graph, level, target, done, elsewhere=None):
     if id(graph) not in done:
         made = FuncGraph(graph.name, graph.origin, graph.kind)
         made.signature = graph.signature
         done[id(graph)] = made, graph                         # before its body: a recursive graph calls itself
         whole = graph if level == "O0" else recompute_cheap(in_two_stages(graph, target))
-        _Clusterer(whole, level, target, made, done).run()
+        _Clusterer(whole, level, target, made, done, elsewhere).run()
     return done[id(graph)][0]
 
 
@@ -69,7 +70,8 @@ class _Group:
 
 
 class _Clusterer:
-    def __init__(self, graph, level, target, made, done):
+    def __init__(self, graph, level, target, made, done, elsewhere=None):
+        self.elsewhere = {id(node) for node in elsewhere(graph)} if elsewhere is not None else frozenset()
         self.graph, self.level, self.target, self.made, self.done = graph, level, target, made, done
         self.refused = []
         self.texts = {}
@@ -205,6 +207,8 @@ class _Clusterer:
         members = self.in_order(first.members + second.members)
         if len(members) > self.target.kernel_nodes:
             return f"more than {self.target.kernel_nodes} operators"
+        if self.is_elsewhere(first) != self.is_elsewhere(second):
+            return "they run on different devices"
         if self.path_between(first, second):
             return "another node stands between them"
         if first.shape is not None and first.shape == second.shape:
@@ -224,6 +228,10 @@ class _Clusterer:
                 return "computing values again would cost more than storing them"
             self.trial = cost
         return reason
+
+    def is_elsewhere(self, group):
+        """True for what runs on another device than the rest."""
+        return id(group.members[0]) in self.elsewhere
 
     def path_between(self, first, second):
         """True if a path leads from one group to the other through a third."""
@@ -344,7 +352,8 @@ class _Clusterer:
             joins = self.level != "O0" and config.lowering == "llvm" and self.is_small(group)
             # a Parameter that gets its new value in place is for one of them to read
             reads = {id(a) for m in group.members for a in m.args if isinstance(a, Parameter) and _elements(a) > 1}
-            if not joins or len(open_) == MOST_TOGETHER or not group.before.isdisjoint(open_) or reads & read:
+            if not joins or len(open_) == MOST_TOGETHER or not group.before.isdisjoint(open_) or reads & read or (
+                    open_ and self.is_elsewhere(open_[0]) != self.is_elsewhere(group)):
                 open_, read = [], set()
             if not open_:
                 runs.append(open_)

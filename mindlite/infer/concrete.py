@@ -14,7 +14,7 @@ import types
 
 from ..common.errors import InternalError, MindliteError, Passed, Stage
 from ..common.location import is_framework
-from ..common.tensor import Parameter as TensorParameter, Tensor
+from ..common.tensor import Parameter as TensorParameter
 from ..common.tracebacks import call_at, namespace_of, passed_through
 from ..fallback.handed import changed, tensors_in
 from ..fallback.log import Log, Raised
@@ -72,7 +72,7 @@ class _Values(Tracer):
 
     def assign(self, target, value):
         """Write into the Tensor's memory."""
-        target.host_array[...] = value.host_array if isinstance(value, Tensor) else value
+        target.overwrite(value)
         return target
 
 

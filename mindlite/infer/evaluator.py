@@ -23,7 +23,7 @@ from ..fallback.log import Trap
 from ..fallback.record import ABSENT, ANY, Records
 from ..mindir import syntax
 from ..mindir.abstract import AbstractAny, AbstractScalar
-from ..mindir.builder import constant
+from ..mindir.builder import tensor_type
 from ..mindir.graph import AnfNode, ValueNode
 from ..mindir.primitive import interpreting
 from ..mindir.syntax import Undefined
@@ -490,7 +490,7 @@ class Evaluator:
             self.guard(place.kind, place.owner, place.name, value)
             return from_outside(self, value)
         if place not in self.inputs:
-            abstract = AbstractScalar(type(value)) if not isinstance(value, Tensor) else constant(value).abstract
+            abstract = AbstractScalar(type(value)) if not isinstance(value, Tensor) else tensor_type(value)
             self.inputs[place] = self.tracer.root.graph.add_parameter(place.name or "cell", abstract)
             self.guard("kind of " + place.kind, place.owner, place.name, kind_of(value))
         return self.tracer.lift(self.inputs[place])

@@ -11,7 +11,7 @@ from ..common.location import is_framework
 from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..mindir import constraints
 from ..mindir.abstract import AbstractTensor, AbstractTuple, symbols_of_abstract
-from ..mindir.builder import Builder, constant
+from ..mindir.builder import Builder, constant, tensor_type
 from ..mindir.constraints import collecting
 from ..mindir.control import check
 from ..mindir.graph import AnfNode, FuncGraph, Parameter, ValueNode
@@ -215,7 +215,7 @@ class Tracer(Builder):
         if known is None:
             tensor.init_data()
             node = self.root.graph.add_parameter(getattr(tensor, "name", None) or f"t{len(self.inputs)}",
-                                                 constant(tensor).abstract, default=tensor)
+                                                 tensor_type(tensor), default=tensor)
             known = self.inputs[id(tensor)] = (tensor, node)
         return known[1]
 

@@ -9,6 +9,7 @@ from dataclasses import field
 from ..common.errors import (DTypeError, GradientError, GraphSyntaxError, IndexRangeError, InternalError, MindliteError,
                              ShapeError, UndefinedNameError, ValueRangeError, fault, is_deep, placing)
 from ..common.records import dataclass
+from ..common.storage import copied
 from ..common.tensor import Tensor
 from ..fallback.log import Trap
 from ..fallback.record import Records
@@ -190,7 +191,7 @@ def _has_acted(ev, entered):
 
 def copy_of(tensor):
     """A Tensor of its own with the same elements."""
-    return Tensor.wrap(tensor.host_array.copy())
+    return Tensor.of_elements(copied(tensor.elements))
 
 
 def _holds_container(value):

@@ -298,7 +298,7 @@ class ByExit(Conflict):
 def kind_of(value):
     """What a compiled graph assumes of an input: the class of a number, dtype and sizes of a Tensor."""
     if isinstance(value, Tensor):
-        return Tensor, value.dtype, value.host_array.shape
+        return Tensor, value.dtype, value.elements.shape
     return type(value) if fits(value) else "a large int"
 
 

@@ -12,12 +12,25 @@ class Abstract:
 
 @dataclass(frozen=True)
 class AbstractTensor(Abstract):
-    """A tensor: dtype (DType) and shape (tuple of int or Dim)."""
+    """A tensor: dtype (DType) and shape (tuple of int or Dim).
+
+    device, placement, sbp: where it lies, which processes have it, and how they share it; None: the default, which is the
+    CPU where it is a parameter of a compiled function, and what compile/placement.py says elsewhere. They are no part of
+    the type: abstracts that differ in them alone are equal.
+    """
     dtype: object
     shape: tuple
+    device = placement = sbp = None
+
+    def on(self, device):
+        """The same tensor on a Device."""
+        made = AbstractTensor(self.dtype, self.shape)
+        object.__setattr__(made, "device", device)
+        return made
 
     def __str__(self):
-        return f"{self.dtype.short}[{', '.join(map(str, self.shape))}]"
+        where = "" if self.device is None else f"@{self.device}"
+        return f"{self.dtype.short}[{', '.join(map(str, self.shape))}]{where}"
 
     @property
     def ndim(self):

@@ -61,7 +61,7 @@ class Builder:
 def constant(value):
     """The ValueNode of an array, Tensor or Python number."""
     if isinstance(value, Tensor):
-        value = value.host_array
+        value = value.asnumpy()
     if isinstance(value, (np.ndarray, np.generic)):
         array = np.asarray(value)
         return ValueNode(array, AbstractTensor(dt.dtype(array.dtype), array.shape))
@@ -70,6 +70,12 @@ def constant(value):
     if isinstance(value, Dim):
         return ValueNode(value, AbstractScalar(int, value))
     raise ArgumentError(f"an operator cannot take {type(value).__name__}", note=repr(value)[:80])
+
+
+def tensor_type(tensor):
+    """The type of a Tensor; its elements are not looked at."""
+    elements = tensor.elements
+    return AbstractTensor(dt.dtype(elements.dtype), elements.shape)
 
 
 @contextlib.contextmanager

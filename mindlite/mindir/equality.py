@@ -106,7 +106,7 @@ class _Comparison:
             return all(self.same(getattr(x, f.name), getattr(y, f.name)) for f in fields(x))
         if isinstance(x, Tensor):
             names = ("name", *PARAMETER_FIELDS) if isinstance(x, Parameter) else ()
-            return self.same(x.host_array, y.host_array) and all(getattr(x, n) == getattr(y, n) for n in names)
+            return self.same(x.asnumpy(), y.asnumpy()) and all(getattr(x, n) == getattr(y, n) for n in names)
         if isinstance(x, (FuncGraph, CNode)):
             return True                                      # paired by number
         return x == y

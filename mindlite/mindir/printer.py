@@ -22,6 +22,7 @@ import numpy as np
 from ..common import dtype as dt
 from ..common.dim import Dim, Symbol, substitute, symbols_of
 from ..common.dtype import DType
+from ..common.storage import DeviceArray
 from ..common.tensor import Parameter, Tensor
 from .abstract import Abstract, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
 from .graph import CNode, FuncGraph, ValueNode
@@ -280,10 +281,10 @@ class _Printer:
     def tensor(self, value):
         """A Tensor, or a Parameter by name with what is not as usual."""
         if not isinstance(value, Parameter):
-            return f"Tensor({self.array(value.host_array)})"
+            return f"Tensor({self.array(value.asnumpy())})"
         words = [f"{name}={getattr(value, name)}" for name, usual in PARAMETER_FIELDS.items()
                  if getattr(value, name) != usual]
-        return f"Parameter({', '.join([json.dumps(value.name), self.array(value.host_array), *words])})"
+        return f"Parameter({', '.join([json.dumps(value.name), self.array(value.asnumpy()), *words])})"
 
     def array(self, array):
         """`f32[2](1.0, 2.0)`, or `f32[64](#0)` with a line in the table."""
@@ -322,7 +323,9 @@ PARAMETER_FIELDS = {"requires_grad": True, "layerwise_parallel": False, "paralle
 def natural_abstract(value):
     """The abstract that a constant has if nothing else is said; None for objects."""
     if isinstance(value, Tensor):
-        value = value.host_array
+        value = value.elements
+    if isinstance(value, DeviceArray):
+        return AbstractTensor(dt.dtype(value.dtype), value.shape)
     if isinstance(value, (np.ndarray, np.generic)):
         return AbstractTensor(dt.dtype(value.dtype), value.shape)
     if type(value) in (bool, int, float):

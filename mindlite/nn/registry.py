@@ -325,7 +325,7 @@ class Registry:
 
 
 def _overwrite(path, own, value):
-    array = value.host_array if isinstance(value, Tensor) else Tensor(value).host_array
+    array = (value if isinstance(value, Tensor) else Tensor(value)).elements
     if array.shape != own.shape:
         raise ArgumentError(f"load_state_dict: {path!r} has shape {list(own.shape)}, the state has {list(array.shape)}")
-    own.host_array[...] = array
+    own.overwrite(value)

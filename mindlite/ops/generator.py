@@ -18,7 +18,7 @@ generator_state = Parameter(np.array([0, 0], np.int64), name="random_state", req
 @when_seeded
 def seed_generator(seed):
     """Begin the stream of `seed`: mindlite.set_seed calls it."""
-    generator_state.host_array[:] = seed, 0
+    generator_state.overwrite((seed, 0))
 
 
 class Generator:
@@ -41,7 +41,7 @@ class Generator:
         return self
 
     def _begin(self, seed):
-        self.state.host_array[:] = seed, 0
+        self.state.overwrite((seed, 0))
 
     def seed(self):
         """Begin a stream that nobody foresees; returns its seed."""
@@ -51,17 +51,17 @@ class Generator:
 
     def initial_seed(self):
         """The seed with which the stream began."""
-        return int(self.state.host_array[0])
+        return int(self.state.asnumpy()[0])
 
     def get_state(self):
         """Where the stream is: a Tensor int64[2]."""
-        return Tensor(self.state.host_array.copy())
+        return Tensor(self.state.asnumpy().copy())
 
     def set_state(self, state):
         """Go on from where `get_state` was. raises : ArgumentError for what is no such Tensor"""
         if not isinstance(state, Tensor) or state.shape != (2,):
             raise ArgumentError("set_state: what get_state gave is wanted", note=repr(state)[:80])
-        self.state.host_array[:] = state.host_array
+        self.state.overwrite(state)
 
 
 class _Default(Generator):

@@ -14,10 +14,12 @@ import numpy as np
 from ...backend.launcher import launch_address, launcher_code
 from ...backend.target import current
 from ...backend.machine_code import compile_ir, kept_code
+from ...common.device import COPY, GIVE, LAUNCH, POISON, TAKE
 from ...common.errors import InternalError
 from .. import flow as F
 from . import runtime as R
 from . import scalar_ir
+from .python import copy_kind
 
 # Instructions of a program. Beyond, the code is made at level 0: level 2 takes 0.4 ms a launch, level 0 a tenth of it,
 # and a chain of launches runs no faster for it; loops over scalars, where it pays, are short.
@@ -202,7 +204,7 @@ class _FlowPrinter:
         return name
 
     def data(self, i):
-        number = len(self.linked.kernels) + self.linked.array_number(i.array)
+        number = len(self.linked.kernels) + self.linked.array_number(i.array, i.device)
         self.values[i.dst] = self.link("%d", number, "i64")
 
     def arith(self, i):
@@ -225,8 +227,41 @@ class _FlowPrinter:
     def store(self, i):
         self.emit(*scalar_ir.store(i.dtype, self.fresh("%s"), self.value(i.ptr), self.value(i.value)))
 
+    def ask(self, device, place, what, *words):
+        """Call a device's driver; words: typed values, which it finds in %args."""
+        linked = self.linked
+        for n, word in enumerate(words):
+            name = self.fresh("%a")
+            self.emit(f"{name} = getelementptr i64, ptr %args, i64 {n}", f"store {word}, ptr {name}")
+        number = len(linked.kernels) + len(linked.arrays) + linked.device_number(device)
+        entry, status = self.link("%e", number, "ptr"), self.fresh("%k")
+        self.emit(f"{status} = call i64 {entry}(i64 {what}, ptr %args, i64 {len(words)})")
+        self.fail_unless_zero(status, place)
+
+    def take(self, i, owner, nbytes):
+        """Memory of a device until the run ends, or for ever (owner "i64 0"); its address."""
+        self.ask(i.device, self.linked.place(i), TAKE, owner, nbytes)
+        name = self.fresh("%m")
+        self.emit(f"{name} = load i64, ptr %args")
+        return name
+
+    def run_itself(self):
+        """The number that stands for this run."""
+        name = self.fresh("%c")
+        self.emit(f"{name} = ptrtoint ptr %ctx to i64")
+        return f"i64 {name}"
+
+    def copied(self, i, owner, source):
+        """A copy on the device of what lies at the register `source` there; its address."""
+        made = self.take(i, owner, self.typed(i.nbytes))
+        self.ask(i.device, self.linked.place(i), COPY, "i64 0", f"i64 {made}", self.typed(source), self.typed(i.nbytes), "i64 2")
+        return made
+
     def alloc(self, i):
         site, verify = self.linked.site(self.flow, i.dst), self.linked.verify
+        if i.device is not None:
+            self.values[i.dst] = self.chosen(site) if site.planned else self.take(i, self.run_itself(), self.typed(i.nbytes))
+            return
         if site.planned and not verify and (site.count - 1) * len(site.avoid) <= COMPARED:
             self.values[i.dst] = self.chosen(site)
             return
@@ -269,13 +304,34 @@ class _FlowPrinter:
 
     def kill(self, i):
         site = self.linked.site(self.flow, i.ptr)
-        if not site.planned:
+        alloc = self.linked.alloc_of(self.flow, i.ptr)
+        if alloc.device is not None:
+            self.kill_on_device(alloc, site)
+        elif not site.planned:
             slot = self.slot(site)
             self.emit(f"call void @rt_kill(ptr %ctx, ptr {slot}, i64 {site.count}, i64 {site.first})")
         elif self.linked.verify:
             self.emit(f"call void @rt_kill_static(ptr %ctx, i64 {site.first}, i64 {site.count})")
 
+    def kill_on_device(self, alloc, site):
+        place = self.linked.place(alloc)
+        if not site.planned and site.count == 1:             # what loops carry is given back when the run ends
+            self.ask(alloc.device, place, GIVE, self.run_itself(), self.typed(alloc.dst))
+        for number in range(site.first, site.first + site.count) if site.planned and self.linked.verify else ():
+            words = []
+            for at in (2 * number, 2 * number + 1):
+                pointer, word = self.fresh("%t"), self.fresh("%t")
+                self.emit(f"{pointer} = getelementptr i64, ptr %table, i64 {at}", f"{word} = load i64, ptr {pointer}")
+                words.append(f"i64 {word}")
+            self.ask(alloc.device, place, POISON, "i64 0", *words)
+
     def call_kernel(self, i):
+        if i.device is not None:
+            address = self.link("%g", self.linked.kernel_number(i.kernel), "i64")
+            over = ("i64 -1", "i64 0") if i.extent is None else (self.typed(i.extent), self.typed(i.cost))
+            self.ask(i.device, self.linked.place(i), LAUNCH, f"i64 {i.stream}", f"i64 {address}", *over,
+                     *(self.typed(r) for r in i.kernel_args))
+            return
         self.fill(i.kernel_args)
         status, kernel = self.fresh("%k"), self.link("%g", self.linked.kernel_number(i.kernel), "ptr")
         if i.extent is None:
@@ -380,6 +436,10 @@ class _FlowPrinter:
         self.start(go_on)
 
     def copy(self, i):
+        if i.to is not None or i.source is not None:
+            self.ask(i.to or i.source, self.linked.place(i), COPY, f"i64 {i.stream}", self.typed(i.dst), self.typed(i.src),
+                     self.typed(i.nbytes), f"i64 {copy_kind(i)}")
+            return
         to, source = self.pointer(i.dst), self.pointer(i.src)
         self.emit(f"call void @llvm.memmove.p0.p0.i64(ptr {to}, ptr {source}, {self.typed(i.nbytes)}, i1 false)")
 
@@ -391,7 +451,10 @@ class _FlowPrinter:
 
     def tape_push(self, i):
         tape, status = self.pointer(i.tape), self.fresh("%u")
-        if i.nbytes is not None:
+        if i.device is not None:                             # the tape holds the address of a copy
+            made = self.copied(i, self.run_itself(), i.value)
+            self.emit(f"{status} = call i64 @rt_tape_push_scalar(ptr {tape}, i64 {made})")
+        elif i.nbytes is not None:
             source = self.pointer(i.value)
             self.emit(f"{status} = call i64 @rt_tape_push(ptr {tape}, ptr {source}, {self.typed(i.nbytes)})")
         else:
@@ -407,15 +470,20 @@ class _FlowPrinter:
         self.emit(f"{name} = call ptr @rt_tape_pop(ptr {tape})")
         self.fail_if_null(name, self.linked.place(i))
         dst = self.define(i.dst)
-        self.emit(f"{dst} = load {_type(self.flow.kinds[i.dst])}, ptr {name}" if i.scalar
+        self.emit(f"{dst} = load {_type(self.flow.kinds[i.dst])}, ptr {name}" if i.scalar or i.device is not None
                   else f"{dst} = ptrtoint ptr {name} to i64")
 
     def output(self, i):
         if len(i.dims) > R.MAX_DIMS:
             raise InternalError(f"an output has more than {R.MAX_DIMS} axes")
+        source, nbytes = "%results", "i64 8"
+        if i.device is None:
+            source, nbytes = self.pointer(i.ptr), self.typed(i.nbytes)
+        else:                                                # the record holds the address of a copy
+            self.emit(f"store i64 {self.copied(i, 'i64 0', i.ptr)}, ptr %results")
         self.fill(i.dims)
-        source, status = self.pointer(i.ptr), self.fresh("%g")
-        self.emit(f"{status} = call i64 @rt_output(ptr %ctx, i64 {i.index}, ptr {source}, {self.typed(i.nbytes)}, "
+        status = self.fresh("%g")
+        self.emit(f"{status} = call i64 @rt_output(ptr %ctx, i64 {i.index}, ptr {source}, {nbytes}, "
                   f"ptr %args, i64 {len(i.dims)})")
         self.fail_unless_zero(status, self.linked.place(i))
 

@@ -18,6 +18,7 @@ import ml_dtypes
 import numpy as np
 
 from ...backend.launcher import launch_address
+from ...common.device import COPY, GIVE, LAUNCH, POISON, TAKE, driver_of
 from .. import flow as F
 from . import runtime as R
 
@@ -159,6 +160,14 @@ class PythonRuntime:
             raise Stop(place)
         return found
 
+    def chosen(self, first, count, avoid):
+        """The address of the first of those storages that none of the pointers points into, else of the last."""
+        for number in range(first, first + count):
+            address, nbytes = self.context.table(2 * number), self.context.table(2 * number + 1)
+            if not any(0 <= pointer - address < nbytes for pointer in avoid):
+                break
+        return address
+
     def alloc(self, slots, slot, count, nbytes, first, avoid=(), place=None):
         pointers = (ctypes.c_int64 * max(1, len(avoid)))(*avoid)
         found = self.shared.rt_alloc(self.ctx, ctypes.addressof(slots) + 8 * slot, count, nbytes,
@@ -174,7 +183,11 @@ class PythonRuntime:
         self.shared.rt_kill(self.ctx, ctypes.addressof(slots) + 8 * slot, count, first)
 
     def kernel(self, place, args, extent=None, cost=None):
-        kernel = self.linked.places[place].kernel
+        kernel, device = self.linked.places[place].kernel, self.linked.places[place].device
+        if device is not None:
+            stream = self.linked.places[place].stream
+            self.device(place, device, LAUNCH, stream, kernel.address, -1 if extent is None else extent, cost or 0, *args)
+            return
         buffer = (ctypes.c_int64 * max(1, len(args)))(*[to_bits(a) for a in args])
         if extent is None:
             status = _KERNEL(kernel.address)(buffer, 0, 1)
@@ -182,6 +195,14 @@ class PythonRuntime:
             status = self.launch(kernel.address, ctypes.addressof(buffer), extent, cost)
         if status:
             raise Stop(place, status)
+
+    def device(self, place, device, what, *args):
+        """Ask a device's driver; gives the first number of what it was given."""
+        buffer = (ctypes.c_int64 * len(args))(*[to_bits(a) for a in args])
+        status = _DEVICE(driver_of(device).entry(device.index))(what, buffer, len(args))
+        if status:
+            raise Stop(place, status)
+        return buffer[0]
 
     def handle(self, index):
         return self.context.table(index)
@@ -212,8 +233,34 @@ class PythonRuntime:
             raise Stop(place)
         return value
 
-    def copy(self, dst, src, nbytes):
-        ctypes.memmove(dst, src, nbytes)
+    def copy(self, place, dst, src, nbytes):
+        if place is None:
+            ctypes.memmove(dst, src, nbytes)
+        else:
+            i = self.linked.places[place]
+            self.device(place, i.to or i.source, COPY, i.stream, dst, src, nbytes, copy_kind(i))
+
+    def take(self, place, nbytes):
+        """Memory of a device until the run ends, or for ever for an Output."""
+        i = self.linked.places[place]
+        return self.device(place, i.device, TAKE, 0 if isinstance(i, F.Output) else self.ctx, nbytes)
+
+    def give(self, place, ptr):
+        self.device(place, self.linked.places[place].device, GIVE, self.ctx, ptr)
+
+    def poison(self, place, first, count):
+        for number in range(first, first + count):
+            address, nbytes = self.context.table(2 * number), self.context.table(2 * number + 1)
+            self.device(place, self.linked.places[place].device, POISON, 0, address, nbytes)
+
+    def push_device(self, place, tape, ptr, nbytes):
+        self.push_scalar(place, tape, self.copied(place, ptr, nbytes))
+
+    def copied(self, place, ptr, nbytes):
+        """A copy on the device of what lies at ptr there."""
+        made = self.take(place, nbytes)
+        self.device(place, self.linked.places[place].device, COPY, 0, made, ptr, nbytes, 2)
+        return made
 
     def tape(self, place):
         found = self.shared.rt_tape_new(self.ctx)
@@ -239,13 +286,22 @@ class PythonRuntime:
         return from_bits(ctypes.c_int64.from_address(self.pop(place, tape)).value, kind)
 
     def output(self, place, index, pointer, nbytes, *dims):
+        if self.linked.places[place].device is not None:     # the record holds a pointer to the pointer
+            cell = (ctypes.c_int64 * 1)(self.copied(place, pointer, nbytes))
+            pointer, nbytes = ctypes.addressof(cell), 8
         buffer = (ctypes.c_int64 * max(1, len(dims)))(*dims)
         if self.shared.rt_output(self.ctx, index, pointer, nbytes, ctypes.addressof(buffer), len(dims)):
             raise Stop(place, 1)
 
 
 _KERNEL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+_DEVICE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
 _LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+
+
+def copy_kind(i):
+    """What a Copy between devices is: 0 from the CPU, 1 to the CPU, 2 on devices."""
+    return 0 if i.source is None else 1 if i.to is None else 2
 
 
 def _name(flow):
@@ -293,7 +349,8 @@ class _SourcePrinter:
         if isinstance(i, F.Const):
             self.emit(f"r{i.dst} = {i.value!r}")
         elif isinstance(i, F.Data):
-            self.emit(f"r{i.dst} = {i.array.ctypes.data}", f"{i.array.dtype}{list(i.array.shape)}")
+            address = self.linked.array_address(self.linked.array_number(i.array, i.device))
+            self.emit(f"r{i.dst} = {address}", f"{i.array.dtype}{list(i.array.shape)}")
         elif isinstance(i, F.Arith):
             self.emit(f"r{i.dst} = " + _INFIX[i.op].format(a=f"r{i.a}", b=f"r{i.b}"))
         elif isinstance(i, F.Exact):
@@ -308,7 +365,14 @@ class _SourcePrinter:
             self.alloc(i, place)
         elif isinstance(i, F.Kill):
             site = self.linked.site(self.flow, i.ptr)
-            if not site.planned:
+            alloc = self.linked.alloc_of(self.flow, i.ptr)
+            if alloc.device is not None:
+                at = self.linked.place(alloc)
+                if site.planned and self.linked.verify:
+                    self.emit(f"rt.poison({at}, {site.first}, {site.count})", f"r{i.ptr}")
+                elif not site.planned and site.count == 1:
+                    self.emit(f"rt.give({at}, r{i.ptr})")
+            elif not site.planned:
                 self.emit(f"rt.kill(slots, {site.slot}, {site.count}, {site.first})", f"r{i.ptr}")
             elif self.linked.verify:
                 self.emit(f"rt.kill_static({site.first}, {site.count})", f"r{i.ptr}")
@@ -334,14 +398,16 @@ class _SourcePrinter:
         elif isinstance(i, F.Check):
             self.emit(f"rt.check({place}, r{i.cond}{_more(i.args)})", comment)
         elif isinstance(i, F.Copy):
-            self.emit(f"rt.copy(r{i.dst}, r{i.src}, r{i.nbytes})")
+            self.emit(f"rt.copy({place}, r{i.dst}, r{i.src}, r{i.nbytes})")
         elif isinstance(i, F.TapeNew):
             self.emit(f"r{i.dst} = rt.tape({place})")
         elif isinstance(i, F.TapePush):
-            self.emit(f"rt.push({place}, r{i.tape}, r{i.value}, r{i.nbytes})" if i.nbytes is not None else
+            push = "push" if i.device is None else "push_device"
+            self.emit(f"rt.{push}({place}, r{i.tape}, r{i.value}, r{i.nbytes})" if i.nbytes is not None else
                       f"rt.push_scalar({place}, r{i.tape}, r{i.value})")
         elif isinstance(i, F.TapePop):
-            self.emit(f"r{i.dst} = rt.pop_scalar({place}, r{i.tape}, {self.flow.kinds[i.dst]!r})" if i.scalar else
+            scalar = i.scalar or i.device is not None        # of what lies on a device, the tape holds the address
+            self.emit(f"r{i.dst} = rt.pop_scalar({place}, r{i.tape}, {self.flow.kinds[i.dst]!r})" if scalar else
                       f"r{i.dst} = rt.pop({place}, r{i.tape})")
         elif isinstance(i, F.Output):
             self.emit(f"rt.output({place}, {i.index}, r{i.ptr}, r{i.nbytes}{_more(i.dims)})")
@@ -359,7 +425,11 @@ class _SourcePrinter:
         site = self.linked.site(self.flow, i.dst)
         avoid = f", avoid={_tuple(site.avoid)}" if site.avoid else ""
         size = f"{i.size} bytes" if i.size is not None else ""
-        if site.planned:
+        if i.device is not None and not site.planned:
+            self.emit(f"r{i.dst} = rt.take({place}, r{i.nbytes})", size)
+        elif i.device is not None:
+            self.emit(f"r{i.dst} = rt.chosen({site.first}, {site.count}, {_tuple(site.avoid)})", size)
+        elif site.planned:
             self.emit(f"r{i.dst} = rt.static({site.first}, {site.count}, r{i.nbytes}{avoid}, place={place})", size)
         else:
             self.emit(f"r{i.dst} = rt.alloc(slots, {site.slot}, {site.count}, r{i.nbytes}, {site.first}{avoid}, "

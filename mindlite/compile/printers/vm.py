@@ -10,6 +10,7 @@ If and While become jumps, their results moves. `vm_file.py` writes tables to fi
 """
 import numpy as np
 
+from ...common.errors import ValueRangeError
 from .. import flow as F
 from . import runtime as R
 from .python import to_bits
@@ -25,6 +26,9 @@ class Table:
 
 def print_table(linked):
     """The Table of a Linked program."""
+    if linked.devices:
+        raise ValueRangeError(f"the register machine runs on the CPU alone, this program on {linked.devices[0]} too",
+                              hint="printer='native'")
     flows = linked.program.all_flows()
     code, starts, frames, calls = [], {}, {}, []
     for flow in flows:
