@@ -13,7 +13,7 @@ from ..mindir.abstract import AbstractAny, AbstractTape, AbstractTuple
 from ..mindir.builder import append, building
 from ..mindir.constraints import collecting
 from ..mindir.control import (call, cond, custom_vjp, gate, make_tuple, policy_of, port, segment, tape_new, tape_pop,
-                              tape_push, tuple_getitem, while_loop)
+                              tape_push, tuple_getitem, undefined, while_loop)
 from ..mindir.derivative import push_through_python
 from ..mindir.graph import CNode, FuncGraph, ValueNode
 from ..mindir.inline import drop_dead_nodes, inline
@@ -104,6 +104,8 @@ class Forward:
     def tangent_or_zeros(self, node):
         """The node's tangent, zeros where it has none."""
         found = self.tangent(node)
+        if found is None and getattr(node, "fn", None) is undefined:          # its size may be no value either
+            return undefined(abstract=node.abstract)
         return zeros_like_abstract(node.abstract) if found is None else found
 
     def keep(self, node):

@@ -6,6 +6,7 @@ The reverse graph therefore renames such a symbol, and pops its value before the
 """
 from ..common.dim import Dim, Symbol, substitute, symbols_of
 from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple, symbols_of_abstract
+from ..mindir.control import undefined
 
 
 def changing_sizes(body):
@@ -36,7 +37,8 @@ class Sizes:
         self.parent, self.fresh = parent, {}
         outside = frozenset(s for node in given for s in symbols_of_abstract(node.abstract)) - changing
         self.defined = frozenset() if top else frozenset(
-            s for node in graph.parameters + graph.nodes for s in symbols_of_abstract(node.abstract)) - outside
+            s for node in graph.parameters + graph.nodes if getattr(node, "fn", None) is not undefined
+            for s in symbols_of_abstract(node.abstract)) - outside                  # no size of undefined is a value
 
     def rename(self, symbol):
         """The symbol of the reverse graph that has the value of `symbol`."""

@@ -1,38 +1,29 @@
-"""The road of a function: the only module that knows all transformations and their order.
+"""The road of a function, from its source to an Executable.
 
     parse -> infer -> transform (ad, vmap) -> optimise -> fuse -> plan -> load
 
-`compile_function` walks it and keeps what came out of every stage, for people who want to look.
+`compile_function` walks it (the passes between infer and plan are `passes.PIPELINE`) and keeps what came out of every stage,
+for people who want to look.
 """
 import collections
 import contextlib
 import functools
-import threading
 import time
 from dataclasses import field
 
-from ..ad import derivative_graph
 from ..common.config import config
 from ..common.errors import ArgumentError, Stage
-from ..common.events import emit, listen
+from ..common.events import emit
 from ..common.records import dataclass
-from ..graph_kernel.accumulate import accumulate_products
-from ..graph_kernel.epilogue import finish_convolutions
-from ..graph_kernel.cluster import cluster
-from ..graph_kernel.expand import expand_composites
 from ..infer.specialise import specialise
-from ..mindir.control import J, Vmap, segment
-from ..mindir.markers import expand
-from ..optim import optimise
-from ..optim.panels import put_in_panels
-from ..vmap import vmap_graph
+from ..mindir.control import segment
 from .executable import Executable
 from .guards import guards_hold
 from .lower import lower
-from .placement import kernels_on_the_cpu, place
+from .passes import PIPELINE, Wanted
 from .printers.native import order_native
 
-STAGES = ("parse", "infer", "transform", "optimise", "fuse", "plan")
+STAGES = ("parse", "infer", *PIPELINE.stages, "plan")
 
 
 @dataclass
@@ -81,31 +72,6 @@ class Compiled:
         return self.full.walked
 
 
-NOTED = {"vmap_fallback": "vmap runs {of} element by element: {reason}", "remat_refused": "{reason}"}
-
-
-def derive_graph(graph):
-    """`graph` without J and Vmap markers, inner ones first; simplified before: less to differentiate and to save."""
-    if any(node.fn in (J, Vmap) for below in graph.reachable() for node in below.nodes):
-        graph = optimise(graph)
-    with noting() as notes:
-        graph = expand(graph, {J: derivative_graph, Vmap: vmap_graph})
-    graph.transforms.setdefault("notes", []).extend(notes)
-    return graph
-
-
-@contextlib.contextmanager
-def noting():
-    """Yield a list to which (Location, text) is added for each transformation that could not do what was wanted."""
-    thread, notes = threading.get_ident(), []
-
-    def hear(event, fields):
-        if event in NOTED and threading.get_ident() == thread:
-            notes.append((fields.get("location"), NOTED[event].format(**fields)))
-    with listen(hear):
-        yield notes
-
-
 def compile_function(function, args, kwargs, *, name, fullgraph=False, fallbacks=None, harmless=False,
                      jit_level=None, printer=None, varying=(), devices=()):
     """Compile `function` for arguments in which Abstracts stand for run-time values.
@@ -125,17 +91,14 @@ def compile_function(function, args, kwargs, *, name, fullgraph=False, fallbacks
     with timed("infer"):
         specialised = specialise(function, args, kwargs, name, fullgraph, fallbacks, harmless, varying=varying)
     stages["infer"], level = specialised.graph, jit_level or config.jit_level
-    with timed("transform"):
-        graph = stages["transform"] = derive_graph(specialised.graph)
-    with timed("optimise"):
-        graph = stages["optimise"] = optimise(expand_composites(optimise(graph)))
-    with timed("fuse"):
-        if level != "O0":
-            graph = put_in_panels(finish_convolutions(accumulate_products(graph)))
-        device = place(graph, devices)
-        graph = stages["fuse"] = cluster(graph, level=level, elsewhere=None if device is None else kernels_on_the_cpu)
+    wanted = Wanted(level, devices)
+
+    def seen(one, graph, took):
+        stages[one.stage] = graph
+        seconds[one.stage] = seconds.get(one.stage, 0) + took
+    graph = PIPELINE.run(specialised.graph, wanted, seen=seen)
     with timed("plan"):
-        lowered = lower(graph, update_targets(specialised, graph), device)
+        lowered = lower(graph, update_targets(specialised, graph), wanted.device)
     with timed("load"):
         executable = Executable(lowered.program, printer)
     stages["plan"] = lowered.program

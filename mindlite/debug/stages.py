@@ -3,6 +3,7 @@ import collections
 import difflib
 
 from ..common.errors import ArgumentError
+from ..compile.passes import FACTS, PIPELINE, TYPED
 from ..compile.pipeline import STAGES
 from ..mindir.graph import FuncGraph
 from ..mindir.primitive import Primitive
@@ -10,10 +11,8 @@ from ..mindir.printer import show
 from .target import compiled_of
 
 TRUE_FROM_HERE = {
-    "infer": "every node has a type; control flow is cond, while_loop and call",
-    "transform": "grad and vmap have become graphs",
-    "optimise": "folded, simplified, shared; composites written out",
-    "fuse": "every node is a kernel, a call or a branch",
+    "infer": FACTS[TYPED],
+    **{stage: PIPELINE.true_from(stage) for stage in PIPELINE.stages},
     "plan": "order, lifetimes and checks are fixed",
 }
 
@@ -63,6 +62,8 @@ def steps(f):
         counts = operators(graph) if isinstance(graph, FuncGraph) else None
         size = sum(counts.values()) if counts is not None else instructions(graph)
         lines.append(f"{stage:<11}{size:>6}{compiled.seconds.get(stage, 0):>9.3f}  {TRUE_FROM_HERE[stage]}")
+        if stage in PIPELINE.stages:
+            lines.append(f"{'':<28}by {', '.join(PIPELINE.passes_of(stage))}")
         if counts is not None and before is not None:
             lines += [f"{'':<28}{line}" for line in changes(before, counts)]
         before = counts

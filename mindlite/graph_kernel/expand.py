@@ -23,7 +23,7 @@ def expand_composites(graph):
 def _expand(graph, done):
     if graph in done:
         return done[graph]
-    if not any(_is_composite(node) or node.fn in GRADIENTS for below in graph.reachable() for node in below.nodes):
+    if not any(is_composite(node) or node.fn in GRADIENTS for below in graph.reachable() for node in below.nodes):
         done[graph] = graph
         return graph
     target = done[graph] = FuncGraph(graph.name, graph.origin)
@@ -34,7 +34,7 @@ def _expand(graph, done):
         args = [a if isinstance(a, ValueNode) else env[a] for a in node.args]
         if node.fn is tuple_getitem and isinstance(args[0], tuple):
             env[node] = args[0][node.attrs["index"]]
-        elif _is_composite(node):
+        elif is_composite(node):
             env[node] = _write(target, node, args)
         elif node.fn is custom_vjp:
             env[node] = tuple(inline(target, _expand(node.attrs["graph"], done), args))
@@ -50,7 +50,8 @@ def _expand(graph, done):
     return target
 
 
-def _is_composite(node):
+def is_composite(node):
+    """True for an operator that `expand_composites` writes in smaller ones."""
     return node.fn in expand_rule and node.fn not in kernel_rule
 
 
@@ -65,14 +66,14 @@ def _write(target, node, args):
         out = expand_rule[node.fn](*args, **node.attrs)
         results = [builder.lift(x) for x in (out if isinstance(out, tuple) else (out,))]
     inner = target.nodes[start:]
-    if any(_is_composite(n) for n in inner):
+    if any(is_composite(n) for n in inner):
         del target.nodes[start:]
         env = {}
         for n in inner:
             operands = [env.get(a, a) for a in n.args]
             if n.fn is tuple_getitem and isinstance(operands[0], tuple):
                 env[n] = operands[0][n.attrs["index"]]
-            elif _is_composite(n):
+            elif is_composite(n):
                 env[n] = _write(target, n, operands)
             else:
                 env[n] = CNode(target, n.fn, operands, n.attrs, n.abstract, n.origin)

@@ -4,7 +4,7 @@ The body is executed on what the loop carries at its start; what differs at its 
 run-time number, a size a Symbol) and the body is executed again, until nothing changes: a fixpoint over types. Where
 the types change from turn to turn, or where a short constant range makes it cheaper, the loop is unrolled.
 """
-from ..common.dim import Symbol, lone_symbol
+from ..common.dim import Symbol, lone_symbol, symbols_of
 from ..common.errors import GraphSyntaxError, InternalError, MindliteError, NameLookupError, Signal
 from ..common.tensor import Tensor
 from ..mindir import syntax
@@ -508,7 +508,8 @@ class Plan:
             outputs += [convert(ev, value, abstract) for value, _, abstract in merge.slots]
             go_on = compare_numbers(ev, "==", outcome.code, number)
             flags = [convert(ev, go_on, AbstractScalar(bool)), ev.tracer.lift(outcome.code)]
-            leaving = [own_sizes(a, self.widened) for _, _, a in merge.slots]
+            sizes = {}
+            leaving = [own_sizes(a, self.widened, sizes) for _, _, a in merge.slots]
             abstracts = [*leaving, AbstractScalar(bool), AbstractScalar(int)]
             extra = [body.graph.add_parameter(f"r{i}", a) for i, a in enumerate(abstracts)]
             body.graph.set_outputs([body.capture(x) for x in (*outputs, *flags)], make_tuple)
@@ -654,12 +655,13 @@ def widen(have, new, widened):
     return join_abstracts(have, new)
 
 
-def own_sizes(abstract, widened):
+def own_sizes(abstract, widened, made):
     """The type of what leaves a loop: its sizes that differ from turn to turn are not those of the state, which has none in
-    the turn that leaves."""
+    the turn that leaves. made: {such a size: its Symbol} of this loop."""
     if not isinstance(abstract, AbstractTensor):
         return abstract
-    return AbstractTensor(abstract.dtype, tuple(Symbol(lo=0).dim if lone_symbol(s) in widened else s for s in abstract.shape))
+    made.update((s, Symbol(lo=0).dim) for s in abstract.shape if s not in made and not symbols_of(s).isdisjoint(widened))
+    return AbstractTensor(abstract.dtype, tuple([made.get(s, s) for s in abstract.shape]))
 
 
 def _varying_size(widened):

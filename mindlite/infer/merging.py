@@ -8,7 +8,7 @@ import contextlib
 import operator
 
 from ..common import dtype as dt
-from ..common.dim import Dim, Symbol
+from ..common.dim import Dim, Symbol, lone_symbol, symbols_of
 from ..common.errors import GraphSyntaxError, InternalError, MindliteError
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor
@@ -29,10 +29,14 @@ from .values import Box, ByExit, Closure, Conflict, Formatted, MadeException, Mi
 
 
 class Merge:
-    """Collects the results of a branch: `slot(a, b)` promises a value that is `a` on one side and `b` on the other."""
+    """Collects the results of a branch: `slot(a, b)` promises a value that is `a` on one side and `b` on the other.
 
-    def __init__(self, ev):
-        self.ev, self.slots, self.seen, self.boxes = ev, [], {}, []
+    inlined : the graph will stand where it is called (a derivative's), so its Symbols are known behind it
+    """
+
+    def __init__(self, ev, inlined=False):
+        self.ev, self.slots, self.seen, self.boxes, self.inlined = ev, [], {}, [], inlined
+        self.sizes = {}                                      # {a size made of Symbols of one side: the Symbol that it is outside}
 
     def value(self, a, b):
         """The merged value; run-time parts become placeholders `Slot`."""
@@ -133,6 +137,8 @@ class Merge:
         """A result of the branch, `a` or `b` being None where that side has no value."""
         key = (_key(a), _key(b))
         if key not in self.seen:
+            if not self.inlined:
+                abstract = sized_outside(abstract, self.ev.tracer.region, self.sizes)
             self.seen[key] = Slot(len(self.slots), abstract)
             self.slots.append((a, b, abstract))
         return self.seen[key]
@@ -285,6 +291,18 @@ def join_abstracts(a, b, fresh=True):
         raise GraphSyntaxError(f"a tensor is {a} on one path and {b} on another",
                                hint="give both the same number of axes")
     return AbstractTensor(a.dtype, tuple(x if x == y else Symbol(lo=0).dim for x, y in zip(a.shape, b.shape)))
+
+
+def sized_outside(abstract, region, made):
+    """The type that a value of a branch has behind it, in `region`: a size computed from Symbols that only the branch has is
+    a Symbol of its own there, as nothing could compute it. made: {size: its Symbol} of this branch."""
+    if not isinstance(abstract, AbstractTensor):
+        return abstract
+    inner = [s for s in abstract.shape if isinstance(s, Dim) and lone_symbol(s) is None and s not in made]
+    if inner:
+        known = region.symbols()
+        made.update((s, Symbol(lo=0).dim) for s in inner if not symbols_of(s) <= known)
+    return AbstractTensor(abstract.dtype, tuple([made.get(s, s) for s in abstract.shape])) if made else abstract
 
 
 def convert(ev, value, abstract):

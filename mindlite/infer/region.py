@@ -65,6 +65,14 @@ class Region:
             self.captures[node] = self.graph.add_parameter(f"c{len(self.graph.parameters)}", node.abstract, node.origin)
         return self.captures[node]
 
+    def symbols(self):
+        """The Symbols in the sizes of what this region and those around it have."""
+        found, region = set(), self
+        while region is not None:
+            found.update(*[symbols_of_abstract(node.abstract) for node in region.graph.parameters + region.graph.nodes])
+            region = region.parent
+        return found
+
     def owns(self, node):
         """True if `node` belongs to this region's graph."""
         return not isinstance(node, ValueNode) and node.graph is self.graph

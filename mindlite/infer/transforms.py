@@ -119,7 +119,7 @@ class Subgraph:
         if isinstance(outcome, Raises):
             raise outcome
         ev.after = (self.after, self.after)
-        self.merge = Merge(ev)
+        self.merge = Merge(ev, inlined=True)
         self.pattern = self.merge.only(self.value, 0)
         self.changed = {}
         for key, value in self.after.items():

@@ -123,7 +123,7 @@ def _run_check(args, attrs, symbols):
 def _undefined(args, attrs, symbols):
     abstract = attrs["abstract"]
     if isinstance(abstract, AbstractTensor):
-        return np.zeros([evaluate(s, symbols) if symbols_of(s) <= symbols.keys() else 0 for s in abstract.shape],
+        return np.zeros([max(evaluate(s, symbols), 0) if symbols_of(s) <= symbols.keys() else 0 for s in abstract.shape],
                         abstract.dtype.numpy)
     return abstract.type(0) if isinstance(abstract, AbstractScalar) else None
 

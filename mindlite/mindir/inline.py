@@ -176,6 +176,12 @@ def sized_results(graph):
     return found
 
 
+def symbols_needed(graph, outputs):
+    """The Symbols in what these outputs, or effects, need."""
+    return set().union(*map(_symbols_in, outputs), *[
+        _symbols_read(node) | symbols_of_abstract(node.abstract) for node in live_nodes(graph, outputs)[0]])
+
+
 def _symbols_in(value):
     """The Symbols of a node, or of a value among its attributes, graphs included."""
     if isinstance(value, Dim):

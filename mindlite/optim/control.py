@@ -6,11 +6,11 @@
     a, b = cond(p, x, y; (x, y * 2), (x, y))                b = cond(p, y; ..), a = x
 """
 from ..common.dim import Dim, symbols_of
-from ..mindir.abstract import AbstractTensor, AbstractTuple
+from ..mindir.abstract import AbstractTensor, AbstractTuple, symbols_of_abstract
 from ..mindir.builder import append
 from ..mindir.control import cond, make_tuple, policy_of, tuple_getitem, while_loop
 from ..mindir.graph import CNode, FuncGraph, ValueNode
-from ..mindir.inline import drop_dead_nodes, has_effect, inline, live_nodes, sized_results
+from ..mindir.inline import drop_dead_nodes, has_effect, inline, live_nodes, sized_results, symbols_needed
 from ..mindir.primitive import current_interpreter
 from .loops import final_values, fixed_operands, widened
 from .rewrite import rebuild
@@ -106,8 +106,13 @@ def _prune_while(node, used):
              and body.parameters[i].abstract == node.args[i].abstract == node.abstract.elements[i]}
     ends = final_values(node)
     live = set(used) - fixed - ends.keys() | {i for i in _read_by(test, [0]) | _read_by(body, []) if i < n} - fixed
+    own = {i: symbols_of_abstract(body.parameters[i].abstract) - symbols_of_abstract(node.args[i].abstract) for i in range(n)}
+    sizes = symbols_needed(test, test.outputs) if any(own.values()) else set()
     while True:
         grown = live | {i for i in _read_by(body, sorted(live)) if i < n} - fixed
+        if any(own.values()):                                # a size that changes is that of a state, read or not
+            sizes |= symbols_needed(body, [body.outputs[i] for i in sorted(live)])
+            grown |= {i for i in range(n) if own[i] & sizes} - fixed
         if grown == live:
             break
         live = grown

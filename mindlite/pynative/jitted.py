@@ -23,12 +23,11 @@ from ..common.tensor import Tensor
 from ..common.threads import here
 from ..compile.executable import Executable, as_raised
 from ..compile.lower import lower
-from ..compile.pipeline import derive_graph, update_targets
+from ..compile.passes import DERIVED, PIPELINE, RECORDED, Wanted, derive_graph
+from ..compile.pipeline import update_targets
 from ..compile.signature import arguments_of, open_numbers
 from ..compile.variant import Runner
 from ..fallback.log import Log, Trap, logging_to
-from ..graph_kernel.cluster import cluster
-from ..graph_kernel.expand import expand_composites
 from ..infer.outcome import Raises
 from ..infer.specialise import HookOn, Result, specialise
 from ..infer.values import Place
@@ -251,7 +250,7 @@ class Plan:
         first = len(self.graph.outputs)
         output = (self.specialised.output, tuple(Result(first + i) for i in range(count)))
         specialised = dataclasses.replace(self.specialised, graph=forward, output=output)
-        fused = cluster(optimise(expand_composites(optimise(forward))), level=config.jit_level)
+        fused = PIPELINE.run(forward, Wanted(config.jit_level), (DERIVED,), RECORDED)
         lowered = lower(fused, update_targets(specialised, fused))
         compiled = dataclasses.replace(self.variant.compiled, specialised=specialised, lowered=lowered,
                                        graph=fused, executable=Executable(lowered.program))

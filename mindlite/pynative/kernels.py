@@ -14,8 +14,7 @@ from ..common.errors import InternalError, Stage, user_location
 from ..compile.executable import Context, Executable, as_raised, thread_arenas
 from ..compile.library import LIBRARY, SCANS
 from ..compile.lower import lower
-from ..graph_kernel.cluster import cluster
-from ..graph_kernel.expand import expand_composites
+from ..compile.passes import DERIVED, EAGER, PIPELINE, SIMPLIFIED, Wanted
 from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
 from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.graph import FuncGraph, ValueNode
@@ -24,7 +23,6 @@ from ..ops.elementary import erf, erfc, normal_cdf
 from ..ops.indexing import gather_elements_axis, index_add_axis, scatter_elements_add, scatter_nd_add
 from ..ops.linalg import batch_matmul
 from ..ops.sort import topk_along
-from ..optim import optimise
 
 # {operator: (arrays, attributes) -> [(indices, the size of the axis that they stand for)]}: kernels do not look at indices
 _INDICES = {prim: lambda args, attrs: [(args[1], args[0].shape[attrs["axis"]])]
@@ -115,7 +113,7 @@ class Compiled:
 
     def __init__(self, graph, level=None):
         self.graph = graph
-        fused = cluster(optimise(expand_composites(graph)), level=level or config.jit_level)
+        fused = PIPELINE.run(graph, Wanted(level or config.jit_level), (DERIVED, SIMPLIFIED), EAGER)
         self.lowered = lower(fused)
         self.executable = Executable(self.lowered.program)
         places = {p: i for i, p in enumerate(fused.parameters)}

@@ -16,7 +16,7 @@ from ..common import errors
 from ..common.dim import Symbol
 from ..common.errors import ArgumentError, GraphSyntaxError
 from ..common.tensor import Tensor
-from ..compile.pipeline import derive_graph
+from ..compile.passes import derive_graph
 from ..fallback.record import Records
 from ..infer.specialise import Made, Result, specialise
 from ..mindir.abstract import AbstractTensor, AbstractTuple

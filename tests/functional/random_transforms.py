@@ -3,9 +3,10 @@
     python tests/functional/random_transforms.py --count 5000 --seed 0
 
 A program is a function of two Tensors f64[3]: control flow whose turns depend on data, closures, lists, dicts, slices,
-assignments in place, views. A composition takes it through up to three of grad, value_and_grad, jvp, vjp, linearize, jacfwd,
-jacrev, vmap, recompute and jit, in any order. Then plain Python on tapes = the graph = eager mode = machine code; and the
-outermost derivative = differences of what is inside it, where that is smooth. Everything follows from one seed.
+assignments in place, views; one in four has Tensors whose size the data decides. A composition takes it through up to three of
+grad, value_and_grad, jvp, vjp, linearize, jacfwd, jacrev, vmap, recompute and jit, in any order. Then plain Python on tapes = the
+graph = eager mode = machine code; and the outermost derivative = differences of what is inside it, where that is smooth.
+Everything follows from one seed.
 """
 import argparse
 import itertools
@@ -19,7 +20,7 @@ import numpy as np
 
 import mindlite as ms
 from mindlite import ops, Tensor
-from mindlite.compile.pipeline import derive_graph
+from mindlite.compile.passes import derive_graph
 from mindlite.infer.specialise import specialise
 from mindlite.mindir.builder import constant
 from mindlite.mindir.evaluate import run
@@ -182,11 +183,71 @@ class Writer:
                                 "ms.vmap(lambda t: ({e}).sum())(ops.stack([{x}, {h}, {x} * {h}]))"])
         self.put(f"{self.pick()} = {made.format(e=text, x=self.pick(), h=held)}", depth)
 
-    def program(self):
-        """The text of a function f(x, w)."""
+    # ------------------------------------------------------------ Tensors whose size the data decides
+
+    def sized(self, depth):
+        """Statements on one variable of any length, in the end folded into a Tensor f64[3]."""
+        rng, u = self.rng, self.fresh("u")
+        self.put(f"{u} = " + rng.choice([f"{self.pick()}[{self.pick()} > {self.number()}]", f"{self.pick()} * 1",
+                                         f"ops.concat([{self.pick()}, {self.pick()}])"]), depth)
+        for _ in range(rng.randint(1, 3)):
+            kinds = [self.grow, self.grow_in_branch, self.grow_in_loop, self.shrink_in_loop, self.grow_in_recursion]
+            rng.choice(kinds)(u, depth, 1)
+        self.put(rng.choice([f"{self.pick()} += ({u} * {u}).sum() * 0.1", f"{self.pick()} = ops.concat([{u}, {self.pick()}])[:3]",
+                             f"{self.pick()} *= ops.tanh({u}).sum() + {u}.shape[0] * 0.1"]), depth)
+
+    def grown(self, u, i="2"):
+        """A Tensor made of u, in most cases of another size."""
+        a, b = self.pick(), self.number()
+        return self.rng.choice([
+            f"ops.concat([{u}, {a}])", f"ops.concat([{u}, {u} * 0.5])", f"{u}[1:]", f"{u}[{u} > {b}]", f"{u}[::2] * {a}.sum()",
+            f"ops.concat([{u}[:{i}], {a} * {i}])", f"{u}[:{u}.shape[0] // 2]", f"ops.concat([{a}[{i}:], ops.sin({u})])",
+            f"ops.tanh({u})", f"ops.concat([{u}[:2], {a}[{a} < {b}]])", f"ops.flip({u}, (0,)) * 0.8"])
+
+    def grow(self, u, depth, level):
+        self.put(f"{u} = {self.grown(u)}", depth)
+
+    def grow_in_branch(self, u, depth, level):
+        self.put(f"if {u}.sum() > {self.number()}:" if self.rng.random() < 0.5 else f"if {self.condition()}:", depth)
+        self.grow(u, depth + 1, level)
+        if self.rng.random() < 0.5:
+            self.put("else:", depth)
+            self.grow(u, depth + 1, level)
+
+    def grow_in_loop(self, u, depth, level):
+        i = self.fresh("i")
+        self.put(f"for {i} in range({self.rng.randint(1, 4)}):", depth)
+        if level and self.rng.random() < 0.4:
+            self.rng.choice([self.grow_in_branch, self.grow_in_loop])(u, depth + 1, level - 1)
+        self.put(f"{u} = {self.grown(u, i)}", depth + 1)
+        if self.rng.random() < 0.2:
+            self.put(f"if {u}.sum() < {self.number()}:", depth + 1)
+            self.put("break", depth + 2)
+
+    def shrink_in_loop(self, u, depth, level):
+        way = self.rng.choice([f"{u}.sum() > {self.number()} and {u}.shape[0] > 1", f"{u}.shape[0] > 2", f"{u}.shape[0] > 1"])
+        self.put(f"while {way}:", depth)
+        self.put(f"{u} = " + self.rng.choice([f"ops.tanh({u}[1:]) * 0.9", f"{u}[:{u}.shape[0] - 1] * {self.pick()}[0]",
+                                              f"{u}[1:] + {u}[0] * 0.3"]), depth + 1)
+
+    def grow_in_recursion(self, u, depth, level):
+        f, held = self.fresh("f"), self.pick()
+        self.put(f"def {f}(t, n):", depth)
+        self.put(f"if n <= 0{self.rng.choice(['', ' or t.shape[0] > 12', ' or t.sum() > 9'])}:", depth + 1)
+        self.put("return t", depth + 2)
+        kept, self.names = self.names, [held]
+        self.put(f"t = {self.grown('t')}", depth + 1)
+        self.names = kept
+        self.put(f"return {f}(ops.concat([t, {held} * 0.3]), n - 1)", depth + 1)
+        self.put(f"{u} = {f}({u}, {self.rng.randint(1, 3)})", depth)
+
+    def program(self, sized=False):
+        """The text of a function f(x, w); sized: with Tensors whose size the data decides."""
         self.put("def f(x, w):", 0)
-        for _ in range(self.rng.randint(2, 5)):
-            self.statement(1, 2)
+        for _ in range(self.rng.randint(1, 2) if sized else self.rng.randint(2, 5)):
+            self.statement(1, 1 if sized else 2)
+        if sized:
+            self.sized(1)
         self.put(f"return {self.pick()} + {self.pick()} * 0.1", 1)
         return "\n".join(self.lines) + "\n"
 
@@ -245,6 +306,7 @@ TRANSFORMS = {
     "jit with remat": lambda f: ms.jit(f, remat="sqrt"),
     "recompute": lambda f: lambda x, w: ms.recompute(f, x, w),
 }
+MAPPING = {"jacfwd", "jacrev of w", "vmap", "vmap of both"}               # they map, and sizes would differ between elements
 DIRECTIONS = {"grad": (0, 1), "grad of w": (1, 1), "jvp": (0, 0)}         # (argument, 1 for the gradient of a sum)
 _numbers = itertools.count()
 
@@ -258,11 +320,18 @@ def compile_program(text, name="f"):
     return namespace[name]
 
 
+def is_sized(seed):
+    """True if the case of a seed has Tensors whose size the data decides."""
+    return random.Random(seed).random() < 0.25
+
+
 def case(seed):
     """(program text, names of transforms inner first, x, w) of a seed."""
     rng = random.Random(seed)
-    text = HEAD + Writer(rng).program()
-    chain = [rng.choice(sorted(TRANSFORMS)) for _ in range(rng.randint(1, 3))]
+    sized = rng.random() < 0.25
+    text = HEAD + Writer(rng).program(sized)
+    names = sorted(set(TRANSFORMS) - MAPPING if sized else TRANSFORMS)
+    chain = [rng.choice(names) for _ in range(rng.randint(1, 3))]
     numbers = np.random.default_rng(rng.randrange(1 << 30))
     return text, chain, numbers.uniform(-1, 1, 3), numbers.uniform(0.2, 1.2, 3)
 
@@ -355,10 +424,13 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", default="0")
+    parser.add_argument("--sized", action="store_true", help="only those with Tensors whose size the data decides")
     options = parser.parse_args(arguments)
     counts, wrong, start = {}, [], time.time()
     for k in range(options.count):
         seed = f"{options.seed}.{k}"
+        if options.sized and not is_sized(seed):
+            continue
         ms.set_context(jit_level="O1" if k % 50 == 0 else "O0")
         try:
             done = check(seed, compiled=k % 10 == 0)

@@ -35,7 +35,7 @@ def test_the_programs_and_transforms_of_the_cases_are_varied():
     cases = [random_.case(f"tests.{chunk}.{k}") for chunk in range(12) for k in range(CASES)]
     text = "".join(case[0] for case in cases)
     for word in ("while ", "for ", "break", "continue", "if ", "else:", "def f", "append", "['a']", "ms.grad", "ms.vmap",
-                 "ms.jvp", "ms.vjp", "[0:2] =", "+=", "view"):
+                 "ms.jvp", "ms.vjp", "[0:2] =", "+=", "view", ".shape[0] >", "return t", "> 0."):
         assert text.count(word) > 5, word
     chains = {tuple(case[1]) for case in cases}
     assert {name for chain in chains for name in chain} == set(random_.TRANSFORMS) and len(chains) > 100

@@ -23,10 +23,8 @@ import plain_tensor
 
 import mindlite as ms
 import mindlite.compile.lower as lower
-import mindlite.compile.pipeline as pipeline
+import mindlite.compile.passes as passes
 import mindlite.optim as optim
-import mindlite.pynative.jitted as pynative_jitted
-import mindlite.pynative.kernels as kernels
 from mindlite.common.config import config
 from mindlite.common.errors import MindliteError
 from mindlite.compile.jit import FallbackWarning
@@ -57,7 +55,7 @@ class Way:
         changes = [(optim, "PASSES", tuple(p for p in optim.PASSES if p.__name__ != self.without))]
         if not self.kernels:
             changes += [(lower, "lower_kernel", _no_kernel)]
-            changes += [(module, "cluster", _no_cluster) for module in (pipeline, kernels, pynative_jitted)]
+            changes += [(passes, "cluster", _no_cluster)]
         before = [(module, name, getattr(module, name)) for module, name, _ in changes]
         switches = config.set(printer=self.printer, jit_level=self.jit_level)
         try:
@@ -70,7 +68,7 @@ class Way:
                 setattr(*change)
 
 
-def _no_cluster(graph, level="O0"):
+def _no_cluster(graph, level="O0", elsewhere=None):
     return graph
 
 

@@ -1,0 +1,224 @@
+"""The passes from a typed graph to a graph of kernels, as data: what each requires, establishes and undoes.
+
+    jit            typed -> derive -> simplify -> expand_composites -> simplify -> .. -> cluster -> kernels
+    recorded jit            derived -> simplify -> expand_composites -> ..                                  without derive
+    eager backward          derived, simplified -> expand_composites -> ..                                  without simplify
+
+All three run `PIPELINE`; what one of them leaves out is an `Omission`, which says why. A pass whose requirements do not hold is
+refused when a Pipeline is built, with its omissions, and again when it runs, before the pass does.
+"""
+import contextlib
+import threading
+import time
+from typing import Any, Callable, Iterable
+
+from ..ad import derivative_graph
+from ..common.errors import InternalError, Stage
+from ..common.events import listen
+from ..common.records import dataclass
+from ..graph_kernel.accumulate import accumulate_products
+from ..graph_kernel.cluster import cluster
+from ..graph_kernel.epilogue import finish_convolutions
+from ..graph_kernel.expand import GRADIENTS, expand_composites, is_composite
+from ..mindir.control import J, Vmap
+from ..mindir.graph import FuncGraph
+from ..mindir.markers import expand
+from ..optim import optimise
+from ..optim.panels import put_in_panels
+from ..vmap import vmap_graph
+from .placement import kernels_on_the_cpu, place
+
+TYPED, DERIVED, SIMPLIFIED, BASIC, FUSED = "typed", "derived", "simplified", "basic", "fused"
+FACTS = {
+    TYPED: "every node has a type; control flow is cond, while_loop and call",
+    DERIVED: "grad and vmap have become graphs",
+    SIMPLIFIED: "folded, simplified, shared",
+    BASIC: "composites written out",
+    FUSED: "every node is a kernel, a call or a branch",
+}
+
+
+@dataclass
+class Wanted:
+    """For what a graph is compiled.
+
+    level  : "O0" or "O1", see jit_level        devices: where the arguments lie, as `placement.place` takes it
+    device : where the kernels run, None for the CPU: `place` finds it
+    """
+    level: str
+    devices: tuple = ()
+    device: Any = None
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A transformation of one typed graph.
+
+    name    : as `explain` and errors print it          stage: the stage of which it is a part
+    run     : (graph, Wanted) -> a new graph; the one that is given stays as it is
+    requires, establishes, undoes: FACTS of the graph before it, of the graph behind it, and those that it may spoil
+    """
+    name: str
+    stage: str
+    run: Callable
+    requires: tuple = ()
+    establishes: tuple = ()
+    undoes: tuple = ()
+
+
+@dataclass(frozen=True)
+class Omission:
+    """Names of passes that a user of a Pipeline leaves out, and why."""
+    passes: frozenset
+    reason: str
+
+
+NOTHING = Omission(frozenset(), "")
+
+
+class Pipeline:
+    """Passes in their order.
+
+    passes : Pass, each name once
+    raises : InternalError for a pass whose requirements those before it do not establish
+    """
+
+    def __init__(self, passes: Iterable[Pass], given: Iterable[str] = (TYPED,)):
+        self.passes, self.given = tuple(passes), frozenset(given)
+        names = [one.name for one in self.passes]
+        if len(set(names)) != len(names):
+            raise InternalError(f"a Pipeline has two passes of one name: {', '.join(names)}")
+        self.check(self.given)
+
+    @property
+    def stages(self) -> tuple:
+        """The names of the stages, in order."""
+        return tuple(dict.fromkeys(one.stage for one in self.passes))
+
+    def passes_of(self, stage: str) -> tuple:
+        """The names of the passes of a stage."""
+        return tuple(one.name for one in self.passes if one.stage == stage)
+
+    def true_from(self, stage: str) -> str:
+        """What is true of a graph behind a stage, as a sentence."""
+        facts = dict.fromkeys(fact for one in self.passes if one.stage == stage for fact in one.establishes)
+        return "; ".join(text for fact, text in FACTS.items() if fact in facts)
+
+    def check(self, given: Iterable[str], without: Iterable[Omission] = ()) -> frozenset:
+        """The facts behind all passes but those that are left out, from the facts `given`.
+
+        raises : InternalError for a pass that is left out and does not exist, or that requires what does not hold
+        """
+        left = self._left_out(without)
+        facts = frozenset(given)
+        for one in self.passes:
+            if one.name not in left:
+                facts = _after(one, facts)
+        return facts
+
+    def run(self, graph: FuncGraph, wanted: Wanted, given: Iterable[str] | None = None, without: Iterable[Omission] = (),
+            seen: Callable | None = None) -> FuncGraph:
+        """`graph` behind all passes.
+
+        wanted : what decides on passes, and what they find out    given: the FACTS that hold of `graph` (those of the Pipeline)
+        without: Omissions                              seen : called as (Pass, graph, seconds) behind each pass
+        """
+        left = self._left_out((*without, *LEVELS[wanted.level]))
+        facts = self.given if given is None else frozenset(given)
+        for one in self.passes:
+            if one.name in left:
+                continue
+            after, start = _after(one, facts), time.perf_counter()
+            with Stage(one.stage):
+                graph = one.run(graph, wanted)
+            facts = after
+            if seen is not None:
+                seen(one, graph, time.perf_counter() - start)
+        return graph
+
+    def _left_out(self, without: Iterable[Omission]) -> frozenset:
+        left = frozenset().union(*[omission.passes for omission in without])
+        unknown = left - {one.name for one in self.passes}
+        if unknown:
+            raise InternalError(f"no pass is named {', '.join(sorted(unknown))}")
+        return left
+
+
+def _after(one: Pass, facts: frozenset) -> frozenset:
+    """The facts behind a pass. raises : InternalError where it requires what does not hold"""
+    missing = [fact for fact in one.requires if fact not in facts]
+    if missing:
+        raise InternalError(f"the pass {one.name} requires {', '.join(missing)} ({FACTS[missing[0]]}), which no pass before it "
+                            "has established")
+    return facts.difference(one.undoes).union(one.establishes)
+
+
+def broken_fact(facts: Iterable[str], graph: FuncGraph) -> tuple | None:
+    """(the fact, the node) of the first node, here and in the graphs below, of which one of these facts is not true."""
+    tests = {DERIVED: lambda node: node.fn in (J, Vmap), BASIC: lambda node: is_composite(node) or node.fn in GRADIENTS}
+    asked = [(fact, tests[fact]) for fact in facts if fact in tests]
+    for below in graph.reachable():
+        for node in below.nodes:
+            for fact, test in asked:
+                if test(node):
+                    return fact, node
+    return None
+
+
+# ---------------------------------------------------------------- the passes
+
+NOTED = {"vmap_fallback": "vmap runs {of} element by element: {reason}", "remat_refused": "{reason}"}
+
+
+def derive_graph(graph: FuncGraph) -> FuncGraph:
+    """`graph` without J and Vmap markers, inner ones first; simplified before: less to differentiate and to save."""
+    if any(node.fn in (J, Vmap) for below in graph.reachable() for node in below.nodes):
+        graph = optimise(graph)
+    with noting() as notes:
+        graph = expand(graph, {J: derivative_graph, Vmap: vmap_graph})
+    graph.transforms.setdefault("notes", []).extend(notes)
+    return graph
+
+
+@contextlib.contextmanager
+def noting():
+    """Yield a list to which (Location, text) is added for each transformation that could not do what was wanted."""
+    thread, notes = threading.get_ident(), []
+
+    def hear(event, fields):
+        if event in NOTED and threading.get_ident() == thread:
+            notes.append((fields.get("location"), NOTED[event].format(**fields)))
+    with listen(hear):
+        yield notes
+
+
+def _place(graph: FuncGraph, wanted: Wanted) -> FuncGraph:
+    wanted.device = place(graph, wanted.devices)
+    return graph
+
+
+def _cluster(graph: FuncGraph, wanted: Wanted) -> FuncGraph:
+    return cluster(graph, level=wanted.level, elsewhere=None if wanted.device is None else kernels_on_the_cpu)
+
+
+PIPELINE = Pipeline((
+    Pass("derive", "transform", lambda graph, wanted: derive_graph(graph), (TYPED,), (DERIVED,), (SIMPLIFIED,)),
+    Pass("simplify", "optimise", lambda graph, wanted: optimise(graph), (DERIVED,), (SIMPLIFIED,)),
+    Pass("expand_composites", "optimise", lambda graph, wanted: expand_composites(graph), (DERIVED, SIMPLIFIED), (BASIC,),
+         (SIMPLIFIED,)),
+    Pass("simplify_basic", "optimise", lambda graph, wanted: optimise(graph), (BASIC,), (SIMPLIFIED,)),
+    Pass("accumulate_products", "fuse", lambda graph, wanted: accumulate_products(graph), (BASIC, SIMPLIFIED)),
+    Pass("finish_convolutions", "fuse", lambda graph, wanted: finish_convolutions(graph), (BASIC, SIMPLIFIED)),
+    Pass("put_in_panels", "fuse", lambda graph, wanted: put_in_panels(graph), (BASIC, SIMPLIFIED)),
+    Pass("place", "fuse", _place),
+    Pass("cluster", "fuse", _cluster, (BASIC, SIMPLIFIED), (FUSED,)),
+))
+LEVELS = {"O0": (Omission(frozenset({"accumulate_products", "finish_convolutions", "put_in_panels"}),
+                          "jit_level O0: one kernel for each operator"),),
+          "O1": ()}
+# What the users of PIPELINE leave out, and why.
+DERIVED_ALREADY = Omission(frozenset({"derive"}), "the graph is that of a derivative, or its markers are gone")
+SIMPLE_ALREADY = Omission(frozenset({"simplify"}), "one operator, or a backward graph that was simplified when it was written")
+ON_THE_CPU = Omission(frozenset({"place"}), "the arrays of eager mode and of a tape lie on the CPU")
+EAGER = (DERIVED_ALREADY, SIMPLE_ALREADY, ON_THE_CPU)
+RECORDED = (DERIVED_ALREADY, ON_THE_CPU)
