@@ -401,6 +401,9 @@ class Parameter(Tensor):
     name          : "Parameter" by default; a Cell gives the dotted path of the attribute
     """
     __slots__ = ()
+    # MindSpore's settings of runs on several devices: kept, and without effect on one.
+    comm_fusion, cache_enable, cache_shape, sliced, inited_param, unique = 1, False, (), False, None, False
+    parallel_optimizer_comm_recompute, is_in_parallel = False, False
 
     def __init__(self, default_input, name=None, requires_grad=True, layerwise_parallel=False, parallel_optimizer=True,
                  storage_format=""):
@@ -430,6 +433,12 @@ class Parameter(Tensor):
     def data(self):
         """This Parameter."""
         return self
+
+    def add_pipeline_stage(self, stage):
+        """Say that a stage of a pipeline uses this Parameter. raises : ArgumentError for what is no int above or equal 0"""
+        if isinstance(stage, bool) or not isinstance(stage, int) or stage < 0:
+            raise ArgumentError(f"add_pipeline_stage: a stage is an int that is not negative, not {stage!r}")
+        self.pipeline_stages = (*getattr(self, "pipeline_stages", ()), stage)
 
     def clone(self, init="same"):
         """A Parameter of its own with the same values, or with `init`: "zeros", "ones" or a number."""

@@ -191,7 +191,9 @@ MODULES = {
     "experimental.optim": (("mindlite.nn.experimental",), {}),
     **{f"experimental.optim.{name}": (("mindlite.nn.experimental",), {}) for name in (
         "adadelta", "adagrad", "adam", "adamax", "adamw", "asgd", "nadam", "optimizer", "radam", "rmsprop", "rprop", "sgd")},
-    "experimental.optim.lr_scheduler": (("mindlite.nn.experimental.lr_scheduler",), {}),
+    "experimental.optim.lr_scheduler": ((), {name: f"mindlite.nn.experimental.lr_scheduler:{name}" for name in (
+        "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR", "LRScheduler", "LambdaLR",
+        "LinearLR", "MultiStepLR", "MultiplicativeLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR")}),
     "parallel": (("mindlite.parallel",), {}),
     "communication": (("mindlite.parallel",), {}),
 }

@@ -21,13 +21,14 @@ from ..common.config import GRAPH_MODE, config
 from ..common.errors import ArgumentError, GradientError, HookError, MissingAttributeError, user_location
 from ..common.tensor import Tensor
 from ..functional.autocast import WithPolicy
-from ..functional.cell import run_as_graph
+from ..functional.cell import compiled_cell, run_as_graph
 from ..mindir.hooks import replaced
 from ..mindir.primitive import is_interpreting
 from ..mindir.protocol import CallOf, CustomGradient, Hooked, Recomputed
 from ..ops import cast
 from ..pynative import custom, gate, is_recording, is_watched, recompute
-from .registry import Registry
+from .parallel_settings import ParallelSettings
+from .states import States
 
 _FLAG_TYPES = {"fp16": dt.float16, "fp32": dt.float32, "bf16": dt.bfloat16}
 _hook_numbers = itertools.count()
@@ -50,7 +51,7 @@ class HookHandle:
             self._cell()._touch()
 
 
-class Cell(Registry):
+class Cell(States, ParallelSettings):
     """Base of all layers and networks: a subclass defines `construct`.
 
     auto_prefix : give the parameters below a child, when it is assigned, names that start with the attribute's
@@ -60,6 +61,7 @@ class Cell(Registry):
 
     def __init__(self, auto_prefix=True, flags=None):
         self._register_nothing(auto_prefix)
+        self._hook_no_states()
         made = self.__dict__
         made["_forward_pre_hooks"], made["_forward_hooks"] = OrderedDict(), OrderedDict()
         made["_backward_pre_hooks"], made["_backward_hooks"] = OrderedDict(), OrderedDict()
@@ -169,22 +171,52 @@ class Cell(Registry):
         """What `set_inputs` declared, a tuple, or None."""
         return self._inputs
 
+    @property
+    def jit_config_dict(self):
+        """What `set_jit_config` said."""
+        return self._jit_config
+
+    # ---------------------------------------------------------------- compiling
+
+    def compile(self, *args, **kwargs):
+        """Compile this Cell as one graph for these arguments, without running it."""
+        compiled_cell(self).select(args, kwargs)
+
+    def compile_and_run(self, *args, **kwargs):
+        """Compile this Cell as one graph for these arguments, and run it. Gives what it gives."""
+        return run_as_graph(self, args, kwargs)
+
+    def run_construct(self, cast_inputs, kwargs):
+        """construct(*cast_inputs, **kwargs), with hooks and casts."""
+        return self._entry()(*cast_inputs, **kwargs)
+
+    @property
+    def phase(self):
+        """A word for what is being compiled, as `Model` sets it: "train", "eval", "predict"; it changes nothing."""
+        return self.__dict__.get("_phase", "train" if self.training else "predict")
+
+    @phase.setter
+    def phase(self, word):
+        self.__dict__["_phase"] = word
+
     # ---------------------------------------------------------------- hooks
 
-    def register_forward_pre_hook(self, hook_fn, with_kwargs=False):
+    def register_forward_pre_hook(self, hook_fn, with_kwargs=False, *, prepend=False):
         """Call hook_fn(cell, inputs) before construct; what it returns, unless None, replaces the inputs.
 
         Returns a HookHandle.
+        prepend : before the hooks that are there already
         with_kwargs : hook_fn(cell, inputs, kwargs), which returns None or (inputs, kwargs)
         """
-        return self._add_hook(self._forward_pre_hooks, hook_fn, with_kwargs)
+        return self._add_hook(self._forward_pre_hooks, hook_fn, with_kwargs, prepend)
 
-    def register_forward_hook(self, hook_fn, with_kwargs=False):
+    def register_forward_hook(self, hook_fn, with_kwargs=False, *, prepend=False):
         """Call hook_fn(cell, inputs, output) after construct; what it returns, unless None, replaces the output.
 
+        prepend : before the hooks that are there already
         with_kwargs : hook_fn(cell, inputs, kwargs, output)
         """
-        return self._add_hook(self._forward_hooks, hook_fn, with_kwargs)
+        return self._add_hook(self._forward_hooks, hook_fn, with_kwargs, prepend)
 
     def register_backward_pre_hook(self, hook_fn):
         """Call hook_fn(cell, grad_output) before the Cell's gradient is computed."""
@@ -194,11 +226,13 @@ class Cell(Registry):
         """Call hook_fn(cell, grad_input, grad_output) after the Cell's gradient is computed."""
         return self._add_hook(self._backward_hooks, hook_fn, False)
 
-    def _add_hook(self, hooks, hook, with_kwargs):
+    def _add_hook(self, hooks, hook, with_kwargs, prepend=False):
         if not callable(hook):
             raise ArgumentError(f"{type(self).__name__}: a hook is a function, not {type(hook).__name__}")
         handle = HookHandle(self, hooks)
         hooks[handle.handle_id] = (hook, with_kwargs)
+        if prepend:
+            hooks.move_to_end(handle.handle_id, last=False)
         self._touch()
         return handle
 

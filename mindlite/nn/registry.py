@@ -290,42 +290,9 @@ class Registry:
             raise MissingAttributeError(f"{type(cell).__name__}: no {word} is named {name!r}", note=f"in {target!r}")
         return getattr(cell, kind)[name]
 
-    def state_dict(self, prefix=""):
-        """{path: Parameter or persistent buffer}, sharing memory with the Cell."""
-        found = OrderedDict((prefix + path, param) for path, param in self.parameters_and_names())
-        for path, cell in self.cells_and_names():
-            found.update((prefix + (f"{path}.{name}" if path else name), tensor)
-                         for name, tensor in cell._buffers.items()
-                         if tensor is not None and name not in cell._transient)
-        return found
-
-    def load_state_dict(self, state_dict, strict=True):
-        """Take over values by path; returns (missing paths, unexpected paths).
-
-        raises : ArgumentError if `strict` and there are any of these, or where a shape differs
-        """
-        own = self.state_dict()
-        missing = [path for path in own if path not in state_dict]
-        unexpected = [path for path in state_dict if path not in own]
-        if strict and (missing or unexpected):
-            raise ArgumentError(f"{type(self).__name__}: the state does not fit",
-                                note=f"missing: {missing}, unexpected: {unexpected}",
-                                hint="strict=False takes over what fits")
-        for path, value in state_dict.items():
-            if path in own:
-                _overwrite(path, own[path], value)
-        return missing, unexpected
-
     def apply(self, fn):
         """Call fn(cell) on every Cell below and last on this one; returns self."""
         for cell in self.cells():
             cell.apply(fn)
         fn(self)
         return self
-
-
-def _overwrite(path, own, value):
-    array = (value if isinstance(value, Tensor) else Tensor(value)).elements
-    if array.shape != own.shape:
-        raise ArgumentError(f"load_state_dict: {path!r} has shape {list(own.shape)}, the state has {list(array.shape)}")
-    own.overwrite(value)

@@ -29,7 +29,7 @@ from .reduction import (all, amax, amin, any, argmax, argmin, count_nonzero, max
 from .scan import cummax, cummin, cumprod, cumsum, logcumsumexp
 from .sort import (argsort, argwhere, masked_select, msort, nonzero, sort, topk, unique)
 from .basic import broadcast_to, cast, reduce_sum, reshape, transpose
-from . import array_methods, tensor_methods
+from . import array_methods, filling_methods, tensor_methods
 from .stacking import (atleast_1d, atleast_2d, atleast_3d, block_diag, column_stack, dsplit, dstack, hsplit, hstack,
                        row_stack, tensor_split, vsplit, vstack)
 from .structure import (broadcast_tensors, cat, chunk, concat, expand_dims, flatten, flip, fliplr,
