@@ -17,6 +17,17 @@ from .batches import BatchInfo
 from .callbacks import DSCallback, WaitedDSCallback
 from .config import ErrorSamplesMode
 from .dataset import Dataset
+from .files.images import (Caltech101Dataset, Caltech256Dataset, CelebADataset, Cifar100Dataset, Cifar10Dataset, CocoDataset,
+                           DIV2KDataset, EMnistDataset, FakeImageDataset, FashionMnistDataset, FlickrDataset, Flowers102Dataset,
+                           Food101Dataset, ImageFolderDataset, KITTIDataset, KMnistDataset, ManifestDataset, MnistDataset,
+                           OmniglotDataset, Places365Dataset, QMnistDataset, RenderedSST2Dataset, SBUDataset, STL10Dataset,
+                           SUN397Dataset, SVHNDataset, SemeionDataset, USPSDataset, VOCDataset)
+from .files.records import Schema, TFRecordDataset
+from .files.sounds import (CMUArcticDataset, GTZANDataset, LJSpeechDataset, LibriTTSDataset, SpeechCommandsDataset, YesNoDataset)
+from .files.texts import (AGNewsDataset, AmazonReviewDataset, CLUEDataset, CSVDataset, CoNLL2000Dataset, DBpediaDataset,
+                          EnWik9Dataset, IMDBDataset, IWSLT2016Dataset, IWSLT2017Dataset, Multi30kDataset, PennTreebankDataset,
+                          SQuADDataset, SST2Dataset, SogouNewsDataset, TextFileDataset, UDPOSDataset, WikiTextDataset,
+                          YahooAnswersDataset, YelpReviewDataset)
 from .iterators import DictIterator, Iterator, TupleIterator, _cleanup, _set_iterator_cleanup, _unset_iterator_cleanup
 from .order import ZipDataset
 from .pipeline import PipelineError
@@ -41,8 +52,17 @@ def zip(datasets: tuple) -> Dataset:
     return ZipDataset(datasets)
 
 
-__all__ = ["BatchInfo", "BuiltinSampler", "DSCallback", "Dataset", "DictIterator", "DistributedSampler", "ErrorSamplesMode",
-           "GeneratorDataset", "IterSampler", "Iterator", "MapDataset", "NumpySlicesDataset", "PKSampler", "PaddedDataset",
-           "PipelineError", "RandomSampler", "Sampler", "SequentialSampler", "Shuffle", "SubsetRandomSampler", "SubsetSampler",
-           "TupleIterator", "WaitedDSCallback", "WeightedRandomSampler", "WorkerError", "_cleanup", "_set_iterator_cleanup",
-           "_unset_iterator_cleanup", "config", "zip"]
+__all__ = ["AGNewsDataset", "AmazonReviewDataset", "BatchInfo", "BuiltinSampler", "CLUEDataset", "CMUArcticDataset",
+           "CSVDataset", "Caltech101Dataset", "Caltech256Dataset", "CelebADataset", "Cifar100Dataset", "Cifar10Dataset",
+           "CoNLL2000Dataset", "CocoDataset", "DBpediaDataset", "DIV2KDataset", "DSCallback", "Dataset", "DictIterator",
+           "DistributedSampler", "EMnistDataset", "EnWik9Dataset", "ErrorSamplesMode", "FakeImageDataset", "FashionMnistDataset",
+           "FlickrDataset", "Flowers102Dataset", "Food101Dataset", "GTZANDataset", "GeneratorDataset", "IMDBDataset",
+           "IWSLT2016Dataset", "IWSLT2017Dataset", "ImageFolderDataset", "IterSampler", "Iterator", "KITTIDataset",
+           "KMnistDataset", "LJSpeechDataset", "LibriTTSDataset", "ManifestDataset", "MapDataset", "MnistDataset",
+           "Multi30kDataset", "NumpySlicesDataset", "OmniglotDataset", "PKSampler", "PaddedDataset", "PennTreebankDataset",
+           "PipelineError", "Places365Dataset", "QMnistDataset", "RandomSampler", "RenderedSST2Dataset", "SBUDataset",
+           "SQuADDataset", "SST2Dataset", "STL10Dataset", "SUN397Dataset", "SVHNDataset", "Sampler", "Schema", "SemeionDataset",
+           "SequentialSampler", "Shuffle", "SogouNewsDataset", "SpeechCommandsDataset", "SubsetRandomSampler", "SubsetSampler",
+           "TFRecordDataset", "TextFileDataset", "TupleIterator", "UDPOSDataset", "USPSDataset", "VOCDataset",
+           "WaitedDSCallback", "WeightedRandomSampler", "WikiTextDataset", "WorkerError", "YahooAnswersDataset",
+           "YelpReviewDataset", "YesNoDataset", "_cleanup", "_set_iterator_cleanup", "_unset_iterator_cleanup", "config", "zip"]

@@ -1,0 +1,292 @@
+"""Datasets in files: a decorator makes a source of a function that finds the samples of a folder.
+
+    @source("image", "label", usage=("train", "test", "all"))
+    def MnistDataset(dataset_dir: str, usage: str | None = None) -> Samples: ..
+
+The class takes the arguments of the function, then those of every source: num_samples, num_parallel_workers, shuffle, sampler,
+num_shards, shard_id, cache; keyword-only arguments of the function come after `shuffle`. Files are found when the dataset is made
+and read when samples are.
+"""
+from __future__ import annotations
+
+import glob
+import inspect
+import os
+from typing import Any, Callable, Sequence
+
+import numpy as np
+
+from ...common.errors import ArgumentError, FileFormatError, ValueRangeError
+from ..config import whole_number
+from ..operation import flag
+from ..pipeline import Run
+from ..samplers import BuiltinSampler, Shuffle, select_sampler
+from ..sources import Source
+from ..vision.formats import opened
+
+
+class BadFileError(FileFormatError, RuntimeError):
+    """A file of a dataset that is missing, damaged, or of another format."""
+
+
+class Samples:
+    """What a function of the table gives.
+
+    sample  : index -> the values of a sample;  count : how many there are
+    columns : their names, where they depend on arguments
+    labels  : the class of each sample, if that is known;  classes : {name: number}
+    files   : the file of each sample, for errors; groups : the file number of each sample, for shuffling and sharding by file
+    """
+
+    def __init__(self, count: int, sample: Callable[[int], Sequence], columns: Sequence[str] | None = None,
+                 labels: Sequence[int] | None = None, classes: dict | None = None, files: Sequence[str] | None = None,
+                 groups: Sequence[int] | None = None) -> None:
+        self.count, self.sample, self.columns = count, sample, columns
+        self.labels = None if labels is None else np.asarray(labels)
+        self.classes, self.files, self.groups = classes, files, groups
+
+
+def rows_of(rows: Sequence[Sequence], columns: Sequence[str] | None = None, groups: Sequence[int] | None = None) -> Samples:
+    """Samples that are read already."""
+    return Samples(len(rows), rows.__getitem__, columns, groups=groups)
+
+
+class ShardOfRows(BuiltinSampler):
+    """One of num_shards blocks of rows, as MindSpore splits text: the last ones may be shorter.
+
+    equal : they are not, they begin again with the first rows;  groups : the file of each row: shards are every n-th file
+    """
+
+    def __init__(self, num_shards: int, shard_id: int, shuffle: bool, num_samples: int | None, equal: bool = False,
+                 groups: Sequence[int] | None = None) -> None:
+        super().__init__(num_samples)
+        self.num_shards, self.shard_id, self.shuffle, self.equal = num_shards, shard_id, shuffle, equal
+        self.groups = None if groups is None else np.asarray(groups)
+
+    def choose(self, size, numbers, labels=None):
+        each = -(-size // self.num_shards)
+        block = np.arange(self.shard_id * each, (self.shard_id + 1) * each)
+        if self.groups is not None:
+            block = np.flatnonzero(self.groups % self.num_shards == self.shard_id)
+        block = block % max(size, 1) if self.equal else block[block < size]
+        return numbers.permutation(block) if self.shuffle else block
+
+    def is_shuffled(self):
+        return self.shuffle
+
+    def is_sharded(self):
+        return self.num_shards > 1
+
+
+class FileOrder(BuiltinSampler):
+    """All samples, the files in random order. groups : the file of each sample"""
+
+    def __init__(self, groups: Sequence[int], num_samples: int | None) -> None:
+        super().__init__(num_samples)
+        self.groups = np.asarray(groups)
+
+    def choose(self, size, numbers, labels=None):
+        places = numbers.permutation(int(self.groups.max()) + 1 if size else 0)
+        return np.argsort(places[self.groups], kind="stable")
+
+    def is_shuffled(self):
+        return True
+
+
+class FileSource(Source):
+    """Base of the sources of the table. found : Samples"""
+    found: Samples
+    columns: tuple[str, ...]
+    sequential = False                   # text: rows have no index for MindSpore, shards are blocks of rows
+
+    def names(self) -> list[str]:
+        return list(self.found.columns or self.columns)
+
+    def length(self) -> int:
+        return self.found.count
+
+    def sample(self, index: int) -> Sequence:
+        return self.found.sample(index)
+
+    def labels(self) -> np.ndarray | None:
+        return self.found.labels
+
+    def num_classes(self) -> int | None:
+        return len(self.found.classes) if self.found.classes is not None else None
+
+    def get_class_indexing(self) -> dict:
+        """{class name: number}"""
+        return dict(self.found.classes or {})
+
+    def describe(self, sample: int, operation: int | None = None) -> str:
+        file = f", {self.found.files[sample]}" if self.found.files is not None else ""
+        return f"sample {sample} of {self.label()}{file}"
+
+    def failing(self, operation: int | None) -> str:
+        return f"{self.label()} failed to read a sample."
+
+    def _chosen(self, run: Run | None, epoch: int) -> np.ndarray:
+        if not self.found.count:
+            raise BadFileError(f"Invalid data, {self.label()} API can't read the data file (interface mismatch or no data "
+                               f"found).", location=self.made_at)
+        return super()._chosen(run, epoch)
+
+
+_COMMON = ("num_samples", "num_parallel_workers", "shuffle", "sampler", "num_shards", "shard_id", "cache")
+
+
+def source(*columns: str, usage: Sequence[str] = (), text: bool = False, **valid: Sequence) -> Callable:
+    """A decorator that makes a FileSource of a function.
+
+    columns : names;  usage, valid : what the arguments of these names may be
+    text    : rows are shuffled with Shuffle.GLOBAL by default, shards are blocks of rows, there is no `sampler`
+    """
+    allowed = {**({"usage": usage} if usage else {}), **valid}
+
+    def make(function: Callable) -> type:
+        own = list(inspect.signature(function).parameters.values())
+        first = [p for p in own if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+        late = [p.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for p in own if p not in first]
+        default = {"shuffle": Shuffle.GLOBAL} if text else {}
+        common = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default.get(n)) for n in _COMMON
+                  if not (text and n == "sampler")]
+        signature = inspect.Signature([*first, *common[:3], *late, *common[3:]])
+
+        def __init__(self: FileSource, *args: Any, **kwargs: Any) -> None:
+            try:
+                bound = signature.bind(*args, **kwargs)
+            except TypeError as error:
+                raise ArgumentError(f"{function.__name__}: {error}") from None
+            bound.apply_defaults()
+            given = dict(bound.arguments)
+            _check(function.__name__, given, allowed)
+            self.found = function(**{p.name: given[p.name] for p in own})
+            Source.__init__(self, _sampler_of(self.found, given, text), given["num_parallel_workers"])
+            self.arguments = given
+        return type(function.__name__, (FileSource,), {
+            "__init__": __init__, "__doc__": function.__doc__, "__module__": function.__module__, "columns": columns,
+            "__qualname__": function.__name__, "__signature__": signature, "sequential": text})
+    return make
+
+
+def _check(name: str, given: dict, allowed: dict) -> None:
+    for argument, words in allowed.items():
+        value = given[argument]
+        if value is not None and not isinstance(value, str):
+            raise ArgumentError(f"Argument {argument} with value {value} is not of type [<class 'str'>], but got {type(value)}.")
+        if value is not None and value not in words:
+            raise ValueRangeError(f"Input {argument} is not within the valid set of {list(words)}.")
+    if "decode" in given and given["decode"] is not None:
+        flag(given["decode"], "decode")
+    if given["num_samples"] is not None:
+        whole_number(given["num_samples"], "num_samples", 0, 2 ** 63 - 1)
+
+
+def _sampler_of(found: Samples, given: dict, text: bool) -> BuiltinSampler:
+    count, shuffle, shards, shard = (given[name] for name in ("num_samples", "shuffle", "num_shards", "shard_id"))
+    if not text:
+        return select_sampler(count, given["sampler"], shuffle, shards, shard)
+    if shuffle is not None and not isinstance(shuffle, (bool, Shuffle)):
+        raise ArgumentError("shuffle must be of boolean or enum of 'Shuffle' values like 'Shuffle.GLOBAL' or 'Shuffle.FILES'.")
+    chosen = select_sampler(count, None, shuffle, shards, shard)
+    if shards is not None:
+        equal = bool(given.get("shard_equal_rows"))
+        by_file = found.groups if "shard_equal_rows" in given and not equal else None
+        return ShardOfRows(shards, shard, shuffle not in (False, Shuffle.FALSE, Shuffle.FILES), count, equal, by_file)
+    if shuffle == Shuffle.FILES and found.groups is not None:
+        return FileOrder(found.groups, count)
+    return chosen
+
+
+# ------------------------------------------------------------------- folders and files
+
+def folder(path: Any) -> str:
+    """A folder that exists. raises : ArgumentError, ValueRangeError"""
+    if not isinstance(path, (str, os.PathLike)):
+        raise ArgumentError(f"Argument dataset_dir with value {path} is not of type [<class 'str'>], but got {type(path)}.")
+    if not os.path.isdir(path):
+        raise ValueRangeError(f"The folder {path} does not exist or is not a directory or permission denied!")
+    return os.fspath(path)
+
+
+def file(path: Any) -> str:
+    """A file that exists. raises : ArgumentError, ValueRangeError"""
+    if not isinstance(path, (str, os.PathLike)):
+        raise ArgumentError(f"The path of a file is a str, not {type(path)}.")
+    if not os.path.isfile(path):
+        raise ValueRangeError(f"The file {path} does not exist or permission denied!")
+    return os.fspath(path)
+
+
+def matching(patterns: Any) -> list[str]:
+    """The files that a pattern, or each of a list of patterns, stands for. raises : ArgumentError, ValueRangeError"""
+    if not isinstance(patterns, (str, list)):
+        raise ArgumentError(f"Argument dataset_files with value {patterns} is not of type [<class 'str'>, <class 'list'>], "
+                            f"but got {type(patterns)}.")
+    wanted = [patterns] if isinstance(patterns, str) else patterns
+    found, missing = [], []
+    for pattern in wanted:
+        files = sorted(f for f in glob.glob(pattern, recursive=True) if os.path.isfile(f))
+        found += files
+        if not files:
+            missing.append(pattern)
+    if missing:
+        raise ValueRangeError(f"The following patterns did not match any files: {missing}.")
+    if not found:
+        raise ValueRangeError("The list of path names matching the patterns is empty.")
+    return found
+
+
+def present(directory: str, names: Sequence[str]) -> list[str]:
+    """Those of the files that exist in the folder, as paths; an error if none does."""
+    found = [os.path.join(directory, name) for name in names if os.path.isfile(os.path.join(directory, name))]
+    if not found:
+        raise BadFileError(f"none of {', '.join(names)} is in {directory}")
+    return found
+
+
+def subfolders(directory: str) -> list[str]:
+    """The names of the folders in a folder, sorted."""
+    return sorted(entry.name for entry in os.scandir(directory) if entry.is_dir())
+
+
+def files_below(directory: str, extensions: Sequence[str] = (), deep: bool = True) -> list[str]:
+    """The files of a folder (and of those below it) with one of the extensions, sorted by path."""
+    found = []
+    for here, folders, names in os.walk(directory):
+        folders.sort()
+        found += [os.path.join(here, name) for name in sorted(names)
+                  if not extensions or os.path.splitext(name)[1].lower() in extensions]
+        if not deep:
+            break
+    return found
+
+
+def raw(path: str) -> np.ndarray:
+    """The bytes of a file."""
+    with open(path, "rb") as stream:
+        return np.frombuffer(stream.read(), np.uint8)
+
+
+def picture(path: str, decode: bool | None) -> np.ndarray:
+    """An image file: its bytes, or its pixels."""
+    return np.asarray(opened(raw(path), "decode")) if decode else raw(path)
+
+
+def lines(path: str) -> list[str]:
+    """The lines of a text file without their ends. raises : BadFileError if it is not UTF-8"""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return [line.rstrip("\r\n") for line in stream]
+    except UnicodeDecodeError as error:
+        raise BadFileError(f"{path} is not text in UTF-8: {error}") from None
+
+
+def int32(value: int) -> np.ndarray:
+    """A scalar array."""
+    return np.array(value, np.int32)
+
+
+def uint32(value: int) -> np.ndarray:
+    """A scalar array."""
+    return np.array(value, np.uint32)
