@@ -29,6 +29,7 @@ from .files.texts import (AGNewsDataset, AmazonReviewDataset, CLUEDataset, CSVDa
                           SQuADDataset, SST2Dataset, SogouNewsDataset, TextFileDataset, UDPOSDataset, WikiTextDataset,
                           YahooAnswersDataset, YelpReviewDataset)
 from .iterators import DictIterator, Iterator, TupleIterator, _cleanup, _set_iterator_cleanup, _unset_iterator_cleanup
+from .mindrecord.reader import MindDataset
 from .order import ZipDataset
 from .pipeline import PipelineError
 from .rows import MapDataset
@@ -58,7 +59,7 @@ __all__ = ["AGNewsDataset", "AmazonReviewDataset", "BatchInfo", "BuiltinSampler"
            "DistributedSampler", "EMnistDataset", "EnWik9Dataset", "ErrorSamplesMode", "FakeImageDataset", "FashionMnistDataset",
            "FlickrDataset", "Flowers102Dataset", "Food101Dataset", "GTZANDataset", "GeneratorDataset", "IMDBDataset",
            "IWSLT2016Dataset", "IWSLT2017Dataset", "ImageFolderDataset", "IterSampler", "Iterator", "KITTIDataset",
-           "KMnistDataset", "LJSpeechDataset", "LibriTTSDataset", "ManifestDataset", "MapDataset", "MnistDataset",
+           "KMnistDataset", "LJSpeechDataset", "LibriTTSDataset", "ManifestDataset", "MapDataset", "MindDataset", "MnistDataset",
            "Multi30kDataset", "NumpySlicesDataset", "OmniglotDataset", "PKSampler", "PaddedDataset", "PennTreebankDataset",
            "PipelineError", "Places365Dataset", "QMnistDataset", "RandomSampler", "RenderedSST2Dataset", "SBUDataset",
            "SQuADDataset", "SST2Dataset", "STL10Dataset", "SUN397Dataset", "SVHNDataset", "Sampler", "Schema", "SemeionDataset",

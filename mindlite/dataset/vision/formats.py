@@ -23,6 +23,8 @@ class ImageError(FileFormatError, RuntimeError):
 def opened(data: Any, name: str) -> Image.Image:
     """The RGB image that encoded bytes hold. raises : ImageError"""
     if isinstance(data, np.ndarray):
+        if data.dtype.kind == "S" and data.size == 1:        # bytes, as MindDataset gives them
+            data = np.frombuffer(data.tobytes(), np.uint8)
         if data.ndim != 1:
             raise DataError(f"{name}: invalid input shape, only support 1D input, but got rank: {data.ndim}")
         if data.dtype.kind in "US":

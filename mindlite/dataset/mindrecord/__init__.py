@@ -1,0 +1,15 @@
+"""MindRecord, MindSpore's file format for rows: written and read, in both directions with MindSpore itself.
+
+    layout.py  the format;  writer.py  FileWriter;  reader.py  FileReader, MindPage, MindDataset;  convert.py  converters
+"""
+from .convert import Cifar10ToMR, Cifar100ToMR, CsvToMR, ImageNetToMR, MnistToMR, TFRecordToMR
+from .errors import (MindRecordException, MRMFetchDataError, MRMGetMetaError, MRMInvalidSchemaError, MRMOpenError, ParamTypeError,
+                     ParamValueError, PathNotExistsError)
+from .layout import MindRecordError
+from .reader import FileReader, MindDataset, MindPage
+from .writer import FAILED, SUCCESS, FileWriter
+
+__all__ = ["Cifar100ToMR", "Cifar10ToMR", "CsvToMR", "FAILED", "FileReader", "FileWriter", "ImageNetToMR", "MRMFetchDataError",
+           "MRMGetMetaError", "MRMInvalidSchemaError", "MRMOpenError", "MindDataset", "MindPage", "MindRecordError",
+           "MindRecordException", "MnistToMR", "ParamTypeError", "ParamValueError", "PathNotExistsError", "SUCCESS",
+           "TFRecordToMR"]

@@ -1,0 +1,273 @@
+"""MindRecord: what is written is read again, what MindSpore 2.10 wrote is read, and damaged files are errors."""
+import json
+import os
+import sqlite3
+import struct
+
+import numpy as np
+import pytest
+
+import mindlite.dataset as ds
+from mindlite import mindrecord as mr
+from mindlite.dataset.mindrecord.layout import pack_ints, pack_map, unpack_ints, unpack_map
+
+SCHEMA = {"name": {"type": "string"}, "label": {"type": "int32"}, "data": {"type": "bytes"}, "score": {"type": "float64"},
+          "mask": {"type": "int64", "shape": [-1]}, "box": {"type": "float32", "shape": [2, 2]}}
+
+
+def row(k):
+    return {"name": f"{k}.jpg", "label": k, "data": bytes(range(k)), "score": k * 0.1, "mask": np.arange(-k, k + 1) * 10 ** k,
+            "box": np.full((2, 2), k, np.float32)}
+
+
+def written(path, rows=range(5), shards=1, index=("label", "name"), overwrite=False):
+    writer = mr.FileWriter(str(path), shards, overwrite)
+    writer.add_schema(SCHEMA, "a schema")
+    writer.add_index(list(index))
+    writer.write_raw_data([row(k) for k in rows])
+    assert writer.commit() == mr.SUCCESS
+    return str(path)
+
+
+def same(found, expected):
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        assert np.array_equal(found[name], value) and getattr(found[name], "dtype", 0) == getattr(value, "dtype", 0), name
+
+
+def test_rows_are_read_as_they_were_written(tmp_path):
+    for found, k in zip(mr.FileReader(written(tmp_path / "x"), 4).get_next(), range(5)):
+        same(found, row(k))
+    (found, *_) = mr.FileReader(written(tmp_path / "y"), columns=["label"]).get_next()
+    assert found == {"label": 0}
+
+
+@pytest.mark.parametrize("shards", [1, 2, 3, 7])
+def test_shards_are_read_together_by_any_of_their_names(tmp_path, shards):
+    written(tmp_path / "x", shards=shards)
+    names = sorted(name for name in os.listdir(tmp_path) if not name.endswith(".db"))
+    assert len(names) == shards
+    assert [r["label"] for r in mr.FileReader(str(tmp_path / names[-1])).get_next()] == list(range(5))
+    assert ds.MindDataset(str(tmp_path / names[0])).get_dataset_size() == 5
+    assert ds.MindDataset([str(tmp_path / names[0])]).get_dataset_size() == 5 // shards
+
+
+def test_pages_are_as_large_as_mindspore_s(tmp_path):
+    writer = mr.FileWriter(str(tmp_path / "x"))
+    writer.add_schema({"a": {"type": "int32"}, "b": {"type": "bytes"}})
+    writer.write_raw_data([{"a": k, "b": bytes([k]) * 9_000_000} for k in range(8)])
+    writer.commit()
+    with open(tmp_path / "x", "rb") as stream:
+        pages = json.loads(stream.read(int.from_bytes(stream.read(8), "little")))["page"]
+    assert [(p["page_type"], p["start_row_id"], p["end_row_id"], p["page_size"]) for p in pages] == [
+        ("BLOB_DATA", 0, 3, 27000024), ("BLOB_DATA", 3, 6, 27000024), ("BLOB_DATA", 6, 8, 18000016), ("RAW_DATA", 0, 0, 96)]
+    assert pages[-1]["row_group_ids"] == [{"id": 0, "offset": 0}, {"id": 1, "offset": 36}, {"id": 2, "offset": 72}]
+    assert [set(r["b"]) for r in mr.FileReader(str(tmp_path / "x")).get_next()] == [{k} for k in range(8)]
+
+
+def test_what_mindspore_wrote_is_read(tmp_path):
+    """The bytes of two rows as MindSpore 2.10 wrote them; the rest of the file are zeros."""
+    schema = {"f32": {"type": "float32"}, "f64": {"shape": [-1], "type": "float64"}, "i32": {"shape": [-1], "type": "int32"},
+              "i64": {"shape": [2], "type": "int64"}, "n": {"type": "int64"}, "s": {"type": "string"}, "u8": {"type": "bytes"}}
+    head = json.dumps({"header_size": 16777216, "index_fields": [{"index_field": "n", "schema_id": 0}], "page": [],
+                       "page_size": 33554432, "schema": [{"blob_fields": ["f64", "i32", "i64", "u8"], "desc": "",
+                       "schema": schema}],
+                       "shard_addresses": ["x"], "shard_id": 0}).encode()
+    blob = bytes.fromhex(
+        "42000000000000000000000000000008000000000000f83f000000000000000c0000000318012c0190eefeff000000000000000e0000000230010000"
+        "000000010000000000000000000032000000000000000000000000000000000000000000000800000002" + "1001d4fe"
+        "00000000000000070000000200ff0500000000000000036162630000")
+    raw = (b"\x1e\0\0\0\0\0\0\0\x83\xa3f32\xcb?\xb9\x99\x99\x99\x99\x99\x9a\xa1n\xcf\0\0\x01\0\0\0\0\0\xa1s\xa2\xc3\xa9"
+           b"\x14\0\0\0\0\0\0\0\x83\xa3f32\xcbF)>Y9\xa0\x8c\xea\xa1n\xfb\xa1s\xa0")
+    with open(tmp_path / "x", "wb") as stream:
+        stream.write(struct.pack("<Q", len(head)) + head)
+        stream.seek(16777216)
+        stream.write(blob)
+        stream.seek(16777216 + 33554432)
+        stream.write(raw)
+    data = sqlite3.connect(tmp_path / "x.db")
+    data.execute("CREATE TABLE INDEXES(ROW_ID INT, PAGE_ID_RAW INT, PAGE_OFFSET_RAW INT, PAGE_OFFSET_RAW_END INT, "
+                 "ROW_GROUP_ID INT, "
+                 "PAGE_ID_BLOB INT, PAGE_OFFSET_BLOB INT, PAGE_OFFSET_BLOB_END INT, INC_0 INT, n_0 INTEGER)")
+    data.executemany("INSERT INTO INDEXES VALUES (?,?,?,?,?,?,?,?,?,?)",
+                     [(0, 1, 0, 38, 0, 0, 0, 74, 0, 2 ** 40), (1, 1, 38, 66, 0, 0, 74, 132, 0, -5)])
+    data.commit(), data.close()
+    first, second = mr.FileReader(str(tmp_path / "x")).get_next()
+    same(first, {"f32": 0.1, "n": 2 ** 40, "s": "é", "f64": np.array([1.5]), "i32": np.array([1, 300, -70000], np.int32),
+                 "i64": np.array([1, 2 ** 40]), "u8": b""})
+    same(second, {"f32": 1e30, "n": -5, "s": "", "f64": np.array([]), "i32": np.array([1, -300], np.int32),
+                  "i64": np.array([-1, 5]), "u8": b"abc"})
+
+
+@pytest.mark.parametrize("values", [[0], [127, -128, 128, -129], [2 ** 15 - 1, -2 ** 15, 2 ** 31, -2 ** 31 - 1], list(range(-9,
+                                                                                                                            9))])
+def test_whole_numbers_take_as_few_bytes_as_they_need(values):
+    packed = pack_ints(np.array(values))
+    assert unpack_ints(packed, np.int64).tolist() == values
+    assert len(packed) == 4 + -(-len(values) // 4) + sum(next(n for n in (1, 2, 4, 8) if -1 << 8 * n - 1 <= v < 1 << 8 * n - 1)
+                                                         for v in values)
+
+
+def test_fields_are_packed_as_the_standard_says():
+    values = {"a": 5, "b": -3, "c": 300, "d": -40000, "e": 2 ** 40, "f": 0.5, "g": 0.1, "h": "é" * 40, "i" * 40: 128,
+              "j": -2 ** 63}
+    packed = pack_map(values)
+    assert unpack_map(packed) == values and packed[:4] == b"\x8a\xa1a\x05"
+    assert pack_map({"f": 0.5}) == b"\x81\xa1f\xca?\0\0\0" and pack_map({"n": 128}) == b"\x81\xa1n\xcc\x80"
+
+
+def test_rows_go_into_a_pipeline(tmp_path, monkeypatch):
+    path = written(tmp_path / "x", range(6))
+    dataset = ds.MindDataset(path, shuffle=False)
+    assert dataset.get_col_names() == ["box", "data", "label", "mask", "name", "score"]
+    assert [str(kind) for kind in dataset.output_types()] == ["float32", "|S1", "int32", "int64", "<U5", "float64"]
+    labels = ds.MindDataset(path, ["label"], shuffle=False, num_shards=4, shard_id=3, padded_sample={"label": -1}, num_padded=2)
+    assert [int(r[0]) for r in labels.create_tuple_iterator(num_epochs=1, output_numpy=True)] == [3, -1]
+    balanced = ds.MindDataset(path, ["label"], sampler=ds.PKSampler(1))
+    assert sorted(int(r[0]) for r in balanced.create_tuple_iterator(num_epochs=1, output_numpy=True)) == list(range(6))
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    both = ds.MindDataset(path, ["label"], shuffle=False).map(lambda x: x + 1, python_multiprocessing=True,
+                                                              num_parallel_workers=2)
+    assert [int(r[0]) for r in both.create_tuple_iterator(num_epochs=1, output_numpy=True)] == list(range(1, 7))
+    with pytest.raises(RuntimeError, match="can not found in schema"):
+        ds.MindDataset(path, ["zz"])
+
+
+def test_rows_are_found_by_category(tmp_path):
+    page = mr.MindPage(written(tmp_path / "x", [1, 2, 1, 3], index=["label"]))
+    assert page.candidate_fields == ["label"]
+    page.category_field = "label"
+    assert json.loads(page.read_category_info())["categories"][0] == {"count": 2, "id": 0, "name": "1"}
+    assert [r["label"] for r in page.read_at_page_by_id(0, 0, 5)] == [1, 1] and len(page.read_at_page_by_name("1", 1, 1)) == 1
+    with pytest.raises(RuntimeError, match=r"category_id: 9 must be in the range \[0, 3\]"):
+        page.read_at_page_by_id(9, 0, 1)
+    with pytest.raises(RuntimeError, match="category_name: abc could not found."):
+        page.read_at_page_by_name("abc", 0, 1)
+
+
+def test_rows_are_added_to_files_that_exist(tmp_path):
+    path = written(tmp_path / "x", range(2))
+    writer = mr.FileWriter.open_for_append(path)
+    writer.write_raw_data([row(2)])
+    writer.commit()
+    assert [r["label"] for r in mr.FileReader(path).get_next()] == [0, 1, 2]
+
+
+def test_files_that_exist_are_kept_unless_told_otherwise(tmp_path):
+    path = written(tmp_path / "x", [1])
+    with pytest.raises(RuntimeError, match="already exist"):
+        written(tmp_path / "x", [2])
+    assert [r["label"] for r in mr.FileReader(path).get_next()] == [1]
+    written(tmp_path / "x", [2], overwrite=True)
+    assert [r["label"] for r in mr.FileReader(path).get_next()] == [2]
+
+
+@pytest.mark.parametrize("schema, data", [
+    ({"a": {"type": "int33"}}, []), ({"a": {}}, []), ({"a b": {"type": "int32"}}, []), ({"a": {"type": "bytes",
+    "shape": [2]}}, []),
+    ({"a": {"type": "int32", "shape": [-1, -1]}}, []), ({}, []), ({"a": {"type": "int32"}}, []),
+    ({"a": {"type": "int32"}}, [{"b": 1}]), ({"a": {"type": "int32"}}, [{"a": "x"}]),
+    ({"a": {"type": "int32"}}, [{"a": 2 ** 31}]),
+    ({"a": {"type": "string"}}, [{"a": 1}]), ({"a": {"type": "bytes"}}, [{"a": "x"}]),
+    ({"a": {"type": "int32", "shape": [2]}}, [{"a": np.array([1], np.int32)}]),
+    ({"a": {"type": "int32", "shape": [-1]}}, [{"a": np.array([1], np.int64)}]), ({"a": {"type": "int32"}}, {"a": 1}),
+])
+def test_what_does_not_fit_is_not_written(tmp_path, schema, data):
+    writer = mr.FileWriter(str(tmp_path / "x"))
+    with pytest.raises((mr.MindRecordException, RuntimeError)):
+        writer.add_schema(schema)
+        writer.write_raw_data(data)
+        writer.commit()
+    assert not os.listdir(tmp_path)
+
+
+def test_a_row_that_does_not_fit_is_left_out_with_a_warning(tmp_path, caplog):
+    writer = mr.FileWriter(str(tmp_path / "x"))
+    writer.add_schema({"a": {"type": "int32"}})
+    writer.write_raw_data([{"a": 1}, {"a": "no"}, {"a": 3}])
+    writer.commit()
+    assert [r["a"] for r in mr.FileReader(str(tmp_path / "x")).get_next()] == [1, 3] and "field 'a' is 'no'" in caplog.text
+
+
+def test_mutated_files_are_read_or_refused(tmp_path):
+    path = written(tmp_path / "x", range(3))
+    numbers, size = np.random.default_rng(1), os.path.getsize(path)
+    with open(path, "rb") as stream:
+        length = int.from_bytes(stream.read(8), "little") + 8
+    parts = [(0, length), (1 << 24, (1 << 24) + 250), ((1 << 24) + (1 << 25), size)]
+    refused = 0
+    with open(path, "r+b") as stream:
+        for _ in range(600):
+            start, end = parts[numbers.integers(3)]
+            place = int(numbers.integers(start, end))
+            stream.seek(place)
+            before = stream.read(1)
+            stream.seek(place)
+            stream.write(bytes([before[0] ^ 1 << int(numbers.integers(8))]))
+            stream.flush()
+            try:
+                list(mr.FileReader(path).get_next())
+            except (RuntimeError, ValueError) as error:
+                assert "damaged" in str(error) or "nvalid" in str(error) or "not exist" in str(error), error
+                refused += 1
+            stream.seek(place)
+            stream.write(before)
+            stream.flush()
+    assert 100 < refused < 600
+    with open(path + ".db", "rb") as stream:
+        index = bytearray(stream.read())
+    for _ in range(200):
+        changed = bytearray(index)
+        changed[numbers.integers(len(index))] ^= 255
+        (tmp_path / "x.db").write_bytes(changed)
+        try:
+            list(mr.FileReader(path).get_next())
+        except RuntimeError as error:
+            assert "damaged" in str(error), error
+    (tmp_path / "x.db").write_bytes(index)
+    os.truncate(path, size - 3)
+    with pytest.raises(RuntimeError, match="truncated or damaged"):
+        list(mr.FileReader(path).get_next())
+    os.remove(path + ".db")
+    with pytest.raises(RuntimeError, match="needs its index"):
+        mr.FileReader(path)
+    (tmp_path / "s").write_text("s" * 100)
+    with pytest.raises(RuntimeError, match="the size of mindrecord file header is larger than the upper limit."):
+        mr.FileReader(str(tmp_path / "s"))
+
+
+def test_other_formats_become_mindrecord_files(tmp_path):
+    (tmp_path / "t.csv").write_text("Age,Price,Name\n3,1.5,a\n4,2,b\n")
+    mr.CsvToMR(str(tmp_path / "t.csv"), str(tmp_path / "csv"), ["Age", "Price", "Name"]).transform()
+    assert list(mr.FileReader(str(tmp_path / "csv")).get_next()) == [{"Age": 3, "Name": "a", "Price": 1.5},
+                                                                      {"Age": 4, "Name": "b", "Price": 2.0}]
+    with pytest.raises(Exception, match="column zz does not exist."):
+        mr.CsvToMR(str(tmp_path / "t.csv"), str(tmp_path / "no"), ["zz"])
+    (tmp_path / "n.csv").write_text("1,b\n3,1.5\n")
+    with pytest.raises(Exception, match="The first line content: 1 of the CSV file is used as a column name and does not allow"):
+        mr.CsvToMR(str(tmp_path / "n.csv"), str(tmp_path / "no"))
+    with pytest.raises(Exception, match="File name should not contains"):
+        mr.CsvToMR(str(tmp_path / "t.csv"), "not_*ok")
+    for part, count in (("data_batch_1.bin", 3), ("test_batch.bin", 2)):
+        (tmp_path / part).write_bytes(bytes([4] * 3073 * count))
+    mr.Cifar10ToMR(str(tmp_path), str(tmp_path / "cifar")).transform(["label"])
+    image = ds.MindDataset(str(tmp_path / "cifar"), ["data", "label"], shuffle=False).map(ds.vision.Decode(), "data")
+    (pixels, label), *_ = image.create_tuple_iterator(num_epochs=1, output_numpy=True)
+    assert pixels.shape == (32, 32, 3) and label == 4 and image.get_dataset_size() == 3
+    (tmp_path / "images" / "n1").mkdir(parents=True)
+    (tmp_path / "images" / "n1" / "a.jpg").write_bytes(b"jpeg")
+    (tmp_path / "map.txt").write_text("n1 7\n")
+    mr.ImageNetToMR(str(tmp_path / "map.txt"), str(tmp_path / "images"), str(tmp_path / "net")).transform()
+    assert list(mr.FileReader(str(tmp_path / "net")).get_next()) == [{"data": b"jpeg", "file_name": "a.jpg", "label": 7}]
+
+
+def test_records_of_tensorflow_become_mindrecord_files(tmp_path):
+    files = pytest.importorskip("test_files")
+    source = files.tfrecord(tmp_path / "a.tfrecord")
+    mr.TFRecordToMR(source, str(tmp_path / "x"), {"i": ([2], "int64"), "f": ([], "float32"), "s": ([], "string")},
+                    ["s"]).transform()
+    first, *_ = mr.FileReader(str(tmp_path / "x")).get_next()
+    assert first["f"] == 0.5 and first["s"] == b"ab0" and first["i"].tolist() == [0, -1]
+    files._mnist(tmp_path / "m"), files._mnist(tmp_path / "m", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
+    mr.MnistToMR(str(tmp_path / "m"), str(tmp_path / "mnist")).transform()
+    assert [r["label"] for r in mr.FileReader(str(tmp_path / "mnist_test.mindrecord")).get_next()] == [3, 1, 2]
