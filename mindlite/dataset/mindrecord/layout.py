@@ -2,13 +2,13 @@
 
     x.mindrecord        8 bytes: length of the header, little-endian; the header as JSON; zeros up to header_size (16 MiB)
                         then pages of page_size bytes (32 MiB): BLOB pages, then RAW pages
-    x.mindrecord.db     SQLite: table INDEXES, one line a row: where its RAW and its BLOB part lie, and the values of index fields;
+    x.mindrecord.db     SQLite: table INDEXES, a line a row: where its RAW and its BLOB part lie, and the values of index fields;
                         table SHARD_NAME: the name of the file
 
     RAW part of a row   8 bytes: length, little-endian; the fields that are numbers and text, as a map in MessagePack
-    BLOB part           8 bytes: length, little-endian; the fields that are bytes and arrays; where there are several, each has its
+    BLOB part           8 bytes: length, little-endian; the fields that are bytes and arrays; if there are several, each has its
                         length before it, 8 bytes, big-endian
-    int32, int64 arrays 4 bytes: number of elements, big-endian; two bits for each: 1, 2, 4 or 8 bytes; they themselves, little-endian
+    int32, int64 arrays 4 bytes: number of elements, big-endian; two bits for each: 1, 2, 4 or 8 bytes; then the elements
 
 Fields stand in the order of their names. Everything read is checked against the bounds of the file.
 """

@@ -122,7 +122,7 @@ class FileWriter:
         return SUCCESS
 
     def write_raw_data(self, raw_data: list[dict], parallel_writer: bool = False) -> str:
-        """Add rows. Rows that do not fit the schema are left out with a warning. raises : ParamTypeError, MindRecordError if all do"""
+        """Add rows. Those that do not fit are left out with a warning. raises : ParamTypeError, MindRecordError if all do"""
         if not isinstance(raw_data, list):
             raise ParamTypeError("Invalid parameter type. 'raw_data' expect list type.")
         if not self.schema:
