@@ -238,7 +238,7 @@ class _Scheduler:
 
     def wants_lanes(self, variable, group, deeper=frozenset()):
         """True if the folds inside the loop, but outside of the loops `deeper`, read along the loop's own axis rather than
-        along theirs."""
+        along theirs. What one of the two alone reads is a row or a column by itself, and near either way."""
         nest, along, across = self.nest, 0, 0
         symbol = nest.symbols[variable]
         for expr in walk(o.value for _, o in group):
@@ -246,7 +246,7 @@ class _Scheduler:
                 if all(isinstance(nest.extents[v], int) for v in expr.fields[1]):
                     continue                              # a literal window: LLVM unrolls it and vectorises the loop
                 for load in walk([expr.fields[2]]):
-                    if isinstance(load, Access):
+                    if isinstance(load, Access) and variable in load.free and not load.free.isdisjoint(expr.fields[1]):
                         along += coefficient(load.fields[1], symbol) == 1
                         across += any(coefficient(load.fields[1], nest.symbols[v]) == 1 for v in expr.fields[1])
         return along > across

@@ -118,6 +118,16 @@ def test_a_column_sum_runs_over_lanes():
     assert loop.tiled and isinstance(loop.body[-1], Lanes)
 
 
+def test_a_column_sum_with_a_number_of_each_row_runs_over_lanes():
+    """The gradient of a scale: sum over rows of (x - mean) / deviation * dout."""
+    w = Writer(x=tensor("float32", 70, 300), mean=tensor("float32", 70, 1), scale=tensor("float32", 70, 1),
+               dout=tensor("float32", 70, 300))
+    normal = w(c.mul, w(c.sub, w.x, w.mean), w.scale)
+    nest = check(w.graph(w(c.reduce_sum, w(c.mul, w.dout, normal), axis=(0,))), rtol=1e-4, atol=1e-5).nest
+    loop, = nest.body
+    assert loop.tiled and isinstance(loop.body[-1], Lanes)
+
+
 def test_column_statistics_stitch_over_lanes():
     w = Writer(x=tensor("float32", 40, 300))
     mean = w(c.divide_by_size, w.x, w(c.reduce_sum, w.x, axis=(0,), keepdims=True), axis=(0,))
