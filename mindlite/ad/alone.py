@@ -4,7 +4,7 @@
 
 The values that the derivative reads are computed again, in loops and branches too, but nothing else of f.
 """
-from ..common.errors import GraphSyntaxError
+from ..common.errors import Refusal
 from ..mindir.control import make_tuple
 from ..mindir.graph import CNode, FuncGraph, ValueNode
 from ..mindir.inline import has_effect, live_nodes, without_effects
@@ -17,7 +17,7 @@ def gradients_alone(graph, wrt, seeds, has_run=False):
     """The graph (*parameters, *cotangents) -> gradients; what hooks do to the world comes now. Arguments as `vjp_graph`.
 
     has_run: the graph has run, so no Python code in it may be called again
-    raises : GraphSyntaxError where the gradient needs that
+    raises : Refusal where the gradient needs that
     """
     key = "gradients", tuple(wrt), tuple(seeds), has_run
     if key not in graph.transforms:
@@ -31,7 +31,7 @@ def gradients_alone(graph, wrt, seeds, has_run=False):
 def tangents_alone(graph, wrt):
     """The graph (*parameters, *tangents) -> tangents of the outputs, of a graph that has run. Arguments as `jvp_graph`.
 
-    raises : GraphSyntaxError where Python code in it would have to run again
+    raises : Refusal where Python code in it would have to run again
     """
     key = "tangents", tuple(wrt)
     if key not in graph.transforms:
@@ -51,7 +51,7 @@ def _alone(joint, outputs, also, again, has_run):
         args = [a if isinstance(a, ValueNode) else env[a] for a in node.args]
         env[node] = CNode(target, node.fn, args, attrs, node.abstract, node.origin)
         if has_run and node in again and has_effect(env[node]):
-            raise GraphSyntaxError("a derivative that is asked for later passes Python code, which would run once more for it",
+            raise Refusal("a derivative that is asked for later passes Python code, which would run once more for it",
                                    location=node.origin.location)
         target.nodes.append(env[node])
     target.set_outputs([o if isinstance(o, ValueNode) else env[o] for o in outputs], make_tuple)

@@ -12,7 +12,7 @@ Where nothing is differentiated by what goes through the port, `alone` runs inst
 In eager mode a hook is not called where nothing flows. Where data decides, the graph asks the cotangent's
 boolean (`flows.py`); where there is none, or the two ends of a Cell have different ones, the gradient is left to Python.
 """
-from ..common.errors import GraphSyntaxError
+from ..common.errors import Refusal
 from ..mindir.abstract import AbstractTuple
 from ..mindir.builder import append, written
 from ..mindir.control import cond
@@ -22,7 +22,7 @@ from .flows import UNKNOWN, either
 
 def unsure(node):
     """The error where a graph cannot say whether hooks are called."""
-    return GraphSyntaxError("whether a gradient comes to a hook is known at run time only", location=node.origin.location)
+    return Refusal("whether a gradient comes to a hook is known at run time only", location=node.origin.location)
 
 
 def reverse_gate(sweep, node):

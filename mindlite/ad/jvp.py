@@ -7,7 +7,7 @@ the vjp of the bprop with respect to the cotangent is the jvp (J. Townsend 2017,
 vector products"). Control flow carries tangents beside the values; the tangent of a tape is a tape of tangents. Python code
 is run with its tangents by eager mode.
 """
-from ..common.errors import GradientError, GraphSyntaxError, InternalError
+from ..common.errors import GradientError, InternalError, Refusal
 from ..common.location import Origin
 from ..mindir.abstract import AbstractAny, AbstractTape, AbstractTuple
 from ..mindir.builder import append, building
@@ -140,7 +140,7 @@ class Forward:
         elif "stop_gradient" in node.fn.traits or not holds_python(node) and all(self.part(a) is None for a in node.args):
             self.keep(node)
         elif node.fn in (gate, port):
-            raise GraphSyntaxError("forward mode has no gradients, which a hook of the function wants to see",
+            raise Refusal("forward mode has no gradients, which a hook of the function wants to see",
                                    location=node.origin.location, hint="take the hook away, or use ms.grad")
         elif node.fn in CONTROL:
             CONTROL[node.fn](self, node)

@@ -31,7 +31,6 @@ class MindliteError(Exception):
         super().__init__(message)
         self.message, self.note, self.hint = message, note, hint
         self.location = location if location is not None else _places.where()
-        self.certain = True                                  # False: it depends on run-time values, or comes after effects
 
     def at(self, location):
         """The same error, placed at `location` unless it has a place already."""
@@ -115,6 +114,33 @@ class GraphSyntaxError(MindliteError, SyntaxError):
     def __init__(self, message, **fields):
         MindliteError.__init__(self, message, **fields)
         self.msg = message
+
+
+class Refusal(GraphSyntaxError):
+    """What a graph cannot say, so that Python is to do it: the only way from a graph to Python, and `JitFunction.decide` is
+    the one place that decides to go it.
+
+    message    : the reason, one sentence;   location : the user's Location
+    statements : what Python has to do, or to hold, so that the rest can be a graph (marks of `infer/sharing.py`); () where it
+                 is the statement at the location, or one around it; None where no part will do
+    certain    : False where Python may say something else: of what comes up on a path that the run may not take, or behind
+                 effects, and of exceptions that are known when the function is compiled
+    awaits     : the key of the call that has to run once, so that it is known what it gives; or None
+    cause      : the error or exception that Python, too, will raise if it gets there; or None
+    """
+
+    def __init__(self, message, statements=(), location=None, *, certain=True, awaits=None, cause=None, **fields):
+        super().__init__(message, location=location, **fields)
+        self.statements, self.certain, self.awaits, self.cause = statements, certain, awaits, cause
+
+    @classmethod
+    def uncertain(cls, error):
+        """The refusal for an error of an operator that the run may not come to."""
+        return cls(error.message, None, certain=False, cause=error, note=error.note, hint=error.hint, location=error.location)
+
+    def error(self):
+        """The exception for a caller who wants a graph and nothing else."""
+        return self.cause or GraphSyntaxError(self.message, note=self.note, hint=self.hint, location=self.location)
 
 
 class FileFormatError(MindliteError, ValueError):

@@ -15,15 +15,12 @@ import weakref
 from ..common.config import STRICT, config
 from ..common.device import listeners
 from ..common.dim import Symbol
-from ..common.errors import (ArgumentError, DTypeError, EndlessRecursionError, GradientError, GraphSyntaxError,
-                             IndexRangeError, InexactError, InternalError, MindliteError, Passed, ShapeError,
-                             UndefinedNameError, ValueRangeError, fault, for_user, user_level, user_location)
+from ..common.errors import (ArgumentError, InexactError, InternalError, MindliteError, Passed, Refusal, fault, for_user,
+                             user_level, user_location)
 from ..common.events import emit
 from ..fallback.log import Log, Trap, logging_to
 from ..fallback.record import Records
 from ..infer.concrete import run_concretely
-from ..infer.fallback import NeedsRecord
-from ..infer.outcome import Raises
 from ..mindir.primitive import eager
 from ..parse.parse import parse_function
 from .executable import ending_of
@@ -44,7 +41,6 @@ MAX_QUICK_CALLS = 8            # short ways that are tried, in each thread, befo
 MAX_RECORDINGS = 24              # runs of one signature that show what calls give
 MAX_ASKED = 6                    # runs for the sake of one call: what a user's special method does is not looked into
 MAX_REMEMBERED = 4096            # signatures whose variant is found by one look-up
-OPERATORS_SAY = (EndlessRecursionError, ShapeError, DTypeError, ValueRangeError, IndexRangeError, GradientError, InternalError)
 alive = weakref.WeakValueDictionary()        # every JitFunction by number, for those who look inside a program
 _numbers = itertools.count()
 
@@ -63,6 +59,11 @@ listeners.append(forget_fast_paths)
 
 class FallbackWarning(UserWarning):
     """A jitted function cannot be a graph and runs in Python as a whole."""
+
+
+def _alike(a, b):
+    """True for exceptions that say the same; their arguments may be Tensors, which have no one truth value."""
+    return type(a) is type(b) and repr(a.args) == repr(b.args)
 
 
 class _Quick(threading.local):
@@ -123,61 +124,14 @@ class JitFunction:
             return self.run(args, kwargs)
         except Passed:
             raise
-        except Exception as ended:
-            return self.after_failure(ended, args, kwargs)
-        except Trap as trap:
-            return self.begin_again(trap, Log(), args, kwargs)
-
-    def after_failure(self, error, args, kwargs):
-        """The call, after it ended with an exception that Python did not raise: one of a run of compiled code, an error that
-        compiling has found, or a fault.
-
-        Variables, containers and Tensors outside are written at the end of a run, so nothing has happened yet where it has
-        not called Python: Python makes the call, where it is to say what happens, or so that what comes before the exception
-        happens. (A run that has called Python begins again by its log: see `run`.)
-        """
-        ending = ending_of(error)
-        if ending is None and not isinstance(error, (MindliteError, MemoryError)):
-            raise fault(error, "call", user_location) from error
-        if ending is None or ending.begun or isinstance(error, InternalError):
-            raise error
-        again = ending.again and not (self.fullgraph and isinstance(error, InexactError))
-        if not again and not any(v.has_effects for v in self.variants):
-            raise error
-        if again:
-            emit("run_again", name=self.name, location=error.location)
-        value = self.by_python(args, kwargs)
-        if again:
-            self.note_second_run(error)
-        return value
-
-    def by_python(self, args, kwargs):
-        """The call by Python. raises : Passed with what it raises"""
-        try:
-            with eager():
-                return self.function(*args, **kwargs)
-        except Exception as error:
-            raise Passed(error) from error
-
-    def step_by_step(self, args, kwargs, log=None):
-        """The call by Python, construct by construct, which records what they give. raises : Passed with what it raises"""
-        return run_concretely(self.function, args, kwargs, self.fallbacks, log)
-
-    def end_by_log(self, error, args, kwargs, log):
-        """The same for a run that has called Python."""
-        try:
-            return self.step_by_step(args, kwargs, log)
-        except Passed as passed:
-            ended = passed.error
-            if type(ended) is not type(error) or repr(ended.args) != repr(error.args):         # Tensors have no one truth value
-                raise
-        raise error                                          # it shows the user's lines
+        except (Exception, Trap) as ended:
+            return self.decide(ended, args, kwargs)
 
     def run(self, args, kwargs):
         """The call, the general way."""
         variant, leaves, signature = self.select(args, kwargs)
         if variant is None:
-            return self.run_in_python(signature, args, kwargs)
+            return self.run_refused(signature, args, kwargs)
         if variant.meets_hooks(leaves):
             return self.run_with_hooks(args, kwargs)
         if variant.calls_python:
@@ -185,40 +139,68 @@ class JitFunction:
             try:
                 with logging_to(log):
                     return variant.run(leaves)
-            except Trap as trap:
-                return self.begin_again(trap, log, args, kwargs)
-            except Exception as error:                       # calls of Python that were made are not made again
-                ending = ending_of(error)
-                if ending is None or not ending.begun or isinstance(error, InternalError):
-                    raise
-                again = ending.again and not self.fullgraph
-                if not (again or variant.has_effects):
-                    raise
-                log.rewind()
-                if not again:                                # what comes before the exception happens
-                    return self.end_by_log(error, args, kwargs, log)
-                value = self.step_by_step(args, kwargs, log)
-                self.note_second_run(error)
-                return value
+            except (Exception, Trap) as ended:
+                return self.decide(ended, args, kwargs, log)
         value = variant.run(leaves)
         if not kwargs and variant.calls > 1:
             self.learn(variant, signature, args, leaves)
         return value
 
-    def run_with_hooks(self, args, kwargs):
-        """The call in Python: an argument by which it differentiates has hooks, which are of the run."""
-        self.met_hooks += 1
-        return self.by_python(args, kwargs)
+    def decide(self, why, args, kwargs, log=None):
+        """The one place that decides whether Python makes a call that compiled code did not bring to its end.
 
-    def begin_again(self, trap, log, args, kwargs):
-        """The call, statement by statement, after compiled code came to where nothing is known. Calls of Python that
-        were made are not made again; what is learnt goes into the next variant."""
-        before = self.fallbacks.changes
-        self.learn_from(trap)
+        Variables, containers and Tensors outside are written at the end of a run, so nothing has happened yet but calls of
+        Python, and what those gave stands in the log. Python makes the call where it is to say what happens, or so that what
+        comes before an exception happens before it is raised.
+
+        why    : a Trap, the exception with which a run ended, or an error or fault of the call
+        log    : of a run that may have called Python
+        raises : why; Passed with what Python raises
+        """
+        if isinstance(why, Trap):
+            before = self.fallbacks.changes
+            self.learn_from(why)
+            try:
+                return self.python(args, kwargs, log or Log())
+            finally:
+                self.drop_outdated(why, before)
+        ending = ending_of(why)
+        if ending is None and not isinstance(why, (MindliteError, MemoryError)):
+            raise fault(why, "call", user_location) from why
+        if ending is None or ending.begun and log is None or isinstance(why, InternalError):
+            raise why
+        again = ending.again and not (self.fullgraph and (ending.begun or isinstance(why, InexactError)))
+        if not again and not any(v.has_effects for v in self.variants):
+            raise why
+        if again:
+            emit("run_again", name=self.name, location=why.location)
         try:
-            return self.step_by_step(args, kwargs, log)
-        finally:
-            self.drop_outdated(trap, before)
+            value = self.python(args, kwargs, log if ending.begun else None)
+        except Passed as passed:
+            if ending.begun and not again and _alike(passed.error, why):
+                raise why from None                          # it shows the user's lines
+            raise
+        if again:
+            self.note_second_run(why)
+        return value
+
+    def python(self, args, kwargs, log=None):
+        """The call by Python, the one way to it. raises : Passed with what it raises
+
+        log : construct by construct, which records what they give; calls that stand in the log are not made again
+        """
+        if log is not None:
+            return run_concretely(self.function, args, kwargs, self.fallbacks, log)
+        try:
+            with eager():
+                return self.function(*args, **kwargs)
+        except Exception as error:
+            raise Passed(error) from error
+
+    def run_with_hooks(self, args, kwargs):
+        """The call by Python: an argument by which it differentiates has hooks, which are of the run."""
+        self.met_hooks += 1
+        return self.python(args, kwargs)
 
     def drop_outdated(self, trap, before):
         """Forget the variants that a trap concerns, if something has been learnt since `changes` was `before`. (Where
@@ -281,7 +263,7 @@ class JitFunction:
                 try:
                     call.fail()
                 except Exception as error:
-                    return self.after_failure(error, args, {})
+                    return self.decide(error, args, {})
             except Passed as passed:
                 raised = passed.error
             except Exception as error:
@@ -315,56 +297,44 @@ class JitFunction:
             return None
         try:
             return self.compile(signature, args, kwargs)
-        except NeedsRecord as reason:
-            self.runs_in_python += 1
-            self.asked[reason.key] = self.asked.get(reason.key, 0) + 1
-            if self.asked[reason.key] > MAX_ASKED:
-                self.leave_to_python(signature, GraphSyntaxError(f"a run does not show what a call gives: {reason}"))
-            emit("concrete_run", name=self.name, reason=str(reason))
-        except (UndefinedNameError, InternalError):
-            raise
-        except OPERATORS_SAY as error:
-            if error.certain or self.fullgraph:
-                raise
-            self.leave_to_python(signature, error)
-        except MindliteError as error:
+        except Refusal as refusal:
+            if refusal.awaits is not None:
+                self.asked[refusal.awaits] = self.asked.get(refusal.awaits, 0) + 1
+                self.runs_in_python += 1
+                emit("concrete_run", name=self.name, reason=refusal.message)
+                if self.asked[refusal.awaits] <= MAX_ASKED:
+                    return None
+                refusal = Refusal(f"a run does not show what a call gives: {refusal.message}", None)
             if self.fullgraph:
-                raise
-            self.leave_to_python(signature, error)
-        except Raises as raised:
-            if self.fullgraph:
-                raise Passed(raised.exception) from None
-            self.leave_to_python(signature, raised)
+                error = refusal.error()
+                raise (error if isinstance(error, MindliteError) else Passed(error)) from None
+            self.leave(signature, refusal)
         return None
 
-    def leave_to_python(self, signature, error):
-        """From now on such calls run in Python, unless it raises as well: what the user's code raises arrives as
-        itself."""
-        if isinstance(error, Raises):
-            location, why = error.origin and error.origin.location, repr(error.exception)
-        else:
-            location, why = error.location, error.message
+    def leave(self, signature, refusal):
+        """From now on Python makes such calls; of a refusal that is not certain, unless it raises as well, as the program's own
+        exceptions arrive as themselves."""
         with self.lock:
             self.drop([v for v in self.variants if v.fits(signature)])
-        certain = isinstance(error, GraphSyntaxError) or signature in self.harmless
-        self.in_python[signature] = location, f"runs in Python: {why}", certain
-        emit("python_run", name=self.name, reason=str(error), location=location)
+        self.in_python[signature] = (refusal.location, f"runs in Python: {refusal.message}",
+                                     refusal.certain or signature in self.harmless)
+        emit("python_run", name=self.name, reason=refusal.message, location=refusal.location)
 
-    def run_in_python(self, signature, args, kwargs):
-        """The call, statement by statement."""
+    def run_refused(self, signature, args, kwargs):
+        """The call by Python, as there is no graph: of a signature that is left to it, or once, to see what calls give."""
         if signature not in self.in_python:
             well, times = False, self.recordings.get(signature, 0) + 1
             try:
-                value, well = self.step_by_step(args, kwargs), True
+                value, well = self.python(args, kwargs, Log()), True
             finally:
                 with self.lock:
                     self.fallbacks.ran(well)
             self.recordings[signature] = times
             if times > MAX_RECORDINGS:
-                self.leave_to_python(signature, GraphSyntaxError("a call that runs in Python was not met when it ran"))
+                self.leave(signature, Refusal("a call that runs in Python was not met when it ran", None))
             return value
         try:
-            value = self.by_python(args, kwargs)
+            value = self.python(args, kwargs)
         except Passed:
             self.in_python.pop(signature, None)
             raise
@@ -409,13 +379,12 @@ class JitFunction:
         if numbers or self.varying:
             try:
                 return self.compile_for(wanted, signature, reason, args, kwargs)
-            except NeedsRecord:
-                raise
             except InternalError:
                 raise
-            # a number must be known, as an axis must: one variant for each
-            except (MindliteError, Raises) as error:
-                why = error.message if isinstance(error, MindliteError) else repr(error.exception)
+            except MindliteError as error:                   # a number must be known, as an axis must: one variant for each
+                if isinstance(error, Refusal) and error.awaits is not None:
+                    raise
+                why = error.message
                 known = self.fixed, self.varying
                 self.fixed, self.varying = {*self.fixed, *numbers, *self.varying}, set()
             made = None
@@ -431,8 +400,8 @@ class JitFunction:
             return self.compile_for(wanted, signature, reason, args, kwargs)
         except InternalError:
             raise
-        except MindliteError:
-            if wanted == signature:
+        except MindliteError as error:
+            if wanted == signature or isinstance(error, Refusal) and error.awaits is not None:
                 raise
         # open sizes do not work: these sizes either do, or their error says the numbers that the user knows
         return self.compile_for(signature, signature, reason.and_then("the sizes could not stay open"), args, kwargs)

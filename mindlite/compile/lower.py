@@ -13,7 +13,7 @@ import numpy as np
 
 from ..common.device import driver_of
 from ..common.dim import Dim, lone_symbol, symbols_of
-from ..common.errors import GraphSyntaxError, InternalError
+from ..common.errors import InternalError, Refusal
 from ..common.records import dataclass
 from ..graph_kernel import CannotFuse, lowering as lower_kernel
 from ..graph_kernel.epilogue import FINISHED
@@ -251,7 +251,7 @@ class _Lowering:
             if isinstance(node.value, Dim):
                 return self.b.dim(node.value, self.sizes, self.b.exact)
             if node.abstract.type is int and not -1 << 63 <= node.value < 1 << 63:
-                raise GraphSyntaxError("an int of more than 64 bits meets numbers that are known at run time only",
+                raise Refusal("an int of more than 64 bits meets numbers that are known at run time only",
                                        location=node.origin and node.origin.location)
             return self.b.const(node.value)
         if node not in self.data:
@@ -494,7 +494,7 @@ class _Lowering:
                         return self.size(actual)
         if symbol in self.sizes:
             return self.sizes[symbol]
-        raise GraphSyntaxError(f"{graph.name}: no argument has the size {symbol}: a gradient of a recursion whose sizes change")
+        raise Refusal(f"{graph.name}: no argument has the size {symbol}: a gradient of a recursion whose sizes change")
 
 
 def single_node_graph(node):

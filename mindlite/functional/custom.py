@@ -8,7 +8,7 @@ All three are parts of graphs: a hook, too, is a function like any other (infer/
 """
 import functools
 
-from ..common.errors import ArgumentError, DTypeError, GraphSyntaxError, ShapeError, ValueRangeError
+from ..common.errors import ArgumentError, DTypeError, Refusal, ShapeError, ValueRangeError
 from ..common.tensor import Tensor
 from ..mindir.protocol import CallOf, CustomGradient
 from ..pynative import custom, gate
@@ -107,7 +107,7 @@ class Custom:
         self.bprop = bprop if bprop is None else _function("Custom", bprop)
 
     def __mindir__(self):
-        raise GraphSyntaxError(f"Custom calls the Python function {getattr(self.func, '__name__', 'func')}")
+        raise Refusal(f"Custom calls the Python function {getattr(self.func, '__name__', 'func')}")
 
     def __call__(self, *inputs):
         return self._run(*inputs) if self.bprop is None else custom(self._run, self.bprop, inputs)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..common import hashing
 from ..common.dim import Dim
-from ..common.errors import ArgumentError, GraphSyntaxError, MissingAttributeError
+from ..common.errors import ArgumentError, GraphSyntaxError, MissingAttributeError, Refusal
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.graph import AnfNode
@@ -24,7 +24,7 @@ from .outcome import Raises
 from .outside import CONTAINERS, guard_class, guard_contents, is_users, method_of_class, own_method
 from .region import AmbiguousTarget, HookHandle, has_sizes
 from .program import STAND_INS, by_python, of_container, raises
-from .sharing import LeaveToPython, check_key
+from .sharing import check_key
 from .values import (BoundMethod, Box, Closure, Constants, HookMethod, LeavingMethod, MadeException, Place, Range, Unsure,
                      has_nodes)
 
@@ -108,7 +108,7 @@ def attribute(ev, value, name):
         if name == "__name__":
             return value.graph.name.rpartition(".")[2]
         if hasattr(types.FunctionType, name):
-            raise GraphSyntaxError(f"the attribute {name!r} of a function that is made inside")
+            raise Refusal(f"the attribute {name!r} of a function that is made inside")
         raise MissingAttributeError(f"'function' object has no attribute {name!r}")
     if isinstance(value, Tensor):
         if name in ("shape", "dtype", "ndim", "size", "name", "requires_grad"):
@@ -133,7 +133,7 @@ def attribute(ev, value, name):
         ev.guard("attr", value, "dtype", value.dtype)
     if not ev.concrete and ("content", id(getattr(value, "__dict__", None))) in ev.variables:
         if ev.made_here(value):
-            raise LeaveToPython(f"what attributes a {type(value).__name__} has is known at run time only",
+            raise Refusal(f"what attributes a {type(value).__name__} has is known at run time only",
                                 [ev.made_marks[id(value)]], ev.tracer.origin.location)
         return ask_python(ev, getattr, (value, name), "an attribute of an object whose __dict__ changes")
     place = Place("attr", value, name)
@@ -142,7 +142,7 @@ def attribute(ev, value, name):
         if isinstance(found, Undefined):
             raise MissingAttributeError(f"{type(value).__name__!r} object has no attribute {name!r}")
         if isinstance(found, Unsure):
-            raise LeaveToPython(f"whether a {type(value).__name__} has the attribute {name!r} is known at run time only",
+            raise Refusal(f"whether a {type(value).__name__} has the attribute {name!r} is known at run time only",
                                 [ev.made_marks[id(value)]], ev.tracer.origin.location)
         return found
     getter = own_method(type(value), name)
@@ -159,7 +159,7 @@ def attribute(ev, value, name):
         if not isinstance(missing, AttributeError):
             raise
         if isinstance(value, STAND_INS) or isinstance(value, BaseException) and ev.made_here(value):
-            raise GraphSyntaxError(f"the attribute {name!r} of a value that is made at run time")
+            raise Refusal(f"the attribute {name!r} of a value that is made at run time")
         ev.guard("attr", value, name, Undefined(name))
         raise MissingAttributeError(str(missing)) from None
     if place in ev.variables or ev.is_restless(place) or hasattr(type(value), "__slots__"):
@@ -178,7 +178,7 @@ def _attribute_of_exception(ev, value, name):
     if name in ("__cause__", "__context__"):
         return getattr(value, name)
     if value.fields is None:
-        raise GraphSyntaxError(f"the attribute {name!r} of an exception that is made of run-time values")
+        raise Refusal(f"the attribute {name!r} of an exception that is made of run-time values")
     return attribute(ev, value.fields, name)
 
 
@@ -187,7 +187,7 @@ def item(ev, value, index):
     if ev.is_object(value):
         return ask_python(ev, operator.getitem, (value, index), "an item of an object that Python made")
     if is_scalar_node(index) and (type(value) is dict or isinstance(value, Box) and value.kind == "dict"):
-        raise GraphSyntaxError("which entry of a dict it is, is known at run time only")
+        raise Refusal("which entry of a dict it is, is known at run time only")
     if isinstance(value, Box):
         if value.kind == "iterator":
             raise raises(ev, TypeError("an iterator is not subscriptable"))
@@ -232,7 +232,7 @@ def _from_sequence(ev, content, index, whole):
             return of_container(ev, operator.getitem, content, index)
     if isinstance(content, range):
         return add_numbers(ev, content.start, multiply_numbers(ev, index, content.step))
-    raise GraphSyntaxError("the index of a list or tuple is known at run time only",
+    raise Refusal("the index of a list or tuple is known at run time only",
                            hint="stack the elements into a Tensor")
 
 
@@ -259,7 +259,7 @@ def number(ev, op, a, b):
     kinds = [x.abstract.type if isinstance(x, AnfNode) else int if isinstance(x, Dim) else type(x) for x in (a, b)]
     if op == "**" and float not in kinds:
         if isinstance(b, (AnfNode, Dim)):
-            raise GraphSyntaxError("int ** int with an exponent that is known at run time only",
+            raise Refusal("int ** int with an exponent that is known at run time only",
                                    note="is it an int or a float?")
         if b < 0:
             a = ev.call(float, (a,), {})
@@ -422,7 +422,7 @@ def _one_number(ev, a, b):
     same = compare_numbers(ev, "==", a, b)
     if kinds[0] is bool or _is_small(a) or _is_small(b):
         return same
-    raise GraphSyntaxError("`is` between ints that are known at run time only", hint="use ==")
+    raise Refusal("`is` between ints that are known at run time only", hint="use ==")
 
 
 def equal(ev, a, b):
@@ -474,7 +474,7 @@ def index_of(ev, content, value, *bounds):
         if same is True:
             return i
         if same is not False:
-            raise GraphSyntaxError("which of the items it is, is known at run time only")
+            raise Refusal("which of the items it is, is known at run time only")
     raise raises(ev, ValueError("x not in sequence"))
 
 
@@ -500,7 +500,7 @@ def length(ev, value):
             return value.shape[0]
         raise ArgumentError(f"object of type {value.abstract} has no len()")
     if isinstance(value, Range):
-        raise GraphSyntaxError("len() of a range whose end is known at run time only")
+        raise Refusal("len() of a range whose end is known at run time only")
     own = method_of_class(ev, value, "__len__")
     if own is not None:
         return ev.call(own, (value,), {})
@@ -536,12 +536,12 @@ def iterate(ev, value):
         if size is None:
             raise ArgumentError("iteration over a Tensor without axes")
         if isinstance(size, Dim):
-            raise GraphSyntaxError("the number of items is known at run time only")
+            raise Refusal("the number of items is known at run time only")
         return [item(ev, value, i) for i in range(size)]
     if isinstance(value, Range):
-        raise GraphSyntaxError("the number of items is known at run time only")
+        raise Refusal("the number of items is known at run time only")
     if ev.is_object(value):
-        raise GraphSyntaxError("the items of an object that Python made, whose number is known at run time only")
+        raise Refusal("the items of an object that Python made, whose number is known at run time only")
     if isinstance(value, AnfNode):
         raise ArgumentError(f"{value.abstract} is not iterable")
     own = own_method(type(value), "__iter__")
@@ -552,7 +552,7 @@ def iterate(ev, value):
     if hasattr(type(value), "cell_version"):                 # a list of Cells
         ev.guard("attr", value, "cell_version", value.cell_version)
     if not ev.guard_content(value):
-        raise GraphSyntaxError("iteration over a container that changes during the run")
+        raise Refusal("iteration over a container that changes during the run")
     if isinstance(value, (set, frozenset)):
         in_order(ev, value)
     return by_python(ev, list, value)

@@ -12,7 +12,7 @@ does (`closing`).
 
 from ..common import dtype as dt
 from ..common.dim import Dim, compare
-from ..common.errors import GraphSyntaxError, MindliteError, ShapeError
+from ..common.errors import InternalError, MindliteError, Refusal, ShapeError, UndefinedNameError
 from ..common.records import dataclass
 from ..common.tensor import Tensor
 from ..common.tracebacks import passed_through
@@ -83,7 +83,7 @@ def truth(ev, value):
             if value.dtype is not dt.bool_:
                 value = cast(value, dtype=dt.bool_)
             return reshape(value, shape=()) if value.shape != () else value
-    raise GraphSyntaxError(f"the truth value of {value.abstract} is not known in a graph")
+    raise Refusal(f"the truth value of {value.abstract} is not known in a graph")
 
 
 def compare_numbers(ev, op, a, b):
@@ -111,9 +111,12 @@ def in_region(ev, frame, name, body, certain=False):
             outcome = raised
         except NoResultYet:
             outcome = Outcome({})
-        except MindliteError as error:
-            error.certain = error.certain and certain
+        except (InternalError, Refusal, UndefinedNameError):
             raise
+        except MindliteError as error:
+            if certain:
+                raise
+            raise Refusal.uncertain(error) from error
         return region, outcome, ev.tracer.store
     finally:
         ev.tracer.store, frame.env = store, env
@@ -194,7 +197,7 @@ def to_handler(ev, raised):
         write_check(ev, False, raised)
         return NEVER
     if attempt.barrier:
-        raise GraphSyntaxError(f"an exception, on a condition that is known at run time only, leaves {attempt.barrier}")
+        raise Refusal(f"an exception, on a condition that is known at run time only, leaves {attempt.barrier}")
     if isinstance(exception, MadeException):
         exception.origin = exception.origin or raised.origin
     else:
@@ -244,7 +247,7 @@ def settle(ev, outcome):
     if not others:
         raise Departs(outcome)
     if len(others) > 1:
-        raise GraphSyntaxError("how a generator goes on is known at run time only")
+        raise Refusal("how a generator goes on is known at run time only")
     number = list(outcome.exits).index(others[0])
     rest = Outcome(raising, without(ev, outcome.code, number) if len(raising) > 1 else 0)
     open_side(ev, compare_numbers(ev, "==", outcome.code, number), rest)
@@ -344,7 +347,7 @@ def join_sides(ev, condition, sides, origin):
             if isinstance(changed[key], (Unsure, Conflict)) and len(targets) > 1:
                 changed[key] = by_exit(merge, outcomes, targets, key, a, b)
             if isinstance(key, Box) and isinstance(changed[key], Conflict):
-                changed[key].error.marks = key.marks
+                changed[key].error.statements = key.marks
     results = emit_cond(ev, condition, sides, merge, origin)
     newest = {value.number for key, value in changed.items() if isinstance(value, Slot)
               and isinstance(key, (AnfNode, Tensor))}
@@ -382,7 +385,7 @@ def choose(ev, target):
 def one_sided(ev, merge, place, a, b, regions):
     """The value of a variable outside that only one side of a branch assigns, or leaves undeleted."""
     if not ev.made_here(place.owner):
-        raise GraphSyntaxError(f"{place.name!r} exists on one path only, by a value that is known at run time only",
+        raise Refusal(f"{place.name!r} exists on one path only, by a value that is known at run time only",
                                hint="assign it on both paths, or before the branch")
     region = ev.made_in[id(place.owner)]
     while region is not None and region not in regions:

@@ -6,7 +6,7 @@ import types
 
 from ..common import dtype as dt
 from ..common.dim import Dim, dim_max, dim_min
-from ..common.errors import GraphSyntaxError, MissingAttributeError
+from ..common.errors import MissingAttributeError, Refusal
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.graph import AnfNode
@@ -113,7 +113,7 @@ def _filter(ev, fn, value):
 @builtin(iter)
 def _iter(ev, value, *sentinel):
     if sentinel:
-        raise GraphSyntaxError("iter() of a function")
+        raise Refusal("iter() of a function")
     return iterator_of(ev, value)
 
 
@@ -133,7 +133,7 @@ def _next(ev, iterator, *default):
 @builtin(functools.update_wrapper)
 def _update_wrapper(ev, wrapper, wrapped, assigned=(), updated=()):
     if not isinstance(wrapper, Closure):
-        raise GraphSyntaxError("functools.wraps of what is no function of this graph")
+        raise Refusal("functools.wraps of what is no function of this graph")
     return dataclasses.replace(wrapper, wrapped=wrapped)
 
 
@@ -179,7 +179,7 @@ def _sorted(ev, value, *, key=None, reverse=False):
     items = iterate(ev, value)
     keys = [x if key is None else ev.call(key, (x,), {}) for x in items]
     if has_nodes(tuple(keys), ev.store):
-        raise GraphSyntaxError("sorted() by values that are known at run time only", hint="ops.sort sorts a Tensor")
+        raise Refusal("sorted() by values that are known at run time only", hint="ops.sort sorts a Tensor")
     order = by_python(ev, sorted, range(len(items)), key=keys.__getitem__, reverse=reverse)
     return ev.new_box("list", tuple(items[i] for i in order))
 
@@ -276,7 +276,7 @@ def python_type(value):
             return Tensor
         if isinstance(value.abstract, AbstractScalar):
             return value.abstract.type
-        raise GraphSyntaxError("the type of an object that is known at run time only")
+        raise Refusal("the type of an object that is known at run time only")
     if isinstance(value, Dim):
         return int
     if isinstance(value, MadeException):
@@ -357,7 +357,7 @@ def _repr(ev, value):
 @builtin(builtins.print)
 def _print(ev, *values, sep=" ", end="\n", **kwargs):
     if kwargs:
-        raise GraphSyntaxError("print inside a graph takes sep and end only")
+        raise Refusal("print inside a graph takes sep and end only")
     values = tuple(text_of(ev, v) if isinstance(v, (BaseException, MadeException)) else v for v in values)
     operands = [v for value in values for v in (value.values if isinstance(value, Formatted) else [value])]
 

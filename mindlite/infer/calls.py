@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..common.errors import ArgumentError, GraphSyntaxError
+from ..common.errors import ArgumentError, Refusal
 from ..common.location import is_framework
 from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..fallback.record import ANY
@@ -123,7 +123,7 @@ def asks_python(ev, fn, given):
 def _set_data(ev, parameter, data, slice_shape=False):
     """parameter.set_data(data), which every run does."""
     if getattr(data, "shape", None) != parameter.shape:
-        raise GraphSyntaxError(f"Parameter {parameter.name!r} is set to data of another shape")
+        raise Refusal(f"Parameter {parameter.name!r} is set to data of another shape")
     ev.trace(PRIMITIVES["assign"], (parameter, ev.trace(cast_to, (ev.tracer.lift(data), parameter.dtype), {})), {})
     return parameter
 
@@ -191,7 +191,7 @@ def _do(ev, fn, what, args, kwargs):
         return call_module(ev, what, args, kwargs)
     if isinstance(what, Mapped):
         return map_over(ev, what, args, kwargs)
-    raise GraphSyntaxError(f"{fn!r} answers __mindir__ with {type(what).__name__}")
+    raise Refusal(f"{fn!r} answers __mindir__ with {type(what).__name__}")
 
 
 def _call_under_policy(ev, what, args, kwargs):

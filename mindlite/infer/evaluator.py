@@ -16,7 +16,7 @@ from collections import ChainMap
 
 from ..common.config import config
 from ..common.dtype import DType
-from ..common.errors import ArgumentError, GraphSyntaxError, MindliteError, NameLookupError, Signal, Stage, fault, is_deep
+from ..common.errors import ArgumentError, MindliteError, NameLookupError, Refusal, Signal, Stage, fault, is_deep
 from ..common.location import cell_path, is_framework
 from ..common.tensor import Tensor
 from ..fallback.log import Trap
@@ -41,7 +41,7 @@ from .outside import CONTAINERS, guard_contents, is_users
 from .program import by_operators
 from .recursion import call_recursive
 from .region import Region, Tracer
-from .sharing import LeaveToPython, spot
+from .sharing import spot
 from .values import Box, Closure, Conflict, Mixed, fits, has_nodes, kind_of, rebuild
 
 MAX_DEPTH = 200
@@ -302,7 +302,7 @@ class Evaluator:
             return call_recursive(self, key, lambda values: self.enter_call(
                 key, graph, values, function, outer, outer_env, scope), bound)
         if len(self.calls) >= MAX_DEPTH:
-            raise GraphSyntaxError(f"{graph.name}: calls are nested more than {MAX_DEPTH} deep",
+            raise Refusal(f"{graph.name}: calls are nested more than {MAX_DEPTH} deep",
                                    location=self.tracer.origin.location, hint="is the recursion's end known?")
         try:
             return self.enter_call(key, graph, bound, function, outer, outer_env, scope)
@@ -383,7 +383,7 @@ class Evaluator:
             if value.kind == "set":
                 return set(content)
             if value.kind == "iterator":
-                raise LeaveToPython("an iterator is given to Python code", value.marks, self.tracer.origin.location)
+                raise Refusal("an iterator is given to Python code", value.marks, self.tracer.origin.location)
             return self.unbox(content)
         if isinstance(value, tuple):
             return rebuild(value, [self.unbox(v) for v in value])

@@ -10,9 +10,8 @@ splits what follows (`branches.open_side`); each kind of exception comes to the 
 What Python would raise is asked of Python: an exception that comes up while a construct is inferred counts as the
 program's only if the operators of the framework raise it, or if Python does (`program.py`).
 """
-from ..common.errors import (ArgumentError, DTypeError, EndlessRecursionError, GraphSyntaxError, IndexRangeError,
-                             InternalError, MindliteError, MissingAttributeError, NameLookupError, ShapeError, UndefinedNameError,
-                             ValueRangeError)
+from ..common.errors import (ArgumentError, DTypeError, EndlessRecursionError, IndexRangeError, InternalError, MindliteError,
+                             MissingAttributeError, NameLookupError, Refusal, ShapeError, UndefinedNameError, ValueRangeError)
 from ..common.tracebacks import without_framework
 from ..mindir.abstract import AbstractScalar
 from ..mindir.graph import AnfNode
@@ -140,21 +139,19 @@ def leave_context(ev, manager, exception):
 
 # ---------------------------------------------------------------- whose exception is it?
 
-OF_INFERENCE = (GraphSyntaxError, InternalError, NeedsRecord, Recursion, NoResultYet, CannotLoop, Departs, UndefinedNameError)
+OF_INFERENCE = (Refusal, InternalError, NeedsRecord, Recursion, NoResultYet, CannotLoop, Departs, UndefinedNameError)
 OF_OPERATORS = (ShapeError, DTypeError, ValueRangeError, IndexRangeError, ArgumentError, MissingAttributeError)
 
 
 def believed(ev, error):
     """What an error of mindlite's words means inside a `try`: Raises, if the program raises it; else a refusal, so that Python
     runs it."""
-    if isinstance(error, EndlessRecursionError):
-        error.certain = False                                # Python runs the call, and may catch its own
     if isinstance(error, OF_INFERENCE):
         return error
-    if getattr(error, "conflict", False):                    # two paths that a graph cannot join
-        return GraphSyntaxError(error.message, location=error.location, hint=error.hint)
+    if isinstance(error, EndlessRecursionError):             # Python runs the call, and may catch its own
+        return Refusal.uncertain(error)
     if isinstance(error, NameLookupError):
         return raises(ev, NameError(error.message))
     if isinstance(error, OF_OPERATORS):
         return raises(ev, error)
-    return GraphSyntaxError(f"{type(error).__name__}: {error.message}; in a try statement", location=error.location)
+    return Refusal(f"{type(error).__name__}: {error.message}; in a try statement", location=error.location)

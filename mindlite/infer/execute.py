@@ -8,7 +8,7 @@ import operator
 import types
 
 from ..common.dim import Dim
-from ..common.errors import ArgumentError, GraphSyntaxError, NameLookupError
+from ..common.errors import ArgumentError, NameLookupError, Refusal
 from ..common.location import is_framework
 from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..fallback.record import ANY
@@ -160,7 +160,7 @@ def set_attribute(ev, owner, name, value):
         ask_python(ev, setattr, (owner, name, value), f"the attribute {name!r} of an object that Python made is set", ())
         return
     if isinstance(owner, (AnfNode, Box, Closure)):
-        raise GraphSyntaxError(f"setting the attribute {name!r} of a value that is made at run time")
+        raise Refusal(f"setting the attribute {name!r} of a value that is made at run time")
     old = by_python(ev, getattr, owner, name, None)
     if isinstance(old, TensorParameter) and not isinstance(value, TensorParameter):
         ev.trace(PRIMITIVES["assign"], (old, value), {})
@@ -176,7 +176,7 @@ def check_plain(ev, owner, name):
     hook = getattr(cls, "__setattr__", None)
     user_code = isinstance(hook, types.FunctionType) and not is_framework(hook.__code__.co_filename)
     if user_code or isinstance(getattr(cls, name, None), property) and not ev.concrete:
-        raise GraphSyntaxError(f"setting {name!r} of a {type(owner).__name__} runs Python code of its class")
+        raise Refusal(f"setting {name!r} of a {type(owner).__name__} runs Python code of its class")
 
 
 @executes(syntax.delete_attr)
@@ -564,7 +564,7 @@ def iter_returned(ev, frame, node, values):
 @executes(syntax.sent)
 def sent(ev, frame, node, values):
     if node.attrs["delegates"] and frame.sent is not None:
-        raise GraphSyntaxError("a value is sent to a generator that yields from another")
+        raise Refusal("a value is sent to a generator that yields from another")
     return frame.sent
 
 

@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 
-from ..common.errors import GraphSyntaxError, Passed, Signal, Stage
+from ..common.errors import Passed, Refusal, Signal, Stage
 from ..common.records import dataclass
 from ..common.tensor import Tensor
 from ..common.tracebacks import call_at, namespace_of, passed_through
@@ -30,7 +30,7 @@ from ..ops.state import pause_gradients, resume_gradients
 from .outcome import Raises
 from .outside import CONTAINERS
 from .region import AmbiguousTarget
-from .sharing import LeaveToPython, flatten, spot
+from .sharing import flatten, spot
 from .values import leaves
 from .variables import again, changed, pending, restorer, watch
 
@@ -86,7 +86,7 @@ def ask_python(ev, fn, args, reason, returns=None, kwargs=None):
     """What a construct gives whose operand is an object that only Python knows: fn(*args, **kwargs), at run time."""
     key = place(ev)
     if key == ev.asked:
-        raise GraphSyntaxError(f"a construct asks Python several times: {reason}")
+        raise Refusal(f"a construct asks Python several times: {reason}")
     ev.asked = key
     return _write(ev, key, fn, args, kwargs or {}, reason, returns, True, ev.construct == "call", False,
                   CURES["object"])
@@ -96,7 +96,7 @@ def _write(ev, key, fn, args, kwargs, reason, returns, keeps, sees, copies, cure
     """The segment. sees: the code may read and change variables outside"""
     location = ev.tracer.origin.location
     if ev.fullgraph and returns != ():
-        raise GraphSyntaxError(f"fullgraph=True, but {reason}", location=location,
+        raise Refusal(f"fullgraph=True, but {reason}", location=location,
                                hint=f"{cure}; or leave out fullgraph=True to let this run in Python")
     if key in ev.fallbacks.in_place:
         raise AmbiguousTarget("Python code changes a Tensor that it is given in place", location=location,
@@ -246,7 +246,7 @@ def change_outside(ev, fn, args, kwargs=None):
         returns = ()
     if not ev.concrete:
         if ev.made_here(owner):
-            raise LeaveToPython(f"a {type(owner).__name__} that was made when the graph was is changed",
+            raise Refusal(f"a {type(owner).__name__} that was made when the graph was is changed",
                                 [ev.made_marks[id(owner)]], ev.tracer.origin.location)
         ev.variables.add(("content", id(owner)))
         ev.kept.append(owner)

@@ -7,7 +7,7 @@
 A hook on a Tensor sees its whole gradient, so its gate stands where the Tensor is made; it is written when the region
 is done, with the hooks that are left. A hook on an input of a derivative, or on a weight, is called behind the derivative.
 """
-from ..common.errors import ArgumentError, GraphSyntaxError
+from ..common.errors import ArgumentError, Refusal
 from ..common.tensor import Tensor
 from ..mindir.builder import building
 from ..mindir.control import gate, make_tuple, port, tuple_getitem
@@ -20,7 +20,6 @@ from .jumps import live_into
 from .merging import fill
 from .outcome import Raises
 from .region import AmbiguousTarget, HookHandle
-from .sharing import LeaveToPython
 from .transforms import Subgraph
 from .values import Box, Closure
 
@@ -93,12 +92,12 @@ def call_hooked(ev, what, args, kwargs, call):
         inside = _put(args, entries)
     value = call(inside, kwargs)
     if any(x in ev.store for x in entries) and token is not None:
-        raise GraphSyntaxError("a Cell with hooks on its gradients changes its argument in place")
+        raise Refusal("a Cell with hooks on its gradients changes its argument in place")
     values = value if isinstance(value, tuple) else (value,)
     nodes = [ev.tracer.lift(x) for x in values if smooth(x)]
     if not nodes:
         if what.after:
-            raise GraphSyntaxError("a Cell with hooks on its gradients gives no Tensor, and no tuple of Tensors")
+            raise Refusal("a Cell with hooks on its gradients gives no Tensor, and no tuple of Tensors")
         return value
     kinds, owner = [x.abstract for x in nodes], what.owner
 
@@ -119,7 +118,7 @@ def call_hooked(ev, what, args, kwargs, call):
         for hook in what.after:
             try:
                 pass_hook(ev, hook, grads, (owner, grads, tuple(gone)))
-            except LeaveToPython as left:                    # this graph is for a gradient that may never be asked for
+            except Refusal as left:                    # this graph is for a gradient that may never be asked for
                 cause = left.__cause__
                 raised = cause if isinstance(cause, Raises) else None
                 if raised is None and not ev.fullgraph:
@@ -151,7 +150,7 @@ def register_hook(ev, tensor, hook):
     region, node = ev.tracer.region, ev.tracer.current(tensor)
     if region is ev.tracer.root and isinstance(node, Parameter) and node.default is None:
         if isinstance(hook, Closure):                        # it stays with the caller's Tensor: Python has to make it
-            raise LeaveToPython("a hook on an argument is made inside the graph", marks_of(hook),
+            raise Refusal("a hook on an argument is made inside the graph", marks_of(hook),
                                 ev.tracer.origin.location)
     elif node in region.inputs:
         if not _seen_outside(hook, region):

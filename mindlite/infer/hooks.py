@@ -7,7 +7,7 @@ outside happens when, and as often as, its graph runs: calls of Python in it are
 graph says as a whole (it assigns to variables, it needs the numbers, it raises) is marked, and called by Python as one
 segment: what it may give is known (mindir/hooks.py). `gates.py` is about where hooks stand.
 """
-from ..common.errors import GraphSyntaxError, InternalError, MindliteError
+from ..common.errors import InternalError, MindliteError, Refusal
 from ..common.tensor import HOOKS, Tensor
 from ..fallback.record import Given
 from ..mindir import hooks
@@ -20,7 +20,7 @@ from ..parse.interpret import LAMBDA
 from .access import is_tensor
 from .fallback import NeedsRecord, call_unknown
 from .outcome import Raises
-from .sharing import LeaveToPython, spot
+from .sharing import spot
 from .values import Box, Closure, Place
 
 
@@ -38,7 +38,7 @@ def pass_hook(ev, hook, gradients, arguments, single=False):
     try:
         given = ev.unbox(ev.call(hook, arguments, {}))
         if any(before.get(key, key) is not value for key, value in ev.store.items() if _is_outside(ev, key, before)):
-            raise GraphSyntaxError("it assigns to what stands outside of it")
+            raise Refusal("it assigns to what stands outside of it")
         if single:
             given = None if given is None else (given,)
         return tuple([None if g is None else _one(ev, made, g)
@@ -47,7 +47,7 @@ def pass_hook(ev, hook, gradients, arguments, single=False):
         raise
     except (MindliteError, NeedsRecord, Raises) as error:    # it comes up again where Python calls the hook
         why = error.message if isinstance(error, MindliteError) else str(error)
-        raise LeaveToPython(f"the hook {name} is called by Python: {why}",
+        raise Refusal(f"the hook {name} is called by Python: {why}",
                             marks_of(hook) if isinstance(hook, Closure) else [mark],
                             ev.tracer.origin.location) from error
 
@@ -143,5 +143,5 @@ def hooks_outside(ev, tensor):
         return ()
     found = tensor.__dict__[HOOKS]
     if not ev.guard_content(found):
-        raise GraphSyntaxError("the hooks of a Tensor change during the run")
+        raise Refusal("the hooks of a Tensor change during the run")
     return tuple(found.values())

@@ -11,7 +11,7 @@ must be known at compile time.
 Source: PEP 255, 342; the state is that of a defunctionalised continuation (Reynolds 1972).
 """
 
-from ..common.errors import GraphSyntaxError
+from ..common.errors import Refusal
 from ..common.records import dataclass
 from ..mindir.graph import AnfNode
 from .access import is_tensor, item, iterate
@@ -100,7 +100,7 @@ def _live(ev, call, values):
 
 def _step_of_generator(ev, box, call, where, payload, exceptions, sent=None, raised=None):
     if where == RUNNING:
-        raise GraphSyntaxError("whether a generator has ended is known at run time only")
+        raise Refusal("whether a generator has ended is known at run time only")
     if where == DONE or where is None and raised is not None:
         ev.store[box] = "generator", call, DONE, (), ()
         return (False, None) if raised is None else run_raise(ev, [raised], ev.tracer.origin, again=True)
@@ -112,11 +112,11 @@ def _step_of_generator(ev, box, call, where, payload, exceptions, sent=None, rai
     except Raises as error:
         ev.store[box] = "generator", call, DONE, (), ()
         if issubclass(class_of(error.exception), StopIteration):
-            raise GraphSyntaxError("a generator raises StopIteration") from None
+            raise Refusal("a generator raises StopIteration") from None
         raise
     target = outcome.single
     if target is None:
-        raise GraphSyntaxError("how a generator goes on is known at run time only")
+        raise Refusal("how a generator goes on is known at run time only")
     choose(ev, target)
     if target == RETURN:
         ev.store[box] = "generator", call, DONE, (), ()
@@ -182,7 +182,7 @@ def _step_of_dict(ev, box, owner, part, keys, index):
     if index >= len(keys):
         return False, None
     if keys[index] not in pairs:
-        raise GraphSyntaxError("the keys of a dict change while it is iterated over")
+        raise Refusal("the keys of a dict change while it is iterated over")
     ev.store[box] = "dict", owner, part, keys, index + 1
     return True, part(keys[index], pairs[keys[index]])
 
@@ -234,7 +234,7 @@ def _step_of_filter(ev, box, fn, inner):
         more, value = step(ev, inner)
         keep = more and truth(ev, value if fn is None else ev.call(fn, (value,), {}))
         if isinstance(keep, AnfNode):
-            raise GraphSyntaxError("filter() by a condition that is known at run time only")
+            raise Refusal("filter() by a condition that is known at run time only")
         if keep or not more:
             return more, value
 

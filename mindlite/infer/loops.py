@@ -5,7 +5,7 @@ run-time number, a size a Symbol) and the body is executed again, until nothing 
 the types change from turn to turn, or where a short constant range makes it cheaper, the loop is unrolled.
 """
 from ..common.dim import Symbol, lone_symbol, symbols_of
-from ..common.errors import GraphSyntaxError, InternalError, MindliteError, NameLookupError, Signal
+from ..common.errors import InternalError, MindliteError, NameLookupError, Refusal, Signal
 from ..common.tensor import Tensor
 from ..mindir import syntax
 from ..mindir.abstract import Abstract, AbstractAny, AbstractScalar, AbstractTensor, AbstractTuple
@@ -36,9 +36,8 @@ class CannotLoop(Signal):
     too."""
 
     def __init__(self, error):
-        super().__init__(str(error))
-        self.error = error
-        error.conflict = True                                # of two rounds, not of the program
+        super().__init__(str(error))                         # of two rounds, not of the program
+        self.error = error if isinstance(error, Refusal) else Refusal.uncertain(error)
 
 
 class Peel(Signal):
@@ -185,7 +184,7 @@ def unroll(ev, frame, header, args, stops, because=None):
                 raise because
             return go_round_or_leave(ev, frame, header, outcome, lambda args=args: unroll(ev, frame, header, args,
                     stops))
-    raise because or GraphSyntaxError(f"a loop of more than {UNROLL_LIMIT} iterations cannot be unrolled",
+    raise because or Refusal(f"a loop of more than {UNROLL_LIMIT} iterations cannot be unrolled",
                                       location=header.origin.location)
 
 
@@ -204,7 +203,7 @@ def write_loop(ev, frame, header, args, stops, may_peel):
         if wider is None:
             return plan.emit(frame, header, stops, body, outcome, after)
         state, carried = wider, wider_carried
-    raise CannotLoop(GraphSyntaxError("the types of what a loop carries keep changing",
+    raise CannotLoop(Refusal("the types of what a loop carries keep changing",
                                       location=header.origin.location))
 
 
@@ -432,7 +431,7 @@ class Plan:
                         carried[key] = join(self.carried[key], self.inside_carried[key], value)
                     except CannotLoop as reason:
                         if isinstance(key, Box):
-                            reason.error.marks = key.marks
+                            reason.error.statements = key.marks
                         raise
                 elif value is not old:
                     carried[key] = old
@@ -502,7 +501,7 @@ class Plan:
         ev.after = (after, after)
         left = {t: merge.only(p, 0) for t, p in exits.items()}
         if not exits:
-            raise GraphSyntaxError("the loop never ends", location=header.origin.location)
+            raise Refusal("the loop never ends", location=header.origin.location)
         with writing(ev, body, after):
             outputs = [convert(ev, v, p.abstract) for v, p in zip(values, self.parameters)]
             outputs += [convert(ev, value, abstract) for value, _, abstract in merge.slots]

@@ -9,7 +9,7 @@ import operator
 
 from ..common import dtype as dt
 from ..common.dim import Dim, Symbol, lone_symbol, symbols_of
-from ..common.errors import GraphSyntaxError, InternalError, MindliteError
+from ..common.errors import GraphSyntaxError, InternalError, MindliteError, Refusal
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor
 from ..mindir.builder import constant
@@ -96,7 +96,7 @@ class Merge:
         """What a variable, a Tensor or a container holds: a container a tuple, never one run-time value."""
         container = isinstance(key, Box) and key.kind != "cell"
         if container and key.kind == "iterator" and not _as_far(a, b):
-            return Conflict(GraphSyntaxError("how far an iteration is, is known at run time only",
+            return Conflict(Refusal("how far an iteration is, is known at run time only",
                                              location=self.ev.tracer.origin.location))
         if container and isinstance(a, tuple) and isinstance(b, tuple) and not _same_keys(key.kind, a, b):
             return Conflict(conflict(a, b, self.ev))
@@ -117,8 +117,8 @@ class Merge:
         except InternalError:
             raise
         except MindliteError as error:
-            error.conflict = True                            # of two paths, not of the program
-            return Conflict(error.at(self.ev.tracer.origin.location))
+            error.at(self.ev.tracer.origin.location)         # of two paths, not of the program
+            return Conflict(error if isinstance(error, Refusal) else Refusal.uncertain(error))
         return self.slot(a, b, abstract)
 
     def mixed(self, a, b):
@@ -173,7 +173,7 @@ def visible(ev, closure):
     for node in live_into(closure.graph):
         value = closure.env.get(node)
         if isinstance(value, AnfNode) and not ev.tracer.region.can_see(value):
-            return Conflict(GraphSyntaxError("a function that is made on one path, or in a turn of a loop, is used behind it",
+            return Conflict(Refusal("a function that is made on one path, or in a turn of a loop, is used behind it",
                                              location=ev.tracer.origin.location))
     return closure
 
@@ -253,11 +253,11 @@ def conflict(a, b, ev, cause=None):
     def name(v):
         return "None" if v is None else str(v.abstract) if isinstance(v, AnfNode) else "str" if isinstance(v, Formatted) \
             else type(v).__name__
-    error = GraphSyntaxError(f"a variable is {name(a)} on one path and {name(b)} on another, "
+    error = Refusal(f"a variable is {name(a)} on one path and {name(b)} on another, "
                              "depending on a value that is known at run time only", location=ev.tracer.origin.location,
                              hint="give it the same type and structure on both paths")
+    error.statements = (*getattr(a, "marks", ()), *getattr(b, "marks", ()), join_mark(ev))
     error.__cause__ = cause
-    error.marks = (*getattr(a, "marks", ()), *getattr(b, "marks", ()), join_mark(ev))
     return error
 
 
@@ -269,7 +269,7 @@ def join_mark(ev):
 def join_abstracts(a, b, fresh=True):
     """The abstract that covers both: equal parts stay, differing sizes become a new Symbol.
 
-    raises : GraphSyntaxError where they do not fit together: Python has no such rule, so Python runs the function then
+    raises : Refusal where they do not fit together: Python has no such rule, so Python runs the function then
     """
     if a == b:
         return a
@@ -284,11 +284,11 @@ def join_abstracts(a, b, fresh=True):
     if isinstance(a, AbstractTensor) and isinstance(b, AbstractScalar):
         b = AbstractTensor(dt.promote_scalar(a.dtype, b.type()), ())
     if not (isinstance(a, AbstractTensor) and isinstance(b, AbstractTensor)):
-        raise GraphSyntaxError(f"{a} on one path and {b} on another do not fit together")
+        raise Refusal(f"{a} on one path and {b} on another do not fit together")
     if a.dtype is not b.dtype:
-        raise GraphSyntaxError(f"a tensor is {a} on one path and {b} on another", hint="cast one to the other's dtype")
+        raise Refusal(f"a tensor is {a} on one path and {b} on another", hint="cast one to the other's dtype")
     if len(a.shape) != len(b.shape):
-        raise GraphSyntaxError(f"a tensor is {a} on one path and {b} on another",
+        raise Refusal(f"a tensor is {a} on one path and {b} on another",
                                hint="give both the same number of axes")
     return AbstractTensor(a.dtype, tuple(x if x == y else Symbol(lo=0).dim for x, y in zip(a.shape, b.shape)))
 

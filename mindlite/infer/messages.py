@@ -6,7 +6,7 @@ import copy
 import types
 
 from ..common.dim import Dim
-from ..common.errors import GraphSyntaxError
+from ..common.errors import Refusal
 from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
 from .outside import is_users
@@ -40,7 +40,7 @@ def text_of(ev, exception):
     cls = class_of(exception)
     if cls.__str__ not in (BaseException.__str__, KeyError.__str__):
         if isinstance(exception, MadeException):
-            raise GraphSyntaxError(f"str() of a {cls.__name__} that is made of run-time values")
+            raise Refusal(f"str() of a {cls.__name__} that is made of run-time values")
         return str(exception)
     args = args_of(ev, exception)
     if not args:
@@ -53,7 +53,7 @@ def text_of(ev, exception):
 def repr_of(ev, exception):
     """repr(exception), of one that is made of run-time values"""
     if exception.cls.__repr__ is not BaseException.__repr__:
-        raise GraphSyntaxError(f"repr() of a {exception.cls.__name__} that is made of run-time values")
+        raise Refusal(f"repr() of a {exception.cls.__name__} that is made of run-time values")
     args = args_of(ev, exception)
     inside = ev.call(repr, (args[0] if len(args) == 1 else args,), {})
     parts = inside.parts if isinstance(inside, Formatted) else [inside]
@@ -113,7 +113,7 @@ def taken_apart(ev, value, store=None):
             return raised(value, ev.made_here(value), {name: parts(other) for name, other in others.items()})
         if not isinstance(value, (str, bytes, int, float, complex, type(None), type,
                                   types.FunctionType)) and ev.made_here(value):
-            raise GraphSyntaxError(f"a {type(value).__name__} that was made inside the graph leaves it")
+            raise Refusal(f"a {type(value).__name__} that was made inside the graph leaves it")
         return lambda now: value
 
     def raised(value, here, others):

@@ -2,7 +2,7 @@
 import functools
 from collections.abc import Mapping
 
-from ..common.errors import GraphSyntaxError, MissingAttributeError
+from ..common.errors import MissingAttributeError, Refusal
 from ..mindir.graph import AnfNode
 from .access import attribute
 from .fallback import ask_python
@@ -106,7 +106,7 @@ def match_class(ev, subject, cls, count, names):
         raise raises(ev, wanted)
     known = ev.call(isinstance, (subject, cls), {})
     if isinstance(known, AnfNode):
-        raise GraphSyntaxError("the class of the subject is known at run time only")
+        raise Refusal("the class of the subject is known at run time only")
     try:
         return tuple([subject if name is None else attribute(ev, subject, name) for name in wanted]) if known else None
     except (MissingAttributeError, Raises) as error:

@@ -9,7 +9,7 @@ function that the graph makes), Python might say something else: that is no exce
 """
 import os
 
-from ..common.errors import GraphSyntaxError, MindliteError, Passed, Signal, is_deep
+from ..common.errors import MindliteError, Passed, Refusal, Signal, is_deep
 from ..common.location import is_framework
 from ..mindir.abstract import AbstractScalar
 from ..mindir.graph import AnfNode
@@ -91,7 +91,7 @@ def judged(ev, error, values):
     if is_deep(error):
         return error                                         # of inference as a whole: see specialise
     if not ev.concrete and stands_in(ev, values):
-        return GraphSyntaxError(f"{type(error).__name__}: {error}", location=ev.tracer.origin.location)
+        return Refusal(f"{type(error).__name__}: {error}", location=ev.tracer.origin.location)
     return raises(ev, error)
 
 

@@ -7,7 +7,7 @@ is given pulls cotangents back, or pushes tangents, later and as often as it is 
 The graph under the marker computes f's values again, and equal nodes are merged. What f does besides computing (it prints,
 appends, assigns) is done at its call, once, as in eager mode: ad leaves it out of "pull" and "push".
 """
-from ..common.errors import GraphSyntaxError
+from ..common.errors import Refusal
 from ..mindir.abstract import AbstractTensor, symbols_of_abstract
 from ..mindir.control import J
 from ..mindir.derivative import in_order
@@ -29,7 +29,7 @@ def differentiate(ev, what, args, kwargs):
 def _differentiate_at_once(ev, what, args, kwargs):
     """The function runs on values: its operators go on the tape of eager mode, its segments are recorded on the way."""
     if what.at_once is None:
-        raise GraphSyntaxError(f"{what.kind}: a part of the function runs in Python, which forward mode cannot follow")
+        raise Refusal(f"{what.kind}: a part of the function runs in Python, which forward mode cannot follow")
 
     def run(*inside, **named):
         return ev.unbox(own_exceptions(ev.call, what.function, inside, named))

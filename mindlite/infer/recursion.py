@@ -4,7 +4,7 @@ The types of its arguments are widened like a loop's; the type of its result is 
 then of all, until it no longer changes.
 """
 from ..common.dim import Symbol, lone_symbol, substitute, symbols_of
-from ..common.errors import EndlessRecursionError, GraphSyntaxError
+from ..common.errors import EndlessRecursionError, Refusal
 from ..mindir.abstract import AbstractTensor, symbols_of_abstract
 from ..mindir.control import call as call_prim, make_tuple
 from ..mindir.primitive import interpreting
@@ -55,17 +55,17 @@ def call_recursive(ev, key, enter, values):
                                             location=key[0].origin.location) from None
             changed = {k: v for k, v in ev.tracer.store.items() if not isinstance(k, Box) and store.get(k, k) is not v}
             if changed:
-                raise GraphSyntaxError(f"{key[0].name}: a recursive function that assigns to Tensors cannot be a graph")
+                raise Refusal(f"{key[0].name}: a recursive function that assigns to Tensors cannot be a graph")
             wider, _ = active.wider if getattr(active, "wider", None) else (None, None)
             if wider is None:
                 if any(isinstance(v, (Mixed, Unsure)) for v in flattened(returned)):
-                    raise GraphSyntaxError(f"{key[0].name}: the recursion's results are of several types")
+                    raise Refusal(f"{key[0].name}: the recursion's results are of several types")
                 flat = [convert(ev, v, abstract_of(v)) for v in _data_leaves(returned)]
                 shape = _pattern(returned)
                 abstracts = [n.abstract for n in flat]
                 if result is not BOTTOM:
                     if shape != result[0]:
-                        raise GraphSyntaxError(f"{key[0].name}: the recursion's results have different structures")
+                        raise Refusal(f"{key[0].name}: the recursion's results have different structures")
                     abstracts = [widen(a, b, found) for a, b in zip(result[1], abstracts)]
                 new = (shape, abstracts)
                 region.graph.set_outputs([region.capture(convert(ev, n, a)) for n, a in zip(flat, abstracts)],
@@ -86,7 +86,7 @@ def call_recursive(ev, key, enter, values):
                 results = control_node(ev, call_prim, operands, given_by(ev, region.graph, operands, new[1]), graph=region.graph)
             return _unpattern(new[0], results)
         result, captured = new, outer
-    raise GraphSyntaxError(f"{key[0].name}: the types of the recursion keep changing",
+    raise Refusal(f"{key[0].name}: the types of the recursion keep changing",
                            location=ev.tracer.origin.location)
 
 

@@ -6,7 +6,7 @@ a parameter, and the node outside an operand (lambda lifting on the fly).
 import copy
 
 from ..common.dim import Dim, symbols_of
-from ..common.errors import GraphSyntaxError, InternalError, MindliteError, Signal, fault, is_deep
+from ..common.errors import InternalError, MindliteError, Refusal, Signal, fault, is_deep
 from ..common.location import is_framework
 from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..mindir import constraints
@@ -23,8 +23,12 @@ from ..ops.state import stop_gradient, stored
 from .bounds import demand_bounds
 
 
-class AmbiguousTarget(GraphSyntaxError):
-    """An assignment to items of what is one of several Tensors, by a condition that is known at run time only."""
+class AmbiguousTarget(Refusal):
+    """An assignment to items of what is one of several Tensors, by a condition that is known at run time only. No part of the
+    function is left to Python, which would be given copies of Tensors."""
+
+    def __init__(self, message, **fields):
+        super().__init__(message, None, **fields)
 
 
 class HookHandle:
@@ -241,14 +245,14 @@ class Tracer(Builder):
             raise fault(error, "infer", lambda: self.origin.location) from error
 
     def typed(self, prim, abstracts, attrs):
-        """What the operator gives. raises : GraphSyntaxError where its rule ends with an exception of Python's, as eager mode
+        """What the operator gives. raises : Refusal where its rule ends with an exception of Python's, as eager mode
         does for such arguments"""
         try:
             return super().typed(prim, abstracts, attrs)
         except MindliteError:
             raise
         except Exception as error:
-            raise GraphSyntaxError(f"{prim.name}: {type(error).__name__}: {error}", location=self.origin.location) from error
+            raise Refusal(f"{prim.name}: {type(error).__name__}: {error}", location=self.origin.location) from error
 
     def write(self, prim, args, attrs):
         """Write the node; `assign` changes the store instead."""
@@ -257,7 +261,7 @@ class Tracer(Builder):
             return args[0] if isinstance(args[0], (Tensor, AnfNode)) else made
         for name, value in attrs.items():
             if isinstance(value, AnfNode) or type(value) is tuple and any(isinstance(v, AnfNode) for v in value):
-                raise GraphSyntaxError(f"{prim.name}: {name} is known at run time only")
+                raise Refusal(f"{prim.name}: {name} is known at run time only")
         demand_bounds(self, prim, args, attrs)
         start, graph = len(self.graph.nodes), self.graph
         with collecting() as found:

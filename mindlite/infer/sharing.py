@@ -14,7 +14,7 @@ and what is done with it is done by Python too. All of them see the very same ob
 import numpy as np
 
 from ..common.dim import Dim
-from ..common.errors import GraphSyntaxError
+from ..common.errors import Refusal
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractTensor
 from ..mindir.graph import AnfNode
@@ -22,14 +22,6 @@ from ..mindir.syntax import Undefined
 from .region import AmbiguousTarget, HookHandle
 from .values import (BoundMethod, Box, Closure, Conflict, Formatted, MadeException, Mixed, Range, Traceback, Unsure, has_nodes,
                      leaves, rebuild)
-
-
-class LeaveToPython(GraphSyntaxError):
-    """Python has to do, or hold, what the marks say; inference begins again."""
-
-    def __init__(self, message, marks, location=None):
-        super().__init__(message, location=location)
-        self.marks = tuple(marks)
 
 
 def spot(location):
@@ -50,20 +42,20 @@ def parts_of(value):
 
 
 def check_key(ev, key, marks):
-    """A dict or set is Python's where a key is known at run time only. raises : LeaveToPython; AmbiguousTarget where it is a
+    """A dict or set is Python's where a key is known at run time only. raises : Refusal; AmbiguousTarget where it is a
     Tensor, which is found by what it is and not by its value"""
     if not ev.concrete and any(isinstance(v, AnfNode) and isinstance(v.abstract, AbstractTensor)
                                for v in leaves(key, ev.store)):
         raise AmbiguousTarget("a Tensor is a key", location=ev.tracer.origin.location)
     if not ev.concrete and has_nodes(key, ev.store) and not any(mark in ev.fallbacks.marks for mark in marks):
-        raise LeaveToPython("a key is known at run time only", marks, ev.tracer.origin.location)
+        raise Refusal("a key is known at run time only", marks, ev.tracer.origin.location)
 
 
 def flatten(ev, value, copies=False):
     """(the run-time parts of `value` in order, a function that puts their run-time values back).
 
     copies : lists, dicts and sets of the graph go as copies: nobody changes or keeps them
-    raises : LeaveToPython for what has no run-time form
+    raises : Refusal for what has no run-time form
     """
     nodes = []
 
@@ -99,16 +91,16 @@ def flatten(ev, value, copies=False):
             return walk_content(v)
         if isinstance(v, (Box, MadeException)):
             what = v.kind if isinstance(v, Box) else v.cls.__name__
-            raise LeaveToPython(f"a {what} is shared with Python code", v.marks, ev.tracer.origin.location)
+            raise Refusal(f"a {what} is shared with Python code", v.marks, ev.tracer.origin.location)
         if isinstance(v, HookHandle):
             raise AmbiguousTarget("the handle of a hook is given to Python code")
         if isinstance(v, Traceback):
             raise AmbiguousTarget("a traceback is given to Python code", location=ev.tracer.origin.location)
         if isinstance(v, Closure):
-            raise LeaveToPython("a function that was made inside the graph is given to Python code",
+            raise Refusal("a function that was made inside the graph is given to Python code",
                                 [("statement", spot(v.graph.origin.location), 0)], ev.tracer.origin.location)
         if ev.made_here(v) and not (copies and isinstance(v, np.ndarray)):
-            raise LeaveToPython(f"a {type(v).__name__} that was made inside the graph is given to Python code",
+            raise Refusal(f"a {type(v).__name__} that was made inside the graph is given to Python code",
                                 [ev.made_marks[id(v)]], ev.tracer.origin.location)
         return lambda now: v
 

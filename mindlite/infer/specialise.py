@@ -6,8 +6,8 @@ import functools
 import itertools
 from dataclasses import field
 
-from ..common.errors import (DTypeError, GradientError, GraphSyntaxError, IndexRangeError, InternalError, MindliteError,
-                             ShapeError, UndefinedNameError, ValueRangeError, fault, is_deep, placing)
+from ..common.errors import (DTypeError, EndlessRecursionError, GradientError, IndexRangeError, InternalError, MindliteError,
+                             Refusal, ShapeError, UndefinedNameError, ValueRangeError, fault, is_deep, placing)
 from ..common.records import dataclass
 from ..common.storage import copied
 from ..common.tensor import Tensor
@@ -27,7 +27,7 @@ from .jumps import may_wait
 from .outcome import Raises
 from .region import AmbiguousTarget, HookHandle
 from .outside import CONTAINERS
-from .sharing import LeaveToPython, spot
+from .sharing import spot
 from .values import BoundMethod, Box, Closure, Conflict, Formatted, MadeException, Mixed, Place, Range
 from . import execute, library  # noqa: F401  (they fill the tables of constructs and of functions)
 
@@ -127,30 +127,16 @@ def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None
         ev = Evaluator(name, fullgraph, records, variables)
         try:
             made = _specialise(ev, function, args, kwargs, weights)
-        except Raises as raised:
-            if isinstance(raised.exception, Trap):
-                raise NeedsRecord(*ev.needed) from None
-            if fullgraph or not harmless or not leave_to_python(ev, raised, raised.origin and raised.origin.location):
-                records.marks = before
-                raise
-            continue
-        except NeedsRecord:
-            raise
-        except GraphSyntaxError as error:
-            if fullgraph or isinstance(error, AmbiguousTarget) or not leave_to_python(ev, error, error.location):
-                records.marks = before
-                raise
-            continue
-        except MindliteError as error:
-            if fullgraph or not harmless or isinstance(error, OPERATORS) or not leave_to_python(ev, error, error.location):
-                records.marks = before
-                raise
-            continue
         except Exception as error:
-            records.marks = before
-            if is_deep(error):
-                raise GraphSyntaxError("the code is nested too deeply for a graph") from error
-            raise fault(error, "infer", lambda: ev.tracer.origin.location) from error
+            refusal = refused(ev, error)
+            if refusal is not None and refusal.awaits is not None:
+                raise refusal from None
+            if refusal is None or fullgraph or not (refusal.certain or harmless) or not leave_to_python(ev, refusal):
+                records.marks = before
+                if refusal is None and not isinstance(error, MindliteError):
+                    raise fault(error, "infer", ev.users_place) from error
+                raise (refusal or error) from error.__cause__
+            continue
         found = {key for key in ev.store if isinstance(key, Place) and key.key in ev.guards
                  and can_vary(ev.guards[key.key][3])}
         stale = {key for key in variables if isinstance(key, tuple) and (*key, "") in ev.guards}
@@ -158,26 +144,49 @@ def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None
             return made
         variables |= found
         if variables == known:                               # what a gradient takes for a constant is assigned
-            raise GraphSyntaxError(f"the function assigns what its graph was made with: {sorted(map(str, found))}")
+            raise Refusal(f"the function assigns what its graph was made with: {sorted(map(str, found))}")
 
 
 # errors of operators are the user's to see, before anything runs
-OPERATORS = (DTypeError, GradientError, IndexRangeError, InternalError, ShapeError, UndefinedNameError, ValueRangeError)
+OF_THE_USER = (DTypeError, EndlessRecursionError, GradientError, IndexRangeError, InternalError, ShapeError, UndefinedNameError,
+               ValueRangeError)
 MAX_MARKS = 64                   # of one function: beyond, it is Python's as a whole
 MAX_AROUND = 8                   # statements around a place that are tried, the innermost first
 
 
-def leave_to_python(ev, error, location):
-    """Mark what Python has to do so that this error does not come up again; False where nothing is left to mark."""
-    marks = ev.fallbacks.marks
-    location = location or (ev.failed[1] if ev.failed and ev.failed[0] is error else None)
-    wanted = list(getattr(error, "marks", ()))
+def refused(ev, error):
+    """The Refusal by which inference ends; None for an error that the user is to see, and for a fault."""
+    if isinstance(error, Raises) and isinstance(error.exception, Trap):
+        error = NeedsRecord(*ev.needed)
+    if isinstance(error, NeedsRecord):
+        return Refusal(str(error), None, certain=False, awaits=error.key)
+    if isinstance(error, Raises):
+        return Refusal(repr(error.exception), location=error.origin and error.origin.location, certain=False,
+                       cause=error.exception if isinstance(error.exception, BaseException) else None)
+    if isinstance(error, Refusal):
+        error.at(ev.failed[1] if ev.failed and ev.failed[0] is error else None)
+        return error
+    if isinstance(error, OF_THE_USER):
+        return None
+    if isinstance(error, MindliteError):                     # Python has its own words for it
+        refusal = Refusal.uncertain(error)
+        refusal.statements = ()
+        return refusal.at(ev.failed[1] if ev.failed and ev.failed[0] is error else None)
+    return Refusal("the code is nested too deeply for a graph", None) if is_deep(error) else None
+
+
+def leave_to_python(ev, refusal):
+    """Mark what Python has to do so that this does not come up again; False where nothing is left to mark."""
+    marks, location = ev.fallbacks.marks, refusal.location
+    if refusal.statements is None:
+        return False
+    wanted = list(refusal.statements)
     if location is not None:
         wanted += [("statement", spot(location), n) for n in range(MAX_AROUND)]
     new = next((mark for mark in wanted if mark not in marks), None)
     if new is None or len(marks) >= MAX_MARKS:
         return False
-    marks[new] = error.message if isinstance(error, MindliteError) else repr(error.exception)
+    marks[new] = refusal.message
     return True
 
 
@@ -255,8 +264,11 @@ def _specialise(ev, function, args, kwargs, weights):
             with ev.inside_cell(getattr(function, "__self__", None)):      # of a method of a Cell
                 value = call_value(ev, function, inside, named)
             ev.tracer.root.finish()
+        except (InternalError, Refusal, UndefinedNameError):
+            raise
         except MindliteError as error:
-            error.certain = error.certain and not _has_acted(ev, entered)
+            if _has_acted(ev, entered):
+                raise Refusal.uncertain(error) from error
             raise
     arguments = {p: i for i, p in enumerate(p for p in graph.parameters if p.default is None)}
     outputs, gone = [], set()
@@ -284,18 +296,18 @@ def _specialise(ev, function, args, kwargs, weights):
         if isinstance(value, Conflict):
             raise value.error
         if isinstance(value, Closure):
-            raise LeaveToPython("a function that was made inside the graph leaves it",
+            raise Refusal("a function that was made inside the graph leaves it",
                                 [("statement", spot(value.graph.origin.location), 0)])
         if isinstance(value, HookHandle):
             raise AmbiguousTarget("the handle of a hook leaves the graph")
         if isinstance(value, BoundMethod):
-            raise GraphSyntaxError(f"the method {value.name!r} of a value that is made at run time leaves the graph")
+            raise Refusal(f"the method {value.name!r} of a value that is made at run time leaves the graph")
         if isinstance(value, MadeException):
-            raise LeaveToPython("an exception that was made inside the graph leaves it", value.marks)
+            raise Refusal("an exception that was made inside the graph leaves it", value.marks)
         if isinstance(value, Tensor) and ev.made_here(value):
             return Made(functools.partial(copy_of, value), ())
         if ev.made_here(value):
-            raise LeaveToPython(f"a {type(value).__name__} that was made inside the graph leaves it",
+            raise Refusal(f"a {type(value).__name__} that was made inside the graph leaves it",
                                 [ev.made_marks[id(value)]])
         if hasattr(value, "terms"):                          # a Dim
             outputs.append(constant(value))
@@ -307,15 +319,15 @@ def _specialise(ev, function, args, kwargs, weights):
         if isinstance(content, Conflict):
             raise content.error
         if value.kind == "iterator":
-            raise LeaveToPython("an iterator that was made inside the graph leaves it", value.marks)
+            raise Refusal("an iterator that was made inside the graph leaves it", value.marks)
         if value in gone:
-            raise LeaveToPython(f"a {value.kind} leaves the graph in several places", value.marks)
+            raise Refusal(f"a {value.kind} leaves the graph in several places", value.marks)
         gone.add(value)
         return {k: leave(v) for k, v in content} if value.kind == "dict" else \
             [leave(v) for v in content] if value.kind == "list" else Made(_set_of, tuple(leave(v) for v in content))
     output = leave(value)
     if ev.left_waiting or may_wait(ev.store):
-        raise GraphSyntaxError("a generator is left in the middle of a try or with statement")
+        raise Refusal("a generator is left in the middle of a try or with statement")
     changes = [(number, content_of(box)) for box, number in containers.items() if ev.store[box] is not entered[box]]
     for place, value in ev.store.items():
         if isinstance(place, Place) and not ev.made_here(place.owner):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..common import dtype as dt
 from ..common.dim import Dim, symbols_of
-from ..common.errors import ArgumentError, GraphSyntaxError
+from ..common.errors import ArgumentError, Refusal
 from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor, symbols_of_abstract
 from ..mindir.builder import building
@@ -86,14 +86,14 @@ def replace_leaves(ev, value, replace):
     if isinstance(value, tuple):
         return rebuild(value, [replace_leaves(ev, v, replace) for v in value])
     if isinstance(value, Mixed):
-        raise GraphSyntaxError("a function that is differentiated or mapped is given a value of several types")
+        raise Refusal("a function that is differentiated or mapped is given a value of several types")
     return replace(value) if is_data(value) else value
 
 
 def from_outside(ev, value):
     """The Box of a list or dict of the world outside."""
     if not guard_contents(ev, (value,)):
-        raise GraphSyntaxError(f"a function is differentiated or mapped by a {type(value).__name__} that changes during the run")
+        raise Refusal(f"a function is differentiated or mapped by a {type(value).__name__} that changes during the run")
     return wrap_container(ev, value)
 
 
@@ -167,7 +167,7 @@ class Subgraph:
     def leaves(self, value):
         """What is data in a part of `pattern`, in order: Slots, and what comes from outside."""
         if isinstance(value, Mixed):
-            raise GraphSyntaxError("a function that is differentiated or mapped gives a value of several types")
+            raise Refusal("a function that is differentiated or mapped gives a value of several types")
         if isinstance(value, tuple):
             return [leaf for v in value for leaf in self.leaves(v)]
         if isinstance(value, dict):
@@ -306,7 +306,7 @@ def _see(ev, sub, inputs, weights, gradients):
 def used_weights(ev, sub):
     """{number among what the Subgraph captures: the Parameter that it is}, in the order of their first use."""
     if any(node.fn is segment for graph in sub.region.graph.reachable() for node in graph.nodes):
-        raise GraphSyntaxError("which Parameters Python code reads is known when it runs")
+        raise Refusal("which Parameters Python code reads is known when it runs")
     owners = {ev.tracer.current(tensor) if tensor in ev.store else node: tensor
               for tensor, node in ev.tracer.inputs.values() if isinstance(tensor, TensorParameter)}
     return {place: owners[node] for place, node in enumerate(sub.captured)

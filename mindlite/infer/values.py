@@ -7,7 +7,7 @@ content stands in the Evaluator's store, so that the two sides of a branch can c
 import types
 
 from ..common.dim import Dim
-from ..common.errors import GraphSyntaxError, MindliteError
+from ..common.errors import MindliteError, Refusal
 from ..common.records import dataclass
 from ..mindir.graph import AnfNode
 from ..common.tensor import Tensor
@@ -286,7 +286,7 @@ class Traceback:
     """Stands for the traceback of an exception that no frame of Python has raised."""
 
     def __getattr__(self, name):
-        raise GraphSyntaxError("a traceback is not known in a graph")
+        raise Refusal("a traceback is not known in a graph")
 
 
 @dataclass(frozen=True, eq=False)

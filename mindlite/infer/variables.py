@@ -11,7 +11,7 @@ All of it is undone and done again where the run begins again (`fallback/log.py`
 """
 from collections import deque
 
-from ..common.errors import GraphSyntaxError
+from ..common.errors import Refusal
 from ..common.tensor import Tensor
 from ..mindir.syntax import Undefined
 from .values import Place
@@ -22,11 +22,11 @@ DATA = (bool, int, float, complex, str, bytes, tuple, type(None), Tensor, Undefi
 def pending(ev):
     """[(Place, value)] of what the graph has assigned and Python code must find: from now on it is read at run time.
 
-    raises : GraphSyntaxError inside a branch or loop, behind which nobody would know whether it was written
+    raises : Refusal inside a branch or loop, behind which nobody would know whether it was written
     """
     found = [(key, value) for key, value in ev.store.items() if isinstance(key, Place) and not ev.made_here(key.owner)]
     if found and ev.tracer.region is not ev.tracer.root:
-        raise GraphSyntaxError(f"Python code inside a branch or loop sees the variable {found[0][0].name!r}, which was "
+        raise Refusal(f"Python code inside a branch or loop sees the variable {found[0][0].name!r}, which was "
                                "assigned before", location=ev.tracer.origin.location)
     for key, _ in found:
         del ev.store[key]

@@ -16,7 +16,7 @@ import weakref
 
 import gast
 
-from ..common.errors import GraphSyntaxError
+from ..common.errors import Refusal
 from ..common.location import Location, Origin
 from ..mindir import syntax
 from ..mindir.graph import CNode, ValueNode
@@ -38,7 +38,7 @@ def parse_function(fn, marks=()):
     """The FuncGraph (syntax dialect, kind "function") of a Python function, method or lambda; once per code object.
 
     marks  : {("statement", place, n): why} the n-th statement around that place is left to Python, where it is in fn
-    raises : GraphSyntaxError if fn is a coroutine function, if its source is not to be found, or if it has
+    raises : Refusal if fn is a coroutine function, if its source is not to be found, or if it has
              a statement that graph mode refuses
     """
     fn = getattr(fn, "__func__", fn)
@@ -51,7 +51,7 @@ def parse_function(fn, marks=()):
     for kind, flag in _KINDS:
         if code.co_flags & flag:
             place = Location(code.co_filename, code.co_firstlineno, scope=fn.__qualname__.replace("<locals>.", ""))
-            raise GraphSyntaxError(f"{fn.__qualname__!r} is a {kind}, which cannot become a graph", location=place,
+            raise Refusal(f"{fn.__qualname__!r} is a {kind}, which cannot become a graph", location=place,
                                    hint="call it from Python")
     source = read(fn)
     names = Names(source.tree, code.co_freevars, fn.__globals__)
@@ -138,7 +138,7 @@ class Parser:
 
     def error(self, message, node, hint=""):
         """A GraphSyntaxError at a tree node."""
-        return GraphSyntaxError(message, hint=hint, location=self.source.location(node, self.name))
+        return Refusal(message, hint=hint, location=self.source.location(node, self.name))
 
     def constant(self, value, node):
         """A ValueNode."""

@@ -27,7 +27,7 @@ import types
 
 import gast
 
-from ..common.errors import GraphSyntaxError
+from ..common.errors import Refusal
 from ..common.location import Location
 from ..common.records import dataclass
 
@@ -77,7 +77,7 @@ class Source:
 def read(fn):
     """The Source of a Python function, method or lambda.
 
-    raises : GraphSyntaxError if no text that it was compiled from is to be found; ArgumentError is left to the caller,
+    raises : Refusal if no text that it was compiled from is to be found; ArgumentError is left to the caller,
              who passes functions only
     """
     fn = getattr(fn, "__func__", fn)
@@ -93,7 +93,7 @@ def read(fn):
             name = _register(name, text)
             return Source(tree, name, code.co_firstlineno, text, fn.__globals__.get("__name__", ""), scope,
                           code.co_flags & _FUTURE)
-    raise GraphSyntaxError(
+    raise Refusal(
         f"the source of {scope!r} is not to be found",
         location=Location(code.co_filename, code.co_firstlineno, scope=scope),
         hint="write the function to a file (and import it again if the file has changed), or give the text to `exec` "

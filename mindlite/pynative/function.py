@@ -12,7 +12,7 @@
 """
 import numpy as np
 
-from ..common.errors import ArgumentError, GradientError, GraphSyntaxError
+from ..common.errors import ArgumentError, GradientError, Refusal
 from ..common.tensor import Parameter, Tensor
 from ..common.threads import here
 from ..mindir.builder import constant
@@ -75,7 +75,7 @@ class Applied:
         self.cls = cls
 
     def __mindir__(self):
-        raise GraphSyntaxError(f"{self.cls.__name__}.apply runs in Python, with the context of its gradient")
+        raise Refusal(f"{self.cls.__name__}.apply runs in Python, with the context of its gradient")
 
     def __call__(self, *args):
         return _apply(self.cls, args)

@@ -17,7 +17,7 @@ from ..ad import vjp_graph
 from ..ad.activity import is_differentiable
 from ..common.config import config
 from ..common.dim import lone_symbol
-from ..common.errors import GraphSyntaxError, Passed, Stage, for_user, user_location
+from ..common.errors import Passed, Refusal, Stage, for_user, user_location
 from ..common.events import emit
 from ..common.tensor import Tensor
 from ..common.threads import here
@@ -28,7 +28,6 @@ from ..compile.pipeline import update_targets
 from ..compile.signature import arguments_of, open_numbers
 from ..compile.variant import Runner
 from ..fallback.log import Log, Trap, logging_to
-from ..infer.outcome import Raises
 from ..infer.specialise import HookOn, Result, specialise
 from ..infer.values import Place
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor, symbols_of_abstract
@@ -61,16 +60,21 @@ def call_recorded(jit_function, args, kwargs):
     try:
         variant, leaves, signature = jit_function.select(args, kwargs)
         if variant is None:
-            return jit_function.run_in_python(signature, args, kwargs)
+            return jit_function.run_refused(signature, args, kwargs)
         if variant.meets_hooks(leaves):
             return jit_function.run_with_hooks(args, kwargs)
         return run_recorded(jit_function, variant, leaves, signature, args, kwargs)
     except Passed:
         raise
-    except Raises:
-        return jit_function.by_python(args, kwargs)
+    except Refusal as refusal:                               # for these sizes there is no graph
+        if jit_function.fullgraph:
+            raise
+        value = jit_function.python(args, kwargs)
+        if refusal.certain:
+            jit_function.note_second_run(refusal)
+        return value
     except Exception as error:
-        return jit_function.after_failure(error, args, kwargs)
+        return jit_function.decide(error, args, kwargs)
 
 
 def run_recorded(jit_function, variant, leaves, signature, args, kwargs):
@@ -91,14 +95,14 @@ def run_recorded(jit_function, variant, leaves, signature, args, kwargs):
             with logging_to(log):
                 return plan.run(leaves)
         except Trap as trap:
-            return jit_function.begin_again(trap, log, args, kwargs)
+            return jit_function.decide(trap, args, kwargs, log)
     return in_eager_mode(jit_function, args, kwargs)
 
 
 def in_eager_mode(jit_function, args, kwargs):
     """The call in Python: its operators go on the tapes."""
     emit("jit_recorded_in_python", name=jit_function.name)
-    return jit_function.by_python(args, kwargs)
+    return jit_function.python(args, kwargs)
 
 
 def plan_of(variant, jit_function, signature, args, kwargs, weights):
@@ -162,7 +166,7 @@ class Plan:
         try:
             for wrt in () if self.refused is not None else active:
                 (self.parted if len(active) == 1 else self.again)(wrt)
-        except GraphSyntaxError as error:
+        except Refusal as error:
             self.refused = error
         if self.refused is not None and active:
             jit_function.note_second_run(self.refused)

@@ -14,7 +14,7 @@ import numpy as np
 from ..common import dtype as dt
 from ..common import errors
 from ..common.dim import Symbol
-from ..common.errors import ArgumentError, GraphSyntaxError
+from ..common.errors import ArgumentError, GraphSyntaxError, Refusal
 from ..common.tensor import Tensor
 from ..compile.passes import derive_graph
 from ..fallback.record import Records
@@ -35,7 +35,10 @@ def module_of(function, inputs, name):
     """
     symbols = {}
     args, patterns = zip(*[described(value, symbols) for value in inputs]) if inputs else ((), ())
-    made = specialise(function, args, {}, name, fullgraph=True, fallbacks=Records())
+    try:
+        made = specialise(function, args, {}, name, fullgraph=True, fallbacks=Records())
+    except Refusal as refusal:
+        raise refusal.error() from refusal
     for held, what in ((made.changes, "assigns to a list, a dict or an attribute"),
                        (made.places, "reads a number that it assigns to"), (made.objects, "shares an object with Python")):
         if held:

@@ -129,7 +129,7 @@ def test_show_framework_frames_keeps_the_compilers_frames_in_the_traceback():
             f(vector(2.0, 2.0))
     finally:
         config.set(**before)
-    assert "after_failure" in [e.name for e in traceback.extract_tb(caught.value.__traceback__)]
+    assert "decide" in [e.name for e in traceback.extract_tb(caught.value.__traceback__)]
 
 
 def test_an_exception_of_a_users_class_is_made_anew_in_each_run_and_keeps_what_it_holds():
