@@ -1,5 +1,6 @@
-"""Look inside a program from the command line: run it, then print what was compiled.
+"""Run a program for MindSpore, or look inside a program from the command line: run it, then print what was compiled.
 
+    python -m mindlite run train.py --epochs 3              `import mindspore` in it is mindlite
     python -m mindlite ir model.py step --stage fuse        python -m mindlite doctor
     python -m mindlite kernel model.py                      python -m mindlite view model.py step -o step.html
     python -m mindlite check model.py                       python -m mindlite check model.py --run --json
@@ -21,6 +22,7 @@ from ..common.events import listen
 from ..debug import diff, doctor, explain, ir, kernel, memory, python, steps, view
 from ..debug.check import check_compiled, check_file, reports_as_data, show_reports
 from ..debug.target import compiled_functions
+from ..mindspore import alias
 
 STAGES = ("parse", "infer", "transform", "optimise", "fuse", "plan")
 LOOK = {
@@ -40,6 +42,10 @@ def parser():
     top = argparse.ArgumentParser(prog="mindlite", description="Look inside what mindlite compiles.")
     commands = top.add_subparsers(dest="command", required=True, metavar="command")
     commands.add_parser("doctor", help="what this machine offers, and what would help")
+    run = commands.add_parser("run", help="run a program for MindSpore as it is: `import mindspore` is mindlite",
+                              description="Run FILE as __main__, where `mindspore` means mindlite.mindspore.")
+    run.add_argument("file", help="a Python program")
+    run.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program gets")
     check = commands.add_parser("check", help="which functions become graphs, and what of them runs in Python and why",
                                 description="Read FILE as graph mode does. Status 0: all is native; 1: it is not.")
     check.add_argument("file", help="a Python program")
@@ -74,6 +80,8 @@ def main(argv=None):
         return 0
     if not os.path.isfile(arguments.file):
         return _complain(f"there is no file {arguments.file}")
+    if arguments.command == "run":
+        return run_as_mindspore(arguments.file, arguments.arguments + (["--", *rest] if rest else []))
     found = []
     if arguments.command != "check" or arguments.run:
         try:
@@ -102,6 +110,24 @@ def main(argv=None):
             sys.stdout.write(LOOK[arguments.command][1](f, arguments))
         except ArgumentError as error:
             return _complain(str(error))
+    return 0
+
+
+def run_as_mindspore(file, arguments):
+    """Run a program in which `mindspore` is mindlite; gives its exit status."""
+    alias.install()
+    sys.argv = [file, *arguments]
+    sys.path.insert(0, os.path.dirname(os.path.abspath(file)))
+    try:
+        runpy.run_path(file, run_name="__main__")
+    except KeyboardInterrupt:
+        return _complain("interrupted", 130)
+    except Exception as error:
+        frames = error.__traceback__
+        while frames is not None and frames.tb_frame.f_code.co_filename != file:
+            frames = frames.tb_next                          # those that run it are not the program's
+        traceback.print_exception(type(error), error, frames or error.__traceback__)
+        return 1
     return 0
 
 

@@ -1,4 +1,5 @@
 """The command line: run a program, print what it compiled; stdout holds the answer alone."""
+import os
 import subprocess
 import sys
 
@@ -92,3 +93,33 @@ def test_a_program_that_fails_shows_its_error(tmp_path, capsys):
 def test_the_package_runs_as_a_program():
     done = subprocess.run([sys.executable, "-m", "mindlite", "doctor"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0 and "numpy" in done.stdout
+
+
+# ---------------------------------------------------------------- programs for MindSpore
+
+SCRIPT = '''
+import sys
+import mindspore as ms
+import mindspore.nn as nn
+from mindspore import Tensor, ops
+from mindspore.ops import operations as P
+from mindspore.common import dtype as mstype
+import mindlite
+
+assert ms is sys.modules["mindlite.mindspore"] and nn is ms.nn and P is ms.ops.operations
+print(sys.argv[1:], P.ReLU()(Tensor([-1.0, 2.0], mstype.float32)), __name__)
+if "fail" in sys.argv:
+    ops.matmul(Tensor([1.0]), Tensor([[1.0, 2.0], [3.0, 4.0]]))
+sys.exit(3 if "exit" in sys.argv else 0)
+'''
+
+
+@pytest.mark.parametrize("arguments, status, said", [(["--epochs", "3"], 0, "['--epochs', '3']"), (["exit"], 3, "['exit']"),
+                                                     (["fail"], 1, "ShapeError")])
+def test_a_program_for_mindspore_runs_as_it_is(tmp_path, arguments, status, said):
+    (tmp_path / "train.py").write_text(SCRIPT)
+    run = subprocess.run([sys.executable, "-m", "mindlite", "run", "train.py", *arguments], cwd=tmp_path, capture_output=True,
+                         text=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)})
+    assert run.returncode == status and said in run.stdout + run.stderr, run.stderr
+    assert "[0. 2.] __main__" in run.stdout
+    assert status != 1 or "train.py" in run.stderr
