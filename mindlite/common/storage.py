@@ -123,6 +123,11 @@ def adopted(place: Device, address, shape: tuple, dtype: np.dtype) -> DeviceArra
     return DeviceArray(Storage(buffer, place, 0, tuple(reversed(strides))), dtype, shape)
 
 
+def address_of(array) -> int:
+    """Where the first element of an ndarray or DeviceArray lies, on its device."""
+    return array.__array_interface__["data"][0] if isinstance(array, np.ndarray) else array.address
+
+
 def upload(array: np.ndarray, place: Device) -> DeviceArray:
     """A copy of an ndarray on a device other than the CPU. It is read before this returns."""
     array = np.ascontiguousarray(array)

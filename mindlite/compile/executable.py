@@ -174,7 +174,7 @@ class Executable:
         location = getattr(getattr(instruction, "origin", None), "location", None)
         device = getattr(instruction, "device", None) or getattr(instruction, "to", None) or getattr(instruction, "source", None)
         if device is not None and status == FAILED:
-            return passed_through(driver_of(device).failure(device.index), location)
+            return passed_through(driver_of(device).failure(device.index), location), False
         if isinstance(instruction, F.Exact) or getattr(instruction, "message", None) == F.INEXACT:
             error = InexactError(F.INEXACT, location=location,
                                  hint="compute it with floats or Tensors, or outside of the compiled function")

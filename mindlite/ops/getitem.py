@@ -11,7 +11,7 @@ import numpy as np
 
 from ..common import dtype as dt
 from ..common.dim import Dim, bounds, compare
-from ..common.errors import ArgumentError, IndexRangeError, ShapeError
+from ..common.errors import ArgumentError, DeviceError, IndexRangeError, ShapeError
 from ..common.records import dataclass
 from ..common.tensor import Tensor, is_shared
 from ..mindir.abstract import AbstractScalar, AbstractTensor
@@ -407,6 +407,8 @@ def set_in_place(x, index, value):
         return
     try:
         x.host_array[_plain_index(index)] = value.host_array if isinstance(value, Tensor) else value
+    except DeviceError:                                      # one of them lies elsewhere
+        assign(x, setitem(x, index, value))
     except (IndexError, ValueError, TypeError):
         np.copyto(x.host_array, setitem(x, index, value).host_array)      # raises the error in our words
 

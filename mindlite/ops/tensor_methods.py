@@ -5,9 +5,10 @@
 from ..common import dtype as dt
 from ..common.device import Device, device as device_named
 from ..common.dim import product
-from ..common.errors import ArgumentError, DTypeError, ShapeError
+from ..common.errors import ArgumentError, DeviceError, DTypeError, ShapeError
 from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
+from ..mindir.primitive import current_interpreter
 from . import (activation, arithmetic, combined, creation, decomposition, elementary, later, linalg, logic, lookup, norms,
                order_statistics, random, reduction, scan, singular, sorted_search, special, structure, whole_numbers)
 from .axes import normal_axis
@@ -372,21 +373,27 @@ def _to(self, *args, device=None, dtype=None, non_blocking=False, copy=False):
 
     device : "CPU" or another device that is here     other: a Tensor whose dtype and device are wanted
     copy   : a new Tensor in any case                 non_blocking: MindSpore's; what reads the result waits for it
+    In a compiled function tensors lie where its kernels run, and the device is only looked at.
+
     raises : ArgumentError, ValueRangeError for what is no device, DeviceError for a device that is missing here
     """
     for wanted in args:
         if isinstance(wanted, (Tensor, AnfNode)) and len(args) == 1:
             dtype = wanted.dtype if dtype is None else dtype
-            device = getattr(wanted, "device", None) if device is None else device
+            device = wanted.device_of if device is None and isinstance(wanted, Tensor) else device
         elif device is None and (isinstance(wanted, Device) or _is_no_dtype(wanted)):
             device = wanted
         elif dtype is None and wanted is not None:
             dtype = wanted
         elif wanted is not None:
             raise ArgumentError(f"Tensor.to: takes a device and a dtype, a dtype or a Tensor, not {args!r}")
-    if device is not None:
-        device_named(device, "Tensor.to")
+    place = None if device is None else device_named(device, "Tensor.to")
     out = self if dtype is None else cast(self, dtype=dtype)
+    if place is not None and isinstance(out, Tensor) and out.device_of != place:
+        if getattr(current_interpreter(), "records", False):
+            raise DeviceError("Tensor.to: gradients of single operators do not go from one device to another",
+                              hint="move it before the gradient is made, or compile the function: ms.jit")
+        out = out.moved_to(place)
     return identity(out) if copy and out is self else out
 
 

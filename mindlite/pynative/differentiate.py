@@ -47,9 +47,9 @@ class Recorded:
         if isinstance(value, Parameter):
             made = Parameter.__new__(Parameter)
             made.__dict__.update(value.__dict__)
-            made.host_array, made.tape, made.init, made._shape = value.init_data().host_array, None, None, None
+            made.elements, made.tape, made.init, made._shape = value.init_data().elements, None, None, None
         else:
-            made = Tensor.wrap(value.init_data().host_array if isinstance(value, Tensor) else Tensor(value).host_array)
+            made = Tensor.of_elements((value.init_data() if isinstance(value, Tensor) else Tensor(value)).elements)
             if self.hooked and isinstance(value, Tensor) and HOOKS in value.__dict__:
                 made.__dict__[HOOKS] = dict(value.__dict__[HOOKS])      # what the function registers ends with it
         for tape in here.state.tapes:                       # outer tapes know it too

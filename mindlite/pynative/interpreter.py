@@ -9,13 +9,14 @@ import functools
 
 import numpy as np
 
-from ..common.errors import MindliteError, Stage, user_location
+from ..common.errors import DeviceError, MindliteError, Stage, user_location
 from ..common.tensor import HOOKS, Parameter, Tensor
 from ..common.threads import here
 from ..mindir.builder import constant
 from ..mindir.primitive import eval_rule, infer_rule, set_base_interpreter
 from ..ops.state import assign
 from ..ops.views import WRITE_BACK, written
+from .elsewhere import bind_elsewhere
 from .kernels import compute_of
 from .native import learn, offer
 from .operation import Operation
@@ -41,15 +42,18 @@ class PyNative:
     def bind(self, prim, args, attrs):
         """prim(*args, **attrs) on Tensors, arrays and numbers; gives a Tensor or a tuple of them."""
         count = len(args)
-        if not attrs and count == 2 and type(args[0]) is Tensor and type(args[1]) in _ARRAYS:      # common, kept short
-            b = args[1]
-            a, b = arrays = [args[0].host_array, b.host_array if type(b) is Tensor else b]
-            key = (prim, a.dtype, a.shape, b.dtype, b.shape)
-        elif not attrs and count == 1 and type(args[0]) is Tensor:
-            a, = arrays = [args[0].host_array]
-            key = (prim, a.dtype, a.shape)
-        else:
-            arrays, key = _key_of(prim, args, attrs)
+        try:
+            if not attrs and count == 2 and type(args[0]) is Tensor and type(args[1]) in _ARRAYS:      # common, kept short
+                b = args[1]
+                a, b = arrays = [args[0].host_array, b.host_array if type(b) is Tensor else b]
+                key = (prim, a.dtype, a.shape, b.dtype, b.shape)
+            elif not attrs and count == 1 and type(args[0]) is Tensor:
+                a, = arrays = [args[0].host_array]
+                key = (prim, a.dtype, a.shape)
+            else:
+                arrays, key = _key_of(prim, args, attrs)
+        except DeviceError:
+            return bind_elsewhere(prim, args, attrs)
         try:
             operation = _signatures.get(key)
             if operation is None:

@@ -10,7 +10,9 @@ import numpy as np
 
 from ..backend import python_entry
 from ..common.config import config
+from ..common.device import CPU
 from ..common.errors import InternalError, Stage, user_location
+from ..common.storage import address_of, empty_on
 from ..compile.executable import Context, Executable, as_raised, thread_arenas
 from ..compile.library import LIBRARY, SCANS
 from ..compile.lower import lower
@@ -109,12 +111,13 @@ def single_node(operation):
 
 
 class Compiled:
-    """A typed graph of known sizes as an Executable."""
+    """A typed graph of known sizes as an Executable. device: where its kernels run, None for the CPU"""
 
-    def __init__(self, graph, level=None):
+    def __init__(self, graph, level=None, device=None):
         self.graph = graph
         fused = PIPELINE.run(graph, Wanted(level or config.jit_level), (DERIVED, SIMPLIFIED), EAGER)
-        self.lowered = lower(fused)
+        self.lowered = lower(fused, device=device)
+        self.places = {spec.index: spec.device or CPU for spec in self.lowered.program.outputs}
         self.executable = Executable(self.lowered.program)
         places = {p: i for i, p in enumerate(fused.parameters)}
         self.steps = []
@@ -152,10 +155,10 @@ class Compiled:
         with self.lowered.keep[1].running() as objects:
             for kind, place, more, dtype in self.steps:
                 if kind == "tensor":
-                    params.append(arrays[place].__array_interface__["data"][0])
+                    params.append(address_of(arrays[place]))
                 elif kind == "out":
-                    array = made[place] = np.empty(more, dtype)
-                    params.append(array.__array_interface__["data"][0])
+                    array = made[place] = empty_on(self.places[place], more, dtype)
+                    params.append(address_of(array))
                 elif kind == "size":
                     params.append(arrays[place].shape[more])
                 elif kind == "object":
@@ -181,7 +184,7 @@ def can_be_short(compiled):
     """True where the steps of a Compiled are arrays alone, of known sizes, and all results arrays that Python makes."""
     executable = compiled.executable
     return (python_entry.available() and executable.printer == "native" and not executable.linked.verify
-            and not executable.linked.has_python and not executable._outputs
+            and not executable.linked.has_python and not executable._outputs and not executable.linked.devices
             and all(step[0] in ("tensor", "size", "out") for step in compiled.steps)
             and all(kind == "param" for kind, _ in compiled.lowered.outputs)
             and all(isinstance(a, AbstractTensor) and _is_known(a) for a in (*compiled.inputs, *compiled.abstracts)))

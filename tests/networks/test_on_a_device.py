@@ -1,18 +1,13 @@
 """The five networks on a device whose memory Python cannot read (tests/devices/far_cpu.py): values and the number of copies."""
-import pathlib
-import sys
-
 import numpy as np
 import pytest
+from far_cpu import FAR, far_cpu
 from networks import CASES
 
 import mindlite as ms
 from mindlite import nn
 from mindlite.common import dtype as dt
 from mindlite.compile import flow as F
-
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "devices"))
-from far_cpu import FAR, far_cpu                                                                        # noqa: E402
 
 
 def networks(*quick):
@@ -125,3 +120,19 @@ def test_three_steps_of_training_copy_the_batch_in_and_nothing_else(case):
         layout = step.variants[-1].executable.plan.layout(())
         (device, peak, bound), = layout.elsewhere
         assert device == FAR and peak <= bound * 1.05 and layout.peak == layout.lower_bound
+
+
+@networks("mlp", "lstm")
+def test_operator_by_operator_the_network_runs_where_its_input_lies(case):
+    net, _, x, _ = case.make(dt.float32)
+    expected = net(x).asnumpy()
+    with far_cpu() as driver:
+        net, weights, x, _ = case.make(dt.float32)
+        x = x.to("FAR")
+        net(x)
+        out, counts = counts_of(driver, lambda: net(x))
+        assert out.device == "FAR:0" and counts["launches"]
+        if case.name in ("mlp", "lstm"):                     # where every Parameter meets what comes from the input
+            assert all(w.device == "FAR:0" for w in weights)
+        assert "out" not in counts and "waits" not in counts
+        assert close(out.asnumpy(), expected)
