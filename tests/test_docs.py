@@ -15,7 +15,7 @@ from mindlite.common.config import config
 from mindlite.mindir.primitive import PRIMITIVES
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGES = ["README.md", "docs/tour.md", "docs/contributing.md",
+PAGES = ["README.md", "docs/tour.md", "docs/training.md", "docs/contributing.md",
          *(f.relative_to(ROOT).as_posix() for f in sorted(ROOT.glob("docs/tutorial/*.md")))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -53,7 +53,8 @@ def run_page(text, directory, name):
 
 
 @pytest.fixture(autouse=True)
-def _settings_stay(tmp_path):
+def _settings_stay(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)                  # pages write files
     before = {"mode": config.mode, "jit_level": config.jit_level}
     yield
     config.set(**before)

@@ -118,7 +118,8 @@ class Model:
                             standard error (the switch `progress`)
         dataset_sink_mode : in GRAPH_MODE the steps of an epoch run in one native call, with one step_begin and step_end
         sink_size         : then that many steps are an epoch, and the next one goes on in the data; -1: all steps
-        initial_epoch     : how many epochs are done already
+        initial_epoch     : how many epochs are done already; a data set with an init step (`set_init_step`, `load_state`)
+                            begins there, within its epoch
         raises            : ArgumentError, ValueRangeError; what the network and the callbacks raise
         """
         self._fit("Model.train", epoch, train_dataset, None, 1, callbacks, dataset_sink_mode, sink_size, initial_epoch)
@@ -154,17 +155,20 @@ class Model:
             raise ValueRangeError(f"{name}: the data set is empty")
         self._claim(dataset)
         steps = sink_size if sink_mode and sink_size > 0 else size
+        done = dataset.get_init_step() if hasattr(dataset, "get_init_step") else 0
         given = as_callbacks(callbacks)
         args = RunArguments(
             mode="train", train_network=self._train_network, network=self._network, loss_fn=self._loss_fn,
             optimizer=self._optimizer, train_dataset=dataset, epoch_num=epoch - initial_epoch, last_epoch=epoch,
-            batch_num=steps, cur_step_num=0, cur_epoch_num=initial_epoch, list_callback=given, dataset_sink_mode=sink_mode,
-            sink_size=steps, parallel_mode="stand_alone", device_number=1, train_dataset_element=None, net_outputs=None,
+            batch_num=steps, cur_step_num=done % size, cur_epoch_num=initial_epoch, list_callback=given,
+            dataset_sink_mode=sink_mode, sink_size=steps,
+            parallel_mode="stand_alone", device_number=1, train_dataset_element=None, net_outputs=None,
             last_save_ckpt_step=None, latest_ckpt_file=None, loss_scale_mananger=self._loss_scale_manager)
         shown = config.progress and not any(isinstance(c, (LossMonitor, TimeMonitor, ProgressBar)) for c in given)
         with Callbacks([*given, ProgressBar()] if shown else given) as hooks:
             context = RunContext(args)
-            source = _Epochs(dataset, epoch - initial_epoch, sink_mode and sink_size > 0, steps)
+            count = done // size + epoch - initial_epoch
+            source = _Epochs(dataset, count, sink_mode and sink_size > 0, steps)
             hooks.call("on_train_begin", context)
             for number in range(initial_epoch, epoch):
                 args.cur_epoch_num = number + 1
