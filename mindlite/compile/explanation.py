@@ -15,7 +15,7 @@ the operators that stand in no fused kernel.
 """
 import collections
 
-from .flow import CallKernel
+from .flow import CallKernel, Copy
 from .reasons import show_call
 
 
@@ -104,9 +104,22 @@ def detail_lines(f, variant):
     plan = compiled.executable.plan
     lines = [f"    seconds: {seconds}", f"    nodes: {counts}",
              f"    kernels: {len(f.kernels(variant))}, storages: {len(plan.storages)}"]
+    lines += copy_lines(compiled.executable.linked.places)
     lines += library_lines(compiled.executable.linked.places)
     lines += [f"    {location or 'somewhere'}: {reason}" for location, reason in dict.fromkeys(compiled.specialised.reasons)]
     return lines + [f"    {line}" for line in compiled.alone]
+
+
+def copy_lines(places):
+    """Which copies go between devices, and the lines that cause them."""
+    lines = []
+    for copy in places:
+        if isinstance(copy, Copy):
+            at = copy.origin.location if copy.origin is not None else None
+            text = at.source().strip() if at is not None else ""
+            lines.append(f"    copy from {copy.source or 'CPU'} to {copy.to or 'CPU'}"
+                         + (": the CPU waits" if copy.to is None else "") + (f"; {at}: {text}" if at is not None else ""))
+    return lines
 
 
 def library_lines(places):
