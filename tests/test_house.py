@@ -27,7 +27,7 @@ FLOORS = [                                       # from the ground up; rooms of 
     {"functional"},                              # the eager side of grad and jit is pynative's tape
     {"nn"},
     {"amp"},
-    {"train", "lite", "federated"},
+    {"train", "lite", "federated", "mint"},
     {"debug"},
     {"mindspore"},
     {"cli"},

@@ -42,7 +42,9 @@ from .values import BoundMethod, Box, Closure, Formatted, HookMethod, LeavingMet
 ABOUT_OBJECTS = (isinstance, type, id, callable, hasattr, getattr)       # they do not read what an object holds
 TAKE_OBJECTS = (print, str, repr, Tensor)
 HOOK_METHODS = {"register_hook": register_hook, "remove": remove_hook}
-FRAMEWORK = ("mindlite.ops", "mindlite.common", "mindlite.mindir", "mindlite.numpy")      # executed over nodes, not parsed
+FRAMEWORK = ("mindlite.ops", "mindlite.common", "mindlite.mindir", "mindlite.numpy",      # executed over nodes, not parsed
+             *(f"mindlite.mint.{name}" for name in ("arithmetic", "creation", "linalg", "reductions", "shaping", "special",
+                                                    "nn.functional")))
 
 
 def call_value(ev, fn, args, kwargs):

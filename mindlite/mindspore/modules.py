@@ -13,7 +13,7 @@ import sys
 import types
 
 from ..common.errors import MissingAttributeError, user_location
-from .names import MODULES
+from .names import CLOSED, MODULES
 
 PACKAGE = __name__.rpartition(".")[0]
 
@@ -62,7 +62,7 @@ class Names:
             if not exists(source):
                 continue
             module = importlib.import_module(source)
-            if hasattr(module, name):
+            if hasattr(module, name) and (not source.startswith(CLOSED) or name in module.__all__):
                 return getattr(module, name)
         return None
 

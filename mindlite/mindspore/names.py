@@ -29,8 +29,8 @@ _SYNONYMS = {
     "inv": "mindlite.ops:reciprocal", "invert": "mindlite.ops:bitwise_not", "matrix_determinant": "mindlite.ops:det",
     "log_matrix_determinant": "mindlite.ops:slogdet", "floordiv": "mindlite.ops:floor_div",
     "floormod": "mindlite.ops:floor_mod", "reverse": "mindlite.ops:flip", "pows": "mindlite.ops:pow",
-    "range": "mindlite.ops:arange", "take": "mindlite.ops.extended:take", "i0": "mindlite.ops:bessel_i0",
-    "upsample": "mindlite.ops:interpolate", "subtract": "mindlite.ops.extended:sub",
+    "range": "mindlite.ops:arange", "take": "mindlite.mint.shaping:take", "i0": "mindlite.ops:bessel_i0",
+    "upsample": "mindlite.ops:interpolate", "subtract": "mindlite.mint.arithmetic:sub",
     **{f"scatter_{nd.lower()}{word.lower()}": f"mindlite.ops.operations:Scatter{nd.title().strip('_')}{word}.function"
        for nd in ("", "nd_") for word in ("Add", "Div", "Max", "Min", "Mul", "Sub", "Update")}}
 _CONTEXT = {"set_context": "mindlite.functional.context:set_mindspore_context"}
@@ -45,40 +45,7 @@ _PARAMETERS = {"Parameter": "mindlite.common.tensor:Parameter",
      "Tensor": "mindlite.common.tensor:Tensor"}
 
 
-def _listed(home, names):
-    """{name: where it lives} for the names of a path that means something else than its neighbours: nothing but what
-    stands in the list is there. A relative of another namespace has other defaults."""
-    return {name: f"{home}:{name}" for name in names.split()}
-
-
-_MINT = _listed("mindlite.ops.extended", """
-    abs acos acosh add addbmm addcdiv addcmul addmm addmv all amax amin any arange arccos arccosh arcsin arcsinh arctan arctan2
-    arctanh argmax argmin asin asinh atan atan2 atanh baddbmm bernoulli bincount bitwise_and bitwise_not bitwise_or
-    bitwise_xor bmm broadcast_to cat ceil chunk clamp clip clone concat conv2d cos cosh count_nonzero cross cummax cummin
-    cumprod cumsum diag diff div divide dot dstack einsum empty empty_like eq erf erfc erfinv exp exp2 expm1 eye
-    flatten flip float_power floor floor_divide fmod frac full full_like gather gcd ge greater greater_equal gt histc
-    hstack imag index_select inverse isclose isfinite isinf isnan isneginf item kthvalue le lerp less less_equal linspace log
-    log10 log1p log2 logaddexp logaddexp2 logical_and logical_not logical_or logical_xor logsumexp lt masked_select matmul
-    max maximum mean median meshgrid min minimum mm mul multinomial mv nan_to_num nansum narrow ne neg negative nonzero
-    norm normal not_equal ones ones_like outer permute polar pow prod rand rand_like randint randint_like randn randn_like
-    randperm ravel real reciprocal remainder repeat_interleave reshape roll round rsqrt scatter scatter_add
-    searchsorted select sigmoid sign sin sinc sinh softmax split sqrt square squeeze stack std std_mean sub sum
-    swapaxes t take tan tanh tile trace transpose tril triu trunc unbind unique unique_consecutive unsqueeze var var_mean
-    where xlogy zeros zeros_like""")
-_MINT_FUNCTIONAL = _listed("mindlite.ops.extended", """
-    adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d batch_norm
-    binary_cross_entropy conv2d cosine_embedding_loss cross_entropy flatten gelu glu group_norm hardshrink hardsigmoid
-    hardswish interpolate l1_loss layer_norm linear logsigmoid max_unpool2d mish mse_loss pad pixel_shuffle prelu relu_ selu
-    sigmoid sigmoid_ silu soft_margin_loss softmax softplus softshrink tanh unfold""")
-_MINT_NN = {**_listed("mindlite.nn", """
-    AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d BCELoss Cell ConstantPad1d
-    ConstantPad2d ConstantPad3d CosineEmbeddingLoss CrossEntropyLoss Flatten GLU L1Loss LogSigmoid MSELoss MaxUnpool2d Mish
-    NLLLoss PixelShuffle ReLU ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d
-    ReplicationPad3d Sigmoid SoftMarginLoss Tanh ZeroPad2d"""),
-    **_listed("mindlite.nn.extended", "GroupNorm LayerNorm Linear"),
-    "SELU": "mindlite.nn:SeLU", "Hardshrink": "mindlite.nn:HShrink", "Hardsigmoid": "mindlite.nn:HSigmoid",
-    "Hardswish": "mindlite.nn:HSwish"}
-
+CLOSED = ("mindlite.mint",)                  # rooms that answer with what is in their __all__ alone
 MODULES = {
     "": (("mindlite", "mindlite.functional", "mindlite.train", "mindlite.lite"),
          {"dtype": "mindlite.mindspore.common.dtype:", "float_": "mindlite.common.dtype:float32",
@@ -181,12 +148,8 @@ MODULES = {
     "dataset.engine.datasets": (("mindlite.dataset",), {}),
 
     "numpy": (("mindlite.numpy",), {}),
-    "mint": ((), {**_MINT, "fix": "mindlite.ops:trunc"}),
-    "mint.special": ((), _listed("mindlite.ops.extended", "erfc exp2 expm1 log1p sinc")),
-    "mint.linalg": ((), {"inv": "mindlite.ops:inverse", **_listed("mindlite.ops", "matrix_norm vector_norm qr")}),
-    "mint.nn": ((), _MINT_NN),
-    "mint.nn.functional": ((), _MINT_FUNCTIONAL),
-    "mint.optim": ((), {}),
+    "mint": (("mindlite.mint",), {}),
+    **{f"mint.{name}": ((f"mindlite.mint.{name}",), {}) for name in ("special", "linalg", "nn", "nn.functional", "optim")},
     "experimental": ((), {}),
     "experimental.optim": (("mindlite.nn.experimental",), {}),
     **{f"experimental.optim.{name}": (("mindlite.nn.experimental",), {}) for name in (
