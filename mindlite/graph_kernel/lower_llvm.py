@@ -240,7 +240,12 @@ class _Emitter(VectorLoops):
             best, where = self.arithmetic.slot(self.type(s.value)), self.arithmetic.slot(I64)
             self.builder.store(self.initial(s.expr), best)
             self.builder.store(I64(0), where)
-            self.fold_loops(s.loops, lambda: self.keep_best(s, best, where))
+            *outer, (variable, extent, statements) = s.loops
+            wide = width(self.nest, variable, extent, statements, [s.value])
+            if wide is None or s.value.dtype is dt.bool_:
+                self.fold_loops(s.loops, lambda: self.keep_best(s, best, where))
+            else:
+                self.fold_loops(outer, lambda: self.fold_places(s, best, where))
             self.names[s.expr] = self.builder.load(where, typ=I64)
         elif kind in ("sum", "prod") and s.expr.dtype.is_float:
             self.fold_blocks(s)
@@ -348,13 +353,21 @@ class _Emitter(VectorLoops):
 
     def keep_best(self, s, best, where):
         """One step of argmax or argmin."""
-        b = self.builder
-        value, held = self.value(s.value), b.load(best, typ=self.type(s.value))
-        better = self.arithmetic.wins(s.expr.fields[0], value, held, s.value.dtype)
-        number = I64(0)
+        self.keep_better(s, best, where, self.value(s.value), self.number_of(s))
+
+    def number_of(self, s):
+        """Which of the elements of a Fold its loop variables are at, an int64."""
+        b, number = self.builder, I64(0)
         for variable in s.expr.fields[1]:
             i = self.dims[self.nest.symbols[variable]]
             number = b.add(b.mul(number, self.dim(self.nest.extents[variable])), i)
+        return number
+
+    def keep_better(self, s, best, where, value, number):
+        """argmax or argmin: keep a value and its number if it wins."""
+        b = self.builder
+        held = b.load(best, typ=self.type(s.value))
+        better = self.arithmetic.wins(s.expr.fields[0], value, held, s.value.dtype)
         b.store(b.select(better, value, held), best)
         b.store(b.select(better, number, b.load(where, typ=I64)), where)
 

@@ -30,6 +30,7 @@ from .schedule import Let, Store
 
 _FLOAT_OPERATORS = {"add", "sub", "mul", "div", *COMPARISONS}
 _INTEGER_OPERATORS = {"add", "sub", "mul", "and", "or", "xor", *COMPARISONS}
+PLACES = 1 << 30               # elements of a row whose numbers are counted in 32 bits
 
 
 @dataclass
@@ -186,6 +187,53 @@ class VectorLoops:
         while isinstance(value.type, ir.VectorType):
             value = combine(*halves(b, value))
         return value
+
+    def fold_places(self, s, best, where):
+        """argmax or argmin over the innermost loop of a Fold: each lane keeps its best value and where it stood, the first of
+        equals; then lanes are compared. best, where: the slots of what was found before, in rows of smaller numbers."""
+        b, kind, type_, dtype = self.builder, s.expr.fields[0], self.type(s.value), s.value.dtype
+        (variable, extent, statements), lanes = s.loops[-1], self.target.lanes
+        wide, stop, neutral = self.target.long, self.dim(extent), self.initial(s.expr)
+
+        def better_of(x, y):
+            """The winner of two (values, numbers) that lanes have found."""
+            wins = self.arithmetic.wins(kind, y[0], x[0], dtype)
+            loses = self.arithmetic.wins(kind, x[0], y[0], dtype)
+            wins = b.or_(wins, b.and_(b.not_(loses), b.icmp_signed("<", y[1], x[1])))
+            return tuple(b.select(wins, second, first) for first, second in zip(x, y))
+        slots = {count: (self.arithmetic.slot(ir.VectorType(type_, count)), self.arithmetic.slot(ir.VectorType(I32, count)))
+                 for count in (wide, lanes)}
+
+        def halved(held):
+            """The winners of the two halves of the lanes."""
+            return better_of(*zip(*(halves(b, part) for part in held)))
+        with self.loop(I64(0), stop, PLACES) as first:
+            for slot, value in zip(slots[wide], (spread(b, neutral, wide), ir.Constant(ir.VectorType(I32, wide), None))):
+                b.store(value, slot)
+
+            def body():
+                self.statements(statements)
+                count, mask = self.vector.count, self.vector.mask
+                start = b.trunc(b.sub(self.dims[self.nest.symbols[variable]], first), I32)
+                found = self.value(s.value), b.add(spread(b, start, count), ascending(I32, count))
+                held = tuple(map(b.load, slots[count]))
+                wins = self.arithmetic.wins(kind, found[0], held[0], dtype)
+                wins = wins if mask is None else b.and_(wins, mask)
+                for slot, new, old in zip(slots[count], found, held):
+                    b.store(b.select(wins, new, old), slot)
+
+            def narrow():
+                held = tuple(map(b.load, slots[wide]))
+                while held[0].type.count > lanes:
+                    held = halved(held)
+                for slot, value in zip(slots[lanes], held):
+                    b.store(value, slot)
+            self.vector_loop(variable, first, self.piece_end(first, PLACES, stop), (wide,), body, narrow)
+            held = tuple(map(b.load, slots[lanes]))
+            while isinstance(held[0].type, ir.VectorType):
+                held = halved(held)
+            self.bind(variable, b.add(first, b.zext(held[1], I64)))
+            self.keep_better(s, best, where, held[0], self.number_of(s))
 
     def fold_columns(self, s, wide):
         """A fold over a tile: the accumulators of its columns wait in memory, some rows at a time."""

@@ -68,6 +68,18 @@ def test_a_nan_an_infinity_and_minus_zero_behind_the_last_whole_vector_count(n):
     check(lambda x: ops.softmax(x, axis=-1), np.where(np.isinf(x), 0, x))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.int32, np.int64, np.uint8])
+def test_the_first_of_equal_extrema_and_the_first_nan_is_found_whatever_lane_it_is_in(lanes, dtype):
+    for n in (17, 64, 77, 300):
+        x = (rows(n, np.float32, 41) * 2).astype(np.int8).astype(dtype)                 # many are equal
+        if x.dtype.kind == "f":
+            x[1], x[2, n // 2], x[3, n // 3:], x[4], x[5], x[5, 3] = -np.inf, np.nan, np.nan, np.nan, 0, -0.0
+        for function, expected in ((lambda x: ops.argmax(x, 1), np.argmax), (lambda x: ops.argmin(x, 1), np.argmin)):
+            lowered = lowering(typed(function, AbstractTensor(dt.dtype(x.dtype), x.shape)))
+            assert f"<{2 * lanes} x i32>" in emit(lowered.nest)
+            np.testing.assert_array_equal(execute(lowered, [x], None, chunks=2)[0], expected(x, 1))
+
+
 @pytest.mark.parametrize("n", [1, 8, 17, 39])
 def test_nothing_is_written_behind_the_end_of_a_row(n):
     x, b = rows(n), rows(n)[0]
