@@ -71,7 +71,7 @@ class _Emitter(VectorLoops):
 
     @contextlib.contextmanager
     def loop(self, start, stop, step=1, turns=None):
-        """for i in range(start, stop, step): yields i. turns : what LLVM is told (a key of `loop_hints.TURNS`)"""
+        """for i in range(start, stop, step): yields i. turns : what LLVM is told (see `loop_hint`)"""
         b = self.builder
         before = b.block
         head, body, after = (b.append_basic_block(n) for n in ("head", "loop", "after"))
@@ -291,7 +291,8 @@ class _Emitter(VectorLoops):
         def block(first, last):
             if wide is None:
                 b.store(type_(neutral), part)
-                with self.loop(first, last) as i:
+                turns = None if isinstance(extent, int) else self.target.lanes * 4 // s.expr.dtype.itemsize
+                with self.loop(first, last, turns=turns) as i:
                     self.bind(variable, i)
                     self.statements(statements)
                     self.accumulate(s, part, self.value(s.value))

@@ -397,7 +397,7 @@ def test_squares_are_cut_at_the_ends_of_a_chunk():
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int32", "bool"])
-def test_transposes_of_every_dtype_in_whole_and_broken_squares(dtype):
+def test_transposes_of_every_dtype_in_whole_and_broken_squares(lanes, dtype):
     """float32 moves in vectors each way where a square is whole; what is left, and other dtypes, number by number."""
     w = Writer(x=tensor(dtype, 3, 75, 70))
     graph = w.graph(w(c.transpose, w.x, perm=(0, 2, 1)))
@@ -405,12 +405,11 @@ def test_transposes_of_every_dtype_in_whole_and_broken_squares(dtype):
     assert ("shufflevector" in emit(schedule(build(graph)))) == (dtype == "float32")
 
 
-def test_what_a_square_reads_twice_is_read_from_its_copy_both_times():
+def test_what_a_square_reads_twice_is_read_from_its_copy_both_times(lanes):
     w = Writer(x=tensor("float32", 70, 64), y=tensor("float32", 64, 70))
     t = w(c.transpose, w.x, perm=(1, 0))
     graph = w.graph(w(c.add, w(c.mul, t, w(c.tanh, t)), w.y), w(c.mul, t, w.y))
     check(graph, rtol=1e-5)
-    lanes = current().lanes
     assert emit(schedule(build(graph))).count(f"load <{lanes} x float>") == lanes      # one vector for each of so many rows
 
 

@@ -58,7 +58,7 @@ def test_rows_of_every_dtype_are_read_and_written_by_vectors(n, dtype):
 
 
 @pytest.mark.parametrize("n", [17, 37])
-def test_a_nan_an_infinity_and_minus_zero_behind_the_last_whole_vector_count(n):
+def test_a_nan_an_infinity_and_minus_zero_behind_the_last_whole_vector_count(lanes, n):
     x = rows(n)
     x[0, -1], x[1, -1], x[2, n // 8 * 8], x[3, -1] = np.nan, np.inf, -np.inf, -0.0
     check(lambda x: ops.amax(x, -1), x)
@@ -81,7 +81,7 @@ def test_the_first_of_equal_extrema_and_the_first_nan_is_found_whatever_lane_it_
 
 
 @pytest.mark.parametrize("n", [1, 8, 17, 39])
-def test_nothing_is_written_behind_the_end_of_a_row(n):
+def test_nothing_is_written_behind_the_end_of_a_row(lanes, n):
     x, b = rows(n), rows(n)[0]
     lowered = lowering(typed(lambda x, b: ops.tanh(x) * b + x, *(AbstractTensor(dt.float32, a.shape) for a in (x, b))))
     address = lowered.kernel.address
