@@ -4,13 +4,12 @@ A *context* is a vector of i64 that one run works with; the constants below name
 written once, in LLVM IR, compiled once and kept on disk; native code and the register machine call them directly,
 Python through ctypes. So storages, tapes and traces cannot differ between printers.
 
-    rt_static(context, first, count, nbytes, avoid*, navoid) -> pointer     a planned storage, 0 if nbytes is more
-    than planned rt_alloc(context, slots*, count, nbytes, avoid*, navoid, id) -> pointer a dynamic one, 0 if there is
-    no memory rt_kill_static(context, first, count)   rt_kill(context, slots*, count, id)
-    rt_tape_new(context) -> tape            rt_tape_push(tape, from*, nbytes) -> 0 or 1     rt_tape_pop(tape) ->
-    pointer or 0 rt_output(context, index, from*, nbytes, dims*, ndims) -> 0 or 1
-    rt_end(context)                         ends a run: tapes freed, blocks free for the next run
-    rt_clear(context)                       frees the pool
+    rt_static(context, first, count, nbytes, avoid*, navoid) -> pointer       a planned storage, 0 if nbytes is more than planned
+    rt_alloc(context, slots*, count, nbytes, avoid*, navoid, id) -> pointer   a dynamic one, 0 if there is no memory
+    rt_kill_static(context, first, count)   rt_kill(context, slots*, count, id)
+    rt_tape_new(context) -> tape   rt_tape_push(tape, from*, nbytes) -> 0 or 1   rt_tape_pop(tape) -> pointer or 0
+    rt_output(context, index, from*, nbytes, dims*, ndims) -> 0 or 1
+    rt_end(context)   ends a run: tapes freed, blocks free for the next run      rt_clear(context)   frees the pool
 
 A block of the pool is malloc'ed with a head of 64 bytes before its data: [nbytes, capacity, in use, next, malloc's
 pointer]. A tape is [base, length, capacity, next]; a record is its bytes, padded to 16, and 16 bytes with their
@@ -360,7 +359,8 @@ done:
 define ptr @rt_alloc(ptr %ctx, ptr %slots, i64 %count, i64 %nbytes, ptr %avoid, i64 %navoid, i64 %id) {
 entry:
   %last = sub i64 %count, 1
-  br label %choose
+  %negative = icmp slt i64 %nbytes, 0
+  br i1 %negative, label %fail, label %choose
 choose:
   %i = phi i64 [0, %entry], [%next, %filled]
   %slot = getelementptr i64, ptr %slots, i64 %i
@@ -547,6 +547,9 @@ done:
 }
 
 define i64 @rt_tape_push(ptr %tape, ptr %from, i64 %nbytes) {
+check:
+  %negative = icmp slt i64 %nbytes, 0
+  br i1 %negative, label %fail, label %entry
 entry:
   %length_p = getelementptr i64, ptr %tape, i64 1
   %capacity_p = getelementptr i64, ptr %tape, i64 2
@@ -610,6 +613,9 @@ none:
 }
 
 define i64 @rt_output(ptr %ctx, i64 %index, ptr %from, i64 %nbytes, ptr %dims, i64 %ndims) {
+  %negative = icmp slt i64 %nbytes, 0
+  br i1 %negative, label %fail, label %take
+take:
   %outputs_p = getelementptr i64, ptr %ctx, i64 {OUTPUTS}
   %outputs = load ptr, ptr %outputs_p
   %row = mul i64 %index, {OUTPUT_RECORD}

@@ -1,12 +1,14 @@
-"""Tables in files: an .npz of two vectors, `code` (i64) and `facts` (JSON as bytes): no pickle, nothing is executed
-on reading.
+"""Tables in files: an .npz of three vectors, `code` (i64), `facts` (JSON as bytes) and the `digest` of both: no pickle,
+nothing is executed on reading.
 
 facts names what the table refers to: kernels, texts of errors, the storages of the memory plan with their sizes as
-polynomials over the entry's symbols. A file is read with its jumps, opcodes, kernels and registers checked, the
-registers against the largest frame only: a damaged file is refused, but a crafted one could still read out of bounds,
-so load only files that you trust.
+polynomials over the entry's symbols. A damaged file does not have its digest (SHA-256). Of a crafted one every fact is
+checked here, and every index, size and jump of the table by `vm_verify.py`, before the first instruction runs.
 """
+import hashlib
+import io
 import json
+import string
 
 import numpy as np
 
@@ -18,11 +20,16 @@ from ...common.late import Late
 from .. import flow as F
 from ..link import Linked
 from ..memory import MemoryPlan, Storage
-from .vm import Table, instructions, print_table
-from .vm_machine import OPERANDS
+from .vm import Table, print_table
+from .vm_verify import verify_table
 
-zipfile = Late("zipfile")
-FORMAT = 2
+zipfile, zlib = Late("zipfile"), Late("zlib")
+FORMAT = 3
+_KINDS = ("i64", "f64")
+_MOST = 1 << 40                                  # no size, count or bound of a file is larger
+# what the readers of zip, npy and JSON raise for a file that is none
+_UNREADABLE = (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError, EOFError, OSError, RuntimeError,
+               MemoryError, AssertionError)
 _OPERATIONS = ("floordiv", "mod", "max", "min")
 
 
@@ -49,8 +56,14 @@ def save_vm(linked, path):
         "places": [_write_place(linked, i, n) for n, i in enumerate(linked.places)],
         "outputs": [[o.index, o.dtype.name if o.dtype else None] for o in linked.program.outputs if o.register is None],
     }
+    facts = np.frombuffer(json.dumps(facts).encode(), np.uint8)
     with replacing(path) as file:
-        np.savez(file, code=table.code, facts=np.frombuffer(json.dumps(facts).encode(), np.uint8))
+        np.savez(file, code=table.code, facts=facts, digest=np.frombuffer(digest_of(table.code, facts), np.uint8))
+
+
+def digest_of(code, facts):
+    """What tells a damaged file: a hash of its two vectors."""
+    return hashlib.sha256(code.tobytes() + facts.tobytes()).digest()
 
 
 def _write_dim(size, numbers):
@@ -66,24 +79,38 @@ def _write_atom(atom, numbers):
     return [atom.op, _write_dim(atom.a, numbers), _write_dim(atom.b, numbers)]
 
 
+def _need(holds, text):
+    if not holds:
+        raise ValueRangeError(f"the file is damaged: {text}")
+
+
+def _int(value, low=0, high=_MOST):
+    _need(type(value) is int and low <= value <= high, f"{value!r:.40} is no number from {low} to {high}")
+    return value
+
+
+def _text(value):
+    _need(type(value) is str, f"{value!r:.40} is no text")
+    return value
+
+
 def _read_dim(written, symbols):
-    if isinstance(written, int):
-        return written
+    if not isinstance(written, list):
+        return _int(written, -_MOST)
     total = 0
     for coefficient, monomial in written:
-        term = coefficient
+        term = _int(coefficient, -_MOST)
         for atom, power in monomial:
-            term = term * _read_atom(atom, symbols) ** power
+            term = term * _read_atom(atom, symbols) ** _int(power, 1, 8)
         total = total + term
     return total
 
 
 def _read_atom(written, symbols):
-    if isinstance(written, int):
-        return symbols[written].dim
+    if not isinstance(written, list):
+        return symbols[_int(written, 0, len(symbols) - 1)].dim
     op, a, b = written
-    if op not in _OPERATIONS:
-        raise ValueRangeError(f"the file has a size with the unknown operation {op!r}")
+    _need(op in _OPERATIONS, f"a size has the unknown operation {op!r}")
     return Dim({((Operation(op, _read_dim(a, symbols), _read_dim(b, symbols)), 1),): 1})
 
 
@@ -115,86 +142,101 @@ class LinkedFile(Linked):
 
     def __init__(self, facts, kernels):
         def find(name):
-            if name not in kernels:
+            if _text(name) not in kernels:
                 given = ", ".join(kernels) or "none"
                 raise ArgumentError(f"the program needs the kernel {name!r}", hint=f"given: {given}")
             return kernels[name]
 
-        symbols = tuple(Symbol(name, lo=lo, hi=hi) for name, lo, hi, _ in facts["symbols"])
-        self.devices = ()
-        self.verify, self.recursive, self.cleans_up = facts["verify"], facts["recursive"], facts["cleans_up"]
-        self.segments, self.frame_bytes = {}, 1024
-        self.kernels = [find(name) for name in facts["kernels"]]
-        self.handles = [F.Handle(0, find(name), (), tuple(_read_dim(d, symbols) for d in dims))
-                        for name, dims in facts["handles"]]
-        storages = tuple(Storage(n, facts["name"], register, _read_dim(size, symbols), start, end)
-                         for n, (size, start, end, register) in enumerate(facts["storages"]))
-        self.plan = MemoryPlan(storages, {}, {facts["name"]: 0}, symbols)
-        self.places = [self._place_of(fact) for fact in facts["places"]]
-        self._kinds = [(tuple(fact["reads"]), tuple(fact["writes"])) for fact in facts["places"]]
+        name = _text(facts["name"])
+        for kind, param in facts["params"]:
+            _need(kind in ("ptr", *_KINDS), f"a parameter is of kind {kind!r}")
+            _text(param)
         count = len(facts["params"])
+        self._check_kinds(facts["returns"])
+        symbols = tuple([Symbol(_text(symbol), lo=_int(lo), hi=None if hi is None else _int(hi, lo))
+                         for symbol, lo, hi, _ in facts["symbols"]])
+        self.verify, self.recursive, self.cleans_up = [bool(facts[word]) for word in ("verify", "recursive", "cleans_up")]
+        self.devices = ()
+        self.segments, self.frame_bytes = {}, 1024
+        self.kernels = [find(kernel) for kernel in facts["kernels"]]
+        self.handles = [F.Handle(0, find(kernel), (), tuple([_read_dim(d, symbols) for d in dims]))
+                        for kernel, dims in facts["handles"]]
+        _need(all(handle.kernel.prepare is not None for handle in self.handles), "a handle of a kernel that has none")
+        storages = tuple([Storage(n, name, _int(register), self._size(_read_dim(size, symbols)), _int(start), _int(end, start))
+                          for n, (size, start, end, register) in enumerate(facts["storages"])])
+        self.plan = MemoryPlan(storages, {}, {name: 0}, symbols)
+        self.places = [self._place_of(fact) for fact in facts["places"]]
+        self._kinds = [(self._check_kinds(fact["reads"]), self._check_kinds(fact["writes"])) for fact in facts["places"]]
+        for place, (reads, _) in zip(self.places, self._kinds):
+            if isinstance(place, F.Check):
+                _check_message(place.message, len(reads) - 1)
         kinds = ["f64" if kind == "f64" else "i64" for kind, _ in facts["params"]] + list(facts["returns"])
-        params = tuple(F.Param(n, kind, name) for n, (kind, name) in enumerate(facts["params"]))
-        outputs = tuple(i for i in self.places if isinstance(i, F.Output))
+        params = tuple([F.Param(n, kind, param) for n, (kind, param) in enumerate(facts["params"])])
+        outputs = tuple([i for i in self.places if isinstance(i, F.Output)])
         body = F.Block((*outputs, F.Return(tuple(range(count, len(kinds))))))
-        registers = {symbol: fact[3] for symbol, fact in zip(symbols, facts["symbols"])}
-        entry = F.Flow(facts["name"], params, tuple(kinds), body, registers)
-        specs = tuple(F.OutputSpec(index, dtype(name) if name else None) for index, name in facts["outputs"])
+        registers = {symbol: _int(fact[3], 0, count - 1) for symbol, fact in zip(symbols, facts["symbols"])}
+        _need(all(params[number].kind == "i64" for number in registers.values()), "a symbol is no whole number")
+        entry = F.Flow(name, params, tuple(kinds), body, registers)
+        specs = tuple([F.OutputSpec(_int(index, 0, len(self.places)), dtype(spec) if spec else None)
+                       for index, spec in facts["outputs"]])
         self.program, self.returns = F.Program(entry, {}, specs), entry.returns
         self.outputs = 1 + max((i.index for i in outputs), default=-1)
+
+    @staticmethod
+    def _check_kinds(kinds):
+        _need(isinstance(kinds, list) and all(kind in _KINDS for kind in kinds), "a register is of no kind")
+        return tuple(kinds)
+
+    @staticmethod
+    def _size(size):
+        return _int(size) if isinstance(size, int) else size
 
     def _place_of(self, fact):
         kind = fact["kind"]
         if kind == "Check":
-            return F.Check(0, fact["message"])
+            return F.Check(0, _text(fact["message"]))
         if kind == "Exact":
             return F.Exact(0, "add", 0, 0)
         if kind == "CallKernel":
-            return F.CallKernel(self.kernels[fact["kernel"]], ())
+            return F.CallKernel(self.kernels[_int(fact["kernel"], 0, len(self.kernels) - 1)], ())
         if kind == "CallFlow":
-            return F.CallFlow((), fact["flow"], ())
+            return F.CallFlow((), _text(fact["flow"]), ())
         if kind == "Output":
-            return F.Output(fact["index"], 0, 0)
-        return {"Alloc": F.Alloc(fact.get("dst", 0), 0), "Handle": F.Handle(0, None, ()), "TapeNew": F.TapeNew(0),
+            return F.Output(_int(fact["index"], 0, 1 << 12), 0, 0)
+        return {"Alloc": F.Alloc(_int(fact.get("dst", 0)), 0), "Handle": F.Handle(0, None, ()), "TapeNew": F.TapeNew(0),
                 "TapePush": F.TapePush(0, 0), "TapePop": F.TapePop(0, 0)}[kind]
+
+
+def _check_message(message, count):
+    """A text whose fields are numbers below `count`, in no other form."""
+    automatic = 0
+    for _, field, form, conversion in string.Formatter().parse(message):
+        if field is not None:
+            _need(not form and not conversion and (field == "" or field.isdecimal()), f"the message {message!r:.60}")
+            _need((int(field) if field else automatic) < count, f"the message {message!r:.60} has {count} values")
+            automatic += field == ""
 
 
 def read_vm(path, kernels):
     """(LinkedFile, Table) of a file. kernels: {name: Kernel}.
 
-    raises : ArgumentError if a kernel is missing; ValueRangeError if the file is damaged or of another format
+    raises : ArgumentError if a kernel is missing; ValueRangeError if the file is damaged or of another format; OSError if it
+             cannot be read
     """
+    with open(path, "rb") as file:
+        data = io.BytesIO(file.read())
     try:
-        with np.load(path, allow_pickle=False) as file:
-            code, facts = np.array(file["code"]), json.loads(file["facts"].tobytes())
-        if code.dtype != np.int64 or code.ndim != 1 or facts["format"] != FORMAT:
-            raise ValueRangeError(f"{path} is no Flow of format {FORMAT}")
-        linked = LinkedFile(facts, kernels)
-        table = Table(code, facts["frame"])
-        _examine(table, linked)
-    except (KeyError, IndexError, TypeError, ValueError, zipfile.BadZipFile) as error:
-        if isinstance(error, (ArgumentError, ValueRangeError)):
-            raise
+        with np.load(data, allow_pickle=False) as arrays:
+            code, facts, digest = [np.array(arrays[name]) for name in ("code", "facts", "digest")]
+        described = json.loads(facts.tobytes())
+        _need(digest.tobytes() == digest_of(code, facts), "its digest is another")
+        _need(code.dtype == np.int64 and code.ndim == 1 and facts.ndim == 1 and described["format"] == FORMAT,
+              f"it is no Flow of format {FORMAT}")
+        linked = LinkedFile(described, kernels)
+        table = Table(code, _int(described["frame"]))
+    except (ArgumentError, ValueRangeError):
+        raise
+    except (*_UNREADABLE, zipfile.BadZipFile, zlib.error) as error:
         raise ValueRangeError(f"{path} is no readable Flow: {type(error).__name__}: {error}") from error
+    verify_table(table, linked)
     return linked, table
-
-
-def _examine(table, linked):
-    """Refuse a table whose numbers point outside of what there is."""
-    read = list(instructions(table.code.tolist()))
-    starts, frame = {at for at, _, _ in read}, table.frame
-    frames = [frame] + [operands[1] for _, name, operands in read if name == "call"]
-    limits = {"target": starts, "number": range(max(len(linked.kernels), len(linked.program.entry.params))),
-              "place": range(len(linked.places)),
-              "index": range(2 * len(linked.plan.storages) + len(linked.handles) + len(linked.places))}
-    plain = {"bits", "cost", "n", "ndsts", "frame", "first", "count"}
-    registers = range(max(frames))
-    for at, name, operands in read:
-        words = OPERANDS.get(name, "").split()
-        singles = [w for w in words if "*" not in w]
-        for position, number in enumerate(operands):
-            word = singles[position] if position < len(singles) else "register"
-            if word not in plain and number not in limits.get(word, registers):
-                raise ValueRangeError(f"the table is damaged at {at}: {name} has {word} {number}")
-    if not read or read[-1][1] != "return":
-        raise ValueRangeError("the table does not end in a return")

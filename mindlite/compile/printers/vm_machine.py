@@ -331,7 +331,7 @@ def _special(c, name):
         c.set(1, out)
         c.end(5)
     elif name == "copy":
-        to, source, nbytes = c.pointer(1), c.pointer(2), c.r(3)
+        to, source, nbytes = c.pointer(1), c.pointer(2), c.call("i64", f"@llvm.smax.i64(i64 {c.r(3)}, i64 0)")
         c.emit(f"call void @llvm.memmove.p0.p0.i64(ptr {to}, ptr {source}, i64 {nbytes}, i1 false)")
         c.end(4)
     elif name == "tape_new":
