@@ -17,3 +17,4 @@ from .serialization import (  # noqa: F401
     ParamDictFuture, async_ckpt_thread_status, ckpt_to_safetensors, export, load, load_checkpoint, load_checkpoint_async,
     load_param_into_net, safetensors_to_ckpt, save_checkpoint, wait_for_files)
 from .state import SaveState, load_state, save_state  # noqa: F401
+from .summary import SummaryCollector, SummaryRecord  # noqa: F401

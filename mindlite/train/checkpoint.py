@@ -32,12 +32,12 @@ def write_ckpt(stream, values, crc=False):
     total = 0
     for name, value in values.items():
         if isinstance(value, str):
-            tensor = _field(1, 0) + _field(2, TEXT.encode()) + _field(3, value.encode("utf-32-le"))
+            tensor = field(1, 0) + field(2, TEXT.encode()) + field(3, value.encode("utf-32-le"))
         else:
             array = np.ascontiguousarray(value)
-            tensor = b"".join(_field(1, size) for size in value.shape) + _field(2, str(dt.dtype(array.dtype)).encode()) \
-                + _field(3, array.tobytes())
-        data = _field(1, _field(1, name.encode()) + _field(2, tensor))
+            tensor = b"".join(field(1, size) for size in value.shape) + field(2, str(dt.dtype(array.dtype)).encode()) \
+                + field(3, array.tobytes())
+        data = field(1, field(1, name.encode()) + field(2, tensor))
         total = zlib.crc32(data, total)
         stream.write(data)
     if crc:
@@ -51,7 +51,7 @@ def _varint(number):
     return made + bytes([number])
 
 
-def _field(number, value):
+def field(number, value):
     """A field: an int, or bytes with their length."""
     if isinstance(value, int):
         return _varint(number << 3) + _varint(value)

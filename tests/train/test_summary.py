@@ -1,0 +1,115 @@
+"""Event files: each record is whole by its check sums, and what is read back is what was added."""
+import glob
+import io
+import struct
+
+import numpy as np
+import pytest
+from test_model import DATA, LABEL, Batches, model_of, network, quiet  # noqa: F401
+
+from mindlite import Parameter, Tensor
+from mindlite.dataset.files.records import crc32c
+from mindlite.train import SummaryCollector, SummaryRecord
+
+
+def slow_crc(data):
+    crc = 0xFFFFFFFF
+    for bit in np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little"):
+        crc = crc >> 1 ^ (0x82F63B78 if (crc ^ int(bit)) & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def checked(data, crc):
+    plain = (struct.unpack("<I", crc)[0] - 0xA282EAD8) & 0xFFFFFFFF
+    assert (plain >> 17 | plain << 15) & 0xFFFFFFFF == slow_crc(data)
+    return data
+
+
+def fields(data):
+    """{number: [values]} of a protobuf message."""
+    found, stream = {}, io.BytesIO(data)
+
+    def number():
+        total = shift = 0
+        while True:
+            byte = stream.read(1)[0]
+            total, shift = total | (byte & 127) << shift, shift + 7
+            if byte < 128:
+                return total
+    while stream.tell() < len(data):
+        key = number()
+        value = {0: number, 1: lambda: struct.unpack("<d", stream.read(8))[0], 2: lambda: stream.read(number()),
+                 5: lambda: struct.unpack("<f", stream.read(4))[0]}[key & 7]()
+        found.setdefault(key >> 3, []).append(value)
+    return found
+
+
+def events(folder):
+    """[(step, {tag: value message})] of the one file in a folder."""
+    path, = glob.glob(f"{folder}/*tfevents*")
+    found = []
+    with open(path, "rb") as stream:
+        while head := stream.read(8):
+            length, = struct.unpack("<Q", checked(head, stream.read(4)))
+            found.append(fields(checked(stream.read(length), stream.read(4))))
+    assert found[0][3] == [b"brain.Event:2"]
+    summaries = [(event[2][0], fields(event[5][0])) for event in found[1:]]
+    return [(step, {fields(v)[1][0].decode(): fields(v) for v in summary.get(1, [])}) for step, summary in summaries]
+
+
+def test_the_check_sum_is_crc32c():
+    assert crc32c(b"123456789") == 0xE3069283 and crc32c(b"") == 0           # RFC 3720
+    assert crc32c(bytes(range(256))) == slow_crc(bytes(range(256)))
+
+
+def test_what_is_added_is_read_back(tmp_path):
+    image = np.random.default_rng(0).integers(0, 255, (1, 3, 5, 4)).astype(np.uint8)
+    weights = Parameter(Tensor(np.array([-1.0, 0.0, 2.0, np.nan], np.float32)), name="w")
+    with SummaryRecord(str(tmp_path), network=network()) as record:
+        record.add_value("scalar", "loss", Tensor(0.5))
+        record.add_value("image", "picture", Tensor(image))
+        record.add_value("histogram", "w", weights)
+        record.add_value("text", "note", "hello")
+        assert record.record(3) and record.log_dir.startswith(str(tmp_path))
+        record.add_value("scalar", "loss", 0.25)
+        record.add_value("scalar", "other", 1.0)
+        assert record.record(4, plugin_filter=lambda plugin: plugin == "scalar")
+    (step, first), (later, second) = events(tmp_path)
+    assert (step, later) == (3, 4) and first["loss"][2] == [0.5] and second["loss"][2] == [0.25] and second["other"][2] == [1.0]
+    assert b"Dense" in fields(first["network"][8][0])[8][0] and fields(first["note"][8][0])[8] == [b"hello"]
+    picture = fields(first["picture"][4][0])
+    assert (picture[1], picture[2], picture[3]) == ([5], [4], [3])
+    pillow = pytest.importorskip("PIL.Image")
+    assert np.array_equal(np.asarray(pillow.open(io.BytesIO(picture[4][0]))), np.moveaxis(image[0], 0, -1))
+    histogram = fields(first["w"][5][0])
+    assert [histogram[n][0] for n in (1, 2, 3, 4, 5)] == [-1.0, 2.0, 3.0, 1.0, 5.0]
+    counts, limits = [np.frombuffer(histogram[n][0], "<f8") for n in (7, 6)]
+    assert counts.sum() == 3 and limits[-1] == 2.0 and counts[0] == 1
+
+
+def test_a_training_is_collected(tmp_path):
+    model_of(network(), metrics={"mse"}).fit(2, Batches(DATA, LABEL), Batches(DATA, LABEL),
+                                             callbacks=SummaryCollector(str(tmp_path), collect_freq=5))
+    found = events(tmp_path)
+    assert [step for step, _ in found] == [1, 5, 5, 10, 10]
+    assert {"loss", "learning_rate", "network"} <= set(found[0][1]) and {"eval_mse", "weight", "bias"} <= set(found[2][1])
+
+
+def test_a_file_stays_below_its_size_and_wrong_values_are_refused(tmp_path):
+    record = SummaryRecord(str(tmp_path), max_file_size=200)
+    record.add_value("scalar", "a", 1.0)
+    assert record.record(1)
+    record.add_value("histogram", "a", Tensor(np.zeros(9, np.float32)))
+    assert not record.record(2)
+    for error, call in ((ValueError, lambda: record.add_value("other", "a", 1)),
+                        (TypeError, lambda: record.add_value("scalar", 3, 1)),
+                        (ValueError, lambda: record.add_value("scalar", "a", Tensor([1, 2]))),
+                        (TypeError, lambda: record.add_value("scalar", "a", "b")), (ValueError, lambda: record.set_mode("x")),
+                        (ValueError, lambda: record.add_value("image", "a", Tensor([1.0])))):
+        with pytest.raises(error):
+            call()
+    record.close(), record.close()
+    with pytest.raises(ValueError, match="closed"):
+        record.record(3)
+    with pytest.raises(TypeError):
+        SummaryRecord(str(tmp_path), max_file_size="a")
