@@ -2,14 +2,7 @@
 import enum
 
 from .cell import compiled_cell
-
-
-def synchronize():
-    """Wait until every operator that was called has run: they run when they are called, so there is no waiting."""
-
-
-def launch_blocking():
-    """Let operators be called one after the other, so that an error stands where its cause is: they are."""
+from .runtime import synchronize
 
 
 class CreationType(enum.Enum):
