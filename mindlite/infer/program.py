@@ -67,6 +67,11 @@ def with_names_of_tensors(text, args):
     return text
 
 
+# where operators are written, and what they are given: signatures, and nodes that stand for values
+OPERATORS = (*(room + os.sep for room in ("ops", "common", "numpy", "nn")), *(os.path.join("mindir", file) for file in (
+    "primitive.py", "graph.py")))
+
+
 def of_operators(error):
     """True for what comes out of an operator's code, not of the interpreter under which it runs."""
     below = error.__traceback__
@@ -75,7 +80,7 @@ def of_operators(error):
     while below.tb_next is not None:
         below = below.tb_next
     file = below.tb_frame.f_code.co_filename
-    return not is_framework(file) or any(f"{os.sep}{room}{os.sep}" in file for room in ("ops", "common", "mindir", "numpy", "nn"))
+    return not is_framework(file) or any(f"{os.sep}{part}" in file for part in OPERATORS)
 
 
 def of_container(ev, fn, *args):
