@@ -1,22 +1,52 @@
 """Element types: MindSpore's names, NumPy's numbers, and the promotion table.
 
-A DType prints as MindSpore prints it (`Float32`), and short in types and errors (`f32[N, C]`).
-It has no `__name__`: the parametrised tests of MindSpore rely on that.
+A DType prints as MindSpore prints it (`Float32`), and short in types and errors (`f32[N, C]`). A new type is a row here;
+docs/design/dtypes.md says what else it takes. It has no `__name__`: the parametrised tests of MindSpore rely on that.
 """
 import ml_dtypes
 import numpy as np
 
 from .errors import DTypeError
+from .records import dataclass
+
+
+@dataclass(frozen=True)
+class FloatFormat:
+    """How a floating type lies in memory that is no IEEE type of the CPU: a sign, exponent bits, mantissa bits.
+
+    infinite : False for a type without infinities, whose only NaN has all bits set (the OCP specification's E4M3)
+    """
+    exponent: int
+    mantissa: int
+    bias: int
+    infinite: bool = True
+
+    def __post_init__(self):
+        bits = 1 + self.exponent + self.mantissa
+        top = ((1 << self.exponent) - 1) << self.mantissa    # infinity, where there is one
+        facts = {"bits": bits, "sign": 1 << (bits - 1), "dropped": 23 - self.mantissa}
+        facts |= {"largest": top - 1, "beyond": top, "nan": top | 1 << (self.mantissa - 1)} if self.infinite else \
+            {"largest": (1 << (bits - 1)) - 2, "beyond": (1 << (bits - 1)) - 1, "nan": (1 << (bits - 1)) - 1}
+        for name, number in facts.items():
+            object.__setattr__(self, name, number)
 
 
 class DType:
-    """An element type. Fields: name ("float32"), short ("f32"), numpy (np.dtype), kind (b, u, i, f, c), bits."""
-    __slots__ = ("name", "short", "numpy", "kind", "bits")
+    """An element type: one row of the table below; whoever handles elements reads it there.
 
-    def __init__(self, name, short, numpy, kind):
-        self.name, self.short, self.kind = name, short, kind
+    name, short : "float32", "f32"                     numpy : the np.dtype of arrays
+    kind        : b, u, i, f, c                        bits  : of its values; an element takes itemsize bytes
+    shown       : MindSpore's name for it, "Float32"   safe  : its name in safetensors, None where that has none
+    computes    : name of the dtype that arithmetic on it runs in: float32 for narrower floats, int8 for int4
+    format      : the FloatFormat of floats that the CPU does not know, else None
+    """
+    __slots__ = ("name", "short", "numpy", "kind", "bits", "shown", "safe", "computes", "format")
+
+    def __init__(self, name, short, numpy, kind, shown, safe, *, computes=None, format=None, bits=None):
+        self.name, self.short, self.kind, self.shown, self.safe = name, short, kind, shown, safe
         self.numpy = np.dtype(numpy)
-        self.bits = self.numpy.itemsize * 8
+        self.bits = bits or self.numpy.itemsize * 8
+        self.computes, self.format = computes or name, format
 
     @property
     def itemsize(self):
@@ -25,8 +55,23 @@ class DType:
 
     @property
     def is_float(self):
-        """True for float16, bfloat16, float32, float64."""
+        """True for floating types, of any width."""
         return self.kind == "f"
+
+    @property
+    def is_small(self):
+        """True for a type that arithmetic does not run in: float16, bfloat16, the 8-bit floats, int4."""
+        return self.computes != self.name
+
+    @property
+    def compute(self):
+        """The dtype that arithmetic on it runs in; each result is rounded or wrapped to the type again."""
+        return _BY_NAME[self.computes]
+
+    @property
+    def limits(self):
+        """The finfo or iinfo of the type: max, min, eps, .. raises : ValueError for bool"""
+        return (ml_dtypes.iinfo if self.kind in "iu" else ml_dtypes.finfo)(self.numpy)
 
     @property
     def is_differentiable(self):
@@ -34,8 +79,7 @@ class DType:
         return self.kind != "b"
 
     def __repr__(self):
-        return {"bfloat16": "BFloat16", "uint8": "UInt8", "uint16": "UInt16", "uint32": "UInt32",
-                "uint64": "UInt64"}.get(self.name, self.name.rstrip("_").capitalize())
+        return self.shown
 
     def __reduce__(self):
         return (dtype, (self.name,))
@@ -44,26 +88,32 @@ class DType:
         return self
 
 
-bool_ = DType("bool", "bool", np.bool_, "b")
-uint8 = DType("uint8", "u8", np.uint8, "u")
-uint16 = DType("uint16", "u16", np.uint16, "u")
-uint32 = DType("uint32", "u32", np.uint32, "u")
-uint64 = DType("uint64", "u64", np.uint64, "u")
-int8 = DType("int8", "i8", np.int8, "i")
-int16 = DType("int16", "i16", np.int16, "i")
-int32 = DType("int32", "i32", np.int32, "i")
-int64 = DType("int64", "i64", np.int64, "i")
-float16 = DType("float16", "f16", np.float16, "f")
-bfloat16 = DType("bfloat16", "bf16", ml_dtypes.bfloat16, "f")
-float32 = DType("float32", "f32", np.float32, "f")
-float64 = DType("float64", "f64", np.float64, "f")
-complex64 = DType("complex64", "c64", np.complex64, "c")
-complex128 = DType("complex128", "c128", np.complex128, "c")
+bool_ = DType("bool", "bool", np.bool_, "b", "Bool", "BOOL")
+uint8 = DType("uint8", "u8", np.uint8, "u", "UInt8", "U8")
+uint16 = DType("uint16", "u16", np.uint16, "u", "UInt16", "U16")
+uint32 = DType("uint32", "u32", np.uint32, "u", "UInt32", "U32")
+uint64 = DType("uint64", "u64", np.uint64, "u", "UInt64", "U64")
+int4 = DType("int4", "i4", ml_dtypes.int4, "i", "Int4", None, computes="int8", bits=4)
+int8 = DType("int8", "i8", np.int8, "i", "Int8", "I8")
+int16 = DType("int16", "i16", np.int16, "i", "Int16", "I16")
+int32 = DType("int32", "i32", np.int32, "i", "Int32", "I32")
+int64 = DType("int64", "i64", np.int64, "i", "Int64", "I64")
+float8_e4m3fn = DType("float8_e4m3fn", "f8e4m3", ml_dtypes.float8_e4m3fn, "f", "Float8E4M3FN", "F8_E4M3",
+                      computes="float32", format=FloatFormat(4, 3, 7, infinite=False))
+float8_e5m2 = DType("float8_e5m2", "f8e5m2", ml_dtypes.float8_e5m2, "f", "Float8E5M2", "F8_E5M2",
+                    computes="float32", format=FloatFormat(5, 2, 15))
+float16 = DType("float16", "f16", np.float16, "f", "Float16", "F16", computes="float32")
+bfloat16 = DType("bfloat16", "bf16", ml_dtypes.bfloat16, "f", "BFloat16", "BF16", computes="float32",
+                 format=FloatFormat(8, 7, 127))
+float32 = DType("float32", "f32", np.float32, "f", "Float32", "F32")
+float64 = DType("float64", "f64", np.float64, "f", "Float64", "F64")
+complex64 = DType("complex64", "c64", np.complex64, "c", "Complex64", "C64")
+complex128 = DType("complex128", "c128", np.complex128, "c", "Complex128", None)
 
-ALL = (bool_, uint8, uint16, uint32, uint64, int8, int16, int32, int64,
+ALL = (bool_, uint8, uint16, uint32, uint64, int4, int8, int16, int32, int64, float8_e4m3fn, float8_e5m2,
        float16, bfloat16, float32, float64, complex64, complex128)
 _BY_NUMPY = {d.numpy: d for d in ALL}
-_BY_NAME = {d.name: d for d in ALL} | {d.short: d for d in ALL} | {"bool_": bool_}
+_BY_NAME = {d.name: d for d in ALL} | {d.short: d for d in ALL} | {"bool_": bool_, "float8_e4m3": float8_e4m3fn}
 _BY_PYTHON = {bool: bool_, int: int64, float: float32, complex: complex64}
 
 
@@ -126,7 +176,7 @@ def _promote(a, b):
     if order.index(a.kind) > order.index(b.kind):
         a, b = b, a
     if a.kind == b.kind:
-        if a.bits == b.bits:                        # float16 and bfloat16
+        if a.bits == b.bits:                        # float16 and bfloat16; the two 8-bit floats
             return float32
         return a if a.bits > b.bits else b
     if b.kind == "c":

@@ -3,21 +3,24 @@
     arithmetic = Arithmetic(builder)
     arithmetic.binary("floordiv", a, b, int32)        arithmetic.convert(x, float64, bfloat16)
 
-float16 and bfloat16 are memory formats: in a register they are floats that were rounded. A bool is one bit.
+Floats narrower than float32 are memory formats: in a register they are floats that were rounded. A bool is one bit, an int4
+has four of them in a register and takes a byte in memory.
 """
 import math
 
 from llvmlite import ir
 
+from ..backend.narrow_floats import is_narrow, narrow, rounded, widen
 from ..common import dtype as dt
 from ..common.errors import InternalError
 from . import math_functions
 from .math_functions import DOUBLE, FLOAT, Value, as_many, call, constant_like
 
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
-REGISTER = {"bool": I1, "uint8": I8, "int8": I8, "uint16": I16, "int16": I16, "uint32": I32, "int32": I32,
-            "uint64": I64, "int64": I64, "float16": FLOAT, "bfloat16": FLOAT, "float32": FLOAT, "float64": DOUBLE}
-MEMORY = {**REGISTER, "bool": I8, "float16": ir.HalfType(), "bfloat16": I16}
+_REAL = [d for d in dt.ALL if d.kind != "c"]
+REGISTER = {d.name: {"bool": I1, "float64": DOUBLE}.get(d.name) or (FLOAT if d.is_float else ir.IntType(d.bits)) for d in _REAL}
+MEMORY = {d.name: ir.HalfType() if d is dt.float16 else ir.IntType(8 * d.itemsize) if is_narrow(d) or not d.is_float
+          else REGISTER[d.name] for d in _REAL}
 _COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
@@ -69,10 +72,9 @@ class Arithmetic:
             return b.icmp_unsigned("!=", raw, constant_like(raw, 0))
         if dtype is dt.float16:
             return b.fpext(raw, as_many(FLOAT, raw))
-        if dtype is dt.bfloat16:
-            wide = b.zext(raw, as_many(I32, raw))
-            return b.bitcast(b.shl(wide, constant_like(wide, 16)), as_many(FLOAT, raw))
-        return raw
+        if is_narrow(dtype):
+            return widen(b, raw, dtype)
+        return b.trunc(raw, as_many(REGISTER["int4"], raw)) if dtype is dt.int4 else raw
 
     def store(self, value, pointer, dtype, scope):
         """Write a register of `dtype` to memory."""
@@ -84,10 +86,9 @@ class Arithmetic:
             return b.zext(value, as_many(I8, value))
         if dtype is dt.float16:
             return b.fptrunc(value, as_many(ir.HalfType(), value))
-        if dtype is dt.bfloat16:
-            bits = b.bitcast(value, as_many(I32, value))
-            return b.trunc(b.lshr(bits, constant_like(bits, 16)), as_many(I16, value))
-        return value
+        if is_narrow(dtype):
+            return narrow(b, value, dtype)
+        return b.zext(value, as_many(I8, value)) if dtype is dt.int4 else value
 
     # ------------------------------------------------------------ conversion
 
@@ -123,13 +124,7 @@ class Arithmetic:
             value = b.fptrunc(value, single) if want is dt.float32 else self.round_to_odd(value)
         if want is dt.float16:
             return b.fpext(b.fptrunc(value, as_many(ir.HalfType(), value)), single)
-        if want is dt.bfloat16:
-            x = Value(b, value)
-            bits = x.bits()
-            lowest = Value(b, b.lshr(bits.ir, constant_like(bits.ir, 16))) & 1
-            rounded = (bits + (lowest + 0x7fff)) & 0xffff0000
-            return math_functions.is_nan(x).where((bits | 0x400000) & 0xffff0000, rounded).floats().ir
-        return value
+        return rounded(b, value, want) if is_narrow(want) else value
 
     def round_to_odd(self, value):
         """A double as a float whose last bit says that something was cut off: rounding it again is then right."""

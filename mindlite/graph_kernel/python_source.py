@@ -325,9 +325,9 @@ def function_name(nest, plain=False):
 # ---------------------------------------------------------------- running it
 
 def _scalar(dtype):
-    """Conversion of a number to the register form of `dtype`: 16-bit floats are float32 numbers that are rounded."""
-    if dtype is dt.float16 or dtype is dt.bfloat16:
-        return lambda x: np.float32(np.asarray(x).astype(dtype.numpy))
+    """Conversion of a number to the register form of `dtype`: narrow floats are float32 numbers that are rounded."""
+    if dtype.is_small:
+        return lambda x: dtype.compute.numpy.type(np.asarray(x).astype(dtype.numpy))
     return lambda x: np.asarray(x).astype(dtype.numpy)[()]
 
 

@@ -39,8 +39,8 @@ FEW = 8                                              # elements of a row, at mos
 
 
 def compute_dtype(dtype):
-    """The dtype that arithmetic on `dtype` runs in: float32 for the two 16-bit floats, else its own."""
-    return dt.float32 if dtype is dt.float16 or dtype is dt.bfloat16 else dtype
+    """The dtype that arithmetic on `dtype` runs in: float32 for narrower floats, int8 for int4, else its own."""
+    return dtype.compute if dtype.is_small else dtype
 
 
 class ScalarExpr:

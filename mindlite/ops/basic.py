@@ -399,9 +399,10 @@ def reduce_sum_infer(x, *, axis, keepdims):
 
 @eval_rule(reduce_sum)
 def reduce_sum_eval(x, *, axis, keepdims):
-    small = x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
+    own = dt.dtype(x.dtype)
     wanted = np.dtype(np.int64) if x.dtype == bool else x.dtype
-    return np.asarray(np.sum(x, axis=axis, keepdims=keepdims, dtype=np.float32 if small else wanted), wanted)
+    made = np.sum(x, axis=axis, keepdims=keepdims, dtype=own.compute.numpy if own.is_small else wanted)
+    return np.asarray(made).astype(wanted, copy=False)
 
 
 @kernel_rule(reduce_sum)

@@ -224,6 +224,8 @@ def elementwise(*, scalar, array, derivatives=None, accepts="buifc", out_dtype=N
 def ufunc_evaluator(array):
     """The eval rule of a NumPy ufunc whose result has the operands' dtype: short, as eager mode runs it most of all."""
     def evaluate(*args):
+        if args[-1].dtype is dt.int4.numpy:
+            return evaluate(*[a.astype(np.int8) for a in args]).astype(args[-1].dtype)
         out = _quiet.run(array, *args)
         return out if type(out) is np.ndarray and out.dtype is args[-1].dtype else np.asarray(out, args[-1].dtype)
     evaluate.ufunc = array                                  # eager mode calls its loops (pynative/native.py)
@@ -233,11 +235,12 @@ def ufunc_evaluator(array):
 def array_evaluator(array, out_dtype):
     """The eval rule of any function of ndarrays."""
     def evaluate(*args, **attrs):
-        out = quietly(array, args, attrs)                       # inf and NaN are results
+        wide = [a.astype(np.int8) if a.dtype is dt.int4.numpy else a for a in args]      # NumPy has no arithmetic on int4
+        out = quietly(array, wide, attrs)                       # inf and NaN are results
         made = out_dtype if isinstance(out_dtype, dt.DType) else \
             out_dtype(dt.dtype(args[-1].dtype)) if out_dtype else None
         wanted = made.numpy if made else args[-1].dtype
-        return out if isinstance(out, np.ndarray) and out.dtype == wanted else np.asarray(out, wanted)
+        return out if isinstance(out, np.ndarray) and out.dtype == wanted else np.asarray(out).astype(wanted)
     evaluate.ufunc = array if type(array) is np.ufunc else None
     return evaluate
 

@@ -87,7 +87,7 @@ def intopk(x1, x2, k):
 def eps(x):
     """A Tensor like x of the distance from 1 to the next number of its dtype."""
     x = as_operand(x)
-    return full_like(x, {dt.float16: 2.0 ** -10, dt.bfloat16: 2.0 ** -7, dt.float64: 2.0 ** -52}.get(dtype_of(x), 2.0 ** -23))
+    return full_like(x, float(dtype_of(x).limits.eps) if dtype_of(x).is_float else 2.0 ** -23)
 
 
 def dyn_shape(input_x):

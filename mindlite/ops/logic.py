@@ -194,8 +194,7 @@ def masked_fill(input_x, mask, value):
 
 def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
     """input with NaN, inf and -inf replaced; None stands for the largest and least finite number of the dtype."""
-    limits = np.finfo(input.dtype.numpy) if input.dtype.name != "bfloat16" else None
-    largest = float(limits.max) if limits else 3.3895313892515355e38
+    largest = float(input.dtype.limits.max)
     high, low = largest if posinf is None else posinf, -largest if neginf is None else neginf
     out = where(isnan(input), nan, input)
     return where(equal(out, float("inf")), high, where(equal(out, float("-inf")), low, out))

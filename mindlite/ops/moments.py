@@ -40,8 +40,8 @@ def _mean_prepare(args, attrs):
 
 @composite(infer=_mean_infer, prepare=_mean_prepare, traits={"reduction"})
 def reduce_mean(x, *, axis=None, keepdims=False):
-    """The mean along `axis`; integers as float32, 16-bit floats are added in float32. NaN for no elements."""
-    wide = cast(x, dtype=dt.float32) if x.dtype.bits == 16 else x
+    """The mean along `axis`; integers as float32; narrower floats are added in float32. NaN for no elements."""
+    wide = cast(x, dtype=dt.float32) if x.dtype.is_small else x
     total = reduce_sum(wide, axis=axis, keepdims=keepdims) if axis else wide
     return cast(total / product(x.shape[a] for a in axis), dtype=x.dtype) if wide is not x else \
         total / product(x.shape[a] for a in axis)

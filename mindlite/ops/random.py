@@ -116,7 +116,7 @@ def random_advance_infer(state, *, blocks):
 
 def _digits(dtype):
     """How many bits of a word a float of `dtype` takes exactly."""
-    return {"float16": 11, "bfloat16": 8, "float32": 24}[dtype.name]
+    return dtype.limits.nmant + 1
 
 
 def words_per_element(dtype):

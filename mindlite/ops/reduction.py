@@ -56,7 +56,7 @@ def _extremum(prim, kind, fold):
 
     @eval_rule(prim)
     def evaluate(x, *, axis, keepdims):
-        return np.asarray(fold(x, axis=axis, keepdims=keepdims))
+        return np.asarray(fold(x, axis=axis, keepdims=keepdims)).astype(x.dtype, copy=False)
 
     @kernel_rule(prim)
     def kernel(x, out, *, axis, keepdims):
@@ -143,10 +143,10 @@ def reduce_prod_infer(x, *, axis, keepdims):
 
 @eval_rule(reduce_prod)
 def reduce_prod_eval(x, *, axis, keepdims):
-    small = x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
+    own = dt.dtype(x.dtype)
     wanted = np.dtype(np.int64) if x.dtype == bool else x.dtype
     with np.errstate(all="ignore"):
-        out = np.prod(x, axis=axis, keepdims=keepdims, dtype=np.float32 if small else wanted)
+        out = np.prod(x, axis=axis, keepdims=keepdims, dtype=own.compute.numpy if own.is_small else wanted)
     return np.asarray(out, wanted)
 
 

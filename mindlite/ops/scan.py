@@ -49,13 +49,13 @@ def _infer(x, *, axis, **attrs):
 
 
 def _scan(x, axis, exclusive, reverse, function, neutral):
-    small = x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
+    own = dt.dtype(x.dtype)
     wanted = np.dtype(np.int64) if x.dtype == bool else x.dtype
     if x.ndim == 0:
         return np.full((), neutral, wanted) if exclusive else x.astype(wanted)
     y = np.flip(x, axis) if reverse else x
     with np.errstate(all="ignore"):
-        y = function(y, axis=axis, dtype=np.float32 if small else wanted)
+        y = function(y, axis=axis, dtype=own.compute.numpy if own.is_small else wanted)
     if exclusive and y.shape[axis]:
         first = np.full(y.shape[:axis] + (1,) + y.shape[axis + 1:], neutral, y.dtype)
         y = np.concatenate([first, np.delete(y, -1, axis)], axis)

@@ -56,7 +56,7 @@ def _is_large(operation):
     if prim is batch_matmul:
         a = operation.abstracts[0]
         inner = a.shape[-2 if operation.attrs["transpose_a"] else -1]
-        return a.dtype.bits == 16 or (a.dtype.is_float and operation.outs[0].size * inner >= _ENOUGH_FOR_MATMUL)
+        return a.dtype.is_small or (a.dtype.is_float and operation.outs[0].size * inner >= _ENOUGH_FOR_MATMUL)
     enough = _ENOUGH_FOR_LINES if prim in _INDICES or prim in SCANS or prim is topk_along else enough_of(prim)
     if enough is None:
         return False

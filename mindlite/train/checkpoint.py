@@ -14,15 +14,14 @@ import numpy as np
 
 from ..common import dtype as dt
 from ..common.dim import product
-from ..common.errors import FileFormatError
+from ..common.errors import DTypeError, FileFormatError
 
 CRC = b"crc_num"
 TEXT = "str"                                 # the type of a string, which is kept in UTF-32
-SAFE = {"BOOL": dt.bool_, "U8": dt.uint8, "U16": dt.uint16, "U32": dt.uint32, "U64": dt.uint64, "I8": dt.int8,
-        "I16": dt.int16, "I32": dt.int32, "I64": dt.int64, "F16": dt.float16, "BF16": dt.bfloat16, "F32": dt.float32,
-        "F64": dt.float64, "C64": dt.complex64}
+SAFE = {kind.safe: kind for kind in dt.ALL if kind.safe}
 SAFE_NAMES = {kind: name for name, kind in SAFE.items()}
-ORDER = ("BOOL", "U8", "I8", "I16", "U16", "F16", "BF16", "I32", "U32", "F32", "C64", "F64", "I64", "U64")   # the library's
+ORDER = ("BOOL", "U8", "I8", "F8_E5M2", "F8_E4M3", "I16", "U16", "F16", "BF16", "I32", "U32", "F32", "C64", "F64", "I64",
+         "U64")                                              # the library's
 MOST_ZEROS = 1 << 30
 BY_NAME = {str(kind): kind for kind in dt.ALL}
 
@@ -160,6 +159,9 @@ def write_safetensors(stream, values, crc=False):
     """Write {name: ndarray}; strings stand in the metadata."""
     arrays = {name: np.asarray(v, order="C") for name, v in values.items() if not isinstance(v, str)}
     meta = {"format": "ms", **{name: v for name, v in values.items() if isinstance(v, str)}}
+    for name, array in arrays.items():
+        if dt.dtype(array.dtype) not in SAFE_NAMES:
+            raise DTypeError(f"{name} is {dt.dtype(array.dtype).name}, which safetensors does not know", hint="format='ckpt'")
     if crc:
         meta["crc_num"] = str(_crc_of(arrays))
     header, place = {"__metadata__": meta}, 0

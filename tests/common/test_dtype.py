@@ -13,23 +13,27 @@ from mindlite.common.errors import DTypeError
 from mindlite.common.tensor import Tensor
 
 # MindSpore 2.x's implicit conversion, row + column, by short names; b is bool
-ORDER = "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128"
+ORDER = ("bool uint8 uint16 uint32 uint64 int4 int8 int16 int32 "
+         "int64 float8_e4m3fn float8_e5m2 float16 bfloat16 float32 float64 complex64 complex128")
 PROMOTION = """
-b    u8   u16  u32  u64  i8   i16  i32  i64  f16  bf16 f32  f64  c64  c128
-u8   u8   u16  u32  u64  i16  i16  i32  i64  f16  bf16 f32  f64  c64  c128
-u16  u16  u16  u32  u64  i32  i32  i32  i64  f16  bf16 f32  f64  c64  c128
-u32  u32  u32  u32  u64  i64  i64  i64  i64  f16  bf16 f32  f64  c64  c128
-u64  u64  u64  u64  u64  f32  f32  f32  f32  f16  bf16 f32  f64  c64  c128
-i8   i16  i32  i64  f32  i8   i16  i32  i64  f16  bf16 f32  f64  c64  c128
-i16  i16  i32  i64  f32  i16  i16  i32  i64  f16  bf16 f32  f64  c64  c128
-i32  i32  i32  i64  f32  i32  i32  i32  i64  f16  bf16 f32  f64  c64  c128
-i64  i64  i64  i64  f32  i64  i64  i64  i64  f16  bf16 f32  f64  c64  c128
-f16  f16  f16  f16  f16  f16  f16  f16  f16  f16  f32  f32  f64  c64  c128
-bf16 bf16 bf16 bf16 bf16 bf16 bf16 bf16 bf16 f32  bf16 f32  f64  c64  c128
-f32  f32  f32  f32  f32  f32  f32  f32  f32  f32  f32  f32  f64  c64  c128
-f64  f64  f64  f64  f64  f64  f64  f64  f64  f64  f64  f64  f64  c128 c128
-c64  c64  c64  c64  c64  c64  c64  c64  c64  c64  c64  c64  c128 c64  c128
-c128 c128 c128 c128 c128 c128 c128 c128 c128 c128 c128 c128 c128 c128 c128
+b      u8     u16    u32    u64    i4     i8     i16    i32    i64    f8e4m3 f8e5m2 f16  bf16 f32  f64  c64  c128
+u8     u8     u16    u32    u64    i16    i16    i16    i32    i64    f8e4m3 f8e5m2 f16  bf16 f32  f64  c64  c128
+u16    u16    u16    u32    u64    i32    i32    i32    i32    i64    f8e4m3 f8e5m2 f16  bf16 f32  f64  c64  c128
+u32    u32    u32    u32    u64    i64    i64    i64    i64    i64    f8e4m3 f8e5m2 f16  bf16 f32  f64  c64  c128
+u64    u64    u64    u64    u64    f32    f32    f32    f32    f32    f8e4m3 f8e5m2 f16  bf16 f32  f64  c64  c128
+i4     i16    i32    i64    f32    i4     i8     i16    i32    i64    f8e4m3 f8e5m2 f16  bf16 f32  f64  c64  c128
+i8     i16    i32    i64    f32    i8     i8     i16    i32    i64    f8e4m3 f8e5m2 f16  bf16 f32  f64  c64  c128
+i16    i16    i32    i64    f32    i16    i16    i16    i32    i64    f8e4m3 f8e5m2 f16  bf16 f32  f64  c64  c128
+i32    i32    i32    i64    f32    i32    i32    i32    i32    i64    f8e4m3 f8e5m2 f16  bf16 f32  f64  c64  c128
+i64    i64    i64    i64    f32    i64    i64    i64    i64    i64    f8e4m3 f8e5m2 f16  bf16 f32  f64  c64  c128
+f8e4m3 f8e4m3 f8e4m3 f8e4m3 f8e4m3 f8e4m3 f8e4m3 f8e4m3 f8e4m3 f8e4m3 f8e4m3 f32    f16  bf16 f32  f64  c64  c128
+f8e5m2 f8e5m2 f8e5m2 f8e5m2 f8e5m2 f8e5m2 f8e5m2 f8e5m2 f8e5m2 f8e5m2 f32    f8e5m2 f16  bf16 f32  f64  c64  c128
+f16    f16    f16    f16    f16    f16    f16    f16    f16    f16    f16    f16    f16  f32  f32  f64  c64  c128
+bf16   bf16   bf16   bf16   bf16   bf16   bf16   bf16   bf16   bf16   bf16   bf16   f32  bf16 f32  f64  c64  c128
+f32    f32    f32    f32    f32    f32    f32    f32    f32    f32    f32    f32    f32  f32  f32  f64  c64  c128
+f64    f64    f64    f64    f64    f64    f64    f64    f64    f64    f64    f64    f64  f64  f64  f64  c128 c128
+c64    c64    c64    c64    c64    c64    c64    c64    c64    c64    c64    c64    c64  c64  c64  c128 c64  c128
+c128   c128   c128   c128   c128   c128   c128   c128   c128   c128   c128   c128   c128 c128 c128 c128 c128 c128
 """
 TYPES = [dt.dtype(name) for name in ORDER.split()]
 ROWS = [[dt.bool_ if name == "b" else dt.dtype(name) for name in row.split()] for row in PROMOTION.split("\n") if row]
@@ -67,8 +71,8 @@ def test_a_python_number_changes_the_type_only_by_its_kind(number):
 
 def test_types_print_as_mindspore_prints_them():
     assert [repr(d) for d in dt.ALL] == [
-        "Bool", "UInt8", "UInt16", "UInt32", "UInt64", "Int8", "Int16", "Int32", "Int64",
-        "Float16", "BFloat16", "Float32", "Float64", "Complex64", "Complex128"]
+        "Bool", "UInt8", "UInt16", "UInt32", "UInt64", "Int4", "Int8", "Int16", "Int32", "Int64",
+        "Float8E4M3FN", "Float8E5M2", "Float16", "BFloat16", "Float32", "Float64", "Complex64", "Complex128"]
 
 
 def test_a_type_has_no_python_name():
@@ -95,9 +99,10 @@ def test_a_type_is_one_object_also_after_copying_and_pickling():
 
 
 def test_facts_of_types():
-    assert [d.bits for d in (dt.bool_, dt.float16, dt.bfloat16, dt.int64, dt.complex128)] == [8, 16, 16, 64, 128]
+    assert [d.bits for d in (dt.bool_, dt.int4, dt.float16, dt.bfloat16, dt.int64, dt.complex128)] == [8, 4, 16, 16, 64, 128]
     assert [d.itemsize for d in (dt.bool_, dt.bfloat16, dt.complex64)] == [1, 2, 8]
-    assert [d for d in dt.ALL if d.is_float] == [dt.float16, dt.bfloat16, dt.float32, dt.float64]
+    assert [d for d in dt.ALL if d.is_float] == [
+        dt.float8_e4m3fn, dt.float8_e5m2, dt.float16, dt.bfloat16, dt.float32, dt.float64]
     assert [d for d in dt.ALL if not d.is_differentiable] == [dt.bool_]
 
 

@@ -26,7 +26,7 @@ def folder(tmp_path, monkeypatch):
 def test_every_element_type_and_shape_comes_back(format, crc):
     random = np.random.default_rng(0)
     values = {f"{kind}{list(shape)}": Tensor(random.integers(0, 2, shape), kind) for kind in dt.ALL
-              if format == "ckpt" or kind is not dt.complex128 for shape in ((), (3,), (0,), (2, 1, 4))}
+              if format == "ckpt" or kind.safe for shape in ((), (3,), (0,), (2, 1, 4))}
     ms.save_checkpoint(values, "values", format=format, crc_check=crc)
     found = ms.load_checkpoint(f"values.{format}", format=format, crc_check=crc)
     assert list(found) == (list(values) if format == "ckpt" else sorted(values))

@@ -27,6 +27,7 @@ from llvmlite import ir
 from ...common.late import Late
 from ..loop_hints import loop_hint
 from ..machine_code import compile_ir, compile_made
+from ..narrow_floats import is_narrow, narrow, raw_type, widen
 from ..target import current
 
 llvm = Late("llvmlite.binding")
@@ -35,8 +36,8 @@ HALF, F32, F64, PTR, VOID = ir.HalfType(), ir.FloatType(), ir.DoubleType(), ir.P
 
 
 def compute_type(dtype):
-    """The LLVM type in which elements of `dtype` are computed: float for float16 and bfloat16, else their own."""
-    return {"float16": F32, "bfloat16": F32, "float32": F32, "float64": F64}.get(dtype.name) or ir.IntType(dtype.bits)
+    """The LLVM type in which elements of `dtype` are computed: float for narrower floats, else their own."""
+    return F64 if dtype.name == "float64" else F32 if dtype.is_float else ir.IntType(dtype.compute.bits)
 
 
 class Value:
@@ -129,7 +130,7 @@ class Array:
 
     def __init__(self, code, dtype, address):
         self.code, self.dtype, self.address = code, dtype, address
-        self.stored = {"float16": HALF, "bfloat16": I16}.get(dtype.name) or compute_type(dtype)
+        self.stored = HALF if dtype.name == "float16" else raw_type(dtype) if is_narrow(dtype) else compute_type(dtype)
         self.pointer = code.builder.inttoptr(address.ir, PTR)
 
     def at(self, index):
@@ -145,8 +146,8 @@ class Array:
         value = build.load(self._place(index), typ=self.stored, align=self.dtype.itemsize)
         if self.dtype.name == "float16":
             value = build.fpext(value, F32)
-        elif self.dtype.name == "bfloat16":
-            value = build.bitcast(build.shl(build.zext(value, I32), ir.Constant(I32, 16)), F32)
+        elif is_narrow(self.dtype):
+            value = widen(build, value, self.dtype)
         return Value(self.code, value)
 
     def __setitem__(self, index, value):
@@ -154,19 +155,9 @@ class Array:
         value = self.code.lift(value, compute_type(self.dtype)).ir
         if self.dtype.name == "float16":
             value = build.fptrunc(value, HALF)
-        elif self.dtype.name == "bfloat16":
-            value = self._round_to_bfloat16(value)
+        elif is_narrow(self.dtype):
+            value = narrow(build, value, self.dtype)
         build.store(value, self._place(index), align=self.dtype.itemsize)
-
-    def _round_to_bfloat16(self, value):
-        """Round to nearest even by adding half of the last kept place; a NaN keeps its upper bits, made quiet."""
-        build = self.code.builder
-        bits = build.bitcast(value, I32)
-        odd = build.and_(build.lshr(bits, ir.Constant(I32, 16)), ir.Constant(I32, 1))
-        rounded = build.add(bits, build.add(odd, ir.Constant(I32, 0x7FFF)))
-        nan = build.or_(bits, ir.Constant(I32, 0x400000))
-        kept = build.select(build.fcmp_unordered("uno", value, value), nan, rounded)
-        return build.trunc(build.lshr(kept, ir.Constant(I32, 16)), I16)
 
 
 class Variable:

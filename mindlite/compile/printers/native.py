@@ -11,6 +11,7 @@ import struct
 
 import numpy as np
 
+from ...backend import narrow_floats
 from ...backend.launcher import launch_address, launcher_code
 from ...backend.target import current
 from ...backend.machine_code import compile_ir, kept_code
@@ -44,7 +45,7 @@ declare i64 @rt_tape_push(ptr, ptr, i64)
 declare i64 @rt_tape_push_scalar(ptr, i64)
 declare ptr @rt_tape_pop(ptr)
 declare i64 @rt_output(ptr, i64, ptr, i64, ptr, i64)
-"""
+""" + narrow_floats.DECLARATIONS
 
 
 def print_native(linked):

@@ -14,10 +14,10 @@ import linecache
 import struct
 import sys
 
-import ml_dtypes
 import numpy as np
 
 from ...backend.launcher import launch_address
+from ...backend.narrow_floats import is_narrow
 from ...common.device import COPY, GIVE, LAUNCH, POISON, TAKE, driver_of
 from .. import flow as F
 from . import runtime as R
@@ -131,19 +131,21 @@ class PythonRuntime:
         return int(value)
 
     def load(self, ptr, dtype):
+        if is_narrow(dtype):
+            return getattr(self.shared, f"rt_load_{dtype.short}")(ptr)
         raw = np.frombuffer(ctypes.string_at(ptr, dtype.itemsize), dtype.numpy)[0]
         if dtype.is_float:
             return float(raw)
         return int(raw != 0) if dtype.kind == "b" else wrap(int(raw))
 
     def store(self, ptr, value, dtype):
+        if is_narrow(dtype):
+            getattr(self.shared, f"rt_store_{dtype.short}")(ptr, value)
+            return
         if dtype.is_float:
             with np.errstate(over="ignore"):
                 single = np.float32(value)
                 cell = np.array([value if dtype.name == "float64" else single]).astype(dtype.numpy)
-            if dtype.numpy == ml_dtypes.bfloat16 and value != value:
-                cell = np.array([(int(single.view(np.uint32)) >> 16) & 1 | 64], np.uint16) | \
-                    np.uint16(int(single.view(np.uint32)) >> 16)
         elif dtype.kind == "b":
             cell = np.array([value != 0])
         else:

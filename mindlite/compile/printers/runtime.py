@@ -18,7 +18,8 @@ number. LIFO order; a push may move the whole tape, which is why what was popped
 import ctypes
 import functools
 
-from ...backend.machine_code import c_address, compile_ir
+from ...backend import narrow_floats
+from ...backend.machine_code import c_address, compile_made
 
 # places in the context
 TABLE = 1             # -> [address, bytes] of each planned storage, then the handles
@@ -651,7 +652,7 @@ def filled(text):
 
 
 def module_text():
-    """The IR of the shared functions, with everything they use."""
+    """The IR of the shared functions, with everything they use, but for those of `narrow_floats`."""
     return DECLARATIONS + ARITHMETIC + filled(STORAGE).replace("PRIVATE", "internal")
 
 
@@ -663,13 +664,11 @@ def symbols():
 _I, _D = ctypes.c_int64, ctypes.c_double
 SIGNATURES = {
     "rt_floordiv": (_I, [_I, _I]), "rt_mod": (_I, [_I, _I]), "rt_shl": (_I, [_I, _I]), "rt_shr": (_I, [_I, _I]),
-    "rt_fdiv": (_D, [_D, _D]), "rt_fsqrt": (_D, [_D]),
-    "rt_static": (_I, [_I] * 6), "rt_alloc": (_I, [_I] * 7),
-    "rt_kill_static": (None, [_I] * 3), "rt_kill": (None, [_I] * 4),
-    "rt_end": (None, [_I]), "rt_clear": (None, [_I]), "rt_trace": (None, [_I] * 5),
-    "rt_tape_new": (_I, [_I]), "rt_tape_push": (_I, [_I] * 3), "rt_tape_push_scalar": (_I, [_I] * 2),
-    "rt_tape_pop": (_I, [_I]), "rt_output": (_I, [_I] * 6),
-    "rt_fmod": (_D, [_D, _D]), "rt_ffloordiv": (_D, [_D, _D]),
+    "rt_fdiv": (_D, [_D, _D]), "rt_fsqrt": (_D, [_D]), "rt_static": (_I, [_I] * 6), "rt_alloc": (_I, [_I] * 7),
+    "rt_kill_static": (None, [_I] * 3), "rt_kill": (None, [_I] * 4), "rt_end": (None, [_I]), "rt_clear": (None, [_I]),
+    "rt_trace": (None, [_I] * 5), "rt_tape_new": (_I, [_I]), "rt_tape_push": (_I, [_I] * 3), "rt_output": (_I, [_I] * 6),
+    "rt_tape_push_scalar": (_I, [_I] * 2), "rt_tape_pop": (_I, [_I]),
+    "rt_fmod": (_D, [_D, _D]), "rt_ffloordiv": (_D, [_D, _D]), **narrow_floats.SIGNATURES,
 }
 
 
@@ -689,9 +688,10 @@ class Runtime:
 
 @functools.lru_cache(maxsize=None)
 def runtime_code():
-    """Its MachineCode, which may be compiled while Python goes on. Written as it should be: LLVM's passes would take as long
-    as all the rest and gain nothing."""
-    return compile_ir(module_text(), symbols(), level=1, keep=True, name="runtime", ahead=True)
+    """Its MachineCode, which may be compiled while Python goes on. LLVM's passes would take as long as all the rest."""
+    def make():
+        return "runtime", module_text() + narrow_floats.accessors(), set(SYMBOLS)
+    return compile_made(module_text(), make, symbols().__getitem__, level=1, ahead=True)[1]
 
 
 @functools.lru_cache(maxsize=None)

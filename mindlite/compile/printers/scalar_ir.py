@@ -2,6 +2,8 @@
 
 Each function gives lines that make `dst` (a name such as "%r5"); temporary names are derived from it.
 """
+from ...backend.narrow_floats import is_narrow
+
 _PLAIN = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor"}
 _COMPARE = {op: f"icmp {word}" for op, word in
             zip(("eq", "ne", "lt", "le", "gt", "ge"), ("eq", "ne", "slt", "sle", "sgt", "sge"))}
@@ -55,16 +57,14 @@ def unary(op, dst, a):
 
 def load(dtype, dst, ptr):
     """dst = element 0 at ptr, an i64 that is an address"""
+    if is_narrow(dtype):
+        return [f"{dst} = call double @rt_load_{dtype.short}(i64 {ptr})"]
     lines, source = [f"{dst}.p = inttoptr i64 {ptr} to ptr"], f"ptr {dst}.p, align 1"
     if dtype.kind == "b":
         return lines + [f"{dst}.v = load i8, {source}", f"{dst}.c = icmp ne i8 {dst}.v, 0",
                         f"{dst} = zext i1 {dst}.c to i64"]
     if dtype.name == "float64":
         return lines + [f"{dst} = load double, {source}"]
-    if dtype.name == "bfloat16":
-        return lines + [f"{dst}.v = load i16, {source}", f"{dst}.w = zext i16 {dst}.v to i32",
-                        f"{dst}.s = shl i32 {dst}.w, 16", f"{dst}.f = bitcast i32 {dst}.s to float",
-                        f"{dst} = fpext float {dst}.f to double"]
     if dtype.name == "float16":
         return lines + [f"{dst}.v = load half, {source}", f"{dst}.f = fpext half {dst}.v to float",
                         f"{dst} = fpext float {dst}.f to double"]
@@ -73,11 +73,17 @@ def load(dtype, dst, ptr):
     if dtype.bits == 64:
         return lines + [f"{dst} = load i64, {source}"]
     extend = "sext" if dtype.kind == "i" else "zext"
-    return lines + [f"{dst}.v = load i{dtype.bits}, {source}", f"{dst} = {extend} i{dtype.bits} {dst}.v to i64"]
+    whole = 8 * dtype.itemsize
+    lines.append(f"{dst}.v = load i{whole}, {source}")
+    if dtype.bits < whole:
+        return lines + [f"{dst}.w = trunc i{whole} {dst}.v to i{dtype.bits}", f"{dst} = {extend} i{dtype.bits} {dst}.w to i64"]
+    return lines + [f"{dst} = {extend} i{whole} {dst}.v to i64"]
 
 
 def store(dtype, temporary, ptr, value):
     """Element 0 at ptr becomes value; temporary: a fresh name for what is needed in between."""
+    if is_narrow(dtype):
+        return [f"call void @rt_store_{dtype.short}(i64 {ptr}, double {value})"]
     t = temporary
     lines, target = [f"{t}.p = inttoptr i64 {ptr} to ptr"], f"ptr {t}.p, align 1"
     if dtype.kind == "b":
@@ -88,14 +94,11 @@ def store(dtype, temporary, ptr, value):
         lines.append(f"{t}.f = fptrunc double {value} to float")
         if dtype.name == "float32":
             return lines + [f"store float {t}.f, {target}"]
-        if dtype.name == "float16":
-            return lines + [f"{t}.v = fptrunc float {t}.f to half", f"store half {t}.v, {target}"]
-        return lines + [                                  # bfloat16: to nearest, ties to even; a NaN stays one
-            f"{t}.b = bitcast float {t}.f to i32", f"{t}.l = lshr i32 {t}.b, 16", f"{t}.o = and i32 {t}.l, 1",
-            f"{t}.a = add i32 {t}.o, 32767", f"{t}.r = add i32 {t}.b, {t}.a", f"{t}.s = lshr i32 {t}.r, 16",
-            f"{t}.n = fcmp uno float {t}.f, 0.0", f"{t}.q = or i32 {t}.l, 64",
-            f"{t}.x = select i1 {t}.n, i32 {t}.q, i32 {t}.s", f"{t}.v = trunc i32 {t}.x to i16",
-            f"store i16 {t}.v, {target}"]
+        return lines + [f"{t}.v = fptrunc float {t}.f to half", f"store half {t}.v, {target}"]
     if dtype.bits == 64:
         return lines + [f"store i64 {value}, {target}"]
-    return lines + [f"{t}.v = trunc i64 {value} to i{dtype.bits}", f"store i{dtype.bits} {t}.v, {target}"]
+    whole = 8 * dtype.itemsize
+    if dtype.bits < whole:                                    # the upper bits of the byte are 0, as in ml_dtypes
+        return lines + [f"{t}.w = trunc i64 {value} to i{dtype.bits}", f"{t}.v = zext i{dtype.bits} {t}.w to i{whole}",
+                        f"store i{whole} {t}.v, {target}"]
+    return lines + [f"{t}.v = trunc i64 {value} to i{whole}", f"store i{whole} {t}.v, {target}"]

@@ -21,6 +21,7 @@ from .. import flow as F
 from ..link import Linked
 from ..memory import MemoryPlan, Storage
 from .vm import Table, print_table
+from .vm_machine import OPCODES
 from .vm_verify import verify_table
 
 zipfile, zlib = Late("zipfile"), Late("zlib")
@@ -45,7 +46,7 @@ def save_vm(linked, path):
     table, entry = print_table(linked), linked.program.entry
     numbers = {symbol: n for n, symbol in enumerate(linked.plan.symbols)}
     facts = {
-        "format": FORMAT, "name": entry.name, "frame": table.frame, "verify": bool(linked.verify),
+        "format": FORMAT, "opcodes": _opcodes(), "name": entry.name, "frame": table.frame, "verify": bool(linked.verify),
         "recursive": linked.recursive, "cleans_up": linked.cleans_up,
         "params": [[p.kind, p.name] for p in entry.params], "returns": list(entry.returns),
         "symbols": [[s.name, s.lo, s.hi, [p.register for p in entry.params].index(entry.symbols[s])]
@@ -59,6 +60,11 @@ def save_vm(linked, path):
     facts = np.frombuffer(json.dumps(facts).encode(), np.uint8)
     with replacing(path) as file:
         np.savez(file, code=table.code, facts=facts, digest=np.frombuffer(digest_of(table.code, facts), np.uint8))
+
+
+def _opcodes():
+    """What tells a table with other opcodes, as one from before a dtype was added."""
+    return hashlib.sha256(" ".join(OPCODES).encode()).hexdigest()[:16]
 
 
 def digest_of(code, facts):
@@ -155,8 +161,8 @@ class LinkedFile(Linked):
         self._check_kinds(facts["returns"])
         symbols = tuple([Symbol(_text(symbol), lo=_int(lo), hi=None if hi is None else _int(hi, lo))
                          for symbol, lo, hi, _ in facts["symbols"]])
-        self.verify, self.recursive, self.cleans_up = [bool(facts[word]) for word in ("verify", "recursive", "cleans_up")]
         self.devices = ()
+        self.verify, self.recursive, self.cleans_up = [bool(facts[word]) for word in ("verify", "recursive", "cleans_up")]
         self.segments, self.frame_bytes = {}, 1024
         self.kernels = [find(kernel) for kernel in facts["kernels"]]
         self.handles = [F.Handle(0, find(kernel), (), tuple([_read_dim(d, symbols) for d in dims]))
@@ -230,8 +236,8 @@ def read_vm(path, kernels):
             code, facts, digest = [np.array(arrays[name]) for name in ("code", "facts", "digest")]
         described = json.loads(facts.tobytes())
         _need(digest.tobytes() == digest_of(code, facts), "its digest is another")
-        _need(code.dtype == np.int64 and code.ndim == 1 and facts.ndim == 1 and described["format"] == FORMAT,
-              f"it is no Flow of format {FORMAT}")
+        _need(code.dtype == np.int64 and code.ndim == 1 and facts.ndim == 1 and described["format"] == FORMAT
+              and described["opcodes"] == _opcodes(), f"it is no Flow of format {FORMAT} with the opcodes of this version")
         linked = LinkedFile(described, kernels)
         table = Table(code, _int(described["frame"]))
     except (ArgumentError, ValueRangeError):

@@ -270,7 +270,8 @@ class _Verifier:
     def pointer(self, value, nbytes):
         """Refuse what is no pointer, or one behind which there are less bytes."""
         self.check(value[0] in (POINTER, POPPED), f"uses a {value[0]} as a pointer")
-        self.check(value[0] == POPPED or None in (value[1], nbytes) or nbytes <= value[1], f"takes {nbytes} bytes of {value[1]}")
+        self.check(value[0] == POPPED or value[1] is None or nbytes is not None and nbytes <= value[1],
+                   f"takes {'a number of the run' if nbytes is None else nbytes} bytes of {value[1]}")
 
     def bytes(self, value):
         """A number of bytes, None if it is not known."""
