@@ -31,7 +31,7 @@ _SYNONYMS = {
     "floormod": "mindlite.ops:floor_mod", "reverse": "mindlite.ops:flip", "pows": "mindlite.ops:pow",
     "range": "mindlite.ops:arange", "take": "mindlite.mint.shaping:take", "i0": "mindlite.ops:bessel_i0",
     "upsample": "mindlite.ops:interpolate", "subtract": "mindlite.mint.arithmetic:sub",
-    **{f"scatter_{nd.lower()}{word.lower()}": f"mindlite.ops.operations:Scatter{nd.title().strip('_')}{word}.function"
+    **{f"scatter_{nd.lower()}{word.lower()}": f"mindlite.ops.operations:Scatter{nd.title().strip('_')}{word}.as_function"
        for nd in ("", "nd_") for word in ("Add", "Div", "Max", "Min", "Mul", "Sub", "Update")}}
 _CONTEXT = {"set_context": "mindlite.functional.context:set_mindspore_context"}
 _GENERATOR = {name: f"mindlite.ops.generator:{name}" for name in (

@@ -16,18 +16,32 @@ def _named(name, run, doc):
     return run
 
 
+def _function(name, op, ready, doc):
+    """The function of one or two arrays, which have the names that MindSpore gives them."""
+    def of_x(x, dtype=None):
+        return cast(op(ready(x)), dtype)
+
+    def of_a(a, dtype=None):
+        return of_x(a, dtype)
+
+    def of_input(input, dtype=None):
+        return of_x(input, dtype)
+
+    def of_two(x1, x2, dtype=None):
+        return cast(op(ready(x1), ready(x2)), dtype)
+    run = of_two if name in OF_TWO else {"a": of_a, "input": of_input}.get(NAMES.get(name), of_x)
+    return _named(name, run, doc)
+
+
 def _exactly(name, op):
     """The operator on arrays of any element type."""
-    def run(*args, dtype=None):
-        return cast(op(*[tensor(x) for x in args]), dtype)
-    return _named(name, run, f"{name} of each element; dtype: the element type of the result.")
+    return _function(name, op, tensor, f"{name} of each element; dtype: the element type of the result.")
 
 
 def _in_floats(name, op):
     """The operator on floats: ints and bools become float32."""
-    def run(*args, dtype=None):
-        return cast(op(*[floats(tensor(x)) for x in args]), dtype)
-    return _named(name, run, f"{name} of each element, a float; dtype: the element type of the result.")
+    return _function(name, op, lambda x: floats(tensor(x)),
+                     f"{name} of each element, a float; dtype: the element type of the result.")
 
 
 def floats(x):
@@ -50,6 +64,10 @@ def _cbrt(x):
     return ops.sign(x) * ops.pow(ops.abs(x), 1 / 3)
 
 
+OF_TWO = set("""add subtract multiply power floor_divide mod remainder fmod maximum minimum bitwise_and bitwise_or bitwise_xor
+    equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor gcd lcm arctan2 hypot logaddexp
+    logaddexp2 copysign float_power heaviside divide true_divide""".split())
+NAMES = {"negative": "a", "positive": "a", "logical_not": "a", "arccos": "input"}
 EXACT = {
     "abs": _not_bool(ops.abs), "absolute": _not_bool(ops.abs), "fabs": _not_bool(ops.abs), "add": ops.add,
     "subtract": ops.sub, "multiply": ops.mul, "power": ops.pow, "floor_divide": ops.floor_div, "mod": ops.floor_mod,

@@ -389,9 +389,9 @@ def max_pool2d(x, kernel_size, stride=None, padding=0, dilation=1, return_indice
     return (out, max_pooling_index(x, **attrs)) if return_indices else out
 
 
-def avg_pool2d(input_x, kernel_size=1, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
+def avg_pool2d(input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, count_include_pad=True,
                divisor_override=0, *, pad_mode="pad"):
-    """The mean of each window of input_x[N, C, H, W]; stride is kernel_size by default.
+    """The mean of each window of input_x[N, C, H, W]; stride is 1 by default, kernel_size where it is None.
 
     count_include_pad : zeros of the padding count; divisor_override : divide by this number instead of by the count
     """
@@ -419,7 +419,7 @@ def max_pool1d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=Fal
     return reshape(out, shape=tuple(out.shape[:2]) + (out.shape[3],))
 
 
-def avg_pool1d(input_x, kernel_size=1, stride=None, padding=0, ceil_mode=False, count_include_pad=True, *,
+def avg_pool1d(input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, count_include_pad=True, *,
                pad_mode="pad"):
     """The mean of each window of input_x[N, C, L]."""
     kernel, step = _one_axis(kernel_size), _one_axis(kernel_size if stride is None else stride)

@@ -63,7 +63,7 @@ def max_pool3d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=Fal
     return reshape(values, shape=shape), reshape(lines // (oh * ow) * (h * w) + inner, shape=shape)
 
 
-def avg_pool3d(input_x, kernel_size=1, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=0,
+def avg_pool3d(input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=0,
                *, pad_mode="pad"):
     """The mean of each window of input_x[N, C, D, H, W]; zeros of the padding count where count_include_pad is True.
 

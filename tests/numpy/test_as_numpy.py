@@ -160,3 +160,13 @@ def test_functions_over_an_axis():
 def test_what_has_no_meaning_is_refused(call, error):
     with pytest.raises(error):
         eval(call, {"np": mnp})
+
+
+@pytest.mark.parametrize("run", [lambda f: f, jit], ids=["eager", "jit"])
+def test_arrays_have_the_names_that_mindspore_gives_them(run):
+    x = Tensor([1.0, 0.5])
+    two = run(lambda x: [mnp.add(x1=x, x2=2), mnp.arctan2(x1=x, x2=x), mnp.divide(x, 2, Tensor([1]).dtype)])(x)
+    one = run(lambda x: [mnp.sqrt(x=x), mnp.negative(a=x), mnp.logical_not(a=x), mnp.arccos(input=x)])(x)
+    assert two[0].tolist() == [3, 2.5] and one[1].tolist() == [-1, -0.5] and one[2].tolist() == [False, False]
+    with pytest.raises(TypeError):
+        mnp.add(x, x, x, x)

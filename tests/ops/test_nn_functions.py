@@ -98,7 +98,7 @@ def test_rounding_up_keeps_the_window_that_ends_outside():
     assert ops.max_pool2d(x, 2).shape == (1, 1, 2, 2)
     out = ops.max_pool2d(x, 2, ceil_mode=True).asnumpy()
     close(out[0, 0], [[6, 8, 9], [16, 18, 19], [21, 23, 24]])
-    close(ops.avg_pool2d(x, 2, ceil_mode=True).asnumpy()[0, 0, 2], [20.5, 22.5, 24])
+    close(ops.avg_pool2d(x, 2, 2, ceil_mode=True).asnumpy()[0, 0, 2], [20.5, 22.5, 24])
 
 
 def test_the_first_of_equal_maxima_is_meant():
@@ -278,3 +278,9 @@ def test_a_graph_with_symbolic_batch_and_height_gives_the_eager_numbers(function
     for sizes in ((1, 5), (2, 8)):
         x = rng.standard_normal((sizes[0], 3, sizes[1], 6)).astype(np.float32)
         close(run(graph, x)[0], function(Tensor(x)).asnumpy())
+
+
+def test_windows_of_a_mean_move_by_one_unless_a_stride_is_given():
+    x = ops.ones((1, 1, 4, 4))
+    assert ops.avg_pool2d(x, 2).shape == (1, 1, 3, 3) and ops.avg_pool2d(x, 2, None).shape == (1, 1, 2, 2)
+    assert ops.avg_pool1d(x[0], 2).shape == (1, 4, 3) and ops.avg_pool3d(ops.ones((1, 1, 4, 4, 4)), 2).shape[2:] == (3, 3, 3)

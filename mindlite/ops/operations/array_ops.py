@@ -379,7 +379,13 @@ def _scatter(name, combine, whole_rows):
     def made(variable, indices, updates, *, use_locking=True):
         return call(variable, indices, updates)
     made.__name__, made.__doc__ = name, call.__doc__
-    return operation(made)
+
+    def as_function(input_x, indices, updates, use_locking=False):
+        return call(input_x, indices, updates)
+    as_function.__doc__ = call.__doc__
+    built = operation(made)
+    built.as_function = staticmethod(as_function)           # what `ops.scatter_add` is in MindSpore
+    return built
 
 
 for _name, _combine in COMBINE.items():
