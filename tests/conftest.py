@@ -2,3 +2,4 @@
 import os
 
 os.environ.setdefault("MINDLITE_KEEP_FLOWS", "0")
+os.environ.setdefault("MINDLITE_VERIFY_GRAPHS", "1")              # typed graphs are verified behind each pass

@@ -32,6 +32,8 @@ SWITCHES = (
     Switch("device_target", "CPU", "MINDLITE_DEVICE_TARGET", str, "the kind of device that kernels are made for"),
     Switch("device_id", 0, "MINDLITE_DEVICE_ID", int, "which device of that kind"),
     Switch("verify", False, "MINDLITE_VERIFY", _flag, "poison freed storage with NaN and check plans while running"),
+    Switch("verify_graphs", False, "MINDLITE_VERIFY_GRAPHS", _flag,
+           "check every typed graph behind each pass; MINDLITE_VERIFY=1 does so too"),
     Switch("cache_dir", os.path.join(os.path.expanduser("~"), ".cache", "mindlite"), "MINDLITE_CACHE_DIR", str,
            "where compiled kernels are kept; empty for nowhere"),
     Switch("keep_flows", True, "MINDLITE_KEEP_FLOWS", _flag,

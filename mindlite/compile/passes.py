@@ -13,6 +13,7 @@ import time
 from typing import Any, Callable, Iterable
 
 from ..ad import derivative_graph
+from ..common.config import config
 from ..common.errors import InternalError, Stage
 from ..common.events import listen
 from ..common.records import dataclass
@@ -23,6 +24,7 @@ from ..graph_kernel.expand import GRADIENTS, expand_composites, is_composite
 from ..mindir.control import J, Vmap
 from ..mindir.graph import FuncGraph
 from ..mindir.markers import expand
+from ..mindir.verify import order_of_effects, verify
 from ..optim import optimise
 from ..optim.panels import put_in_panels
 from ..vmap import vmap_graph
@@ -125,13 +127,19 @@ class Pipeline:
         """
         left = self._left_out((*without, *LEVELS[wanted.level]))
         facts = self.given if given is None else frozenset(given)
+        looks = config.verify or config.verify_graphs
+        if looks:
+            _look(graph, "infer" if given is None else "derive", "infer" if given is None else "transform", facts, None)
         for one in self.passes:
             if one.name in left:
                 continue
             after, start = _after(one, facts), time.perf_counter()
+            before = graph
             with Stage(one.stage):
                 graph = one.run(graph, wanted)
             facts = after
+            if looks and graph is not before:
+                _look(graph, one.name, one.stage, facts, before)
             if seen is not None:
                 seen(one, graph, time.perf_counter() - start)
         return graph
@@ -151,6 +159,16 @@ def _after(one: Pass, facts: frozenset) -> frozenset:
         raise InternalError(f"the pass {one.name} requires {', '.join(missing)} ({FACTS[missing[0]]}), which no pass before it "
                             "has established")
     return facts.difference(one.undoes).union(one.establishes)
+
+
+def _look(graph: FuncGraph, name: str, stage: str, facts: frozenset, before: FuncGraph | None) -> None:
+    """Verify a graph and its facts. raises : InternalError that names the pass and the node, at the user's line"""
+    verify(graph, f"{name} (stage {stage})", None if before is None else order_of_effects(before))
+    broken = broken_fact(facts, graph)
+    if broken is not None:
+        fact, node = broken
+        raise InternalError(f"behind the pass {name} (stage {stage}): {node.fn.name} is there, and the graph counts as {fact} "
+                            f"({FACTS[fact]})", location=node.origin.location)
 
 
 def broken_fact(facts: Iterable[str], graph: FuncGraph) -> tuple | None:

@@ -39,6 +39,7 @@ from ..optim import optimise
 from .operation import Backward, backward_of_graph
 from .tape import paused
 
+MAX_PLANS = 32                   # of one variant, each for sizes of its own
 _lock = threading.RLock()
 
 
@@ -106,14 +107,20 @@ def in_eager_mode(jit_function, args, kwargs):
 
 
 def plan_of(variant, jit_function, signature, args, kwargs, weights):
-    """The Plan of a variant for these sizes, made once. weights: Parameters that Python code in it may read"""
+    """The Plan of a variant for these sizes; the last MAX_PLANS are remembered. weights: Parameters that Python code in it may
+    read"""
     plans, key = variant.__dict__.setdefault("recorded", {}), (signature, tuple([id(w) for w in weights]))
-    if key not in plans:
+    plan = plans.get(key)
+    if plan is None:
         with _lock:
-            if key not in plans:
+            plan = plans.get(key)
+            if plan is None:
                 with Stage("record", user_location):
-                    plans[key] = Plan(variant, jit_function, signature, args, kwargs, weights)
-    return plans[key]
+                    plan = Plan(variant, jit_function, signature, args, kwargs, weights)
+                while len(plans) >= MAX_PLANS:
+                    del plans[next(iter(plans))]             # the oldest: a tape that it is on holds it
+                plans[key] = plan
+    return plan
 
 
 class Plan:

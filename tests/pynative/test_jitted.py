@@ -5,6 +5,7 @@ import pytest
 import mindlite as ms
 from mindlite import nn, ops, Tensor
 from mindlite.common.events import counting
+from mindlite.pynative import jitted
 from mindlite.pynative.tape import Tape, recording
 
 
@@ -200,3 +201,12 @@ def test_attributes_that_a_jitted_function_sets_are_set_under_a_tape_too():
     for _ in range(3):
         Counter.sign = 1
         assert float(ms.grad(f)(Tensor(16.0))) == 2 and Counter.sign == 1 and float(Counter.last) == 16
+
+
+def test_the_sizes_that_are_remembered_for_recording_are_bounded(monkeypatch):
+    monkeypatch.setattr(jitted, "MAX_PLANS", 2)
+    f = ms.jit(lambda x: (x * x).sum(), fullgraph=True)
+    for n in (2, 3, 4, 5, 3):
+        x = Tensor(np.arange(n, dtype=np.float32))
+        np.testing.assert_array_equal(ms.grad(f)(x).asnumpy(), 2 * x.asnumpy())
+        assert all(len(v.__dict__.get("recorded", ())) <= 2 for v in f.compiled.variants)
