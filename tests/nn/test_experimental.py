@@ -85,6 +85,18 @@ def test_rates_are_those_of_torch(name):
         scheduler.step()
 
 
+@pytest.mark.parametrize("name", [name for name in SCHEDULES if "Warm" not in name])
+def test_a_graph_steps_a_scheduler(name):
+    make, settings, expected = SCHEDULES[name]
+    scheduler = make(optim.SGD([weight()], lr=1.0), **settings)
+
+    @ms.jit(fullgraph=True)
+    def step():
+        scheduler.step()
+        return scheduler.get_last_lr()
+    assert [float(step()[0].asnumpy()) for _ in expected[1:]] == pytest.approx(expected[1:], abs=2e-6)
+
+
 @pytest.mark.parametrize("name", [name for name in SCHEDULES if not name.startswith("Cyclic")])
 def test_a_scheduler_goes_to_an_epoch_at_once(name):
     make, settings, expected = SCHEDULES[name]

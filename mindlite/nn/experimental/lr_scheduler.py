@@ -3,7 +3,7 @@
     scheduler = StepLR(optimizer, step_size=2, gamma=0.5)           scheduler.step()        after each epoch
 
 A scheduler begins at epoch 0 when it is made. It computes from the rates as they are, in float32, so that several of them
-may act on one optimiser.
+may act on one optimiser. `step` is plain Python over ops: it runs line by line, or in a graph.
 """
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any, Callable
 
 import numpy as np
 
+from ... import ops
 from ...common import dtype as dt
 from ...common.errors import ArgumentError, MindliteError, ValueRangeError
 from ...common.tensor import Parameter, Tensor
@@ -53,7 +54,8 @@ class LRScheduler:
             elif "initial_lr" not in group:
                 raise ResumeError(f"{type(self).__name__}: param 'initial_lr' is not specified in param_groups[{number}]")
         self.optimizer = optimizer
-        self.base_lrs = [np.float32(group["initial_lr"].asnumpy()) for group in optimizer.param_groups]
+        self.base_lrs = [float(group["initial_lr"].asnumpy()) for group in optimizer.param_groups]
+        self._last_lr = [_rate(group) for group in optimizer.param_groups]
         self.last_epoch = Parameter(Tensor(last_epoch, dt.float32), name=f"last_epoch_{type(self).__name__}",
                                     requires_grad=False)
         self.step()
@@ -63,31 +65,31 @@ class LRScheduler:
         """last_epoch as an int."""
         return int(self.last_epoch.asnumpy())
 
-    def _now(self) -> list[Any]:
-        """The rates as they are."""
-        return [np.float32(_rate(group).asnumpy()) for group in self.optimizer.param_groups]
-
-    def _write(self, rates: Any) -> None:
-        for group, rate in zip(self.optimizer.param_groups, rates):
-            rate = rate.asnumpy() if isinstance(rate, Tensor) else rate
-            _rate(group).set_data(Tensor(np.float32(rate), dt.float32))
-
     def get_lr(self) -> list[Any]:
         """The rates of all groups at last_epoch."""
         raise NotImplementedError(f"{type(self).__name__} does not define get_lr()")
 
     def get_last_lr(self) -> list[Tensor]:
         """The rates of all groups as they are: Tensors f32[]."""
-        return [Tensor(rate, dt.float32) for rate in self._now()]
+        return [rate * 1.0 for rate in self._last_lr]
 
-    def step(self, epoch: int | None = None) -> None:
+    def step(self, epoch=None):                      # parsed where a graph calls it
         """Go on to the next epoch, or to this one, and set the rates."""
-        self._count(epoch)
-        closed = getattr(self, "_get_closed_form_lr", None)
-        self._write(self.get_lr() if epoch is None or closed is None else closed())
+        if epoch is None:
+            ops.assign_add(self.last_epoch, 1)
+            rates = self.get_lr()
+        else:
+            ops.assign(self.last_epoch, epoch)
+            rates = self._get_closed_form_lr()
+        for rate, new in zip(self._last_lr, rates):
+            ops.assign(rate, new)
 
-    def _count(self, epoch: int | None = None) -> None:
-        self.last_epoch.set_data(Tensor(self.epoch + 1 if epoch is None else epoch, dt.float32))
+    def _get_closed_form_lr(self) -> list[Any]:
+        return self.get_lr()
+
+    def _times(self, factor):
+        """The rates as they are, times a factor."""
+        return [rate * factor for rate in self._last_lr]
 
 
 def _rate(group: dict[str, Any]) -> Parameter:
@@ -105,9 +107,9 @@ class StepLR(LRScheduler):
         self.step_size, self.gamma = _number("StepLR", "step_size", step_size, int), _number("StepLR", "gamma", gamma, float)
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        factor = 1.0 if self.epoch == 0 or self.epoch % self.step_size else self.gamma
-        return [rate * np.float32(factor) for rate in self._now()]
+    def get_lr(self):
+        epoch = self.last_epoch
+        return self._times(ops.where(ops.logical_or(epoch == 0, epoch % self.step_size != 0), 1.0, self.gamma))
 
     def _get_closed_form_lr(self) -> list[Any]:
         return [base * self.gamma ** (self.epoch // self.step_size) for base in self.base_lrs]
@@ -120,10 +122,14 @@ class MultiStepLR(LRScheduler):
         for milestone in _number("MultiStepLR", "milestones", milestones, list):
             _number("MultiStepLR", "a milestone", milestone, int)
         self.milestones, self.gamma = collections.Counter(milestones), _number("MultiStepLR", "gamma", gamma)
+        self.counted = tuple(self.milestones.items())
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        return [rate * np.float32(self.gamma ** self.milestones[self.epoch]) for rate in self._now()]
+    def get_lr(self):
+        factor = ops.ones_like(self.last_epoch)
+        for milestone, count in self.counted:
+            factor = ops.where(self.last_epoch == milestone, self.gamma ** count, factor)
+        return self._times(factor)
 
     def _get_closed_form_lr(self) -> list[Any]:
         passed = sum(count for epoch, count in self.milestones.items() if epoch <= self.epoch)
@@ -139,10 +145,10 @@ class ConstantLR(LRScheduler):
         self.factor, self.total_iters = factor, _number("ConstantLR", "total_iters", total_iters, int)
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        if self.epoch == 0:
-            return [rate * np.float32(self.factor) for rate in self._now()]
-        return [rate / np.float32(self.factor) if self.epoch == self.total_iters else rate for rate in self._now()]
+    def get_lr(self):
+        back = 1 / self.factor if self.factor > 0 else math.inf
+        factor = ops.where(self.last_epoch == self.total_iters, back, 1.0)
+        return self._times(ops.where(self.last_epoch == 0, self.factor, factor))
 
     def _get_closed_form_lr(self) -> list[Any]:
         return [base * (1 if self.epoch >= self.total_iters else self.factor) for base in self.base_lrs]
@@ -159,14 +165,10 @@ class LinearLR(LRScheduler):
         self.total_iters = _number("LinearLR", "total_iters", total_iters, int)
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        if self.epoch == 0:
-            return [rate * np.float32(self.start_factor) for rate in self._now()]
-        if self.epoch > self.total_iters:
-            return self._now()
-        grown = self.end_factor - self.start_factor
-        factor = 1 + grown / (self.total_iters * self.start_factor + (self.epoch - 1) * grown)
-        return [rate * np.float32(factor) for rate in self._now()]
+    def get_lr(self):
+        epoch, grown = self.last_epoch, self.end_factor - self.start_factor
+        factor = 1 + grown / (self.total_iters * self.start_factor + (ops.minimum(epoch, self.total_iters) - 1) * grown)
+        return self._times(ops.where(epoch == 0, self.start_factor, ops.where(epoch > self.total_iters, 1.0, factor)))
 
     def _get_closed_form_lr(self) -> list[Any]:
         share = min(self.total_iters, self.epoch) / self.total_iters
@@ -180,8 +182,8 @@ class ExponentialLR(LRScheduler):
         self.gamma = _number("ExponentialLR", "gamma", gamma, float)
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        return [rate * np.float32(1.0 if self.epoch == 0 else self.gamma) for rate in self._now()]
+    def get_lr(self):
+        return self._times(ops.where(self.last_epoch == 0, 1.0, self.gamma))
 
     def _get_closed_form_lr(self) -> list[Any]:
         return [base * self.gamma ** self.epoch for base in self.base_lrs]
@@ -196,11 +198,11 @@ class PolynomialLR(LRScheduler):
         self.total_iters, self.power = _number("PolynomialLR", "total_iters", total_iters, int), power
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        if self.epoch == 0 or self.epoch > self.total_iters:
-            return self._now()
-        left, before = 1 - self.epoch / self.total_iters, 1 - (self.epoch - 1) / self.total_iters
-        return [rate * np.float32((left / before) ** self.power) for rate in self._now()]
+    def get_lr(self):
+        epoch = ops.minimum(self.last_epoch, self.total_iters)
+        share = ops.pow((1 - epoch / self.total_iters) / (1 - (epoch - 1) / self.total_iters), self.power)
+        kept = ops.logical_or(self.last_epoch == 0, self.last_epoch > self.total_iters)
+        return self._times(ops.where(kept, 1.0, share))
 
     def _get_closed_form_lr(self) -> list[Any]:
         return [base * (1 - min(self.total_iters, self.epoch) / self.total_iters) ** self.power for base in self.base_lrs]
@@ -213,17 +215,16 @@ class LambdaLR(LRScheduler):
         self.lr_lambdas = _per_group(type(self).__name__, "lr_lambda", lr_lambda, optimizer)
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        return [base * _value(factor(self.last_epoch)) for factor, base in zip(self.lr_lambdas, self.base_lrs)]
+    def get_lr(self):
+        return [base * factor(self.last_epoch) for factor, base in zip(self.lr_lambdas, self.base_lrs)]
 
 
 class MultiplicativeLR(LambdaLR):
     """The rate times lr_lambda(epoch) after each epoch."""
 
-    def get_lr(self) -> list[Any]:
-        if self.epoch <= 0:
-            return self._now()
-        return [rate * _value(factor(self.last_epoch)) for factor, rate in zip(self.lr_lambdas, self._now())]
+    def get_lr(self):
+        return [ops.where(self.last_epoch > 0, rate * factor(self.last_epoch), rate)
+                for factor, rate in zip(self.lr_lambdas, self._last_lr)]
 
 
 def _value(factor: Any) -> Any:
@@ -246,15 +247,15 @@ class CosineAnnealingLR(LRScheduler):
         self.eta_min = _number("CosineAnnealingLR", "eta_min", eta_min)
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        epoch = self.epoch
-        if epoch == 0:
-            return self._now()
-        if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
-            step = (1 - math.cos(math.pi / self.T_max)) / 2
-            return [rate + (base - self.eta_min) * step for base, rate in zip(self.base_lrs, self._now())]
-        factor = (1 + math.cos(math.pi * epoch / self.T_max)) / (1 + math.cos(math.pi * (epoch - 1) / self.T_max))
-        return [factor * (rate - self.eta_min) + self.eta_min for rate in self._now()]
+    def get_lr(self):
+        before = self.last_epoch - 1
+        turns = (before - self.T_max) % (2 * self.T_max) == 0
+        below = ops.where(turns, 1.0, 1 + ops.cos(before * (math.pi / self.T_max)))
+        factor = (1 + ops.cos(self.last_epoch * (math.pi / self.T_max))) / below
+        climb = (1 - math.cos(math.pi / self.T_max)) / 2
+        rates = [ops.where(turns, rate + (base - self.eta_min) * climb, factor * (rate - self.eta_min) + self.eta_min)
+                 for base, rate in zip(self.base_lrs, self._last_lr)]
+        return [ops.where(self.last_epoch == 0, rate, new) for rate, new in zip(self._last_lr, rates)]
 
     def _get_closed_form_lr(self) -> list[Any]:
         share = (1 + math.cos(math.pi * self.epoch / self.T_max)) / 2
@@ -284,14 +285,15 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             self.T_cur += 1
             if self.T_cur >= self.T_i:
                 self.T_cur, self.T_i = self.T_cur - self.T_i, self.T_i * self.T_mult
-            self._count()
+            ops.assign_add(self.last_epoch, 1)
         else:
             left, length = epoch or 0, self.T_0
             while left >= length:
                 left, length = left - length, length * self.T_mult
             self.T_cur, self.T_i = left, length
-            self._count(math.floor(epoch or 0))
-        self._write(self.get_lr())
+            ops.assign(self.last_epoch, float(math.floor(epoch or 0)))
+        for rate, new in zip(self._last_lr, self.get_lr()):
+            ops.assign(rate, new)
 
 
 class CyclicLR(LRScheduler):
@@ -307,8 +309,8 @@ class CyclicLR(LRScheduler):
                  scale_fn: Callable | None = None, scale_mode: str = "cycle", last_epoch: int = -1) -> None:
         if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
             raise ValueRangeError(f"CyclicLR: mode {mode!r} is invalid and scale_fn is None")
-        lows = [_value(low) for low in _per_group("CyclicLR", "base_lr", base_lr, optimizer)]
-        self.max_lrs = [_value(high) for high in _per_group("CyclicLR", "max_lr", max_lr, optimizer)]
+        lows = [float(_value(low)) for low in _per_group("CyclicLR", "base_lr", base_lr, optimizer)]
+        self.max_lrs = [float(_value(high)) for high in _per_group("CyclicLR", "max_lr", max_lr, optimizer)]
         down = step_size_up if step_size_down is None else step_size_down
         self.total_size, self.up_share = float(step_size_up + down), float(step_size_up) / (step_size_up + down)
         self.mode, self.gamma = mode, gamma
@@ -322,18 +324,20 @@ class CyclicLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
         self.base_lrs = lows
 
-    def scale_fn(self, x: Any) -> Any:
+    def scale_fn(self, x):
         """The height of a cycle."""
         if self._scale is not None:
             return self._scale(x)
-        return {"triangular": 1.0, "triangular2": 1 / 2.0 ** (x - 1), "exp_range": self.gamma ** x}[self.mode]
+        if self.mode == "triangular":
+            return 1.0
+        return ops.pow(2.0, 1 - x) if self.mode == "triangular2" else ops.pow(self.gamma, x)
 
-    def get_lr(self) -> list[Any]:
-        cycle = math.floor(1 + self.epoch / self.total_size)
-        place = 1 + self.epoch / self.total_size - cycle
-        height = place / self.up_share if place <= self.up_share else (place - 1) / (self.up_share - 1)
-        scale = _value(self.scale_fn(cycle if self.scale_mode == "cycle" else self.epoch))
-        return [low + (high - low) * np.float32(height) * scale for low, high in zip(self._lows, self.max_lrs)]
+    def get_lr(self):
+        cycle = ops.floor(1 + self.last_epoch / self.total_size)
+        place = 1 + self.last_epoch / self.total_size - cycle
+        height = ops.where(place <= self.up_share, place / self.up_share, (place - 1) / (self.up_share - 1))
+        scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
+        return [low + (high - low) * height * scale for low, high in zip(self._lows, self.max_lrs)]
 
 
 class SequentialLR:
@@ -350,7 +354,7 @@ class SequentialLR:
         for group in optimizer.param_groups:
             _rate(group).set_data(Tensor(group["initial_lr"].asnumpy().copy()))
         for scheduler in schedulers:
-            scheduler._count(scheduler.epoch - 1)
+            ops.assign_sub(scheduler.last_epoch, 1)
         schedulers[0].step()
 
     def step(self) -> None:

@@ -54,7 +54,7 @@ class Adam(_WithBetas):
         if use_lazy and use_offload:
             raise ValueRangeError("For 'Adam', 'use_lazy' and 'use_offload' can not both be True")
         if use_amsgrad and (use_lazy or use_offload):
-            raise ValueRangeError("For lazy Adam and Adam with offload, there is no parameter named 'use_amsgrad'")
+            raise ValueRangeError("For lazy Adam and Adam with offload, there is no parameter named 'use_amsgrad'.")
         self.use_nesterov, self.use_amsgrad = use_nesterov, use_amsgrad
         self.beta1_power, self.beta2_power = self._power("beta1_power"), self._power("beta2_power")
         self.vhats = self.states("vhat") if use_amsgrad else (None,) * len(self.parameters)
