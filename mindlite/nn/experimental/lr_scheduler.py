@@ -69,7 +69,7 @@ class LRScheduler:
         """The rates of all groups at last_epoch."""
         raise NotImplementedError(f"{type(self).__name__} does not define get_lr()")
 
-    def get_last_lr(self) -> list[Tensor]:
+    def get_last_lr(self) -> list[Any]:
         """The rates of all groups as they are: Tensors f32[]."""
         return [rate * 1.0 for rate in self._last_lr]
 
@@ -367,7 +367,7 @@ class SequentialLR:
         else:
             self._schedulers[number].step()
 
-    def get_last_lr(self) -> list[Tensor]:
+    def get_last_lr(self) -> list[Any]:
         """The rates of all groups as they are."""
         return self._schedulers[0].get_last_lr()
 
@@ -424,6 +424,6 @@ class ReduceLROnPlateau:
             return sign * current > sign * self.best * (1 + sign * self.threshold)
         return sign * current > sign * self.best + self.threshold
 
-    def get_last_lr(self) -> list[Tensor]:
+    def get_last_lr(self) -> list[Any]:
         """The rates of all groups as they are."""
         return [Tensor(np.float32(_rate(group).asnumpy()), dt.float32) for group in self.optimizer.param_groups]
