@@ -34,7 +34,7 @@ _COMPARISONS = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "slt", ast.LtE: "sle", as
                 ast.Is: "eq", ast.IsNot: "ne"}
 # C functions whose result has 32 bits, and those without one
 _GIVE_INT = ("PyList_Append", "PyDict_SetItem", "PyObject_IsTrue", "PyErr_ExceptionMatches")
-_GIVE_NOTHING = ("Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyEval_RestoreThread", "PyMem_Free")
+_GIVE_NOTHING = ("Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyEval_RestoreThread", "PyMem_Free", "ml_free")
 
 
 class LowModule:
@@ -81,6 +81,11 @@ def source_of(file, name):
         return opened.read()
 
 
+def text_of(source, constants):
+    """The IR of functions of low Python that have no table, for a module of several texts."""
+    return _Unit(source, constants, {}, 0).text
+
+
 def _of_python(function):
     """The address of a function of CPython."""
     return ctypes.cast(getattr(ctypes.pythonapi, function), ctypes.c_void_p).value
@@ -94,10 +99,11 @@ class _Unit:
         functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
         self.names = {f.name: len(f.args.args) for f in functions}
         made = [_Function(self, f).text() for f in functions]
+        table = [f"@table = internal global [{total} x i64] zeroinitializer, align 64",
+                 "define i64 @address_of_table() {\n  ret i64 ptrtoint (ptr @table to i64)\n}"] if total else []
         self.text = "\n".join([
-            f"@table = internal global [{max(total, 1)} x i64] zeroinitializer, align 64",
-            *[f"declare {result} @{name}({', '.join(['i64'] * count)})" for name, (result, count) in self.used.items()],
-            "define i64 @address_of_table() {\n  ret i64 ptrtoint (ptr @table to i64)\n}", *made])
+            *table, *[f"declare {result} @{name}({', '.join(['i64'] * count)})" for name, (result, count) in self.used.items()],
+            *made])
 
 
 class _Function:

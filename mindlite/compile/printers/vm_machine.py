@@ -35,6 +35,8 @@ OPCODES = tuple(OPERANDS) + tuple(F.ARITH) + tuple(F.UNARY) + tuple(
 NUMBER = {name: n for n, name in enumerate(OPCODES)}
 
 _LISTS = """
+declare ptr @ml_malloc(i64)
+declare void @ml_free(ptr)
 define internal void @vm_gather(ptr %numbers, ptr %frame, ptr %to, i64 %n) {
 entry:
   br label %head

@@ -1,0 +1,224 @@
+"""Storages, tapes, outputs and the trace of a run (runtime.py says what each function does). Low Python (backend/low_python.py).
+
+at.TABLE, at.POOL, ..: bytes from the beginning of the context; at.NBYTES, ..: bytes before the data of a block.
+"""
+# flake8: noqa: F821    the names of low Python
+# mypy: ignore-errors
+
+
+def rt_trace(ctx, kind, number, offset, nbytes):
+    length = load(ctx, at.TRACE_LENGTH)
+    if length >= load(ctx, at.TRACE_CAPACITY):
+        wanted = load(ctx, at.TRACE_CAPACITY) * 2
+        if wanted < 256:
+            wanted = 256
+        grown = api.ml_realloc(load(ctx, at.TRACE), wanted * 32)
+        if grown == 0:
+            return 0
+        store(ctx, at.TRACE, grown)
+        store(ctx, at.TRACE_CAPACITY, wanted)
+    event = load(ctx, at.TRACE) + length * 32
+    store(event, 0, kind)
+    store(event, 8, number)
+    store(event, 16, offset)
+    store(event, 24, nbytes)
+    store(ctx, at.TRACE_LENGTH, length + 1)
+
+
+def _pointed(start, nbytes, avoid, navoid):
+    """1 if one of the pointers avoid[0..navoid) lies in [start, start + nbytes)."""
+    i = 0
+    while i < navoid:
+        distance = load(avoid + i * 8) - start
+        if distance >= 0 and distance < nbytes:
+            return 1
+        i += 1
+    return 0
+
+
+def rt_static(ctx, first, count, nbytes, avoid, navoid):
+    row = load(ctx, at.TABLE) + first * 16
+    number = first
+    while number < first + count - 1 and _pointed(load(row), load(row, 8), avoid, navoid) != 0:
+        number += 1
+        row += 16
+    address = load(row)
+    if load(ctx, at.VERIFY) != 0:
+        size = load(row, 8)
+        if nbytes > size:
+            return 0
+        rt_trace(ctx, 1, number, address - load(ctx, at.ARENA), size)
+        api.ml_memset(address, 255, size)
+    return address
+
+
+def rt_kill_static(ctx, first, count):
+    row = load(ctx, at.TABLE) + first * 16
+    number = first
+    while number < first + count:
+        rt_trace(ctx, 0, number, load(row) - load(ctx, at.ARENA), load(row, 8))
+        api.ml_memset(load(row), 255, load(row, 8))
+        number += 1
+        row += 16
+
+
+def _release(ctx, data, number):
+    store(data, at.IN_USE, 0)
+    store(ctx, at.POOL_USED, load(ctx, at.POOL_USED) - load(data, at.CAPACITY))
+    if load(ctx, at.VERIFY) != 0:
+        rt_trace(ctx, 0, number, -1, load(data, at.NBYTES))
+        api.ml_memset(data, 255, load(data, at.NBYTES))
+
+
+def _fresh_block(ctx, nbytes):
+    """A new block of the pool, aligned to 64 bytes; 0 if there is no memory."""
+    padded = (nbytes + 127) & -64
+    raw = api.ml_malloc(padded + 128)
+    if raw == 0:
+        return 0
+    block = (raw + 127) & -64
+    store(block, at.CAPACITY, padded)
+    store(block, at.NEXT, load(ctx, at.POOL))
+    store(block, at.RAW, raw)
+    store(ctx, at.POOL, block)
+    store(ctx, at.POOL_TOTAL, load(ctx, at.POOL_TOTAL) + padded)
+    return block
+
+
+def rt_alloc(ctx, slots, count, nbytes, avoid, navoid, number):
+    if nbytes < 0:
+        return 0
+    slot = slots
+    while load(slot) != 0:                                   # the first slot that is free, or whose block nothing points into
+        held = load(slot)
+        i = (slot - slots) // 8
+        if i >= count - 1 or _pointed(held, load(held, at.NBYTES), avoid, navoid) == 0:
+            _release(ctx, held, number + i)
+            store(slot, 0, 0)
+        else:
+            slot += 8
+    best = 0
+    most = nbytes * 2 + 4096
+    block = load(ctx, at.POOL)
+    while block != 0:
+        capacity = load(block, at.CAPACITY)
+        if load(block, at.IN_USE) == 0 and capacity >= nbytes and capacity < most:
+            best = block
+            most = capacity
+        block = load(block, at.NEXT)
+    if best == 0:
+        best = _fresh_block(ctx, nbytes)
+        if best == 0:
+            return 0
+    store(best, at.NBYTES, nbytes)
+    store(best, at.IN_USE, 1)
+    store(slot, 0, best)
+    used = load(ctx, at.POOL_USED) + load(best, at.CAPACITY)
+    store(ctx, at.POOL_USED, used)
+    if used > load(ctx, at.POOL_PEAK):
+        store(ctx, at.POOL_PEAK, used)
+    if load(ctx, at.VERIFY) != 0:
+        rt_trace(ctx, 1, number + (slot - slots) // 8, -1, nbytes)
+        api.ml_memset(best, 255, nbytes)
+    return best
+
+
+def rt_kill(ctx, slots, count, number):
+    i = 0
+    while i < count:
+        data = load(slots + i * 8)
+        if data != 0:
+            _release(ctx, data, number + i)
+            store(slots + i * 8, 0, 0)
+        i += 1
+
+
+def rt_end(ctx):
+    tape = load(ctx, at.TAPES)
+    while tape != 0:
+        following = load(tape, 24)
+        api.ml_free(load(tape))
+        api.ml_free(tape)
+        tape = following
+    store(ctx, at.TAPES, 0)
+    block = load(ctx, at.POOL)
+    while block != 0:
+        store(block, at.IN_USE, 0)
+        block = load(block, at.NEXT)
+    store(ctx, at.POOL_USED, 0)
+
+
+def rt_clear(ctx):
+    block = load(ctx, at.POOL)
+    while block != 0:
+        following = load(block, at.NEXT)
+        api.ml_free(load(block, at.RAW))
+        block = following
+    store(ctx, at.POOL, 0)
+    store(ctx, at.POOL_TOTAL, 0)
+
+
+def rt_tape_new(ctx):
+    tape = api.ml_malloc(32)
+    if tape == 0:
+        return 0
+    store(tape, 0, 0)
+    store(tape, 8, 0)
+    store(tape, 16, 0)
+    store(tape, 24, load(ctx, at.TAPES))
+    store(ctx, at.TAPES, tape)
+    return tape
+
+
+def rt_tape_push(tape, source, nbytes):
+    if nbytes < 0:
+        return 1
+    length = load(tape, 8)
+    end = length + ((nbytes + 15) & -16)
+    if end + 16 > load(tape, 16):
+        room = load(tape, 16) * 2
+        if room < end + 16:
+            room = end + 16
+        if room < 1024:
+            room = 1024
+        grown = api.ml_realloc(load(tape), room)
+        if grown == 0:
+            return 1
+        store(tape, 0, grown)
+        store(tape, 16, room)
+    base = load(tape)
+    api.ml_memmove(base + length, source, nbytes)
+    store(base + end, 0, nbytes)
+    store(tape, 8, end + 16)
+    return 0
+
+
+def rt_tape_push_scalar(tape, value):
+    cell = stack(1)
+    store(cell, 0, value)
+    return rt_tape_push(tape, cell, 8)
+
+
+def rt_tape_pop(tape):
+    length = load(tape, 8)
+    if length == 0:
+        return 0
+    foot = length - 16
+    start = foot - ((load(load(tape) + foot) + 15) & -16)
+    store(tape, 8, start)
+    return load(tape) + start
+
+
+def rt_output(ctx, index, source, nbytes, dims, ndims):
+    if nbytes < 0:
+        return 1
+    row = load(ctx, at.OUTPUTS) + index * at.OUTPUT_RECORD
+    grown = api.ml_realloc(load(row), nbytes if nbytes > 0 else 1)
+    if grown == 0:
+        return 1
+    store(row, 0, grown)
+    api.ml_memmove(grown, source, nbytes)
+    store(row, 8, nbytes)
+    store(row, 16, ndims)
+    api.ml_memmove(row + 24, dims, ndims * 8)
+    return 0
