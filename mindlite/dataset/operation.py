@@ -132,7 +132,7 @@ def within(value: Any, low: Any, high: Any, name: str, open_left: bool = False, 
 def number(low: float = -FLOAT_MAX, high: float = FLOAT_MAX, open_left: bool = False) -> Check:
     """A number in an interval."""
     def check(value: Any, name: str) -> Any:
-        return within(kind_of(int, float)(value, name), low, high, name, open_left)
+        return within(kind_of(float, int)(value, name), low, high, name, open_left)
     return check
 
 
@@ -179,7 +179,9 @@ def image_size(value: Any, name: str) -> tuple[int, int] | int:
     if isinstance(value, int) and not isinstance(value, bool):
         return within(value, 1, 16777216, "")
     if isinstance(value, (tuple, list)) and len(value) == 2 and all(isinstance(n, int) for n in value):
-        return tuple(within(n, 1, INT_MAX, f"{name} at dim {k}") for k, n in enumerate(value))  # type: ignore[return-value]
+        return tuple(within(n, 1, 16777216, "") for n in value)         # type: ignore[return-value]
+    if not isinstance(value, (int, str, tuple, list)):
+        kind_of(int, list, tuple)(value, name)
     raise ArgumentError("Size should be a single integer or a list/tuple (h, w) of length 2.")
 
 

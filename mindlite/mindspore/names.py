@@ -148,6 +148,11 @@ MODULES = {
     "dataset.engine": (("mindlite.dataset",), {}),
     "dataset.engine.iterators": (("mindlite.dataset",), {}),
     "dataset.engine.datasets": (("mindlite.dataset",), {}),
+    **{f"dataset.{name}": (("mindlite.dataset",), {}) for name in (
+        "engine.samplers", "engine.datasets_vision", "engine.datasets_text", "engine.datasets_audio",
+        "engine.datasets_user_defined", "engine.datasets_standard_format", "callback", "core")},
+    "dataset.core.config": (("mindlite.dataset.config",), {}), "dataset.config": (("mindlite.dataset.config",), {}),
+    "mindrecord": (("mindlite.mindrecord",), {}),
 
     "numpy": (("mindlite.numpy",), {}),
     "mint": (("mindlite.mint",), {}),

@@ -198,7 +198,7 @@ def test_crops_flips_and_padding():
     assert (erased[3:8, 4:10] == [7, 8, 9]).all() and (erased != IMAGE).any(-1).sum() == 30
     crop = vision.RandomCrop(20, pad_if_needed=True)(IMAGE[:10])
     assert crop.shape == (20, 20, 3)
-    with pytest.raises(RuntimeError, match="crop size"):
+    with pytest.raises(RuntimeError, match="Crop size"):
         vision.RandomCrop(60)(IMAGE)
 
 

@@ -225,8 +225,9 @@ class Schema:
         for column in columns:
             if not isinstance(column, dict) or not {"name", "type"} <= column.keys():
                 raise ArgumentError(f"Column's name and type are missing: {column}")
-            if set(column) - {"name", "type", "shape", "rank"}:
-                raise RuntimeError(f"Unknown field {', '.join(sorted(set(column) - {'name', 'type', 'shape', 'rank'}))}")
+            unknown = set(column) - {"name", "type", "shape", "rank", "t_impl"}     # t_impl: of MindSpore's older files
+            if unknown:
+                raise RuntimeError(f"Unknown field {', '.join(sorted(unknown))}")
             self.add_column(column["name"], column["type"], column.get("shape"))
 
     def to_json(self) -> str:

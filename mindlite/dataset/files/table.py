@@ -132,6 +132,18 @@ class FileSource(Source):
         return super()._chosen(run, epoch)
 
 
+class Interleaved(BuiltinSampler):
+    """All samples, one of each file in turn, as MindSpore reads several files of text. groups : the file of each sample"""
+
+    def __init__(self, groups: Sequence[int], num_samples: int | None) -> None:
+        super().__init__(num_samples)
+        self.groups = np.asarray(groups)
+
+    def choose(self, size, numbers, labels=None):
+        starts = np.searchsorted(self.groups, np.arange(int(self.groups.max()) + 1 if size else 0))
+        return np.lexsort((self.groups, np.arange(size) - starts[self.groups]))
+
+
 _COMMON = ("num_samples", "num_parallel_workers", "shuffle", "sampler", "num_shards", "shard_id", "cache")
 
 
@@ -195,6 +207,8 @@ def _sampler_of(found: Samples, given: dict, text: bool) -> BuiltinSampler:
         return ShardOfRows(shards, shard, shuffle not in (False, Shuffle.FALSE, Shuffle.FILES), count, equal, by_file)
     if shuffle == Shuffle.FILES and found.groups is not None:
         return FileOrder(found.groups, count)
+    if shuffle in (False, Shuffle.FALSE) and found.groups is not None:
+        return Interleaved(found.groups, count)
     return chosen
 
 

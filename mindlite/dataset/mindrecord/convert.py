@@ -152,7 +152,7 @@ class ImageNetToMR(_Converter):
 
 
 class CsvToMR(_Converter):
-    """A CSV file as MindRecord files. columns_list : which columns; a column is int64, float64 or text, as its values allow"""
+    """A CSV file as MindRecord files. columns_list : which columns; they are int64, float64, text, or int32 of True and False"""
     description = "csv"
 
     def __init__(self, source: str, destination: str, columns_list: list[str] | None = None, partition_number: int = 1) -> None:
@@ -185,7 +185,9 @@ class CsvToMR(_Converter):
             yield {name: self.kinds[name][1](value) for name, value in zip(self.columns, row)}
 
 
-def _kind(values: list[str]) -> tuple[str, type]:
+def _kind(values: list[str]) -> tuple[str, Any]:
+    if values and set(values) <= {"True", "False"}:
+        return "int32", lambda value: int(value == "True")
     for name, kind in (("int64", int), ("float64", float)):
         try:
             for value in values:

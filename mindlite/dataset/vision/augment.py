@@ -8,11 +8,10 @@ from __future__ import annotations
 from typing import Any, Callable
 
 import numpy as np
-from PIL import Image
 
 from ...common.errors import ArgumentError, ValueRangeError
 from .. import draws
-from ..operation import (Operation, as_pil, functions, image_array, kind_of, operation, probability, whole)
+from ..operation import (Operation, functions, image_array, kind_of, operation, probability, whole)
 from . import colour
 from .geometry import affine_inverse, fill, inter, rotated, warped
 from .kinds import AutoAugmentPolicy, Inter
@@ -71,10 +70,6 @@ def _pixels(image: Any, name: str) -> np.ndarray:
     return colour.colours(image_array(image, name), name)
 
 
-def _like(image: Any, result: np.ndarray) -> Any:
-    return as_pil(result) if isinstance(image, Image.Image) else result
-
-
 @operation(num_ops=whole(0), magnitude=whole(0), num_magnitude_bins=whole(2), interpolation=inter, fill_value=fill, random=True,
            together=lambda a: whole(0, a["num_magnitude_bins"] - 1)(a["magnitude"], "magnitude"))
 def RandAugment(image, /, num_ops=2, magnitude=9, num_magnitude_bins=31, interpolation=Inter.NEAREST, fill_value=0):
@@ -85,7 +80,7 @@ def RandAugment(image, /, num_ops=2, magnitude=9, num_magnitude_bins=31, interpo
     for _ in range(num_ops):
         step = steps[draws.generator().integers(len(steps))]
         out = _apply(out, step, ranges[step][magnitude], interpolation, fill_value)
-    return _like(image, out)
+    return out
 
 
 @operation(num_magnitude_bins=whole(2), interpolation=inter, fill_value=fill, random=True)
@@ -95,7 +90,7 @@ def TrivialAugmentWide(image, /, num_magnitude_bins=31, interpolation=Inter.NEAR
     ranges, numbers = magnitudes(num_magnitude_bins, *out.shape[:2], wide=True), draws.generator()
     steps = [name for name in STEPS if name != "Invert"]
     step = steps[numbers.integers(len(steps))]
-    return _like(image, _apply(out, step, ranges[step][numbers.integers(num_magnitude_bins)], interpolation, fill_value))
+    return _apply(out, step, ranges[step][numbers.integers(num_magnitude_bins)], interpolation, fill_value)
 
 
 _POLICIES = {                            # pairs of (step, probability, magnitude 0 to 9)
@@ -138,7 +133,7 @@ def AutoAugment(image, /, policy=AutoAugmentPolicy.IMAGENET, interpolation=Inter
     for step, prob, magnitude in POLICIES[policy][numbers.integers(len(POLICIES[policy]))]:
         if numbers.random() <= prob:
             out = _apply(out, step, ranges[step][magnitude], interpolation, fill_value)
-    return _like(image, out)
+    return out
 
 
 class UniformAugment(Operation):

@@ -96,7 +96,7 @@ def AdjustHue(image, /, hue_factor):
     return hue_turned(image, hue_factor)
 
 
-@image_operation(sharpness_factor=number(0))
+@image_operation(sharpness_factor=number(0), pil=False)
 def AdjustSharpness(image, /, sharpness_factor):
     """Between a smoothed image (0), the image (1) and a sharper one (2)."""
     return sharpened(image, sharpness_factor)
@@ -188,7 +188,7 @@ def RandomSharpness(image, /, degrees=(0.1, 1.9)):
     return sharpened(image, draws.generator().uniform(*degrees))
 
 
-@image_operation(degree=number(0), prob=probability, random=True)
+@image_operation(degree=number(0), prob=probability, random=True, pil=False)
 def RandomAdjustSharpness(image, /, degree, prob=0.5):
     """AdjustSharpness with probability `prob`."""
     return sharpened(image, degree) if draws.generator().random() < prob else image
@@ -210,13 +210,13 @@ def Invert(image, /):
     return 255 - colours(image, "Invert")
 
 
-@image_operation(prob=probability, random=True)
+@image_operation(prob=probability, random=True, pil=False)
 def RandomInvert(image, /, prob=0.5):
     """255 - x with probability `prob`."""
     return 255 - image if draws.generator().random() < prob else image
 
 
-@image_operation(bits=whole(0, 8))
+@image_operation(bits=whole(0, 8), pil=False)
 def Posterize(image, /, bits):
     """Bytes without their last 8 - bits bits."""
     return posterized(image, bits)
@@ -238,7 +238,7 @@ def bit_range(value: Any, name: str) -> tuple[int, int]:
     return low, high
 
 
-@image_operation(bits=bit_range, random=True)
+@image_operation(bits=bit_range, random=True, pil=False)
 def RandomPosterize(image, /, bits=(8, 8)):
     """Posterize with a number of bits drawn from (low, high)."""
     return posterized(image, int(draws.generator().integers(bits[0], bits[1] + 1)))
@@ -263,17 +263,18 @@ def solarized(image: np.ndarray, low: float, high: float) -> np.ndarray:
     return np.where(chosen, 255 - image, image)
 
 
-@image_operation(threshold=thresholds)
+@image_operation(threshold=thresholds, pil=False)
 def Solarize(image, /, threshold):
     """Values between two thresholds inverted; those from one threshold on."""
     if image.dtype.kind not in "iuf":
         raise DataError(f"Solarize: the data type {image.dtype} is not supported")
     if image.ndim == 3 and image.shape[2] not in (1, 3):
-        raise DataError(f"Solarize: image shape is incorrect, expected 1 or 3 channels, but got: {image.shape}")
+        raise DataError(f"Solarize: the channel of image tensor does not match the requirement of operator. Expecting tensor in "
+                        f"channel of (1, 3). But got channel {image.shape[2]}.")
     return solarized(image, *threshold)
 
 
-@image_operation(threshold=thresholds, random=True)
+@image_operation(threshold=thresholds, random=True, pil=False)
 def RandomSolarize(image, /, threshold=(0, 255)):
     """Solarize between two thresholds drawn from (low, high)."""
     low, high = sorted(draws.generator().integers(int(threshold[0]), int(threshold[1]) + 1, 2).tolist())
@@ -314,7 +315,7 @@ def equalised(image: Any) -> Any:
 @operation(prob=probability, random=True)
 def RandomEqualize(image, /, prob=0.5):
     """Equalize with probability `prob`."""
-    return equalised(image) if draws.generator().random() < prob else image
+    return image_array(equalised(image) if draws.generator().random() < prob else image, "RandomEqualize")
 
 
 def contrasted(image: Any, cutoff: float, ignore: Any) -> Any:
@@ -358,7 +359,7 @@ def AutoContrast(image, /, cutoff=0.0, ignore=None):
 @operation(cutoff=cutoff_of, ignore=ignored, prob=probability, random=True)
 def RandomAutoContrast(image, /, cutoff=0.0, ignore=None, prob=0.5):
     """AutoContrast with probability `prob`."""
-    return contrasted(image, cutoff, ignore) if draws.generator().random() < prob else image
+    return image_array(contrasted(image, cutoff, ignore) if draws.generator().random() < prob else image, "RandomAutoContrast")
 
 
 # ------------------------------------------------------------------- conversions
@@ -395,7 +396,7 @@ _CONVERSIONS = {                         # order of the input's channels in the 
 }
 
 
-@image_operation(convert_mode=kind_of(ConvertMode))
+@image_operation(convert_mode=kind_of(ConvertMode), pil=False)
 def ConvertColor(image, /, convert_mode):
     """The channels in another order, with or without alpha, or as grey."""
     if convert_mode in (ConvertMode.COLOR_RGB2GRAY, ConvertMode.COLOR_RGBA2GRAY):
@@ -474,8 +475,6 @@ def normalised(image: np.ndarray, mean: tuple, std: tuple, is_hwc: bool) -> np.n
 @operation(mean=mean_and_std, std=mean_and_std, is_hwc=flag, together=same_length)
 def Normalize(image, /, mean, std, is_hwc=True):
     """(x - mean) / std by channel, in float32. is_hwc : the channels are the last axis, else the first"""
-    if isinstance(image, Image.Image):
-        raise ArgumentError("Normalize: the input is a PIL image; ToTensor() or Decode() give an array")
     return normalised(image_array(image, "Normalize"), mean, std, is_hwc)
 
 
@@ -535,7 +534,7 @@ def sigmas(value: Any, name: str) -> tuple:
     return found * 2 if len(found) == 1 else found
 
 
-@image_operation(kernel_size=odd, sigma=optional(sigmas))
+@image_operation(kernel_size=odd, sigma=optional(sigmas), pil=False)
 def GaussianBlur(image, /, kernel_size, sigma=None):
     """Smoothed by a Gaussian. kernel_size : odd, or (width, height);  sigma : 0.3 ((size - 1) / 2 - 1) + 0.8 by default"""
     found = image.astype(np.float64)
@@ -548,7 +547,7 @@ def GaussianBlur(image, /, kernel_size, sigma=None):
     return as_bytes(found, image)
 
 
-@image_operation(length=whole(1), num_patches=whole(1), is_hwc=flag, random=True)
+@image_operation(length=whole(1), num_patches=whole(1), is_hwc=flag, random=True, pil=False)
 def CutOut(image, /, length, num_patches=1, is_hwc=True):
     """Squares of side `length` around random points set to 0 (DeVries and Taylor 2017)."""
     out, numbers = image.copy(), draws.generator()

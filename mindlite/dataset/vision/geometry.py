@@ -64,7 +64,8 @@ def Resize(image, /, size, interpolation=Inter.BILINEAR):
 def RandomResize(image, /, size):
     """Resize with an interpolation drawn at random."""
     how = [Inter.LINEAR, Inter.NEAREST, Inter.CUBIC, Inter.AREA][draws.generator().integers(4)]
-    return resized(image, *target_size(shape_of(image, "RandomResize"), size), how)
+    array = image_array(image, "RandomResize")
+    return resize_array(array, *target_size(array.shape[:2], size), how)
 
 
 def crop_array(image: np.ndarray, top: int, left: int, height: int, width: int, name: str = "Crop") -> np.ndarray:
@@ -76,7 +77,7 @@ def crop_array(image: np.ndarray, top: int, left: int, height: int, width: int, 
     return image[top:top + height, left:left + width]
 
 
-@image_operation(coordinates=items(whole(0), 2), size=image_size)
+@image_operation(coordinates=items(whole(0), 2), size=image_size, pil=False)
 def Crop(image, /, coordinates, size):
     """The part with its upper left corner at coordinates (top, left). size : int or (height, width)"""
     return crop_array(image, *coordinates, *pair(size)).copy()
@@ -86,7 +87,7 @@ def Crop(image, /, coordinates, size):
 def ResizedCrop(image, /, top, left, height, width, size, interpolation=Inter.BILINEAR):
     """A part of the image, in another size."""
     array = image_array(image, "ResizedCrop")
-    return _part_resized(image, crop_array(array, top, left, height, width, "ResizedCrop"), size, interpolation)
+    return _part_resized(array, crop_array(array, top, left, height, width, "ResizedCrop"), size, interpolation)
 
 
 def _part_resized(image: Any, part: np.ndarray, size: Any, how: Inter) -> Any:
@@ -125,7 +126,8 @@ def Pad(image, /, padding, fill_value=0, padding_mode=Border.CONSTANT):
     return pad_array(image, padding, fill_value, padding_mode)
 
 
-@image_operation(size=image_size, offset=optional(either(whole(0), items(whole(0), 0, 2))), fill_value=fill, padding_mode=border)
+@image_operation(size=image_size, offset=optional(either(whole(0), items(whole(0), 0, 2))), fill_value=fill,
+                 padding_mode=border, pil=False)
 def PadToSize(image, /, size, offset=None, fill_value=0, padding_mode=Border.CONSTANT):
     """The image with a border that makes it `size`. offset : (top, left) of the image, in the middle by default"""
     height, width = pair(size)
@@ -137,13 +139,13 @@ def PadToSize(image, /, size, offset=None, fill_value=0, padding_mode=Border.CON
     return pad_array(image, (left, top, wide - left, tall - top), fill_value, padding_mode)
 
 
-@image_operation()
+@image_operation(pil=False)
 def HorizontalFlip(image, /):
     """Left and right exchanged."""
     return image[:, ::-1].copy()
 
 
-@image_operation()
+@image_operation(pil=False)
 def VerticalFlip(image, /):
     """Above and below exchanged."""
     return image[::-1].copy()
@@ -165,8 +167,7 @@ def random_place(image: np.ndarray, size: tuple[int, int], name: str = "RandomCr
     """(top, left) of a part drawn at random. raises : DataError if the image is smaller"""
     spare = image.shape[0] - size[0], image.shape[1] - size[1]
     if min(spare) < 0:
-        raise DataError(f"{name}: invalid crop size, crop size should be less than the image size: crop {size}, "
-                        f"image {image.shape[:2]}")
+        raise DataError(f"{name}: invalid crop size. Crop size {size} is larger than the image size {image.shape[:2]}")
     numbers = draws.generator()
     return int(numbers.integers(spare[0] + 1)), int(numbers.integers(spare[1] + 1))
 
@@ -317,7 +318,7 @@ def rotated(image: np.ndarray, degrees: float, how: Inter, expand: bool, centre:
 centre_of = optional(items(number(), 2))
 
 
-@image_operation(degrees=number(), resample=inter, expand=flag, center=centre_of, fill_value=fill)
+@image_operation(degrees=number(), resample=inter, expand=flag, center=centre_of, fill_value=fill, pil=False)
 def Rotate(image, /, degrees, resample=Inter.NEAREST, expand=False, center=None, fill_value=0):
     """The image rotated counter-clockwise. center : (x, y), the middle by default"""
     return rotated(image, degrees, resample, expand, center, fill_value)
@@ -353,7 +354,7 @@ def shear_of(value: Any, name: str) -> tuple:
 
 
 @image_operation(degrees=number(-180, 180), translate=items(number(-1.0, 1.0), 2), scale=number(0, open_left=True),
-                 shear=either(number(-180, 180), items(number(-180, 180), 2)), resample=inter, fill_value=fill)
+                 shear=either(number(-180, 180), items(number(-180, 180), 2)), resample=inter, fill_value=fill, pil=False)
 def Affine(image, /, degrees, translate, scale, shear, resample=Inter.NEAREST, fill_value=0):
     """The image rotated, sheared, scaled about its middle, and moved by shares of its width and height."""
     height, width = image.shape[:2]

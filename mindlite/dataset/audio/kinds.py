@@ -1,0 +1,132 @@
+"""The words of audio: windows, borders, scales; and what all its operations take."""
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import numpy as np
+
+from ...common.errors import ValueRangeError
+from ..operation import DataError, kind_of, number, whole
+
+
+class WindowType(str, enum.Enum):
+    """Windows."""
+    BARTLETT = "bartlett"
+    BLACKMAN = "blackman"
+    HAMMING = "hamming"
+    HANN = "hann"
+    KAISER = "kaiser"
+
+
+class BorderType(str, enum.Enum):
+    """What stands beyond the ends."""
+    CONSTANT = "constant"
+    EDGE = "edge"
+    REFLECT = "reflect"
+    SYMMETRIC = "symmetric"
+
+
+class NormType(str, enum.Enum):
+    """Normalisation of mel filters."""
+    SLANEY = "slaney"
+    NONE = "none"
+
+
+class NormMode(str, enum.Enum):
+    """Normalisation of the cosine transform."""
+    ORTHO = "ortho"
+    NONE = "none"
+
+
+class MelType(str, enum.Enum):
+    """Mel scales."""
+    HTK = "htk"
+    SLANEY = "slaney"
+
+
+class ScaleType(str, enum.Enum):
+    """Power or magnitude."""
+    MAGNITUDE = "magnitude"
+    POWER = "power"
+
+
+class GainType(str, enum.Enum):
+    """How a gain is given."""
+    AMPLITUDE = "amplitude"
+    DB = "db"
+    POWER = "power"
+
+
+class FadeShape(str, enum.Enum):
+    """Curves of a fade."""
+    LINEAR = "linear"
+    EXPONENTIAL = "exponential"
+    LOGARITHMIC = "logarithmic"
+    QUARTER_SINE = "quarter_sine"
+    HALF_SINE = "half_sine"
+
+
+class DensityFunction(str, enum.Enum):
+    """Distributions of dither."""
+    TPDF = "TPDF"
+    RPDF = "RPDF"
+    GPDF = "GPDF"
+
+
+class ResampleMethod(str, enum.Enum):
+    """Windows of the resampling filter."""
+    SINC_INTERPOLATION = "sinc_interpolation"
+    KAISER_WINDOW = "kaiser_window"
+
+
+class Interpolation(str, enum.Enum):
+    """Interpolations of Flanger."""
+    LINEAR = "linear"
+    QUADRATIC = "quadratic"
+
+
+class Modulation(str, enum.Enum):
+    """Modulations of Flanger."""
+    SINUSOIDAL = "sinusoidal"
+    TRIANGULAR = "triangular"
+
+
+def sound(data: Any, name: str, rank: int = 1) -> np.ndarray:
+    """An array of numbers of at least `rank` axes, float32 unless it is float64. raises : DataError"""
+    array = np.asarray(data)
+    if array.dtype.kind not in "iuf":
+        raise DataError(f"{name}: the data type of input tensor does not match the requirement of operator. Expecting tensor "
+                        f"in type "
+                        f"of [int, float, double]. But got type {array.dtype}.")
+    if array.ndim < rank:
+        raise DataError(f"{name}: the shape of input tensor does not match the requirement of operator. Expecting tensor in "
+                        f"shape of "
+                        f"{'<..., time>' if rank == 1 else '<..., freq, time>'}. But got tensor with dimension {array.ndim}.")
+    return array if array.dtype.kind == "f" and array.dtype != np.float16 else array.astype(np.float32)
+
+
+INT = 2 ** 31 - 1
+positive = whole(1, INT)
+
+
+def rate(value: Any, name: str) -> int:
+    """A sample rate: an int that is not 0."""
+    whole()(value, name)
+    if value == 0:
+        raise ValueRangeError(f"Input {name} is not within the required interval of [-2147483648, 0) and (0, 2147483647].")
+    return value
+
+
+quality = number(0, 1, open_left=True)
+
+
+def one_of(*values: int) -> Any:
+    """An int of a few."""
+    def check(value: Any, name: str) -> int:
+        kind_of(int)(value, name)
+        if value not in values:
+            raise ValueRangeError(f"Input {name} is not within the valid set of {list(values)}." if len(values) > 2 else
+                                  f"Argument {name} should be {' or '.join(map(str, values))}, but got {value}.")
+        return value
+    return check

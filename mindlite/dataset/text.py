@@ -1,0 +1,605 @@
+"""Operations on text: vocabularies, tokenizers, n-grams, word vectors. MindSpore's `dataset.text`.
+
+A text is a NumPy str scalar, tokens are an array of them. Offsets count bytes of UTF-8. SentencePiece and Jieba are optional
+libraries (extra `data`).
+"""
+from __future__ import annotations
+
+import collections
+import enum
+import re
+import unicodedata
+from pathlib import Path
+from typing import Any, Callable, Iterable, Iterator
+
+import numpy as np
+
+from ..common import dtype as dt
+from ..common.errors import ArgumentError, FileFormatError, ValueRangeError
+from .columns import names_list
+from .operation import DataError, Operation, dtype_of, flag, items, kind_of, operation, optional, whole
+from .pieces import (JiebaMode, JiebaTokenizer, SentencePieceModel, SentencePieceTokenizer, SentencePieceVocab,
+                     SPieceTokenizerLoadType, SPieceTokenizerOutType, one_text, texts, tokens_of)
+
+
+class NormalizeForm(enum.IntEnum):
+    """Unicode's normal forms."""
+    NONE = 0
+    NFC = 1
+    NFKC = 2
+    NFD = 3
+    NFKD = 4
+
+
+def to_str(array: Any, encoding: str = "utf8") -> np.ndarray:
+    """Bytes as text. raises : ArgumentError"""
+    if not isinstance(array, np.ndarray):
+        raise ArgumentError("input should be a NumPy array.")
+    return np.char.decode(array, encoding)
+
+
+def to_bytes(array: Any, encoding: str = "utf8") -> np.ndarray:
+    """Text as bytes. raises : ArgumentError"""
+    if not isinstance(array, np.ndarray):
+        raise ArgumentError("input should be a NumPy array.")
+    return np.char.encode(array, encoding)
+
+
+# ------------------------------------------------------------------- vocabularies and vectors
+
+class Vocab:
+    """Numbers of tokens. Made by from_list, from_dict, from_file, from_dataset."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, int] = {}
+        self._tokens: dict[int, str] = {}
+
+    @classmethod
+    def _of(cls, ids: dict[str, int]) -> Vocab:
+        found = cls()
+        found._ids, found._tokens = ids, {number: token for token, number in ids.items()}
+        return found
+
+    @classmethod
+    def from_list(cls, word_list: list[str], special_tokens: list[str] | None = None, special_first: bool = True) -> Vocab:
+        """Tokens numbered in their order, special ones first or last. raises : ArgumentError, ValueRangeError for duplicates"""
+        special = special_tokens or []
+        flag(special_first, "special_first")
+        for name, words in {"word_list": word_list, "special_tokens": special}.items():
+            kind_of(list)(words, name)
+            seen: set[str] = set()
+            for k, word in enumerate(words):
+                kind_of(str)(word, f"{name}[{k}]")
+                if word in seen:
+                    raise ValueRangeError(f"{name} contains duplicate word: {word}.")
+                seen.add(word)
+        both = set(word_list) & set(special)
+        if both:
+            raise ValueRangeError(f"special_tokens and word_list contain duplicate word: {sorted(both)[0]}.")
+        every = special + word_list if special_first else word_list + special
+        return cls._of({word: number for number, word in enumerate(every)})
+
+    @classmethod
+    def from_dict(cls, word_dict: dict[str, int]) -> Vocab:
+        """The numbers of a dict. raises : ArgumentError, ValueRangeError for a negative number or one that appears twice"""
+        kind_of(dict)(word_dict, "word_dict")
+        for word, number_ in word_dict.items():
+            kind_of(str)(word, "word_dict key")
+            whole(0)(number_, "word_dict value")
+        if len(set(word_dict.values())) != len(word_dict):
+            raise ValueRangeError("word_dict has a number twice.")
+        return cls._of(dict(word_dict))
+
+    @classmethod
+    def from_file(cls, file_path: str, delimiter: str = "", vocab_size: int | None = None,
+                  special_tokens: list[str] | None = None, special_first: bool = True) -> Vocab:
+        """One token a line. delimiter : what ends the token in its line;  vocab_size : how many lines at most"""
+        kind_of(str)(file_path, "file_path"), optional(whole(1))(vocab_size, "vocab_size")
+        if not Path(file_path).is_file():
+            raise ValueRangeError(f"The file {file_path} does not exist or permission denied!")
+        lines = Path(file_path).read_text(encoding="utf-8").splitlines()
+        words = [line.split(delimiter)[0] if delimiter else line for line in lines if line]
+        return cls.from_list(words[:vocab_size], special_tokens, special_first)
+
+    @classmethod
+    def from_dataset(cls, dataset: Any, columns: Any = None, freq_range: tuple | None = None, top_k: int | None = None,
+                     special_tokens: list[str] | None = None, special_first: bool = True) -> Vocab:
+        """The tokens of columns of a dataset, the frequent ones first, equal ones by alphabet.
+
+        freq_range : (least, most), None for no bound;  top_k : how many at most
+        """
+        low, high = freq_range or (None, None)
+        counts: collections.Counter = collections.Counter()
+        for row in dataset.create_dict_iterator(num_epochs=1, output_numpy=True):
+            for name in names_list(columns, "columns") or list(row):
+                counts.update(texts(row[name], "Vocab.from_dataset").ravel().tolist())
+        words = [word for word, n in counts.items() if (low is None or n >= low) and (high is None or n <= high)]
+        words.sort(key=lambda word: (-counts[word], word))
+        return cls.from_list(words[:optional(whole(1))(top_k, "top_k")], special_tokens, special_first)
+
+    def vocab(self) -> dict[str, int]:
+        """{token: number}"""
+        return dict(self._ids)
+
+    def tokens_to_ids(self, tokens: Any) -> Any:
+        """The number of a token, or a list of those of several; -1 for one that is not there."""
+        if isinstance(tokens, str):
+            return self._ids.get(tokens, -1)
+        return [self._ids.get(str(token), -1) for token in kind_of(list, np.ndarray)(tokens, "tokens")]
+
+    def ids_to_tokens(self, ids: Any) -> Any:
+        """The token of a number, or a list of those of several; "" for one that is not there."""
+        if isinstance(ids, (int, np.integer)):
+            return self._tokens.get(whole(0)(int(ids), "ids"), "")
+        return [self._tokens.get(whole(0)(int(number_), "ids"), "") for number_ in kind_of(list, np.ndarray)(ids, "ids")]
+
+
+class Vectors:
+    """Vectors of tokens, from a text file: a token and its numbers a line; a first line of two numbers is skipped.
+
+    file_path : the file;  max_vectors : how many at most
+    """
+    dimensions: int = 0
+
+    def __init__(self) -> None:
+        self.table: dict[str, np.ndarray] = {}
+
+    @classmethod
+    def from_file(cls, file_path: str, max_vectors: int | None = None) -> Vectors:
+        """Read a file. raises : ArgumentError, ValueRangeError, FileFormatError"""
+        kind_of(str)(file_path, "file_path"), optional(whole(0))(max_vectors, "max_vectors")
+        cls._check(Path(file_path))
+        found = cls()
+        with open(file_path, encoding="utf-8", errors="replace") as stream:
+            for count, line in enumerate(stream):
+                words = line.rstrip().split(" ")
+                if count == 0 and len(words) == 2:
+                    continue
+                try:
+                    vector = np.array(words[1:], np.float32)
+                except ValueError:
+                    raise FileFormatError(f"{file_path}: line {count + 1} has no numbers after its token") from None
+                if not len(vector) or (found.table and len(vector) != found.dimensions):
+                    raise FileFormatError(f"{file_path}: line {count + 1} has {len(vector)} numbers, not {found.dimensions}")
+                found.dimensions = len(vector)
+                found.table.setdefault(words[0], vector)
+                if max_vectors and len(found.table) >= max_vectors:
+                    break
+        return found
+
+    @classmethod
+    def _check(cls, path: Path) -> None:
+        if not path.is_file():
+            raise ValueRangeError(f"The file {path} does not exist or permission denied!")
+
+    def lookup(self, token: str, unknown: np.ndarray, lower: bool) -> np.ndarray:
+        """The vector of a token, or `unknown`. lower : try lower case too"""
+        found = self.table.get(token)
+        return self.table.get(token.lower(), unknown) if found is None and lower else unknown if found is None else found
+
+
+class FastText(Vectors):
+    """FastText's vectors (Bojanowski et al. 2017), a file *.vec."""
+
+    @classmethod
+    def _check(cls, path: Path) -> None:
+        super()._check(path)
+        if path.suffix != ".vec":
+            raise DataError("FastText: invalid file, can not find file '*.vec'", note=str(path))
+
+
+class GloVe(Vectors):
+    """GloVe's vectors (Pennington, Socher, Manning 2014), a file glove.*.txt."""
+
+    @classmethod
+    def _check(cls, path: Path) -> None:
+        super()._check(path)
+        if not re.fullmatch(r"glove\..*\.txt", path.name):
+            raise DataError("GloVe: invalid file, can not find file 'glove.*.txt'", note=str(path))
+
+
+class CharNGram(Vectors):
+    """Vectors of character n-grams (Hashimoto et al. 2017): a token's is the mean of those of its 2- to 4-grams."""
+
+    def lookup(self, token: str, unknown: np.ndarray, lower: bool) -> np.ndarray:
+        token = token.lower() if lower else token
+        symbols = ["#BEGIN#", *token, "#END#"]
+        parts = {f"{n}gram-" + "".join(symbols[k:k + n]) for n in (2, 3, 4) for k in range(len(symbols) - n + 1)}
+        found = [self.table[part] for part in sorted(parts) if part in self.table]
+        return np.asarray(np.mean(found, 0), np.float32) if found else unknown
+
+
+# ------------------------------------------------------------------- numbers of tokens
+
+class Lookup(Operation):
+    """Tokens as numbers. unknown_token : stands for tokens that the vocabulary has not;  data_type : of the numbers
+
+    raises : ArgumentError, ValueRangeError; DataError for a token that is not there, without an unknown_token
+    """
+
+    def __init__(self, vocab: Vocab, unknown_token: str | None = None, data_type: Any = dt.int32) -> None:
+        if not isinstance(vocab, Vocab):
+            raise ArgumentError(f"Argument vocab is not an instance of text.Vocab. with value {vocab} is not of type [{Vocab}], "
+                                f"but got {type(vocab)}.")
+        optional(kind_of(str))(unknown_token, "unknown_token")
+        self.vocab, self.unknown_token, self.data_type = vocab, unknown_token, dtype_of(data_type, "data_type")
+        self.unknown = None if unknown_token is None else vocab._ids.get(unknown_token)
+        if unknown_token is not None and self.unknown is None:
+            raise ValueRangeError(f"Lookup: unknown_token: {unknown_token!r} does not exist in vocab.")
+
+    def __call__(self, data: Any) -> np.ndarray:
+        tokens, ids = texts(data, "Lookup"), self.vocab._ids
+        out = np.empty(tokens.size, self.data_type)
+        for k, token in enumerate(tokens.ravel().tolist()):
+            number_ = ids.get(token, self.unknown)
+            if number_ is None:
+                raise DataError(f"Lookup: invalid data, token: \"{token}\" doesn't exist in vocab and no unknown token is "
+                                f"specified.")
+            out[k] = number_
+        return out.reshape(tokens.shape)
+
+
+@operation(vectors=kind_of(Vectors), unk_init=optional(kind_of(list, tuple)), lower_case_backup=flag)
+def ToVectors(data, /, vectors, unk_init=None, lower_case_backup=False):
+    """Tokens as vectors. unk_init : the vector of tokens that are not there, 0 by default;  lower_case_backup : try lower case"""
+    tokens = texts(data, "ToVectors")
+    unknown = np.zeros(vectors.dimensions, np.float32) if unk_init is None else np.array(unk_init, np.float32)
+    if len(unknown) != vectors.dimensions:
+        raise DataError(f"ToVectors: unk_init must be the same length as vectors, but got unk_init: {len(unknown)}, vectors: "
+                        f"{vectors.dimensions}")
+    found = [vectors.lookup(token, unknown, lower_case_backup) for token in tokens.ravel().tolist()]
+    return np.stack(found).reshape(*tokens.shape, vectors.dimensions)
+
+
+@operation(data_type=dtype_of)
+def ToNumber(data, /, data_type):
+    """Text as numbers of a type. raises : DataError for what is no number, or outside the type"""
+    tokens, kind = texts(data, "ToNumber"), np.dtype(data_type)
+    out = np.empty(tokens.size, kind)
+    for k, token in enumerate(tokens.ravel().tolist()):
+        try:
+            value = int(token) if kind.kind in "iu" else float(token)
+        except ValueError:
+            raise DataError(f"ToNumber: it is invalid to convert \"{token}\" to a number.") from None
+        if kind.kind in "iu" and not np.iinfo(kind).min <= value <= np.iinfo(kind).max:
+            raise DataError(f"ToNumber: string input {token} will be out of bounds if cast to {kind}. The valid range is: "
+                            f"[{np.iinfo(kind).min}, {np.iinfo(kind).max}].")
+        out[k] = value
+    return out.reshape(tokens.shape)
+
+
+# ------------------------------------------------------------------- tokenizers
+
+def matches(pattern: str, text: str) -> Iterator[tuple[str, int]]:
+    """(match, byte where it begins)"""
+    byte = last = 0
+    for match in re.finditer(pattern, text):
+        byte += len(text[last:match.start()].encode())
+        last = match.start()
+        yield match.group(), byte
+
+
+@operation(with_offsets=flag)
+def WhitespaceTokenizer(data, /, with_offsets=False):
+    """The words between white space."""
+    return tokens_of(matches(r"\S+", one_text(data, "WhitespaceTokenizerOp")), with_offsets)
+
+
+@operation(with_offsets=flag)
+def UnicodeCharTokenizer(data, /, with_offsets=False):
+    """The characters."""
+    return tokens_of(matches(r"(?s).", one_text(data, "UnicodeCharTokenizer")), with_offsets)
+
+
+def script(char: str) -> str:
+    """The script of a character: the first word of a letter's name, COMMON for what is no letter, INHERITED for marks."""
+    category = unicodedata.category(char)
+    if category in ("Mn", "Me"):
+        return "INHERITED"
+    if category[0] != "L":
+        return "COMMON"
+    return unicodedata.name(char, "COMMON").partition(" ")[0]
+
+
+@operation(keep_whitespace=flag, with_offsets=flag)
+def UnicodeScriptTokenizer(data, /, keep_whitespace=False, with_offsets=False):
+    """Pieces of one script each; white space separates, and is a piece of its own if it is kept."""
+    text = one_text(data, "UnicodeScriptTokenizer")
+    pieces: list[list] = []
+    byte, before = 0, None
+    for char in text:
+        here = "SPACE" if char.isspace() else script(char)
+        if here == "INHERITED" and before not in (None, "SPACE"):
+            here = before                                    # type: ignore[assignment]
+        if here == before:
+            pieces[-1][0] += char
+        else:
+            pieces.append([char, byte])
+        before, byte = here, byte + len(char.encode())
+    return tokens_of(((p[0], p[1]) for p in pieces if keep_whitespace or not p[0].isspace()), with_offsets)
+
+
+def split_by(pattern: str, keep: str, text: str) -> Iterator[tuple[str, int]]:
+    """The pieces between matches of `pattern`, and those matches that `keep` matches too: (piece, byte where it begins)"""
+    last = byte = 0
+    for match in re.finditer(pattern, text):
+        if match.start() == match.end():
+            continue
+        if match.start() > last:
+            yield text[last:match.start()], byte
+        byte += len(text[last:match.start()].encode())
+        if keep and re.fullmatch(keep, match.group()):
+            yield match.group(), byte
+        byte, last = byte + len(match.group().encode()), match.end()
+    if last < len(text):
+        yield text[last:], byte
+
+
+def regex(value: Any, name: str) -> str:
+    """A regular expression, ICU's \\p{..} for Unicode's properties among them. raises : ArgumentError, ValueRangeError"""
+    kind_of(str)(value, name)
+    for property_, chars in {r"\p{P}": r"!-/:-@\[-`{-~¡-¿‐-⁞、-〿！-／：-＠［-｀｛-･", r"\p{Cc}": r"\x00-\x1f\x7f-\x9f",
+                             r"\p{L}": r"^\W\d_"}.items():
+        value = value.replace("[" + property_, "[" + chars).replace(property_, f"[{chars}]")
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise ValueRangeError(f"{name} is no regular expression: {error}") from None
+    return value
+
+
+@operation(delim_pattern=regex, keep_delim_pattern=regex, with_offsets=flag)
+def RegexTokenizer(data, /, delim_pattern, keep_delim_pattern="", with_offsets=False):
+    """The pieces between matches of a pattern. keep_delim_pattern : those matches that this matches are pieces too"""
+    return tokens_of(split_by(delim_pattern, keep_delim_pattern, one_text(data, "RegexTokenizer")), with_offsets)
+
+
+_UNUSED = r"\[CLS\]|\[SEP\]|\[UNK\]|\[PAD\]|\[MASK\]|\[unused\d+\]"
+
+
+def is_punctuation(char: str) -> bool:
+    """Unicode's punctuation, and ASCII's symbols, as BERT counts them."""
+    return 33 <= ord(char) <= 47 or 58 <= ord(char) <= 64 or 91 <= ord(char) <= 96 or 123 <= ord(char) <= 126 \
+        or unicodedata.category(char)[0] == "P"
+
+
+def is_cjk(char: str) -> bool:
+    """Chinese characters, which are words of their own (Devlin et al. 2019)."""
+    return any(low <= ord(char) <= high for low, high in (
+        (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B81F), (0x2B820, 0x2CEAF), (0xF900, 0xFAFF),
+        (0x2F800, 0x2FA1F)))
+
+
+def basic_pieces(text: str, lower: bool, keep: bool, form: NormalizeForm, unused: bool) -> Iterator[tuple[str, int]]:
+    """(piece, byte where it begins in the text) as BERT's basic tokenizer cuts it."""
+    byte = 0
+    for part in re.split(f"({_UNUSED})", text) if unused else [text]:
+        if unused and re.fullmatch(_UNUSED, part):
+            yield part, byte
+            byte += len(part.encode())
+            continue
+        piece, begin = "", byte
+        for char in part:
+            size = len(char.encode())
+            if unicodedata.category(char) == "Cc" and not char.isspace():
+                byte += size
+                continue
+            if lower:
+                made = "".join(c for c in unicodedata.normalize("NFD", char.casefold()) if unicodedata.category(c) != "Mn")
+            else:
+                made = char if form == NormalizeForm.NONE else unicodedata.normalize(form.name, char)
+            alone = char.isspace() or is_cjk(char) or is_punctuation(char)
+            joins = keep and char.isspace() and piece.isspace()
+            if piece and (alone or piece.isspace()) and not joins:
+                yield piece, begin
+                piece = ""
+            if not piece:
+                begin = byte
+            byte += size
+            if alone and not char.isspace():
+                yield made, begin
+            elif not char.isspace() or keep:
+                piece += made
+        if piece:
+            yield piece, begin
+
+
+BASIC = dict(lower_case=flag, keep_whitespace=flag, normalization_form=kind_of(NormalizeForm), preserve_unused_token=flag,
+             with_offsets=flag)
+
+
+@operation(**BASIC)
+def BasicTokenizer(data, /, lower_case=False, keep_whitespace=False, normalization_form=NormalizeForm.NONE,
+                   preserve_unused_token=True, with_offsets=False):
+    """Words, signs of punctuation and Chinese characters (Devlin et al. 2019, BERT's basic tokenizer).
+
+    lower_case : case folded, accents removed;  preserve_unused_token : [CLS], [SEP], [UNK], [PAD], [MASK], [unused1] stay whole
+    """
+    text = one_text(data, "BasicTokenizer")
+    return tokens_of(basic_pieces(text, lower_case, keep_whitespace, normalization_form, preserve_unused_token), with_offsets)
+
+
+def wordpieces(word: str, start: int, vocab: Vocab, suffix: str, longest: int, unknown: str) -> list[tuple[str, int]]:
+    """The longest known pieces of a word from the left; the unknown token if some part is not known (Wu et al. 2016)."""
+    if len(word.encode()) <= longest:
+        found, place = [], 0
+        while place < len(word):
+            for end in range(len(word), place, -1):
+                piece = (suffix if place else "") + word[place:end]
+                if piece in vocab._ids:
+                    found.append((piece, start + len(word[:place].encode())))
+                    place = end
+                    break
+            else:
+                break
+        else:
+            return found
+    return [(unknown or word, start)]
+
+
+PIECES = dict(vocab=kind_of(Vocab), suffix_indicator=kind_of(str), max_bytes_per_token=whole(0), unknown_token=kind_of(str),
+              with_offsets=flag)
+
+
+def _pieces(words: Iterable[tuple[str, int]], vocab: Vocab, suffix: str, longest: int, unknown: str, with_offsets: bool) -> Any:
+    spans: list[tuple[str, int, int]] = []
+    for word, start in words:
+        for piece, begin in wordpieces(word, start, vocab, suffix, longest, unknown):
+            whole_word = piece == (unknown or word)
+            size = len(word.encode()) if whole_word else len(piece.encode()) - (len(suffix.encode()) if begin > start else 0)
+            spans.append((piece, begin, begin + size))
+    spans = spans or [("", 0, 0)]
+    tokens = np.array([piece for piece, _, _ in spans])
+    if not with_offsets:
+        return tokens
+    return tokens, np.array([b for _, b, _ in spans], np.uint32), np.array([e for _, _, e in spans], np.uint32)
+
+
+@operation(**PIECES)
+def WordpieceTokenizer(data, /, vocab, suffix_indicator="##", max_bytes_per_token=100, unknown_token="[UNK]", with_offsets=False):
+    """Tokens as pieces of a vocabulary. unknown_token : "" keeps a token that is not known"""
+    words = np.atleast_1d(texts(data, "WordpieceTokenizer")).ravel().tolist()
+    return _pieces(((word, 0) for word in words), vocab, suffix_indicator, max_bytes_per_token, unknown_token, with_offsets)
+
+
+@operation(**{**PIECES, **BASIC})
+def BertTokenizer(data, /, vocab, suffix_indicator="##", max_bytes_per_token=100, unknown_token="[UNK]", lower_case=False,
+                  keep_whitespace=False, normalization_form=NormalizeForm.NONE, preserve_unused_token=True, with_offsets=False):
+    """BasicTokenizer, then WordpieceTokenizer (Devlin et al. 2019)."""
+    words = basic_pieces(one_text(data, "BertTokenizer"), lower_case, keep_whitespace, normalization_form, preserve_unused_token)
+    return _pieces(words, vocab, suffix_indicator, max_bytes_per_token, unknown_token, with_offsets)
+
+
+class PythonTokenizer(Operation):
+    """A function of a text that gives a list of tokens."""
+
+    def __init__(self, tokenizer: Callable) -> None:
+        if not callable(tokenizer):
+            raise ArgumentError("Argument tokenizer is not a callable Python function.")
+        self.tokenizer = tokenizer
+
+    def __call__(self, data: Any) -> np.ndarray:
+        if not isinstance(data, np.ndarray):
+            raise ArgumentError(f"input should be a NumPy array. Got {type(data)}.")
+        return np.array(self.tokenizer(one_text(data, "PythonTokenizer")))
+
+
+# ------------------------------------------------------------------- other shapes and other text
+
+@operation(max_seq_len=whole(1))
+def Truncate(data, /, max_seq_len):
+    """The first `max_seq_len` along the last axis."""
+    data = np.asarray(data)
+    if data.dtype.kind not in "biufUS":
+        raise DataError("Truncate: Truncate: the input tensor should be in type of [bool, int, float, double, string].")
+    if data.ndim not in (1, 2):
+        raise DataError(f"Truncate: the input tensor should be of dimension 1 or 2, but got {data.ndim}")
+    return data[..., :max_seq_len].copy()
+
+
+@operation(max_length=whole(0))
+def TruncateSequencePair(first, second, /, max_length):
+    """Two sequences cut to `max_length` together; the longer one loses first."""
+    first, second = np.asarray(first), np.asarray(second)
+    a, b = len(first), len(second)
+    while a + b > max_length:
+        if a > b:
+            a -= 1
+        else:
+            b -= 1
+    return first[:a].copy(), second[:b].copy()
+
+
+@operation(token=kind_of(str), begin=flag)
+def AddToken(data, /, token, begin=True):
+    """A token before or after each sequence."""
+    tokens = texts(data, "AddToken")
+    if tokens.ndim not in (1, 2):
+        raise DataError(f"AddToken: input tensor should be 1D or 2D, but got {tokens.ndim}")
+    added = np.full((*tokens.shape[:-1], 1), token)
+    return np.concatenate([added, tokens] if begin else [tokens, added], -1)
+
+
+@operation(width=whole(1), axis=whole(-1, 0))
+def SlidingWindow(data, /, width, axis=0):
+    """All windows of `width` neighbours along the axis."""
+    data = np.asarray(data)
+    if data.ndim != 1:
+        raise DataError(f"SlidingWindow: SlidingWindow supports 1D input only for now, but got {data.ndim}D")
+    if len(data) < width:
+        return data[:0].reshape(0, width)
+    return np.lib.stride_tricks.sliding_window_view(data, width).copy()
+
+
+def _sizes(value: Any, name: str) -> tuple[int, ...]:
+    return items(whole(1), *())(value if isinstance(value, (list, tuple)) else [value], name) or _refuse(name)
+
+
+def _refuse(name: str) -> Any:
+    raise ValueRangeError(f"{name} should not be empty.")
+
+
+def _pad(value: Any, name: str) -> tuple[str, int]:
+    if not isinstance(value, tuple) or len(value) != 2 or not isinstance(value[0], str):
+        raise ValueRangeError(f"{name} needs to be a tuple of (str, int) str is pad token and int is pad_width.")
+    return value[0], whole(0)(value[1], name)
+
+
+@operation(n=_sizes, left_pad=_pad, right_pad=_pad, separator=kind_of(str))
+def Ngram(data, /, n, left_pad=("", 0), right_pad=("", 0), separator=" "):
+    """All n-grams of tokens, for one n or several. left_pad, right_pad : (token, how many at most, less than n)"""
+    tokens = texts(data, "Ngram")
+    if tokens.ndim != 1:
+        raise DataError(f"Ngram: input is not a 1D data, but got {tokens.ndim}D")
+    found = []
+    for size in n:
+        padded = [left_pad[0]] * min(left_pad[1], size - 1) + tokens.tolist() + [right_pad[0]] * min(right_pad[1], size - 1)
+        grams = [separator.join(padded[k:k + size]) for k in range(len(padded) - size + 1)]
+        found += grams or [""]
+    return np.array(found)
+
+
+@operation()
+def CaseFold(data, /):
+    """Text without case: Unicode's case folding."""
+    return _each(data, str.casefold, "CaseFold")
+
+
+def _each(data: Any, function: Callable[[str], str], name: str) -> np.ndarray:
+    tokens = texts(data, name)
+    return np.array([function(token) for token in tokens.ravel().tolist()] or [""]).reshape(tokens.shape)
+
+
+@operation(normalize_form=kind_of(NormalizeForm))
+def NormalizeUTF8(data, /, normalize_form=NormalizeForm.NFKC):
+    """Text in one of Unicode's normal forms."""
+    if normalize_form == NormalizeForm.NONE:
+        return texts(data, "NormalizeUTF8")
+    return _each(data, lambda token: unicodedata.normalize(normalize_form.name, token), "NormalizeUTF8")
+
+
+@operation(pattern=regex, replace=kind_of(str), replace_all=flag)
+def RegexReplace(data, /, pattern, replace, replace_all=True):
+    """Matches of a pattern replaced: all, or the first."""
+    return _each(data, lambda token: re.sub(pattern, replace, token, count=0 if replace_all else 1), "RegexReplace")
+
+
+_DIGITS = "zero one two three four five six seven eight nine".split()
+
+
+@operation()
+def FilterWikipediaXML(data, /):
+    """Small letters and single spaces: without XML tags, digits spelt out (Mahoney 2006)."""
+    def plain(text: str) -> str:
+        text = re.sub(r"<.*>", "", text).lower()
+        text = re.sub(r"\d", lambda digit: f" {_DIGITS[int(digit.group())]} ", text)
+        return re.sub(r"[^a-z]+", " ", text).strip()
+    return _each(data, plain, "FilterWikipediaXML")
+
+
+__all__ = ["AddToken", "BasicTokenizer", "BertTokenizer", "CaseFold", "CharNGram", "FastText", "FilterWikipediaXML", "GloVe",
+           "JiebaMode", "JiebaTokenizer", "Lookup", "Ngram", "NormalizeForm", "NormalizeUTF8", "PythonTokenizer", "RegexReplace",
+           "RegexTokenizer", "SPieceTokenizerLoadType", "SPieceTokenizerOutType", "SentencePieceModel", "SentencePieceTokenizer",
+           "SentencePieceVocab", "SlidingWindow", "ToNumber", "ToVectors", "Truncate", "TruncateSequencePair",
+           "UnicodeCharTokenizer", "UnicodeScriptTokenizer", "Vectors", "Vocab", "WhitespaceTokenizer", "WordpieceTokenizer",
+           "to_bytes", "to_str"]

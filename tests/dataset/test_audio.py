@@ -1,0 +1,132 @@
+"""Operations on sound, against SciPy, closed forms, and each other."""
+import numpy as np
+import pytest
+
+pytest.importorskip("scipy")
+from scipy import signal  # noqa: E402
+
+from mindlite.dataset import audio  # noqa: E402
+
+RATE = 8000
+TIME = np.arange(1600) / RATE
+WAVE = (0.5 * np.sin(2 * np.pi * 440 * TIME)).astype(np.float32)
+
+
+def tone(frequency):
+    return (0.1 * np.sin(2 * np.pi * frequency * TIME)).astype(np.float32)
+
+
+def decibels(operation, frequency):
+    """What an operation does to the loudness of a tone."""
+    out = operation(tone(frequency))[400:]
+    return 20 * np.log10(np.sqrt(np.mean(out ** 2.0)) / np.sqrt(np.mean(tone(frequency)[400:] ** 2.0)))
+
+
+@pytest.mark.parametrize("operation, frequency, expected", [
+    (audio.LowpassBiquad(RATE, 500.), 50, 0), (audio.LowpassBiquad(RATE, 500.), 500, -3), (audio.LowpassBiquad(RATE, 500.),
+    3000, -50),
+    (audio.HighpassBiquad(RATE, 500.), 3000, 0), (audio.HighpassBiquad(RATE, 500.), 500, -3), (audio.AllpassBiquad(RATE, 500.),
+    900, 0),
+    (audio.BandpassBiquad(RATE, 500.), 500, 0), (audio.BandrejectBiquad(RATE, 500.), 3900, 0),
+    (audio.EqualizerBiquad(RATE, 500., 6.), 500, 6),
+    (audio.BassBiquad(RATE, 6., 500.), 20, 6), (audio.BassBiquad(RATE, 6., 500.), 3900, 0),
+    (audio.TrebleBiquad(RATE, 6., 500.), 3900, 6),
+    (audio.TrebleBiquad(RATE, 6., 500.), 20, 0), (audio.Gain(6.), 440, 6), (audio.Vol(0.5), 440, -6.02),
+])
+def test_filters_change_loudness_as_they_say(operation, frequency, expected):
+    found = decibels(operation, frequency)
+    assert found < -35 if expected == -50 else abs(found - expected) < 0.6
+
+
+def test_the_curve_of_vinyl_is_one_at_a_kilohertz():
+    time = np.arange(44100) / 44100
+    wave = 0.1 * np.sin(2 * np.pi * 1000 * time)
+    out = audio.RiaaBiquad(44100)(wave)
+    assert abs(out[20000:].std() / wave[20000:].std() - 1) < 0.01
+    assert audio.DeemphBiquad(44100)(wave).std() < wave.std()
+
+
+def test_general_filters_are_scipy_s_and_are_cut():
+    assert np.allclose(audio.LFilter([1., 0.2, 0.3], [0.1, 0.2, 0.3])(WAVE), signal.lfilter([0.1, 0.2, 0.3], [1, 0.2, 0.3], WAVE),
+                       atol=1e-6)
+    assert np.allclose(audio.Biquad(0.1, 0.2, 0.3, 1., 0.2, 0.3)(WAVE), audio.LFilter([1., 0.2, 0.3], [0.1, 0.2, 0.3])(WAVE))
+    assert abs(audio.LFilter([1.], [9.])(WAVE)).max() == 1 < abs(audio.LFilter([1.], [9.], False)(WAVE)).max()
+    twice = audio.Filtfilt([1., 0.2], [0.5, 0.2])(WAVE)
+    assert twice.shape == WAVE.shape
+
+
+def test_loudness():
+    assert np.allclose(audio.MuLawDecoding()(audio.MuLawEncoding()(WAVE)), WAVE, atol=0.02)
+    assert audio.MuLawEncoding()(np.array([-1., 0., 1.])).tolist() == [0, 128, 255]
+    assert np.allclose(audio.Contrast(0.)(WAVE), np.sin(WAVE * np.pi / 2), atol=1e-6)
+    assert np.allclose(audio.DCShift(0.3)(WAVE), np.clip(WAVE + 0.3, -1, 1))
+    faded = audio.Fade(100, 200)(np.ones(1000, np.float32))
+    assert faded[0] == 0 == faded[-1] and (faded[100:800] == 1).all() and np.allclose(faded[:100], np.linspace(0, 1, 100))
+    assert abs(audio.Overdrive()(WAVE)).max() <= 1
+
+
+def test_a_spectrogram_shows_the_tone_and_is_undone():
+    spectrum = audio.Spectrogram(n_fft=400)(WAVE)
+    assert spectrum.shape == (201, 9) and (spectrum.argmax(0)[1:-1] == round(440 / (RATE / 400))).all()
+    pairs = audio.Spectrogram(n_fft=400, power=0.)(WAVE)
+    assert np.allclose(audio.ComplexNorm(2.)(pairs), spectrum, atol=1e-4)
+    assert np.allclose(audio.InverseSpectrogram(1600, n_fft=400)(pairs), WAVE, atol=1e-5)
+    size, phase = audio.Magphase()(pairs)
+    assert np.allclose(size ** 2, spectrum, atol=1e-4) and np.allclose(phase, audio.Angle()(pairs))
+    assert abs(audio.SpectralCentroid(RATE, 400)(WAVE)[0, 2:-2] - 440).max() < 30
+    again = audio.GriffinLim(n_fft=400, n_iter=40, length=1600, rand_init=False)(spectrum)
+    assert np.abs(audio.Spectrogram(n_fft=400)(again) - spectrum).mean() < 0.2 * spectrum.mean()
+
+
+def test_mel_and_cosine():
+    banks = audio.melscale_fbanks(201, 0.0, 4000.0, 20, RATE)
+    assert banks.shape == (201, 20) and (banks >= 0).all() and banks.max() <= 1
+    slaney = audio.melscale_fbanks(2001, 0.0, 4000.0, 20, RATE, audio.NormType.SLANEY, audio.MelType.SLANEY)
+    assert np.allclose(slaney.sum(0) * 2, 1, atol=0.05), "each filter has the area 1: 2 Hz a bin"
+    spectrum = audio.Spectrogram(n_fft=400)(WAVE)
+    assert np.allclose(audio.MelSpectrogram(RATE, 400, n_mels=20)(WAVE), (spectrum.T @ banks).T, rtol=1e-4)
+    dct = audio.create_dct(10, 10, audio.NormMode.ORTHO)
+    assert np.allclose(dct.T @ dct, np.eye(10), atol=1e-6)
+    assert audio.MFCC(RATE, 8, melkwargs={"n_fft": 400, "n_mels": 20})(WAVE).shape == (8, 9)
+    assert audio.LFCC(RATE, 20, 8, speckwargs={"n_fft": 400})(WAVE).shape == (8, 9)
+    levels = audio.AmplitudeToDB()(spectrum)
+    assert abs(levels.max() - levels.min() - 80) < 1e-3
+    assert np.allclose(audio.DBToAmplitude(1.0, 0.5)(np.array([20.0])), 10)
+    assert np.allclose(audio.ComputeDeltas()(np.arange(20.0)[None])[:, 3:-3], 1)
+    assert audio.linear_fbanks(20, 0.0, 4000.0, 5, RATE).shape == (20, 5)
+
+
+def test_pitch_and_time():
+    def peak(wave, rate=RATE):
+        return np.abs(np.fft.rfft(wave * np.hanning(len(wave)))).argmax() * rate / len(wave)
+    assert abs(peak(audio.PitchShift(RATE, 12)(WAVE)) - 880) < 15 and audio.PitchShift(RATE, 12)(WAVE).shape == WAVE.shape
+    half = audio.Resample(RATE, 4000)(WAVE)
+    assert len(half) == 800 and abs(peak(half, 4000) - 440) < 6 and np.allclose(half[50:-50], WAVE[::2][50:-50], atol=0.01)
+    pairs = audio.Spectrogram(n_fft=400, power=0.)(WAVE)
+    assert audio.TimeStretch(200, 201, 2.0)(pairs).shape == (201, 5, 2)
+    assert np.allclose(audio.PhaseVocoder(1.0, np.zeros((201, 1)))(pairs), pairs)
+
+
+def test_masks():
+    ones = np.ones((2, 10, 12), np.float32)
+    assert (audio.FrequencyMasking(False, 3, 2, 0.5)(ones)[:, 2:5] == 0.5).all()
+    masked = audio.MaskAlongAxis(2, 3, 0.0, 2)(ones)
+    assert not masked[:, :, 2:5].any() and masked.sum() == 2 * 10 * 9
+    random = audio.TimeMasking(True, 6)(ones)
+    assert set(random.ravel()) <= {0.0, 1.0} and random.shape == ones.shape
+    with pytest.raises(RuntimeError):
+        audio.MaskAlongAxis(8, 9, 0.0, 1)(ones)
+
+
+@pytest.mark.parametrize("call, error", [
+    (lambda: audio.LowpassBiquad(0, 1.), ValueError), (lambda: audio.LowpassBiquad(8000.5, 1.), TypeError),
+    (lambda: audio.LowpassBiquad(8000, 1., 2.), ValueError), (lambda: audio.Contrast(101.), ValueError),
+    (lambda: audio.Gain("1"), TypeError),
+    (lambda: audio.RiaaBiquad(8000), ValueError), (lambda: audio.Spectrogram(n_fft=0), ValueError),
+    (lambda: audio.Spectrogram(100, 200), ValueError), (lambda: audio.melscale_fbanks(20, 50.0, 10.0, 5, 8000), ValueError),
+    (lambda: audio.LFilter([1.], [1., 2.]), ValueError), (lambda: audio.Angle()(np.ones(3)), RuntimeError),
+    (lambda: audio.Gain()(np.array("x")), RuntimeError), (lambda: audio.Fade(9999)(WAVE), RuntimeError),
+])
+def test_operations_refuse_bad_arguments_and_data(call, error):
+    with pytest.raises(error):
+        call()

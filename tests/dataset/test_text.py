@@ -1,0 +1,109 @@
+"""Operations on text; the expectations are MindSpore's results."""
+import numpy as np
+import pytest
+
+import mindlite.dataset as ds
+from mindlite.dataset import text
+
+VOCAB = text.Vocab.from_list(["a", "b", "[UNK]", "c"], special_tokens=["<pad>"])
+PIECES = text.Vocab.from_list(["i", "am", "mak", "##ing", "sm", "##all", "mistake", "##s", "[UNK]", "北", "京"])
+
+
+def plain(value):
+    return tuple(map(plain, value)) if isinstance(value, tuple) else np.asarray(value).tolist()
+
+
+@pytest.mark.parametrize("operation, data, expected", [
+    (text.Lookup(VOCAB), ["a", "c"], [1, 4]), (text.Lookup(VOCAB, "[UNK]"), ["a", "zz"], [1, 3]), (text.Lookup(VOCAB), "a", 1),
+    (text.WhitespaceTokenizer(), "hello  big world ", ["hello", "big", "world"]), (text.WhitespaceTokenizer(), "", [""]),
+    (text.WhitespaceTokenizer(True), "hello 世界 x", (["hello", "世界", "x"], [0, 6, 13], [5, 12, 14])),
+    (text.UnicodeCharTokenizer(), "ab 世", ["a", "b", " ", "世"]),
+    (text.UnicodeScriptTokenizer(), "Welcome to Beijing 北京, 3.5!", ["Welcome", "to", "Beijing", "北京", ",", "3.5!"]),
+    (text.UnicodeScriptTokenizer(keep_whitespace=True), "a b  北京", ["a", " ", "b", "  ", "北京"]),
+    (text.RegexTokenizer(r"\s+"), "a b  c", ["a", "b", "c"]), (text.RegexTokenizer(r"\s+", r"\s+"), "a b  c", ["a", " ", "b",
+    "  ", "c"]),
+    (text.BasicTokenizer(lower_case=True), "Héllo World!! 北京[UNK] x", ["hello", "world", "!", "!", "北", "京", "[UNK]", "x"]),
+    (text.BasicTokenizer(keep_whitespace=True), "a  b北 c", ["a", "  ", "b", "北", " ", "c"]),
+    (text.WordpieceTokenizer(PIECES), ["i", "making", "smalls", "zzz"], ["i", "mak", "##ing", "sm", "##all", "##s", "[UNK]"]),
+    (text.WordpieceTokenizer(PIECES, unknown_token=""), ["zzz"], ["zzz"]),
+    (text.BertTokenizer(PIECES, lower_case=True), "I am making mistakes 北京", ["i", "am", "mak", "##ing", "mistake", "##s", "北",
+    "京"]),
+    (text.BertTokenizer(PIECES, lower_case=True, with_offsets=True), "I am making 北",
+     (["i", "am", "mak", "##ing", "北"], [0, 2, 5, 8, 12], [1, 4, 8, 11, 15])),
+    (text.Ngram(2), ["a", "b", "c"], ["a b", "b c"]), (text.Ngram(3), ["a", "b"], [""]),
+    (text.Ngram([2, 3], ("_", 1), ("-", 2), "+"), ["a", "b", "c"],
+     ["_+a", "a+b", "b+c", "c+-", "_+a+b", "a+b+c", "b+c+-", "c+-+-"]),
+    (text.SlidingWindow(2), [1, 2, 3, 4], [[1, 2], [2, 3], [3, 4]]), (text.Truncate(2), ["a", "b", "c"], ["a", "b"]),
+    (text.Truncate(2), [["a", "b", "c"]], [["a", "b"]]), (text.ToNumber(np.int32), ["1", "-3"], [1, -3]),
+    (text.CaseFold(), "Welcome ẞ É", "welcome ss é"), (text.NormalizeUTF8(), "ṩ ﬁ", "ṩ fi"),
+    (text.RegexReplace(r"\s", "_"), "a b c", "a_b_c"), (text.RegexReplace(r"\s", "_", False), "a b c", "a_b c"),
+    (text.AddToken("TT"), ["a", "b"], ["TT", "a", "b"]), (text.AddToken("TT", False), [["a"], ["c"]], [["a", "TT"], ["c", "TT"]]),
+    (text.FilterWikipediaXML(), "<a>Hello</a> 12 World!", "one two world"),
+    (text.PythonTokenizer(lambda line: line.split("-")), "a-b", ["a", "b"]),
+])
+def test_an_operation_gives_what_mindspore_gives(operation, data, expected):
+    assert plain(operation(np.array(data))) == expected
+
+
+def test_two_sequences_are_cut_together():
+    first, second = text.TruncateSequencePair(4)(np.array([1, 2, 3]), np.array([4, 5, 6]))
+    assert first.tolist() == [1, 2] and second.tolist() == [4, 5]
+    first, second = text.TruncateSequencePair(4)(np.arange(9), np.array([4]))
+    assert len(first) == 3 and len(second) == 1
+
+
+def test_a_vocabulary_numbers_tokens(tmp_path):
+    assert VOCAB.vocab() == {"<pad>": 0, "a": 1, "b": 2, "[UNK]": 3, "c": 4}
+    assert VOCAB.tokens_to_ids(["a", "zz"]) == [1, -1] and VOCAB.tokens_to_ids("b") == 2
+    assert VOCAB.ids_to_tokens([0, 1]) == ["<pad>", "a"] and VOCAB.ids_to_tokens(99) == ""
+    rows = ds.NumpySlicesDataset([["b", "a"], ["a", "c"]], ["t"], shuffle=False)
+    assert text.Vocab.from_dataset(rows, "t", special_tokens=["<p>"], special_first=False).vocab() == {"a": 0, "b": 1, "c": 2,
+                                                                                                       "<p>": 3}
+    assert text.Vocab.from_dataset(rows, "t", (2, 9)).vocab() == {"a": 0}
+    (tmp_path / "v.txt").write_text("x,1\ny,2\nz,3\n")
+    assert text.Vocab.from_file(str(tmp_path / "v.txt"), ",", 2).vocab() == {"x": 0, "y": 1}
+    assert text.Vocab.from_dict({"x": 3}).vocab() == {"x": 3}
+
+
+def test_tokens_become_vectors(tmp_path):
+    (tmp_path / "v.txt").write_text("ok 0.1 0.2\nno 1 2\n")
+    vectors = text.Vectors.from_file(str(tmp_path / "v.txt"))
+    assert text.ToVectors(vectors, [-1, -1])(np.array(["no", "zz", "NO"])).tolist() == [[1, 2], [-1, -1], [-1, -1]]
+    assert text.ToVectors(vectors, lower_case_backup=True)(np.array("NO")).tolist() == [1, 2]
+    with pytest.raises(RuntimeError):
+        text.GloVe.from_file(str(tmp_path / "v.txt"))
+
+
+def test_text_goes_through_a_pipeline(tmp_path):
+    (tmp_path / "a.txt").write_text("I am\nI am making mistakes\n")
+    rows = ds.TextFileDataset(str(tmp_path / "a.txt"), shuffle=False)
+    rows = rows.map([text.BertTokenizer(PIECES, lower_case=True), text.Lookup(PIECES, "[UNK]")], "text")
+    rows = rows.padded_batch(2, pad_info={"text": ([None], -1)})
+    (batch,), = rows.create_tuple_iterator(num_epochs=1, output_numpy=True)
+    assert batch.tolist() == [[0, 1, -1, -1, -1, -1], [0, 1, 2, 3, 6, 7]]
+
+
+@pytest.mark.parametrize("call, error", [
+    (lambda: text.Vocab.from_list(["a", "a"]), ValueError), (lambda: text.Vocab.from_list("a"), TypeError),
+    (lambda: text.Vocab.from_dict({"a": -1}), ValueError), (lambda: text.Lookup(3), TypeError),
+    (lambda: text.Lookup(VOCAB)(np.array(["zz"])), RuntimeError), (lambda: text.Lookup(VOCAB, "nope"), ValueError),
+    (lambda: text.WhitespaceTokenizer()(3), RuntimeError), (lambda: text.WhitespaceTokenizer()(np.array(["a b"])), RuntimeError),
+    (lambda: text.ToNumber(np.int8)(np.array("300")), RuntimeError), (lambda: text.ToNumber(np.int8)(np.array("x")),
+    RuntimeError),
+    (lambda: text.Truncate(-1), ValueError), (lambda: text.Truncate("a"), TypeError), (lambda: text.Ngram([]), ValueError),
+    (lambda: text.RegexTokenizer("("), ValueError), (lambda: text.SlidingWindow(0), ValueError),
+])
+def test_operations_refuse_bad_arguments_and_data(call, error):
+    with pytest.raises(error):
+        call()
+
+
+def test_sentencepiece_models_are_trained_and_used(tmp_path):
+    pytest.importorskip("sentencepiece")
+    (tmp_path / "t.txt").write_text("\n".join(f"the cat number {k} sat on the mat" for k in range(200)))
+    vocab = text.SentencePieceVocab.from_file([str(tmp_path / "t.txt")], 30, 0.9995, text.SentencePieceModel.UNIGRAM, {})
+    pieces = text.SentencePieceTokenizer(vocab, text.SPieceTokenizerOutType.STRING)(np.array("the cat"))
+    assert "".join(pieces).replace("▁", " ").strip() == "the cat"
+    text.SentencePieceVocab.save_model(vocab, str(tmp_path), "m.model")
+    ids = text.SentencePieceTokenizer(str(tmp_path / "m.model"), text.SPieceTokenizerOutType.INT)(np.array("the cat"))
+    assert ids.dtype == np.int32 and len(ids) == len(pieces)
