@@ -23,7 +23,9 @@ from ..mindir.graph import FuncGraph, ValueNode
 from ..mindir.primitive import eval_rule, kernel_rule
 from ..ops.elementary import erf, erfc, normal_cdf
 from ..ops.indexing import gather_elements_axis, index_add_axis, scatter_elements_add, scatter_nd_add
+from ..ops.basic import transpose
 from ..ops.linalg import batch_matmul
+from ..ops.reduction import index_of_max, index_of_min
 from ..ops.sort import topk_along
 
 # {operator: (arrays, attributes) -> [(indices, the size of the axis that they stand for)]}: kernels do not look at indices
@@ -57,6 +59,10 @@ def _is_large(operation):
         a = operation.abstracts[0]
         inner = a.shape[-2 if operation.attrs["transpose_a"] else -1]
         return a.dtype.is_small or (a.dtype.is_float and operation.outs[0].size * inner >= _ENOUGH_FOR_MATMUL)
+    if prim is transpose:                                      # NumPy walks across the lines, the kernel goes in squares
+        return operation.outs[0].size >= _ENOUGH_FOR_LINES and operation.attrs["perm"][-1] != operation.outs[0].ndim - 1
+    if prim in (index_of_max, index_of_min):                   # along the last axis NumPy has vectors as well
+        return operation.abstracts[0].size >= _ENOUGH_FOR_LINES and operation.attrs["axis"] != operation.abstracts[0].ndim - 1
     enough = _ENOUGH_FOR_LINES if prim in _INDICES or prim in SCANS or prim is topk_along else enough_of(prim)
     if enough is None:
         return False
