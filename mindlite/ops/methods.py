@@ -32,7 +32,7 @@ def method(name, function):
 SYNONYMS = (
     ("axis", "dim", "dims"),
     ("keepdims", "keepdim", "keep_dims"),
-    ("other", "y", "value", "tensor"),
+    ("other", "y", "value", "tensor", "divisor"),
     ("dim0", "axis0"),
     ("dim1", "axis1"),
     ("exponent", "other", "power"),

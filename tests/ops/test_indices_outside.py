@@ -177,7 +177,7 @@ def test_so_is_one_that_no_int32_holds(name, way, bad):
         refused(WAYS[way](OPERATORS[name]), X, bad, np.int64)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ["eager", "jit of grad"])
 @pytest.mark.parametrize("name", [n for n in FROM_THE_END if n not in ("scatter_nd", "nn.Embedding")])
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 def test_narrow_indices_reach_what_they_can_of_a_long_axis(name, way, dtype):
@@ -210,6 +210,20 @@ def test_an_item_of_a_batch_does_not_read_its_neighbour(way):
     i[0, 1] = SIZE
     with pytest.raises(IndexRangeError, match="index 5 is outside"):
         run(x, Tensor(i))
+
+
+@pytest.mark.parametrize("way", ["eager", "jit"])
+def test_a_label_of_an_item_of_a_batch_or_of_a_size_not_known_before_is_checked(way):
+    run = WAYS[way](ms.vmap(lambda x, t: ops.cross_entropy(x, t)))
+    labels = np.array([[0, 1], [3, 2]], np.int32)
+    run(ops.ones((2, 2, 4)), Tensor(labels))
+    with pytest.raises(IndexRangeError, match="label 4 is outside 0..3"):
+        run(ops.ones((2, 2, 4)), Tensor(labels + 1))
+    dynamic = ms.jit(lambda x, t: ops.nll_loss(x, t), fullgraph=True, dynamic=1)
+    for n in (3, 4, 6):
+        dynamic(ops.ones((n, n)), Tensor(np.arange(n, dtype=np.int32)))
+    with pytest.raises(IndexRangeError, match="label 5 is outside 0..4"):
+        dynamic(ops.ones((5, 5)), Tensor(np.arange(5, dtype=np.int32) + 1))
 
 
 def test_a_label_that_is_ignored_is_no_error_and_its_weight_does_not_count():
