@@ -7,6 +7,8 @@
     pipeline.py   how it runs: rows are described, then computed here or in a worker process
     dataset.py    Dataset: the node, its operations as methods;  rows.py, order.py, batches.py, sources.py  the kinds of nodes
     workers.py    processes and shared memory;  draws.py  random numbers;  samplers.py, iterators.py, columns.py, callbacks.py
+    files/        sources in files, one table;  mindrecord/  MindSpore's format
+    operation.py  makes operations of functions: transforms.py, vision/, text.py, audio/
 
 This room knows nothing of the compiler; arrays become Tensors in iterators.py.
 """
