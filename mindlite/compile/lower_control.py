@@ -232,8 +232,10 @@ def lower_check(lowering, node):
     fine, failed = b.block(), b.block()
     with fine:
         fine.results()
+    copies, lowering.copies = lowering.copies, lowering.copies.new_child()         # made in this block alone
     with failed:
         lowering.python(node, stop, operands, (), pure=True)
         failed.results()
+    lowering.copies = copies
     b.if_(lowering.value(condition), fine, failed)
     return ()

@@ -78,7 +78,14 @@ def views(x):
     return y[1:] @ x[:, :2], x.T, y
 
 
-PROGRAMS = [branch, loop, gradient_of_a_loop, recursion, sizes_of_data, without_a_kernel, constants, numbers, views]
+def raises_with_a_tensor(x):
+    total = x.sum()
+    if total > 1000:
+        raise ValueError(total)
+    return ops.unique(total.reshape(1))[0]                   # the copy for the exception was made where it is raised
+
+
+PROGRAMS = [raises_with_a_tensor, branch, loop, gradient_of_a_loop, recursion, sizes_of_data, without_a_kernel, constants, numbers, views]
 
 
 def flat(value):

@@ -104,7 +104,7 @@ def make(spec, tensor):
 def plain(value):
     """A value without Tensors, for comparison."""
     if isinstance(value, (ms.Tensor, plain_tensor.Tensor)):
-        array = value.array
+        array = value.asnumpy()
         return "Tensor", str(array.dtype), array.shape, array.tolist()
     if isinstance(value, (tuple, list)):
         return type(value).__name__, *map(plain, value)
