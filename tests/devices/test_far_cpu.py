@@ -85,8 +85,8 @@ def raises_with_a_tensor(x):
     return ops.unique(total.reshape(1))[0]                   # the copy for the exception was made where it is raised
 
 
-PROGRAMS = [raises_with_a_tensor, branch, loop, gradient_of_a_loop, recursion, sizes_of_data, without_a_kernel, constants, numbers,
-            views]
+PROGRAMS = [raises_with_a_tensor, branch, loop, gradient_of_a_loop, recursion, sizes_of_data, without_a_kernel, constants,
+            numbers, views]
 
 
 def flat(value):
