@@ -22,7 +22,7 @@ from .printer import write
 from .reader import read
 from .tokens import ReadError
 
-zipfile = Late("zipfile")
+zipfile, tokenize = Late("zipfile"), Late("tokenize")
 FORMAT = 1
 GRAPH, PROGRAM = "graph.mindir", "program.json"
 PLAIN = (type(None), bool, int, str)
@@ -170,7 +170,7 @@ class _Reading:
         """The bytes of a constant's elements."""
         try:
             return np.lib.format.read_array(io.BytesIO(self.member(name)), allow_pickle=False).tobytes()
-        except (ValueError, EOFError, OSError, TypeError) as error:
+        except (ValueError, EOFError, OSError, TypeError, OverflowError, MemoryError, tokenize.TokenError) as error:
             self.fail(f"{name}: {error}")
 
     def structure(self, told):

@@ -24,7 +24,7 @@ from .vm import Table, print_table
 from .vm_machine import OPCODES
 from .vm_verify import verify_table
 
-zipfile, zlib = Late("zipfile"), Late("zlib")
+zipfile, zlib, tokenize = Late("zipfile"), Late("zlib"), Late("tokenize")
 FORMAT = 3
 _KINDS = ("i64", "f64")
 _MOST = 1 << 40                                  # no size, count or bound of a file is larger
@@ -242,7 +242,7 @@ def read_vm(path, kernels):
         table = Table(code, _int(described["frame"]))
     except (ArgumentError, ValueRangeError):
         raise
-    except (*_UNREADABLE, zipfile.BadZipFile, zlib.error) as error:
+    except (*_UNREADABLE, zipfile.BadZipFile, zlib.error, tokenize.TokenError) as error:
         raise ValueRangeError(f"{path} is no readable Flow: {type(error).__name__}: {error}") from error
     verify_table(table, linked)
     return linked, table
