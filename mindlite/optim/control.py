@@ -58,6 +58,16 @@ def _read_by(graph, outputs):
     return {i for i, p in enumerate(graph.parameters) if p in needed}
 
 
+def _sized_by(graph, outputs, args):
+    """The numbers of the parameters that have a size under a Symbol of their own, which these outputs, or effects, need."""
+    own = {i: symbols_of_abstract(p.abstract) - symbols_of_abstract(a.abstract)
+           for i, (p, a) in enumerate(zip(graph.parameters, args))}
+    if not any(own.values()):
+        return set()
+    needed = symbols_needed(graph, [graph.outputs[i] for i in outputs])
+    return {i for i, symbols in own.items() if symbols & needed}
+
+
 def _constants(args):
     return {i: a for i, a in enumerate(args) if isinstance(a, ValueNode)}
 
@@ -82,7 +92,7 @@ def _prune_cond(node, used):
             known[i] = found[0]
     kept = sorted(used - known.keys())
     constants = _constants(operands)
-    order = sorted((_read_by(sides[0], kept) | _read_by(sides[1], kept)) - constants.keys())
+    order = sorted(set().union(*[_read_by(side, kept) | _sized_by(side, kept, operands) for side in sides]) - constants.keys())
     if len(kept) == len(node.abstract.elements) and len(order) == len(operands):
         return None
     effects = has_effect(node)
@@ -106,13 +116,9 @@ def _prune_while(node, used):
              and body.parameters[i].abstract == node.args[i].abstract == node.abstract.elements[i]}
     ends = final_values(node)
     live = set(used) - fixed - ends.keys() | {i for i in _read_by(test, [0]) | _read_by(body, []) if i < n} - fixed
-    own = {i: symbols_of_abstract(body.parameters[i].abstract) - symbols_of_abstract(node.args[i].abstract) for i in range(n)}
-    sizes = symbols_needed(test, test.outputs) if any(own.values()) else set()
+    live |= {i for i in _sized_by(test, [0], node.args[:n]) if i < n} - fixed
     while True:
-        grown = live | {i for i in _read_by(body, sorted(live)) if i < n} - fixed
-        if any(own.values()):                                # a size that changes is that of a state, read or not
-            sizes |= symbols_needed(body, [body.outputs[i] for i in sorted(live)])
-            grown |= {i for i in range(n) if own[i] & sizes} - fixed
+        grown = live | {i for i in _read_by(body, sorted(live)) | _sized_by(body, sorted(live), node.args) if i < n} - fixed
         if grown == live:
             break
         live = grown
