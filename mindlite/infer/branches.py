@@ -27,7 +27,7 @@ from ..ops.scalar import scalar_binary, scalar_cast, scalar_compare, scalar_unar
 from ..fallback.log import Trap
 from ..fallback.segment import unbound
 from .fallback import A_BOOL, ask_python
-from .merging import Merge, Slot, conflict, convert, fill, undefined_value, writing
+from .merging import Merge, Slot, conflict, convert, fill, named, undefined_value, writing
 from .jumps import may_wait
 from .messages import kind_of, taken_apart
 from .outcome import NEVER, RETURN, Caught, Departs, NoResultYet, Outcome, Raises, ends_call
@@ -324,6 +324,12 @@ def join_sides(ev, condition, sides, origin):
         have = [target in outcome.exits for outcome in outcomes]
         if all(have):
             exits[target] = merge.value(outcomes[0].exits[target], outcomes[1].exits[target])
+            if not ends_call(target):
+                for parameter, value in zip(target.parameters, exits[target][0]):
+                    if isinstance(value, Conflict):
+                        named(value.error, parameter.name)
+            elif target == RETURN and isinstance(exits[target], Conflict):
+                named(exits[target].error, "return")
         else:
             exits[target] = merge.only(outcomes[have.index(True)].exits[target], have.index(True))
     changed = {}

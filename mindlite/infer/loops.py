@@ -17,7 +17,7 @@ from ..mindir.syntax import Undefined
 from ..ops.scalar import tensor_to_scalar
 from .branches import compare_numbers, control_node, go_round_or_leave, in_region, leave_sides, truth, without
 from .jumps import loop_exits
-from .merging import (Merge, abstract_of, conflict, convert, fill, is_data, join_abstracts, join_mark, type_of,
+from .merging import (Merge, abstract_of, conflict, convert, fill, is_data, join_abstracts, join_mark, named, type_of,
                       undefined_value, visible, writing)
 from .outcome import Outcome, Raises
 from .region import AmbiguousTarget, Region, align
@@ -199,7 +199,7 @@ def write_loop(ev, frame, header, args, stops, may_peel):
         body, outcome, after = plan.attempt(frame, header, stops)
         if isinstance(outcome, Raises) or header not in outcome.exits:       # it always leaves: no loop at all
             return ev.run_once(frame, header, args, stops)
-        wider, wider_carried = plan.widen(outcome.exits[header][0], after)
+        wider, wider_carried = plan.widen(outcome.exits[header][0], after, [p.name for p in header.parameters])
         if wider is None:
             return plan.emit(frame, header, stops, body, outcome, after)
         state, carried = wider, wider_carried
@@ -312,8 +312,11 @@ class Plan:
             return False
         return kinds[0] is not kinds[1] or kinds[0] is Mixed
 
-    def widen(self, back, after):
-        """The state that also covers the values at the end of the body, or None if it covers them already."""
+    def widen(self, back, after, names=()):
+        """The state that also covers the values at the end of the body, or None if it covers them already.
+
+        names : of the variables whose values `back` holds
+        """
         changed = False
 
         def join(outer, inner, new):
@@ -415,7 +418,14 @@ class Plan:
             return visible(self.ev, value) if isinstance(value, Closure) else value
 
         try:
-            state = tuple(join(*items) for items in zip(self.state, self.inside, back))
+            state = []
+            for number, items in enumerate(zip(self.state, self.inside, back)):
+                try:
+                    state.append(join(*items))
+                except CannotLoop as reason:
+                    named(reason.error, names[number] if number < len(names) else "")
+                    raise
+            state = tuple(state)
             carried = {}
             for key, value in after.items():
                 if self.ev.made_inside(key):

@@ -5,6 +5,7 @@ tuples, dicts and the contents of lists are merged part by part; what does not f
 is raised when the variable is used.
 """
 import contextlib
+import keyword
 import operator
 
 from ..common import dtype as dt
@@ -25,7 +26,7 @@ from .messages import kind_of
 from .outcome import BOTTOM, Raises
 from .program import by_python
 from .sharing import spot
-from .values import Box, ByExit, Closure, Conflict, Formatted, MadeException, Mixed, Range, Unsure, rebuild
+from .values import Box, ByExit, Closure, Conflict, Formatted, MadeException, Mixed, Place, Range, Unsure, rebuild
 
 
 class Merge:
@@ -99,8 +100,10 @@ class Merge:
             return Conflict(Refusal("how far an iteration is, is known at run time only",
                                              location=self.ev.tracer.origin.location))
         if container and isinstance(a, tuple) and isinstance(b, tuple) and not _same_keys(key.kind, a, b):
-            return Conflict(conflict(a, b, self.ev))
+            return Conflict(of_contents(self.ev, key, a, b))
         merged = self.value(a, b)
+        if isinstance(merged, Conflict) and not container:
+            named(merged.error, key.name if isinstance(key, (Box, Place)) else "")
         return Conflict(conflict(a, b, self.ev)) if container and isinstance(merged, Slot) else merged
 
     def data(self, a, b):
@@ -250,14 +253,56 @@ def type_of(value):
 
 
 def conflict(a, b, ev, cause=None):
-    def name(v):
-        return "None" if v is None else str(v.abstract) if isinstance(v, AnfNode) else "str" if isinstance(v, Formatted) \
-            else type(v).__name__
-    error = Refusal(f"a variable is {name(a)} on one path and {name(b)} on another, "
-                             "depending on a value that is known at run time only", location=ev.tracer.origin.location,
-                             hint="give it the same type and structure on both paths")
+    """The refusal of what is `a` on one path and `b` on another; `named` puts the variable's name into it."""
+    error = differing(ev, f"a variable is {described(ev, a)} on one path and {described(ev, b)} on another")
     error.statements = (*getattr(a, "marks", ()), *getattr(b, "marks", ()), join_mark(ev))
     error.__cause__ = cause
+    return error
+
+
+def differing(ev, what):
+    """The refusal that says what differs."""
+    return Refusal(f"{what}, depending on a value that is known at run time only", location=ev.tracer.origin.location,
+                   hint="give it the same type and structure on both paths")
+
+
+def described(ev, value):
+    """A value in a few words: its type, and of a container what it holds."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return repr(value)
+    if isinstance(value, (AnfNode, Tensor)):
+        return str(abstract_of(value))
+    if isinstance(value, Formatted):
+        return "a str"
+    content = value if type(value) in (tuple, list, dict) else ev.store.get(value) if isinstance(value, Box) else None
+    if content is None or isinstance(content, Conflict):
+        return f"a {value.kind if isinstance(value, Box) else type(value).__name__}"
+    kind = value.kind if isinstance(value, Box) else type(value).__name__
+    if kind == "iterator":
+        return "an iterator"
+    return f"a {kind} of {len(content)}"
+
+
+def named(error, name):
+    """The same refusal, of the variable of that name; of the value of an expression, whose name is Python's word for it."""
+    if name and error.message.startswith("a variable is "):
+        what = "what the function gives" if name == "return" else "the value of an expression" if keyword.iskeyword(name) else \
+            f"the variable {name!r}"
+        error.message = error.msg = what + error.message[len("a variable"):]
+        error.args = (error.message,)
+    return error
+
+
+def of_contents(ev, box, a, b):
+    """The refusal of a list, dict or set that holds `a` on one path and `b` on another."""
+    made = box.marks[0][2] if box.marks and box.marks[0][0] == "made" else None
+    what = f"the {box.kind} that is made in line {made[1]}" if made else f"a {box.kind} among the arguments"
+    if len(a) != len(b):
+        error = differing(ev, f"{what} holds {len(a)} on one path and {len(b)} on another")
+    else:
+        one, other = (", ".join(sorted(repr(k[0] if box.kind == "dict" else k) for k in content)) for content in (a, b))
+        error = differing(ev, f"{what} holds {one} on one path and {other} on another")
+    error.statements = (*box.marks, join_mark(ev))
     return error
 
 

@@ -43,3 +43,39 @@ def test_a_function_may_give_other_types_by_its_data(function):
 def test_a_full_graph_says_what_does_not_fit(function):
     with pytest.raises(ms.common.errors.GraphSyntaxError, match="on one path and .* on another"):
         ms.jit(function, fullgraph=True)(Tensor(1.0))
+
+
+def of_two_lengths(x):
+    parts = (x, x) if False else (x,)
+    if x.sum() > 0:
+        parts = (x, x)
+    return parts[0] + len(parts)
+
+
+def of_a_loop(x):
+    items = (x,)
+    while x.sum() < 10:
+        items = (x, items)
+        x = x + 1
+    return items
+
+
+def a_list(x):
+    items = [x]
+    if x.sum() > 0:
+        items.append(x)
+    return items
+
+
+def an_expression(x):
+    return "a" if x.sum() > 0 else {"b": 1}
+
+
+@pytest.mark.parametrize("function, text", [
+    (of_two_lengths, "the variable 'parts' is a tuple of 2 on one path and a tuple of 1 on another"),
+    (of_a_loop, "the variable 'items' is a tuple of 1 on one path and a tuple of 2 on another"),
+    (a_list, "the list that is made in line [0-9]+ holds 2 on one path and 1 on another"),
+    (an_expression, "the value of an expression is 'a' on one path and a dict on another")])
+def test_a_graph_that_is_refused_names_the_variable_that_differs(function, text):
+    with pytest.raises(ms.GraphSyntaxError, match=text):
+        ms.jit(function, fullgraph=True)(ms.Tensor([1.0, 2.0]))
