@@ -240,6 +240,7 @@ def of_second_order(program):
     return ms.grad(twice, (0, 1))
 
 
+@pytest.mark.python_runs("writes_a_variable: Python code in a branch sees z, which was assigned before")
 @pytest.mark.parametrize("how", [lambda f: ms.jit(ms.grad(f, (0, 1))), lambda f: ms.grad(ms.jit(f), (0, 1)),
                                  lambda f: ms.jit(of_second_order(f))], ids=["jit of grad", "grad of jit", "second order"])
 @pytest.mark.parametrize("program", BEGINNING_AGAIN, ids=[f.__name__.replace("_", " ") for f in BEGINNING_AGAIN])
@@ -336,12 +337,14 @@ def test_forward_mode_passes_python_code(program):
     check_forward(program, pushed, POINTS[0], POINTS[0], POINTS[1])
 
 
+@pytest.mark.python_runs("on_one_path, through_a_list: a derivative that is asked for later passes Python code")
 @pytest.mark.parametrize("how", [differentiated_once_pushed, pushed_once_differentiated, pushed_twice, linearised, jacobian])
 @pytest.mark.parametrize("program", [on_one_path, through_a_list_that_python_shares])
 def test_forward_and_reverse_mode_pass_python_code_in_any_order(program, how):
     check_forward(program, how, POINTS[0], POINTS[0])
 
 
+@pytest.mark.python_runs("on_one_path: a derivative that is asked for later passes Python code")
 def test_the_hessian_of_python_code_on_one_path_is_pynatives():
     check_forward(on_one_path, hessian, POINTS[0], POINTS[0])
 

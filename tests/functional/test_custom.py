@@ -81,6 +81,7 @@ def test_derivatives_are_cells_too(way):
         nn.Jvp(3)
 
 
+@pytest.mark.python_runs("Custom calls the Python function `func`")
 def test_a_python_function_of_arrays_is_an_operator_with_a_gradient(way):
     cube = Custom(lambda x: x ** 3, lambda shape: shape, lambda dtype: dtype, "pyfunc",
                   bprop=lambda x, out, dout: (3 * x * x * dout,))

@@ -194,6 +194,7 @@ def first_assigned_and_read_in_the_next_turn(x, n):
     return x
 
 
+@pytest.mark.python_runs("a loop without turns leaves a variable as it was")
 @pytest.mark.parametrize("function", [first_assigned_in_a_while, first_assigned_in_a_for,
                                       first_assigned_and_read_in_the_next_turn], ids=lambda f: f.__name__)
 def test_what_a_loop_without_turns_does_not_assign_has_no_value(function):
@@ -223,6 +224,7 @@ def test_a_recursion_without_an_end_is_told_before_it_runs():
     assert caught.value.location.file == __file__
 
 
+@pytest.mark.python_runs("except RecursionError: whether a recursion ends is not known in a graph")
 def test_it_may_be_caught_by_the_program_and_effects_come_before_it():
     seen = []
 

@@ -171,6 +171,7 @@ def test_an_exception_of_python_code_shows_the_line_that_called_it(printer):
     assert lines == ["del shared[0]"] * 3
 
 
+@pytest.mark.python_runs("x[0] = ..: which Tensor it is, is known at run time only")
 def test_a_tensor_that_is_chosen_at_run_time_is_assigned_to_under_all_its_names():
     def by_branch(x, y):
         z = x if x.sum() > 0 else y
@@ -376,6 +377,7 @@ def test_a_loop_over_a_dict_sees_what_is_assigned_in_it():
         check_same(function, *[lambda: (vector(1.0, 2.0), {"a": 3, "b": 5})] * 2)
 
 
+@pytest.mark.python_runs("x[0] = ..: a variable is one of several Tensors")
 def test_a_variable_that_may_be_a_tensor_that_is_assigned_to_is_read_as_that():
     def of_two(x, z):
         y = x if x.sum() > 0 else z
@@ -458,6 +460,7 @@ def test_the_order_of_a_set_of_texts_is_that_of_the_process_that_runs():
     assert "TEXT" in [name for _, _, name, _ in jitted.compiled.variants[0].guards]
 
 
+@pytest.mark.python_runs("__exit__ is given a traceback")
 def test_a_context_manager_is_given_a_traceback_with_the_users_lines():
     seen = []
 
@@ -664,6 +667,7 @@ def test_a_recursion_of_whose_result_nothing_is_made_has_its_effects(capsys):
             assert not jitted.compiled.in_python, jitted.explain()
 
 
+@pytest.mark.python_runs("x[0] = ..: a Tensor that Python code holds too is assigned to")
 def test_a_tensor_that_an_object_of_python_gives_is_assigned_to_in_that_object():
     def by_get(x, table):
         if x.sum() > 0:

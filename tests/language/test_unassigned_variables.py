@@ -238,6 +238,7 @@ NOT_NATIVE = {of_a_list, of_a_function, by_python_code, an_attribute, an_attribu
 ARGUMENTS = [(1.0, 2.0), (1.0, 2.0), (-1.0, -2.0), (3.0, -5.0), (1.0, 2.0), (-1.0, -2.0), (6.0, 4.0), (30.0, 1.0)]
 
 
+@pytest.mark.python_runs("an_attribute_that_is_deleted: it is that of an object that Python made")
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_every_call_ends_as_in_python(function):
     jitted = ms.jit(function)
