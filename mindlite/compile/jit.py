@@ -94,6 +94,7 @@ class JitFunction:
         # {signature: how often it ran to see what calls give}; {key of a call: how often that was for its sake}
         self.recordings, self.asked = {}, {}
         self.run_twice = {}                              # {Location: (why, how often Python ran a call again)}
+        self.refused = {}                                # {Location: (why, how many calls Python has made for it, once each)}
         self.met_hooks = 0                               # calls that Python has run for the hooks of an argument
         self.warned = set()                              # signatures and places whose run in Python was told of
         alive[next(_numbers)] = self
@@ -333,12 +334,14 @@ class JitFunction:
             if times > MAX_RECORDINGS:
                 self.leave(signature, Refusal("a call that runs in Python was not met when it ran", None))
             return value
+        location, why, certain = self.in_python[signature]
+        if not certain:
+            self.refused[location] = why, self.refused.get(location, (why, 0))[1] + 1
         try:
             value = self.python(args, kwargs)
         except Passed:
             self.in_python.pop(signature, None)
             raise
-        location, why, certain = self.in_python[signature]
         if certain:
             self.warn(signature, why, location)
         else:                                                # the exception was not the user's: what raised it is left

@@ -277,7 +277,9 @@ def check_compiled(functions):
                     report.findings.append(Finding(node.origin.location, made, CROSSING))
         for location, why, *_ in f.in_python.values():
             report.findings.append(Finding(location, why, WHOLE, True))
-        if not f.variants and not f.in_python:
+        for location, (why, _) in f.refused.items():
+            report.findings.append(Finding(location, why, WHOLE, True))
+        if not f.variants and not f.in_python and not f.refused:
             report.findings.append(Finding(None, "it was called once, and ran statement by statement, to see what calls of "
                                            "Python give: call it twice to see it compiled", WHOLE, True))
         report.findings = list(dict.fromkeys(report.findings))

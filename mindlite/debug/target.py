@@ -22,4 +22,4 @@ def compiled_of(f):
 
 def compiled_functions():
     """The JitFunctions of this process that were compiled, or tried to be, in the order in which they were made."""
-    return [f for f in list(alive.values()) if f.variants or f.in_python or f.runs_in_python]
+    return [f for f in list(alive.values()) if f.variants or f.in_python or f.refused or f.runs_in_python]

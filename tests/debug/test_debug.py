@@ -5,9 +5,11 @@ import re
 import numpy as np
 import pytest
 
+import mindlite as ms
 from mindlite import Tensor, debug, grad, jit, nn, ops, set_context
 from mindlite.common.config import GRAPH_MODE, config
 from mindlite.common.errors import ArgumentError
+from mindlite.debug.check import PYTHON, check_compiled
 from mindlite.debug.page import Page, curves
 
 X = Tensor(np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4))
@@ -200,3 +202,22 @@ def test_text_on_a_page_cannot_become_markup():
 def test_curves_leave_a_gap_where_a_number_is_not_finite():
     assert curves("loss", {"a": [3.0, 2.0, float("nan"), 1.0, 0.5]}).count("<polyline") == 2
     assert "<polyline" not in curves("loss", {"a": []})
+
+
+def test_a_function_whose_calls_python_ran_does_not_count_as_not_compiled_yet():
+    def raises(x):
+        raise ValueError("always")
+
+    def widened(x):
+        if x.sum() > 100:
+            x = x + ms.ops.ones((7,))
+        return x
+    jitted = ms.jit(raises), ms.jit(widened)
+    with pytest.raises(ValueError, match="always"):
+        jitted[0](ms.Tensor([1.0, 2.0]))
+    jitted[1](ms.Tensor([1.0, 2.0]))
+    for f, why in zip(jitted, ("ValueError('always')", "the shapes do not broadcast")):
+        text = f.explain()
+        assert "not compiled yet" not in text and "nothing runs in Python" not in text and why in text
+        report, = check_compiled([f.compiled])
+        assert report.status == PYTHON and why in report.findings[0].why
