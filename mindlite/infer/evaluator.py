@@ -32,7 +32,7 @@ from ..parse.undefined import refuse_undefined
 from .branches import continue_exits, each_type, run_raise, run_switch, settle
 from .calls import call_value
 from .exceptions import believed, run_try
-from .fallback import ask_python, call_unknown, from_outside
+from .fallback import NeedsRecord, ask_python, call_unknown, from_outside
 from .iterators import GeneratorCall, drain, iterator_of, mark_of, start
 from .jumps import arrive, leave_to
 from .loops import run_loop
@@ -316,7 +316,12 @@ class Evaluator:
         """Execute the graph in a new frame."""
         frame = Frame(graph, function, outer, outer_env, scope)
         outcome = self.within(frame, key, lambda: self.run_block(frame, graph, (tuple(values), {}), frozenset()))
-        return settle(self, outcome).exits[RETURN]
+        exits = settle(self, outcome).exits
+        if RETURN not in exits:                              # on no path anything is known of what Python code gives
+            if self.needed is not None:
+                raise NeedsRecord(*self.needed)
+            raise Refusal(f"no path of {graph.name} is known to come to its end", None, graph.origin.location)
+        return exits[RETURN]
 
     def new_frame(self, call):
         """A Frame for a GeneratorCall."""

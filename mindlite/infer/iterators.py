@@ -11,6 +11,7 @@ must be known at compile time.
 Source: PEP 255, 342; the state is that of a defunctionalised continuation (Reynolds 1972).
 """
 
+from ..common.dim import Dim
 from ..common.errors import Refusal
 from ..common.records import dataclass
 from ..mindir.graph import AnfNode
@@ -198,6 +199,8 @@ def _step_of_set(ev, box, owner, elements, index):
 
 def _step_of_items(ev, box, values, index):
     size = values.shape[0] if is_tensor(values) else len(values)
+    if isinstance(size, Dim):
+        raise Refusal("the number of items is known at run time only", None, ev.tracer.origin.location)
     if index >= size:
         return False, None
     ev.store[box] = "items", values, index + 1

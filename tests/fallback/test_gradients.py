@@ -268,7 +268,7 @@ def passes_no_gradient(x, y):
 
 
 @pytest.mark.parametrize("program", [reads_locals_behind_a_variable_outside, passes_no_gradient])
-@pytest.mark.filterwarnings("ignore::mindlite.compile.jit.FallbackWarning")
+@pytest.mark.python_runs("Python code in a branch sees the variable z, which was assigned before")
 def test_what_python_code_reads_and_records_is_the_same_in_every_run(program):
     jitted, plain = ms.jit(ms.grad(program, (0, 1))), ms.grad(program, (0, 1))
     for point in POINTS[0], POINTS[0], POINTS[1]:

@@ -116,7 +116,7 @@ def seen(f, *inputs):
 
 @pytest.mark.parametrize("f", [prints, prints_in_a_loop, appends, sets_attributes, assigns, runs_python])
 @pytest.mark.parametrize("kind", DERIVATIVES)
-@pytest.mark.filterwarnings("ignore::mindlite.compile.jit.FallbackWarning")
+@pytest.mark.python_runs("what a derivative does outside is known at run time only")
 def test_effects_come_once_and_in_order(kind, f):
     derived, inputs = DERIVATIVES[kind](f), ([1., 2.], [3., 0.5])
     values, printed, count = seen(derived, *inputs)

@@ -66,7 +66,7 @@ def test_sizes_that_depend_on_data_are_compared_at_run_time():
         assert jitted(Tensor(data)) == f(Tensor(data))
 
 
-@pytest.mark.filterwarnings("ignore::mindlite.compile.jit.FallbackWarning")
+@pytest.mark.python_runs("what a container holds is known at run time only")
 def test_which_item_it_is_may_be_known_to_python_alone():
     def f(x, y):
         return (1, y, x).index(x), TABLE[int(x)], {3: "c", 7: "d"}[int(x)]
