@@ -112,8 +112,8 @@ positive = whole(1, INT)
 
 def rate(value: Any, name: str) -> int:
     """A sample rate: an int that is not 0."""
-    whole()(value, name)
-    if value == 0:
+    kind_of(int)(value, name)
+    if value == 0 or not -2 ** 31 <= value < 2 ** 31:
         raise ValueRangeError(f"Input {name} is not within the required interval of [-2147483648, 0) and (0, 2147483647].")
     return value
 

@@ -327,18 +327,17 @@ def resampled(wave: np.ndarray, old: int, new: int, width: int = 6, rolloff: flo
     if old == new:
         return wave
     base = min(old, new) * rolloff
-    reach = math.ceil(width * old / base)
-    place = np.arange(-reach, reach + old)[None, :] / old
-    t = np.clip((np.arange(0, -new, -1)[:, None] / new + place) * base, -width, width)
+    reach, count = math.ceil(width * old / base), math.ceil(new * wave.shape[-1] / old)
+    out = np.arange(count)
+    taps = (out * old // new)[:, None] + np.arange(-reach, reach + 2)       # the samples around each new one
+    t = np.clip((taps / old - out[:, None] / new) * base, -width, width)
     if kaiser is None:
         window = np.cos(t * math.pi / width / 2) ** 2
     else:
         window = np.i0(kaiser * np.sqrt(1 - (t / width) ** 2)) / np.i0(kaiser)
     kernel = np.sinc(t) * window * (base / old)
-    padded = np.pad(wave, [(0, 0)] * (wave.ndim - 1) + [(reach, reach + old)])
-    frames = np.lib.stride_tricks.sliding_window_view(padded, kernel.shape[1], -1)[..., ::old, :]
-    out = (frames @ kernel.T).reshape(*wave.shape[:-1], -1)
-    return out[..., :math.ceil(new * wave.shape[-1] / old)]
+    kernel[(taps < 0) | (taps >= wave.shape[-1])] = 0
+    return np.einsum("...nk,nk->...n", wave[..., np.clip(taps, 0, wave.shape[-1] - 1)], kernel)
 
 
 @operation(orig_freq=positive, new_freq=positive, resample_method=kind_of(ResampleMethod), lowpass_filter_width=positive,

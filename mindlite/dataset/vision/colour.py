@@ -250,7 +250,7 @@ def thresholds(value: Any, name: str) -> tuple:
         value = (value, value)
     kind_of(int, float, list, tuple)(value, name)
     if len(value) != 2:
-        raise ValueRangeError("threshold must be a single number or sequence of two numbers.")
+        raise ArgumentError("threshold must be a single number or sequence of two numbers.")
     low, high = (number(0, 255)(v, f"{name}[{k}]") for k, v in enumerate(value))
     if low > high:
         raise ValueRangeError("threshold must be in order of (min, max).")
