@@ -77,10 +77,12 @@ def of_operators(error):
     below = error.__traceback__
     if below.tb_next is None:                                # Python's own: an operator that no operand's class has
         return True
-    while below.tb_next is not None:
+    files = []
+    while below is not None:
+        files.append(below.tb_frame.f_code.co_filename)
         below = below.tb_next
-    file = below.tb_frame.f_code.co_filename
-    return not is_framework(file) or any(f"{os.sep}{part}" in file for part in OPERATORS)
+    ours = [file for file in files if is_framework(file)]     # whoever has called what is not ours answers for it
+    return not ours or any(f"{os.sep}{part}" in ours[-1] for part in OPERATORS)
 
 
 def of_container(ev, fn, *args):

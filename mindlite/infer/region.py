@@ -21,6 +21,7 @@ from ..ops.views import WRITE_BACK, follow, write_back
 from ..ops.scalar import scalar_compare
 from ..ops.state import stop_gradient, stored
 from .bounds import demand_bounds
+from .program import of_operators
 
 
 class AmbiguousTarget(Refusal):
@@ -252,6 +253,8 @@ class Tracer(Builder):
         except MindliteError:
             raise
         except Exception as error:
+            if not of_operators(error):
+                raise
             raise Refusal(f"{prim.name}: {type(error).__name__}: {error}", location=self.origin.location) from error
 
     def write(self, prim, args, attrs):
