@@ -20,7 +20,7 @@ def checked(image: Any, boxes: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
     if boxes.shape[1] < 4:
         raise DataError(f"{name}: bounding boxes should have at least 4 features, but got: {boxes.shape[1]}")
     if (boxes[:, :4] < 0).any():
-        raise DataError(f"{name}: bounding boxes should not be negative, but got {boxes[:, :4].min()}")
+        raise DataError(f"{name}: bounding boxes have a negative value: {boxes[:, :4].min()}")
     if (boxes[:, 0] + boxes[:, 2] > image.shape[1]).any() or (boxes[:, 1] + boxes[:, 3] > image.shape[0]).any():
         raise DataError(f"{name}: bounding boxes is out of bounds of the image: image width: {image.shape[1]}, "
                         f"image height: {image.shape[0]}")
