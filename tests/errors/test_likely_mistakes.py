@@ -23,7 +23,8 @@ def way(request):
 
 @pytest.mark.parametrize("loss", [ops.cross_entropy, ops.softmax_cross_entropy_with_logits, nn.CrossEntropyLoss(),
                                   nn.SoftmaxCrossEntropyWithLogits(reduction="mean"), ops.nll_loss,
-                                  ops.sparse_softmax_cross_entropy_with_logits], ids=str)
+                                  ops.sparse_softmax_cross_entropy_with_logits],
+                         ids=lambda loss: getattr(loss, "__name__", type(loss).__name__))
 def test_labels_of_floats_are_told_to_be_int32(loss, way):
     with pytest.raises((ShapeError, DTypeError)) as raised:
         way(lambda x, y: loss(x, y).sum())(LOGITS, FLOATS)
