@@ -18,8 +18,10 @@ NOT_YET = ("ad", "amp", "backend", "cli", "common", "compile", "dataset", "debug
 
 
 def pytest_collection_modifyitems(config, items):
-    """A FallbackWarning is an error in each test that is not marked with `python_runs`."""
+    """A FallbackWarning is an error in each test that is not marked with `python_runs`; every process gives tests the same names."""
     for item in items:
+        if " at 0x" in item.nodeid:
+            raise pytest.UsageError(f"{item.nodeid}: an address is no name: give ids")
         mark = item.get_closest_marker("python_runs")
         if mark is not None and not (len(mark.args) == 1 and isinstance(mark.args[0], str) and mark.args[0]):
             raise pytest.UsageError(f"{item.nodeid}: python_runs says which statement Python runs, and why")

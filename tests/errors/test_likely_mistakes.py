@@ -37,7 +37,7 @@ def test_probabilities_of_the_logits_shape_are_taken():
                                ops.cross_entropy(LOGITS, FLOATS.astype(ms.int32)).asnumpy(), rtol=1e-6)
 
 
-@pytest.mark.parametrize("loss", [nn.BCELoss(), ops.binary_cross_entropy], ids=str)
+@pytest.mark.parametrize("loss", [nn.BCELoss(), ops.binary_cross_entropy], ids=lambda x: getattr(x, "__name__", str(x)))
 @pytest.mark.parametrize("bad", [1.5, -0.25])
 def test_what_is_no_probability_is_refused_by_binary_cross_entropy(loss, bad, way):
     run = way(lambda p, y: loss(p, y))
