@@ -112,6 +112,8 @@ def stored_jvp(primals, tangents, out):
 
 @vmap_rule(stored)
 def stored_vmap(args, dims, size):
+    if dims[1] is None and args[0].dtype.kind in "bui":
+        return args[1], None                                 # one value for all items, and no gradient that each one has
     return stored(*[batched(x, dim, size) for x, dim in zip(args, dims)]), 0
 
 
