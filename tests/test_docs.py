@@ -62,6 +62,7 @@ def _settings_stay(tmp_path, monkeypatch):
         del PRIMITIVES[name]                      # what a page declared
 
 
+@pytest.mark.python_runs("pages show what Python runs: the tour's `power` leaves 64 bits")
 @pytest.mark.parametrize("page", PAGES)
 def test_what_a_page_shows_is_what_happens(page, tmp_path):
     text = (ROOT / page).read_text(encoding="utf-8")

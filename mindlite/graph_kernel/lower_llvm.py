@@ -240,12 +240,14 @@ class _Emitter(VectorLoops):
             best, where = self.arithmetic.slot(self.type(s.value)), self.arithmetic.slot(I64)
             self.builder.store(self.initial(s.expr), best)
             self.builder.store(I64(0), where)
-            *outer, (variable, extent, statements) = s.loops
-            wide = width(self.nest, variable, extent, statements, [s.value])
-            if wide is None or s.value.dtype is dt.bool_:
+            wide = None
+            if s.loops and s.value.dtype is not dt.bool_:              # a fold over axes of one element has no loop
+                variable, extent, statements = s.loops[-1]
+                wide = width(self.nest, variable, extent, statements, [s.value])
+            if wide is None:
                 self.fold_loops(s.loops, lambda: self.keep_best(s, best, where))
             else:
-                self.fold_loops(outer, lambda: self.fold_places(s, best, where))
+                self.fold_loops(s.loops[:-1], lambda: self.fold_places(s, best, where))
             self.names[s.expr] = self.builder.load(where, typ=I64)
         elif kind in ("sum", "prod") and s.expr.dtype.is_float:
             self.fold_blocks(s)

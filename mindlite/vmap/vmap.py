@@ -61,8 +61,8 @@ def _written(graph, in_axes, out_axes, size, write):
             location = graph.outputs[number].origin.location
             builder.origin, out = Origin(location, None, "vmap"), builder.lift(out)
             if axis is None and dim is not None:
-                raise ArgumentError(f"output {number} of {graph.name} depends on the mapped axis, but its out_axes is "
-                                    "None", location=location)
+                raise ArgumentError("vmap: a result that depends on the mapped axis has the out_axes None", location=location,
+                                    hint="an int: where the axis stands in it")
             if axis is not None:
                 out = as_batch(out, dim, size)
                 if not -out.ndim <= axis < out.ndim:

@@ -4,7 +4,7 @@ import pytest
 
 import mindlite as ms
 from mindlite import Tensor, ops
-from mindlite.common.errors import ArgumentError, ShapeError
+from mindlite.common.errors import ArgumentError, IndexRangeError, ShapeError
 from mindlite.ops.methods import METHODS
 
 rng = np.random.default_rng(4)
@@ -131,8 +131,10 @@ def test_gradients_of_segments_go_to_the_rows_that_they_came_from():
     weights = Tensor(np.arange(1, 5, dtype=np.float32))
     gradient = ms.grad(lambda a: (ops.unsorted_segment_sum(a, Tensor(IDS), 4) * weights).sum())(x)
     np.testing.assert_array_equal(gradient.asnumpy(), [2, 1, 2, 4, 4])
-    outside = ops.unsorted_segment_sum(x, Tensor(np.array([0, -1, 4, 9, 1])), 4)
-    np.testing.assert_allclose(outside.asnumpy(), [x.array[0], x.array[4], 0, 0])
+    dropped = ops.unsorted_segment_sum(x, Tensor(np.array([0, -1, 3, -1, 1])), 4)
+    np.testing.assert_allclose(dropped.asnumpy(), [x.array[0], x.array[4], 0, x.array[2]])
+    with pytest.raises(IndexRangeError, match="segment id 4"):
+        ops.unsorted_segment_sum(x, Tensor(np.array([0, -1, 4, 9, 1])), 4)
 
 
 def test_what_the_combinations_do_not_take_is_refused():

@@ -105,7 +105,7 @@ def outcome(make, through_graph):
 
     def burn():
         fuel[0] -= 1
-        if not fuel[0]:
+        if fuel[0] <= 0:
             raise OutOfFuel
     fn = make(note, burn)
     try:
