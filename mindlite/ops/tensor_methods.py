@@ -390,7 +390,8 @@ def _to(self, *args, device=None, dtype=None, non_blocking=False, copy=False):
     place = None if device is None else device_named(device, "Tensor.to")
     out = self if dtype is None else cast(self, dtype=dtype)
     if place is not None and isinstance(out, Tensor) and out.device_of != place:
-        if getattr(current_interpreter(), "records", False):
+        watches = getattr(current_interpreter(), "watches", None)
+        if watches is not None and watches(out):
             raise DeviceError("Tensor.to: gradients of single operators do not go from one device to another",
                               hint="move it before the gradient is made, or compile the function: ms.jit")
         out = out.moved_to(place)

@@ -37,6 +37,11 @@ class PyNative:
         """True while what is written may have been saved for a gradient."""
         return bool(holding())
 
+    @staticmethod
+    def watches(tensor):
+        """True for a Tensor of which a gradient that is being made may depend."""
+        return any(tape.number(tensor) is not None for tape in here.state.tapes)
+
     protect = staticmethod(protect)                         # compiled code that writes to Tensors calls it before
 
     def bind(self, prim, args, attrs):

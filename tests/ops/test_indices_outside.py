@@ -141,7 +141,8 @@ def operands(function):
 def test_every_operator_with_an_operand_of_places_has_a_row():
     later.load_all()
     public = {name: getattr(ops, name) for name in {*dir(ops), *later.FUNCTIONS} if not name.startswith("_")}
-    everything = [*public.items(), *METHODS.items(), *PRIMITIVES.items()]
+    everything = [*public.items(), *METHODS.items(),
+                  *[(name, prim) for name, prim in PRIMITIVES.items() if not (prim.origin and "tests" in prim.origin[0])]]
     found = {name for name, function in everything if callable(function) and not isinstance(function, type)
              and PLACES & set(operands(function))}
     assert {"gather", "cross_entropy", "unsorted_segment_max", "scatter_elements_add"} <= found
