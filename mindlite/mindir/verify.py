@@ -205,8 +205,18 @@ class _Verifier:
             self.passed(graph, node, f"{inner.name} takes", [p.abstract for p in inner.parameters], given)
         if len(test.outputs) != 1:
             raise self.fault(graph, node, f"its condition gives {len(test.outputs)} values")
-        self.passed(graph, node, "its body gives", [o.abstract for o in body.outputs], given[:count])
-        self.results(graph, node, body)
+        # a size of the state is that of one iteration inside, and that of the last one outside: of those nothing is known here
+        of_iterations = set().union(*(symbols_of_abstract(p.abstract) for p in body.parameters[:count]))
+        settled = [number for number, out in enumerate(body.outputs)
+                   if not of_iterations & symbols_of_abstract(out.abstract)]
+        if len(body.outputs) != count or len(node.abstract.elements) != count:
+            raise self.fault(graph, node, f"its body gives {len(body.outputs)} values, not {count}")
+        for number in settled:
+            self.alike(graph, node, "its body gives", body.outputs[number].abstract, given[number])
+            self.alike(graph, node, f"{body.name} gives", body.outputs[number].abstract, node.abstract.elements[number])
+        for out, result in zip(body.outputs, node.abstract.elements):
+            if not _same_kind(out.abstract, result):
+                raise self.fault(graph, node, f"{body.name} gives {out.abstract}, not {result}")
 
     def results(self, graph: FuncGraph, node: CNode, inner: FuncGraph) -> None:
         if inner.output is not None:
@@ -234,6 +244,13 @@ def _alike(a: Any, b: Any) -> bool:
         return len(a.elements) == len(b.elements) and all(map(_alike, a.elements, b.elements))
     if isinstance(a, AbstractScalar) and isinstance(b, AbstractScalar):
         return a.type is b.type
+    return type(a) is type(b)
+
+
+def _same_kind(a: Any, b: Any) -> bool:
+    """True where two types differ in sizes at most."""
+    if isinstance(a, AbstractTensor) and isinstance(b, AbstractTensor):
+        return a.dtype is b.dtype and len(a.shape) == len(b.shape)
     return type(a) is type(b)
 
 
