@@ -222,14 +222,15 @@ def item(ev, value, index):
 
 
 def _from_sequence(ev, content, index, whole):
+    sequence = list(content) if isinstance(whole, Box) else content          # what Python says of an index names its type
     if isinstance(index, slice):
-        part = of_container(ev, operator.getitem, content, ev.unbox(index))
+        part = of_container(ev, operator.getitem, sequence, ev.unbox(index))
         return ev.new_box("list", tuple(part)) if isinstance(whole, Box) else part
     if not is_scalar_node(index):
         if is_tensor(index):
             index = ev.trace(PRIMITIVES["tensor_to_scalar"], (index,), {})
         else:
-            return of_container(ev, operator.getitem, content, index)
+            return of_container(ev, operator.getitem, sequence, index)
     if isinstance(content, range):
         return add_numbers(ev, content.start, multiply_numbers(ev, index, content.step))
     raise Refusal("the index of a list or tuple is known at run time only",
