@@ -2,7 +2,7 @@
 
     python bench/kernels.py "step: LeNet"
 
-The row runs as machine code and, by turns, as Python (printer "python"), where each launch is timed by itself. Printed
+The row runs as machine code and, by iterations, as Python (printer "python"), where each launch is timed by itself. Printed
 are two Markdown tables: what kinds of kernels have of the processor time of the whole call, and each kernel with its
 share, its processor time, the rate of what it multiplies or moves (operations of products; bytes of a generated
 kernel's operands and results, each once), its sizes and the line that it comes from. Above them stand the limits (limits.py).

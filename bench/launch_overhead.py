@@ -20,7 +20,7 @@ SHORT, LONG = 20, 420
 
 
 def chain(length):
-    """A function of `length` negations and absolute values by turns, the cheapest operators there are."""
+    """A function of `length` negations and absolute values by iterations, the cheapest operators there are."""
     functions = ([ops.neg, ops.abs] * length)[:length]
 
     def run(x):

@@ -17,7 +17,7 @@ from mindlite.backend.cpu.tile import multiply_add, tile_shape
 from mindlite.backend.launcher import launch_address
 from mindlite.common.dtype import float32
 
-TURNS, ITEMS, VECTORS = 20_000, 64, 12
+ITERATIONS, ITEMS, VECTORS = 20_000, 64, 12
 NUMBERS = 1 << 24
 
 
@@ -30,7 +30,7 @@ def multiply_adds(processor=False, runs=30):
         build = f.builder
         near = ir.Constant(vector, [0.999] * lanes)
         totals = [f.variable(vector, Value(f, ir.Constant(vector, [float(k)] * lanes))) for k in range(VECTORS)]
-        with f.loop(0, (f.end - f.begin) * TURNS, turns="rare"):
+        with f.loop(0, (f.end - f.begin) * ITERATIONS, iterations="rare"):
             for total in totals:
                 total.set(Value(f, multiply_add(module, build, total.get().ir, near, near)))
         place = f.arg(0)
@@ -39,7 +39,7 @@ def multiply_adds(processor=False, runs=30):
             build.store(total.get().ir, build.inttoptr(to.ir, PTR), align=4)
     code = module.compile()
     room = np.zeros((ITEMS, VECTORS, lanes), np.float32)
-    return ITEMS * TURNS * VECTORS * lanes * 2 * _most(code.address(module.name), [room.ctypes.data], ITEMS, 1 << 20,
+    return ITEMS * ITERATIONS * VECTORS * lanes * 2 * _most(code.address(module.name), [room.ctypes.data], ITEMS, 1 << 20,
                                                        processor, runs)
 
 

@@ -1,4 +1,4 @@
-"""The benchmark: every row in every framework that is present, in turns, so that all see the same machine.
+"""The benchmark: every row in every framework that is present, in iterations, so that all see the same machine.
 
     python bench/run.py [--rows TEXT ...] [--rounds 15] [--peers DIR] [--out DIR] [--keep WORDS]
 
@@ -161,11 +161,11 @@ def imports(pythons, repeats=5):
 def first_steps(pythons, repeats=5):
     """Seconds from the start of a process to the first trained step of the MLP; what a cache keeps is there already."""
     taken = {name: [] for name in pythons if name != "numpy"}
-    for turn in range(repeats + 1):
+    for iteration in range(repeats + 1):
         for name in taken:
             begun = time.perf_counter()
             in_process(pythons[name], FIRST_STEP.format(name=name, row=MLP))
-            if turn:                                          # the first one fills the cache
+            if iteration:                                          # the first one fills the cache
                 taken[name].append(time.perf_counter() - begun)
     return medians(taken)
 
@@ -199,7 +199,7 @@ def markdown(table, goals, facts, differing):
     names = list(dict.fromkeys(k for measured in table.values() for k in measured))
     versions = ", ".join(f"{k} {v}" for k, v in facts["versions"].items())
     lines = ["# Benchmark", "", f"{facts['date']}, {facts['cpu']}, {facts['cores']} cores, load {facts['load']}; "
-             f"{versions}. Medians of {facts['rounds']} rounds in turns (minima in brackets). "
+             f"{versions}. Medians of {facts['rounds']} rounds in iterations (minima in brackets). "
              "Ratio: mindlite by the best peer; CPU: the same of the processor time of all threads, which other "
              "work on the machine disturbs less.", "",
              "| work | " + " | ".join(names) + " | ratio | CPU | goal | |", "|---|" + "---|" * (len(names) + 4)]

@@ -104,7 +104,8 @@ def imports(name):
 
 
 def named(name):
-    """(node, module) for each module that a module names in a string, as lazy imports do: Late("mindlite.backend.cpu.tile")."""
+    """(node, module) for each module that a module names in a string, as lazy imports do:
+    LazyModule("mindlite.backend.cpu.tile")."""
     return [(node, node.value) for node in ast.walk(tree_of(name))
             if isinstance(node, ast.Constant) and isinstance(node.value, str)
             and node.value.startswith("mindlite.") and node.value in modules()]
@@ -206,7 +207,7 @@ def test_every_module_says_what_it_is(room):
 def test_these_checks_see_a_house_that_is_out_of_order(tmp_path, monkeypatch):
     house = {"common/a.py": "import mindlite.ops.b\nfrom . import c\n", "common/c.py": "from .a import x\n",
              "ops/b.py": "def f():\n    from ..common.a import y\n    import sympy\n    import numba\n",
-             "common/d.py": "from .late import Late\nb = Late('mindlite.ops.b')\n",
+             "common/d.py": "from .lazy import LazyModule\nb = LazyModule('mindlite.ops.b')\n",
              "ops/utils.py": "x = 0\n" * 701, "__init__.py": ""}
     for name, text in house.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)

@@ -16,20 +16,20 @@ def while_10000(F):
     return recurrence(F, 10000, step)
 
 
-def recurrence(F, turns, step):
+def recurrence(F, iterations, step):
     x = F.array(normal(8))
     if F.name in ("numpy", "torch.compile"):              # torch.compile unrolls: 17 s for 1000
         return None
     if F.kind != "jax":
         def f(x):
             i = 0
-            while i < turns:
+            while i < iterations:
                 x = step(x)
                 i = i + 1
             return x
     else:
         def f(x):
-            return F.lax.while_loop(lambda s: s[0] < turns, lambda s: (s[0] + 1, step(s[1])), (0, x))[1]
+            return F.lax.while_loop(lambda s: s[0] < iterations, lambda s: (s[0] + 1, step(s[1])), (0, x))[1]
     f = F.jit(f)
     return lambda: f(x)
 

@@ -131,7 +131,7 @@ def is_smooth(abstract):
 
 
 def active_state(node, positions):
-    """The numbers of the state variables of a while_loop that are active at some turn: a fixpoint over its body."""
+    """The numbers of the state variables of a while_loop that are active at some iteration: a fixpoint over its body."""
     n = len(node.args) - node.attrs["invariants"]
     invariants = frozenset(i for i in positions if i >= n)
     state = frozenset(i for i in positions if i < n)

@@ -31,8 +31,8 @@ from ..mindir.inline import inline
 from ..ops.logic import flowing
 from .. import ops
 from .activity import holds_python, is_differentiable, is_integer, reached_branches, reached_state
-from .flows import (FLAG, ON_TAPE, TOLD, UNKNOWN, after_turns, either, flag_of, from_tape, is_flag, of_both, on_tape, told)
-from .gates import reverse_gate, reverse_port, unsure
+from .flows import (FLAG, ON_TAPE, TOLD, UNKNOWN, after_iterations, either, flag_of, from_tape, is_flag, of_both, on_tape, told)
+from .gradient_hooks import reverse_gate, reverse_port, unsure
 from .remat import Segments, forward_segments, refusal, reverse_segments
 from .symbols import changing_sizes
 
@@ -97,7 +97,7 @@ def forward_while(node, args, tape, body):
     if isinstance(body, Segments):
         return forward_segments(node, args, tape)
 
-    def turn(target, tape, count, *rest):
+    def iteration(target, tape, count, *rest):
         after, *state = inline(target, body.forward, [tape, *rest])
         return [after, ops.add(count, 1), *state]
 
@@ -108,7 +108,7 @@ def forward_while(node, args, tape, body):
     names = ["tape", "count", *[p.name for p in body.forward.parameters[1:]]]
     return append(while_loop, tape, np.int64(0), *args,
                   cond=written(node.attrs["cond"].name, names, kinds, test, by="grad"),
-                body=written(body.forward.name, names, kinds, turn, by="grad"), invariants=node.attrs["invariants"],
+                body=written(body.forward.name, names, kinds, iteration, by="grad"), invariants=node.attrs["invariants"],
                 abstract=AbstractTuple((TAPE, COUNT, *node.abstract.elements)))
 
 
@@ -122,9 +122,9 @@ def reverse_while(sweep, node):
     reached = sorted(reached_state(node, wrt, seeds))
     state, invariants = [i for i in reached if i < n], [i for i in reached if i >= n]
     after = dict(zip(seeds, flows))
-    body, flows = after_turns([after.get(i, False) for i in state], lambda flows: sweep.below(
+    body, flows = after_iterations([after.get(i, False) for i in state], lambda flows: sweep.below(
         node.attrs["body"], state + invariants, state, node.args, flows, changing_sizes(node.attrs["body"])))
-    # whether the state's cotangents flow is carried from turn to turn, whether the invariants' ever did is collected
+    # whether the state's cotangents flow is carried from iteration to iteration, whether the invariants' ever did is collected
     kept = [k for k, flow in enumerate(flows) if flow is TOLD]
     collected = [k for k in range(len(state), len(reached)) if is_flag(body.flows[k])]
     body.close(kept + collected)
@@ -138,10 +138,10 @@ def reverse_while(sweep, node):
         why = refusal(sweep, node, body)
         if why is not None:
             announce("remat_refused", of=node.attrs["body"].name, location=node.origin.location,
-                     reason=f"a loop keeps the values of every turn: {why}")
+                     reason=f"a loop keeps the values of every iteration: {why}")
             segments = False
 
-    def turn(target, tape, count, *rest):
+    def iteration(target, tape, count, *rest):
         dstate, sums, rest = rest[:len(state)], rest[len(state):len(reached)], rest[len(reached):]
         flags, ever, values = rest[:len(kept)], rest[len(kept):carried - len(reached)], rest[carried - len(reached):]
         tape, *made = inline(target, body.backward, [tape, *values, *dstate, *flags])
@@ -160,7 +160,7 @@ def reverse_while(sweep, node):
     names = ["tape", "count", *[d.name for d in dstate], *[f"sum{i}" for i in invariants], *flags, *[v.name for v in values]]
     results = [sweep.sizes.abstract(node.args[i].abstract) for i in state] + sums + [FLAG] * len(flags)
     more = written(f"{body.backward.name}/more", names, kinds, test, by="grad")
-    step = written(body.backward.name, names, kinds, turn, by="grad")
+    step = written(body.backward.name, names, kinds, iteration, by="grad")
     if segments:
         sweep.parts[node] = Segments(body)
         behind, count = reverse_segments(node, body, (more, step), carried, given), 2 + carried
@@ -180,7 +180,7 @@ def reverse_while(sweep, node):
     for k, flag in zip(kept + collected, made[2 + len(reached):]):
         flows[k] = flag
     for k, (i, gradient) in enumerate(zip(reached, made[2:])):
-        if flows[k] is True and i >= n:                      # if there was a turn
+        if flows[k] is True and i >= n:                      # if there was an iteration
             flows[k] = ops.greater(sweep.value(node, "count"), 0)
         if flows[k] is not False:
             sweep.add(node.args[i], gradient, flows[k], exact=True)

@@ -84,15 +84,15 @@ def of_both(true, false):
     return UNKNOWN if true is UNKNOWN or false is UNKNOWN else TOLD
 
 
-def after_turns(given, turn):
-    """(turn(flows), flows): the derivative of a loop's body, and what flows into each turn: True, UNKNOWN or TOLD. A fixpoint, as
-    what a turn hands on (the `flows` of the derivative) is what the next one is given.
+def after_iterations(given, iteration):
+    """(iteration(flows), flows): the derivative of a loop's body, and what flows into each iteration: True, UNKNOWN or TOLD. A
+    fixpoint, as what an iteration hands on (the `flows` of the derivative) is what the next one is given.
 
-    given: what flows into the first turn
+    given: what flows into the first iteration
     """
     flows = told(given)
     while True:
-        made = turn(flows)
+        made = iteration(flows)
         handed = [UNKNOWN if UNKNOWN in (now, flow) else True if now is flow is True else TOLD
                   for now, flow in zip(flows, made.flows)]
         if handed == flows:

@@ -19,8 +19,8 @@ from ..mindir.graph import CNode, FuncGraph, ValueNode
 from ..mindir.inline import drop_dead_nodes, inline
 from ..mindir.primitive import bprop_rule, jvp_rule
 from .activity import active_outputs, active_state, expand_composites, holds_python, is_smooth, result_of
-from .flows import (FLAG, ON_TAPE, TOLD, UNKNOWN, Part, after_turns, either, flag_of, from_tape, is_flag, keeps_zeros, of_both,
-                    on_tape, told)
+from .flows import (FLAG, ON_TAPE, TOLD, UNKNOWN, Part, after_iterations, either, flag_of, from_tape, is_flag, keeps_zeros,
+                    of_both, on_tape, told)
 from .vjp import vjp_graph
 from .zeros import zeros_like_abstract
 
@@ -240,7 +240,7 @@ def _while(forward, node):
     test, body = node.attrs["cond"], node.attrs["body"]
     before = [isinstance(elements[i], AbstractTape) or forward.flow(node.args[i]) for i in state]
     fixed = [forward.flow(node.args[i]) for i in invariants]
-    derived, flows = after_turns(before, lambda flows: Forward(body, state + invariants, state, forward.calls, flows + told(
+    derived, flows = after_iterations(before, lambda flows: Forward(body, state + invariants, state, forward.calls, flows + told(
         fixed)).write(FuncGraph(f"jvp {body.name}", body.origin)))
     kept, fixed = [k for k, flow in enumerate(flows) if flow is TOLD], [*filter(is_flag, fixed)]
     step = derived.close(kept)

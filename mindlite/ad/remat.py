@@ -1,16 +1,16 @@
-"""Reverse mode through a loop of n turns that keeps the state of about sqrt(2 n) of them.
+"""Reverse mode through a loop of n iterations that keeps the state of about sqrt(2 n) of them.
 
     s = while_loop(s, w; c, b)
 
-    (tape, j, s) = while_loop(tape, 0, s, w; c, segment)                   segment j: at most j + 1 turns
+    (tape, j, s) = while_loop(tape, 0, s, w; c, segment)                   segment j: at most j + 1 iterations
                        tape = push(tape, s);  k, s = while_loop(0, s, w; k <= j and c, (k + 1, b));  tape = push(tape, k)
     (tape, j, ds, dw) = while_loop(tape, j, ds, 0, w; j > 0, behind)
                        tape, k = pop(tape);  tape, s = pop(tape)
                        (tape, k, s) = while_loop(tape, 0, s, w; < k, (▶b, + 1))            the segment again, recorded
                        (tape, k, ds, dw) = while_loop(tape, k, ds, dw, w; > 0, (◀b, - 1))   and backwards
 
-The number of turns is not known before they have run, so the segments grow: j + 1 turns for segment j. Behind n turns
-there are m segments with m (m + 1) / 2 >= n, and the last one is as long as there are segments: 2 sqrt(2 n) states
+The number of iterations is not known before they have run, so the segments grow: j + 1 iterations for segment j. Behind n
+iterations there are m segments with m (m + 1) / 2 >= n, and the last one is as long as there are segments: 2 sqrt(2 n) states
 are kept at most, for one more run of the loop (Griewank & Walther 2000 where n is known; Chen et al. 2016: sqrt(n)).
 """
 import numpy as np
@@ -36,12 +36,12 @@ class Segments:
 def refusal(sweep, node, body):
     """Why a loop cannot be run again, None if it can."""
     if has_effect(node):
-        return "it has an effect at each turn"
+        return "it has an effect at each iteration"
     if any(isinstance(a.abstract, AbstractTape) for a in node.args):
         return "it is a loop of a derivative, which carries a tape"
     if body.needs_sizes or any(sweep.sizes.abstract(a.abstract) != a.abstract for a in node.args) or any(
             a != p.abstract for a, p in zip(node.abstract.elements, node.attrs["body"].parameters)):
-        return "its state has another size at each turn"
+        return "its state has another size at each iteration"
     return None
 
 
@@ -66,7 +66,7 @@ def forward_segments(node, args, tape):
         values, limit = rest[:n] + rest[n + 1:], rest[n]
         return [_counted(target, inline(target, test, values)[0], count, limit)]
 
-    def turn(target, count, *rest):
+    def iteration(target, count, *rest):
         return [ops.add(count, 1), *inline(target, step, rest[:n] + rest[n + 1:])]
 
     def segment(target, tape, number, *values):
@@ -75,7 +75,7 @@ def forward_segments(node, args, tape):
         count, *state = append(
             while_loop, np.int64(0), *values[:n], after, *values[n:], invariants=1 + len(kinds) - n,
             cond=written(f"{test.name}/within", inner[1], inner[0], more, by="grad"),
-            body=written(step.name, inner[1], inner[0], turn, by="grad"), abstract=AbstractTuple((COUNT, *kinds[:n])))
+            body=written(step.name, inner[1], inner[0], iteration, by="grad"), abstract=AbstractTuple((COUNT, *kinds[:n])))
         return [tape_push(tape, count), after, *state]
 
     outer = [TAPE, COUNT, *kinds], ["tape", "segment", *names]
@@ -104,16 +104,16 @@ def reverse_segments(node, body, loop, count, given):
 
     def behind(target, tape, number, *rest):
         cotangents, fixed = rest[:count], rest[count:]
-        tape, turns = tape_pop(tape, abstracts=(COUNT,))
+        tape, iterations = tape_pop(tape, abstracts=(COUNT,))
         tape, *state = tape_pop(tape, abstracts=tuple(kinds[:n]))
         inner = [TAPE, COUNT, *kinds[:n], COUNT, *kinds[n:]], ["tape", "count", *names[:n], "limit", *names[n:]]
         tape, *_ = append(
-            while_loop, tape, np.int64(0), *state, turns, *fixed, invariants=1 + len(fixed),
+            while_loop, tape, np.int64(0), *state, iterations, *fixed, invariants=1 + len(fixed),
             cond=written(f"{body.forward.name}/within", inner[1], inner[0], within, by="grad"),
             body=written(body.forward.name, inner[1], inner[0], again, by="grad"),
             abstract=AbstractTuple((TAPE, COUNT, *kinds[:n])))
         made = append(
-            while_loop, tape, turns, *cotangents, *[fixed[i - n] for i in given], invariants=len(given), cond=loop[0],
+            while_loop, tape, iterations, *cotangents, *[fixed[i - n] for i in given], invariants=len(given), cond=loop[0],
             body=loop[1], abstract=AbstractTuple((TAPE, COUNT, *[c.abstract for c in cotangents])))
         return [made[0], ops.sub(number, 1), *made[2:]]
     return behind

@@ -1,4 +1,4 @@
-"""Sizes in a reverse graph: a symbol that a loop's body or a recursive call defines has another value at each turn.
+"""Sizes in a reverse graph: a symbol that a loop's body or a recursive call defines has another value at each iteration.
 
     ▶body: .. x: f32[S] .. push x, push S            ◀body: pop S', pop x: f32[S'] ..
 

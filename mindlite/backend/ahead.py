@@ -17,11 +17,11 @@ import threading
 
 from ..common.config import config
 from ..common.events import emit
-from ..common.late import Late
+from ..common.lazy import LazyModule
 
 PAYS = 12000                     # characters of text in waiting orders: some tenths of a second of work
 IDLE = 1.0                       # seconds without an order after which a worker ends
-object_code, subprocess = Late("mindlite.backend.object_code"), Late("subprocess")
+object_code, subprocess = LazyModule("mindlite.backend.object_code"), LazyModule("subprocess")
 _queue = collections.deque()
 _changed = threading.Condition()
 _running: set = set()            # orders that a worker has begun

@@ -20,15 +20,15 @@ import warnings
 from ..common.config import config
 from ..common.events import emit
 from ..common.files import replacing
-from ..common.late import Late
+from ..common.lazy import LazyModule
 from ..common.sources import sources_hash
 from . import elf
 from .ahead import Order
 
 _MAGIC = b"mindlite-object-1\n"
 PROCESSOR = ("vendor_id", "cpu family", "model", "stepping", "flags")      # lines of /proc/cpuinfo
-llvmlite, llvm, object_code = Late("llvmlite"), Late("llvmlite.binding"), Late("mindlite.backend.object_code")
-pathlib, hashlib = Late("pathlib"), Late("hashlib")
+llvmlite, llvm, object_code = LazyModule("llvmlite"), LazyModule("llvmlite.binding"), LazyModule("mindlite.backend.object_code")
+pathlib, hashlib = LazyModule("pathlib"), LazyModule("hashlib")
 
 
 @functools.lru_cache(maxsize=None)

@@ -13,9 +13,9 @@ import functools
 import struct
 
 from ..common import dtype as dt
-from ..common.late import Late
+from ..common.lazy import LazyModule
 
-ir = Late("llvmlite.ir")
+ir = LazyModule("llvmlite.ir")
 
 
 def is_narrow(dtype):

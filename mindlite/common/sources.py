@@ -5,9 +5,9 @@
 import functools
 import os
 
-from .late import Late
+from .lazy import LazyModule
 
-hashlib = Late("hashlib")
+hashlib = LazyModule("hashlib")
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 

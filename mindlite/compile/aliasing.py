@@ -43,7 +43,7 @@ def _through(graph, args):
 
 
 def _loop(node, args):
-    """The state after any number of turns: what goes in, and what the body hands round, until nothing is added."""
+    """The state after any number of iterations: what goes in, and what the body hands round, until nothing is added."""
     count = len(args) - node.attrs["invariants"]
     state = list(args[:count])
     while True:

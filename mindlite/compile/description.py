@@ -22,14 +22,14 @@ import numpy as np
 
 from ..common.dim import Dim, Symbol
 from ..common.dtype import DType
-from ..common.late import Late
+from ..common.lazy import LazyModule
 from ..common.location import is_framework
 from ..common.tensor import ROOT, VIEWS, Tensor
 from ..infer.outside import HEAP_TYPE, from_library
 from ..mindir.primitive import PRIMITIVES, Primitive
 from ..mindir.syntax import Undefined
 
-hashlib = Late("hashlib")
+hashlib = LazyModule("hashlib")
 SMALL = 64                       # elements of a Tensor that is no Parameter, which a graph may hold as numbers
 STANDARD = frozenset(sys.stdlib_module_names) | {"builtins", "numpy", "ml_dtypes", "mindlite"}
 OF_THIS_PROCESS = {"id", "hash"}

@@ -20,7 +20,7 @@ from ..backend.kernel import Kernel
 from ..common import errors
 from ..common.dim import Dim, Operation, Symbol
 from ..common.dtype import ALL, DType
-from ..common.late import LateAttributes
+from ..common.lazy import LazyAttributes
 from ..common.location import Location, Origin
 from ..graph_kernel import kept_kernel
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
@@ -189,7 +189,7 @@ class Reader:
         return self.others[kind](text) if cls is None else cls(*map(self.read, text[1:]))
 
 
-class KeptBlock(LateAttributes, F.Block):
+class KeptBlock(LazyAttributes, F.Block):
     """The body of a Flow; a run does not need it."""
 
 
@@ -198,7 +198,7 @@ def _flow(reader, text):
     return F.Flow(name, params, kinds, KeptBlock(lambda: vars(reader.read(text[4]))), symbols, devices)
 
 
-class KeptPlan(LateAttributes, memory.MemoryPlan):
+class KeptPlan(LazyAttributes, memory.MemoryPlan):
     """A MemoryPlan; a run needs its layout, where it has one."""
 
 

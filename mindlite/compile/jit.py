@@ -90,7 +90,7 @@ class JitFunction:
         self.runs_in_python, self.in_python, self.names = 0, {}, parameter_names(function)
         # numbers outside that are run-time values as they have changed; those (and ordinals of arguments) that cannot be
         self.varying, self.fixed = set(), set()
-        self.harmless = set()                            # signatures that Python runs without an exception
+        self.pure = set()                            # signatures that Python runs without an exception
         # {signature: how often it ran to see what calls give}; {key of a call: how often that was for its sake}
         self.recordings, self.asked = {}, {}
         self.run_twice = {}                              # {Location: (why, how often Python ran a call again)}
@@ -217,7 +217,7 @@ class JitFunction:
         """The next variant knows what this one did not."""
         before = self.fallbacks.changes
         with self.lock:
-            self.fallbacks.learn(trap.restless)
+            self.fallbacks.learn(trap.volatile)
             if trap.in_place:
                 self.fallbacks.learn_in_place(trap.key)
             if trap.given:
@@ -318,7 +318,7 @@ class JitFunction:
         with self.lock:
             self.drop([v for v in self.variants if v.fits(signature)])
         self.in_python[signature] = (refusal.location, f"runs in Python: {refusal.message}",
-                                     refusal.certain or signature in self.harmless)
+                                     refusal.certain or signature in self.pure)
         emit("python_run", name=self.name, reason=refusal.message, location=refusal.location)
 
     def run_refused(self, signature, args, kwargs):
@@ -345,7 +345,7 @@ class JitFunction:
         if certain:
             self.warn(signature, why, location)
         else:                                                # the exception was not the user's: what raised it is left
-            self.harmless.add(signature)
+            self.pure.add(signature)
             del self.in_python[signature]
         return value
 
@@ -417,7 +417,7 @@ class JitFunction:
             inside_args, inside_kwargs = arguments_of(spec, args, kwargs)
             compiled = compile_or_restore(self.function, inside_args, inside_kwargs, spec, name=self.name,
                                           fullgraph=self.fullgraph, fallbacks=self.fallbacks,
-                                          harmless=signature in self.harmless, jit_level=self.jit_level,
+                                          pure=signature in self.pure, jit_level=self.jit_level,
                                           printer=self.printer, varying=self.varying, devices=devices_in(spec))
             return Runner(spec, compiled, why, time.perf_counter() - start, compiled.specialised.guards)
         variant = make(wanted, reason)

@@ -36,7 +36,7 @@ from ..common.dim import Symbol
 from ..common.errors import InternalError, MindliteError
 from ..common.events import emit
 from ..common.files import replacing
-from ..common.late import Late
+from ..common.lazy import LazyModule
 from ..common.sources import folder_hash, sources_hash
 from ..common.tensor import Tensor
 from ..infer.specialise import Container, Made, Result, Specialised, copy_of
@@ -52,7 +52,7 @@ from .lower import Lowered
 from .pipeline import Compiled, compile_function
 from .signature import ObjectSpec, SameSpec, ScalarSpec, TensorSpec
 
-log, pathlib, hashlib = Late("mindlite.common.log"), Late("pathlib"), Late("hashlib")
+log, pathlib, hashlib = LazyModule("mindlite.common.log"), LazyModule("pathlib"), LazyModule("hashlib")
 VERSION = 3
 MAGIC = b"mindlite flow 3\n"
 MOST = 8                         # answers to one question; the oldest gives way
@@ -96,13 +96,13 @@ def unsuited(options):
     if not config.keep_flows or not config.cache_dir:
         return ""
     records = options["fallbacks"]
-    if records is not None and (records.marks or len(records) or records.restless):
+    if records is not None and (records.marks or len(records) or records.volatile):
         return "parts of it run in Python"
     if options["devices"] or config.device_target != "CPU":
         return "it runs on another device than the CPU"
     if options["varying"]:
         return "variables outside of it are run-time values"
-    return "it is tried as Python has run it" if options["harmless"] else None
+    return "it is tried as Python has run it" if options["pure"] else None
 
 
 @functools.lru_cache(maxsize=None)

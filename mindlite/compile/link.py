@@ -9,7 +9,7 @@ import numpy as np
 from ..common.device import driver_of
 from ..common.dim import symbols_of
 from ..common.dtype import ALL
-from ..common.late import LateAttributes
+from ..common.lazy import LazyAttributes
 from ..common.storage import upload
 from . import flow as F
 from .flow_verify import verify as verify_program
@@ -152,7 +152,7 @@ class Linked:
         return self._kinds[place]
 
 
-class KeptLinked(LateAttributes, Linked):
+class KeptLinked(LazyAttributes, Linked):
     """The Linked of a program from the disk: what `run_needs` gave is known, the program is verified and walked when somebody
     asks for more."""
 

@@ -17,7 +17,7 @@ from ..common.errors import InternalError, Refusal
 from ..common.records import dataclass
 from ..graph_kernel import CannotFuse, lowering as lower_kernel
 from ..graph_kernel.epilogue import FINISHED
-from ..graph_kernel.together import parts_of
+from ..graph_kernel.horizontal import parts_of
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor, AbstractTuple, symbols_of_abstract
 from ..mindir.control import call, check, make_tuple, segment, tuple_getitem
 from ..mindir.graph import CNode, FuncGraph, ValueNode

@@ -9,8 +9,8 @@ use of each Alloc; positions count through If and While, and what a loop uses of
 ends. Sizes come with the call: for each new tuple of entry sizes the offsets are packed (best fit by decreasing size,
 the offline form of Pisarchyk & Lee 2020, section 5) and remembered.
 
-A storage that the body of a While hands to its next turn is *carried*: at the Alloc, up to k of the loop's parameters
-may point to storages of former turns, so k + 1 buffers always leave one free, and the Alloc takes the first to which no
+A storage that the body of a While hands to its next iteration is *carried*: at the Alloc, up to k of the loop's parameters
+may point to storages of former iterations, so k + 1 buffers always leave one free, and the Alloc takes the first to which no
 parameter points. `h = f(h)` becomes a double buffer, a conditional or a swapped update is right as well, nothing is
 copied.
 

@@ -72,7 +72,7 @@ class Compiled:
         return self.full.walked
 
 
-def compile_function(function, args, kwargs, *, name, fullgraph=False, fallbacks=None, harmless=False,
+def compile_function(function, args, kwargs, *, name, fullgraph=False, fallbacks=None, pure=False,
                      jit_level=None, printer=None, varying=(), devices=()):
     """Compile `function` for arguments in which Abstracts stand for run-time values.
 
@@ -89,7 +89,7 @@ def compile_function(function, args, kwargs, *, name, fullgraph=False, fallbacks
             yield
         seconds[stage] = time.perf_counter() - start
     with timed("infer"):
-        specialised = specialise(function, args, kwargs, name, fullgraph, fallbacks, harmless, varying=varying)
+        specialised = specialise(function, args, kwargs, name, fullgraph, fallbacks, pure, varying=varying)
     stages["infer"], level = specialised.graph, jit_level or config.jit_level
     wanted = Wanted(level, devices)
 

@@ -24,7 +24,7 @@ from ..parse.parse import parse_function
 
 MAKERS = ("jit", "ms_function")                  # what is given to these becomes a graph
 CROSSING = "one crossing into Python each time it is reached, some 10 us and copies of the Tensors that it reads"
-IN_LOOP = "one crossing into Python in each turn of the loop, some 10 us and copies of the Tensors that it reads"
+IN_LOOP = "one crossing into Python in each iteration of the loop, some 10 us and copies of the Tensors that it reads"
 WHOLE = "all of it runs in PyNative mode: a Python call for each operator, nothing is fused"
 NATIVE, PARTLY, PYTHON = "native", "native but for", "in Python"
 

@@ -19,13 +19,13 @@ class Trap(BaseException):
     """Compiled code came to where nothing is known. No handler of the user's sees it.
 
     key     : of the call;   given : [what it gave], or [] where it was not reached before
-    restless: {key: owner} of variables that the call has changed, and that were taken for constants
+    volatile: {key: owner} of variables that the call has changed, and that were taken for constants
     in_place: it has changed a Tensor that it was given
     """
 
-    def __init__(self, key, given=(), location=None, restless=(), in_place=False):
+    def __init__(self, key, given=(), location=None, volatile=(), in_place=False):
         super().__init__(str(key))
-        self.key, self.given, self.location, self.restless = key, given, location, dict(restless)
+        self.key, self.given, self.location, self.volatile = key, given, location, dict(volatile)
         self.in_place = in_place
 
 

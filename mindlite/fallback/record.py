@@ -128,14 +128,14 @@ class Records:
     """What is known of the Python code of one jitted function.
 
     given : {key: record} of calls that have been made
-    restless: {(kind, id of owner, name): owner} of variables outside that Python code changes during a run
+    volatile: {(kind, id of owner, name): owner} of variables outside that Python code changes during a run
     changes : how often something was learnt
     in_place: keys of calls that have changed a Tensor in place
     marks : {what Python has to do, or to hold, beside what no graph can say (see `infer/sharing.py`): why}
     """
 
     def __init__(self):
-        self.given, self.marks, self.restless, self.settled, self.changes = {}, {}, {}, None, 0
+        self.given, self.marks, self.volatile, self.settled, self.changes = {}, {}, {}, None, 0
         self.in_place = set()
 
     def __len__(self):
@@ -148,10 +148,10 @@ class Records:
         self.changes += seen != known
         return seen
 
-    def learn(self, restless):
+    def learn(self, volatile):
         """These variables change during a run."""
-        self.changes += not restless.keys() <= self.restless.keys()
-        self.restless.update(restless)
+        self.changes += not volatile.keys() <= self.volatile.keys()
+        self.volatile.update(volatile)
 
     def learn_in_place(self, key):
         """The call changes a Tensor that Python code was given."""

@@ -157,8 +157,8 @@ def jit(function=None, *, fullgraph=None, dynamic=0, jit_level=None, jit_config=
     jit_config     : a JitConfig, for what is not given here
     input_signature: Tensors whose shapes may hold None: the arguments' declared sizes
     printer        : how the Flow runs: "native", "vm", "python"; None for config.printer
-    remat          : "sqrt": a gradient through a loop of n turns keeps the values of 2 sqrt(2 n) turns, and runs the
-                     loop once more; None: it keeps those of every turn
+    remat          : "sqrt": a gradient through a loop of n iterations keeps the values of 2 sqrt(2 n) iterations, and runs the
+                     loop once more; None: it keeps those of every iteration
     fn             : the same as function
     backend        : "" or "ms_backend"; "GE" is Ascend's
     mode, capture_mode, hash_args, compile_once: MindSpore's; there is one way of capture, and a function is

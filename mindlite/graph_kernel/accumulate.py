@@ -12,7 +12,7 @@ that nothing else reads the summand or the product, and in the loop that nothing
     while: total = add(%total, dynamic_update(zeros, %v, %t))
                                 ->     total = write_slice(%total, dynamic_slice(%total, %t) + %v, %t)
 
-So a turn that writes one row, or adds the gradient of one, takes the time of the row. The rows have to lie side by side.
+So an iteration that writes one row, or adds the gradient of one, takes the time of the row. The rows have to lie side by side.
 """
 import numpy as np
 

@@ -19,15 +19,15 @@ from ..backend.machine_code import machine_name
 from ..common import events
 from ..common.config import config
 from ..common.files import replacing
-from ..common.late import Late
+from ..common.lazy import LazyModule
 from . import machine_code
 from .machine_code import Ordered
-from .together import is_together, modules_of
+from .horizontal import is_together, modules_of
 
 VERSION = 1
 _MAGIC = b"mindlite kernel 1\n"
 NUMBA = "# numba "                              # how a text for Numba begins
-lower_numba, pathlib, hashlib = Late("mindlite.graph_kernel.lower_numba"), Late("pathlib"), Late("hashlib")
+lower_numba, pathlib, hashlib = LazyModule("mindlite.graph_kernel.lower_numba"), LazyModule("pathlib"), LazyModule("hashlib")
 _addresses = {}
 _orders = {}                                    # by key: what is being compiled
 _lock = threading.RLock()

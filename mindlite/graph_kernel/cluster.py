@@ -27,7 +27,7 @@ from .loopnest import CannotFuse, build
 from .recompute import recompute_cheap
 from .schedule import nominal, schedule, total_cost
 from .signature import attributes_text, constant_text
-from .together import TOGETHER
+from .horizontal import TOGETHER
 from .two_stages import in_two_stages
 
 REMEMBERED = 4096                           # verdicts on clusters that are kept

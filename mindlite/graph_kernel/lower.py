@@ -5,16 +5,16 @@ from ..backend.kernel import Kernel
 from ..backend.target import current
 from ..common.config import config
 from ..common.errors import ValueRangeError
-from ..common.late import Late
+from ..common.lazy import LazyModule
 from ..common.records import dataclass
 from . import cache
 from .loopnest import CannotFuse, build
 from .python_source import numba_source, python_source
 from .schedule import nominal, schedule
 from .signature import signature
-from .together import TOGETHER, parts_of, text_of_parts
+from .horizontal import TOGETHER, parts_of, text_of_parts
 
-lower_llvm, metadata, pathlib, hashlib = (Late(name) for name in (
+lower_llvm, metadata, pathlib, hashlib = (LazyModule(name) for name in (
     "mindlite.graph_kernel.lower_llvm", "importlib.metadata", "pathlib", "hashlib"))
 
 

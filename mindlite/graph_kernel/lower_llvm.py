@@ -70,8 +70,8 @@ class _Emitter(VectorLoops):
         b.cbranch(self.start, body, done)
 
     @contextlib.contextmanager
-    def loop(self, start, stop, step=1, turns=None):
-        """for i in range(start, stop, step): yields i. turns : what LLVM is told (see `loop_hint`)"""
+    def loop(self, start, stop, step=1, iterations=None):
+        """for i in range(start, stop, step): yields i. iterations : what LLVM is told (see `loop_hint`)"""
         b = self.builder
         before = b.block
         head, body, after = (b.append_basic_block(n) for n in ("head", "loop", "after"))
@@ -84,8 +84,8 @@ class _Emitter(VectorLoops):
         yield i
         i.add_incoming(b.add(i, I64(step), flags=("nsw",)), b.block)
         back = b.branch(head)
-        if turns is not None:
-            back.set_metadata("llvm.loop", loop_hint(self.module, turns))
+        if iterations is not None:
+            back.set_metadata("llvm.loop", loop_hint(self.module, iterations))
         b.position_at_end(after)
 
     # ------------------------------------------------------------ statements
@@ -135,11 +135,11 @@ class _Emitter(VectorLoops):
                    for e in walk(values_of(statements) or ()))
 
     def heavy_part(self, s, start, stop):
-        """The loop over as many whole turns of `Target.wide` items as there are; the number of the first item that is left."""
+        """The loop over as many iterations of `Target.wide` items as there are; the number of the first item that is left."""
         b = self.builder
         whole = b.and_(b.sub(stop, start), I64(-self.target.wide))
         middle = b.add(start, b.select(b.icmp_signed("<", whole, I64(0)), I64(0), whole))
-        with self.loop(start, middle, turns="heavy") as i:
+        with self.loop(start, middle, iterations="heavy") as i:
             self.bind(s.variable, i)
             self.statements(s.body)
         return middle
@@ -293,8 +293,8 @@ class _Emitter(VectorLoops):
         def block(first, last):
             if wide is None:
                 b.store(type_(neutral), part)
-                turns = None if isinstance(extent, int) else self.target.lanes * 4 // s.expr.dtype.itemsize
-                with self.loop(first, last, turns=turns) as i:
+                iterations = None if isinstance(extent, int) else self.target.lanes * 4 // s.expr.dtype.itemsize
+                with self.loop(first, last, iterations=iterations) as i:
                     self.bind(variable, i)
                     self.statements(statements)
                     self.accumulate(s, part, self.value(s.value))

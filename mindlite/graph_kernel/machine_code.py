@@ -6,9 +6,9 @@ in the process.
 from ..backend.ahead import Order
 from ..backend.machine_code import load_object
 from ..common.errors import InternalError
-from ..common.late import Late
+from ..common.lazy import LazyModule
 
-object_code = Late("mindlite.backend.object_code")
+object_code = LazyModule("mindlite.backend.object_code")
 TARGET = {"level": 3, "reloc": "pic", "codemodel": "default"}
 _engines = []                                   # the owners of loaded code: addresses stay valid for the process
 

@@ -40,7 +40,7 @@ class Vector:
     count: int
     left: object = None
     mask: object = None
-    stores: list = field(default_factory=list)            # of what is left, for the end of the turn
+    stores: list = field(default_factory=list)            # of what is left, for the end of the iteration
 
 
 def depending(values, variable, known=()):
@@ -342,7 +342,7 @@ class VectorLoops:
         mark(self.builder.store(value, place, align=dtype.itemsize), scope)
 
     def write_what_is_left(self):
-        """The stores of a turn that may not be whole: half of the lanes, a quarter, .. as the bits of how many there
+        """The stores of an iteration that may not be whole: half of the lanes, a quarter, .. as the bits of how many there
         are say (a masked store takes an AMD Zen 3 longer)."""
         b, stores, count, left = self.builder, self.vector.stores, self.vector.count, self.vector.left
         if not stores:

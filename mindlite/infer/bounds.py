@@ -6,7 +6,7 @@
 Where the check fails Python runs the call again, and its operator raises with the index that is wrong. Inside vmap an
 element that does not take a branch may fail it too: Python then finds nothing wrong, and its result is the call's.
 
-What is inside by how it was made needs no check: places in an axis of that size, and the number of a turn of a loop
+What is inside by how it was made needs no check: places in an axis of that size, and the number of an iteration of a loop
 (`for i in range(len(x)): x[i]`), also with known numbers added.
 """
 import functools
@@ -136,8 +136,8 @@ def limits(tracer, value):
     if isinstance(value, ValueNode) or value.abstract.dim is not None:
         known = value.value if isinstance(value, ValueNode) else value.abstract.dim
         return known, known
-    if value in tracer.turns:
-        return 0, tracer.turns[value] - 1
+    if value in tracer.iterations:
+        return 0, tracer.iterations[value] - 1
     if getattr(value, "fn", None) is not scalar_binary or value.attrs["op"] not in "+-*%":
         return None, None
     (low, high), (least, most) = [limits(tracer, arg) for arg in value.args]

@@ -29,7 +29,7 @@ from .access import wrap_container
 from .builtins import ASK_PYTHON, BUILTINS, item_of_tensor
 from .custom import custom_gradient, recomputed
 from .fallback import CHANGERS, ask_python, call_unknown, change_outside
-from .gates import call_hooked, register_hook, remove_hook, through_gate
+from .gradient_hooks import call_hooked, register_hook, remove_hook, through_gate
 from .mapping import map_over
 from .modules import call_module
 from .outside import CONTAINERS, HEAP_TYPE, from_library, guard_class, guard_contents, is_users, method_of_class

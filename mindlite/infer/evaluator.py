@@ -484,7 +484,7 @@ class Evaluator:
 
     def is_restless(self, place):
         """True for a variable that is read at run time: Python code changes it, or saw it after the graph assigned it."""
-        return place in self.written or place.key in self.fallbacks.restless
+        return place in self.written or place.key in self.fallbacks.volatile
 
     def initial(self, place):
         """The value of a Place at the beginning of a run."""

@@ -534,9 +534,9 @@ def iter_item(ev, frame, node, values):
     if isinstance(values[0], Box):
         return ev.store[values[0]][2]
     if isinstance(values[1], AnfNode):
-        turns = turns_of(values[0])
-        if turns is not None:
-            ev.tracer.turns[values[1]] = turns
+        iterations = turns_of(values[0])
+        if iterations is not None:
+            ev.tracer.iterations[values[1]] = iterations
     return item(ev, values[0], values[1])
 
 

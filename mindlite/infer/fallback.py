@@ -237,7 +237,7 @@ def from_outside(ev, value):
 
 
 def change_outside(ev, fn, args, kwargs=None):
-    """A call that changes a list, dict or array that the graph did not make: it happens at run time, in its turn.
+    """A call that changes a list, dict or array that the graph did not make: it happens at run time, in its iteration.
 
     What is read of the object in this function is then read at run time too.
     """

@@ -2,7 +2,7 @@
 
 The body is executed on what the loop carries at its start; what differs at its end is widened (a number becomes a
 run-time number, a size a Symbol) and the body is executed again, until nothing changes: a fixpoint over types. Where
-the types change from turn to turn, or where a short constant range makes it cheaper, the loop is unrolled.
+the types change from iteration to iteration, or where a short constant range makes it cheaper, the loop is unrolled.
 """
 from ..common.dim import Symbol, lone_symbol, symbols_of
 from ..common.errors import InternalError, MindliteError, NameLookupError, Refusal, Signal
@@ -27,7 +27,7 @@ UNROLL_AT_MOST = 4           # iterations of a constant range that are cheaper w
 UNROLL_OPERATORS = 32        # and more of them, where so many operators are all that is written out
 EXECUTE_AT_MOST = 256        # iterations over Python constants alone that are executed, and leave nothing behind
 UNROLL_LIMIT = 10_000
-PEEL_AT_MOST = 2             # turns
+PEEL_AT_MOST = 2             # iterations
 NOTHING = Undefined("nothing")                   # what an Unsure holds before it is given
 
 
@@ -41,12 +41,12 @@ class CannotLoop(Signal):
 
 
 class Peel(Signal):
-    """What the loop carries is of another type after the first turn: that is executed by itself."""
+    """What the loop carries is of another type after the first iteration: that is executed by itself."""
 
 
 def run_loop(ev, frame, header, args, stops, peeled=0):
     """A loop of the syntax graph: written once as a `while_loop`, or unrolled where that is impossible or does not
-    pay. peeled: how many turns have been taken out of it"""
+    pay. peeled: how many iterations have been taken out of it"""
     stops = stops | {header} | loop_exits(header)
     if ev.concrete:
         outcome = ev.run_once(frame, header, args, stops)
@@ -135,7 +135,7 @@ def execute_on_constants(ev, frame, header, args, stops):
 
 
 def unroll_short(ev, frame, header, args, stops):
-    """The outcome of a `for` over a constant range whose turns are at most UNROLL_OPERATORS operators altogether, written
+    """The outcome of a `for` over a constant range whose iterations are at most UNROLL_OPERATORS operators altogether, written
     out: they become one kernel, and their gradient needs no tape. None for another loop.
 
     A caller that gets None must restore what was saved.
@@ -146,16 +146,17 @@ def unroll_short(ev, frame, header, args, stops):
     nodes = ev.tracer.graph.nodes
     written, sides, count = len(nodes), len(ev.sides), len(iterator)
     outcome = ev.run_once(frame, header, args, stops)
-    turn = nodes[written:]
-    if list(outcome.exits) != [header] or len(turn) * count > UNROLL_OPERATORS or len(ev.sides) > sides or \
-            not all(_is_plain(node) for node in turn):
+    iteration = nodes[written:]
+    if list(outcome.exits) != [header] or len(iteration) * count > UNROLL_OPERATORS or len(ev.sides) > sides or \
+            not all(_is_plain(node) for node in iteration):
         return None
-    ev.reasons.append((header.origin.location, f"the loop is unrolled: {count} turns of {len(turn)} operators are short"))
+    ev.reasons.append((header.origin.location,
+                       f"the loop is unrolled: {count} iterations of {len(iteration)} operators are short"))
     return unroll(ev, frame, header, outcome.exits[header][0], stops)
 
 
 def peel(ev, frame, header, args, stops, peeled):
-    """Execute the first turn, and go on with the loop."""
+    """Execute the first iteration, and go on with the loop."""
     outcome = ev.run_once(frame, header, args, stops)
     if header not in outcome.exits:
         return outcome
@@ -212,8 +213,8 @@ class Plan:
     changes).
 
     Leaves that are nodes or `Varying` numbers become parameters of the body; the rest is constant in the loop.
-    widened: the Symbols of sizes that differ from turn to turn, which the attempts at a loop share
-    may_peel: where a number is of another type after a turn, the first turn may be taken out of the loop
+    widened: the Symbols of sizes that differ from iteration to iteration, which the attempts at a loop share
+    may_peel: where a number is of another type after an iteration, the first iteration may be taken out of the loop
     """
 
     def __init__(self, ev, state, carried, widened, may_peel=False):
@@ -306,7 +307,7 @@ class Plan:
 
     def mixes(self, outer, new):
         """True if one of them is of several types, or they are of different ones. (What begins as a number and is a Tensor
-        from the first turn on is one from the beginning: `demand_a_turn`.)"""
+        from the first iteration on is one from the beginning: `demand_a_turn`.)"""
         kinds = [Mixed if isinstance(v, Mixed) else _type_of(v) for v in (outer, new)]
         if None in kinds or AbstractAny in kinds or kinds[1] is Tensor and kinds[0] is not Mixed and self.plain:
             return False
@@ -366,7 +367,7 @@ class Plan:
             raise CannotLoop(conflict(outer, new, self.ev))
 
         def unsure(outer, inner, new):
-            """A variable that has no value at the beginning, or at the end of some turn."""
+            """A variable that has no value at the beginning, or at the end of some iteration."""
             nonlocal changed
             if isinstance(new, ByExit):                      # each way out has a value of its own: not to be read again
                 changed = True
@@ -392,7 +393,7 @@ class Plan:
                           join(made.value, inner.value, new.value))
 
         def mixed(outer, inner, new):
-            """A number or Tensor of several types at the beginning, or of another one at the end of a turn."""
+            """A number or Tensor of several types at the beginning, or of another one at the end of an iteration."""
             nonlocal changed
             have, become = _type_of(outer), _type_of(new)
             if None not in (have, become) and self.may_peel:
@@ -554,8 +555,8 @@ class Plan:
                                  **({"remat": ev.tracer.remat} if ev.tracer.remat else {}))
 
     def demand_a_turn(self, test, operands):
-        """What is first assigned in the loop and read behind it has a value after one turn, and what begins as a number
-        is a Tensor: without a turn, Python runs the call."""
+        """What is first assigned in the loop and read behind it has a value after one iteration, and what begins as a number
+        is a Tensor: without an iteration, Python runs the call."""
         tracer = self.ev.tracer
         entered, = inline(tracer.graph, test.graph, [tracer.lift(x) for x in operands])
         if isinstance(entered.abstract, AbstractTensor):
@@ -563,11 +564,11 @@ class Plan:
         location = tracer.origin.location
 
         def error():
-            return NameLookupError("a loop without turns leaves a variable as it was before", location=location)
+            return NameLookupError("a loop without iterations leaves a variable as it was before", location=location)
         tracer.graph.add(check, entered, origin=tracer.origin, abstract=AbstractTuple(()), error=error, again=True)
 
     def remember_names(self, results, values):
-        """Which results may be Tensors that have other names: by their first value, or by one of a later turn."""
+        """Which results may be Tensors that have other names: by their first value, or by one of a later iteration."""
         ambiguous, has_name = self.ev.tracer.ambiguous, self.ev.tracer.has_name
         for parameter, result, first, later in zip(self.parameters, results, self.inits, values):
             if parameter in ambiguous and (has_name(first) or later is not parameter and has_name(later)):
@@ -665,8 +666,8 @@ def widen(have, new, widened):
 
 
 def own_sizes(abstract, widened, made):
-    """The type of what leaves a loop: its sizes that differ from turn to turn are not those of the state, which has none in
-    the turn that leaves. made: {such a size: its Symbol} of this loop."""
+    """The type of what leaves a loop: its sizes that differ from iteration to iteration are not those of the state, which has
+    none in the iteration that leaves. made: {such a size: its Symbol} of this loop."""
     if not isinstance(abstract, AbstractTensor):
         return abstract
     made.update((s, Symbol(lo=0).dim) for s in abstract.shape if s not in made and not symbols_of(s).isdisjoint(widened))

@@ -172,11 +172,11 @@ class Merge:
 
 
 def visible(ev, closure):
-    """A function that was made on one path or in one turn, if what it uses is to be seen from here, else a Conflict."""
+    """A function that was made on one path or in one iteration, if what it uses is to be seen from here, else a Conflict."""
     for node in live_into(closure.graph):
         value = closure.env.get(node)
         if isinstance(value, AnfNode) and not ev.tracer.region.can_see(value):
-            return Conflict(Refusal("a function that is made on one path, or in a turn of a loop, is used behind it",
+            return Conflict(Refusal("a function that is made on one path, or in an iteration of a loop, is used behind it",
                                              location=ev.tracer.origin.location))
     return closure
 

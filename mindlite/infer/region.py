@@ -125,8 +125,8 @@ class Tracer(Builder):
         self.region = self.root = root
         self.store, self.inputs, self.symbols = {}, {}, {}
         self.leaves = []                                     # nodes that stand for Parameters
-        # the path of the Cell whose code is executed; {the number of a loop's turn: how many turns there are}
-        self.cell, self.turns = "", {}
+        # the path of the Cell whose code is executed; {the number of a loop's iteration: how many iterations there are}
+        self.cell, self.iterations = "", {}
         self.ambiguous = set()                   # nodes that are one of several Tensors with names of their own
         self.may_be, self.stale = {}, set()      # {such a node: those Tensors}; nodes of whose Tensors one was assigned to
         self.remat = None                        # of the loops that are written (jit's option)

@@ -108,7 +108,7 @@ class Made:
     items: tuple
 
 
-def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None, harmless=False,
+def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None, pure=False,
                weights=(), varying=()):
     """Infer `function` for arguments in which Abstracts stand for run-time values; everything else is constant.
 
@@ -116,13 +116,13 @@ def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None
     fallbacks   : the Records of the function; what inference leaves to Python is marked there
     weights     : Parameters of which gradients are wanted: what runs in Python reads them as inputs of the graph
     varying     : Places outside that are inputs of the graph, as those are that it reads and assigns
-    harmless    : True where Python has run such a call without an exception: one that comes up here is no user's
+    pure    : True where Python has run such a call without an exception: one that comes up here is no user's
     """
     variables = set(varying)                                 # what is read and assigned: an input of the graph
     records = Records() if fallbacks is None else fallbacks
     before = dict(records.marks)
     while True:
-        variables |= {key[:2] for key in records.restless if key[0] == "content"}
+        variables |= {key[:2] for key in records.volatile if key[0] == "content"}
         known = set(variables)
         ev = Evaluator(name, fullgraph, records, variables)
         try:
@@ -131,7 +131,7 @@ def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None
             refusal = refused(ev, error)
             if refusal is not None and refusal.awaits is not None:
                 raise refusal from None
-            if refusal is None or fullgraph or not (refusal.certain or harmless) or not leave_to_python(ev, refusal):
+            if refusal is None or fullgraph or not (refusal.certain or pure) or not leave_to_python(ev, refusal):
                 records.marks = before
                 if refusal is None and not isinstance(error, MindliteError):
                     raise fault(error, "infer", ev.users_place) from error

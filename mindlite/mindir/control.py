@@ -24,7 +24,7 @@ cond = _control("cond", lambda pred, *operands, true, false: 0, "true(*operands)
 while_loop = _control("while_loop", lambda *operands, cond, body, invariants, remat=None: 0, """\
 The state after the loop; the last `invariants` operands are passed to both graphs unchanged.
 
-remat: "sqrt": reverse mode keeps the state at some turns, and runs those between again (`ad/remat.py`).
+remat: "sqrt": reverse mode keeps the state at some iterations, and runs those between again (`ad/remat.py`).
 """)
 call = _control("call", lambda *operands, graph: 0, "graph(*operands), not inlined: recursion; a tuple.")
 J = _control("J", lambda *operands, graph, wrt, seeds, mode: 0, """Marker for a derivative of `graph`, replaced by ad.

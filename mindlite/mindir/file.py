@@ -16,13 +16,13 @@ import numpy as np
 
 from ..common.errors import FileFormatError
 from ..common.files import replacing
-from ..common.late import Late
+from ..common.lazy import LazyModule
 from ..common.records import dataclass
 from .printer import write
 from .reader import read
 from .tokens import ReadError
 
-zipfile, tokenize = Late("zipfile"), Late("tokenize")
+zipfile, tokenize = LazyModule("zipfile"), LazyModule("tokenize")
 FORMAT = 1
 GRAPH, PROGRAM = "graph.mindir", "program.json"
 PLAIN = (type(None), bool, int, str)

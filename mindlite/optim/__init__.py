@@ -13,11 +13,11 @@ from .algebra import simplify_arithmetic, simplify_shapes
 from .control import hoist_invariants, prune_control
 from .products import hoist_products
 from .sums import join_products, write_rows
-from .turns import count_turns
+from .iterations import count_iterations
 from .values import drop_dead, fold_constants, inline_calls, merge_equal_nodes
 
 PASSES = (inline_calls, fold_constants, simplify_arithmetic, simplify_shapes, merge_equal_nodes, prune_control,
-          hoist_invariants, hoist_products, count_turns, write_rows, join_products, drop_dead)
+          hoist_invariants, hoist_products, count_iterations, write_rows, join_products, drop_dead)
 ROUNDS = 10
 
 

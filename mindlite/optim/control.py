@@ -145,7 +145,7 @@ STAYS = {"effect", "random", "control", "tape", "dynamic", "view", "creation"}
 
 
 def hoist_invariants(graph):
-    """Leaves no operator in a loop's body that gives the same at every turn and nothing larger than what it reads."""
+    """Leaves no operator in a loop's body that gives the same at every iteration and nothing larger than what it reads."""
     def visit(node):
         return _hoist(node) if node.fn is while_loop else None
     return rebuild(graph, visit)

@@ -1,4 +1,4 @@
-"""What passes over loops share: how often a loop turns, and its graphs with more operands than they had."""
+"""What passes over loops share: how often a loop iterations, and its graphs with more operands than they had."""
 import contextlib
 
 import numpy as np
@@ -30,7 +30,7 @@ def moved_out(inner, by):
 
 
 def counter_of(loop):
-    """(the body's parameter that counts the turns, its first value, how many turns there are); (None, 0, 0) where they
+    """(the body's parameter that counts the iterations, its first value, how many iterations there are); (None, 0, 0) where they
     are not known."""
     number, start, last = _asked(loop, scalar_compare)
     if number is None or loop.attrs["cond"].outputs[0].attrs["op"] != "<" or None in (number_of(start), number_of(last)):
@@ -41,12 +41,12 @@ def counter_of(loop):
     return parameter, start.value, last.value - start.value
 
 
-def turn_of(loop):
-    """(a parameter of the body, its least value, how many turns there are) where it takes so many values, each once, up
+def iteration_of(loop):
+    """(a parameter of the body, its least value, how many iterations there are) where it takes so many values, each once, up
     from the least or down to it; (None, 0, 0) where no such parameter is known."""
-    parameter, least, turns = counter_of(loop)
+    parameter, least, iterations = counter_of(loop)
     if parameter is not None:
-        return parameter, least, max(turns, 0)
+        return parameter, least, max(iterations, 0)
     number, start, last = _asked(loop, scalar_compare)
     if number is None or loop.attrs["cond"].outputs[0].attrs["op"] != ">" or None in (number_of(start), number_of(last)):
         return None, 0, 0
@@ -80,16 +80,16 @@ def _asked(loop, operator):
 
 
 def final_values(loop):
-    """{number of a state that each turn adds a constant to: its value after the last turn}, where that is known."""
-    _, _, turns = counter_of(loop)
-    if turns < 1:
+    """{number of a state that each iteration adds a constant to: its value after the last iteration}, where that is known."""
+    _, _, iterations = counter_of(loop)
+    if iterations < 1:
         return {}
     found = {}
     for number, (p, after, first) in enumerate(zip(loop.attrs["body"].parameters, loop.attrs["body"].outputs, loop.args)):
         if number_of(first) is not None and ahead_of(after, p) is not None:
-            found[number] = ValueNode(number_of(first) + ahead_of(after, p) * turns, AbstractScalar(int))
+            found[number] = ValueNode(number_of(first) + ahead_of(after, p) * iterations, AbstractScalar(int))
         elif getattr(after, "fn", None) is add and after.args[0] is p and _is_integer(first) and _is_integer(after.args[1]):
-            value = first.value + after.args[1].value * np.asarray(turns, first.value.dtype)
+            value = first.value + after.args[1].value * np.asarray(iterations, first.value.dtype)
             found[number] = constant(np.asarray(value, first.value.dtype))
     return {number: node for number, node in found.items() if node.abstract == loop.abstract.elements[number]}
 

@@ -1,4 +1,4 @@
-"""A matrix that a loop multiplies by at every turn is put in order before it.
+"""A matrix that a loop multiplies by at every iteration is put in order before it.
 
     while: .. batch_matmul(%h, %w) ..     ->     p = the columns of %w in panels;  while: .. panel_matmul(%h, p) ..
 
@@ -8,7 +8,7 @@ there are no rules for the gradient of what it makes.
 """
 from ..backend import target
 from ..common.dim import product
-from ..common.late import Late
+from ..common.lazy import LazyModule
 from ..mindir.builder import append
 from ..mindir.control import policy_of, while_loop
 from ..mindir.graph import ValueNode
@@ -19,9 +19,9 @@ from ..ops.slicing import pad_slice
 from .loops import counter_of, fixed_operands, moved_out, widened
 from .rewrite import rebuild
 
-tile = Late("mindlite.backend.cpu.tile")       # it imports LLVM
+tile = LazyModule("mindlite.backend.cpu.tile")       # it imports LLVM
 DTYPES = ("float32", "float64")
-ROWS = range(2, 129)             # of one turn: a row alone reads the matrix once, many are worth copying it for
+ROWS = range(2, 129)             # of one iteration: a row alone reads the matrix once, many are worth copying it for
 FEW_TURNS = 8                    # putting in order takes about as long as two or three products of 16 rows
 
 
@@ -38,8 +38,8 @@ def put_in_panels(graph):
 
 def _products(loop):
     """The products of a loop's body with a matrix that it does not change and that is worth putting in order."""
-    outside, turns = fixed_operands(loop), counter_of(loop)[2]
-    if 0 < turns < FEW_TURNS:
+    outside, iterations = fixed_operands(loop), counter_of(loop)[2]
+    if 0 < iterations < FEW_TURNS:
         return []
     return [node for node in loop.attrs["body"].nodes if node.fn is batch_matmul
             and (node.args[1] in outside or isinstance(node.args[1], ValueNode)) and _pays(node)]

@@ -1,4 +1,4 @@
-"""One product for all turns of a loop: what is multiplied by the same matrix, slice by slice, is multiplied before it.
+"""One product for all iterations of a loop: what is multiplied by the same matrix, slice by slice, is multiplied before it.
 
     for t in range(n): .. matmul(xs[t], w) ..        ->        ys = matmul(xs, w);  for t in range(n): .. ys[t] ..
 
@@ -17,36 +17,36 @@ from ..ops.slicing import slice_
 from .loops import ahead_of, counter_of, fixed_operands, moved_out, number_of, widened
 from .rewrite import rebuild
 
-FEW_ROWS = 128                   # with more, one turn's product is as fast as a part of a larger one
+FEW_ROWS = 128                   # with more, one iteration's product is as fast as a part of a larger one
 WIDER = 8                        # times that a result may be wider than what is multiplied: all of it is kept
 
 
 def hoist_products(graph):
-    """Leaves no product in a loop of a fixed number of turns whose operands are a fixed matrix and the turn's few rows of
-    a fixed tensor."""
+    """Leaves no product in a loop of a fixed number of iterations whose operands are a fixed matrix and the iteration's few rows
+    of a fixed tensor."""
     return rebuild(graph, lambda node: _hoist(node) if node.fn is while_loop and not policy_of(node) else None)
 
 
 def _hoist(node):
     body, k = node.attrs["body"], node.attrs["invariants"]
     outside = fixed_operands(node)
-    counter, first, turns = counter_of(node)
+    counter, first, iterations = counter_of(node)
     found = {inner: rows for inner in body.nodes if inner.fn is batch_matmul
-             for rows in [_rows(inner, outside, counter, first, turns)] if rows is not None}
+             for rows in [_rows(inner, outside, counter, first, iterations)] if rows is not None}
     if not found:
         return None
-    made = [_product(inner, rows, outside, turns) for inner, rows in found.items()]
+    made = [_product(inner, rows, outside, iterations) for inner, rows in found.items()]
     slices = {inner: _slice(number, inner, counter, first) for number, inner in enumerate(found)}
     return append(while_loop, *node.args, *made, cond=widened(node.attrs["cond"], made), body=widened(body, made, slices),
                   invariants=k + len(made), abstract=node.abstract)
 
 
-def _rows(inner, outside, counter, first, turns):
-    """(the fixed tensor, the axis whose items are the turns' rows, the item of the first turn, how many rows a turn
-    has); None for another product."""
+def _rows(inner, outside, counter, first, iterations):
+    """(the fixed tensor, the axis whose items are the iterations' rows, the item of the first iteration, how many rows an
+    iteration has); None for another product."""
     rows, matrix = inner.args
-    if inner.attrs["transpose_a"] or counter is None or turns < 2 or not (isinstance(matrix, ValueNode) or matrix in outside) \
-            or len(matrix.abstract.shape) != 2:
+    if inner.attrs["transpose_a"] or counter is None or iterations < 2 or not (
+            isinstance(matrix, ValueNode) or matrix in outside) or len(matrix.abstract.shape) != 2:
         return None
     part = rows
     while getattr(part, "fn", None) is reshape:
@@ -64,32 +64,32 @@ def _rows(inner, outside, counter, first, turns):
     if offset is None or not whole or axis == len(shape) - 1 or rows.abstract.shape[-1] != shape[-1]:
         return None
     begin, count = first + offset, product(sizes[:-1])
-    if begin < 0 or begin + turns > shape[axis] or count > FEW_ROWS or inner.abstract.shape[-1] > WIDER * shape[-1]:
+    if begin < 0 or begin + iterations > shape[axis] or count > FEW_ROWS or inner.abstract.shape[-1] > WIDER * shape[-1]:
         return None
     return source, axis, begin, count
 
 
-def _product(inner, rows, outside, turns):
-    """The product of all turns, tensor[turns, rows of a turn, columns], before the loop."""
+def _product(inner, rows, outside, iterations):
+    """The product of all iterations, tensor[iterations, rows of an iteration, columns], before the loop."""
     source, axis, begin, count = rows
     x, matrix = outside[source], outside.get(inner.args[1], inner.args[1])
     shape = x.abstract.shape
     with moved_out(inner, "hoist_products"):
-        if turns < shape[axis]:
+        if iterations < shape[axis]:
             start, sizes = [0] * len(shape), list(shape)
-            start[axis], sizes[axis] = begin, turns
+            start[axis], sizes[axis] = begin, iterations
             x = slice_(x, start=tuple(start), sizes=tuple(sizes), step=(1,) * len(shape))
         if axis:
             x = transpose(x, perm=(axis, *(a for a in range(len(shape)) if a != axis)))
-        made = batch_matmul(reshape(x, shape=(turns * count, shape[-1])), matrix, **inner.attrs)
-        return reshape(made, shape=(turns, count, inner.abstract.shape[-1]))
+        made = batch_matmul(reshape(x, shape=(iterations * count, shape[-1])), matrix, **inner.attrs)
+        return reshape(made, shape=(iterations, count, inner.abstract.shape[-1]))
 
 
 def _slice(number, inner, counter, first):
-    """What stands for a product in the loop: the turn's slice of the new operand with this number."""
+    """What stands for a product in the loop: the iteration's slice of the new operand with this number."""
     def make(env, more):
         products = more[number]
-        turn = scalar_binary(env[counter], -first, op="+") if first else env[counter]
-        part = dynamic_slice(products, turn, 0, 0, sizes=(1, *products.abstract.shape[1:]))
+        iteration = scalar_binary(env[counter], -first, op="+") if first else env[counter]
+        part = dynamic_slice(products, iteration, 0, 0, sizes=(1, *products.abstract.shape[1:]))
         return reshape(part, shape=inner.abstract.shape)
     return make

@@ -1,11 +1,11 @@
-"""What a loop adds up turn by turn, all at once behind it: the gradients on the way back through a loop.
+"""What a loop adds up iteration by iteration, all at once behind it: the gradients on the way back through a loop.
 
     while: total + batch_matmul(%a, %b, transpose_a=True)           %a: [r, m], %b: [r, n], total: [m, n]
-        ->   while: as[t] = %a; bs[t] = %b;     total + batch_matmul(as: [turns r, m], bs: [turns r, n], transpose_a=True)
+        ->   while: as[t] = %a; bs[t] = %b;     total + batch_matmul(as: [n r, m], bs: [n r, k], transpose_a=True)
 
     while: rows + dynamic_update(zeros, %v, t), from zeros          ->     while: rows[t] = %v + 0
 
-Each turn's product reads and writes all of the total for a few rows; what is kept instead is these rows (Appleyard, Kocisky
+Each iteration's product reads and writes all of the total for a few rows; what is kept instead is these rows (Appleyard, Kocisky
 and Blunsom 2016, section 3.1), which the second equation has perhaps kept already. The sum has another order: as with any
 other way to multiply, results differ by rounding.
 """
@@ -20,22 +20,22 @@ from ..ops.creation import room
 from ..ops.dynamic_slicing import dynamic_update
 from ..ops.linalg import batch_matmul
 from ..ops.scalar import scalar_binary
-from .loops import ahead_of, moved_out, number_of, turn_of, widened
+from .loops import ahead_of, moved_out, number_of, iteration_of, widened
 from .rewrite import is_constant, rebuild
 
 DTYPES = ("float32", "float64")  # in others a sum in another order differs by more
-FEW_ROWS = 64                    # of one turn: with more, the total is not what a product spends its time on
+FEW_ROWS = 64                    # of one iteration: with more, the total is not what a product spends its time on
 FEW_TURNS = 4
 MOST = 1 << 24                   # bytes that are kept for one product
 
 
 def write_rows(graph):
-    """Leaves no loop of a fixed number of turns that adds a row to zeros where each turn has another row."""
+    """Leaves no loop of a fixed number of iterations that adds a row to zeros where each iteration has another row."""
     return rebuild(graph, lambda node: _written(node) if node.fn is while_loop and not policy_of(node) else None)
 
 
 def join_products(graph):
-    """Leaves no loop of a fixed number of turns with a product of few rows that is only added to a larger total."""
+    """Leaves no loop of a fixed number of iterations with a product of few rows that is only added to a larger total."""
     return rebuild(graph, lambda node: _joined(node) if node.fn is while_loop and not policy_of(node) else None)
 
 
@@ -54,18 +54,18 @@ def _added(loop):
     return found
 
 
-def _row_of_turn(update, counter, least, turns):
-    """True for a dynamic_update whose rows are the turns: one whole row, at the number of the turn."""
+def _row_of_turn(update, counter, least, iterations):
+    """True for a dynamic_update whose rows are the iterations: one whole row, at the number of the iteration."""
     shape, start = update.abstract.shape, update.args[2]
-    return shape[0] == turns and update.args[1].abstract.shape == (1, *shape[1:]) and ahead_of(start, counter) == -least \
+    return shape[0] == iterations and update.args[1].abstract.shape == (1, *shape[1:]) and ahead_of(start, counter) == -least \
         and all(number_of(a) == 0 for a in update.args[3:])
 
 
 def _written(loop):
-    counter, least, turns = turn_of(loop)
+    counter, least, iterations = iteration_of(loop)
     found = {number: update for number, update in _added(loop).items() if getattr(update, "fn", None) is dynamic_update
              and is_constant(update.args[0], 0) and is_constant(loop.args[number], 0)
-             and update.abstract.dtype.is_float and _row_of_turn(update, counter, least, turns)} if turns > 0 else {}
+             and update.abstract.dtype.is_float and _row_of_turn(update, counter, least, iterations)} if iterations > 0 else {}
     if not found:
         return None
     body = loop.attrs["body"]
@@ -83,22 +83,22 @@ def _written(loop):
 
 
 def _joined(loop):
-    counter, least, turns = turn_of(loop)
+    counter, least, iterations = iteration_of(loop)
     found = {number: product for number, product in _added(loop).items()
-             if getattr(product, "fn", None) is batch_matmul and _pays(product, turns)} if turns >= FEW_TURNS else {}
+             if getattr(product, "fn", None) is batch_matmul and _pays(product, iterations)} if iterations >= FEW_TURNS else {}
     if not found:
         return None
     body, n = loop.attrs["body"], len(loop.args) - loop.attrs["invariants"]
-    kept = _kept(loop, counter, least, turns)
+    kept = _kept(loop, counter, least, iterations)
     rows = [row for row in dict.fromkeys(operand for product in found.values() for operand in product.args) if row not in kept]
-    kinds = [AbstractTensor(row.abstract.dtype, (turns, *row.abstract.shape)) for row in rows]
+    kinds = [AbstractTensor(row.abstract.dtype, (iterations, *row.abstract.shape)) for row in rows]
     stay = [i for i in range(n) if i not in found]
 
     def write(env, more):
-        turn = scalar_binary(env[counter], -least, op="+") if least else env[counter]
+        iteration = scalar_binary(env[counter], -least, op="+") if least else env[counter]
         for row, stack in zip(rows, more):
             value = reshape(env.get(row, row), shape=(1, *row.abstract.shape))
-            yield dynamic_update(stack, value, turn, *[0] * row.abstract.ndim)
+            yield dynamic_update(stack, value, iteration, *[0] * row.abstract.ndim)
     gone = {node: None for number, product in found.items() for node in (product, body.outputs[number])}
     with moved_out(next(iter(found.values())), "join_products"):
         empty = [room(shape=kind.shape, dtype=kind.dtype) for kind in kinds]
@@ -112,21 +112,22 @@ def _joined(loop):
         return tuple([others[i] if i in others else _total(loop.args[i], found[i], stacks) for i in range(n)])
 
 
-def _pays(product, turns):
+def _pays(product, iterations):
     a, b = (arg.abstract for arg in product.args)
     if not product.attrs["transpose_a"] or product.attrs["transpose_b"] or (a.ndim, b.ndim) != (2, 2) \
             or a.dtype.name not in DTYPES or not all(isinstance(size, int) for size in (*a.shape, *b.shape)):
         return False
     (rows, m), n = a.shape, b.shape[1]
     kept = rows * (m + n)
-    return rows <= FEW_ROWS and 2 * kept <= m * n and turns * kept * a.dtype.itemsize <= MOST
+    return rows <= FEW_ROWS and 2 * kept <= m * n and iterations * kept * a.dtype.itemsize <= MOST
 
 
-def _kept(loop, counter, least, turns):
-    """{node of the body: number of a state whose rows are that node's values, turn by turn}"""
+def _kept(loop, counter, least, iterations):
+    """{node of the body: number of a state whose rows are that node's values, iteration by iteration}"""
     body, found = loop.attrs["body"], {}
     for number, (p, after) in enumerate(zip(body.parameters, body.outputs)):
-        if getattr(after, "fn", None) is dynamic_update and after.args[0] is p and _row_of_turn(after, counter, least, turns):
+        if getattr(after, "fn", None) is dynamic_update and after.args[0] is p \
+                and _row_of_turn(after, counter, least, iterations):
             row = after.args[1]
             while getattr(row, "fn", None) is reshape or getattr(row, "fn", None) is add and is_constant(row.args[1], 0):
                 row = row.args[0]

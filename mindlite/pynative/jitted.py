@@ -134,7 +134,7 @@ class Plan:
         if variant.signature != signature or weights:       # open sizes: infer again for these
             inside = arguments_of(signature, args, kwargs)
             self.specialised = specialise(jit_function.function, *inside, jit_function.name, jit_function.fullgraph,
-                                          jit_function.fallbacks, signature in jit_function.harmless, weights, variant.places)
+                                          jit_function.fallbacks, signature in jit_function.pure, weights, variant.places)
             self.graph = derive_graph(self.specialised.graph)
         self.updates = dict((number, owner) for owner, number in self.specialised.updates)
         results = results_in([self.specialised.output, *[content for _, content in self.specialised.changes]])

@@ -300,10 +300,10 @@ def _compute(row, inputs, base_x, base_y, to, axes, counts, steps_x, steps_y, el
         store(pointers + last, 8, to)
         call(loop, pointers, count, steps, data)
         return 0
-    turns = stack(9)
+    iterations = stack(9)
     i = 0
     while i < axes:
-        store(turns + i * 8, 0, 0)
+        store(iterations + i * 8, 0, 0)
         i += 1
     run = load(counts) * made
     while elements > 0:
@@ -315,15 +315,15 @@ def _compute(row, inputs, base_x, base_y, to, axes, counts, steps_x, steps_y, el
         elements -= load(counts)
         i = 1
         while i < axes:
-            turn = load(turns + i * 8) + 1
+            iteration = load(iterations + i * 8) + 1
             base_x += load(steps_x + i * 8)
             base_y += load(steps_y + i * 8)
-            if turn < load(counts + i * 8):
-                store(turns + i * 8, 0, turn)
+            if iteration < load(counts + i * 8):
+                store(iterations + i * 8, 0, iteration)
                 break
-            base_x -= turn * load(steps_x + i * 8)
-            base_y -= turn * load(steps_y + i * 8)
-            store(turns + i * 8, 0, 0)
+            base_x -= iteration * load(steps_x + i * 8)
+            base_y -= iteration * load(steps_y + i * 8)
+            store(iterations + i * 8, 0, 0)
             i += 1
     return 0
 

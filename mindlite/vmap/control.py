@@ -24,7 +24,7 @@ from ..ops.basic import broadcast_to, move_batch_axis, reduce_sum
 from ..ops.reduction import reduce_all
 from ..ops.scalar import tensor_to_scalar
 from .batch import Batch, CannotMask, as_batch, batched_abstract
-from .lending import choose, is_linear, lend, shield, wanted
+from .masking import choose, is_linear, lend, shield, wanted
 
 
 def _in_front(args, dims):
@@ -100,7 +100,7 @@ def _side(batch, node, side, chosen, operands, dims):
 
 
 def batch_while(batch, node, args, dims):
-    """One condition for all, or turns as long as any element wants one."""
+    """One condition for all, or iterations as long as any element wants one."""
     args, dims = _in_front(args, dims)
     test, body, k = node.attrs["cond"], node.attrs["body"], node.attrs["invariants"]
     n = len(args) - k
@@ -115,29 +115,29 @@ def batch_while(batch, node, args, dims):
             break
         state = grown
     tests = batch.below(test, state + dims[n:], [masked])[0]
-    turns = batch.below(body, state + dims[n:], [dim is not None for dim in state])[0]
+    iterations = batch.below(body, state + dims[n:], [dim is not None for dim in state])[0]
     lift = batch.builder.lift
     args = [as_batch(lift(x), have, batch.size) if have is None and dim is not None else x
             for x, have, dim in zip(args, dims, state + dims[n:])]
     if not masked:
-        made = append(while_loop, *args, cond=tests, body=turns, invariants=k, **policy_of(node),
+        made = append(while_loop, *args, cond=tests, body=iterations, invariants=k, **policy_of(node),
                       abstract=_abstract(batch, node, state))
         return list(zip(made, state))
     mask, linear = AbstractTensor(dt.bool_, (batch.size,)), is_linear(body)
 
     def masked_turn(target, active, *values):
         given = values if linear else lend(active, values, state + dims[n:], batch.size)
-        new = [choose(active, x, old, batch.size) for x, old in zip(inline(target, turns, given), values)]
+        new = [choose(active, x, old, batch.size) for x, old in zip(inline(target, iterations, given), values)]
         return [inline(target, tests, [*new, *values[n:]])[0], *new]
 
     def any_active(target, active, *values):
         return [wanted(active)]
     names = ["active", *[p.name for p in body.parameters]]
-    kinds = [mask, *[p.abstract for p in turns.parameters]]
+    kinds = [mask, *[p.abstract for p in iterations.parameters]]
     first = inline(batch.builder.graph, tests, [lift(x) for x in args])[0]
     made = append(while_loop, first, *args, invariants=k, **policy_of(node),
                   cond=written(f"{tests.name}/any", names, kinds, any_active, by="vmap"),
-                  body=written(turns.name, names, kinds, masked_turn, by="vmap"),
+                  body=written(iterations.name, names, kinds, masked_turn, by="vmap"),
                   abstract=AbstractTuple((mask, *_abstract(batch, node, state).elements)))
     return list(zip(made[1:], state))
 

@@ -23,7 +23,7 @@ def loop_over_elements(graph, args, dims, size):
     buffers = [AbstractTensor(out.dtype, (size,) + out.shape) for out in outs]
     count = AbstractTensor(dt.int64, ())
 
-    def turn(target, i, *rest):
+    def iteration(target, i, *rest):
         state, operands = rest[:len(outs)], rest[len(outs):]
         made = inline(target, graph, [x if dim is None else _element(x, i, p.abstract)
                                       for x, dim, p in zip(operands, dims, graph.parameters)])
@@ -36,7 +36,7 @@ def loop_over_elements(graph, args, dims, size):
     names = ["i", *[f"out{k}" for k in range(len(outs))], *[p.name for p in graph.parameters]]
     made = append(while_loop, np.int64(0), *[_zeros(b) for b in buffers], *args, invariants=len(args),
                   cond=written(f"{graph.name}/more", names, kinds, test, by="vmap"),
-                  body=written(f"{graph.name}/element", names, kinds, turn, by="vmap"),
+                  body=written(f"{graph.name}/element", names, kinds, iteration, by="vmap"),
                   abstract=AbstractTuple((count, *buffers)))
     return [(x, 0) for x in made[1:]]
 

@@ -27,10 +27,10 @@ def branch(x_type=f64(2)):
 
 
 def power(body, state=f64(2)):
-    """x, i -> the state after i turns of body(count, x, w)"""
+    """x, i -> the state after i iterations of body(count, x, w)"""
     test = typed(lambda i, x, n, w: i < n, i64(), state, i64(), f64(2), name="test")
-    turn = typed(lambda i, x, n, w: (i + 1, body(i, x, w)), i64(), state, i64(), f64(2), name="turn")
-    return typed(lambda n, x, w: while_loop(np.int64(0), ops.tanh(x), n, w, cond=test, body=turn, invariants=2)[1],
+    iteration = typed(lambda i, x, n, w: (i + 1, body(i, x, w)), i64(), state, i64(), f64(2), name="iteration")
+    return typed(lambda n, x, w: while_loop(np.int64(0), ops.tanh(x), n, w, cond=test, body=iteration, invariants=2)[1],
                  i64(), state, f64(2), name="power")
 
 
@@ -47,12 +47,12 @@ def growing():
         return i + 1, ops.reshape(ops.broadcast_to(ops.reshape(ops.tanh(x) * w, shape=(1, s.dim)), shape=(2, s.dim)),
                                   shape=(2 * s.dim,)), m, w
     test = typed(lambda i, x, m, w: i < m, i64(), f64(s.dim), i64(), f64())
-    turn = typed(lambda i, x, m, w: twice(i, x, m, w)[:2], i64(), f64(s.dim), i64(), f64())
+    iteration = typed(lambda i, x, m, w: twice(i, x, m, w)[:2], i64(), f64(s.dim), i64(), f64())
     graph = FuncGraph("growing")
     m, x, w = graph.add_parameter("m", i64()), graph.add_parameter("x", f64(n)), graph.add_parameter("w", f64())
     r = Symbol("R", lo=0).dim
     with building(graph) as builder:
-        loop = graph.add(while_loop, builder.lift(np.int64(0)), x, m, w, cond=test, body=turn, invariants=2,
+        loop = graph.add(while_loop, builder.lift(np.int64(0)), x, m, w, cond=test, body=iteration, invariants=2,
                          abstract=AbstractTuple((i64(), f64(r))))
         out = graph.add(tuple_getitem, loop, index=1, abstract=f64(r))
         graph.set_outputs([ops.exp(out)], make_tuple)

@@ -14,7 +14,7 @@ from mindlite.vmap import vmap_graph
 
 VALUES = 3                                  # a program has three values f64[3]; each step overwrites one of them
 UNARY = {"tanh": ops.tanh, "neg": ops.neg, "one": lambda x: x * 1, "zero": lambda x: 0 + x, "sin": ops.sin,
-         "turn": lambda x: reshape(transpose(reshape(x, shape=(3, 1)), perm=(1, 0)), shape=(3,)),
+         "iteration": lambda x: reshape(transpose(reshape(x, shape=(3, 1)), perm=(1, 0)), shape=(3,)),
          "mean": lambda x: broadcast_to(reduce_sum(x, axis=0) / 3, shape=(3,)), "twice": lambda x: x + x}
 BINARY = {"add": ops.add, "sub": ops.sub, "mul": lambda x, y: ops.tanh(x) * y, "neg": lambda x, y: x - (-y)}
 
@@ -44,10 +44,10 @@ def write(program, *values):
                                true=typed(lambda *v: write(true, *v), *kinds),
                                false=typed(lambda *v: write(false, *v), *kinds)))
         else:
-            turns, body = step
-            test = typed(lambda i, *v: i < turns, i64(), *kinds)
-            turn = typed(lambda i, *v: (i + 1, *write(body, *v)), i64(), *kinds)
-            values = list(while_loop(np.int64(0), *values, cond=test, body=turn, invariants=0)[1:])
+            iterations, body = step
+            test = typed(lambda i, *v: i < iterations, i64(), *kinds)
+            iteration = typed(lambda i, *v: (i + 1, *write(body, *v)), i64(), *kinds)
+            values = list(while_loop(np.int64(0), *values, cond=test, body=iteration, invariants=0)[1:])
     return tuple(values)
 
 

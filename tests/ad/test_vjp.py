@@ -181,16 +181,16 @@ def test_a_branch_in_a_loop():
 def test_a_loop_in_a_loop():
     def body(i, x, w):
         test = typed(lambda j, x, n, w: j < n, i64(), f64(2), i64(), f64(2))
-        turn = typed(lambda j, x, n, w: (j + 1, ops.tanh(x) * w), i64(), f64(2), i64(), f64(2))
-        return while_loop(np.int64(0), x, i, w, cond=test, body=turn, invariants=2)[1] + x * 0.5
+        iteration = typed(lambda j, x, n, w: (j + 1, ops.tanh(x) * w), i64(), f64(2), i64(), f64(2))
+        return while_loop(np.int64(0), x, i, w, cond=test, body=iteration, invariants=2)[1] + x * 0.5
     check_vjp(vjp_graph, power(body), [3, X, Y], wrt=(1, 2))
     check_vjp(vjp_graph, vjp_graph(power(body), (1, 2), (0,)), [3, X, Y, X], wrt=(1, 2, 3), tolerance=1e-5)
 
 
 def test_a_state_that_becomes_active_at_the_second_turn():
     test = typed(lambda i, a, b: i < 3, i64(), f64(2), f64(2))
-    turn = typed(lambda i, a, b: (i + 1, b * 2, ops.tanh(b) + a), i64(), f64(2), f64(2))
-    graph = typed(lambda x: while_loop(np.int64(0), np.ones(2), x, cond=test, body=turn, invariants=0)[1], f64(2))
+    iteration = typed(lambda i, a, b: (i + 1, b * 2, ops.tanh(b) + a), i64(), f64(2), f64(2))
+    graph = typed(lambda x: while_loop(np.int64(0), np.ones(2), x, cond=test, body=iteration, invariants=0)[1], f64(2))
     check_vjp(vjp_graph, graph, [X])
 
 
@@ -251,8 +251,8 @@ def test_mixed_dtypes_keep_their_own():
 
 def test_state_that_reaches_no_seed_is_not_differentiated():
     test = typed(lambda i, a, b: i < 3, i64(), f64(2), f64(2))
-    turn = typed(lambda i, a, b: (i + 1, ops.tanh(a), b * a), i64(), f64(2), f64(2))
-    graph = typed(lambda x: while_loop(np.int64(0), x, x, cond=test, body=turn, invariants=0)[1:], f64(2))
+    iteration = typed(lambda i, a, b: (i + 1, ops.tanh(a), b * a), i64(), f64(2), f64(2))
+    graph = typed(lambda x: while_loop(np.int64(0), x, x, cond=test, body=iteration, invariants=0)[1:], f64(2))
     derived = check_vjp(vjp_graph, graph, [X], seeds=(0,))
     reverse = [node for node in derived.nodes if node.fn is while_loop][1]
     assert len(reverse.args) == len(("tape", "count", "da"))

@@ -54,10 +54,10 @@ def same_bits(call, kernel, arrays, sizes, extent, written=-1):
     launch, args = LAUNCH(launch_address()), np.array([a.ctypes.data for a in arrays] + list(sizes), np.int64)
     for count in THREADS:
         assert set_threads(count)
-        for turn in range(2):
+        for iteration in range(2):
             out[...] = before
             assert launch(kernel.address, args.ctypes.data, extent, current().parallel_from) == 0
-            results.append((f"{count} threads, turn {turn}", out.copy()))
+            results.append((f"{count} threads, iteration {iteration}", out.copy()))
     first = results[0][1]
     for how, result in results[1:]:
         np.testing.assert_array_equal(result.view(np.uint8), first.view(np.uint8), err_msg=how)

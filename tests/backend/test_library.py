@@ -15,7 +15,7 @@ from mindlite.common.events import listen
 
 @pytest.fixture
 def switches():
-    """Give back every switch that the test turns."""
+    """Give back every switch that the test iterations."""
     before = {name: getattr(config, name) for name in ("onednn", "cache_dir", "threads")}
     yield config
     config.set(**before)

@@ -57,8 +57,8 @@ def test_threads_never_get_the_same_piece(stock):
     wrong = []
 
     def work(mark):
-        for turn in range(400):
-            size = 256 << turn % 6
+        for iteration in range(400):
+            size = 256 << iteration % 6
             piece = borrow(size)
             ctypes.memset(piece, mark, size)
             if ctypes.string_at(piece, size) != bytes([mark]) * size:

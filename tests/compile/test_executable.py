@@ -128,11 +128,11 @@ def test_a_run_inside_a_run_has_memory_of_its_own(printer):
 def test_threads_run_one_executable_at_once():
     n = 64
     b = FlowBuilder("main")
-    x, out, turns = b.param("ptr", "x"), b.param("ptr", "out"), b.param("i64", "turns")
+    x, out, iterations = b.param("ptr", "x"), b.param("ptr", "out"), b.param("i64", "iterations")
     size, zero = b.const(n), b.const(0)
     first = b.alloc(b.const(8 * n), 8 * n)
     b.copy(first, x, b.const(8 * n))
-    loop = b.while_([turns, first])
+    loop = b.while_([iterations, first])
     with loop.cond:
         loop.cond.results(b.arith("gt", loop.params[0], zero))
     with loop.body:
@@ -160,13 +160,13 @@ def test_threads_run_one_executable_at_once():
 @every_printer
 def test_tapes_take_thousands_of_records_of_sizes_not_known_before(printer):
     b = FlowBuilder("main")
-    x, turns, popped = b.param("ptr", "x"), b.param("i64", "turns"), b.param("i64", "popped")
+    x, iterations, popped = b.param("ptr", "x"), b.param("i64", "iterations"), b.param("i64", "popped")
     one, eight, inner = b.const(1), b.const(8), b.tape()
     tape = b.tape()
     b.push(inner, tape)                                      # a tape on a tape
     forth = b.while_([b.const(0)])
     with forth.cond:
-        forth.cond.results(b.arith("lt", forth.params[0], turns))
+        forth.cond.results(b.arith("lt", forth.params[0], iterations))
     with forth.body:
         (i,) = forth.params
         b.push(tape, x, b.arith("mul", b.arith("mod", i, b.const(5)), eight))
@@ -184,8 +184,8 @@ def test_tapes_take_thousands_of_records_of_sizes_not_known_before(printer):
         back.body.results(b.arith("sub", left, one), b.arith("add", total, i))
     executable = Executable(F.Program(b.finish(back.end()[1:])), printer)
     data = np.zeros(8)
-    turns = 300 if printer == "python" else 20000
-    assert executable.run([data.ctypes.data, turns, turns])[0] == (turns * (turns - 1) // 2,)
+    iterations = 300 if printer == "python" else 20000
+    assert executable.run([data.ctypes.data, iterations, iterations])[0] == (iterations * (iterations - 1) // 2,)
     with pytest.raises(InternalError, match="popped more often"):
         executable.run([data.ctypes.data, 3, 4])
     assert executable.run([data.ctypes.data, 3, 3])[0] == (3,)

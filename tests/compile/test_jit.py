@@ -442,8 +442,8 @@ def test_threads_may_call_the_same_function():
     compiled, wrong = JitFunction(f), []
 
     def work(number):
-        for turn in range(30):
-            x = np.random.default_rng(100 * number + turn).normal(size=20 + number).astype(np.float32)
+        for iteration in range(30):
+            x = np.random.default_rng(100 * number + iteration).normal(size=20 + number).astype(np.float32)
             try:
                 np.testing.assert_allclose(compiled(Tensor(x)).asnumpy(), reference(x), rtol=1e-4)
             except Exception as error:
@@ -465,10 +465,10 @@ def branches(x):
 
 
 def doubling(x):
-    turns = 0
+    iterations = 0
     while x.sum() < 100:
-        x, turns = x * 2 + 1, turns + 1
-    return x, turns
+        x, iterations = x * 2 + 1, iterations + 1
+    return x, iterations
 
 
 def early_exit(x):

@@ -1,4 +1,4 @@
-"""What a training step does in each turn of a loop, and what it does once."""
+"""What a training step does in each iteration of a loop, and what it does once."""
 import numpy as np
 
 import mindlite as ms

@@ -80,9 +80,9 @@ def test_the_branches_of_an_if_share_their_memory():
 
 def test_a_loop_owns_two_buffers_for_what_it_hands_on():
     b = FlowBuilder("main")
-    x, turns = b.param("ptr", "x"), b.param("i64", "turns")
+    x, iterations = b.param("ptr", "x"), b.param("i64", "iterations")
     n = b.const(8)
-    loop = b.while_([turns, x])
+    loop = b.while_([iterations, x])
     with loop.cond:
         loop.cond.results(b.arith("gt", loop.params[0], b.const(0)))
     with loop.body:
@@ -140,8 +140,8 @@ def test_verify_finds_an_allocation_larger_than_planned(printer):
 
 def test_dynamic_storage_is_reused_and_does_not_pile_up():
     b = FlowBuilder("main")
-    x, turns, nbytes = b.param("ptr", "x"), b.param("i64", "turns"), b.param("i64", "nbytes")
-    loop = b.while_([turns])
+    x, iterations, nbytes = b.param("ptr", "x"), b.param("i64", "iterations"), b.param("i64", "nbytes")
+    loop = b.while_([iterations])
     with loop.cond:
         loop.cond.results(b.arith("gt", loop.params[0], b.const(0)))
     with loop.body:

@@ -115,8 +115,8 @@ class Programs:
 
     def loop(self, pools, depth):
         b = self.b
-        turns = b.const(self.draw(st.integers(0, 5)))
-        loop = b.while_([turns, self.one(pools[0]), self.one(pools[1]), self.one(pools[2]), self.one(pools[2])])
+        iterations = b.const(self.draw(st.integers(0, 5)))
+        loop = b.while_([iterations, self.one(pools[0]), self.one(pools[1]), self.one(pools[2]), self.one(pools[2])])
         left, i, f, t, u = loop.params
         with loop.cond:
             loop.cond.results(b.arith("gt", left, b.const(0)))
@@ -133,10 +133,10 @@ class Programs:
 
     def tapes(self, pools):
         b = self.b
-        turns, tape = b.const(self.draw(st.integers(0, 9))), b.tape()
+        iterations, tape = b.const(self.draw(st.integers(0, 9))), b.tape()
         forth = b.while_([b.const(0), self.one(pools[2])])
         with forth.cond:
-            forth.cond.results(b.arith("lt", forth.params[0], turns))
+            forth.cond.results(b.arith("lt", forth.params[0], iterations))
         with forth.body:
             b.push(tape, forth.params[1], self.nbytes)
             b.push(tape, self.one(pools[1]))

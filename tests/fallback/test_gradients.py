@@ -247,8 +247,8 @@ def of_second_order(program):
 def test_a_gradient_that_begins_again_is_pynatives(program, how, request):
     derivative = how(program)
     plain = of_second_order(program) if "second" in request.node.name else ms.grad(program, (0, 1))
-    for turn, point in enumerate([POINTS[0], POINTS[0], POINTS[1], POINTS[0]]):
-        TURN[0] = turn
+    for iteration, point in enumerate([POINTS[0], POINTS[0], POINTS[1], POINTS[0]]):
+        TURN[0] = iteration
         close(derivative(*arguments(point)), plain(*arguments(point)))
 
 
@@ -318,11 +318,11 @@ def check_forward(program, how, *points):
     when the function has run, needs the recording of its Python code: it runs in Python, and says so."""
     derivative = how(program)
     jitted = ms.jit(lambda x, y: derivative(x, y))
-    for turn, point in enumerate(points):
-        TURN[0] = turn
+    for iteration, point in enumerate(points):
+        TURN[0] = iteration
         with eager():
             expected = leaves(derivative(*arguments(point)))
-        TURN[0] = turn
+        TURN[0] = iteration
         for found, wanted in zip(leaves(jitted(*arguments(point))), expected, strict=True):
             np.testing.assert_allclose(found.asnumpy(), wanted.asnumpy(), rtol=1e-3, atol=1e-4)
     reasons = [str(reason) for reason in jitted.compiled.in_python.values()]

@@ -2,7 +2,7 @@
 
     python tests/functional/random_transforms.py --count 5000 --seed 0
 
-A program is a function of two Tensors f64[3]: control flow whose turns depend on data, closures, lists, dicts, slices,
+A program is a function of two Tensors f64[3]: control flow whose iterations depend on data, closures, lists, dicts, slices,
 assignments in place, views; one in four has Tensors whose size the data decides. A composition takes it through up to three of
 grad, value_and_grad, jvp, vjp, linearize, jacfwd, jacrev, vmap, recompute and jit, in any order. Then plain Python on tapes = the
 graph = eager mode = machine code; and the outermost derivative = differences of what is inside it, where that is smooth.
@@ -129,12 +129,12 @@ class Writer:
             self.block(depth + 1, self.rng.randint(1, 2), level - 1)
 
     def loop(self, depth, level):
-        turns, name = self.fresh("n"), self.pick()
-        self.put(f"{turns} = 0", depth)
-        self.put(f"while {turns} < {self.rng.randint(1, 4)} and ({name} * {name}).sum() < {self.rng.randint(2, 40)}:", depth)
+        iterations, name = self.fresh("n"), self.pick()
+        self.put(f"{iterations} = 0", depth)
+        self.put(f"while {iterations} < {self.rng.randint(1, 4)} and ({name} * {name}).sum() < {self.rng.randint(2, 40)}:", depth)
         self.block(depth + 1, self.rng.randint(1, 2), level - 1)
         self.put(f"{name} = {name} * 1.3 + 0.1", depth + 1)
-        self.put(f"{turns} = {turns} + 1", depth + 1)
+        self.put(f"{iterations} = {iterations} + 1", depth + 1)
         if self.rng.random() < 0.3:
             self.put(f"if {self.condition()}:", depth + 1)
             self.put("break", depth + 2)

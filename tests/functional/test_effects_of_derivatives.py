@@ -27,7 +27,7 @@ def prints(x):
 def prints_in_a_loop(x):
     for i in range(3):
         if x.sum() > 1:
-            print("turn", i)
+            print("iteration", i)
             x = x * 0.5
     return x * x
 
@@ -102,7 +102,7 @@ DERIVATIVES = {
 
 
 def seen(f, *inputs):
-    """What f gives, and what has happened outside, for each of the inputs in turn."""
+    """What f gives, and what has happened outside, for each of the inputs in iteration."""
     log.clear()
     holder.count, holder.last = 0, None
     weight.set_data(Tensor(np.ones(2)))
@@ -122,7 +122,7 @@ def test_effects_come_once_and_in_order(kind, f):
     values, printed, count = seen(derived, *inputs)
     _, alone, times = seen(lambda x: (f(x),), *inputs)
     if kind != "vjp of two":
-        assert [line for line in printed.splitlines() if line.split()[0] in ("f", "turn", "sorted")] == alone.splitlines()
+        assert [line for line in printed.splitlines() if line.split()[0] in ("f", "iteration", "sorted")] == alone.splitlines()
         assert count == times
     others = [seen(ms.jit(derived), *inputs)]
     ms.set_context(mode=ms.GRAPH_MODE)

@@ -276,7 +276,7 @@ def below_a_branch(seen):
 @case
 def below_a_loop(seen):
     net = Scaled(0.5, 0.7)
-    net.register_backward_hook(lambda cell, grads, out: seen.append("turn") or grads[0] * 1.5 + out[0])
+    net.register_backward_hook(lambda cell, grads, out: seen.append("iteration") or grads[0] * 1.5 + out[0])
 
     def f(x):
         while x.sum() > 0.5:
@@ -432,7 +432,7 @@ def a_tensor_hook_below_a_loop(seen):
     def f(x):
         while x.sum() < 100:
             h = x * 2
-            h.register_hook(lambda grad: seen.append("turn") or grad * 0.5 + 1)
+            h.register_hook(lambda grad: seen.append("iteration") or grad * 0.5 + 1)
             x = h * h
         return x.sum()
     return f, (X,)
@@ -442,7 +442,7 @@ def a_tensor_hook_below_a_loop(seen):
 def a_hook_at_each_turn_of_a_loop(seen):
     def f(x):
         h, y = x * 2, x
-        for turn in range(6):
+        for iteration in range(6):
             h.register_hook(lambda grad: seen.append("h") or grad * 1.5)
             y = ops.tanh(h) + y * 0.5
         return (h * y).sum()
@@ -722,7 +722,7 @@ def data_decides(name, seen):
         y = net(x)
         return (y * y).sum() if x.sum() > 5 else (x * x).sum()
 
-    def turns(x):
+    def iterations(x):
         y, z = net(x), x
         while z.sum() < 0:
             z = z - y
@@ -748,7 +748,7 @@ def data_decides(name, seen):
 
 
 @pytest.mark.parametrize("way", ["jit around", "grad of jit"])
-@pytest.mark.parametrize("name", ["one_side", "turns", "left_by_the_last_turn", "a_tensor", "weights_alone"])
+@pytest.mark.parametrize("name", ["one_side", "iterations", "left_by_the_last_turn", "a_tensor", "weights_alone"])
 def test_where_data_decides_whether_a_gradient_comes_hooks_are_called_as_in_eager_mode(name, way):
     seen = []
     function = data_decides(name, seen)

@@ -113,16 +113,16 @@ def _kernels_of_single_operators(monkeypatch):
 def test_a_derivative_of_a_derivative_is_that_of_python(f, n):
     slope = order(f, n)
     graph = ms.jit(slope, fullgraph=True)
-    for x, turns in ((X, 3), (X * 2, 2), (-X, 3)):
+    for x, iterations in ((X, 3), (X * 2, 2), (-X, 3)):
         with eager():
-            wanted = slope(Tensor(x), Tensor(W), turns).asnumpy()
-        np.testing.assert_allclose(graph(Tensor(x), Tensor(W), turns).asnumpy(), wanted, rtol=1e-9, atol=1e-9)
+            wanted = slope(Tensor(x), Tensor(W), iterations).asnumpy()
+        np.testing.assert_allclose(graph(Tensor(x), Tensor(W), iterations).asnumpy(), wanted, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("f", [saved_on_one_side, shrinking_while_data_says_so], ids=lambda f: f.__name__)
 def test_a_jitted_function_is_differentiated_twice_in_eager_mode(f):
     slope, jitted = order(f, 2), order(ms.jit(f, fullgraph=True), 2)
-    for x, turns in ((X, 3), (-X, 2)):
+    for x, iterations in ((X, 3), (-X, 2)):
         with eager():
-            wanted = slope(Tensor(x), Tensor(W), turns).asnumpy()
-        np.testing.assert_allclose(jitted(Tensor(x), Tensor(W), turns).asnumpy(), wanted, rtol=1e-9, atol=1e-9)
+            wanted = slope(Tensor(x), Tensor(W), iterations).asnumpy()
+        np.testing.assert_allclose(jitted(Tensor(x), Tensor(W), iterations).asnumpy(), wanted, rtol=1e-9, atol=1e-9)

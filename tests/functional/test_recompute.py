@@ -101,12 +101,12 @@ def test_effects_of_a_recomputed_function_stay_in_order_and_come_once_in_a_graph
 def test_effects_in_a_recomputed_loop_come_once_in_a_graph(capsys):
     def noisy(x):
         while x.sum() < 20:
-            print("turn")
+            print("iteration")
             x = x * x + 1
         return x
     x = Tensor(np.ones(2))
     close(ms.jit(ms.grad(lambda x: ms.recompute(noisy, x).sum()), fullgraph=True)(x), [80.0, 80.0])
-    assert capsys.readouterr().out.split() == ["turn"] * 3
+    assert capsys.readouterr().out.split() == ["iteration"] * 3
 
 
 def test_recomputation_and_other_transforms_take_any_order(way):
@@ -158,9 +158,9 @@ X, W = np.linspace(0.1, 1, 4), np.linspace(0.5, 2, 4)
 
 
 @pytest.mark.parametrize("function", [chain, branching])
-@pytest.mark.parametrize("turns", [0, 1, 2, 3, 4, 7, 50])
-def test_a_loop_of_which_few_states_are_kept_has_the_same_gradient(function, turns):
-    args, wrt = (Tensor(X), Tensor(W), Tensor(turns)), (0, 1)
+@pytest.mark.parametrize("iterations", [0, 1, 2, 3, 4, 7, 50])
+def test_a_loop_of_which_few_states_are_kept_has_the_same_gradient(function, iterations):
+    args, wrt = (Tensor(X), Tensor(W), Tensor(iterations)), (0, 1)
     want = ms.grad(function, wrt)(*args)
     with counting() as seen:
         close(ms.jit(ms.grad(function, wrt), remat="sqrt", fullgraph=True)(*args), want)
@@ -170,8 +170,8 @@ def test_a_loop_of_which_few_states_are_kept_has_the_same_gradient(function, tur
 
 def test_one_compile_serves_every_number_of_turns():
     gradient = ms.jit(ms.grad(chain, (0, 1)), remat="sqrt", fullgraph=True)
-    for turns in (0, 1, 5, 40):
-        args = Tensor(X), Tensor(W), Tensor(turns)
+    for iterations in (0, 1, 5, 40):
+        args = Tensor(X), Tensor(W), Tensor(iterations)
         close(gradient(*args), ms.grad(chain, (0, 1))(*args))
     assert len(gradient.variants) == 1
 
@@ -201,11 +201,11 @@ class Meter:
         monkeypatch.setattr(PythonRuntime, "pop", lambda rt, *a: (self.stack.pop(), pop(rt, *a))[1])
 
 
-def tape_bytes(turns, remat, monkeypatch):
+def tape_bytes(iterations, remat, monkeypatch):
     with monkeypatch.context() as patch:
         meter = Meter(patch)
         step = ms.jit(ms.grad(chain), remat=remat, printer="python", fullgraph=True)
-        step(Tensor(np.ones(1000) / 2), Tensor(np.ones(1000) / 2), Tensor(turns))
+        step(Tensor(np.ones(1000) / 2), Tensor(np.ones(1000) / 2), Tensor(iterations))
         assert meter.stack == []
         return meter.peak
 
@@ -222,12 +222,12 @@ def test_the_tape_of_a_loop_grows_with_its_turns_and_as_their_root_with_remat(mo
 def test_a_loop_that_cannot_be_run_again_keeps_all_and_says_so():
     def f(x):
         while x.sum() < 10:
-            print("turn")
+            print("iteration")
             x = x * 2
         return x.sum()
     step = ms.jit(ms.grad(f), remat="sqrt")
     close(step(Tensor(X)), ms.grad(f)(Tensor(X)))
-    assert "keeps the values of every turn: it has an effect" in step.explain()
+    assert "keeps the values of every iteration: it has an effect" in step.explain()
 
 
 def test_remat_is_sqrt_or_nothing():
@@ -236,7 +236,7 @@ def test_remat_is_sqrt_or_nothing():
 
 
 def test_the_gradient_of_the_tangent_of_a_recomputed_loop(way):
-    def turns(x):
+    def iterations(x):
         n = 0
         while n < 3 and (x * x).sum() < 33:
             x, n = x * ops.sin(x) + 1, n + 1
@@ -245,7 +245,7 @@ def test_the_gradient_of_the_tangent_of_a_recomputed_loop(way):
     def slope(f):
         return ms.grad(lambda x: ms.jvp(f, x, x * 2)[1].sum())
     x = Tensor(np.array([0.8, 0.6, -0.8]))
-    close(way(slope(lambda x: ms.recompute(turns, x)))(x), way(slope(turns))(x))
+    close(way(slope(lambda x: ms.recompute(iterations, x)))(x), way(slope(iterations))(x))
 
 
 def test_what_is_no_function_is_refused_by_name_in_every_mode():

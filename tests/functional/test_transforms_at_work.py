@@ -166,7 +166,7 @@ def test_the_gradient_of_a_crf_is_the_probability_of_its_labels(way, length):
     close(of_transitions, pairs, 1e-9)
 
 
-# ---------------------------------------------------------------- a loop whose turns depend on data
+# ---------------------------------------------------------------- a loop whose iterations depend on data
 
 def grow(x, w):
     while x.sum() < 1000:
@@ -179,11 +179,11 @@ def test_the_gradient_of_a_loop_for_ten_starting_values_is_one_compile():
     w = np.array([1.5, 2.0])
     for start in np.linspace(0.1, 900, 10):
         x = np.array([start, start / 3])
-        turns, value = 0, x
+        iterations, value = 0, x
         while value.sum() < 1000:
-            value, turns = value * w, turns + 1
+            value, iterations = value * w, iterations + 1
         for way in (gradient, ms.grad(grow, (0, 1))):
             dx, dw = way(Tensor(x), Tensor(w))
-            close(dx, w ** turns, 1e-9)
-            close(dw, turns * w ** (turns - 1) * x, 1e-9)
+            close(dx, w ** iterations, 1e-9)
+            close(dw, iterations * w ** (iterations - 1) * x, 1e-9)
     assert len(gradient.variants) == 1

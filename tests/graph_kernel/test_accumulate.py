@@ -38,31 +38,31 @@ def test_a_product_that_is_read_elsewhere_keeps_its_memory():
     assert ms.jit(lambda x, w: ops.tanh(x @ w + x @ w))(*args[:2]).shape == (4, 6)
 
 
-@pytest.mark.parametrize("turns", [0, 1, 2, 7])
-def test_the_gradient_of_a_weight_in_a_loop_is_added_up_in_place(turns):
-    def loss(w, x, turns):
+@pytest.mark.parametrize("iterations", [0, 1, 2, 7])
+def test_the_gradient_of_a_weight_in_a_loop_is_added_up_in_place(iterations):
+    def loss(w, x, iterations):
         state, i = x * 0, 0
-        while i < turns:
+        while i < iterations:
             state, i = ops.tanh(state @ w + x), i + 1
         return (state * state).sum()
     gradient = ms.grad(loss)
     compiled, w, x = ms.jit(gradient), tensor(6, 6) * 0.2, tensor(3, 6)
-    close(compiled(w, x, turns), gradient(w, x, turns))
-    if turns > 2:
-        close(compiled(w, x, turns - 1), gradient(w, x, turns - 1))
+    close(compiled(w, x, iterations), gradient(w, x, iterations))
+    if iterations > 2:
+        close(compiled(w, x, iterations - 1), gradient(w, x, iterations - 1))
         assert count(compiled) == 1
 
 
 def test_what_the_sum_of_a_loop_starts_with_stays_as_it_is():
-    def add_up(total, x, turns):
+    def add_up(total, x, iterations):
         i = 0
-        while i < turns:
+        while i < iterations:
             total, x, i = total + x.T @ x, x * 0.5, i + 1
         return total
     compiled, total, x = ms.jit(add_up), tensor(6, 6), tensor(3, 6)
     before = total.asnumpy().copy()
-    for turns in (0, 3, 5):
-        close(compiled(total, x, turns), add_up(total, x, turns))
+    for iterations in (0, 3, 5):
+        close(compiled(total, x, iterations), add_up(total, x, iterations))
     np.testing.assert_array_equal(total.asnumpy(), before)
     assert count(compiled) == 1
 

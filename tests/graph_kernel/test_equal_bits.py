@@ -90,8 +90,8 @@ def test_a_kernel_gives_the_same_bits_however_it_is_cut_and_on_an_older_processo
     try:
         for count in (1, 2, 3, 4, 7):
             assert set_threads(count)
-            for turn in range(2):
-                run(f"{count} threads, turn {turn}", lambda: LAUNCH(launch_address())(
+            for iteration in range(2):
+                run(f"{count} threads, iteration {iteration}", lambda: LAUNCH(launch_address())(
                     lowered.kernel.address, args.ctypes.data, extent, current().parallel_from))
     finally:
         set_threads(default_threads())

@@ -144,11 +144,11 @@ def test_columns_are_not_added_up_beside_rows_that_happen_to_be_as_many():
 
 
 def test_an_empty_axis_divides_nothing():
-    def turns(x, n):
+    def iterations(x, n):
         total = x.sum()
         for k in range(n):
             total = total + x[k]
         return total
     for shape in (2, 0), (2, 3), (2, 0, 3):
         x = Tensor(np.ones(shape, np.float32))
-        assert ms.jit(turns)(x, 2).tolist() == turns(x, 2).tolist()
+        assert ms.jit(iterations)(x, 2).tolist() == iterations(x, 2).tolist()

@@ -38,7 +38,7 @@ NUMBERS = {
 }
 
 
-@pytest.mark.python_runs("summed: a loop without turns leaves a variable as it was")
+@pytest.mark.python_runs("summed: a loop without iterations leaves a variable as it was")
 @pytest.mark.parametrize("name", NUMBERS)
 def test_a_number_outside_of_the_axis_ends_a_graph_as_it_ends_eager_mode(name):
     function = NUMBERS[name]

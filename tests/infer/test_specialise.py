@@ -392,5 +392,5 @@ def test_a_short_loop_is_written_out_in_all_and_explained():
                 x = ops.tanh(x) * 0.5
         return x
     assert not nodes_of(f, f32(2), fn=while_loop)
-    assert any("10 turns of 2 operators" in reason for _, reason in specialised(f, f32(2)).reasons)
+    assert any("10 iterations of 2 operators" in reason for _, reason in specialised(f, f32(2)).reasons)
     assert len(nodes_of(longer, f32(2), fn=while_loop)) == 1

@@ -105,10 +105,10 @@ def test_operators_and_builtins_read_what_a_list_holds_after_a_change(mode):
     net, y = Net(), Tensor([5.0])
     ms.set_context(mode=mode)
     try:
-        for turn in (1, 2, 3):
+        for iteration in (1, 2, 3):
             total, table, again = net(y)
-            assert float(total) == float(again) == 3 + 5 * turn and len(net.parts) == 2 + turn
-            assert table is net.table and table == {"Name": "a", "count": 2 + turn}
+            assert float(total) == float(again) == 3 + 5 * iteration and len(net.parts) == 2 + iteration
+            assert table is net.table and table == {"Name": "a", "count": 2 + iteration}
     finally:
         ms.set_context(mode=ms.PYNATIVE_MODE)
 

@@ -194,13 +194,13 @@ def first_assigned_and_read_in_the_next_turn(x, n):
     return x
 
 
-@pytest.mark.python_runs("a loop without turns leaves a variable as it was")
+@pytest.mark.python_runs("a loop without iterations leaves a variable as it was")
 @pytest.mark.parametrize("function", [first_assigned_in_a_while, first_assigned_in_a_for,
                                       first_assigned_and_read_in_the_next_turn], ids=lambda f: f.__name__)
 def test_what_a_loop_without_turns_does_not_assign_has_no_value(function):
     f, x = ms.jit(function), Tensor(np.ones(2, np.float32))
-    for turns in (3, 1, 0, 2, 0):
-        n = Tensor(np.array([turns], np.int32))
+    for iterations in (3, 1, 0, 2, 0):
+        n = Tensor(np.array([iterations], np.int32))
         try:
             expected = function(x, n).asnumpy().tolist()
         except UnboundLocalError as error:

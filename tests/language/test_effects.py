@@ -21,8 +21,8 @@ def everything(x):
     log.warning("sum %s", float(y.sum()))
     warnings.warn("watch out")
     for i in range(2):
-        print("turn", i, y[0])
-        warnings.warn(f"turn {i}")
+        print("iteration", i, y[0])
+        warnings.warn(f"iteration {i}")
     if y.sum() > 0:
         log.error("positive")
     print("end")

@@ -70,9 +70,9 @@ def combined(x):
 
 @native
 def one_after_another(x):
-    numbers, turns, total = itertools.count(), itertools.cycle([1, 2, 3]), x
+    numbers, iterations, total = itertools.count(), itertools.cycle([1, 2, 3]), x
     for _ in range(5):
-        total = total + x * next(turns)
+        total = total + x * next(iterations)
     first = itertools.chain([x], [x + 1])
     return next(numbers), next(numbers), next(first), list(first), list(first), total
 

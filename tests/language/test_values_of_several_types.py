@@ -143,7 +143,7 @@ ARGUMENTS = [(1.0, 2.0), (1.0, 2.0), (-1.0, -2.0), (3.0, -5.0), (0.5, 0.25), (-1
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-@pytest.mark.python_runs("a loop without turns leaves a variable as it was")
+@pytest.mark.python_runs("a loop without iterations leaves a variable as it was")
 def test_every_call_ends_as_in_python(function, capsys):
     jitted = ms.jit(function)
     for values in ARGUMENTS:

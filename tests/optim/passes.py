@@ -42,7 +42,7 @@ def apply(pass_, graph):
 
 
 def check_pass(pass_, before, after, *abstracts):
-    """The pass turns `before` into `after`; both take nodes of these abstracts (f32[2] each by default)."""
+    """The pass iterations `before` into `after`; both take nodes of these abstracts (f32[2] each by default)."""
     n = before.__code__.co_argcount
     abstracts = abstracts or (f32(2),) * n
     assert text(apply(pass_, typed(before, *abstracts))) == text(apply(drop_dead, typed(after, *abstracts)))

@@ -25,9 +25,9 @@ def panels_in(compiled):
     return ir(compiled, "fuse", source=False).count("panel_matmul(")
 
 
-def walk(h, w, back, turns):
+def walk(h, w, back, iterations):
     i = 0
-    while i < turns:
+    while i < iterations:
         h, i = ops.tanh(ops.tanh(h @ w) @ back.T) + h, i + 1
     return h
 
@@ -37,8 +37,8 @@ def walk(h, w, back, turns):
 def test_a_loop_multiplies_by_panels_of_what_it_does_not_change(rows, k, n, dtype):
     args = tensor(rows, k, dtype=dtype), tensor(k, n, seed=1, dtype=dtype), tensor(k, n, seed=2, dtype=dtype)
     compiled = ms.jit(walk)
-    for turns in (0, 1, 9, 12):
-        close(compiled(*args, turns), walk(*args, turns))
+    for iterations in (0, 1, 9, 12):
+        close(compiled(*args, iterations), walk(*args, iterations))
     pays = k * n * dtype().itemsize > 16384
     assert panels_in(compiled) == sum(pays and columns > tile_shape(dtypes.dtype(dtype), current()).columns for columns in (n, k))
 
@@ -68,10 +68,10 @@ def test_gradients_multiply_by_panels_of_the_transposed_matrix():
     assert panels_in(compiled) == 2
 
 
-@pytest.mark.parametrize("rows, turns", [(1, 20), (200, 20), (16, 5)])
-def test_one_row_many_rows_and_few_turns_read_the_matrix_as_it_lies(rows, turns):
+@pytest.mark.parametrize("rows, iterations", [(1, 20), (200, 20), (16, 5)])
+def test_one_row_many_rows_and_few_turns_read_the_matrix_as_it_lies(rows, iterations):
     def function(h, w):
-        for _ in range(turns):
+        for _ in range(iterations):
             h = ops.tanh(h @ w)
         return h
     compiled, args = ms.jit(function), (tensor(rows, 80), tensor(80, 80, seed=1))

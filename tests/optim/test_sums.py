@@ -30,9 +30,9 @@ def in_loops(compiled, operator, stage="optimise"):
     return sum(part.count(f" {operator}(") for part in ir(compiled, stage, source=False).split("\ngraph ")[1:])
 
 
-def walk(w, xs, first=0, turns=40):
+def walk(w, xs, first=0, iterations=40):
     h = xs[0] * 0
-    for t in range(first, first + turns):
+    for t in range(first, first + iterations):
         h = ops.tanh(h @ w + xs[t])
     return (h * h).sum()
 
@@ -63,15 +63,16 @@ def test_many_rows_and_small_totals_are_added_up_turn_by_turn(rows, width):
 
 
 def test_an_unknown_number_of_turns_adds_up_turn_by_turn():
-    def loss(w, x, turns):
+    def loss(w, x, iterations):
         h, i = x * 0, 0
-        while i < turns:
+        while i < iterations:
             h, i = ops.tanh(h @ w + x), i + 1
         return (h * h).sum()
     gradient = ms.grad(loss)
     compiled, w, x = ms.jit(gradient), tensor(48, 48), tensor(5, 48, seed=1)
-    for turns in (0, 1, 30, 31):
-        np.testing.assert_allclose(compiled(w, x, turns).asnumpy(), gradient(w, x, turns).asnumpy(), rtol=1e-5, atol=1e-5)
+    for iterations in (0, 1, 30, 31):
+        np.testing.assert_allclose(compiled(w, x, iterations).asnumpy(), gradient(w, x, iterations).asnumpy(), rtol=1e-5,
+                                   atol=1e-5)
     assert in_loops(compiled, "batch_matmul") == 3
 
 

@@ -7,13 +7,13 @@ Nothing is loaded or compiled before it is asked for; equal facts give the same 
 """
 from ...common.dtype import dtype as to_dtype, float32
 from ...common.events import emit
-from ...common.late import Late
+from ...common.lazy import LazyModule
 from ..target import current
 
 __all__ = ["conv2d_plan", "explain", "library_kernel"]
 blas, convolution, convolution_ways, onednn, panels, pooling, scan, scatter, selection = (
-    Late(f"{__name__}.{name}") for name in ("blas", "convolution", "convolution_ways", "onednn", "panels", "pooling", "scan",
-                                            "scatter", "selection"))
+    LazyModule(f"{__name__}.{name}") for name in ("blas", "convolution", "convolution_ways", "onednn", "panels", "pooling",
+                                                  "scan", "scatter", "selection"))
 MAKERS = {"matmul": (blas, "matmul_kernel"), "conv2d": (convolution, "conv2d_kernel"),
           "conv2d_part": (convolution_ways, "conv2d_part"), "panel_matmul": (panels, "panel_matmul_kernel"),
           "pool2d": (pooling, "pool2d_kernel"), "index_add": (scatter, "index_add_kernel"),

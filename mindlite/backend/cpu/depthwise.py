@@ -81,7 +81,7 @@ class Lines:
     def list_vectors(self):
         """Fill the entries: line by line, so those of fewer lines are the first ones."""
         f, plane = self.f, self.plane
-        with f.loop(0, self.high, turns="rare") as i, f.loop(0, self.vectors, turns="rare") as v:
+        with f.loop(0, self.high, iterations="rare") as i, f.loop(0, self.vectors, iterations="rare") as v:
             entry = self.entries.at((i * self.vectors + v) * ENTRY)
             entry[0] = i * plane.step_y * self.pitch + v * self.lanes
             entry[1] = i * plane.wide + v * self.lanes
@@ -90,8 +90,8 @@ class Lines:
     def aim(self, mirrored=False):
         """Fill the offsets: those of tap (p, q), or mirrored."""
         f, s, plane = self.f, self.window, self.plane
-        with f.loop(0, self.many, turns="rare") as m, f.loop(0, s.kh, turns="rare") as p, \
-                f.loop(0, s.kw, turns="rare") as q:
+        with f.loop(0, self.many, iterations="rare") as m, f.loop(0, s.kh, iterations="rare") as p, \
+                f.loop(0, s.kw, iterations="rare") as q:
             y, x = (p * s.dh, q * s.dw) if not mirrored else ((s.kh - 1 - p) * s.dh, (s.kw - 1 - q) * s.dw)
             self.offsets[(m * s.kh + p) * s.kw + q] = m * self.far + y * self.pitch + x % plane.step_x * self.phase \
                 + x // plane.step_x
@@ -100,7 +100,7 @@ class Lines:
         """The lines that `count` lines of the result from `first` on read, of channel m: `source` is an Array."""
         f, plane = self.f, self.plane
         begin = first * plane.step_y - plane.top
-        with f.loop(0, (count - 1) * plane.step_y + self.reach_y + 1, turns="rare") as y:
+        with f.loop(0, (count - 1) * plane.step_y + self.reach_y + 1, iterations="rare") as y:
             line, target = begin + y, self.lines.at(m * self.far + y * self.pitch)
             inside = (line >= 0) & (line < plane.height * plane.gap_y)
             if not isinstance(plane.gap_y, int):
@@ -138,14 +138,14 @@ class Lines:
         read, to = source.at(begin - plane.left), target.at(begin)
         there = f.minimum(plane.width + plane.left, self.pitch) - begin
         whole = f.maximum(there, 0) // lanes * lanes
-        with f.loop(0, f.minimum(begin, self.pitch), lanes, turns="rare") as x:
+        with f.loop(0, f.minimum(begin, self.pitch), lanes, iterations="rare") as x:
             store_vector(f, target.at(x), zero)
-        with f.loop(0, whole, lanes, turns="rare") as x:
+        with f.loop(0, whole, lanes, iterations="rare") as x:
             store_vector(f, to.at(x), load_whole(f, read.at(x), lanes))
         rest = begin + whole
         with f.when(rest < self.pitch):
             store_vector(f, to.at(whole), load_vector(f, read.at(whole), lanes, f.number(I64, 0), there - whole))
-        with f.loop(rest + lanes, self.pitch, lanes, turns="rare") as x:
+        with f.loop(rest + lanes, self.pitch, lanes, iterations="rare") as x:
             store_vector(f, target.at(x), zero)
 
     def spread(self, source, target):
@@ -154,18 +154,18 @@ class Lines:
         f.fill(target.address, 0, self.pitch * self.dtype.itemsize)
         low = f.maximum(plane.gap_x - 1 - plane.left, 0) // plane.gap_x                 # 0 <= left + x GAP < pitch
         high = f.minimum(plane.width, f.maximum(self.pitch - plane.left + plane.gap_x - 1, 0) // plane.gap_x)
-        with f.loop(low, high, turns="rare") as x:
+        with f.loop(low, high, iterations="rare") as x:
             target[plane.left + x * plane.gap_x] = source[x]
 
     def part(self, target):
         """target = the columns of the spare line, apart by their remainder."""
         f, plane, lanes = self.f, self.plane, self.lanes
         with f.choose(plane.step_x.equals(2)) as (then, other):
-            with then, f.loop(0, self.phase, lanes, turns="rare") as x:
+            with then, f.loop(0, self.phase, lanes, iterations="rare") as x:
                 two = [load_whole(f, self.spare.at(2 * x + k * lanes), lanes) for k in range(2)]
                 for odd in range(2):
                     store_vector(f, target.at(odd * self.phase + x), every_other(f.builder, *two, odd))
-            with other, f.loop(0, plane.step_x, turns="rare") as r, f.loop(0, self.phase, turns="rare") as x:
+            with other, f.loop(0, plane.step_x, iterations="rare") as r, f.loop(0, self.phase, iterations="rare") as x:
                 target[r * self.phase + x] = self.spare[x * plane.step_x + r]
 
     def end(self):
@@ -223,7 +223,7 @@ def write_depthwise(target, kind, dtype, finish=""):
 def are_finite(f, numbers, count):
     """True if none of `count` elements is infinite or NaN."""
     zeros = f.variable(compute_type(numbers.dtype), 0.0)
-    with f.loop(0, count, turns="rare") as k:
+    with f.loop(0, count, iterations="rare") as k:
         zeros.set(zeros.get() + numbers[k] * 0.0)
     return zeros.get().equals(0.0)
 
@@ -231,8 +231,9 @@ def are_finite(f, numbers, count):
 def add_tap_by_tap(f, s, douts, weights, dx):
     """The gradient of one channel by what reaches it alone: an infinite weight times a zero of the lines would be NaN."""
     f.fill(dx.address, 0, s.image * dx.dtype.itemsize)
-    with f.loop(0, s.og, turns="rare") as m, f.loop(0, s.kh, turns="rare") as p, f.loop(0, s.kw, turns="rare") as q, \
-            f.loop(0, s.oh, turns="rare") as i, f.loop(0, s.ow, turns="rare") as j:
+    with f.loop(0, s.og, iterations="rare") as m, f.loop(0, s.kh, iterations="rare") as p, \
+            f.loop(0, s.kw, iterations="rare") as q, \
+            f.loop(0, s.oh, iterations="rare") as i, f.loop(0, s.ow, iterations="rare") as j:
         y, x = i * s.sh + p * s.dh - s.top, j * s.sw + q * s.dw - s.left
         with f.when((y >= 0) & (y < s.h) & (x >= 0) & (x < s.w)):
             place = y * s.w + x
@@ -251,7 +252,7 @@ def write_sums(module, dtype):
     with module.function("sums", [I64, PTR, PTR, PTR, PTR, PTR, I64, I64], inline=True) as f:
         depth, weights, offsets, lines, out, entries, number, room = f.parameters
         build, table = f.builder, f.array(int64, f.integer(entries))
-        with f.loop(0, number, VECTORS, turns="rare") as first:
+        with f.loop(0, number, VECTORS, iterations="rare") as first:
             mine = [table.at(f.minimum(first + v, number - 1) * ENTRY) for v in range(VECTORS)]   # the last one again
             bases = [build.gep(lines.ir, [entry[0].ir], source_etype=element) for entry in mine]
 
@@ -320,7 +321,7 @@ def write_weights_gradient(target, dtype):
                 count = f.minimum(s.oh - i, lines.high)
                 lines.fetch(0, x.at((n * s.g + o // s.og) * s.image), i, count)
                 source = dout.at((n * s.o + o) * s.plane + i * s.ow)
-                with f.loop(0, count * lines.vectors, turns="rare") as v:             # with zeros behind each line
+                with f.loop(0, count * lines.vectors, iterations="rare") as v:             # with zeros behind each line
                     entry = lines.entries.at(v * ENTRY)
                     store_vector(f, lines.rows.at(v * lines.lanes),
                                  load_vector(f, source.at(entry[1]), lines.lanes, f.number(I64, 0), entry[2]))
@@ -341,7 +342,7 @@ def write_products(module, dtype):
     with module.function("products", [I64, PTR, PTR, PTR, PTR, I64, PTR], inline=True) as f:
         taps, offsets, lines, rows, entries, number, dw = f.parameters
         build, table, result = f.builder, f.array(int64, f.integer(offsets)), f.array(dtype, f.integer(dw))
-        with f.loop(0, taps, TAPS, turns="rare") as first:
+        with f.loop(0, taps, TAPS, iterations="rare") as first:
             bases = [build.gep(lines.ir, [table[f.minimum(first + t, taps - 1)].ir], source_etype=element)
                      for t in range(TAPS)]                                   # the last one again, and thrown away
 

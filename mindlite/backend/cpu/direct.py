@@ -68,7 +68,7 @@ class Direct:
                 channels = some // f.maximum(grid.taps, 1)
                 self.copy(grid, f.array(self.dtype, source).at(n * grid.source[2]), k0 // f.maximum(grid.taps, 1),
                           channels, i + top, left, below)
-                with f.loop(0, number, self.shape.vectors, turns="rare") as v:
+                with f.loop(0, number, self.shape.vectors, iterations="rare") as v:
                     self.multiply(v, number, rows, some, packed + rows * k0 * self.dtype.itemsize, result, plane,
                                   f.convert(k0 > 0, I64))
             if finish is not None:
@@ -80,7 +80,7 @@ class Direct:
         """The least offsets of the taps: (row, column)."""
         f = self.f
         least = [f.variable(I64, offsets[0]) for offsets in (grid.rows, grid.columns)]
-        with f.loop(0, grid.taps, turns="rare") as t:
+        with f.loop(0, grid.taps, iterations="rare") as t:
             for low, offsets in zip(least, (grid.rows, grid.columns)):
                 low.set(f.minimum(low.get(), offsets[t]))
         return [low.get() for low in least]
@@ -88,7 +88,7 @@ class Direct:
     def aim(self, grid, most, top, left):
         """offsets[c taps + t] = where tap t of channel c stands in the lines."""
         f = self.f
-        with f.loop(0, most, turns="rare") as c, f.loop(0, grid.taps, turns="rare") as t:
+        with f.loop(0, most, iterations="rare") as c, f.loop(0, grid.taps, iterations="rare") as t:
             self.offsets[c * grid.taps + t] = c * self.far + (grid.rows[t] - top) * self.pitch + grid.columns[t] - left
 
     def vectors(self, grid, n, i, j, count):
@@ -111,14 +111,14 @@ class Direct:
         f, lanes = self.f, self.shape.lanes
         height, width, _ = grid.source
         reached = f.variable(I64, 0)
-        with f.loop(0, grid.taps, turns="rare") as t:
+        with f.loop(0, grid.taps, iterations="rare") as t:
             reached.set(f.maximum(reached.get(), self.offsets[t]))
         lines = reached.get() // self.pitch + below
-        with f.loop(0, channels) as c, f.loop(0, lines, turns="rare") as y:
+        with f.loop(0, channels) as c, f.loop(0, lines, iterations="rare") as y:
             line, to = top + y, self.lines.at(c * self.far + y * self.pitch)
             high = f.select((line >= 0) & (line < height), width - left, f.number(I64, 0))
             read = source.at(((first + c) * height + line) * width + left)
-            with f.loop(0, self.pitch - lanes, lanes, turns="rare") as x:
+            with f.loop(0, self.pitch - lanes, lanes, iterations="rare") as x:
                 store_vector(f, to.at(x), load_vector(f, read.at(x), lanes, -left - x, high - x))
 
     def multiply(self, first, number, rows, depth, weights, result, plane, add):
@@ -133,9 +133,9 @@ class Direct:
         line, from_ = f.array(self.dtype, result), f.array(self.dtype, self.spare)
         with f.choose(add.equals(0)) as (then, other):
             for branch, more in ((then, False), (other, True)):
-                with branch, f.loop(0, f.minimum(number - first, self.shape.vectors), turns="rare") as v:
+                with branch, f.loop(0, f.minimum(number - first, self.shape.vectors), iterations="rare") as v:
                     entry = self.entries.at((first + v) * ENTRY)
-                    with f.loop(0, rows) as r, f.loop(0, entry[2], turns="rare") as q:
+                    with f.loop(0, rows) as r, f.loop(0, entry[2], iterations="rare") as q:
                         place = entry[1] + r * plane + q * self.step
                         value = from_[r * self.shape.columns + v * lanes + q]
                         line[place] = line[place] + value if more else value

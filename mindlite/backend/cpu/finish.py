@@ -49,10 +49,10 @@ class Finish:
         f, lanes, one = self.f, self.lanes, None if self.bias is None else self.bias[channel].ir
         out, more, bias = self.out.at(place), None if self.residual is None else self.residual.at(place), self.spread(channel)
         whole = count // lanes * lanes
-        with f.loop(0, whole, lanes, turns="rare") as q:
+        with f.loop(0, whole, lanes, iterations="rare") as q:
             residual = None if more is None else load_whole(f, more.at(q), lanes)
             store_vector(f, out.at(q), self.value(load_whole(f, out.at(q), lanes), bias, residual))
-        with f.loop(whole, count, turns="rare") as q:
+        with f.loop(whole, count, iterations="rare") as q:
             out[q] = Value(f, self.value(out[q].ir, one, None if more is None else more[q].ir))
 
     def value(self, value, bias, residual):

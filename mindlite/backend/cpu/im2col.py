@@ -121,12 +121,12 @@ def write_columns(f, s, picture, columns, first, rows, scatter):
             else:
                 with f.choose(inside) as (then, other):
                     with then:
-                        with f.loop(0, low, turns="rare") as j:
+                        with f.loop(0, low, iterations="rare") as j:
                             piece[j] = 0
                         write_taps(f, s, source, piece, low, high, scatter)
-                        with f.loop(high, s.ow, turns="rare") as j:
+                        with f.loop(high, s.ow, iterations="rare") as j:
                             piece[j] = 0
-                    with other, f.loop(0, s.ow, turns="rare") as j:
+                    with other, f.loop(0, s.ow, iterations="rare") as j:
                         piece[j] = 0
 
 
@@ -134,7 +134,7 @@ def write_taps(f, s, source, piece, low, high, scatter):
     """piece[j] = source[j SW] for j in [low, high), or the other way; stride 1 apart, as it becomes vector code."""
     with f.choose(s.sw.equals(1)) as (then, other):
         for branch, step in ((then, 1), (other, s.sw)):
-            with branch, f.loop(low, high, turns="few") as j:
+            with branch, f.loop(low, high, iterations="few") as j:
                 if scatter:
                     source[j * step] = source[j * step] + piece[j]
                 else:

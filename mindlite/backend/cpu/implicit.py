@@ -51,7 +51,7 @@ def write_pack(target, kind, dtype):
                     target = packed.at(base + rows * k0 + first * some)
                     with f.loop(0, height) as r:
                         place_of = place(first + r)
-                        with f.loop(0, some, turns="few") as k:
+                        with f.loop(0, some, iterations="few") as k:
                             target[k * height + r] = source[place_of(k0 + k)]
             if forward:
                 pack(depth * s.taps, 0, lambda row: lambda k: row * s.cg * s.taps + k, s.taps)
@@ -84,7 +84,7 @@ class phases:
         a, b = (loop.__enter__() for loop in self.loops)
         taps = f.variable(I64, 0)
         numbers, rows, columns = self.table, self.table.at(s.taps), self.table.at(2 * s.taps)
-        with f.loop(0, s.kh, turns="rare") as p, f.loop(0, s.kw, turns="rare") as q:
+        with f.loop(0, s.kh, iterations="rare") as p, f.loop(0, s.kw, iterations="rare") as q:
             y, x = a + s.top - p * s.dh, b + s.left - q * s.dw       # a remainder is 0 for negative multiples too
             with f.when((y % s.sh).equals(0) & (x % s.sw).equals(0)):
                 t = taps.get()
@@ -114,7 +114,7 @@ def write_forward(target, dtype, direct, finish=""):
         s = Window(f, rest.arguments)
         memory = write_memory(f, s.taps * 16)
         rows, columns = f.array(int64, memory), f.array(int64, memory).at(s.taps)
-        with f.loop(0, s.kh, turns="rare") as p, f.loop(0, s.kw, turns="rare") as q:
+        with f.loop(0, s.kh, iterations="rare") as p, f.loop(0, s.kw, iterations="rare") as q:
             t = p * s.kw + q
             rows[t], columns[t] = p * s.dh - s.top, q * s.dw - s.left
         steps = (1, 1) if direct else (s.sh, s.sw)
@@ -180,7 +180,7 @@ class Product:
         self.memory = write_memory(f, tables + numbers + (depth * self.step + 64) * size + rows * self.shape.columns * size)
         self.offsets = f.array(int64, self.memory + tables)
         self.strip = self.offsets.at(depth)
-        with f.loop(0, depth, turns="rare") as k:
+        with f.loop(0, depth, iterations="rare") as k:
             self.offsets[k] = k * self.step
         self.patches = (self.memory + tables + numbers + 63) // 64 * 64
         self.spare = self.patches + depth * self.step * size
@@ -230,7 +230,7 @@ class Product:
             for branch, more in ((then, False), (other, True)):
                 with branch, f.loop(0, rows) as r:
                     row, line = f.array(self.dtype, self.spare).at(r * width), result.at(r * plane)
-                    with f.loop(0, columns, turns="rare") as j:
+                    with f.loop(0, columns, iterations="rare") as j:
                         place = places[j]
                         line[place] = line[place] + row[j] if more else row[j]
 
@@ -249,7 +249,7 @@ def write_backward_weights(target, dtype):
         dot, depth = external_dot(module, dtype), s.cg * s.taps
         memory = write_memory(f, s.taps * 16 + Block.nbytes(most, s.taps) + (most_rows + s.og) * step * size)
         rows, columns = f.array(int64, memory), f.array(int64, memory).at(s.taps)
-        with f.loop(0, s.kh, turns="rare") as p, f.loop(0, s.kw, turns="rare") as q:
+        with f.loop(0, s.kh, iterations="rare") as p, f.loop(0, s.kw, iterations="rare") as q:
             t = p * s.kw + q
             rows[t], columns[t] = p * s.dh - s.top, q * s.dw - s.left
         grid = Grid(s.n, s.oh, s.ow, s.sh, s.sw, lambda n, i, j: n * s.o * s.plane + i * s.ow + j,
@@ -262,7 +262,7 @@ def write_backward_weights(target, dtype):
             x = f.array(dtype, f.arg(0)).at(g * s.cg * s.image)
             dout = f.array(dtype, f.arg(1)).at(g * s.og * s.plane)
             dw = f.array(dtype, f.arg(2)).at(g * s.og * depth)
-            with f.loop(0, s.og, turns="rare") as o:
+            with f.loop(0, s.og, iterations="rare") as o:
                 f.fill(dw.at(o * depth + low).address, 0, f.maximum(high - low, 0) * size)
             with f.loop(0, grid.pixels, most) as pixel:
                 count = f.minimum(grid.pixels - pixel, most)
@@ -278,7 +278,7 @@ def write_backward_weights(target, dtype):
                 with f.loop(low, high, most_rows) as first:
                     kept = f.minimum(high - first, most_rows)
                     write_patches(f, dtype, block, grid, x, first, kept, patches, step)
-                    with f.loop(0, kept, turns="rare") as r, f.loop(count, whole, turns="rare") as q:
+                    with f.loop(0, kept, iterations="rare") as r, f.loop(count, whole, iterations="rare") as q:
                         patches[r * step + q] = 0
                     with f.loop(0, s.og, DOT_ROWS) as o, f.loop(0, kept, DOT_COLUMNS) as r:
                         f.call(dot, f.minimum(s.og - o, DOT_ROWS), f.minimum(kept - r, DOT_COLUMNS), whole,
@@ -296,7 +296,7 @@ def write_rows(f, s, block, dout, copy, step, count, whole):
         with f.loop(0, block.number.get()) as r:
             position, length = block.runs[r * 2], block.runs[r * 2 + 1]
             source, target = dout.at(block.places[position] + o * s.plane), line.at(position)
-            with f.loop(0, length, turns="few") as q:
+            with f.loop(0, length, iterations="few") as q:
                 target[q] = source[q]
-        with f.loop(count, whole, turns="rare") as q:
+        with f.loop(count, whole, iterations="rare") as q:
             line[q] = 0

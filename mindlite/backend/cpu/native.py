@@ -24,13 +24,13 @@ import inspect
 
 from llvmlite import ir
 
-from ...common.late import Late
+from ...common.lazy import LazyModule
 from ..loop_hints import loop_hint
 from ..machine_code import compile_ir, compile_made
 from ..narrow_floats import is_narrow, narrow, raw_type, widen
 from ..target import current
 
-llvm = Late("llvmlite.binding")
+llvm = LazyModule("llvmlite.binding")
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
 HALF, F32, F64, PTR, VOID = ir.HalfType(), ir.FloatType(), ir.DoubleType(), ir.PointerType(), ir.VoidType()
 
@@ -223,10 +223,10 @@ class Code:
         return variable
 
     @contextlib.contextmanager
-    def loop(self, start, stop, step=1, turns="many"):
+    def loop(self, start, stop, step=1, iterations="many"):
         """for i in range(start, stop, step), step > 0; yields i.
 
-        turns : "many", or a key of `loop_hints.TURNS`
+        iterations : "many", or a key of `loop_hints.ITERATIONS`
         """
         build = self.builder
         start, stop, step = (self.lift(v, I64) for v in (start, stop, step))
@@ -241,8 +241,8 @@ class Code:
         yield Value(self, index)
         index.add_incoming(build.add(index, step.ir, flags=["nsw"]), build.block)
         back = build.branch(head)
-        if turns != "many":
-            back.set_metadata("llvm.loop", loop_hint(self.module.ir, turns))
+        if iterations != "many":
+            back.set_metadata("llvm.loop", loop_hint(self.module.ir, iterations))
         build.position_at_end(done)
 
     @contextlib.contextmanager

@@ -33,7 +33,7 @@ PACKAGES = ("onednn-cpu-gomp", "onednn-cpu-iomp", "onednn-cpu-tbb", "onednn-cpu-
 ADVICE = "pip install onednn-cpu-gomp"
 OUT_OF_MEMORY, FAILED = 1, 2                        # statuses of the kernel, the texts stand in convolution.py
 UNUSABLE = -1                                       # what onednn_run returns in a forked child
-# How many turns its threads spin after work before they sleep. Measured on two cores with OpenBLAS between the calls:
+# How many iterations its threads spin after work before they sleep. Measured on two cores with OpenBLAS between the calls:
 # 300,000 (the library's own) makes a call of 0.3 ms last 4-20 ms, as two pools fight; 0 doubles it; 1000 costs nothing.
 DEFAULTS = {"GOMP_SPINCOUNT": "1000"}
 
@@ -255,13 +255,13 @@ def write_run(module):
             status.set(f.select(lock[3].equals(0), f.number(I64, OUT_OF_MEMORY), f.number(I64, 0)))
         with f.when(status.get().equals(0)):
             part = handle.at(5)
-            with f.loop(0, bindings, turns="rare") as i:
+            with f.loop(0, bindings, iterations="rare") as i:
                 argument, place = part[3 * i + 1], f.variable(I64, lock[1] + part[3 * i + 2])
                 with f.when(argument >= 0):
                     place.set(f.arg(argument))
                 f.call(bind, part[3 * i], place.get())
             part = part.at(3 * bindings)
-            with f.loop(0, steps, turns="rare") as i:
+            with f.loop(0, steps, iterations="rare") as i:
                 failed = f.call(execute, part[3 * i], stream, f.convert(part[3 * i + 1], I32), part[3 * i + 2])
                 status.set(f.select(failed.equals(0), status.get(), f.number(I64, FAILED)))
         f.builder.atomic_rmw("xchg", lock.pointer, f.number(I64, 0).ir, "release")

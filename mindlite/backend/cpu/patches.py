@@ -89,9 +89,9 @@ class Block:
             i, j = inside // grid.width, inside % grid.width
             length, r = f.minimum(grid.width - j, first + count - begin), number.get()
             self.runs[r * 2], self.runs[r * 2 + 1] = begin - first, length
-            with f.loop(0, length, turns="rare") as q:
+            with f.loop(0, length, iterations="rare") as q:
                 self.places[begin - first + q] = grid.place(n, i, j + q)
-            with f.loop(0, grid.taps, turns="rare") as t:
+            with f.loop(0, grid.taps, iterations="rare") as t:
                 y, x = i * grid.step_y + grid.rows[t], j * grid.step_x + grid.columns[t]
                 aim = self.aims.at((t * self.most + r) * 3)
                 aim[0] = n * far + y * width + x
@@ -130,19 +130,19 @@ def copy_rows(f, dtype, block, grid, source, first, count, target, step, stride)
     with f.loop(0, count) as number:
         channel, line = source.at(c.get() * height * width), target.at(number * step)
         aims = block.aims.at(t.get() * block.most * 3)
-        with f.loop(0, block.number.get(), turns="rare") as r:
+        with f.loop(0, block.number.get(), iterations="rare") as r:
             position, length = block.runs[r * 2], block.runs[r * 2 + 1]
             read, low, high = channel.at(aims[r * 3]), aims[r * 3 + 1], aims[r * 3 + 2]
             piece = line.at(position)
             if isinstance(stride, int):
-                with f.loop(0, length, lanes, turns="rare") as q:
+                with f.loop(0, length, lanes, iterations="rare") as q:
                     store_vector(f, piece.at(q), load_vector(f, read.at(q), lanes, low - q, high - q))
             else:
-                with f.loop(0, low, turns="rare") as q:
+                with f.loop(0, low, iterations="rare") as q:
                     piece[q] = 0
-                with f.loop(low, high, turns="few") as q:
+                with f.loop(low, high, iterations="few") as q:
                     piece[q] = read[q * stride]
-                with f.loop(high, length, turns="rare") as q:
+                with f.loop(high, length, iterations="rare") as q:
                     piece[q] = 0
         last = (t.get() + 1).equals(grid.taps)
         c.set(f.select(last, c.get() + 1, c.get()))

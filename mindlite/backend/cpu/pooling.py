@@ -90,7 +90,7 @@ class Window:
         self.memory = write_buffer(f, self.kw * 16)
         self.spans = f.array(int64, self.memory)
         low, high = f.variable(I64, 0), f.variable(I64, self.ow)
-        with f.loop(0, self.kw, turns="rare") as q:
+        with f.loop(0, self.kw, iterations="rare") as q:
             shift = q * self.dw - self.left                         # inside: 0 <= j SW + shift < W
             begin = f.minimum(f.maximum(self.sw - 1 - shift, 0) // self.sw, self.ow)
             end = f.maximum(f.minimum(f.maximum(self.w - shift + self.sw - 1, 0) // self.sw, self.ow), begin)
@@ -102,7 +102,7 @@ class Window:
     def counts(self, f, dtype, address):
         """Fill the array at `address` with the number of columns of each output; returns f(i) -> j -> the divisor."""
         number, columns = compute_type(dtype), f.array(wide(dtype), address)
-        with f.loop(0, self.ow, turns="rare") as j:
+        with f.loop(0, self.ow, iterations="rare") as j:
             columns[j] = f.convert(self._taps(f, j * self.sw - self.left, self.dw, self.kw, self.w, self.left,
                                               self.right), number)
 
@@ -141,7 +141,7 @@ def write_row(f, s, i, first, step, load, store):
         return
     inside = (top >= 0) & (top + s.kh <= s.h)
     low, high = f.select(inside, s.low, s.ow), f.select(inside, s.high, s.ow)
-    with f.when(inside), f.loop(low, high, turns="few") as j:
+    with f.when(inside), f.loop(low, high, iterations="few") as j:
         state = first()
         for p in range(s.fast):
             for q in range(s.fast):
@@ -154,16 +154,16 @@ def write_row(f, s, i, first, step, load, store):
 
 def write_taps(f, s, top, begin, end, first, step, load, store):
     """The windows j in [begin, end), tap by tap; `step` alone (without first) where nothing is kept."""
-    turns = "few" if s.fast is None else "rare"                     # then these are the windows at the edges
+    iterations = "few" if s.fast is None else "rare"                     # then these are the windows at the edges
     if first is not None:
-        with f.loop(begin, end, turns=turns) as j:
+        with f.loop(begin, end, iterations=iterations) as j:
             store(j, first())
     with f.loop(0, s.kh) as p:
         line = top + p * s.dh
         with f.when((line >= 0) & (line < s.h)), f.loop(0, s.kw) as q:
             low, high = f.maximum(s.spans[q * 2], begin), f.minimum(s.spans[q * 2 + 1], end)
             place = line * s.w + q * s.dw - s.left
-            with f.loop(low, high, turns=turns) as j:
+            with f.loop(low, high, iterations=iterations) as j:
                 store(j, step(load(j), place + (j if s.unit else j * s.sw)))
 
 
@@ -180,7 +180,7 @@ def write_max_forward(f, dtype, window):
             return f.select((value > so_far) | value.differs(value), value, so_far)
         with f.loop(0, s.oh) as i:
             write_row(f, s, i, lambda: f.number(number, float("-inf")), step, best.__getitem__, best.__setitem__)
-            with f.loop(0, s.ow, turns="few") as j:
+            with f.loop(0, s.ow, iterations="few") as j:
                 out[i * s.ow + j] = best[j]
     write_frees(f, s.memory, buffer)
 
@@ -208,12 +208,12 @@ def write_apart(f, dtype, window):
             whole = inside & (s.high - s.low >= lanes // 2)
             low, high = f.select(whole, s.low, s.ow), f.select(whole, s.high, s.ow)
             for width, fits in ((lanes, high - low >= lanes), (lanes // 2, whole & (high - low < lanes))):
-                with f.when(fits), f.loop(low, high, width, turns="rare") as begin:
+                with f.when(fits), f.loop(low, high, width, iterations="rare") as begin:
                     j = f.minimum(begin, high - width)                  # the last ones once more, not one by one
                     write_windows(f, [x.at((top + p) * s.w - s.left + j * 2) for p in range(kh)], row.at(j),
                                   [dx.at((top + p) * s.w - s.left + j * 2) for p in range(kh)], width)
             for begin, end in ((f.number(I64, 0), low), (high, s.ow)):
-                with f.loop(begin, end, turns="rare") as j:
+                with f.loop(begin, end, iterations="rare") as j:
                     left = j * 2 - s.left
                     known = [(top + p >= 0) & (top + p < s.h) & (left + q >= 0) & (left + q < s.w) for p, q in taps]
                     places = [f.select(there, (top + p) * s.w + left + q, f.number(I64, 0))
@@ -271,7 +271,7 @@ def write_overlapping(f, dtype, window):
         with f.loop(0, s.oh) as i:
             write_row(f, s, i, lambda: (f.number(number, float("-inf")), f.number(place_type, -1)), step,
                       lambda j: (best[j], places[j]), store)
-            with f.loop(0, s.ow, turns="rare") as j:
+            with f.loop(0, s.ow, iterations="rare") as j:
                 place = f.convert(places[j], I64)
                 with f.when(places[j] >= 0):
                     dx[place] = dx[place] + dout[i * s.ow + j]
@@ -289,7 +289,7 @@ def write_avg_forward(f, dtype, window):
             write_row(f, s, i, lambda: f.number(number, 0), lambda so_far, place: so_far + x[place],
                       total.__getitem__, total.__setitem__)
             divisor = counts(i)
-            with f.loop(0, s.ow, turns="few") as j:
+            with f.loop(0, s.ow, iterations="few") as j:
                 out[i * s.ow + j] = total[j] / divisor(j)
     write_frees(f, s.memory, sums, columns)
 
@@ -306,7 +306,7 @@ def write_avg_backward(f, dtype, window):
             dx[place] = dx[place] + share_of_j
         with f.loop(0, s.oh) as i:
             divisor = counts(i)
-            with f.loop(0, s.ow, turns="few") as j:
+            with f.loop(0, s.ow, iterations="few") as j:
                 share[j] = dout[i * s.ow + j] / divisor(j)
             write_taps(f, s, i * s.sh - s.top, f.number(I64, 0), s.ow, None, add, share.__getitem__,
                        lambda j, nothing: None)

@@ -52,7 +52,7 @@ def write_scratch(target):
         needed = f.parameters[0] + AHEAD
         with f.when(needed < KEPT + 1):
             for grows in (False, True):
-                with f.loop(0, SLOTS, turns="rare") as slot:
+                with f.loop(0, SLOTS, iterations="rare") as slot:
                     free = _atomic(f, taken, slot).equals(0)
                     with f.when(free if grows else free & (_read(f, sizes, slot) > needed - 1)):
                         with f.when(_claimed(f, taken, slot)):
@@ -73,7 +73,7 @@ def write_scratch(target):
             with other:
                 _release(f, taken, slot)
     with module.function("all_free", []) as f:
-        with f.loop(0, SLOTS, turns="rare") as slot:
+        with f.loop(0, SLOTS, iterations="rare") as slot:
             _release(f, taken, slot)
     module.written_by += [write_scratch]
     return module

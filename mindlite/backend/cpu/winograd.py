@@ -39,7 +39,7 @@ def write_transform(target, kind, dtype):
         with f.loop(f.begin, f.end) as panel:
             first = panel * shape.rows
             height = f.minimum(rows - first, shape.rows)
-            with f.loop(0, depth) as k, f.loop(0, height, turns="rare") as r:
+            with f.loop(0, depth) as k, f.loop(0, height, iterations="rare") as r:
                 w = f.array(dtype, f.arg(0)).at((first + r) * row_step + k * k_step)
                 numbers = [[w[3 * p + q if kind == "forward" else 8 - 3 * p - q] for q in range(3)] for p in range(3)]
                 by_lines = [weights_line(*(line[q] for line in numbers)) for q in range(3)]
@@ -86,7 +86,7 @@ def write_winograd(target, kind, dtype, finish=""):
         squares_in = f.array(dtype, (memory + tables + 63) // 64 * 64)
         far = depth * step + APART
         products = squares_in.at(PLACES * far)
-        with f.loop(0, depth, turns="rare") as k:
+        with f.loop(0, depth, iterations="rare") as k:
             offsets[k] = k * step
         last = f.minimum(f.end * width, s.n * lines * squares)
         with f.loop(f.begin * width, last, block) as first:
@@ -97,17 +97,17 @@ def write_winograd(target, kind, dtype, finish=""):
                               squares_in.at(c * step), far, lanes)
             with f.loop(0, rows, some_rows) as row:
                 some = f.minimum(rows - row, some_rows)
-                with f.loop(0, PLACES, turns="rare") as place, f.loop(0, count, width, turns="rare") as j:
+                with f.loop(0, PLACES, iterations="rare") as place, f.loop(0, count, width, iterations="rare") as j:
                     for v in range(shape.vectors):
                         strip[3 * v] = squares_in.at(place * far + j + v * lanes).address
                         strip[3 * v + 1] = products.at(place * some_rows * step + j + v * lanes).address
                         strip[3 * v + 2] = lanes
                     weights = f.arg(1) + (place * (rows * depth + APART) + row * depth) * size
                     f.call(tile, some, depth, weights, offsets.address, strip.address, step, 0)
-                with f.loop(0, some) as r, f.loop(0, number, turns="rare") as i:
+                with f.loop(0, some) as r, f.loop(0, number, iterations="rare") as i:
                     run = runs.at(i * 5)
                     result, bias = (run[0] * rows + row + r) * high * across, rest.spread(row + r)
-                    with f.loop(0, run[3], lanes, turns="rare") as q:
+                    with f.loop(0, run[3], lanes, iterations="rare") as q:
                         write_pixels(f, products.at(r * step + run[4] + q), some_rows * step, rest, bias, result, run[1] * 2,
                                      (run[2] + q) * 2, high, across, f.minimum(run[3] - q, lanes) * 2, lanes)
         give_back(f, memory)
@@ -133,10 +133,10 @@ def write_runs(f, runs, first, count, lines, squares):
 def write_squares(f, pictures, channels, c, runs, number, sizes, target, far, lanes):
     """V of channel c, for all runs of squares; sizes: height, width, border above, border on the left."""
     height, wide, top, left = sizes
-    with f.loop(0, number, turns="rare") as r:
+    with f.loop(0, number, iterations="rare") as r:
         run = runs.at(r * 5)
         picture = pictures.at((run[0] * channels + c) * height * wide)
-        with f.loop(0, run[3], lanes, turns="rare") as q:
+        with f.loop(0, run[3], lanes, iterations="rare") as q:
             y, x, place = run[1] * 2 - top, (run[2] + q) * 2 - left, target.at(run[4] + q)
             inside = (y >= 0) & (y + 4 <= height) & (x >= 0) & (x + 2 * lanes + 2 <= wide)
             with f.choose(inside) as (then, other):
@@ -227,7 +227,7 @@ def write_weights_gradient(target, dtype):
         far, sums_far = s.o * step + APART, s.o * s.c + APART
         seen = given.at(PLACES * far)
         x, dout, dw, sums = (f.array(dtype, f.arg(i)) for i in range(4))
-        with f.loop(0, PLACES, turns="rare") as place, f.loop(0, s.o, turns="rare") as o:
+        with f.loop(0, PLACES, iterations="rare") as place, f.loop(0, s.o, iterations="rare") as o:
             f.fill(sums.at(place * sums_far + o * s.c + f.begin).address, 0, (f.end - f.begin) * size)
         with f.loop(0, total, block) as first:
             count = f.minimum(total - first, block)
@@ -235,23 +235,23 @@ def write_weights_gradient(target, dtype):
             number = write_runs(f, runs, first, count, lines, squares)
             with f.loop(0, s.o) as o:
                 write_given(f, s, dout, o, runs, number, given.at(o * step), far, lanes)
-            with f.loop(0, PLACES, turns="rare") as place, f.loop(0, s.o, turns="rare") as o:
-                with f.loop(count, whole, turns="rare") as q:
+            with f.loop(0, PLACES, iterations="rare") as place, f.loop(0, s.o, iterations="rare") as o:
+                with f.loop(count, whole, iterations="rare") as q:
                     given[place * far + o * step + q] = 0
             with f.loop(f.begin, f.end, most_rows) as c0:
                 kept = f.minimum(f.end - c0, most_rows)
                 with f.loop(0, kept) as c:
                     write_squares(f, x, s.c, c0 + c, runs, number, (s.h, s.w, s.top, s.left), seen.at(c * step),
                                   most_rows * step, lanes)
-                with f.loop(0, PLACES * most_rows, turns="rare") as row, f.loop(count, whole, turns="rare") as q:
+                with f.loop(0, PLACES * most_rows, iterations="rare") as row, f.loop(count, whole, iterations="rare") as q:
                     seen[row * step + q] = 0
-                with f.loop(0, PLACES, turns="rare") as place, f.loop(0, s.o, DOT_ROWS) as o:
-                    with f.loop(0, kept, DOT_COLUMNS, turns="rare") as c:
+                with f.loop(0, PLACES, iterations="rare") as place, f.loop(0, s.o, DOT_ROWS) as o:
+                    with f.loop(0, kept, DOT_COLUMNS, iterations="rare") as c:
                         f.call(dot, f.minimum(s.o - o, DOT_ROWS), f.minimum(kept - c, DOT_COLUMNS), whole,
                                given.at(place * far + o * step).address, step,
                                seen.at((place * most_rows + c) * step).address, step,
                                sums.at(place * sums_far + o * s.c + c0 + c).address, s.c)
-        with f.loop(0, s.o, turns="rare") as o, f.loop(f.begin, f.end, turns="rare") as c:
+        with f.loop(0, s.o, iterations="rare") as o, f.loop(f.begin, f.end, iterations="rare") as c:
             numbers = [[sums[(4 * p + q) * sums_far + o * s.c + c] for q in range(4)] for p in range(4)]
             by_lines = [gradient_line(*(numbers[p][q] for p in range(4))) for q in range(4)]
             for p in range(3):
@@ -272,10 +272,10 @@ def write_given(f, s, dout, o, runs, number, target, far, lanes):
     """A d A^T for the 2 x 2 pixels of dout in each square of all runs."""
     build = f.builder
     zero = f.number(I64, 0)
-    with f.loop(0, number, turns="rare") as r:
+    with f.loop(0, number, iterations="rare") as r:
         run = runs.at(r * 5)
         picture = dout.at((run[0] * s.o + o) * s.plane)
-        with f.loop(0, run[3], lanes, turns="rare") as q:
+        with f.loop(0, run[3], lanes, iterations="rare") as q:
             y, x, place = run[1] * 2, (run[2] + q) * 2, target.at(run[4] + q)
             lines = []
             for p in range(2):

@@ -16,7 +16,7 @@ from ...common.dim import Dim, Operation, Symbol
 from ...common.dtype import dtype
 from ...common.errors import ArgumentError, InternalError, ValueRangeError
 from ...common.files import replacing
-from ...common.late import Late
+from ...common.lazy import LazyModule
 from .. import flow as F
 from ..link import Linked
 from ..memory import MemoryPlan, Storage
@@ -24,7 +24,7 @@ from .vm import Table, print_table
 from .vm_machine import OPCODES
 from .vm_verify import verify_table
 
-zipfile, zlib, tokenize = Late("zipfile"), Late("zlib"), Late("tokenize")
+zipfile, zlib, tokenize = LazyModule("zipfile"), LazyModule("zlib"), LazyModule("tokenize")
 FORMAT = 3
 _KINDS = ("i64", "f64")
 _MOST = 1 << 40                                  # no size, count or bound of a file is larger

@@ -16,7 +16,7 @@ from mindlite.compile.flow import Copy, walk                                    
 from mindlite.debug import ir, kernel                                                                   # noqa: E402
 from mindlite.graph_kernel import lowering                                                              # noqa: E402
 from mindlite.graph_kernel.cluster import cluster                                                       # noqa: E402
-from mindlite.graph_kernel.together import TOGETHER, parts_of                                           # noqa: E402
+from mindlite.graph_kernel.horizontal import TOGETHER, parts_of                                           # noqa: E402
 from mindlite.mindir.graph import FuncGraph                                                             # noqa: E402
 
 rng = np.random.default_rng(0)

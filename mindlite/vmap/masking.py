@@ -1,4 +1,4 @@
-"""What runs for an element of a batch that does not want it: it runs with the values of one that does.
+"""Safe masking: what runs for an element of a batch that does not want it, runs with the values of one that does.
 
     lent(p, x) = where(p, x, stop_gradient(x[the first element with p]))
 

@@ -1,15 +1,15 @@
 """Modules that are imported, and attributes that are made, when they are used first: what most programs do not need, or not
 at once.
 
-    llvm = Late("llvmlite.binding")          llvm.parse_assembly(..) imports it
-    class KeptPlan(LateAttributes, Plan)     kept.storages is what kept.find(), a dict of attributes, has under this name
+    llvm = LazyModule("llvmlite.binding")          llvm.parse_assembly(..) imports it
+    class KeptPlan(LazyAttributes, Plan)     kept.storages is what kept.find(), a dict of attributes, has under this name
 """
 import importlib
 import sys
 import threading
 
 
-class Late:
+class LazyModule:
     """A module by its name; its attributes are the module's."""
 
     def __init__(self, name):
@@ -23,7 +23,7 @@ class Late:
             return getattr(importlib.import_module(name), attribute)
 
 
-class LateAttributes:
+class LazyAttributes:
     """Base of objects some of whose attributes are there from the start, `known`, and the others when one of them is asked for.
 
     find : () -> a dict of them

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from mindlite.common.late import Late
+from mindlite.common.lazy import LazyModule
 
 SLOW = """
 import {gate}
@@ -20,7 +20,7 @@ def test_a_module_that_another_thread_imports_is_waited_for(tmp_path, monkeypatc
     gate.begun, gate.go_on = threading.Event(), threading.Event()
     monkeypatch.setitem(sys.modules, gate.__name__, gate)
     (tmp_path / "a_slow_late_module.py").write_text(SLOW.format(gate=gate.__name__))
-    found, late = [], Late("a_slow_late_module")
+    found, late = [], LazyModule("a_slow_late_module")
     threads = [threading.Thread(target=lambda: found.append(late.answer)) for _ in range(2)]
     threads[0].start()
     assert gate.begun.wait(60)
@@ -35,4 +35,4 @@ def test_a_module_that_another_thread_imports_is_waited_for(tmp_path, monkeypatc
 
 def test_what_a_module_does_not_have_is_told():
     with pytest.raises(AttributeError, match="no_such_thing"):
-        Late("mindlite.common.late").no_such_thing
+        LazyModule("mindlite.common.lazy").no_such_thing
