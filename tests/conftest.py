@@ -18,7 +18,7 @@ NOT_YET = ("ad", "amp", "backend", "cli", "common", "compile", "dataset", "debug
 
 
 def pytest_collection_modifyitems(config, items):
-    """A FallbackWarning is an error in each test that is not marked with `python_runs`; every process gives tests the same names."""
+    """A FallbackWarning is an error in each test that is not marked with `python_runs`. Names of tests hold no address."""
     for item in items:
         if " at 0x" in item.nodeid:
             raise pytest.UsageError(f"{item.nodeid}: an address is no name: give ids")
