@@ -113,7 +113,7 @@ def test_a_finding_has_its_line_its_reason_and_its_cost(program, capsys):
     found = loop["findings"]
     assert [f["line"] for f in found] == [line_of("np.sort(x.asnumpy())"), line_of("class After")]
     assert "leaves the Tensors" in found[0]["why"] and "class" in found[1]["why"]
-    assert "each turn of the loop" in found[0]["cost"] and "each time it is reached" in found[1]["cost"]
+    assert "each iteration of the loop" in found[0]["cost"] and "each time it is reached" in found[1]["cost"]
     assert found[0]["source"] == "x = x + Tensor(np.sort(x.asnumpy()))" and loop["status"] == "native but for"
 
 
