@@ -11,7 +11,16 @@ _DTYPE_WORDS = {name: f"mindlite.common.dtype:{dtype}" for name, dtype in {
     "float": "float32", "double": "float64", "cfloat": "complex64", "cdouble": "complex128"}.items()}
 _TENSOR = ("mindlite.common.tensor",)
 _OPERATIONS = ("mindlite.ops.operations",)
-_NN = ("mindlite.nn",)
+_NN = ("mindlite.nn", "mindlite.nn.layer.historical")
+# what MindSpore's nn shows besides layers: the metrics, and the layers of mint under a name of their own
+_METRICS = {name: f"mindlite.train.metrics:{name}" for name in (
+    "Accuracy", "BleuScore", "ConfusionMatrix", "ConfusionMatrixMetric", "CosineSimilarity", "Dice", "F1", "Fbeta",
+    "HausdorffDistance", "Loss", "MAE", "MSE", "MeanSurfaceDistance", "Metric", "OcclusionSensitivity", "Perplexity", "Precision",
+    "ROC", "Recall", "RootMeanSquareDistance", "Top1CategoricalAccuracy", "Top5CategoricalAccuracy", "TopKCategoricalAccuracy",
+    "auc", "get_metric_fn", "get_metrics", "names", "rearrange_inputs")}
+_OF_MINT = {"Linear": "mindlite.mint.nn:Linear", **{f"{name}Ext": f"mindlite.mint.nn:{name}" for name in (
+    "AvgPool1d", "AvgPool2d", "AvgPool3d", "Dropout", "Dropout2d", "Embedding", "L1Loss", "LayerNorm", "LogSoftmax", "MaxPool2d",
+    "PReLU")}}
 _INITIALIZER = ("mindlite.common.initializer",)
 _EXECUTORS = {"_pynative_executor": "mindlite.functional.executor:pynative_executor",
               "_cell_graph_executor": "mindlite.functional.executor:cell_graph_executor",
@@ -81,12 +90,12 @@ MODULES = {
     "common.jit_config": (("mindlite.functional",), {}),
     "common.mutable": (("mindlite.functional",), {}),
 
-    "nn": (_NN, {}),
+    "nn": (_NN, {**_METRICS, **_OF_MINT}),
     "nn.cell": (_NN, {}),
     "nn.layer": (_NN, {}),
     **{f"nn.layer.{name}": (_NN, {}) for name in (
         "activation", "basic", "container", "conv", "embedding", "normalization", "padding", "pooling", "rnns",
-        "rnn_cells", "transformer", "math", "image")},
+        "rnn_cells", "transformer", "math", "image", "combined", "timedistributed")},
     "nn.loss": (_NN, {}),
     "nn.loss.loss": (_NN, {}),
     "nn.optim": (_NN, {}),

@@ -10,9 +10,11 @@ from .layer.activation import (  # noqa: F401
     RReLU, ReLU, ReLU6, SeLU, SiLU, Sigmoid, SoftShrink, Softmax, Softmax2d, Softmin, Softsign, Tanh, Tanhshrink,
     Threshold, get_activation)
 from .layer.basic import Dense, Dropout, Dropout1d, Dropout2d, Dropout3d, Flatten, Identity  # noqa: F401
+from .layer.combined import Conv2dBnAct, DenseBnAct  # noqa: F401
 from .layer.container import CellDict, CellList, SequentialCell  # noqa: F401
 from .layer.conv import Conv1d, Conv1dTranspose, Conv2d, Conv2dTranspose, Conv3d, Conv3dTranspose  # noqa: F401
-from .layer.embedding import Embedding  # noqa: F401
+from .layer.embedding import Embedding, EmbeddingLookup  # noqa: F401
+from .layer.image import MSSSIM, PSNR, SSIM  # noqa: F401
 from .layer.math import BiDense, MatMul, Upsample  # noqa: F401
 from .layer.normalization import (  # noqa: F401
     BatchNorm1d, BatchNorm2d, BatchNorm3d, GroupNorm, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, LayerNorm)

@@ -42,3 +42,40 @@ class Embedding(Cell):
     def extend_repr(self):
         return (f"vocab_size={self.vocab_size}, embedding_size={self.embedding_size}, use_one_hot={self.use_one_hot}, "
                 f"embedding_table={self.embedding_table}, dtype={self.dtype!r}, padding_idx={self.padding_idx}")
+
+
+class EmbeddingLookup(Cell):
+    """Row indices[i] of the table for each i, with zeros for an index outside; rows above max_norm are clipped to it.
+
+    vocab_size, embedding_size : the table's shape
+    param_init : initialiser of the Parameter embedding_table
+    max_norm   : the largest Euclidean norm of a row of the output, or None
+    target, slice_mode, manual_shapes, sparse : how several devices share the table; on one they change nothing
+    indices    : integer, any shape; output : [*indices.shape, embedding_size]
+    raises     : ArgumentError, ValueRangeError for bad arguments
+    """
+
+    def __init__(self, vocab_size, embedding_size, param_init="normal", target="CPU", slice_mode="batch_slice",
+                 manual_shapes=None, max_norm=None, sparse=True, dtype=dt.float32):
+        super().__init__()
+        self.vocab_size = positive_int("EmbeddingLookup", "vocab_size", vocab_size)
+        self.embedding_size = positive_int("EmbeddingLookup", "embedding_size", embedding_size)
+        if target not in ("CPU", "DEVICE"):
+            raise ValueRangeError(f'EmbeddingLookup: target is "CPU" or "DEVICE", not {target!r}')
+        slices = ("batch_slice", "field_slice", "table_row_slice", "table_column_slice")
+        if slice_mode not in slices:
+            raise ValueRangeError(f"EmbeddingLookup: slice_mode is one of {', '.join(slices)}, not {slice_mode!r}")
+        if max_norm is not None and (isinstance(max_norm, bool) or not isinstance(max_norm, (int, float)) or max_norm <= 0):
+            raise ValueRangeError(f"EmbeddingLookup: max_norm is a number above 0 or None, not {max_norm!r}")
+        self.target, self.slice_mode, self.max_norm = target, slice_mode, max_norm
+        self.embedding_table = Parameter(initializer(param_init, (vocab_size, embedding_size), dtype), name="embedding_table")
+
+    def construct(self, indices):
+        inside = ops.logical_and(indices >= 0, indices < self.vocab_size)
+        rows = ops.gather(self.embedding_table, ops.where(inside, indices, ops.zeros_like(indices)), 0)
+        rows = ops.where(ops.expand_dims(inside, -1), rows, ops.zeros_like(rows))
+        if self.max_norm is None:
+            return rows
+        square = ops.reduce_sum(ops.square(rows), axis=-1, keepdims=True)
+        norm = ops.sqrt(ops.where(square > 0, square, ops.ones_like(square)))
+        return rows * self.max_norm / ops.maximum(ops.where(square > 0, norm, square), self.max_norm)
