@@ -4,6 +4,7 @@
 # make lint    style and types alone
 # make bench   every row of docs/performance.md, side by side with jax, PyTorch and MindSpore: bench/results/bench.md
 #              (ROWS="text" chooses)
+# make cliffs  where mindlite is far behind jax and PyTorch: SAMPLE (100) rows of operators and pieces of networks, drawn by SEED
 # make fuzz    N random programs (10000) from SEED (0), in all modes; FIRST goes on where the last line of a run says;
 #              WITHOUT=nothing lets them use every construct
 # make fuzz-transforms N=5000 SEED=0    random programs under random compositions of grad, jvp, vmap, jit and their kin
@@ -21,7 +22,7 @@ CHECK := import sys, venv, ensurepip; sys.exit(not (3, 10) <= sys.version_info[:
 PYTHON ?= $(shell for p in python3.12 python3.13 python3.11 python3.10 python3 python; do \
                       if $$p -c '$(CHECK)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: demo test test-all lint bench fuzz fuzz-transforms setup clean
+.PHONY: demo test test-all lint bench cliffs peers fuzz fuzz-transforms setup clean
 .DEFAULT_GOAL := demo
 
 setup: $(READY)
@@ -67,14 +68,19 @@ test-all:
 
 # Peers live in environments of their own, outside of this folder.
 PEERS ?= $(HOME)/.cache/mindlite/peers
-bench: $(READY)
+peers: $(READY)
 	@for peer in jax torch mindspore; do \
 	    test -x $(PEERS)/$$peer/bin/python && continue; echo "Setting up $$peer in $(PEERS)/$$peer: once."; \
 	    index=; test $$peer = torch && index="--index-url https://download.pytorch.org/whl/cpu"; \
 	    { $(PYTHON) -m venv $(PEERS)/$$peer && $(PEERS)/$$peer/bin/python -m pip install --quiet numpy && \
 	      $(PEERS)/$$peer/bin/python -m pip install --quiet $$peer $$index; } || { rm -rf $(PEERS)/$$peer; \
 	      echo "$$peer is not to be had: the table does without it."; }; done
+
+bench: peers
 	@$(BIN)/python bench/run.py --peers $(PEERS) $(if $(ROWS),--rows $(ROWS))
+
+cliffs: peers
+	@$(BIN)/python bench/cliffs.py --peers $(PEERS) --sample $(or $(SAMPLE),100) --seed $(or $(SEED),0) $(if $(ROWS),--rows $(ROWS))
 
 # A difference is printed as a file that runs.
 fuzz: $(READY)

@@ -19,6 +19,14 @@ class Framework:
         """The framework's array of an ndarray."""
         raise NotImplementedError
 
+    def converted(self, x, dtype):
+        """The framework's array of an ndarray, with elements of the dtype of this name; None: as they are."""
+        raise NotImplementedError
+
+    def pullback(self, f, wrt):
+        """(*operands, cotangent of f's value) -> the gradients for the operands numbered in wrt"""
+        raise NotImplementedError
+
     def numpy(self, x):
         """The ndarray of a framework's array or a number."""
         return np.asarray(x)
@@ -48,6 +56,14 @@ class MindSporeLike(Framework):
 
     def array(self, x):
         return self.ms.Tensor(x)
+
+    def converted(self, x, dtype):
+        made = self.ms.Tensor(x)
+        return made if dtype is None else made.astype(getattr(self.ms, {"bool": "bool_"}.get(dtype, dtype)))
+
+    def pullback(self, f, wrt):
+        """(*operands, cotangent of f's value) -> the gradients for the operands numbered in wrt"""
+        return self.ms.grad(f, wrt, sens_param=True)
 
     def numpy(self, x):
         return x.asnumpy() if hasattr(x, "asnumpy") else np.asarray(x)
@@ -119,6 +135,20 @@ class Jax(Framework):
     def array(self, x):
         return self.jnp.asarray(x)
 
+    def converted(self, x, dtype):
+        return self.jnp.asarray(x) if dtype is None else self.jnp.asarray(x).astype(dtype)
+
+    def pullback(self, f, wrt):
+        """(*operands, cotangent of f's value) -> the gradients for the operands numbered in wrt"""
+        def run(*operands):
+            *inputs, dout = operands
+
+            def of(*chosen):
+                inside = dict(zip(wrt, chosen))
+                return f(*[inside.get(i, x) for i, x in enumerate(inputs)])
+            return self.jax.vjp(of, *[inputs[i] for i in wrt])[1](dout)
+        return run
+
     def value_and_grad(self, f, count=1):
         """(x, ..) -> (f(x, ..), df/dx), or a gradient for each of the first `count` arguments"""
         return self.jax.value_and_grad(f, tuple(range(count)) if count > 1 else 0)
@@ -166,8 +196,22 @@ class Torch(Framework):
         """f as it is."""
         return f
 
+    def converted(self, x, dtype):
+        return self.array(x) if dtype is None else self.array(x).to(getattr(self.torch, dtype))
+
+    def pullback(self, f, wrt):
+        """(*operands, cotangent of f's value) -> the gradients for the operands numbered in wrt"""
+        def run(*operands):
+            *inputs, dout = operands
+            for i in wrt:
+                inputs[i] = inputs[i].detach().requires_grad_()
+            return self.torch.autograd.grad(f(*inputs), [inputs[i] for i in wrt], dout)
+        return run
+
     def numpy(self, x):
-        return x.detach().numpy() if isinstance(x, self.torch.Tensor) else np.asarray(x)
+        if not isinstance(x, self.torch.Tensor):
+            return np.asarray(x)
+        return (x.float() if x.dtype is self.torch.bfloat16 else x).detach().numpy()
 
     def value_and_grad(self, f, count=1):
         """(x, ..) -> (f(x, ..), df/dx), or a gradient for each of the first `count` arguments"""

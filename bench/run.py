@@ -50,15 +50,15 @@ def clean_environment():
 
 
 class Worker:
-    """A process of one framework. cache: the folder for kernels, by default the user's."""
+    """A process of one framework. cache: the folder for kernels, by default the user's; more: what worker.py is told as well."""
 
-    def __init__(self, name, python, cache=None):
+    def __init__(self, name, python, cache=None, *more):
         environment = clean_environment()
         environment["PYTHONPATH"] = os.pathsep.join([str(HERE), str(HERE.parent)])
         if cache is not None:
             environment["MINDLITE_CACHE_DIR"] = str(cache)
         self.name = name
-        self.process = subprocess.Popen([python, str(HERE / "worker.py"), name], env=environment, text=True,
+        self.process = subprocess.Popen([python, str(HERE / "worker.py"), name, *map(str, more)], env=environment, text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def read(self):
