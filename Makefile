@@ -37,6 +37,8 @@ $(READY): setup.cfg pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,demo]'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[onednn]' \
 	    || echo "oneDNN has no package for this machine: convolutions will run as matrix products, which is slower."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[mpi]' \
+	    || echo "MPI has no package for this machine: tests of ranks as processes are skipped."
 	@touch $@
 
 demo: $(READY)
@@ -61,6 +63,7 @@ test-all:
 	    if [ setup.cfg -nt $$v/.ready ]; then \
 	        $$p -m venv $$v && $$v/bin/python -m pip install --quiet --disable-pip-version-check -e '.[test,demo]' || { status=1; continue; }; \
 	        $$v/bin/python -m pip install --quiet --disable-pip-version-check -e '.[onednn]' || echo "oneDNN has no package here."; \
+	        $$v/bin/python -m pip install --quiet --disable-pip-version-check -e '.[mpi]' || echo "MPI has no package here."; \
 	        touch $$v/.ready; fi; \
 	    $$v/bin/python -m flake8 mindlite tests examples bench || status=1; $$v/bin/python -m mypy || status=1; \
 	    $$v/bin/python -m pytest -n 2 $(ARGS) || status=1; \

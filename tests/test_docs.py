@@ -15,7 +15,7 @@ from mindlite.common.config import config
 from mindlite.mindir.primitive import PRIMITIVES
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGES = ["README.md", "docs/tour.md", "docs/training.md", "docs/dataset.md", "docs/contributing.md",
+PAGES = ["README.md", "docs/tour.md", "docs/training.md", "docs/dataset.md", "docs/contributing.md", "docs/parallel.md",
          *(f.relative_to(ROOT).as_posix() for f in sorted(ROOT.glob("docs/tutorial/*.md")))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

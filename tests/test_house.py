@@ -18,7 +18,7 @@ FLOORS = [                                       # from the ground up; rooms of 
     {"common"},
     {"mindir", "dataset", "profiler"},
     {"ops", "mindrecord"},
-    {"fallback", "backend", "numpy"},
+    {"fallback", "backend", "numpy", "communication"},
     {"parse"},
     {"infer"},
     {"ad", "vmap", "parallel", "optim", "graph_kernel"},

@@ -1,6 +1,7 @@
 """Run a program for MindSpore, or look inside a program from the command line: run it, then print what was compiled.
 
     python -m mindlite run train.py --epochs 3              `import mindspore` in it is mindlite
+    python -m mindlite run -n 4 train.py                    the same as four ranks; msrun --worker_num 4 train.py says so too
     python -m mindlite ir model.py step --stage fuse        python -m mindlite doctor
     python -m mindlite kernel model.py                      python -m mindlite view model.py step -o step.html
     python -m mindlite check model.py                       python -m mindlite check model.py --run --json
@@ -14,6 +15,8 @@ import contextlib
 import json
 import os
 import runpy
+import shutil
+import subprocess
 import sys
 import traceback
 
@@ -44,8 +47,14 @@ def parser():
     commands.add_parser("doctor", help="what this machine offers, and what would help")
     run = commands.add_parser("run", help="run a program for MindSpore as it is: `import mindspore` is mindlite",
                               description="Run FILE as __main__, where `mindspore` means mindlite.mindspore.")
+    run.add_argument("-n", "--ranks", type=int, default=0, help="start so many processes, which `communication.init` joins")
     run.add_argument("file", help="a Python program")
     run.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program gets")
+    msrun = commands.add_parser("msrun", help="run a program for MindSpore as several ranks on this machine")
+    msrun.add_argument("--worker_num", type=int, required=True, help="how many processes")
+    msrun.add_argument("--local_worker_num", type=int, help="how many of them on this machine: all")
+    msrun.add_argument("file", help="a Python program")
+    msrun.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program gets")
     check = commands.add_parser("check", help="which functions become graphs, and what of them runs in Python and why",
                                 description="Read FILE as graph mode does. Status 0: all is native; 1: it is not.")
     check.add_argument("file", help="a Python program")
@@ -80,6 +89,12 @@ def main(argv=None):
         return 0
     if not os.path.isfile(arguments.file):
         return _complain(f"there is no file {arguments.file}")
+    if arguments.command == "msrun":
+        if arguments.local_worker_num not in (None, arguments.worker_num):
+            return _complain("msrun starts processes on this machine alone; on several machines: mpirun, with a list of hosts")
+        return start_ranks(arguments.worker_num, arguments.file, arguments.arguments + (["--", *rest] if rest else []))
+    if arguments.command == "run" and arguments.ranks:
+        return start_ranks(arguments.ranks, arguments.file, arguments.arguments + (["--", *rest] if rest else []))
     if arguments.command == "run":
         return run_as_mindspore(arguments.file, arguments.arguments + (["--", *rest] if rest else []))
     found = []
@@ -111,6 +126,17 @@ def main(argv=None):
         except ArgumentError as error:
             return _complain(str(error))
     return 0
+
+
+def start_ranks(count, file, arguments):
+    """Run a program as `count` processes, by mpiexec: that beside this Python, or the first on PATH. Gives its exit status."""
+    beside = os.path.join(os.path.dirname(sys.executable), "mpiexec")
+    starter = beside if os.access(beside, os.X_OK) else shutil.which("mpiexec")
+    if count < 1:
+        return _complain(f"{count} ranks cannot be started")
+    if starter is None:
+        return _complain("there is no mpiexec", hint="pip install 'mindlite[mpi]'")
+    return subprocess.run([starter, "-n", str(count), sys.executable, "-m", "mindlite", "run", file, *arguments]).returncode
 
 
 def run_as_mindspore(file, arguments):

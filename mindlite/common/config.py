@@ -57,6 +57,8 @@ SWITCHES = (
     Switch("native_calls", True, "MINDLITE_NATIVE_CALLS", _flag,
            "let machine code read Python objects: eager operators and compiled calls run below Python; 0: plain Python, "
            "same results", at_import=True),
+    Switch("ranks_timeout", 300.0, "MINDLITE_RANKS_TIMEOUT", float,
+           "seconds after which a rank that waits for another gives up, and all ranks end"),
     Switch("show_framework_frames", False, "MINDLITE_FRAMES", _flag, "keep mindlite's own frames in tracebacks"),
 )
 

@@ -166,6 +166,10 @@ class DeviceError(MindliteError, RuntimeError):
     """A device that is missing here, or memory of a device that Python cannot read."""
 
 
+class RankError(MindliteError, RuntimeError):
+    """A rank has failed, does not come, or does something else than the others."""
+
+
 class InexactError(MindliteError, OverflowError):
     """Compiled code met a number that its registers do not hold, as Python's would."""
 

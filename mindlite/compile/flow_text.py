@@ -24,7 +24,7 @@ from ..common.lazy import LazyAttributes
 from ..common.location import Location, Origin
 from ..graph_kernel import kept_kernel
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
-from ..mindir.primitive import PRIMITIVES, Primitive
+from ..mindir.primitive import PRIMITIVES, Primitive, find_primitive
 from . import flow as F
 from . import memory
 from .description import CannotKeep
@@ -245,7 +245,7 @@ READ = {
     "dim": _dim,
     "op": lambda reader, text: Operation(text[1], reader.read(text[2]), reader.read(text[3])),
     "dtype": lambda reader, text: DTYPES[text[1]],
-    "primitive": lambda reader, text: PRIMITIVES[text[1]],
+    "primitive": lambda reader, text: find_primitive(text[1]),
     "type": lambda reader, text: TYPES[text[1]],
     "evaluate": _evaluate,
     "error": _error,

@@ -37,6 +37,7 @@ from ..common.errors import InternalError, MindliteError
 from ..common.events import emit
 from ..common.files import replacing
 from ..common.lazy import LazyModule
+from ..common.ranks import engine
 from ..common.sources import folder_hash, sources_hash
 from ..common.tensor import Tensor
 from ..infer.specialise import Container, Made, Result, Specialised, copy_of
@@ -121,7 +122,8 @@ class Question:
         switches = [[s.name, repr(getattr(config, s.name))] for s in SWITCHES if s.name not in NOT_IN_THE_KEY]
         asked = [versions(), current().key, switches,
                  told.of(function), self.signature(told, signature),
-                 [options["name"], options["fullgraph"], options["jit_level"], options["printer"]]]
+                 [options["name"], options["fullgraph"], options["jit_level"], options["printer"]],
+                 [engine().rank, engine().size, sorted(engine().groups.items())]]
         self.told, self.given = told, signature
         key = hashlib.sha256(json.dumps(asked).encode()).hexdigest()
         self.folder = pathlib.Path(config.cache_dir) / f"flows-{VERSION}" / key[:2] / key

@@ -19,7 +19,7 @@ from ..common.tensor import Parameter, Tensor
 from .abstract import AbstractAny, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
 from .control import make_tuple
 from .graph import CNode, FuncGraph, ValueNode
-from .primitive import PRIMITIVES
+from .primitive import HOMES, PRIMITIVES, find_primitive
 from .printer import PARAMETER_FIELDS, natural_abstract
 from .tokens import Cursor, Token
 
@@ -230,7 +230,8 @@ class _Reader(Cursor):
         if token.kind == "graph":
             fn = self.graph_named(self.take())
         else:
-            fn = PRIMITIVES.get(self.take("word").text)
+            word = self.take("word").text
+            fn = find_primitive(word) if word in PRIMITIVES or word in HOMES else None
             if fn is None:
                 self.fail(f"no operator is named {token.text!r}", token)
         self.take(text="(")

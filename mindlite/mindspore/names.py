@@ -68,7 +68,7 @@ MODULES = {
           "dtype_to_pytype": "mindlite.common.dtype:dtype_to_pytype",
           "from_numpy": "mindlite.common.tensor:Tensor.from_numpy",
           "is_tensor": "mindlite.ops:is_tensor", "frombuffer": "mindlite.ops:frombuffer"}),
-    "context": (("mindlite.functional.context",), _CONTEXT),
+    "context": (("mindlite.functional.context", "mindlite.functional.parallel_context"), _CONTEXT),
     "log": (("mindlite.common.log",), {}),
     "runtime": (("mindlite.functional.runtime",), {}),
     "hal": (("mindlite.functional.runtime",), {}),
@@ -174,5 +174,7 @@ MODULES = {
         "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR", "LRScheduler", "LambdaLR",
         "LinearLR", "MultiStepLR", "MultiplicativeLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR")}),
     "parallel": (("mindlite.parallel",), {}),
-    "communication": (("mindlite.parallel",), {}),
+    "communication": (("mindlite.communication",), {}),
+    "communication.management": (("mindlite.communication",), {}),
+    "communication.comm_func": (("mindlite.communication.comm_func",), {}),
 }

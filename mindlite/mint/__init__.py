@@ -12,7 +12,7 @@ from .creation import *  # noqa: F401,F403
 from .reductions import *  # noqa: F401,F403
 from .shaping import *  # noqa: F401,F403
 
-_ROOMS = ("linalg", "nn", "optim", "special")
+_ROOMS = ("distributed", "linalg", "nn", "optim", "special")
 __all__ = sorted({*arithmetic.__all__, *creation.__all__, *reductions.__all__, *shaping.__all__, *_ROOMS})
 
 

@@ -95,6 +95,8 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
     def construct(self, *inputs):
         scale = self.scale_sense * 1
         (_, loss), scaled = self.grad_fn(*inputs)
+        if self.reducer_flag:                                # a rank's overflow reaches all
+            scaled = self.grad_reducer(scaled)
         grads = tuple([grad / ops.cast(scale, dtype=grad.dtype) for grad in scaled])
         finite = ops.all(ops.stack([ops.all(ops.isfinite(grad)) for grad in grads]))
         overflow = ops.logical_not(finite)

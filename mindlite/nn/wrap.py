@@ -5,10 +5,15 @@
 
 None of them prefixes the names of the network's parameters.
 """
+import math
+
 from .. import functional, ops
 from ..common import dtype as dt
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
+from ..common.ranks import WORLD, engine
 from ..common.tensor import Parameter, ParameterTuple, Tensor
+from ..functional.parallel_context import ParallelMode
+from ..ops.collectives import all_reduce, broadcast_from
 from .cell import Cell
 from .layer.basic import Identity, positive_int
 
@@ -111,7 +116,8 @@ class TrainOneStepCell(Cell):
     raises    : ArgumentError for what is no Cell, ValueRangeError for a sens of 0
 
     A subclass finds what it may use in its own construct: `grad` (a GradOperation by list, with a cotangent), `grad_no_sens`,
-    `weights`, `optimizer`, `grad_reducer` (which gives its argument: there is one process), `sens`, `sense_flag`.
+    `weights`, `optimizer`, `grad_reducer` (under parallel_mode="data_parallel" a DistributedGradReducer, else it gives its
+    argument; `reducer_flag` tells), `sens`, `sense_flag`.
     """
 
     def __init__(self, network, optimizer, sens=None, return_grad=False):
@@ -129,9 +135,15 @@ class TrainOneStepCell(Cell):
         self.grad = functional.GradOperation(get_by_list=True, sens_param=True)
         self.grad_no_sens = functional.GradOperation(get_by_list=True)
         self.grad_reducer, self.reducer_flag = Identity(), False
+        if functional.get_auto_parallel_context("parallel_mode") == ParallelMode.DATA_PARALLEL:
+            self.grad_reducer, self.reducer_flag = DistributedGradReducer(self.weights), True
+            if functional.get_auto_parallel_context("parameter_broadcast"):
+                broadcast_parameters(network)
 
     def construct(self, *inputs):
         loss, grads = self.grad_fn(*inputs)
+        if self.reducer_flag:
+            grads = self.grad_reducer(grads)
         if self.sense_flag:
             grads = tuple([grad * self.sens for grad in grads])
         self.optimizer(grads)
@@ -206,18 +218,61 @@ class VirtualDatasetCellTriple(Cell):
 
 
 class DistributedGradReducer(Cell):
-    """Gradients summed or averaged over the processes of a group, of which there is one: they are given as they are.
+    """Gradients summed or averaged over the ranks of a group. They travel in pieces of at most 4 MiB, in the order of the
+    parameters from the last to the first, as the backward makes them.
 
-    raises : ValueRangeError for a degree above 1
+    mean   : divide by `degree`; None: as set_auto_parallel_context(gradients_mean=..) says
+    degree : a number to divide by, the number of ranks by default          fusion_type: 0: each gradient travels by itself
+    raises : ValueRangeError for a degree below 1 or a group that does not exist
     """
 
-    def __init__(self, parameters, mean=None, degree=None, fusion_type=1, group="hccl_world_group"):
+    def __init__(self, parameters, mean=None, degree=None, fusion_type=1, group=WORLD):
         super().__init__(auto_prefix=False)
-        if degree not in (None, 1):
-            raise ValueRangeError(f"DistributedGradReducer: degree is {degree}, but there is one process")
+        self.group = engine().members(group)
+        if degree is not None:
+            positive_int("DistributedGradReducer", "degree", degree)
+        self.mean = functional.get_auto_parallel_context("gradients_mean") if mean is None else bool(mean)
+        self.degree, self.fusion_type = degree or len(self.group), fusion_type
+        self._pieces = _pieces(list(parameters), PIECE if fusion_type else 0)
 
     def construct(self, grads):
-        return grads
+        if len(self.group) == 1 and self.degree == 1:
+            return grads
+        made = [None] * len(grads)
+        for places in self._pieces:
+            flat = ops.concat([grads[i].reshape(-1) for i in places]) if len(places) > 1 else grads[places[0]]
+            total = all_reduce(flat, group=self.group)
+            if self.mean:
+                total = total / self.degree
+            begin = 0
+            for i in places:
+                size = grads[i].size
+                made[i] = (total[begin:begin + size] if len(places) > 1 else total).reshape(grads[i].shape)
+                begin += size
+        return tuple(made)
+
+
+def broadcast_parameters(network, root=0):
+    """Give all ranks the Parameters of rank `root`."""
+    for param in network.get_parameters():
+        param.set_data(broadcast_from(param, root=root))
+
+
+PIECE = 4 << 20                                  # bytes of gradients that travel together
+
+
+def _pieces(parameters, most):
+    """The numbers of the gradients that travel together, from the last to the first: of one dtype, `most` bytes or one."""
+    pieces, size = [], 0
+    for i in reversed(range(len(parameters))):
+        nbytes, kind = math.prod(parameters[i].shape) * parameters[i].dtype.itemsize, parameters[i].dtype
+        if pieces and size + nbytes <= most and kind == parameters[pieces[-1][0]].dtype:
+            pieces[-1].append(i)
+            size += nbytes
+        else:
+            pieces.append([i])
+            size = nbytes
+    return tuple(map(tuple, pieces))
 
 
 class TimeDistributed(Cell):

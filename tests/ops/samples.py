@@ -153,6 +153,14 @@ SAMPLES = {
     "cummax": _PART_OF_ONE, "cummin": _PART_OF_ONE,
     "fourier": [((_c(4, 3),), dict(axes=(0,), inverse=False)), ((_c(2, 3, 5),), dict(axes=(2, 0), inverse=True))],
     "occurrences": [((np.array([0, 3, 3, 1]), _f(4)), dict(minlength=2)), ((np.array([1, 1]), _f(2)), dict(minlength=5))],
+    # collectives, of one rank; of more: tests/communication
+    "all_reduce": [((_f(4, 3),), dict(reduction="sum")), ((_within(0.5, 2, 4),), dict(reduction="prod")),
+                   ((_apart(4),), dict(reduction="max")), ((_bits(4),), dict(reduction="any"))],
+    "all_gather": [((_f(4, 3),), dict(axis=1)), ((_f(4),), dict(axis=0, sizes=(4,)))],
+    "reduce_scatter": [((_f(4, 3),), dict(reduction="sum", axis=1)), ((_apart(4),), dict(reduction="max", axis=0))],
+    "all_to_all": [((_f(4, 3),), dict(split_axis=0, gather_axis=1)), ((_f(4, 3),), dict(split_axis=1, gather_axis=1))],
+    "broadcast_from": [((_f(4, 3),), dict(root=0))],
+    "reduce_to": [((_f(4, 3),), dict(root=0)), ((_apart(4),), dict(reduction="max", root=0))],
     # order
     "sort": [((_apart(4, 3),), dict(axis=0, descending=False)), ((_apart(2, 5),), dict(axis=1, descending=True)),
              ((np.array([3, 1, 3, 2, 1]),), dict(axis=0, descending=True)),

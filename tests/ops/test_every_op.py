@@ -27,7 +27,7 @@ from mindlite.ops.evaluate import NumpyInterpreter
 from mindlite.ops.sbp import index_string, signatures
 
 OPERATORS = sorted(name for name, prim in PRIMITIVES.items()
-                   if not prim.traits & {"control", "scalar"} and "tests" not in prim.origin[0])
+                   if not prim.traits & {"control", "scalar", "message"} and "tests" not in prim.origin[0])
 CASES = [(name, k) for name in OPERATORS for k in range(len(SAMPLES.get(name, ())))]
 COMPLEX_ONLY = {"real", "imag", "conj", "complex"}
 NO_DERIVATIVE = {"assign": "it writes", "stop_gradient": "it hides",
@@ -91,6 +91,8 @@ def _not_needed(prim, kind):
         return "a library or NumPy computes it"
     if prim.name in COMPLEX_ONLY and kind == "kernel":
         return "kernels do not compute complex numbers"
+    if "collective" in traits and kind in ("kernel", "sbp"):
+        return "the ranks compute it together; boxing (mindlite/parallel) writes it behind the choice of SBP"
     if prim.name == "print_values" and kind in ("jvp", "sbp", "kernel"):
         return "its only result is what is printed"
     return "cost is optional" if kind == "cost" else None

@@ -1,0 +1,231 @@
+"""Ranks: the processes (or, in a simulated world, the threads) that run one program together, and the protocol that joins them.
+
+    engine().all_reduce(array, "sum", WORLD)        the engine of this thread: its rank, its groups, its collectives
+
+An engine moves arrays. There are three: `Alone` here, one rank that has nobody to talk to; `communication/simulation.py`, ranks
+as threads of one process; `communication/mpi.py`, ranks as processes. Operators (`ops/collectives.py`) ask for the one of their
+thread and know no other.
+"""
+import math
+import threading
+
+import numpy as np
+
+from .errors import ArgumentError, ValueRangeError
+
+WORLD = "world"                                  # the group of all ranks
+SYNONYMS = {"hccl_world_group": WORLD, "nccl_world_group": WORLD, "mccl_world_group": WORLD, None: WORLD}
+FOLDS = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum, "any": np.logical_or, "all": np.logical_and}
+
+
+class Engine:
+    """One rank's door to the others.
+
+    rank, size : its number in the world, and how many there are        groups: {name: ranks of the world, ascending}
+    sent       : {operator: [calls, bytes that this rank sent]}, counted from the arrays by the cost of a ring (`ring_bytes`)
+
+    An engine defines the six methods that raise NotImplementedError. Arrays are contiguous, `ranks` is the tuple of a group in
+    which this rank is; what they give is a new array.
+    """
+
+    def __init__(self, rank, size):
+        self.rank, self.size, self.sent = rank, size, {}
+        self.groups = {WORLD: tuple(range(size))}
+
+    # -- what an engine defines
+
+    def fold(self, array, reduction, ranks):
+        """The elementwise fold of everybody's `array`."""
+        raise NotImplementedError
+
+    def fold_parts(self, parts, reduction, ranks):
+        """The fold of everybody's part for this rank; parts: an array for each rank, empty ones too."""
+        raise NotImplementedError
+
+    def exchange(self, parts, shapes, ranks):
+        """What everybody has for this rank. parts: an array for each rank; shapes: those of what comes."""
+        raise NotImplementedError
+
+    def spread(self, array, root, ranks):
+        """The array of the rank ranks[root]; everybody gives one of its shape."""
+        raise NotImplementedError
+
+    def deliver(self, array, to, tag):
+        """Send to a rank of the world."""
+        raise NotImplementedError
+
+    def collect(self, shape, dtype, source, tag):
+        """What a rank of the world has sent with that tag."""
+        raise NotImplementedError
+
+    def close(self):
+        """The end of the world: wait until all ranks are here."""
+
+    def abort(self, message):
+        """End all ranks."""
+
+    # -- groups
+
+    def members(self, group):
+        """The ranks of a group, ascending; a tuple of ranks is its own. raises : ValueRangeError for an unknown group"""
+        if isinstance(group, tuple):
+            if group[-1] >= self.size:
+                raise ValueRangeError(f"there is no rank {group[-1]} in a world of {self.size}")
+            return group
+        name = SYNONYMS.get(group, group)
+        if name not in self.groups:
+            raise ValueRangeError(f"there is no group {group!r}", hint="create_group(name, ranks), on all of its ranks")
+        return self.groups[name]
+
+    def place(self, group):
+        """This rank's number in a group. raises : ValueRangeError if it is not in it"""
+        ranks = self.members(group)
+        if self.rank not in ranks:
+            raise ValueRangeError(f"rank {self.rank} is not in the group {group!r}", note=f"its ranks: {list(ranks)}")
+        return ranks.index(self.rank)
+
+    def create_group(self, name, ranks):
+        """Give a name to some ranks. raises : ArgumentError, ValueRangeError for what are no ranks, or a name that is taken"""
+        if not isinstance(name, str) or not isinstance(ranks, (list, tuple, range)):
+            raise ArgumentError(f"create_group: takes a name and a list of ranks, not {type(name).__name__} and "
+                                f"{type(ranks).__name__}")
+        ranks = tuple(sorted(ranks))
+        if not ranks or len(set(ranks)) != len(ranks) or not all(isinstance(r, int) and 0 <= r < self.size for r in ranks):
+            raise ValueRangeError(f"create_group: {list(ranks)} are not different ranks of {self.size}")
+        if self.groups.get(name, ranks) != ranks or name in SYNONYMS:
+            raise ValueRangeError(f"create_group: there is a group {name!r} already",
+                                  note=f"its ranks: {list(self.members(name))}")
+        self.groups[name] = ranks
+
+    def destroy_group(self, name):
+        """Forget a group. raises : ValueRangeError for WORLD, and for a group that is not there"""
+        if SYNONYMS.get(name, name) == WORLD:
+            raise ValueRangeError("destroy_group: the group of all ranks stays", hint="release() ends it")
+        self.members(name)
+        del self.groups[name]
+
+    # -- collectives
+
+    def all_reduce(self, array, reduction, group):
+        """The fold of all ranks' arrays, on each."""
+        ranks = self._joined("all_reduce", group, array.nbytes)
+        return self.fold(np.ascontiguousarray(array), reduction, ranks) if len(ranks) > 1 else array.copy()
+
+    def all_gather(self, array, sizes, axis, group):
+        """All ranks' arrays one after the other along `axis`; sizes: those along it, by rank."""
+        array = np.ascontiguousarray(array)
+        shapes = [(*array.shape[:axis], size, *array.shape[axis + 1:]) for size in sizes]
+        ranks = self._joined("all_gather", group, sum(map(math.prod, shapes)) * array.itemsize)
+        return np.concatenate(self.exchange([array] * len(ranks), shapes, ranks), axis)
+
+    def reduce_scatter(self, array, reduction, sizes, axis, group):
+        """This rank's part, along `axis`, of the fold of all ranks' arrays; sizes: those of the parts."""
+        ranks = self._joined("reduce_scatter", group, array.nbytes)
+        return self.fold_parts(parted(array, sizes, axis), reduction, ranks)
+
+    def all_to_all(self, array, splits, split_axis, gathers, gather_axis, group):
+        """Part i along split_axis goes to rank i; what comes is put together along gather_axis.
+
+        splits, gathers : the sizes of the parts that go and of those that come, by rank
+        """
+        ranks = self._joined("all_to_all", group, array.nbytes)
+        parts = parted(array, splits, split_axis)
+        mine = list(parts[ranks.index(self.rank)].shape)
+        shapes = [(*mine[:gather_axis], size, *mine[gather_axis + 1:]) for size in gathers]
+        return np.concatenate(self.exchange(parts, shapes, ranks), gather_axis)
+
+    def broadcast(self, array, root, group):
+        """The array of the group's rank `root`, on each."""
+        ranks = self._joined("broadcast", group, array.nbytes)
+        return self.spread(np.ascontiguousarray(array), root, ranks)
+
+    def send(self, array, to, tag, group):
+        """Send to a rank of the group; it may wait until that has called `receive`."""
+        ranks = self._joined("send", group, array.nbytes)
+        self.deliver(np.ascontiguousarray(array), ranks[to], tag)
+
+    def receive(self, shape, dtype, source, tag, group):
+        """What a rank of the group has sent."""
+        return self.collect(tuple(shape), np.dtype(dtype), self.members(group)[source], tag)
+
+    def barrier(self, group):
+        """Wait until all ranks of the group are here."""
+        ranks = self._joined("barrier", group, 0)
+        self.fold(np.zeros(1, np.int32), "sum", ranks)
+
+    def _joined(self, operator, group, nbytes):
+        self.place(group)
+        ranks = self.members(group)
+        entry = self.sent.setdefault(operator, [0, 0])
+        entry[0] += 1
+        entry[1] += ring_bytes(operator, nbytes, len(ranks))
+        return ranks
+
+
+def ring_bytes(operator, nbytes, count):
+    """The bytes that each of `count` ranks sends, for a whole of `nbytes` (of all_to_all: for this rank's part of it).
+
+    source : Thakur, Rabenseifner and Gropp 2005, section 4; parallel/boxing.py predicts by the same
+    """
+    around = (count - 1) / count
+    return round({"all_reduce": 2 * around, "all_gather": around, "reduce_scatter": around, "all_to_all": around,
+                  "broadcast": around, "send": 1, "barrier": 0}[operator] * nbytes)
+
+
+def parted(array, sizes, axis):
+    """`array` in parts of these sizes along `axis`, each contiguous."""
+    ends = np.cumsum(sizes)
+    return [np.ascontiguousarray(array[(slice(None),) * axis + (slice(end - size, end),)]) for size, end in zip(sizes, ends)]
+
+
+def even_sizes(size, count):
+    """The sizes of `count` parts of `size` elements: the first ones have one more where they are uneven."""
+    least, more = divmod(size, count)
+    return tuple(least + (i < more) for i in range(count))
+
+
+class Alone(Engine):
+    """One rank: what it sends comes back."""
+
+    def __init__(self):
+        super().__init__(0, 1)
+
+    def fold(self, array, reduction, ranks):
+        return array.copy()
+
+    def fold_parts(self, parts, reduction, ranks):
+        return parts[0].copy()
+
+    def exchange(self, parts, shapes, ranks):
+        return [part.copy() for part in parts]
+
+    def spread(self, array, root, ranks):
+        return array.copy()
+
+    def deliver(self, array, to, tag):
+        raise ValueRangeError("send: there is one rank, and nobody to send to")
+
+    def collect(self, shape, dtype, source, tag):
+        raise ValueRangeError("receive: there is one rank, and nobody who sends")
+
+
+class _Engines(threading.local):
+    engine = None
+
+
+_of_thread, _of_process = _Engines(), [Alone()]
+
+
+def engine():
+    """The Engine of this thread: that of its simulated rank, or that of the process."""
+    return _of_thread.engine or _of_process[0]
+
+
+def set_thread_engine(made):
+    """Make `made` the engine of this thread; None: that of the process."""
+    _of_thread.engine = made
+
+
+def set_process_engine(made):
+    """Make `made` the engine of all threads that have none of their own; None: Alone."""
+    _of_process[0] = made or Alone()

@@ -1,0 +1,174 @@
+"""SimWorld: N ranks as threads of one process, for tests and for study.
+
+    SimWorld(4).run(train)          [what train() gives on rank 0, 1, 2, 3]
+
+A collective is a meeting: each rank puts down what it is about to do and what it has, waits until the group is complete, and
+looks at what lies there. What does not fit, a rank that fails and one that does not come end the world for all, by one error.
+"""
+import threading
+import time
+
+import numpy as np
+
+from ..common.config import config
+from ..common.errors import ArgumentError, RankError, ValueRangeError
+from ..common.ranks import FOLDS, Engine, set_thread_engine
+
+
+class SimWorld:
+    """size : how many ranks       timeout: seconds after which a rank that waits gives up; None for config.ranks_timeout
+
+    sent : after a run, {operator: [calls, bytes]} of each rank
+    """
+
+    def __init__(self, size, timeout=None):
+        if isinstance(size, bool) or not isinstance(size, int):
+            raise ArgumentError(f"SimWorld: an int is wanted, not {type(size).__name__}")
+        if size < 1:
+            raise ValueRangeError(f"SimWorld: there is no world of {size} ranks")
+        self.size, self.timeout = size, config.ranks_timeout if timeout is None else timeout
+        self.sent = ()
+
+    def run(self, function, *args):
+        """[function(*args) on each rank], at once, in a thread each.
+
+        raises : what the first rank to fail has raised; RankError if a rank does not come to a collective
+        """
+        room = _Room(self.timeout)
+        engines = [SimEngine(rank, self.size, room) for rank in range(self.size)]
+        results, failures = [None] * self.size, []
+
+        def work(engine):
+            set_thread_engine(engine)
+            try:
+                results[engine.rank] = function(*args)
+                engine.close()
+            except BaseException as error:
+                failures.append(error)
+                room.end(f"rank {engine.rank} has failed: {type(error).__name__}: {str(error).partition(chr(10))[0]}")
+            finally:
+                set_thread_engine(None)
+        threads = [threading.Thread(target=work, args=(engine,), name=f"rank {engine.rank}", daemon=True) for engine in engines]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            while thread.is_alive() and not (room.ended and time.monotonic() > room.ended_at + self.timeout):
+                thread.join(0.5)
+        self.sent = tuple(engine.sent for engine in engines)
+        if failures:
+            raise failures[0]
+        return results
+
+
+class _Room:
+    """Where ranks meet: the meetings that are under way, by (ranks, number), and the letters that were sent."""
+
+    def __init__(self, timeout):
+        self.timeout, self.change = timeout, threading.Condition()
+        self.meetings, self.letters, self.ended, self.ended_at = {}, {}, "", 0.0
+
+    def end(self, why):
+        """End the world; the first reason stands."""
+        with self.change:
+            if not self.ended:
+                self.ended, self.ended_at = why, time.monotonic()
+            self.change.notify_all()
+
+    def wait(self, holds, late):
+        """Wait until `holds()`; self.change is held. raises : RankError if the world ends, or nobody comes: late() says who"""
+        until = time.monotonic() + self.timeout
+        while not holds():
+            if self.ended:
+                raise RankError(self.ended)
+            left = until - time.monotonic()
+            if left <= 0:
+                self.ended, self.ended_at = late(), time.monotonic()
+                self.change.notify_all()
+                raise RankError(self.ended)
+            self.change.wait(left)
+
+
+class SimEngine(Engine):
+    """One rank of a SimWorld."""
+
+    def __init__(self, rank, size, room):
+        super().__init__(rank, size)
+        self.room, self.numbers = room, {}
+
+    def fold(self, array, reduction, ranks):
+        arrays = self._meet(ranks, f"fold by {reduction}: {_kind(array)}", array.copy())
+        return _folded(arrays, reduction)
+
+    def fold_parts(self, parts, reduction, ranks):
+        mine = ranks.index(self.rank)
+        heaps = self._meet(ranks, f"fold of parts by {reduction}: {', '.join(map(_kind, parts))}", [part.copy() for part in parts])
+        return _folded([heap[mine] for heap in heaps], reduction)
+
+    def exchange(self, parts, shapes, ranks):
+        mine = ranks.index(self.rank)
+        heaps = self._meet(ranks, f"exchange of {parts[mine].dtype}", [part.copy() for part in parts])
+        got = [heap[mine].copy() for heap in heaps]
+        for source, array, shape in zip(ranks, got, shapes):
+            if array.shape != tuple(shape):
+                raise RankError(f"rank {self.rank} waits for {list(shape)} from rank {source}, which sends {list(array.shape)}")
+        return got
+
+    def spread(self, array, root, ranks):
+        return self._meet(ranks, f"broadcast from {root}: {_kind(array)}", array.copy())[root].copy()
+
+    def deliver(self, array, to, tag):
+        with self.room.change:
+            self.room.letters.setdefault((self.rank, to, tag), []).append(array.copy())
+            self.room.change.notify_all()
+
+    def collect(self, shape, dtype, source, tag):
+        key, room = (source, self.rank, tag), self.room
+        with room.change:
+            room.wait(lambda: room.letters.get(key), lambda: f"rank {self.rank} waits for a tensor from rank {source} with tag "
+                      f"{tag}, which has not come after {room.timeout:g} seconds")
+            array = room.letters[key].pop(0)
+        if array.shape != shape or array.dtype != dtype:
+            raise RankError(f"rank {self.rank} waits for {dtype}{list(shape)} from rank {source}, which has sent {_kind(array)}")
+        return array
+
+    def close(self):
+        self._meet(tuple(range(self.size)), "the end of the program", None)
+
+    def abort(self, message):
+        self.room.end(message)
+
+    def _meet(self, ranks, what, value):
+        """What all ranks of the group have put down, by place. raises : RankError where one does something else"""
+        number = self.numbers[ranks] = self.numbers.get(ranks, 0) + 1
+        room, key = self.room, (ranks, number)
+        with room.change:
+            if room.ended:
+                raise RankError(room.ended)
+            there = room.meetings.setdefault(key, {})
+            there[self.rank] = (what, value)
+            room.change.notify_all()
+            room.wait(lambda: len(there) >= len(ranks),
+                      lambda: f"rank {self.rank} waits in collective {number} of its group ({what}); "
+                      f"rank {', '.join(str(r) for r in ranks if r not in there)} has not come after {room.timeout:g} seconds")
+            kinds = {entry[0] for rank, entry in there.items() if rank >= 0}
+            if len(kinds) > 1:
+                raise RankError("the ranks do not do the same: " + "; ".join(
+                    f"rank {rank}: collective {number} of the ranks {list(ranks)}: {there[rank][0]}" for rank in ranks))
+            values = [there[rank][1] for rank in ranks]
+            there[-1 - self.rank] = "", None                  # has looked: the last one clears up
+            if len(there) == 2 * len(ranks):
+                del room.meetings[key]
+        return values
+
+
+def _folded(arrays, reduction):
+    """The fold of arrays, in the order of the ranks."""
+    narrow = arrays[0].dtype.itemsize < 4 and arrays[0].dtype.kind in "fV"
+    total = arrays[0].astype(np.float32) if narrow else arrays[0].copy()
+    for array in arrays[1:]:
+        total = FOLDS[reduction](total, array)
+    return np.ascontiguousarray(total.astype(arrays[0].dtype))
+
+
+def _kind(array):
+    return f"{array.dtype}{list(array.shape)}"

@@ -1,0 +1,67 @@
+"""How a program runs on many ranks: set_auto_parallel_context and what it sets, for each rank (in a SimWorld: for each thread).
+
+    set_auto_parallel_context(parallel_mode="data_parallel", gradients_mean=True)
+"""
+import threading
+
+from ..common.errors import ArgumentError, ValueRangeError
+from ..common.ranks import engine
+
+
+class ParallelMode:
+    """MindSpore's modes. STAND_ALONE: ranks know nothing of each other; DATA_PARALLEL: TrainOneStepCell reduces the gradients;
+    SEMI_AUTO_PARALLEL, AUTO_PARALLEL: `shard` says what is placed how. HYBRID_PARALLEL: the program has its own collectives."""
+    STAND_ALONE, DATA_PARALLEL, HYBRID_PARALLEL = "stand_alone", "data_parallel", "hybrid_parallel"
+    SEMI_AUTO_PARALLEL, AUTO_PARALLEL = "semi_auto_parallel", "auto_parallel"
+    MODE_LIST = [STAND_ALONE, DATA_PARALLEL, HYBRID_PARALLEL, SEMI_AUTO_PARALLEL, AUTO_PARALLEL]
+
+
+DEFAULTS = {"parallel_mode": ParallelMode.STAND_ALONE, "device_num": None, "global_rank": None, "gradients_mean": False,
+            "parameter_broadcast": False}
+MODES = (ParallelMode.STAND_ALONE, ParallelMode.DATA_PARALLEL, ParallelMode.HYBRID_PARALLEL)
+
+
+class _Settings(threading.local):
+    def __init__(self):
+        self.values = dict(DEFAULTS)
+
+
+_settings = _Settings()
+
+
+def set_auto_parallel_context(**settings):
+    """Change settings of this rank.
+
+    parallel_mode       : "stand_alone", the default; "data_parallel": TrainOneStepCell and Model reduce the gradients over all
+                          ranks; "hybrid_parallel": the program calls collectives itself. What is to be split is said by `shard`
+    gradients_mean      : data_parallel divides the sum of the gradients by the number of ranks
+    parameter_broadcast : data_parallel starts from the Parameters of rank 0
+    device_num, global_rank: the launcher tells them; others than its are an error
+    raises              : ArgumentError for another setting; ValueRangeError for a value that is none
+    """
+    for name, value in settings.items():
+        if name not in DEFAULTS:
+            raise ArgumentError(f"set_auto_parallel_context: there is no setting {name!r}",
+                                hint=f"one of {', '.join(DEFAULTS)}; for what is split: mindlite.parallel.shard")
+        if name == "parallel_mode" and value not in MODES:
+            raise ValueRangeError(f"set_auto_parallel_context: parallel_mode {value!r} does not exist here",
+                                  hint=f"one of {', '.join(MODES)}; for what is split: mindlite.parallel.shard")
+        if name in ("gradients_mean", "parameter_broadcast") and not isinstance(value, bool):
+            raise ArgumentError(f"set_auto_parallel_context: {name} is a bool, not {type(value).__name__}")
+        real = {"device_num": engine().size, "global_rank": engine().rank}.get(name, value)
+        if value != real:
+            raise ValueRangeError(f"set_auto_parallel_context: {name} is {real}, not {value!r}",
+                                  hint="leave it out: the launcher tells it; call communication.init() first")
+    _settings.values.update(settings)
+
+
+def get_auto_parallel_context(attr_key):
+    """The value of a setting. raises : ArgumentError for one that does not exist"""
+    if attr_key not in DEFAULTS:
+        raise ArgumentError(f"get_auto_parallel_context: there is no setting {attr_key!r}", hint=f"one of {', '.join(DEFAULTS)}")
+    return {"device_num": engine().size, "global_rank": engine().rank}.get(attr_key, _settings.values[attr_key])
+
+
+def reset_auto_parallel_context():
+    """Back to the defaults."""
+    _settings.values = dict(DEFAULTS)

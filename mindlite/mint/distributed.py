@@ -1,0 +1,278 @@
+"""mint.distributed: collectives with torch's names and manner: results are written into the tensors that are given.
+
+    init_process_group();  all_reduce(x)  ->  x holds the sum          all_reduce(x, async_op=True)  ->  a handle with wait()
+
+They write by `ops.assign`, and have no gradients; `communication.comm_func` and `ops` have those that give new tensors.
+"""
+import json
+
+import numpy as np
+
+from ..common.errors import ArgumentError, ShapeError, ValueRangeError
+from ..common.ranks import WORLD, SYNONYMS, engine
+from ..common.tensor import Tensor
+from ..communication import create_group, get_group_rank_from_world_rank, get_world_rank_from_group_rank, init, release
+from ..communication import GlobalComm, destroy_group, get_process_group_ranks as _ranks_of
+from ..communication.comm_func import CommHandle, P2POp, batch_isend_irecv
+from ..ops import assign, collectives, concat
+
+__all__ = ["P2POp", "all_gather", "all_gather_into_tensor", "all_gather_into_tensor_uneven", "all_gather_object", "all_reduce",
+           "all_to_all", "all_to_all_single", "barrier", "batch_isend_irecv", "broadcast", "broadcast_object_list",
+           "destroy_process_group", "gather", "get_backend", "get_global_rank", "get_group_rank", "get_process_group_ranks",
+           "get_rank", "get_world_size", "init_process_group", "irecv", "is_available", "is_initialized", "isend", "new_group",
+           "recv", "reduce", "reduce_scatter", "reduce_scatter_tensor", "reduce_scatter_tensor_uneven", "scatter", "send"]
+
+
+def init_process_group(backend="hccl", init_method=None, timeout=None, world_size=-1, rank=-1, store=None, group_name="",
+                       pg_options=None, device_id=None):
+    """`communication.init`. The launcher tells the ranks: a world_size or rank that differs is an error.
+
+    timeout : seconds, or a datetime.timedelta
+    raises  : ArgumentError for an init_method or store; ValueRangeError for another world_size or rank
+    """
+    if init_method is not None or store is not None:
+        raise ArgumentError("init_process_group: ranks find each other through mpirun; init_method and store are left out")
+    init(backend, getattr(timeout, "total_seconds", lambda: timeout)())
+    for name, wanted, real in (("world_size", world_size, engine().size), ("rank", rank, engine().rank)):
+        if wanted not in (-1, real):
+            raise ValueRangeError(f"init_process_group: {name} is {real}, not {wanted}")
+
+
+def destroy_process_group(group=None):
+    """Forget a group; all of them: `communication.release`."""
+    if SYNONYMS.get(group, group) == WORLD:
+        release()
+    else:
+        destroy_group(group)
+
+
+def is_available():
+    """True."""
+    return True
+
+
+def is_initialized():
+    """True between init_process_group and destroy_process_group."""
+    return GlobalComm.INITED
+
+
+def get_backend(group=None):
+    """What joins the ranks: "mpi"."""
+    engine().members(group)
+    return GlobalComm.BACKEND
+
+
+def get_rank(group=None):
+    """This rank's number in the group, -1 if it is not in it."""
+    ranks = engine().members(group)
+    return ranks.index(engine().rank) if engine().rank in ranks else -1
+
+
+def get_world_size(group=None):
+    """How many ranks the group has, -1 if this one is not in it."""
+    ranks = engine().members(group)
+    return len(ranks) if engine().rank in ranks else -1
+
+
+def get_process_group_ranks(group=None):
+    """The ranks of a group."""
+    return _ranks_of(group)
+
+
+def get_global_rank(group, group_rank):
+    """The number in the world of a group's rank."""
+    return get_world_rank_from_group_rank(group, group_rank)
+
+
+def get_group_rank(group, global_rank):
+    """The number in a group of a rank of the world."""
+    return get_group_rank_from_world_rank(global_rank, group)
+
+
+def new_group(ranks=None, timeout=None, backend=None, pg_options=None, use_local_synchronization=False, group_desc=None):
+    """Name a group of ranks (all by default); gives the name. All ranks call this in the same order."""
+    ranks = list(range(engine().size)) if ranks is None else list(ranks)
+    name = group_desc or "-".join(map(str, sorted(ranks)))
+    create_group(name, ranks)
+    return name
+
+
+def _handle(async_op):
+    return CommHandle() if async_op else None
+
+
+def all_reduce(tensor, op="sum", group=None, async_op=False):
+    """tensor becomes the fold of all ranks'. raises : RankError"""
+    assign(tensor, collectives.all_reduce(tensor, reduction=op, group=group))
+    return _handle(async_op)
+
+
+def all_gather_into_tensor(output_tensor, input_tensor, group=None, async_op=False):
+    """output_tensor becomes all ranks' input_tensor along axis 0, or stacked, as its shape is. raises : ShapeError, RankError"""
+    gathered = collectives.all_gather(input_tensor, group=group)
+    assign(output_tensor, gathered.reshape(output_tensor.shape))
+    return _handle(async_op)
+
+
+def all_gather_into_tensor_uneven(output, input, output_split_sizes=None, group=None, async_op=False):
+    """output becomes all ranks' input along axis 0, whose sizes there are output_split_sizes."""
+    sizes = None if output_split_sizes is None else tuple(output_split_sizes)
+    assign(output, collectives.all_gather(input, group=group, sizes=sizes))
+    return _handle(async_op)
+
+
+def all_gather(tensor_list, tensor, group=None, async_op=False):
+    """tensor_list[r] becomes the tensor of rank r; all have one shape. raises : ShapeError for a list of another length"""
+    count = len(engine().members(group))
+    _check_length("all_gather", tensor_list, count)
+    gathered = collectives.all_gather(tensor.reshape((1, *tensor.shape)), group=group)
+    for place in range(count):
+        assign(tensor_list[place], gathered[place])
+    return _handle(async_op)
+
+
+def reduce_scatter_tensor(output, input, op="sum", group=None, async_op=False):
+    """output becomes this rank's part along axis 0 of the fold of all ranks' input."""
+    assign(output, collectives.reduce_scatter(input, reduction=op, group=group).reshape(output.shape))
+    return _handle(async_op)
+
+
+def reduce_scatter_tensor_uneven(output, input, input_split_sizes=None, op="sum", group=None, async_op=False):
+    """output becomes this rank's part of the fold; input_split_sizes: those of the parts."""
+    sizes = None if input_split_sizes is None else tuple(input_split_sizes)
+    assign(output, collectives.reduce_scatter(input, reduction=op, group=group, sizes=sizes))
+    return _handle(async_op)
+
+
+def reduce_scatter(output, input_list, op="sum", group=None, async_op=False):
+    """output becomes the fold of what all ranks have at this rank's place of input_list."""
+    _check_length("reduce_scatter", input_list, len(engine().members(group)))
+    stacked = concat([x.reshape((1, *x.shape)) for x in input_list])
+    assign(output, collectives.reduce_scatter(stacked, reduction=op, group=group)[0])
+    return _handle(async_op)
+
+
+def broadcast(tensor, src, group=None, async_op=False):
+    """tensor becomes that of the rank src of the world."""
+    root = get_group_rank(group, src)
+    assign(tensor, collectives.broadcast_from(tensor, root=root, group=group))
+    return _handle(async_op)
+
+
+def reduce(tensor, dst, op="sum", group=None, async_op=False):
+    """tensor becomes the fold, on the rank dst of the world; on the others it stays."""
+    root = get_group_rank(group, dst)
+    total = collectives.reduce_to(tensor, reduction=op, root=root, group=group)
+    if get_rank(group) == root:
+        assign(tensor, total)
+    return _handle(async_op)
+
+
+def gather(tensor, gather_list, dst=0, group=None, async_op=False):
+    """On the rank dst of the world gather_list[r] becomes the tensor of rank r; the others give None or an empty list."""
+    gathered = collectives.all_gather(tensor.reshape((1, *tensor.shape)), group=group)
+    if engine().rank == dst:
+        _check_length("gather", gather_list, len(engine().members(group)))
+        for place, target in enumerate(gather_list):
+            assign(target, gathered[place])
+    return _handle(async_op)
+
+
+def scatter(tensor, scatter_list, src=0, group=None, async_op=False):
+    """tensor becomes what the rank src of the world has at this rank's place of scatter_list."""
+    count = len(engine().members(group))
+    if engine().rank == src:
+        _check_length("scatter", scatter_list, count)
+        stacked = concat([x.reshape((1, *x.shape)) for x in scatter_list])
+    else:
+        stacked = Tensor(np.zeros((count, *tensor.shape), tensor.dtype.numpy))
+    assign(tensor, collectives.reduce_scatter(stacked, group=group)[0])
+    return _handle(async_op)
+
+
+def all_to_all(output_tensor_list, input_tensor_list, group=None, async_op=False):
+    """output_tensor_list[r] becomes what rank r has at this rank's place of input_tensor_list; shapes may differ."""
+    count = len(engine().members(group))
+    _check_length("all_to_all", output_tensor_list, count)
+    _check_length("all_to_all", input_tensor_list, count)
+    flat = [x.reshape(-1) for x in input_tensor_list]
+    comes = [y.size for y in output_tensor_list]
+    got = collectives.all_to_all(concat(flat), split_axis=0, gather_axis=0, group=group,
+                                 splits=tuple([x.size for x in flat]), gathers=tuple(comes))
+    begin = 0
+    for target, size in zip(output_tensor_list, comes):
+        assign(target, got[begin:begin + size].reshape(target.shape))
+        begin += size
+    return _handle(async_op)
+
+
+def all_to_all_single(output, input, output_split_sizes=None, input_split_sizes=None, group=None, async_op=False):
+    """output becomes the parts along axis 0 that the ranks have for this one; even sizes by default."""
+    splits = None if input_split_sizes is None else tuple(input_split_sizes)
+    gathers = None if output_split_sizes is None else tuple(output_split_sizes)
+    assign(output, collectives.all_to_all(input, split_axis=0, gather_axis=0, group=group, splits=splits, gathers=gathers))
+    return _handle(async_op)
+
+
+def barrier(group=None, async_op=False, device_ids=None):
+    """Wait until all ranks are here."""
+    collectives.synchronise(group=group)
+    return _handle(async_op)
+
+
+def send(tensor, dst=0, group=None, tag=0):
+    """Send to the rank dst of the world, which calls recv."""
+    collectives.send(tensor, to=get_group_rank(group, dst), tag=tag, group=group)
+
+
+def recv(tensor, src=0, group=None, tag=0):
+    """tensor becomes what the rank src of the world has sent; gives src."""
+    assign(tensor, collectives.receive(shape=tuple(tensor.shape), dtype=tensor.dtype, source=get_group_rank(group, src), tag=tag,
+                                       group=group))
+    return src
+
+
+def isend(tensor, dst=0, group=None, tag=0):
+    """send, and a handle."""
+    send(tensor, dst, group, tag)
+    return CommHandle()
+
+
+def irecv(tensor, src=0, group=None, tag=0):
+    """recv, and a handle."""
+    recv(tensor, src, group, tag)
+    return CommHandle()
+
+
+def all_gather_object(object_list, obj, group=None):
+    """object_list[r] becomes the obj of rank r: what JSON can say (numbers, text, lists, dicts); no code travels.
+
+    raises : ArgumentError for another object
+    """
+    mine = _as_bytes("all_gather_object", obj)
+    ranks = engine().members(group)
+    _check_length("all_gather_object", object_list, len(ranks))
+    sizes = tuple(engine().all_gather(np.array([mine.size]), (1,) * len(ranks), 0, group).tolist())
+    got = engine().all_gather(mine, sizes, 0, group)
+    ends = np.cumsum(sizes)
+    object_list[:] = [json.loads(got[end - size:end].tobytes()) for size, end in zip(sizes, ends)]
+
+
+def broadcast_object_list(object_list, src=0, group=None, device=None):
+    """object_list becomes that of the rank src of the world: what JSON can say. raises : ArgumentError for another object"""
+    gathered = [None] * len(engine().members(group))
+    all_gather_object(gathered, list(object_list) if engine().rank == src else [], group)
+    object_list[:] = gathered[get_group_rank(group, src)]
+
+
+def _as_bytes(name, value):
+    try:
+        return np.frombuffer(json.dumps(value).encode(), np.uint8)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"{name}: numbers, text, lists and dicts travel, not {type(value).__name__}",
+                            note=str(error)) from error
+
+
+def _check_length(name, tensors, count):
+    if len(tensors) != count:
+        raise ShapeError(f"{name}: a list of {len(tensors)} for {count} ranks")

@@ -1,0 +1,123 @@
+"""Ranks as processes: the same values as in a simulated world, and an end for all when one fails."""
+import ast
+import sys
+
+import launch
+import numpy as np
+import pytest
+
+from mindlite.communication import SimWorld
+
+PROGRAM = '''
+import sys
+import numpy as np
+import mindlite as ms
+from mindlite import Tensor, nn
+from mindlite.communication import create_group, get_group_size, get_rank, init
+from mindlite.ops.collectives import all_gather, all_reduce, all_to_all, broadcast_from, receive, reduce_scatter, reduce_to, send
+
+
+def values():
+    """Every collective, small and large, even and uneven, narrow and wide; and two steps of data-parallel training."""
+    rank, size = get_rank(), get_group_size()
+    x = Tensor(np.arange(6, dtype=np.float32).reshape(3, 2) + rank)
+    sizes = (3, 2, 4, 1)[:size]
+    mine = Tensor(np.full((sizes[rank], 2), rank, np.float64))
+    gathered = all_gather(mine, sizes=sizes)
+    large = Tensor(np.arange(3 << 19, dtype=np.float32) % 1000 * (rank + 1))
+    create_group("last two", [size - 2, size - 1])
+    if rank == 0:
+        send(x, to=1, tag=7)
+    came = receive(shape=(3, 2), dtype=ms.float32, source=0, tag=7) if rank == 1 else x
+    found = [all_reduce(x), all_reduce(x, reduction="max"), all_reduce(x.astype(ms.bfloat16)).astype(ms.float32), gathered,
+             reduce_scatter(gathered, sizes=sizes), broadcast_from(x, root=1), reduce_to(x, root=1), came,
+             all_to_all(Tensor(np.arange(2 * size) + 10 * rank), split_axis=0, gather_axis=0), all_reduce(large).sum(),
+             all_reduce(x, group="last two") if rank >= size - 2 else x,
+             ms.jit(ms.grad(lambda x: (all_reduce(x) * x).sum()), fullgraph=True)(x)]
+    ms.set_seed(3)
+    net = nn.SequentialCell(nn.Dense(2, 4), nn.Tanh(), nn.Dense(4, 1))
+    ms.set_auto_parallel_context(parallel_mode="data_parallel", gradients_mean=True, parameter_broadcast=True)
+    step = ms.jit(nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), nn.Momentum(net.trainable_params(), 0.1, 0.9)))
+    for _ in range(2):
+        step(x, x.sum(1, keepdims=True))
+    return [value.asnumpy().tolist() for value in found] + [
+        [round(float(p.asnumpy().sum()), 4) for p in net.trainable_params()]]
+
+
+def fail(how):
+    """Rank 1 does not do what the others do."""
+    if get_rank() == 1:
+        if how == "raise":
+            raise ValueError("the reason")
+        if how == "exit":
+            sys.exit(3)
+        if how in ("kill", "stop"):
+            import os, signal
+            os.kill(os.getpid(), signal.SIGKILL if how == "kill" else signal.SIGSTOP)
+        if how == "other":
+            all_gather(Tensor([1.0]))
+        if how == "shape":
+            all_reduce(Tensor([1.0, 2.0]))
+    all_reduce(Tensor([1.0]))
+
+
+if __name__ == "__main__":
+    init(timeout=60)
+    if sys.argv[1:]:
+        init(timeout=4)
+        fail(sys.argv[1])
+    lines = [f"rank {get_rank()}: {values()!r}\\n"]
+    sys.stdout.write(lines[0])
+'''
+EXPECTED = {                                     # how rank 1 fails: what is told of it
+    "raise": "ValueError: the reason", "exit": "rank 1: collective 1 of the ranks [0, 1]: the end of the program", "kill": "",
+    "stop": "rank 0 waits in collective 1 of the ranks [0, 1]: fold by sum of float32[1]",
+    "other": "rank 1: collective 1 of the ranks [0, 1]: exchange of float32",
+    "shape": "rank 1: collective 1 of the ranks [0, 1]: fold by sum of float32[2]",
+}
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    launch.needs_mpi()
+    path = tmp_path_factory.mktemp("ranks") / "program.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+def simulated(program, count):
+    space = {"__name__": "program"}
+    exec(compile(program.read_text(), str(program), "exec"), space)
+    return SimWorld(count).run(space["values"])
+
+
+@pytest.mark.parametrize("count", [2, pytest.param(4, marks=pytest.mark.slow)])
+def test_processes_compute_what_a_simulated_world_computes(program, count):
+    status, out, err = launch.mpirun(count, program)
+    assert status == 0, err
+    lines = sorted(line for line in out.splitlines() if line.startswith("rank "))
+    for line, want in zip(lines, simulated(program, count), strict=True):
+        for a, b in zip(ast.literal_eval(line.split(": ", 1)[1]), want, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-5)
+
+
+@pytest.mark.parametrize("how", sorted(EXPECTED))
+def test_a_rank_that_fails_ends_all_with_a_status_and_a_message(program, how):
+    status, _, err = launch.mpirun(2, program, how, limit=60)
+    assert status != 0
+    assert EXPECTED[how] in err
+
+
+def test_the_command_line_starts_ranks(tmp_path):
+    launch.needs_mpi()
+    program = tmp_path / "hello.py"
+    program.write_text("import mindspore as ms\nfrom mindspore.communication import init, get_rank, get_group_size\n"
+                       "from mindspore import Tensor, ops\ninit()\n"
+                       "total = ops.AllReduce()(Tensor([1.0 + get_rank()], ms.float32))\n"
+                       "import sys; sys.stdout.write(f'{get_rank()} of {get_group_size()}: {float(total)}\\n')\n")
+    status, out, err = launch.start([sys.executable, "-m", "mindlite", "run", "-n", "2", str(program)])
+    assert status == 0, err
+    assert sorted(out.splitlines()) == ["0 of 2: 3.0", "1 of 2: 3.0"]
+    status, _, err = launch.start([sys.executable, "-m", "mindlite", "msrun", "--worker_num", "2", "--local_worker_num", "1",
+                                   str(program)])
+    assert status == 2 and "on this machine alone" in err
