@@ -101,7 +101,8 @@ class SimEngine(Engine):
 
     def fold_parts(self, parts, reduction, ranks):
         mine = ranks.index(self.rank)
-        heaps = self._meet(ranks, f"fold of parts by {reduction}: {', '.join(map(_kind, parts))}", [part.copy() for part in parts])
+        what = f"fold of parts by {reduction}: {', '.join(map(_kind, parts))}"
+        heaps = self._meet(ranks, what, [part.copy() for part in parts])
         return _folded([heap[mine] for heap in heaps], reduction)
 
     def exchange(self, parts, shapes, ranks):
