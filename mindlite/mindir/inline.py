@@ -182,6 +182,17 @@ def symbols_needed(graph, outputs):
         _symbols_read(node) | symbols_of_abstract(node.abstract) for node in live_nodes(graph, outputs)[0]])
 
 
+def symbols_used(graph):
+    """The Symbols that the nodes of a graph, and of those below it, compute with or have as sizes."""
+    return _symbols_in(graph) | {s for below in graph.reachable() if below is not graph for p in below.parameters
+                                 for s in symbols_of_abstract(p.abstract)}
+
+
+def symbols_of_graph(graph):
+    """All Symbols of a graph: `symbols_used` and those in the sizes of its parameters."""
+    return symbols_used(graph).union(*[symbols_of_abstract(p.abstract) for p in graph.parameters])
+
+
 def _symbols_in(value):
     """The Symbols of a node, or of a value among its attributes, graphs included."""
     if isinstance(value, Dim):

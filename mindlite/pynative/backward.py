@@ -67,12 +67,14 @@ def gradients(tape, seeds, wrt, last=False):
     if not live:
         tape.walk = NOTHING
         return [_sum_of([c for n, c in seeds if n == number]) for number in wrt]
-    in_python = sum(not _is_plain(entry.backward) for entry in live)
+    in_python = sum(entry.backward.graph is None or entry.backward.opaque for entry in live)
+    of_all_sizes = sum(entry.backward.graph is not None and entry.backward.open for entry in live)
     hooked = sum(bool(tape.hooks.get(number)) for entry in live for number in entry.outputs)
-    if in_python or hooked:
+    if in_python or hooked or of_all_sizes and len(live) > 1:
         parts, compiled, found = in_parts(live, seeds, wrt, tape.hooks, last)
         tape.walk = (f"in {parts} parts, {compiled} of them as a compiled Flow (gradients in Python: {in_python}, "
-                     f"values with hooks: {hooked})")
+                     f"values with hooks: {hooked}"
+                     + (f", compiled functions of open sizes: {of_all_sizes})" if of_all_sizes else ")"))
         return found
     tape.walk, found = of_plain(live, seeds, wrt, last, traced)
     return found
@@ -81,7 +83,7 @@ def gradients(tape, seeds, wrt, last=False):
 def of_plain(live, seeds, wrt, last=False, traced=None):
     """(how, the gradients) by entries that are graphs, with no hooks between them. traced: what `trace_tape` gave for them"""
     key, saved = structure(live) if traced is None else traced
-    how, flow = (OF_ITS_OWN, None) if _is_compiled_alone(live) else flow_of(
+    how, flow = (OF_ITS_OWN, None) if _is_compiled_alone(live) or live[0].backward.open else flow_of(
         (key, *_asked(seeds, wrt)), live, seeds, wrt, saved)
     if flow is not None:
         return how, run_flow(flow, saved, seeds)
@@ -105,7 +107,7 @@ def in_parts(live, seeds, wrt, hooks, last=False):
             continue
         asked = list(dict.fromkeys(n for entry in part for n in entry.inputs if n not in inside))
         how, found = of_plain(part, given, asked, last) if len(part) > 1 else (None, one_by_one(part, given, asked, last))
-        compiled += how in (REUSED, BUILT)
+        compiled += how in (REUSED, BUILT) or _is_compiled_alone(part)
         if last:
             for entry in part:
                 entry.saved = ()
@@ -154,13 +156,13 @@ def run_flow(flow, saved, seeds):
 
 
 def _is_plain(backward):
-    """True for a graph that reads nothing but Tensors and numbers."""
-    return backward.graph is not None and not backward.opaque
+    """True for a graph of known sizes that reads nothing but Tensors and numbers."""
+    return backward.graph is not None and not backward.opaque and not backward.open
 
 
 def _is_compiled_alone(live):
     """True for one entry whose backward is a Flow already: a call of a jitted function."""
-    return len(live) == 1 and isinstance(live[0].backward.operation.runner, Compiled)
+    return len(live) == 1 and live[0].backward.graph is not None and isinstance(live[0].backward.operation.runner, Compiled)
 
 
 def live_entries(tape, numbers):

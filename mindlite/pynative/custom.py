@@ -34,6 +34,10 @@ class PythonBackward:
     def __init__(self, wrt, seeds, douts, run, materialize=True):
         self.wrt, self.seeds, self.douts, self.run, self.materialize = wrt, seeds, douts, run, materialize
 
+    def of_sizes(self, outs):
+        """Itself: its sizes are known."""
+        return self
+
 
 def is_float(tensor):
     """True for Tensors that can have a gradient."""

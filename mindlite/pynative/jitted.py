@@ -4,7 +4,8 @@
 
 The joint graph of value and gradient (ad) is parted where the cotangents come in: what the gradient reads of the first
 part becomes a further result of it. Where that is no array (the tape of a loop), or gradients of gradients are being
-made, the backward computes the values again from the inputs (Griewank & Walther 2008, chapter 12).
+made, the backward computes the values again from the inputs (Griewank & Walther 2008, chapter 12). Sizes that are Symbols
+in the variant are Symbols in both parts: two Flows for all sizes.
 """
 import dataclasses
 import functools
@@ -25,7 +26,7 @@ from ..compile.executable import Executable, as_raised
 from ..compile.lower import lower
 from ..compile.passes import DERIVED, PIPELINE, RECORDED, Wanted, derive_graph
 from ..compile.pipeline import update_targets
-from ..compile.signature import arguments_of, open_numbers
+from ..compile.signature import arguments_of
 from ..compile.variant import Runner
 from ..fallback.log import Log, Trap, logging_to
 from ..infer.specialise import HookOn, Result, specialise
@@ -34,12 +35,12 @@ from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor, symbo
 from ..mindir.builder import constant
 from ..mindir.control import check, gate, make_tuple, segment
 from ..mindir.graph import FuncGraph, ValueNode
-from ..mindir.inline import drop_dead_nodes, inline
+from ..mindir.inline import drop_dead_nodes, inline, symbols_used
 from ..optim import optimise
 from .operation import Backward, backward_of_graph
 from .tape import paused
 
-MAX_PLANS = 32                   # of one variant, each for sizes of its own
+MAX_PLANS = 32                   # of one variant, each for the Parameters that Python code in it may read
 _lock = threading.RLock()
 
 
@@ -80,7 +81,6 @@ def call_recorded(jit_function, args, kwargs):
 
 def run_recorded(jit_function, variant, leaves, signature, args, kwargs):
     """The call of a variant, as one entry on the tape."""
-    signature = open_numbers(variant.signature, signature)       # numbers that vary do so in the gradient too
     if not variant.calls_python:
         plan = plan_of(variant, jit_function, signature, args, kwargs, ())
         if not plan.has_hooks or plan.takes_hooks(leaves, jit_function):
@@ -107,9 +107,8 @@ def in_eager_mode(jit_function, args, kwargs):
 
 
 def plan_of(variant, jit_function, signature, args, kwargs, weights):
-    """The Plan of a variant for these sizes; the last MAX_PLANS are remembered. weights: Parameters that Python code in it may
-    read"""
-    plans, key = variant.__dict__.setdefault("recorded", {}), (signature, tuple([id(w) for w in weights]))
+    """The Plan of a variant; the last MAX_PLANS are remembered. weights: Parameters that Python code in it may read"""
+    plans, key = variant.__dict__.setdefault("recorded", {}), tuple([id(w) for w in weights])
     plan = plans.get(key)
     if plan is None:
         with _lock:
@@ -124,17 +123,18 @@ def plan_of(variant, jit_function, signature, args, kwargs, weights):
 
 
 class Plan:
-    """How a variant is recorded: its graph with known sizes, and the Backward for each choice of watched inputs."""
+    """How a variant is recorded: its graph, whose sizes may be Symbols, and the Backward for each choice of watched inputs."""
 
     def __init__(self, variant, jit_function, signature, args, kwargs, weights):
-        self.variant, self.signature, self.name = variant, signature, jit_function.name
+        self.variant, self.name = variant, jit_function.name
         compiled = variant.compiled.full
         self.specialised, self.graph = compiled.specialised, compiled.stages["transform"]
         self.weights = weights                              # they stay alive: their ids are a key
-        if variant.signature != signature or weights:       # open sizes: infer again for these
-            inside = arguments_of(signature, args, kwargs)
+        if weights:                                         # what Python code reads of them is a gradient too: infer again
+            inside = arguments_of(variant.signature, args, kwargs)
             self.specialised = specialise(jit_function.function, *inside, jit_function.name, jit_function.fullgraph,
-                                          jit_function.fallbacks, signature in jit_function.pure, weights, variant.places)
+                                          jit_function.fallbacks, signature in jit_function.pure, weights,
+                                          variant.places)
             self.graph = derive_graph(self.specialised.graph)
         self.updates = dict((number, owner) for owner, number in self.specialised.updates)
         results = results_in([self.specialised.output, *[content for _, content in self.specialised.changes]])
@@ -265,7 +265,7 @@ class Plan:
         lowered = lower(fused, update_targets(specialised, fused))
         compiled = dataclasses.replace(self.variant.compiled, specialised=specialised, lowered=lowered,
                                        graph=fused, executable=Executable(lowered.program))
-        return Runner(self.signature, compiled, "recorded", time.perf_counter() - start, [])
+        return Runner(self.variant.signature, compiled, "recorded", time.perf_counter() - start, [])
 
 
 def part(joint, graph, wrt, seeds, updates):
@@ -320,8 +320,8 @@ def sizes_between(joint, late, rest, shown):
         return {s for node in nodes for s in symbols_of_abstract(node.abstract)}
     bound = {lone_symbol(size) for node in shown if isinstance(node.abstract, AbstractTensor)
              for size in node.abstract.shape}
-    used = symbols([node for g in rest.reachable() for node in [*g.parameters, *g.nodes]])
-    return sorted(used & symbols([node for node in joint.nodes if node not in late]) - bound, key=lambda s: s.number)
+    known = symbols([node for node in [*joint.parameters, *joint.nodes] if node not in late])
+    return sorted(symbols_used(rest) & known - bound, key=lambda s: s.number)
 
 
 def results_in(pattern, found=None):

@@ -11,6 +11,7 @@ import numpy as np
 from ..backend import python_entry
 from ..common.config import config
 from ..common.device import CPU
+from ..common.dim import evaluate, lone_symbol
 from ..common.errors import InternalError, Stage, user_location
 from ..common.storage import address_of, empty_on
 from ..compile.executable import Context, Executable, as_raised, thread_arenas
@@ -35,6 +36,8 @@ _INDICES[scatter_nd_add] = lambda args, attrs: [(args[1][..., d], args[0].shape[
 # NumPy's small matrix products are BLAS itself; of few elements NumPy is done before a kernel is compiled
 _LIBRARY = frozenset(LIBRARY) - {batch_matmul, topk_along, *SCANS, *_INDICES}
 _ENOUGH_FOR_LINES = 1 << 14
+MAX_SEEN = 256                                     # sizes that are remembered as having come once
+MAX_SHORT = 32                                     # sizes of a compiled graph, in each thread, that have a short way
 # From how many elements on a generated kernel, threads and all, is worth its compilation (some 20 ms): NumPy has no
 # erf, it makes an array for each operator of a composite, and one thread of it is slower than memory.
 _ENOUGH = {erf: 1 << 12, erfc: 1 << 12, normal_cdf: 1 << 12}
@@ -117,7 +120,8 @@ def single_node(operation):
 
 
 class Compiled:
-    """A typed graph of known sizes as an Executable. device: where its kernels run, None for the CPU"""
+    """A typed graph as an Executable; sizes that are Symbols are read from what it is given. device: where its kernels run,
+    None for the CPU"""
 
     def __init__(self, graph, level=None, device=None):
         self.graph = graph
@@ -134,7 +138,14 @@ class Compiled:
             else:
                 self.steps.append((step[0], places[step[1]], step[2] if step[0] == "size" else None, None))
         self.abstracts = [node.abstract for node in fused.outputs]
-        self.inputs, self.local = [p.abstract for p in fused.parameters], threading.local()
+        self.inputs, self.local = [p.abstract for p in fused.parameters], _ShortRuns()
+        self.symbols = {}                                    # Symbol: (number of the input, axis; None: it is the number itself)
+        for place, abstract in enumerate(self.inputs):
+            for axis, size in enumerate(abstract.shape) if isinstance(abstract, AbstractTensor) else (
+                    (None, getattr(abstract, "dim", None)),):
+                if lone_symbol(size) is not None:
+                    self.symbols.setdefault(lone_symbol(size), (place, axis))
+        self.can_be_short = can_be_short(self)
 
     def run(self, arrays):
         """The outputs, a list of ndarrays and numbers, for ndarrays and numbers."""
@@ -148,13 +159,16 @@ class Compiled:
 
     def run_now(self, arrays):
         """`run`; its exceptions are those of the run, or faults."""
-        short = getattr(self.local, "short", None)
+        sizes = tuple([arrays[place] if axis is None else arrays[place].shape[axis]
+                       for place, axis in self.symbols.values()]) if self.symbols else ()
+        short = self.local.runs.get(sizes)
         if short is not None:
             made = short(arrays)
             if made is not None:
                 return made
-        elif short is None and not hasattr(self.local, "short"):
-            self.local.short = ShortRun(self).run if can_be_short(self) else None
+        elif self.can_be_short:
+            self.local.learn(self, sizes)
+        env = dict(zip(self.symbols, sizes))
         arrays = [a if not isinstance(a, np.ndarray) or a.flags.c_contiguous else np.ascontiguousarray(a)
                   for a in arrays]
         params, made = [], {}
@@ -163,7 +177,8 @@ class Compiled:
                 if kind == "tensor":
                     params.append(address_of(arrays[place]))
                 elif kind == "out":
-                    array = made[place] = empty_on(self.places[place], more, dtype)
+                    shape = tuple([evaluate(size, env) for size in more]) if env else more
+                    array = made[place] = empty_on(self.places[place], shape, dtype)
                     params.append(address_of(array))
                 elif kind == "size":
                     params.append(arrays[place].shape[more])
@@ -187,29 +202,51 @@ class Compiled:
 
 
 def can_be_short(compiled):
-    """True where the steps of a Compiled are arrays alone, of known sizes, and all results arrays that Python makes."""
+    """True where the steps of a Compiled are arrays alone, and all results arrays that Python makes."""
     executable = compiled.executable
     return (python_entry.available() and executable.printer == "native" and not executable.linked.verify
             and not executable.linked.has_python and not executable._outputs and not executable.linked.devices
             and all(step[0] in ("tensor", "size", "out") for step in compiled.steps)
             and all(kind == "param" for kind, _ in compiled.lowered.outputs)
-            and all(isinstance(a, AbstractTensor) and _is_known(a) for a in (*compiled.inputs, *compiled.abstracts)))
+            and all(isinstance(a, AbstractTensor) for a in (*compiled.inputs, *compiled.abstracts)))
+
+
+class _ShortRuns(threading.local):
+    """The ShortRuns of a Compiled in a thread by its sizes. Sizes that vary have one when they come again.
+
+    seen : sizes that have come once
+    """
+
+    def __init__(self):
+        self.runs, self.seen = {}, set()
+
+    def learn(self, compiled, sizes):
+        """These sizes have come and have none."""
+        if (not sizes or sizes in self.seen) and len(self.runs) < MAX_SHORT:
+            self.runs[sizes] = ShortRun(compiled, dict(zip(compiled.symbols, sizes))).run
+        elif len(self.seen) < MAX_SEEN:
+            self.seen.add(sizes)
 
 
 class ShortRun:
-    """The short way of a Compiled, one for each thread: a builtin checks the arrays, takes their addresses and runs."""
+    """The short way of a Compiled for some sizes, in one thread: a builtin checks the arrays, takes their addresses and runs.
 
-    def __init__(self, compiled):
-        executable, inputs = compiled.executable, compiled.inputs
+    env : {Symbol: size}
+    """
+
+    def __init__(self, compiled, env):
+        executable = compiled.executable
+        inputs = compiled.inputs
+        shapes = [tuple([evaluate(size, env) for size in a.shape]) for a in inputs]
         context, items, made, params = Context(executable), [], [], []
         for n, (kind, place, more, dtype) in enumerate(compiled.steps):
             at, number = context.param_place(n), place
             if kind == "size":
-                context.array[at] = inputs[place].shape[more]
-                params.append(inputs[place].shape[more])
+                context.array[at] = shapes[place][more]
+                params.append(shapes[place][more])
                 continue
             params.append(0)
-            shape = more if kind == "out" else inputs[place].shape
+            shape = tuple([evaluate(size, env) for size in more]) if kind == "out" else shapes[place]
             if kind == "out":
                 number = len(inputs) + len(made)
                 made.append((place, shape, dtype))

@@ -5,6 +5,7 @@
 Both kinds give a `Backward` for the inputs that are differentiated: a typed graph from saved values and cotangents to
 gradients. A Backward is a graph, so it is an operation too, and has a Backward itself: order is unbounded.
 """
+import copy
 import itertools
 import threading
 
@@ -13,12 +14,12 @@ from ..ad.activity import is_differentiable, is_integer
 from ..common.dim import lone_symbol
 from ..common.errors import GradientError, Stage, user_location
 from ..common.events import emit
-from ..mindir.abstract import AbstractAny, AbstractTuple, symbols_of_abstract
+from ..mindir.abstract import AbstractAny, AbstractTensor, AbstractTuple
 from ..mindir.builder import building, typed
 from ..mindir.constraints import collecting
 from ..mindir.control import make_tuple
 from ..mindir.graph import FuncGraph
-from ..mindir.inline import drop_dead_nodes
+from ..mindir.inline import drop_dead_nodes, symbols_of_graph, symbols_used
 from ..mindir.primitive import bprop_rule, expand_rule
 from ..ops.basic import cast
 from ..optim import optimise
@@ -37,12 +38,14 @@ class Backward:
     douts : the abstracts of those cotangents
     graph : (*saved, *cotangents) -> gradients, typed and optimised
     number: unique, for the structure of tapes
+    open  : True where sizes are Symbols: one Backward for all sizes, which is not written into the Flow of a tape
     """
 
     def __init__(self, wrt, seeds, sources, graph):
         self.wrt, self.seeds, self.number = wrt, seeds, next(_numbers)
         n = len(sources)
         used = set(graph.outputs).union(*(node.args for node in graph.nodes), what_shows_sizes(graph, n))
+        self.open = bool(symbols_of_graph(graph))
         self.saved = tuple([source for source, p in zip(sources, graph.parameters) if p in used])
         graph.parameters = [p for p in graph.parameters[:n] if p in used] + graph.parameters[n:]
         self.douts = tuple([p.abstract for p in graph.parameters[len(self.saved):]])
@@ -50,10 +53,18 @@ class Backward:
         self.opaque = any(isinstance(p.abstract, AbstractAny) for p in graph.parameters)    # it reads objects of Python
         self.operation = GraphOperation(graph)
 
+    def of_sizes(self, outs):
+        """The same for the sizes of these results of the operation: `douts` are known."""
+        if not self.open:
+            return self
+        made = copy.copy(self)
+        made.douts = tuple([AbstractTensor(d.dtype, outs[i].shape) for i, d in zip(self.seeds, self.douts)])
+        return made
+
 
 def what_shows_sizes(graph, n):
     """Those of the first n parameters that no node reads, but that alone have a size which nodes use."""
-    wanted = {s for below in graph.reachable() for node in below.nodes for s in symbols_of_abstract(node.abstract)}
+    wanted = symbols_used(graph)
     if wanted:
         for p in reversed(graph.parameters):
             shown = {lone_symbol(size) for size in getattr(p.abstract, "shape", (getattr(p.abstract, "dim", None),))}

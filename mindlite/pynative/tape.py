@@ -97,7 +97,7 @@ class Tape:
             if isinstance(outs[i], Tensor):
                 outputs[i] = self.new_number()
                 self.set_number(outs[i], outputs[i])
-        self.entries.append(Entry(backward, numbers, outputs, saved))
+        self.entries.append(Entry(backward.of_sizes(outs), numbers, outputs, saved))
 
     def protect(self, array, tapes):
         """`array` is about to be overwritten: what was saved of its memory is copied first."""

@@ -213,13 +213,16 @@ def check(program, way):
 
 
 def check_gradient(program, path, source, loose):
-    """The gradient of the sum of one result: in graph mode as in PyNative mode, which compiles it in a way of its own."""
-    eager, graph = World("gradient in PyNative", path, source), World("gradient as a graph", path, source)
+    """The gradient of the sum of one result: in graph mode, and of a compiled function whose sizes are open on a tape, as in
+    PyNative mode, which compiles it in a way of its own."""
+    eager, graph, tape = (World(f"gradient {how}", path, source) for how in ("in PyNative", "as a graph", "on a tape"))
     derivative = ms.grad(eager.namespace["loss"], program.gradient)
     compiled = ms.jit(ms.grad(graph.namespace["loss"], program.gradient))
+    recorded = ms.grad(ms.jit(tape.namespace["loss"], dynamic=1), program.gradient)
     for number, specs in enumerate([program.calls[0], program.calls[-1]]):
-        compare(program, f"gradient {number}", eager.observe(derivative, specs), graph.observe(compiled, specs), eager.name,
-                graph.name, True, loose)
+        expected = eager.observe(derivative, specs)
+        for world, function in ((graph, compiled), (tape, recorded)):
+            compare(program, f"gradient {number}", expected, world.observe(function, specs), eager.name, world.name, True, loose)
 
 
 def report(compiled):
