@@ -5,7 +5,6 @@ import pytest
 import mindlite as ms
 from mindlite import nn, ops, Tensor
 from mindlite.common.events import counting
-from mindlite.pynative import jitted
 from mindlite.pynative.tape import Tape, recording
 
 
