@@ -35,7 +35,7 @@ def active_nodes(graph, wrt):
     A node with one result has the set {0}; nodes that are not active are not in the dict. A tape is active as a whole:
     what a push leaves on the tape of cotangents a pop takes, so a tape that is active at one node is so from tape_new on.
     """
-    forced = set()
+    forced: set = set()
     while True:
         active = _active_forwards(graph, wrt, forced)
         before, more = len(forced), _tapes_of(active)
@@ -47,7 +47,7 @@ def active_nodes(graph, wrt):
 def _active_forwards(graph, wrt, forced):
     """As `active_nodes` does; the (node, number of the result) in `forced` are active too."""
     active = {graph.parameters[i]: _ONE for i in wrt if is_differentiable(graph.parameters[i].abstract)}
-    always = {}
+    always: dict = {}
     for node, index in forced:
         always[node] = always.get(node, frozenset()) | {index}
     for node in graph.nodes:
@@ -62,7 +62,7 @@ def _active_forwards(graph, wrt, forced):
 
 def _tapes_of(active):
     """The tapes, as (node, number of the result), that nodes with an active tape are given."""
-    found = set()
+    found: set = set()
     for node, results in active.items():
         if isinstance(node, CNode) and node.fn is not tuple_getitem and any(
                 isinstance(element_of(node, i), AbstractTape) for i in results):
@@ -144,7 +144,8 @@ def active_state(node, positions):
 
 def reached_parameters(graph, wrt, outputs):
     """Which parameters numbered in `wrt` a cotangent of the outputs numbered in `outputs` can reach."""
-    active, wanted = active_nodes(graph, wrt), {}
+    active = active_nodes(graph, wrt)
+    wanted: dict = {}
 
     def want(node):
         source, index = result_of(node)

@@ -164,7 +164,7 @@ def reverse_while(sweep, node):
     if segments:
         sweep.parts[node] = Segments(body)
         behind, count = reverse_segments(node, body, (more, step), carried, given), 2 + carried
-        given = range(n, len(node.args))
+        given = list(range(n, len(node.args)))
         kinds = kinds[:count] + [node.args[i].abstract for i in given]
         names = names[:count] + [f"w{i}" for i in given]
         more = written(f"{body.backward.name}/more", names, kinds, test, by="grad")

@@ -112,7 +112,8 @@ def from_tape(flags):
 
 def keeps_zeros(gradient, douts, nodes):
     """True if `gradient`, made by these nodes, is exactly zero where `douts` are: no float of the forward graph is in it."""
-    inside, scaled = set(nodes), set()
+    inside = set(nodes)
+    scaled: set = set()
     for node in nodes:
         if is_float(node.abstract) and any(_scales(x, douts, inside, scaled) for x in node.args):
             scaled.add(node)

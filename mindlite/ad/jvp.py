@@ -7,6 +7,8 @@ the vjp of the bprop with respect to the cotangent is the jvp (J. Townsend 2017,
 vector products"). Control flow carries tangents beside the values; the tangent of a tape is a tape of tangents. Python code
 is run with its tangents by eager mode.
 """
+from typing import Any
+
 from ..common.errors import GradientError, InternalError, Refusal
 from ..common.location import Origin
 from ..mindir.abstract import AbstractAny, AbstractTape, AbstractTuple
@@ -101,10 +103,10 @@ class Forward:
         part = self.part(node)
         return False if part is None else part.flow
 
-    def tangent_or_zeros(self, node):
+    def tangent_or_zeros(self, node: Any):
         """The node's tangent, zeros where it has none."""
         found = self.tangent(node)
-        if found is None and getattr(node, "fn", None) is undefined:          # its size may be no value either
+        if found is None and isinstance(node, CNode) and node.fn == undefined:          # its size may be no value either
             return undefined(abstract=node.abstract)
         return zeros_like_abstract(node.abstract) if found is None else found
 
@@ -113,7 +115,7 @@ class Forward:
         args = [self.value(a) for a in node.args]
         args = [self.target.add(make_tuple, *a, abstract=of.abstract) if isinstance(a, tuple) else a
                 for a, of in zip(args, node.args)]
-        copy = CNode(self.target, node.fn, args, node.attrs, node.abstract, node.origin)
+        copy: Any = CNode(self.target, node.fn, args, node.attrs, node.abstract, node.origin)
         self.target.nodes.append(copy)
         if isinstance(node.abstract, AbstractTuple):
             copy = tuple([self.target.add(tuple_getitem, copy, index=i, abstract=e, origin=node.origin)

@@ -282,7 +282,7 @@ class Reverse:
         holes += self.douts + self.flags
         made = [target.add_parameter(hole.name, self.sizes.opened(hole.abstract)) for hole in holes]
         self.needs_sizes = list(self.sizes.fresh.items())
-        env = {}
+        env: dict = {}
         with building(target, self.backward.origin, by="grad"), collecting():
             if self.needs_sizes:
                 tape, *_ = tape_pop(tape, abstracts=tuple(AbstractScalar(int, own.dim) for _, own in self.needs_sizes))

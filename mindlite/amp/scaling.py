@@ -104,7 +104,7 @@ def all_finite(inputs, status=None):
 
 def _leaves(value):
     if isinstance(value, (tuple, list)):
-        made = []
+        made: list = []
         for item in value:
             made = made + _leaves(item)
         return made

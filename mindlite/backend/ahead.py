@@ -22,7 +22,7 @@ from ..common.lazy import LazyModule
 PAYS = 12000                     # characters of text in waiting orders: some tenths of a second of work
 IDLE = 1.0                       # seconds without an order after which a worker ends
 object_code, subprocess = LazyModule("mindlite.backend.object_code"), LazyModule("subprocess")
-_queue = collections.deque()
+_queue: collections.deque = collections.deque()
 _changed = threading.Condition()
 _running: set = set()            # orders that a worker has begun
 _workers: set = set()            # the threads that speak to workers

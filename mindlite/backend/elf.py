@@ -91,7 +91,8 @@ class _File:
                       for move in self.entries(RELOCATION, s)]
         self.external = {number: find(self.name(number)) for number in dict.fromkeys(info >> 32 for _, _, info, _ in self.moves)
                          if self.symbols[number][3] == UNDEFINED}
-        self.places, self.size = {}, 0
+        self.size = 0
+        self.places: dict = {}
         self.place(n for n in wanted if not self.sections[n][2] & WRITE)
         self.stubs = {number: -(-self.size // STUB) * STUB + k * STUB for k, number in enumerate(self.external)}
         self.executable = self.size = -(-(self.size + (1 + len(self.stubs)) * STUB) // PAGE) * PAGE

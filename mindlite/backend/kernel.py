@@ -6,6 +6,7 @@ args holds data pointers and sizes as int64, a float scalar as the bits of a dou
 chunk [begin, end) of its parallel axis; the launcher splits the axis. 0 is success; n > 0 means errors[n - 1].
 """
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(eq=False)
@@ -23,14 +24,14 @@ class Kernel:
     why    : for library kernels, why this code answers and no other, one line
     """
     name: str
-    where: object
-    text: object = ""
+    where: Any
+    text: Any = ""
     device: str = "CPU"
     cost: int = 1
-    prepare: object = None
+    prepare: Any = None
     errors: tuple = ()
-    keep: object = field(default=None, repr=False)
-    recipe: object = field(default=None, repr=False)
+    keep: Any = field(default=None, repr=False)
+    recipe: Any = field(default=None, repr=False)
     why: str = field(default="", repr=False)
 
     @property

@@ -194,7 +194,7 @@ class _Method(ctypes.Structure):
 
 
 VARARGS_FAST, KEYWORDS, NO_ARGUMENTS, ONE_ARGUMENT = 0x80, 0x02, 0x04, 0x08
-_kept = []                                       # the definitions of methods live as long as the process
+_kept: list = []                                 # the definitions of methods live as long as the process
 
 
 def method_descriptor(owner, name, address, flags, signature):

@@ -45,6 +45,7 @@ class LowModule:
     words     : {name: how many words} of the table
     table     : the table, an array; `place[name]` is where an entry begins
     """
+    keep: list                               # objects that the code reads, for its maker
 
     def __init__(self, source, constants, words, name):
         self.place, total = {}, 0
@@ -58,7 +59,7 @@ class LowModule:
             return name, text, {function for function in used if not function.startswith("llvm.")}
         _, self.code = compile_made((name, source, constants, words), make, _of_python, passes=2)
         address = ctypes.CFUNCTYPE(ctypes.c_int64)(self.code.address("address_of_table"))()
-        self.table = np.frombuffer((ctypes.c_int64 * total).from_address(address), np.int64)
+        self.table = np.ctypeslib.as_array((ctypes.c_int64 * total).from_address(address))
         self.start = address
 
     def set(self, name, *values):
@@ -95,7 +96,8 @@ class _Unit:
     """The LLVM IR of a module's source."""
 
     def __init__(self, source, constants, place, total):
-        self.constants, self.place, self.used = constants, place, {}
+        self.constants, self.place = constants, place
+        self.used: dict = {}
         functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
         self.names = {f.name: len(f.args.args) for f in functions}
         made = [_Function(self, f).text() for f in functions]
@@ -128,6 +130,12 @@ class _Function:
 
     def fail(self, node, what):
         raise InternalError(f"low Python, {self.node.name}, line {node.lineno}: {what}: {ast.unparse(node)}")
+
+    def assigned(self, statement, target):
+        """The name that an assignment is made to."""
+        if not isinstance(target, ast.Name):
+            self.fail(statement, "only names are assigned")
+        return target.id
 
     def emit(self, line):
         self.lines.append("  " + line)
@@ -167,12 +175,10 @@ class _Function:
         elif isinstance(s, ast.Assign):
             value = self.expression(s.value)
             for target in s.targets:
-                if not isinstance(target, ast.Name):
-                    self.fail(s, "only names are assigned")
-                self.emit(f"store i64 {value}, ptr {self.variable(target.id)}")
+                self.emit(f"store i64 {value}, ptr {self.variable(self.assigned(s, target))}")
         elif isinstance(s, ast.AugAssign):
             value = self.operation(s.op, self.expression(s.target), self.expression(s.value), s)
-            self.emit(f"store i64 {value}, ptr {self.variable(s.target.id)}")
+            self.emit(f"store i64 {value}, ptr {self.variable(self.assigned(s, s.target))}")
         elif isinstance(s, ast.Return):
             self.emit(f"ret i64 {self.expression(s.value) if s.value is not None else 0}")
         elif isinstance(s, ast.If):
@@ -272,24 +278,25 @@ class _Function:
 
     def call(self, e):
         if isinstance(e.func, ast.Attribute):
-            name, args = e.func.attr, ", ".join(f"i64 {self.expression(a)}" for a in e.args)
+            name, listed = e.func.attr, ", ".join(f"i64 {self.expression(a)}" for a in e.args)
             result = "i32" if name in _GIVE_INT else "void" if name in _GIVE_NOTHING else "i64"
             self.unit.used[name] = result, len(e.args)
             if result == "void":
-                self.emit(f"call void @{name}({args})")
+                self.emit(f"call void @{name}({listed})")
                 return 0
-            made = self.value(f"call {result} @{name}({args})")
+            made = self.value(f"call {result} @{name}({listed})")
             return self.value(f"sext i32 {made} to i64") if result == "i32" else made
-        name, args = e.func.id, e.args
+        name, given = e.func.id, e.args
         if name == "stack":
             made = self.fresh("%s")
-            if not isinstance(args[0], ast.Constant):
-                where = self.value(f"alloca i64, i64 {self.expression(args[0])}, align 16")
+            count = given[0]
+            if not isinstance(count, ast.Constant):
+                where = self.value(f"alloca i64, i64 {self.expression(count)}, align 16")
                 return self.value(f"ptrtoint ptr {where} to i64")
-            self.top += [f"  {made}.at = alloca [{args[0].value} x i64], align 16",
+            self.top += [f"  {made}.at = alloca [{count.value!r} x i64], align 16",
                          f"  {made} = ptrtoint ptr {made}.at to i64"]
             return made
-        args = [self.expression(a) for a in args]
+        args = [self.expression(a) for a in given]
         if name in ("load", "load32"):
             where = self.pointer(args[0], args[1] if len(args) > 1 else 0)
             if name == "load":

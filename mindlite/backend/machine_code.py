@@ -62,7 +62,7 @@ def _signs():
     except OSError:
         return None
     found = importlib.util.find_spec("llvmlite")
-    if not any(line.startswith("flags") for line in processor) or found is None:
+    if not any(line.startswith("flags") for line in processor) or found is None or found.origin is None:
         return None
     folder = os.path.dirname(found.origin)
     files = [os.path.join(folder, "_version.py"), *(entry.path for entry in os.scandir(os.path.join(folder, "binding"))

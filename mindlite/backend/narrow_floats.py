@@ -11,6 +11,7 @@ ml_dtypes, torch and the OCP 8-bit specification. Values may be vectors.
 import ctypes
 import functools
 import struct
+from typing import Any
 
 from ..common import dtype as dt
 from ..common.lazy import LazyModule
@@ -95,6 +96,7 @@ def rounded(b, value, dtype):
 TYPES = tuple(d for d in dt.ALL if is_narrow(d))
 _D, _I = ctypes.c_double, ctypes.c_int64
 # what runs call to read and write one element at an address: {name: (result, arguments)}
+SIGNATURES: dict[str, tuple[Any, list]]
 SIGNATURES = {**{f"rt_load_{d.short}": (_D, [_I]) for d in TYPES}, **{f"rt_store_{d.short}": (None, [_I, _D]) for d in TYPES}}
 DECLARATIONS = "\n".join(f"declare {'double' if result else 'void'} @{name}({'i64' if result else 'i64, double'})"
                          for name, (result, _) in SIGNATURES.items())

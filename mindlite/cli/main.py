@@ -172,7 +172,8 @@ def check(arguments, compiled):
 
 def run_program(file, arguments):
     """Run a program as __main__; gives the JitFunctions that it compiled. raises : what the program raises"""
-    known, kept = compiled_functions(), []
+    known = compiled_functions()
+    kept: list = []
 
     def keep(event, fields):
         if event in ("variant", "concrete_run", "python_run"):    # hold them: locals of the program are gone when it ends

@@ -3,6 +3,7 @@
     config.verify          read         config.set(verify=True)          change for the process
 """
 import os
+from typing import TYPE_CHECKING, Any
 
 from .records import dataclass
 
@@ -16,9 +17,9 @@ class Switch:
     """name, default, environment variable ("" for none), how its text is read, what it does, and whether the environment
     alone decides it (what it switches is done when mindlite is imported)."""
     name: str
-    default: object
+    default: Any
     variable: str
-    read: object
+    read: Any
     doc: str
     at_import: bool = False
 
@@ -81,6 +82,10 @@ class Config:
         for switch in SWITCHES:
             text = os.environ.get(switch.variable) if switch.variable else None
             object.__setattr__(self, switch.name, switch.default if text is None else _read(switch, text))
+
+    if TYPE_CHECKING:
+        def __getattr__(self, name: str) -> Any:
+            """The value of the switch of this name."""
 
     def __setattr__(self, name, value):
         self._check(name)

@@ -148,7 +148,7 @@ class Dim:
             return self if other == 1 else Dim({m: c * other for m, c in self.terms.items()}) if other else 0
         if not isinstance(other, Dim):
             return NotImplemented
-        terms = {}
+        terms: dict = {}
         for (m1, c1), (m2, c2) in itertools.product(self.terms.items(), other.terms.items()):
             monomial = _times(m1, m2)
             terms[monomial] = terms.get(monomial, 0) + c1 * c2
@@ -214,15 +214,17 @@ def bounds(value):
     """Inclusive (lo, hi) of an int or Dim; None for a side that is unknown."""
     if isinstance(value, int):
         return value, value
-    lo = hi = 0
+    lo: int | None = 0
+    hi: int | None = 0
     for monomial, c in value.terms.items():
-        mlo = mhi = 1
+        mlo: int | None = 1
+        mhi: int | None = 1
         for atom, power in monomial:
             alo, ahi = atom.bounds()
             if alo is None or alo < 0:
                 mlo = mhi = None
                 break
-            mlo = mlo * alo ** power
+            mlo = None if mlo is None else mlo * alo ** power
             mhi = None if mhi is None or ahi is None else mhi * ahi ** power
         low, high = (mlo, mhi) if c > 0 else (mhi, mlo)
         lo = None if lo is None or low is None else lo + c * low
@@ -361,7 +363,8 @@ def substitute(value, env):
     """`value` with symbols replaced by env: {Symbol: int or Dim}; symbols that are not in env stay."""
     if isinstance(value, int):
         return value
-    stay, change = {}, {}
+    stay: dict = {}
+    change: dict = {}
     for monomial, c in value.terms.items():
         same = all(isinstance(atom, Symbol) and atom not in env for atom, _ in monomial)
         (stay if same else change)[monomial] = c

@@ -244,7 +244,8 @@ def is_deep(error):
     """True for a RecursionError that the depth of the user's program has caused: Python's stack was about to end."""
     if not isinstance(error, RecursionError):
         return False
-    depth, below, frame, limit = 0, error.__traceback__, sys._getframe(), sys.getrecursionlimit() // 2
+    frame: types.FrameType | None = sys._getframe()
+    depth, below, limit = 0, error.__traceback__, sys.getrecursionlimit() // 2
     while below is not None:
         depth, below = depth + 1, below.tb_next
     while frame is not None and depth <= limit:
@@ -327,7 +328,8 @@ def user_level():
 
 def _user_frame():
     """(the innermost frame that is not mindlite's or None, how far it is from the caller's caller, which is 1)."""
-    frame, level = sys._getframe(2), 1
+    frame: types.FrameType | None = sys._getframe(2)
+    level = 1
     while frame is not None and (is_framework(frame.f_code.co_filename)
                                  or frame.f_code.co_filename.startswith("<frozen")):
         frame, level = frame.f_back, level + 1

@@ -6,8 +6,8 @@ import collections
 import contextlib
 import threading
 
-counters = collections.Counter()
-_listeners = []
+counters: collections.Counter = collections.Counter()
+_listeners: list = []
 _lock = threading.Lock()                         # += on a Counter is several steps
 
 
@@ -32,7 +32,8 @@ def listen(listener):
 @contextlib.contextmanager
 def counting():
     """Yield a Counter that, after the block, holds how often each event came inside it."""
-    before, inside = counters.copy(), collections.Counter()
+    before = counters.copy()
+    inside: collections.Counter = collections.Counter()
     try:
         yield inside
     finally:

@@ -16,7 +16,7 @@ from .errors import ArgumentError, ShapeError, ValueRangeError
 from .seed import generator
 from .tensor import Tensor
 
-_BY_NAME = {}
+_BY_NAME: dict = {}
 
 
 class Initializer:

@@ -2,6 +2,7 @@
 import functools
 import linecache
 from dataclasses import field
+from typing import Any
 
 from .records import dataclass
 
@@ -48,12 +49,14 @@ class Location:
 class Origin:
     """Location of the user's line / the node this one was made of / the name of the transformation that made it."""
     location: Location | None = None
-    of: object = None
+    of: Any = None
     by: str = ""
 
     def in_cell(self, path):
         """The same origin, in a Cell of that path."""
         here = self.location
+        if here is None:
+            return self
         return Origin(Location(here.file, here.line, here.col, here.end_line, here.end_col, here.scope, path),
                       self.of, self.by)
 

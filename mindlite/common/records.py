@@ -12,7 +12,7 @@ import dataclasses
 import operator
 import reprlib
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 _PENDING = "_pending_dataclass"
 _lock = threading.RLock()
@@ -89,7 +89,8 @@ def _equality(values):
 
 def _initialiser(cls, fields, frozen):
     """`__init__`, written out: it is called often."""
-    known, arguments, lines = {"_set": object.__setattr__, "_none": dataclasses.MISSING}, [], []
+    known: dict[str, Any] = {"_set": object.__setattr__, "_none": dataclasses.MISSING}
+    arguments, lines = [], []
     for f in fields:
         name = value = f.name
         argument = name

@@ -2,12 +2,14 @@
 
     set_seed(1)        initialisers draw from NumPy's PCG64 seeded with 1; whoever asked by `when_seeded` is told
 """
+from typing import Any
+
 import numpy as np
 
 from .errors import ArgumentError, ValueRangeError
 
-_state = {"seed": None, "generator": None}
-_listeners = []
+_state: dict[str, Any] = {"seed": None, "generator": None}
+_listeners: list = []
 
 
 def set_seed(seed):

@@ -7,6 +7,7 @@ one floor up.
 """
 import itertools
 import sys
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +16,11 @@ from .device import CPU, Device
 from .dim import Symbol
 from .errors import ArgumentError, DeviceError, DTypeError, MissingAttributeError, ShapeError
 from .storage import DeviceArray, Storage, copy_on, download, moved, storage_of, write_on
+
+if TYPE_CHECKING:
+    from .tensor_methods import TensorMethods
+else:
+    TensorMethods = object                       # ops give them
 
 HOOKS = "_hooks"                # the attribute of a Tensor that holds its hooks; copies and files do not get it
 ROOT, VIEWS = "_root", "_views"  # those of what it is a view of, and of its views (pynative/views.py); nor these
@@ -46,7 +52,7 @@ def is_shared(tensor):
     return False
 
 
-class Tensor:
+class Tensor(TensorMethods):
     """An array of one element type.
 
     input_data : array, number, nested list, or Tensor; Python floats become float32, ints int64
@@ -57,6 +63,11 @@ class Tensor:
     raises     : DTypeError for what is no number, ShapeError for ragged lists
     """
     __slots__ = ("host_array", "away", "tape", "_shape", "init", "placement", "sbp", "__weakref__", "__dict__")
+    host_array: np.ndarray
+    away: Any
+    tape: Any
+    init: Any
+    _shape: Any
 
     def __init__(self, input_data=None, dtype=None, shape=None, init=None, const_arg=False):
         self.tape = self.init = self._shape = None
@@ -402,7 +413,8 @@ class Parameter(Tensor):
     """
     __slots__ = ()
     # MindSpore's settings of runs on several devices: kept, and without effect on one.
-    comm_fusion, cache_enable, cache_shape, sliced, inited_param, unique = 1, False, (), False, None, False
+    comm_fusion, cache_enable, cache_shape, sliced, inited_param = 1, False, (), False, None
+    unique: Any = False                          # of a Parameter the setting, not the method of Tensor
     parallel_optimizer_comm_recompute, is_in_parallel = False, False
 
     def __init__(self, default_input, name=None, requires_grad=True, layerwise_parallel=False, parallel_optimizer=True,

@@ -10,7 +10,7 @@ import threading
 KEY = "mindlite thread state"
 
 
-EVERYWHERE = []                                  # the interpreters at the bottom of the stack of a thread that is started
+EVERYWHERE: list = []                            # the interpreters at the bottom of the stack of a thread that is started
 
 
 class ThreadState:
@@ -22,7 +22,9 @@ class ThreadState:
     __slots__ = ("interpreters", "tapes", "paused", "before")
 
     def __init__(self):
-        self.interpreters, self.tapes, self.paused, self.before = list(EVERYWHERE), (), (), []
+        self.interpreters, self.before = list(EVERYWHERE), []
+        self.tapes: tuple = ()
+        self.paused: tuple = ()
 
 
 class _Threads(threading.local):

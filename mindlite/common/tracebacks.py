@@ -16,7 +16,7 @@ def frame_at(location):
     try:
         exec(code, {"error": Exception()})
     except Exception as made:
-        return made.__traceback__.tb_next
+        return getattr(made.__traceback__, "tb_next", None)
 
 
 def passed_through(error, *locations):

@@ -9,7 +9,7 @@ from ..mindir.control import call, cond, segment, tape_new, tape_pop, tape_push,
 from ..mindir.graph import FuncGraph, ValueNode
 from ..ops.basic import barrier, reshape
 
-_OWN = frozenset()
+_OWN: frozenset = frozenset()
 
 
 def memories(graph):

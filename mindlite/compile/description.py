@@ -17,6 +17,7 @@ import re
 import sys
 import types
 from collections import OrderedDict, deque
+from typing import Any
 
 import numpy as np
 
@@ -235,16 +236,17 @@ def _builtin(told, f):
     return ["bound", told.of(owner), f.__name__]
 
 
-def _ufunc(told, f):
+def _ufunc(told, f: np.ufunc):
     if getattr(np, f.__name__, None) is not f:
         raise CannotKeep(f"the ufunc {f.__name__} is not NumPy's")
     return ["ufunc", f.__name__]
 
 
-def _primitive(told, prim):
-    if PRIMITIVES.get(prim.name) is not prim:
-        raise CannotKeep(f"an operator of one's own, {prim.name}")
-    return ["primitive", prim.name]
+def _primitive(told, prim: Any):
+    name = prim.name
+    if PRIMITIVES.get(name) is not prim:
+        raise CannotKeep(f"an operator of one's own, {name}")
+    return ["primitive", name]
 
 
 def _refuse(what):

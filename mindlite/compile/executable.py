@@ -16,7 +16,7 @@ import struct
 import sys
 import threading
 import weakref
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,7 +46,7 @@ MAX_INSTANCES = 1024          # remembered per context; a context that has seen 
 _NUMBERS = ctypes.POINTER(ctypes.c_int64)
 _SEGMENT = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, _NUMBERS, _NUMBERS)
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
-_contexts = weakref.WeakValueDictionary()               # address: Context, for the Python printer
+_contexts: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # address: Context, for the Python printer
 
 
 class Executable:
@@ -231,7 +231,8 @@ class Arenas:
     __slots__ = ("depth", "buffers", "touched", "elsewhere")
 
     def __init__(self):
-        self.depth, self.buffers, self.touched = -1, [None], None
+        self.depth, self.touched = -1, None
+        self.buffers: list[np.ndarray | None] = [None]
         self.elsewhere = {}                                  # {(Device, depth): Buffer}
 
     def on(self, device, nbytes):
@@ -317,10 +318,11 @@ class Context:
     def __init__(self, executable):
         linked, entry = executable.linked, executable.linked.program.entry
         self.executable, self.linked = executable, linked
-        self.array = np.zeros(R.PARAMS + len(entry.params) + len(linked.returns) + 1, np.int64)
+        self.array: Any = np.zeros(R.PARAMS + len(entry.params) + len(linked.returns) + 1, np.int64)
         self.address = self.array.ctypes.data
-        self.words = memoryview(self.array)              # the same numbers, read and written as Python's
-        self.sizes, self.instances, self.current = None, {}, None
+        self.words = self.array.data                     # the same numbers, read and written as Python's
+        self.sizes, self.instances = None, {}
+        self.current: Any = None
         self.buffer, self.handles, self.elsewhere = None, {}, {}
         self.error, self.traces, self.called_python = None, linked.verify, False
         self.runtime = R.runtime()
@@ -328,7 +330,7 @@ class Context:
         self.array[R.LIMIT], self.array[R.VERIFY] = self.limit, linked.verify
         if linked.has_python:
             self._callback = _SEGMENT(_Segment(weakref.ref(self)))
-            self.array[R.CALLBACK] = ctypes.cast(self._callback, ctypes.c_void_p).value
+            self.array[R.CALLBACK] = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
         if executable._outputs:
             self.outputs = np.zeros((executable._outputs, R.OUTPUT_RECORD), np.int64)
             self.array[R.OUTPUTS] = self.outputs.ctypes.data
@@ -394,7 +396,7 @@ class Context:
         try:
             values = [_from_bits(args[n], kind) for n, kind in enumerate(reads)]
             if isinstance(instruction, F.Handle):
-                given = (self.handle(instruction.kernel, tuple(values)),)
+                given: Any = (self.handle(instruction.kernel, tuple(values)),)
             else:
                 self.called_python |= not instruction.pure
                 given = instruction.function(*values)
@@ -415,7 +417,7 @@ class Context:
 
     def take_outputs(self):
         """{index: array} of the Outputs of this run; the arrays own their memory."""
-        taken = {}
+        taken: dict[int, Any] = {}
         for index, record in enumerate(self.outputs):
             pointer, nbytes, ndims = (int(n) for n in record[:3])
             if not pointer:
@@ -439,8 +441,8 @@ class Context:
         if self.traces:
             length = int(array[R.TRACE_LENGTH])
             events = (ctypes.c_int64 * (4 * length)).from_address(int(array[R.TRACE])) if length else ()
-            words = ("kill", "alloc")
-            self.executable.trace = [(words[a], b, c, d) for a, b, c, d in itertools.zip_longest(*[iter(events)] * 4)]
+            names = ("kill", "alloc")
+            self.executable.trace = [(names[a], b, c, d) for a, b, c, d in itertools.zip_longest(*[iter(events)] * 4)]
             array[R.TRACE_LENGTH] = 0
         self.runtime.rt_end(self.address)
         for device in self.linked.devices:

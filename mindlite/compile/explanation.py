@@ -72,7 +72,7 @@ def python_lines(f):
 
 def site_lines(sites):
     """Lines on Python code in graphs: where, what, why, what it has cost, what to do."""
-    found = {}
+    found: dict = {}
     for site in sites:
         runs, seconds = found.get((site.location, site.reason, site.cure), (0, 0.0))
         found[site.location, site.reason, site.cure] = runs + site.runs, seconds + site.seconds

@@ -21,8 +21,12 @@ off, saturates, and makes 0 of NaN. Comparisons give 0 or 1; `not` gives 1 for 0
 of Python's ints: where the result needs more than 64 bits the run ends, and Python computes that call again.
 """
 from dataclasses import field, fields
+from typing import Any
 
+from ..common.device import Device
 from ..common.dim import Dim
+from ..common.dtype import DType
+from ..common.location import Origin
 from ..common.records import dataclass
 
 INT_ARITH = ("add", "sub", "mul", "floordiv", "mod", "max", "min", "and", "or", "xor", "shl", "shr",
@@ -44,7 +48,11 @@ ARITH = {**{op: ("i64", "i64") for op in INT_ARITH}, **{op: ("f64", "f64") for o
 class Instruction:
     """Base. `reads`: registers it uses itself (not those of its blocks); `writes`: registers it assigns; `blocks`."""
     __slots__ = ()
-    blocks = ()
+
+    @property
+    def blocks(self):
+        """The Blocks inside."""
+        return ()
 
     @property
     def reads(self):
@@ -65,6 +73,8 @@ class Block:
 
 
 class _OneResult(Instruction):
+    dst: int
+
     @property
     def writes(self):
         """The one result."""
@@ -75,7 +85,7 @@ class _OneResult(Instruction):
 class Const(_OneResult):
     """dst = value, an int (i64) or a float (f64)."""
     dst: int
-    value: object
+    value: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +95,8 @@ class Data(_OneResult):
     device : where a copy of it lies; None for the CPU, as in all instructions
     """
     dst: int
-    array: object
-    device: object = None
+    array: Any
+    device: Device | None = None
 
 
 @dataclass(frozen=True)
@@ -110,7 +120,7 @@ class Exact(_OneResult):
     op: str
     a: int
     b: int
-    origin: object = field(default=None, compare=False)
+    origin: Origin | None = field(default=None, compare=False)
 
     @property
     def reads(self):
@@ -136,7 +146,7 @@ class Load(_OneResult):
     """dst = element 0 of the storage at ptr; bool and integers give i64, floats f64."""
     dst: int
     ptr: int
-    dtype: object
+    dtype: DType
 
     @property
     def reads(self):
@@ -149,7 +159,7 @@ class Store(Instruction):
     """Element 0 of the storage at ptr becomes value: integers wrap, float16 and bfloat16 round through float32."""
     ptr: int
     value: int
-    dtype: object
+    dtype: DType
 
     @property
     def reads(self):
@@ -162,8 +172,8 @@ class Alloc(_OneResult):
     """dst = a storage of nbytes (a register) on a device. size: the same as int or Dim; planned if it has entry symbols only."""
     dst: int
     nbytes: int
-    size: object = None
-    device: object = None
+    size: Any = None
+    device: Device | None = None
 
     @property
     def reads(self):
@@ -185,13 +195,13 @@ class CallKernel(Instruction):
     device, stream: where it runs, and in which of the device's streams, one launch after the other; on the CPU the next
     instruction waits for it, elsewhere what comes after it in the stream does
     """
-    kernel: object
+    kernel: Any
     args: tuple
-    extent: int = None
-    handle: int = None
-    origin: object = field(default=None, compare=False)
-    cost: int = None
-    device: object = None
+    extent: int | None = None
+    handle: int | None = None
+    origin: Origin | None = field(default=None, compare=False)
+    cost: int | None = None
+    device: Device | None = None
     stream: int = 0
 
     @property
@@ -210,9 +220,9 @@ class CallKernel(Instruction):
 class Handle(_OneResult):
     """dst = kernel.prepare(sizes): once per instance where all dims have entry symbols only, else each time."""
     dst: int
-    kernel: object
+    kernel: Any
     sizes: tuple
-    dims: tuple = None
+    dims: tuple | None = None
 
     @property
     def reads(self):
@@ -226,7 +236,7 @@ class CallFlow(Instruction):
     dsts: tuple
     flow: str
     args: tuple
-    origin: object = field(default=None, compare=False)
+    origin: Origin | None = field(default=None, compare=False)
 
     @property
     def reads(self):
@@ -295,9 +305,9 @@ class Check(Instruction):
     again : Python is to run the call instead
     """
     cond: int
-    message: object
+    message: Any
     args: tuple = ()
-    origin: object = field(default=None, compare=False)
+    origin: Origin | None = field(default=None, compare=False)
     again: bool = False
 
     @property
@@ -316,10 +326,10 @@ class Copy(Instruction):
     dst: int
     src: int
     nbytes: int
-    to: object = None
-    source: object = None
+    to: Any = None
+    source: Any = None
     stream: int = 0
-    origin: object = field(default=None, compare=False)
+    origin: Origin | None = field(default=None, compare=False)
 
     @property
     def reads(self):
@@ -341,8 +351,8 @@ class TapePush(Instruction):
     """
     tape: int
     value: int
-    nbytes: int = None
-    device: object = None
+    nbytes: int | None = None
+    device: Device | None = None
 
     @property
     def reads(self):
@@ -356,7 +366,7 @@ class TapePop(_OneResult):
     dst: int
     tape: int
     scalar: bool = False
-    device: object = None
+    device: Device | None = None
 
     @property
     def reads(self):
@@ -371,7 +381,7 @@ class Output(Instruction):
     ptr: int
     nbytes: int
     dims: tuple = ()
-    device: object = None
+    device: Device | None = None
 
     @property
     def reads(self):
@@ -385,10 +395,10 @@ class PythonSegment(Instruction):
 
     pure: it only computes, so that a run may begin again after it
     """
-    function: object
+    function: Any
     args: tuple = ()
     dsts: tuple = ()
-    origin: object = field(default=None, compare=False)
+    origin: Origin | None = field(default=None, compare=False)
     pure: bool = False
 
     @property
@@ -419,17 +429,17 @@ class Param:
     register: int
     kind: str
     name: str = ""
-    device: object = None
+    device: Device | None = None
 
 
 @dataclass(frozen=True)
 class OutputSpec:
     """A result of a Program. register: the ptr param of a result whose size the caller knows, None for an Output."""
     index: int
-    dtype: object = None
-    shape: tuple = None
-    register: int = None
-    device: object = None
+    dtype: DType | None = None
+    shape: tuple | None = None
+    register: int | None = None
+    device: Device | None = None
 
 
 @dataclass(frozen=True)

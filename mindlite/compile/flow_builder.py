@@ -103,7 +103,7 @@ class FlowBuilder:
 
     def _number(self, key, kind, make):
         """The register of an equal value in scope, else of a new instruction."""
-        scope = self.current
+        scope: BlockBuilder | None = self.current
         while scope is not None:
             if key in scope.numbers:
                 return scope.numbers[key]

@@ -12,6 +12,7 @@ enough to run, and most of the text is these.
 """
 import dataclasses
 import functools
+from typing import Any
 
 import numpy as np
 
@@ -45,10 +46,10 @@ class Writer:
 
     symbols: those that the reader has too, in this order;   other: writes what has no form here
     """
-    other = None
+    other: Any = None
 
     def __init__(self, symbols=()):
-        self.tables = {"kernels": [], "locations": [], "symbols": []}
+        self.tables: dict = {"kernels": [], "locations": [], "symbols": []}
         self.arrays, self.numbers, self.alive, self.bytes = [], {}, [], 0
         for symbol in symbols:
             self.numbered("symbols", symbol, None)
@@ -61,7 +62,7 @@ class Writer:
             self.alive.append(key)
         return found
 
-    def write(self, value):
+    def write(self, value: Any):
         """The text of a value."""
         cls = type(value)
         if value is None or cls is int or cls is str:
@@ -93,9 +94,9 @@ class Writer:
             return ["op", value.op, self.write(value.a), self.write(value.b)]
         if cls is DType:
             return ["dtype", value.name]
-        if cls is Primitive and PRIMITIVES.get(value.name) is value:
+        if cls is Primitive and value.name in PRIMITIVES and PRIMITIVES[value.name] is value:
             return ["primitive", value.name]
-        if cls is type and TYPES.get(value.__name__) is value:
+        if cls is type and value.__name__ in TYPES and TYPES[value.__name__] is value:
             return ["type", value.__name__]
         if isinstance(value, memory.MemoryPlan):
             return ["plan", *map(self.write, value.kept())]
@@ -165,7 +166,8 @@ class Reader:
             self.symbols.append(Symbol(*entry))
         self.locations = [self.read(entry) for entry in tables["locations"]]
         self.origins = [Origin(place) for place in self.locations]
-        self.kernels = [self.kernel(*entry, number) for number, entry in enumerate(tables["kernels"])]
+        self.kernels = [self.kernel(name, cost, recipe, number)
+                        for number, (name, cost, recipe) in enumerate(tables["kernels"])]
 
     def kernel(self, name, cost, recipe, number):
         """The Kernel of a table's entry. raises : Missing"""

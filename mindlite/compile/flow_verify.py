@@ -72,7 +72,7 @@ class _Verifier:
     def instruction(self, i, visible):
         kinds = self.flow.kinds
         written = {}                                      # register: kind, where it has to be a certain one
-        integers = ()                                     # registers that have to be i64
+        integers: tuple = ()                                 # registers that have to be i64
         if isinstance(i, F.Const):
             written = {i.dst: "f64" if isinstance(i.value, float) else "i64"}
         elif isinstance(i, F.Data):
@@ -151,9 +151,9 @@ class _Verifier:
                 self.fail(i, f"%{register} points to memory of {lies or 'CPU'}, which {device or 'CPU'} cannot reach")
 
     def call_flow(self, i):
-        callee = self.flows.get(i.flow)
-        if callee is None:
+        if i.flow not in self.flows:
             self.fail(i, f"the program has no flow {i.flow!r}")
+        callee = self.flows[i.flow]
         expected = ["f64" if p.kind == "f64" else "i64" for p in callee.params]
         self.kinds(i, i.args, expected, "the arguments")
         self.kinds(i, i.dsts, callee.returns, "the results")

@@ -2,6 +2,7 @@
 import reprlib
 import types
 from collections import deque
+from typing import Any
 
 import numpy as np
 
@@ -87,7 +88,7 @@ class Change:
     what: str
     before: str = ""
     after: str = ""
-    place: object = None
+    place: Any = None
 
     def __str__(self):
         return f"{self.what} changed" + (f": {self.before} -> {self.after}" if self.before != self.after else "")

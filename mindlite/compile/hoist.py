@@ -14,7 +14,9 @@ def hoist_checks(program):
     entry = program.entry
     kinds = list(entry.kinds)
     early = {p.register for p in entry.params if p.kind != "ptr"}
-    first, rest, passed = [], [], False
+    first: list[F.Instruction] = []
+    rest: list[F.Instruction] = []
+    passed = False
     for i in entry.body.instructions:
         if passed:
             rest.append(i)
@@ -43,7 +45,8 @@ def _early_part(branch, early, kinds):
     """[an If that only holds the early Checks of `branch`, on registers of its own], or []."""
     blocks = []
     for block in branch.blocks:
-        known, kept, names = set(early), [], {}
+        known, kept = set(early), []
+        names: dict = {}
         for i in block.instructions:
             if isinstance(i, _SCALAR) and set(i.reads) <= known:
                 known.update(i.writes)

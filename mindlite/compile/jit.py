@@ -41,7 +41,7 @@ MAX_QUICK_CALLS = 8            # short ways that are tried, in each thread, befo
 MAX_RECORDINGS = 24              # runs of one signature that show what calls give
 MAX_ASKED = 6                    # runs for the sake of one call: what a user's special method does is not looked into
 MAX_REMEMBERED = 4096            # signatures whose variant is found by one look-up
-alive = weakref.WeakValueDictionary()        # every JitFunction by number, for those who look inside a program
+alive: weakref.WeakValueDictionary = weakref.WeakValueDictionary()     # every JitFunction by number, for who looks inside
 _numbers = itertools.count()
 
 
@@ -70,7 +70,8 @@ class _Quick(threading.local):
     """The short ways of a thread (quick.py), newest first, and for what they were tried."""
 
     def __init__(self):
-        self.calls, self.tried = (), {}
+        self.calls: tuple = ()
+        self.tried: dict = {}
 
 
 class JitFunction:
@@ -480,7 +481,7 @@ class JitFunction:
 
     def kernels(self, variant=None):
         """The kernels of a variant (the latest), each once, in order of first use."""
-        made = {}
+        made: dict = {}
         for _, what in (variant or self.latest()).compiled.lowered.kernels:
             kernel = getattr(what, "kernel", what)
             if hasattr(kernel, "address"):

@@ -24,6 +24,7 @@ import platform
 import struct
 import time
 import types
+from typing import Any
 
 import gast
 import ml_dtypes
@@ -201,7 +202,7 @@ class Question:
 
     def build(self, told, guards, text, data, compiling):
         """The Compiled that a file tells of."""
-        made = []
+        made: list = []
         reader = Reader(text["tables"], arrays_of(text["arrays"], data), self.symbols,
                         lambda number: kernels_in(made[0].full.executable.linked.program)[number].source)
         reader.others = {
@@ -325,7 +326,8 @@ def locate(told, value):
     """How another process comes by an object: its number, or where the framework keeps it; None if there is no way."""
     if id(value) in told.numbers:
         return told.numbers[id(value)]
-    module = None
+    module: str | None = None
+    name: Any = None
     if type(value) is dict:
         module, name = value.get("__name__"), "__dict__"
     elif isinstance(value, (type, types.FunctionType)) and is_standard(value.__module__):

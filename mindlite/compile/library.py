@@ -17,7 +17,7 @@ from ..ops.nn_pool import avg_pooling, avg_pooling_backward, max_pooling, max_po
 from ..ops.scan import cumulative_product, cumulative_sum, linear_recurrence
 from ..ops.sort import topk_along
 
-LIBRARY = {}
+LIBRARY: dict = {}
 
 
 def library(*primitives):

@@ -8,6 +8,7 @@ value of a Parameter is written into its memory, in place where nothing reads th
 """
 import functools
 from collections import ChainMap
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +48,7 @@ class Lowered:
     keep      : (constant arrays, Objects) whose memory the program uses
     parameters: what each parameter of the entry Flow is: ("tensor", p), ("size", p, axis), ("scalar", p), ("out", number)
     """
-    program: object
+    program: Any
     outputs: list
     kernels: list
     keep: tuple
@@ -66,11 +67,12 @@ def lower(graph, updates=(), device=None):
 class _Lowering:
     def __init__(self, graph, updates, device):
         self.graph, self.updates, self.device = graph, updates, device
-        self.driver = None if device is None else driver_of(device)
+        self.driver: Any = None if device is None else driver_of(device)
         self.place = None if device is None else Placement(graph, device)
-        self.copies = ChainMap({})                           # {(node, Device): the register of its copy there}
+        self.copies: ChainMap = ChainMap({})                 # {(node, Device): the register of its copy there}
         self.b = FlowBuilder(graph.name.replace("<", "").replace(">", "") or "main")
-        self.env, self.sizes = ChainMap({}), ChainMap({})
+        self.env: ChainMap = ChainMap({})
+        self.sizes: ChainMap = ChainMap({})
         self.kernels, self.data, self.flows, self.called = [], {}, {}, {}
         self.targets = {}
         self.objects, self.results = Objects(), None
@@ -80,14 +82,16 @@ class _Lowering:
     def run(self):
         """Lower the graph."""
         b, graph = self.b, self.graph
-        self.parameters = []
+        self.parameters: list = []
         for p in graph.parameters:
             self.enter_parameter(p)
         self.choose_targets()
         if any(n.fn is call for g in graph.reachable() for n in g.nodes):
             self.results = b.tape()
         self.nodes(graph)
-        outputs, specs, values = [], [], []
+        outputs = []
+        specs: list = []
+        values: list = []
         self.save_old_values()
         for number, node in enumerate(graph.outputs):
             outputs.append(self.leave(number, node, specs, values))
@@ -118,7 +122,7 @@ class _Lowering:
         """Which nodes may write straight into the memory of a result: kernels of the outermost block, once each."""
         graph = self.graph
         known = set(self.sizes)
-        used = {}
+        used: dict = {}
         self.memories = memories(graph) if self.updates else {}
         self.parts_of = functools.lru_cache(maxsize=None)(parts_of)     # an optimiser's kernel is asked for each parameter
         for position, node in enumerate(graph.nodes):
@@ -174,7 +178,8 @@ class _Lowering:
 
     def save_old_values(self):
         """Copy the results that may be the memory of a Parameter which gets its new value before them: a, b = b, a."""
-        self.saved, written = {}, set()
+        self.saved = {}
+        written: set = set()
         for number, node in enumerate(self.graph.outputs):
             if isinstance(node.abstract, AbstractTensor) and not written.isdisjoint(self.memories.get(node, ())):
                 nbytes = self.nbytes(node.abstract)

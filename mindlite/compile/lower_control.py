@@ -9,7 +9,7 @@ from ..ops.basic import barrier, reshape
 from ..ops.creation import room
 from .python_calls import Failure
 
-CONTROL = {}                                 # {Primitive: (lowering, node) -> register, or tuple of them}
+CONTROL: dict = {}                           # {Primitive: (lowering, node) -> register, or tuple of them}
 
 
 def control(*primitives):

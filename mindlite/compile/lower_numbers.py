@@ -10,7 +10,7 @@ from ..ops.basic import scalar_to_tensor
 from ..ops.scalar import scalar_binary, scalar_cast, scalar_compare, scalar_unary, tensor_to_scalar
 from .flow import INEXACT
 
-NUMBERS = {}                                 # {Primitive: (lowering, node) -> register}
+NUMBERS: dict = {}                           # {Primitive: (lowering, node) -> register}
 
 
 def number(prim):

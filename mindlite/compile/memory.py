@@ -19,7 +19,9 @@ run time and given back by their Kill, or at the latest when the run ends. What 
 a storage of the Flow: a segment that hands back what it was handed has to copy it.
 """
 from dataclasses import field
+from typing import Any
 
+from ..common.device import Device
 from ..common.dim import Dim, evaluate, symbols_of
 from ..common.errors import InternalError
 from ..common.records import dataclass
@@ -34,10 +36,10 @@ class Storage:
     number: int
     flow: str
     register: int
-    size: object
+    size: Any
     start: int
     end: int
-    device: object = None
+    device: Device | None = None
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class MemoryPlan:
     slots: dict
     symbols: tuple
     layouts: dict = field(default_factory=dict)
-    conflicts: list = field(default=None, repr=False)
+    conflicts: list | None = field(default=None, repr=False)
 
     def layout(self, sizes):
         """The Layout for these values of `symbols`, a tuple of ints."""
@@ -161,8 +163,8 @@ MOVES = 16                       # tries to bring down what lies on top
 
 def _conflicts(storages):
     """For each storage the numbers of those that live at some time together with it."""
-    together = [[] for _ in storages]
-    active = []
+    together: list = [[] for _ in storages]
+    active: list = []
     for storage in sorted(storages, key=lambda s: s.start):
         active = [other for other in active if other.end >= storage.start]
         for other in active:
@@ -187,7 +189,7 @@ def pack(storages, nbytes, conflicts):
     attempts = ((lambda s: (-sizes[s.number], s.start), False), (by_time, False),
                 (lambda s: (-sizes[s.number] * (s.end - s.start + 1), s.start), False),
                 (lambda s: (-sizes[s.number], -s.end), True))
-    best = None
+    best: Any = None
 
     def attempt(ordered, lowest=False):
         nonlocal best
@@ -212,7 +214,7 @@ def pack(storages, nbytes, conflicts):
 
 def _place(ordered, sizes, conflicts, lowest):
     """Offsets in that order, each in the smallest gap where it fits, or in the lowest."""
-    offsets = [None] * len(sizes)
+    offsets: list[int | None] = [None] * len(sizes)
     for storage in ordered:
         size = sizes[storage.number]
         taken = sorted((offsets[o], offsets[o] + sizes[o]) for o in conflicts[storage.number]
@@ -249,7 +251,8 @@ def plan(program):
     entry = program.entry
     called = {i.flow for flow in program.all_flows() for i in F.walk(flow.body) if isinstance(i, F.CallFlow)}
     symbols = tuple(entry.symbols)
-    storages, sites, slots, planned_flows, dynamic = [], {}, {}, [], []
+    sites, slots, planned_flows, dynamic = {}, {}, [], []
+    storages: list = []
     handed_back = _handed_back(program)
     for flow in program.all_flows():
         lives = _Lifetimes(flow, _Points(flow, handed_back))
@@ -286,7 +289,7 @@ class _Life:
 
 def _handed_back(program):
     """{flow name: for each returned value the numbers of the parameters into whose memory it may point}"""
-    back = {flow.name: [set() for _ in flow.returns] for flow in program.all_flows()}
+    back: dict = {flow.name: [set() for _ in flow.returns] for flow in program.all_flows()}
     changed = bool(program.flows)
     while changed:
         changed = False
@@ -302,7 +305,7 @@ def _handed_back(program):
 @dataclass
 class _Points:
     """registers[r]: the Allocs of the flow, and above them the parameters, that register r may point into, as bits."""
-    flow: object
+    flow: Any
     handed_back: dict
 
     def __post_init__(self):
@@ -409,7 +412,7 @@ class _Lifetimes:
 
     def _lives(self):
         depth = [len(self.alloc_path[a.dst]) - 1 for a in self.allocs]
-        members = []                                     # uses, by alloc
+        members: list = []                               # uses, by alloc
         for _ in self.allocs:
             members.append([])
         for bits, path in self.uses:
@@ -434,7 +437,7 @@ class _Lifetimes:
 
     def with_kills(self):
         """The Flow with a Kill after the last use of each Alloc."""
-        kills = {}
+        kills: dict = {}
         for alloc, life in self.lives.items():
             kills.setdefault((life.block, life.index), []).append(F.Kill(alloc.dst))
         self.blocks = 0

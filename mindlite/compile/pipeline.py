@@ -10,6 +10,7 @@ import contextlib
 import functools
 import time
 from dataclasses import field
+from typing import Any
 
 from ..common.config import config
 from ..common.errors import ArgumentError, Stage
@@ -36,16 +37,16 @@ class Compiled:
     walked : {stage: FuncGraph; "plan": Program}; None for what was taken from the disk
     whole  : () -> the same function compiled here;   kept: why it is not kept on the disk, "" if it is
     """
-    specialised: object
-    lowered: object
-    executable: object
-    graph: object
+    specialised: Any
+    lowered: Any
+    executable: Any
+    graph: Any
     seconds: dict
     nodes: dict = field(default_factory=dict)
     notes: list = field(default_factory=list)
     alone: list = field(default_factory=list)
-    walked: dict = None
-    whole: object = None
+    walked: dict | None = None
+    whole: Any = None
     kept: str = ""
 
     @property

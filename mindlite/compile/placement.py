@@ -168,7 +168,7 @@ class Placement:
 
     def decide(self):
         """Each free domain goes where most of its edges lead; ties go to the device."""
-        around = {}
+        around: dict = {}
         for a, b in self.edges:
             ends = [self.find(end) if type(end) is tuple else end for end in (a, b)]
             for mine, other in (ends, ends[::-1]):
@@ -188,7 +188,8 @@ class Placement:
 
 def kernels_on_the_cpu(graph):
     """The kernels of a graph that save copies by running on the CPU: what they read lies there, and who reads them is there."""
-    users, found = {}, set()
+    found = set()
+    users: dict = {}
     for node in graph.nodes:
         for a in node.args:
             users.setdefault(a, []).append(node)

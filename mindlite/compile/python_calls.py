@@ -7,6 +7,7 @@ Plain classes, not closures: what their fields hold can be written to a file (`f
 import contextlib
 import ctypes
 import threading
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ class Objects(threading.local):
     """
 
     def __init__(self):
-        self.runs = [[]]
+        self.runs: list = [[]]
 
     @contextlib.contextmanager
     def running(self):
@@ -56,7 +57,7 @@ class PythonCall:
     gives   : those of the results          objects: where what it gives lives until the run ends
     arrays  : it takes arrays in place of Tensors, and only computes;   borrowed: how many of the last are not copied
     """
-    function: object
+    function: Any
     given: tuple
     gives: tuple
     objects: Objects
@@ -107,7 +108,7 @@ class PythonCall:
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """The eval rule of an operator that has no kernel. sizes: the Dims among its attributes; their values come last."""
-    primitive: object
+    primitive: Any
     attrs: dict
     sizes: tuple
 
@@ -131,7 +132,7 @@ class Evaluation:
 @dataclass(frozen=True, eq=False)
 class Failure:
     """What a Check raises: error(*values), each value of its type."""
-    error: object
+    error: Any
     types: tuple = ()
 
     def __call__(self, *values):

@@ -78,7 +78,9 @@ class _Writer:
         if variant.places or variant.scalars:
             raise Unfit("variables outside of the function, or numbers that vary")
         self.names = {"config": config, "MISS": MISS, "Tensor": Tensor, "new": _new, "empty": np.empty, "variant": variant}
-        self.leaves, self.arguments, self.tests = [], [], []
+        self.arguments = []
+        self.leaves: list = []
+        self.tests: list = []
         self.flat = all(type(value) in (Tensor, Parameter, np.ndarray) for value in args)
         self.values = False                                 # are there numbers among the results?
         self.read(signature[1], args, "args")
@@ -129,7 +131,8 @@ class _Writer:
 
     def entry(self):
         """The builtin for the Flow's parameters."""
-        variant, items, made = self.variant, [], []
+        variant, items = self.variant, []
+        made: list = []
         sizes = [spec.shape for _, _, spec in self.leaves]
         env = {symbol: sizes[number][axis] for symbol, (number, axis) in variant.symbols.items()}
         params = []
@@ -250,7 +253,7 @@ class _Writer:
         if executable._ends:
             lines += ["context.end()"]
         lines += ["variant.calls += 1"]
-        results = []
+        results: list = []
         out = self.build(self.variant.output, results, made)
         if self.values:
             lines += [f"values = unpack(memory, {executable._results_at})"]

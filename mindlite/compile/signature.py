@@ -3,13 +3,15 @@
     f(x, 2, bias=None)   ->   (f32[32, 784], 2, bias=None)        fits the variant  (f32[N, 784], 2, bias=None)
 """
 from dataclasses import field, replace
+from typing import Any
 
 import numpy as np
 
 from ..common import dtype as dt
 from ..common.config import config
-from ..common.device import numbered
+from ..common.device import Device, numbered
 from ..common.dim import Symbol
+from ..common.dtype import DType
 from ..common.records import dataclass
 from ..common.tensor import Parameter, Tensor
 from ..infer.specialise import Leaf, Same
@@ -23,17 +25,17 @@ MAX_INT = (1 << 63) - 1          # larger ints stay constants: arithmetic in reg
 class ObjectSpec:
     """A constant that is compared by identity."""
     number: int
-    keep: object = field(compare=False, hash=False, default=None)
+    keep: Any = field(compare=False, hash=False, default=None)
 
 
 @dataclass(frozen=True)
 class TensorSpec:
     """What a signature says of a Tensor: dtype, sizes (int, or Symbol in a variant), whether it is a Parameter, and where it
     lies (a Device, or None for the CPU)."""
-    dtype: object
+    dtype: DType
     shape: tuple
     parameter: bool = False
-    device: object = None
+    device: Device | None = None
 
     def __str__(self):
         return f"{self.dtype.short}[{', '.join(map(str, self.shape))}]" + ("" if self.device is None else f"@{self.device}")
@@ -143,7 +145,7 @@ def flat_specs(signature, found):
 
 def devices_in(signature):
     """Where the Tensors of a signature lie, in the order of the leaves; empty if all lie on the CPU."""
-    specs = []
+    specs: list = []
     flat_specs(signature, specs)
     devices = tuple([getattr(spec, "device", None) for spec in specs])
     return devices if any(devices) else ()
@@ -215,7 +217,7 @@ def arguments_of(signature, args, kwargs):
     return inside, dict(named)
 
 
-def matches(pattern, signature, env):
+def matches(pattern: Any, signature: Any, env: dict) -> bool:
     """Does a call's signature fit a variant's, Symbols standing for sizes? env collects {Symbol: size}."""
     if isinstance(pattern, TensorSpec):
         if not isinstance(signature, TensorSpec) or pattern.dtype is not signature.dtype or \
@@ -231,8 +233,10 @@ def matches(pattern, signature, env):
                 return False
         return True
     if isinstance(pattern, ScalarSpec):
-        return pattern == signature or (is_number(signature) and type(signature[1]) is pattern.type
-                                        and (pattern.type is float or -MAX_INT <= signature[1] <= MAX_INT))
+        if pattern == signature or not is_number(signature):
+            return pattern == signature
+        kind = type(signature[1])
+        return kind is pattern.type and (kind is float or -MAX_INT <= signature[1] <= MAX_INT)
     if isinstance(pattern, tuple) and isinstance(signature, tuple):
         return len(pattern) == len(signature) and all(matches(p, s, env) for p, s in zip(pattern, signature))
     return type(pattern) is type(signature) and pattern == signature
@@ -283,7 +287,7 @@ def open_sizes(signature, chosen, path="x", symbols=None):
 
 def declared_spec(inputs, signature):
     """The signature with the open sizes of placeholders (set_inputs) as Symbols."""
-    symbols = {}
+    symbols: dict = {}
 
     def merge(placeholder, spec):
         if isinstance(spec, TensorSpec) and isinstance(placeholder, Tensor):

@@ -1,5 +1,6 @@
 """A function compiled for one signature: where each parameter of its Flow comes from, and what its results become."""
 from dataclasses import field
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +23,9 @@ from .signature import ScalarSpec, flat_specs, matches, numbers_in
 @dataclass(eq=False)
 class Variant:
     """One compiled form. signature: with Symbols for open sizes; reason: why it was made, a Reason; calls: how often it ran."""
-    signature: object
-    compiled: object
-    reason: object
+    signature: Any
+    compiled: Any
+    reason: Any
     seconds: float
     guards: list = field(default_factory=list)
     calls: int = 0
@@ -37,7 +38,7 @@ class Runner(Variant):
     def __init__(self, signature, compiled, reason, seconds, guards):
         self.plans = []                                      # the ShortPlans that run it
         super().__init__(signature, compiled, reason, seconds, guards)
-        specs = []
+        specs: list = []
         flat_specs(signature, specs)
         self.specs = specs
         graph, lowered = compiled.graph, compiled.lowered
@@ -53,7 +54,8 @@ class Runner(Variant):
         self.scalars = frozenset(number for number, spec in enumerate(numbers_in(signature))
                                  if isinstance(spec, ScalarSpec))
         self.incomplete = bool(self.places or self.objects or self.scalars)
-        self.steps, self.outs = [], {}
+        self.outs = {}
+        self.steps: list = []
         for step in lowered.parameters:
             kind = step[0]
             if kind == "out":
@@ -62,7 +64,7 @@ class Runner(Variant):
                 self.steps.append(("out", step[1], abstract.dtype.numpy, abstract.shape))
             else:
                 self.steps.append((kind, *where[step[1]], *step[2:]))
-        self.symbols = {}                                    # Symbol: (argument, axis) or (argument, None)
+        self.symbols: dict = {}                              # Symbol: (argument, axis) or (argument, None)
         for number, spec in enumerate(specs):
             for axis, size in enumerate(getattr(spec, "shape", ())):
                 if isinstance(size, Symbol):
@@ -110,7 +112,7 @@ class Runner(Variant):
 
     def fits(self, signature):
         """True if a call with this signature may use the variant."""
-        env = {}
+        env: dict = {}
         return matches(self.signature, signature, env) and all(
             compare(c.op, evaluate(c.left, env), evaluate(c.right, env)) for c in self.constraints
             if not unknown(c, env)) and self.inputs_hold()

@@ -78,7 +78,7 @@ def as_row(values: Sequence) -> list:
 
 def stacked(rows: list[list], names: Sequence[str]) -> list:
     """One array a column, with a new first axis. raises : StackError where shapes or types differ"""
-    found = []
+    found: list[Any] = []
     for column, values in enumerate(zip(*rows)):
         first = values[0]
         if not isinstance(first, np.ndarray):

@@ -25,6 +25,7 @@ class ErrorSamplesMode(enum.IntEnum):
 
 class _Settings:
     seed = DEFAULT_SEED
+    debug_hooks: list = []
     num_parallel_workers = min(8, os.cpu_count() or 1)
     workers_are_chosen = False           # True once a program has set num_parallel_workers
     prefetch_size = 16

@@ -169,7 +169,7 @@ class Dataset(Node):
 
     def sync_update(self, condition_name: str, num_batch: int | None = None, data: Any = None) -> None:
         """Let a `sync_wait` of this pipeline go on. raises : RuntimeError if there is none of that name"""
-        found = [node for node in self.tree() if getattr(node, "condition_name", None) == condition_name]
+        found: list[Any] = [node for node in self.tree() if getattr(node, "condition_name", None) == condition_name]
         if not found:
             raise RuntimeError(f"Condition name not found: {condition_name}.")
         if num_batch is not None and (isinstance(num_batch, bool) or not isinstance(num_batch, int) or num_batch <= 0):
@@ -229,7 +229,7 @@ class Dataset(Node):
     def first_row(self) -> Row:
         """The first row of the first pass."""
         if self._first is None:
-            rows = all_rows(self)
+            rows: Any = all_rows(self)
             found = next(rows, None)
             rows.close()
             if found is None:

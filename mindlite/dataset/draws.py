@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import random
 import threading
+from typing import Any
 
 import numpy as np
 
 _MASK = 2 ** 64 - 1
+_legacy: Any = np.random                 # set_bit_generator and get_bit_generator are not in its stub
 
 
 class _Here(threading.local):
@@ -50,7 +52,7 @@ def end() -> None:
     _here.place = None
     if _here.held is not None:
         numpy_bits, python_state = _here.held
-        np.random.set_bit_generator(numpy_bits)
+        _legacy.set_bit_generator(numpy_bits)
         random.setstate(python_state)
         _here.held = None
 
@@ -81,8 +83,8 @@ def lend_to_python() -> None:
     """`numpy.random` and `random` draw for the present place until `end()`."""
     numbers = generator()
     if _here.held is None:
-        _here.held = np.random.get_bit_generator(), random.getstate()
-        np.random.set_bit_generator(_here.bits)
+        _here.held = _legacy.get_bit_generator(), random.getstate()
+        _legacy.set_bit_generator(_here.bits)
     random.seed(int(numbers.integers(2 ** 63)))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import copy
 import itertools
 import weakref
-from typing import Any, Iterator as Iterable_
+from typing import Any, Iterator as Iterable_, cast
 
 import numpy as np
 
@@ -75,7 +75,7 @@ class Iterator:
         skip, self._skip = self._skip, 0
         if not skip:
             return self._run.rows(self.dataset, self._epoch)
-        return self._run.rows(_Later(self.dataset, skip), self._epoch)
+        return self._run.rows(cast(Any, _Later(self.dataset, skip)), self._epoch)
 
     def _given(self, row: list) -> Any:
         raise NotImplementedError

@@ -41,7 +41,7 @@ class Operation:
 
 
 def operation(*, random: bool = False, wrap: Callable | None = None, together: Callable | None = None,
-              **checks: Check) -> Callable:
+              **checks: Any) -> Callable:
     """A decorator that makes a class of a function: see the top of this module.
 
     together : called with the dict of all arguments after each has passed its own check

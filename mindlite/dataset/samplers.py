@@ -341,7 +341,7 @@ def select_sampler(num_samples: int | None, sampler: Any, shuffle: Any, num_shar
     wanted = default_shuffle if shuffle is None else shuffle not in (False, Shuffle.FALSE)
     if (num_shards is None) != (shard_id is None):
         raise ValueRangeError("num_shards and shard_id need to be passed in together.")
-    if num_shards is not None:
+    if num_shards is not None and shard_id is not None:
         _ints(num_shards=num_shards, shard_id=shard_id)
         if num_shards < 1:
             raise ValueRangeError("Input num_shards is not within the required interval of [1, 2147483647].")

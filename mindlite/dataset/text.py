@@ -10,7 +10,7 @@ import enum
 import re
 import unicodedata
 from pathlib import Path
-from typing import Any, Callable, Iterable, Iterator
+from typing import Any, Callable, Iterable, Iterator, cast
 
 import numpy as np
 
@@ -387,7 +387,7 @@ def basic_pieces(text: str, lower: bool, keep: bool, form: NormalizeForm, unused
             if lower:
                 made = "".join(c for c in unicodedata.normalize("NFD", char.casefold()) if unicodedata.category(c) != "Mn")
             else:
-                made = char if form == NormalizeForm.NONE else unicodedata.normalize(form.name, char)
+                made = char if form == NormalizeForm.NONE else unicodedata.normalize(cast(Any, form.name), char)
             alone = char.isspace() or is_cjk(char) or is_punctuation(char)
             joins = keep and char.isspace() and piece.isspace()
             if piece and (alone or piece.isspace()) and not joins:
@@ -404,6 +404,7 @@ def basic_pieces(text: str, lower: bool, keep: bool, form: NormalizeForm, unused
             yield piece, begin
 
 
+BASIC: dict[str, Any]
 BASIC = dict(lower_case=flag, keep_whitespace=flag, normalization_form=kind_of(NormalizeForm), preserve_unused_token=flag,
              with_offsets=flag)
 
@@ -437,6 +438,7 @@ def wordpieces(word: str, start: int, vocab: Vocab, suffix: str, longest: int, u
     return [(unknown or word, start)]
 
 
+PIECES: dict[str, Any]
 PIECES = dict(vocab=kind_of(Vocab), suffix_indicator=kind_of(str), max_bytes_per_token=whole(0), unknown_token=kind_of(str),
               with_offsets=flag)
 

@@ -106,7 +106,8 @@ class _Worker:
         self.link, theirs = context.Pipe()
         self.inward = [Region() for _ in range(DEPTH)]
         self.outward = [Region() for _ in range(DEPTH)]
-        self.free, self.busy = list(range(DEPTH)), collections.OrderedDict()
+        self.free = list(range(DEPTH))
+        self.busy: collections.OrderedDict = collections.OrderedDict()
         self.note = Note()
         others = [worker.link for worker in pool.workers] + [self.link]
         self.process = context.Process(target=_serve, daemon=True, name="mindlite-dataset-worker",
@@ -155,7 +156,7 @@ class Pool:
     def stream(self, requests: Iterable) -> Iterator:
         """The results of the requests, in their order; as many are under way as the workers hold."""
         asked: collections.deque[int] = collections.deque()
-        source = iter(requests)
+        source: Iterator | None = iter(requests)
         try:
             while True:
                 while source is not None and len(asked) < self.capacity + 1:

@@ -13,6 +13,7 @@ import ast
 import builtins
 import types
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..common.errors import ArgumentError, MindliteError
 from ..common.location import Location
@@ -32,7 +33,7 @@ NATIVE, PARTLY, PYTHON = "native", "native but for", "in Python"
 @dataclass(frozen=True)
 class Finding:
     """Something that Python will run. location: a Location; why; cost: in words; whole: of the function that holds it."""
-    location: object
+    location: Location | None
     why: str
     cost: str
     whole: bool = False
@@ -92,7 +93,8 @@ def findings_of(function):
     except MindliteError as error:
         location = error.location or Location(function.__code__.co_filename, function.__code__.co_firstlineno)
         return [Finding(location, error.message, WHOLE, True)]
-    found, blocks = {}, graph.reachable()
+    blocks = graph.reachable()
+    found: dict = {}
     repeated = _repeated(blocks)
     for block in blocks:
         cost = IN_LOOP if block in repeated else CROSSING
@@ -118,7 +120,7 @@ def _why(node):
 
 def _repeated(blocks):
     """The blocks of loops: those from which a header is reached that they are reached from."""
-    below = {block: set() for block in blocks}
+    below: dict = {block: set() for block in blocks}
     for block in reversed(blocks):
         below[block].update(_targets(block))
     changed = True
@@ -145,9 +147,9 @@ def _targets(block):
 class _Entry:
     """A def: its qualified name, tree, the class that it is a method of or None, the function around it or None."""
     name: str
-    node: ast.AST
-    owner: object
-    outer: object
+    node: Any
+    owner: Any
+    outer: Any
     because: str = ""
 
     @property
@@ -160,7 +162,8 @@ class _Functions(ast.NodeVisitor):
     """All functions of a module, with the reasons for which graphs are made of them."""
 
     def __init__(self, tree):
-        self.entries, self.classes, self.path, self.owner, self.outer = [], {}, [], None, None
+        self.classes, self.path, self.owner, self.outer = {}, [], None, None
+        self.entries: list = []
         self.given = {}                                      # {name: line} of what is given to jit
         self.visit(tree)
         for entry in self.entries:

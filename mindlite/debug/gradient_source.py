@@ -14,6 +14,7 @@ import functools
 import inspect
 import re
 import textwrap
+from typing import Any
 
 import numpy as np
 
@@ -40,6 +41,9 @@ class Source(str):
     inputs    : the names of its parameters: the Tensors and open numbers among the arguments, then the weights
     namespace : constants that have no text (functions of Python, large arrays), by name
     """
+    name: str
+    inputs: list[str]
+    namespace: dict[str, Any]
 
     def function(self):
         """The function that the text defines, which takes Tensors. What it calls of Python is one run: recordings, in which the
@@ -77,7 +81,7 @@ def source(f, *args, **kwargs):
     return _written(compiled, variant)
 
 
-ad.source = source
+setattr(ad, "source", source)
 
 
 def _compiled(f):
@@ -158,11 +162,12 @@ def _words(function, graph):
             break
     known = [p.name for p in inspect.signature(inner).parameters.values()
              if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    words, weights = [], []
+    weights = []
+    words: list = []
     for p in graph.parameters:
         place = re.fullmatch(r"x(\d*)(_\w+)?", p.name) if p.default is None else None
         number = int(place[1] or 0) if place else len(known)
-        word = known[number] + (place[2] or "") if number < len(known) else p.name
+        word = known[number] + ((place[2] if place else None) or "") if number < len(known) else p.name
         words.append(fresh(word, {*words, *PRIMITIVES}))
         if p.default is not None and not _is_constant(p):
             weights.append(word)

@@ -43,8 +43,8 @@ def diff(f, before="transform", after="optimise", context=2):
     for graph, stage in zip(graphs, (before, after)):
         if not isinstance(graph, FuncGraph):
             raise ArgumentError(f"diff: {stage!r} is no graph", hint="one of " + ", ".join(STAGES[:-1]))
-    texts = [show(graph, source=False, names="operators").splitlines() for graph in graphs]
-    lines = list(difflib.unified_diff(*texts, before, after, lineterm="", n=context))
+    old, new = [show(graph, source=False, names="operators").splitlines() for graph in graphs]
+    lines = list(difflib.unified_diff(old, new, before, after, lineterm="", n=context))
     return "\n".join(lines or [f"{after} changed nothing of {before}"]) + "\n"
 
 
@@ -73,7 +73,7 @@ def steps(f):
 
 def operators(graph):
     """Counter of the operators of a graph and those below it; a cluster counts once, by what it is: "fused"."""
-    counts = collections.Counter()
+    counts: collections.Counter = collections.Counter()
     clusters = {node.fn for g in graph.reachable() for node in g.nodes if isinstance(node.fn, FuncGraph)}
     for g in graph.reachable():
         if g not in clusters:

@@ -42,7 +42,7 @@ def life(storage, end):
 
 def first_writers(program):
     """{(flow, register): "kernel, file:line"} of the first kernel that gets a pointer, for each pointer."""
-    found = {}
+    found: dict = {}
     for flow in program.all_flows():
         for instruction in F.walk(flow.body):
             if isinstance(instruction, F.CallKernel):

@@ -9,6 +9,7 @@ made, what the calls left on the tapes of the first run enters those of the seco
 import contextlib
 import threading
 from collections import deque
+from typing import Any
 
 from ..common.errors import GraphSyntaxError
 from ..common.records import dataclass
@@ -50,7 +51,7 @@ class Call:
     changed  : (array of a Tensor that it, or an earlier call, was given and has changed; what it is to hold): for the log it
                holds what it did before
     """
-    value: object
+    value: Any
     redo: tuple = ()
     operands: tuple = ()
     places: tuple = ()

@@ -40,16 +40,16 @@ def compile_segment(statements, names, global_names, source, scope, super_argume
     body = [leaves.visit(tree) if not expression else _Super(super_arguments).visit(tree) for tree in trees]
     names = sorted(names)
     place = {"lineno": body[0].lineno, "col_offset": 0, "end_lineno": body[0].lineno, "end_col_offset": 0}
-    for made, declared in (ast.Nonlocal, names), (ast.Global, list(global_names)):
+    for statement, declared in (ast.Nonlocal, names), (ast.Global, list(global_names)):
         if declared:
-            body.insert(0, made(declared, **place))
+            body.insert(0, statement(declared, **place))
     nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     inner = ast.FunctionDef("segment", nothing, body, [], **place)
     empty = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in names]
     outer = ast.FunctionDef("outside", nothing, [*empty, inner], [], **place)
     for made in (inner, outer):
         if "type_params" in made._fields:
-            made.type_params = []
+            setattr(made, "type_params", [])
     module = ast.fix_missing_locations(ast.Module([outer], []))
     code = compile(module, source.file, "exec", source.flags, dont_inherit=True)
     for name in ("outside", "segment"):
@@ -90,8 +90,8 @@ def run_segment(node, values, namespace):
     try:
         left = run()
     except NameError as error:
-        frame = error.__traceback__.tb_next
-        if frame.tb_next is None and error.name in cells and error.name not in attrs["cells"]:
+        frame = getattr(error.__traceback__, "tb_next", None)
+        if frame is not None and frame.tb_next is None and error.name in cells and error.name not in attrs["cells"]:
             raise unbound(error.name).with_traceback(frame) from None      # to the segment it is one around it
         raise
     if attrs["writes"] is None:

@@ -35,7 +35,7 @@ def data_sink(fn, dataset, sink_size=1, jit_config=None, input_signature=None):
 
     def sink_process():
         return run([next(batches) for _ in range(sink_size)])
-    sink_process.loop = run.loop
+    setattr(sink_process, "loop", getattr(run, "loop"))
     return sink_process
 
 
@@ -59,7 +59,7 @@ def steps_of(fn, jit_config=None, input_signature=None):
         for _, alike in itertools.groupby(batches, lambda batch: [(a.shape, a.dtype) for a in batch]):
             result = run(*[Tensor(np.stack(column)) for column in zip(*alike)])
         return result
-    run_batches.loop = run
+    setattr(run_batches, "loop", run)
     return run_batches
 
 
@@ -67,11 +67,12 @@ class _ForEver:
     """The batches of a dataset as tuples of arrays, again and again. An error leaves it where it was."""
 
     def __init__(self, dataset):
-        self.begin = getattr(dataset, "create_tuple_iterator", None) or getattr(dataset, "__iter__", None)
-        if self.begin is None:
+        begin = getattr(dataset, "create_tuple_iterator", None) or getattr(dataset, "__iter__", None)
+        if begin is None:
             raise ArgumentError(f"data_sink: a {type(dataset).__name__} cannot be iterated",
                                 hint="an iterable of tuples of Tensors or arrays")
-        self.left, self.columns = iter(self.begin()), None
+        self.begin = begin
+        self.left, self.columns = iter(begin()), None
 
     def __next__(self):
         batch = next(self.left, None)

@@ -26,7 +26,8 @@ class Derived:
 
     def __init__(self, function, kind, options):
         self.function, self.kind, self.options = function, kind, options
-        self._compiled, self._walks = None, collections.Counter()
+        self._compiled: JitFunction | None = None
+        self._walks: collections.Counter = collections.Counter()
 
     def __mindir__(self):
         return Derivative(self.function, self.kind, self.options, self._at_once)
@@ -56,9 +57,9 @@ class Derived:
         lines = [f"  {count} {how}" for how, count in self._walks.items()]
         if not lines:
             return self.compiled.explain(details)
-        known = self._compiled is not None and (self._compiled.variants or self._compiled.in_python)
+        compiled = self._compiled
         return "\n".join([f"{name_of(self)}: {sum(self._walks.values())} call(s) in eager mode; their tapes were walked", *lines,
-                          *([self._compiled.explain(details)] if known else [])])
+                          *([compiled.explain(details)] if compiled and (compiled.variants or compiled.in_python) else [])])
 
     def __repr__(self):
         return f"<{self.kind} of {name_of(self.function)}>"

@@ -64,7 +64,7 @@ class Jacobian:
         return (found, aux_of(value)) if self.has_aux else found
 
     def __repr__(self):
-        return f"<{self.name} of {name_of(self.function)}>"
+        return f"<{self.kind} of {name_of(self.function)}>"
 
 
 def jacfwd(fn, grad_position=0, has_aux=False):

@@ -96,7 +96,7 @@ class Jitted(HasPlans):
     def __reduce__(self):
         if isinstance(self.__wrapped__, types.MethodType):
             return getattr, (self.__wrapped__.__self__, self.__wrapped__.__name__)
-        return self.__qualname__
+        return getattr(self, "__qualname__")
 
     def __mindir__(self):
         """Inside a graph the call is inlined."""
@@ -212,7 +212,7 @@ def jit_class(cls):
     """
     if not isinstance(cls, type):
         raise ArgumentError(f"jit_class: takes a class, not {type(cls).__name__}")
-    cls.__ms_class__ = True
+    setattr(cls, "__ms_class__", True)
     return cls
 
 

@@ -5,6 +5,8 @@
 The mapped function becomes a graph, and the transformation `vmap` batches its operators; in eager mode as well, so what
 the function does besides computing (print, say) happens as in a graph.
 """
+from typing import Any
+
 import numpy as np
 
 from .. import ops
@@ -96,7 +98,7 @@ class Ensemble:
     def __mindir__(self):
         return CallOf(self.call)
 
-    compiled = Vmapped.compiled
+    compiled: Any = Vmapped.compiled
 
     def __call__(self, *args, **kwargs):
         return self.call(*args, **kwargs) if is_interpreting() else call_compiled(self.compiled, args, kwargs)

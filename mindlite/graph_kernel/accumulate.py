@@ -69,7 +69,8 @@ def _states(graph):
 
 def _sums_in(graph, states):
     """{add: (summand, product)} of the nodes of one graph. states: {parameter: its next value} if it is a loop's body."""
-    uses, found, added = {}, {}, set()
+    found, added = {}, set()
+    uses: dict = {}
     for node in [*graph.nodes, graph.output]:
         for arg in node.args:
             uses[arg] = uses.get(arg, 0) + 1
@@ -93,7 +94,8 @@ def _sums_in(graph, states):
 
 def _writes_in(graph, states):
     """{the next value of a state: the dynamic_update in it, of the state itself or of zeros that are added to it}"""
-    users, found = {}, {}
+    found = {}
+    users: dict = {}
     for node in [*graph.nodes, graph.output]:
         for arg in node.args:
             users.setdefault(arg, []).append(node)

@@ -237,7 +237,7 @@ class Arithmetic:
         b = self.builder
         a = values[0]
         if name in ("maximum", "minimum"):
-            return self.extreme(name, *values, dtype)
+            return self.extreme(name, a, values[1], dtype)
         if name == "abs":
             zero = constant_like(a, 0)
             return b.select(b.icmp_signed("<", a, zero), b.sub(zero, a), a)

@@ -28,8 +28,8 @@ VERSION = 1
 _MAGIC = b"mindlite kernel 1\n"
 NUMBA = "# numba "                              # how a text for Numba begins
 lower_numba, pathlib, hashlib = LazyModule("mindlite.graph_kernel.lower_numba"), LazyModule("pathlib"), LazyModule("hashlib")
-_addresses = {}
-_orders = {}                                    # by key: what is being compiled
+_addresses: dict = {}
+_orders: dict = {}                              # by key: what is being compiled
 _lock = threading.RLock()
 
 

@@ -18,7 +18,7 @@ from ..common.config import config
 from ..common.errors import InternalError
 from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
 from ..mindir.control import make_tuple, tuple_getitem
-from ..mindir.graph import CNode, FuncGraph, Parameter, ValueNode
+from ..mindir.graph import AnfNode, CNode, FuncGraph, Parameter, ValueNode
 from ..mindir.inline import size_edges
 from ..mindir.primitive import Primitive, kernel_rule
 from ..ops.basic import reshape
@@ -75,7 +75,7 @@ class _Clusterer:
         self.graph, self.level, self.target, self.made, self.done = graph, level, target, made, done
         self.refused = []
         self.texts = {}
-        self.users = {}
+        self.users: dict = {}
         for node in graph.nodes:
             for arg in node.args:
                 self.users.setdefault(id(arg), []).append(node)
@@ -97,7 +97,8 @@ class _Clusterer:
 
     def singles(self):
         """A Group per node, in program order; a node with several results has its readers with it."""
-        groups, self.group_of = [], {}
+        groups: list = []
+        self.group_of: dict = {}
         for node in self.graph.nodes:
             if node.fn is tuple_getitem and id(node.args[0]) in self.group_of:
                 group = self.group_of[id(node.args[0])]
@@ -145,7 +146,9 @@ class _Clusterer:
 
     def order_edges(self):
         """before: which groups must come earlier: those that give operands or sizes, and around effects those in touch."""
-        effects, last_effect, readers = {}, None, {}
+        last_effect = None
+        effects: dict = {}
+        readers: dict = {}
         for node in self.graph.nodes:
             group = self.group_of[id(node)]
             for arg in node.args:
@@ -187,9 +190,9 @@ class _Clusterer:
         refused = set()
         while True:
             group = self.group_of[id(group.members[0])]
-            producers = {self.group_of[id(a)] for m in group.members for a in m.args
-                         if id(a) in self.group_of and _elements(a) >= least}
-            producers = sorted((p for p in producers if p.fused and p is not group and p.number not in refused),
+            found = {self.group_of[id(a)] for m in group.members for a in m.args
+                     if id(a) in self.group_of and _elements(a) >= least}
+            producers = sorted((p for p in found if p.fused and p is not group and p.number not in refused),
                                key=lambda p: -p.number)
             if not producers:
                 return
@@ -254,7 +257,9 @@ class _Clusterer:
     def signature(self, members):
         """(what two sets of members share if they make the same kernel, how many operands and results it has)."""
         number = {id(m): k for k, m in enumerate(members)}
-        operands, abstracts, rows = {}, [], []
+        rows = []
+        operands: dict = {}
+        abstracts: list = []
         for member in members:
             sources = []
             for arg in member.args:
@@ -305,7 +310,8 @@ class _Clusterer:
         inside = {id(m) for m in members}
         names = dict.fromkeys(m.fn.name for m in members if m.fn is not tuple_getitem)
         made = FuncGraph("_".join(["fused", *list(names)[:6]]), members[-1].origin)
-        inner, operands = {}, []
+        inner: dict[int, AnfNode] = {}
+        operands = []
         for member in members:
             args = []
             for arg in member.args:
@@ -327,7 +333,7 @@ class _Clusterer:
         """The groups in an order that keeps every edge, otherwise by their last member."""
         key = {g: self.position[id(g.members[-1])] for g in self.groups}
         waiting = {g: len(g.before) for g in self.groups}
-        after = {g: [] for g in self.groups}
+        after: dict = {g: [] for g in self.groups}
         for group in self.groups:
             for earlier in group.before:
                 after[earlier].append(group)
@@ -347,7 +353,9 @@ class _Clusterer:
 
     def together(self, groups):
         """The members of each kernel or node to write: those of one group, or of several to be launched together."""
-        runs, open_, read = [], [], set()
+        runs = []
+        open_: list = []
+        read: set = set()
         for group in groups:
             joins = self.level != "O0" and config.lowering == "llvm" and self.is_small(group)
             # a Parameter that gets its new value in place is for one of them to read
@@ -417,7 +425,7 @@ def _judge(graph, target):
         return refusal.reason, 0
 
 
-_verdicts = {}                              # a network repeats its layers: equal clusters are judged once
+_verdicts: dict = {}                        # a network repeats its layers: equal clusters are judged once
 
 
 def _is_number(node):

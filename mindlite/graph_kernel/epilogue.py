@@ -45,11 +45,12 @@ def epilogue(graph):
 
 def _chains(graph):
     """{convolution: [(step, node), ..]} of one graph."""
-    users = {}
+    users: dict = {}
     for node in [*graph.nodes, graph.output]:
         for arg in node.args:
             users.setdefault(arg, []).append(node)
-    found, taken = {}, set()                                 # the sum of two convolutions belongs to the first
+    found = {}
+    taken: set = set()  # the sum of two convolutions belongs to the first
     for node in graph.nodes:
         if node.fn is not convolution or node.abstract.dtype.name not in DTYPES:
             continue
@@ -99,9 +100,10 @@ def _fused(first, chain):
     """(the FuncGraph of a convolution and what follows it, its operands: x, weight, and those of the epilogue in order)."""
     nodes = [first, *(node for _, node in chain)]
     made = FuncGraph("_".join(node.fn.name for node in nodes), first.origin, FINISHED)
-    before, copy, operands = None, None, []
+    before, copy = None, None
+    operands: list = []
     for node in nodes:
-        args = []
+        args: list = []
         for arg in node.args:
             if arg is before:
                 args.append(copy)

@@ -68,7 +68,7 @@ def _write(target, node, args):
     inner = target.nodes[start:]
     if any(is_composite(n) for n in inner):
         del target.nodes[start:]
-        env = {}
+        env: dict = {}
         for n in inner:
             operands = [env.get(a, a) for a in n.args]
             if n.fn is tuple_getitem and isinstance(operands[0], tuple):

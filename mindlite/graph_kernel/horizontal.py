@@ -28,7 +28,7 @@ def parts_of(graph):
     outputs in `graph`: [(part, parameters, outputs)]. In order of their first nodes."""
     if graph.kind != TOGETHER:
         return [(graph, graph.parameters, graph.outputs)]
-    leader = {}
+    leader: dict = {}
 
     def find(node):
         while leader[node] is not node:
@@ -40,7 +40,7 @@ def parts_of(graph):
             if arg in leader:
                 first, second = find(arg), find(node)
                 leader[second] = first
-    members = {}
+    members: dict = {}
     for node in graph.nodes:
         members.setdefault(find(node), []).append(node)
     return [_part(graph, nodes) for nodes in members.values()]

@@ -11,6 +11,7 @@ which a window slides, and rows of at most 16 that are folded or transposed, are
 are made of neighbouring windows and rows. `schedule` then decides where each value is computed.
 """
 from dataclasses import field
+from typing import Any
 
 import numpy as np
 
@@ -49,8 +50,8 @@ class Output:
     """One result: operand (name, dtype), loops (its IndexVars, outer first), offset (Dim), value (ScalarExpr)."""
     operand: Operand
     loops: tuple
-    offset: object
-    value: object
+    offset: Any
+    value: Any
 
 
 @dataclass
@@ -75,12 +76,12 @@ class LoopNest:
     symbols: dict
     extents: dict
     notes: dict
-    size_of: object = None              # the caller's int or Dim -> its polynomial over n0, n1, ..
+    size_of: Any = None              # the caller's int or Dim -> its polynomial over n0, n1, ..
     in_place: dict = field(default_factory=dict)
     body: list = field(default_factory=list)
-    extent: object = 1
-    parallel: object = None
-    cost: object = 1
+    extent: Any = 1
+    parallel: Any = None
+    cost: Any = 1
 
     def place(self, number):
         """The number of the argument in whose memory argument `number` (inputs, then outputs) lies."""
@@ -100,7 +101,8 @@ def build(graph, in_place=(), target=None):
                InternalError if an output may not be written over its parameter
     """
     composer, target = _Composer(graph), target or current()
-    shared, loops = {}, []
+    loops = []
+    shared: dict = {}
     for number, node in enumerate(graph.outputs):
         if not isinstance(node.abstract, AbstractTensor):
             raise CannotFuse(f"a result is no tensor but {node.abstract}")
@@ -109,7 +111,8 @@ def build(graph, in_place=(), target=None):
         raise CannotFuse("the results do not share their outer axis")
     values = [cast(composer.element(node, 0, indices), node.abstract.dtype)
               for node, (indices, _) in zip(graph.outputs, loops)]
-    values, places, loops = settled(values, *zip(*loops), composer.notes, composer.indices, target.fewest_rows)
+    values, places, loops = settled(values, [i for i, _ in loops], [kept for _, kept in loops], composer.notes, composer.indices,
+                                    target.fewest_rows)
     offsets = _Offsets(values, composer.indices, outputs=[node.abstract for node in graph.outputs], loops=loops)
     outputs = []
     for number, (node, place, kept, value) in enumerate(zip(graph.outputs, places, loops, values)):
@@ -140,7 +143,9 @@ def _share_memory(nest, in_place):
 
 def _output_loops(abstract, shared):
     """(indices, loop variables) of an output; outputs whose leading sizes agree share their variables."""
-    indices, kept, path = [], (), ()
+    indices: list = []
+    kept: tuple = ()
+    path: tuple = ()
     for size in abstract.shape:
         if isinstance(size, int) and size == 1:
             indices.append(as_expr(0))
@@ -286,7 +291,8 @@ class _Offsets:
         operand, indices = load.fields
         axes = [(s, i) for s, i in zip(operand.shape, indices) if not (isinstance(s, int) and s == 1)]
         safe = all(self.indices.is_inside(index, size) for size, index in axes)
-        offset, stride, flat, exprs, strides = 0, 1, as_expr(0), [], []
+        offset, stride, flat, strides = 0, 1, as_expr(0), []
+        exprs: list = []
         for size, index in axes:
             flat = flat * as_expr(size) + index
         for size, index in reversed(axes):

@@ -1,5 +1,6 @@
 """The door of the room: a cluster (FuncGraph) becomes a Kernel with the order of its arguments."""
 import functools
+from typing import Any
 
 from ..backend.kernel import Kernel
 from ..backend.target import current
@@ -34,9 +35,9 @@ class Lowered:
     inputs: tuple
     outputs: tuple
     sizes: tuple
-    extent: object
-    cost: object
-    scheduled: object
+    extent: Any
+    cost: Any
+    scheduled: Any
 
     @functools.cached_property
     def nest(self):
@@ -49,11 +50,11 @@ class _Written:
     """What equal clusters share: the text of their kernel, and the sizes, extent and cost of its launch."""
     text: str
     sizes: tuple
-    extent: object
-    cost: object
+    extent: Any
+    cost: Any
 
 
-_written = {}
+_written: dict = {}
 REMEMBERED = 1024
 
 
@@ -78,7 +79,8 @@ def _lowering_together(graph, parts, in_place, target):
     """The Lowered of parts that are one kernel; its items are units of work, and its sizes those of all parts, each
     followed by the part's extent and the units of an item."""
     place = {node: k for k, node in enumerate((*graph.parameters, *graph.outputs))}
-    texts, places, sources, sizes, total = [], [], [], [], 0
+    texts, places, sources, total = [], [], [], 0
+    sizes: list = []
     for part, parameters, results in parts:
         shared = tuple((results.index(graph.outputs[o]), parameters.index(graph.parameters[p])) for o, p in in_place
                        if graph.outputs[o] in results and graph.parameters[p] in parameters)

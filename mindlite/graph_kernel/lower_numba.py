@@ -11,6 +11,7 @@ do not). LLVM's passes run once, ours; the object code goes through the same cac
 signature: what each argument is and, for a pointer, in whose memory it lies.
 """
 import operator
+from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
@@ -89,21 +90,22 @@ class _LanesModel(models.PrimitiveModel):
         super().__init__(manager, type_, REGISTER[type_.dtype.name].as_pointer())
 
 
-def dtype_of(type_):
+def dtype_of(type_: Any):
     """Our dtype of a Numba type, None for what is no number."""
     if isinstance(type_, (Register, Pointer, Lanes)):
         return type_.dtype
     if isinstance(type_, types.Boolean) or isinstance(types.unliteral(type_), types.Boolean):
         return dt.bool_
-    if isinstance(type_, types.Integer):
-        return dt.int64 if type_.signed or type_.bitwidth < 64 else dt.uint64
-    return dt.float64 if isinstance(type_, types.Float) else None
+    if isinstance(type_, types.Float):
+        return dt.float64
+    signed = getattr(type_, "signed", None)                  # an attribute of integers alone
+    return None if signed is None else dt.int64 if signed or type_.bitwidth < 64 else dt.uint64
 
 
-def _convert(builder, value, type_, dtype):
+def _convert(builder, value, type_: Any, dtype):
     """An LLVM value of a Numba type as a register of `dtype`."""
     have = dtype_of(type_)
-    if isinstance(type_, types.Integer) and type_.bitwidth < 64:
+    if have is not None and have.kind in "iu" and type_.bitwidth < 64:
         value = (builder.sext if type_.signed else builder.zext)(value, I64)
     return Arithmetic(builder).convert(value, have, dtype)
 
@@ -321,7 +323,7 @@ class _Compiler(CompilerBase):
 
 
 def _flags():
-    flags = Flags()
+    flags: Any = Flags()
     flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
     flags.nrt = False
     flags.error_model = "numpy"

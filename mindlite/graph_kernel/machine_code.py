@@ -10,7 +10,7 @@ from ..common.lazy import LazyModule
 
 object_code = LazyModule("mindlite.backend.object_code")
 TARGET = {"level": 3, "reloc": "pic", "codemodel": "default"}
-_engines = []                                   # the owners of loaded code: addresses stay valid for the process
+_engines: list = []                             # the owners of loaded code: addresses stay valid for the process
 
 
 def request(text, parts=None):

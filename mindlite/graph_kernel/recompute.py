@@ -24,7 +24,8 @@ def recompute_cheap(graph):
 
     Graphs in attributes stay as they are.
     """
-    made_of, users = {}, {}
+    made_of: dict = {}
+    users: dict = {}
     for node in graph.nodes:
         for arg in node.args:
             users.setdefault(arg, []).append(node)
@@ -63,7 +64,7 @@ def _copy(graph, copies):
     target = FuncGraph(graph.name, graph.origin, graph.kind)
     target.signature = graph.signature
     env = {p: target.add_parameter(p.name, p.abstract, p.origin, p.default) for p in graph.parameters}
-    waiting = {}
+    waiting: dict = {}
 
     def read(arg):
         if arg in waiting and len(waiting[arg]) > 1:

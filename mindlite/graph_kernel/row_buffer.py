@@ -6,6 +6,8 @@
 The row is in cache both times, so this is a store and a load in place of a transcendental function.
 """
 
+from typing import Any
+
 from ..common import dtype as dt
 from ..common.dim import Dim, substitute, symbols_of
 from ..common.records import dataclass
@@ -16,11 +18,11 @@ from .loopnest import Access
 @dataclass(frozen=True)
 class Row:
     """A value that waits: fold (a Reduce) stores `value` as element `offset` of `output` (a number and an Output)."""
-    fold: object
-    value: object
+    fold: Any
+    value: Any
     number: int
-    output: object
-    offset: object
+    output: Any
+    offset: Any
 
 
 def rows_of(nest):

@@ -12,6 +12,7 @@ computed again and again, because a loop around it does not occur in it, is refu
 The outermost loop is the parallel axis, cut into chunks [begin, end) by the launcher.
 """
 from dataclasses import field, replace
+from typing import Any
 
 from ..common.dim import bounds, coefficient, substitute, symbols_of
 from ..common.records import dataclass
@@ -27,18 +28,18 @@ BLOCK = 1024                   # elements of a sum that add up in float32 before
 @dataclass(eq=False)
 class Let:
     """name = expr. note: the CNode whose result it is, or None; source: an Access where a fold has left the value."""
-    expr: object
-    note: object = None
-    source: object = None
+    expr: Any
+    note: Any = None
+    source: Any = None
 
 
 @dataclass(eq=False)
 class Store:
     """out[offset] = expr. number: which output. offset: the output's own, or where a value waits (`row_buffer`)."""
     number: int
-    output: object
-    expr: object
-    offset: object
+    output: Any
+    expr: Any
+    offset: Any
 
 
 @dataclass(eq=False)
@@ -46,20 +47,20 @@ class Loop:
     """for variable in range(extent): body; over [begin, end) if parallel; tiled: in pieces of `Target.tile` with lane loops;
     squares: with the loop inside, which is all of the body, in squares of `Target.side`; start, stop: a piece of the range (see
     `ranges`), a number each, None for the end."""
-    variable: object
-    extent: object
+    variable: Any
+    extent: Any
     body: list
     parallel: bool = False
     tiled: bool = False
     squares: bool = False
     start: int = 0
-    stop: object = None
+    stop: Any = None
 
 
 @dataclass(eq=False)
 class Lanes:
     """The loop over the lanes of a tile: variable = start of the tile + lane."""
-    variable: object
+    variable: Any
     body: list
 
 
@@ -69,29 +70,29 @@ class Fold:
 
     lanes: the tiled variable whose lanes each have an accumulator, or None; the innermost statements belong to a lane.
     """
-    expr: object
+    expr: Any
     loops: list
-    value: object
-    lanes: object = None
-    note: object = None
+    value: Any
+    lanes: Any = None
+    note: Any = None
 
 
 @dataclass(eq=False)
 class Branch:
     """expr (a Select) = value of the chosen side; each side: (statements, value)."""
-    expr: object
+    expr: Any
     then: tuple
     otherwise: tuple
-    note: object = None
+    note: Any = None
 
 
 @dataclass(eq=False)
 class _Scope:
     """A list of statements being written: what is bound there, and which loop variables are known."""
-    parent: object
+    parent: Any
     variables: frozenset
     guard: bool = False
-    tile: object = None                                   # (scope of the tile, its variable) in a loop over lanes
+    tile: Any = None                                   # (scope of the tile, its variable) in a loop over lanes
     statements: list = field(default_factory=list)
     bound: set = field(default_factory=set)
 
@@ -129,7 +130,7 @@ class _Scheduler:
 
     def learn(self, exprs):
         """What of the expressions gets a name (what is used twice or is a node's result), and what may lie outside."""
-        uses = {}
+        uses: dict = {}
         for expr in exprs:
             for child in expr.children():
                 uses[child] = uses.get(child, 0) + 1
@@ -188,7 +189,7 @@ class _Scheduler:
         for _, output in here:
             self.place(output.value, scope)
         scope.statements += [Store(number, output, output.value, output.offset) for number, output in here]
-        deeper = {}
+        deeper: dict = {}
         for number, output in numbered:
             if len(output.loops) > depth:
                 deeper.setdefault(output.loops[depth], []).append((number, output))
@@ -278,7 +279,8 @@ class _Scheduler:
                 guarded = home.inside(guard=True, tile=home.tile)
                 self.place(side, guarded)
                 sides.append((guarded.statements, side))
-            home.statements.append(Branch(expr, *sides, note=self.nest.notes.get(expr)))
+            then, other = sides
+            home.statements.append(Branch(expr, then, other, self.nest.notes.get(expr)))
             home.bound.add(expr)
         else:
             for child in expr.children():

@@ -15,16 +15,19 @@ are parallel (long, so that the rest is nothing) and those of literal extent, wh
 """
 import contextlib
 import functools
+from collections.abc import Callable
 from dataclasses import field
+from typing import Any
 
 from llvmlite import ir
 
+from ..backend.target import Target
 from ..common import dtype as dt
 from ..common.dim import coefficient
 from ..common.records import dataclass
 from ..mindir.scalar import COMPARISONS, BinOp, Call, Cast, Const, IndexVar, Neg, Select
-from .arithmetic import I32, I64, MEMORY, REGISTER, mark
-from .loopnest import Access
+from .arithmetic import I32, I64, MEMORY, REGISTER, Arithmetic, mark
+from .loopnest import Access, LoopNest
 from .math_functions import Repeated, call, is_inline, suffix
 from .schedule import Let, Store
 
@@ -36,10 +39,10 @@ PLACES = 1 << 30               # elements of a row whose numbers are counted in 
 @dataclass
 class Vector:
     """What a loop over vectors does just now: its variable, the lanes, how many and which are there (None for all)."""
-    variable: object
+    variable: Any
     count: int
-    left: object = None
-    mask: object = None
+    left: Any = None
+    mask: Any = None
     stores: list = field(default_factory=list)            # of what is left, for the end of the iteration
 
 
@@ -131,7 +134,32 @@ def transposed(builder, rows):
 
 class VectorLoops:
     """The part of an emitter that writes loops over vectors; vector: the Vector of the loop that it is in, or None."""
-    vector = None
+    builder: ir.IRBuilder
+    arithmetic: Arithmetic
+    target: Target
+    nest: LoopNest
+    names: dict
+    dims: dict
+    scratch: dict
+    scopes: dict
+    tile_start: ir.Value
+    tile_size: ir.Value
+    vector: Any = None
+
+    # what the emitter has
+    loop: Callable[..., Any]
+    bind: Callable[..., Any]
+    statements: Callable[..., Any]
+    value: Callable[..., Any]
+    compute: Callable[..., Any]
+    type: Callable[..., Any]
+    dim: Callable[..., Any]
+    initial: Callable[..., Any]
+    place: Callable[..., Any]
+    piece_end: Callable[..., Any]
+    fold_loops: Callable[..., Any]
+    keep_better: Callable[..., Any]
+    number_of: Callable[..., Any]
 
     def vector_loop(self, variable, start, stop, counts, body, narrow=None):
         """`body()` for the vectors of [start, stop): of so many elements as `counts` say, and a vector at a time what is left.

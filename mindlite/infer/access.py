@@ -4,6 +4,7 @@ import functools
 import operator
 import types
 from collections import defaultdict, deque
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from .program import STAND_INS, by_python, of_container, raises
 from .sharing import check_key
 from .values import (BoundMethod, Box, Closure, Constants, HookMethod, LeavingMethod, MadeException, Place, Range, Unsure,
                      has_nodes)
+from collections.abc import Callable
 
 OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
              "%": operator.mod, "**": operator.pow, "@": operator.matmul, "<<": operator.lshift, ">>": operator.rshift,
@@ -41,6 +43,7 @@ ASKED = {**COMPARISONS, "is": operator.is_, "is not": operator.is_not, "in": lam
 TENSOR_COMPARISONS = {"<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal", "==": "equal",
                       "!=": "not_equal"}
 # what Python's functions ask of a number, by the method that answers
+CONVERSIONS: dict[str, Callable[..., Any]]
 CONVERSIONS = {"__index__": int, "__int__": int, "__float__": float, "__bool__": bool, "__len__": len}
 # methods that give Python's or NumPy's data: they are called at run time
 LEAVES_TENSORS = ("asnumpy", "numpy", "tolist", "__array__")
@@ -89,7 +92,7 @@ def attribute(ev, value, name):
             found = getattr(type(value), name, None)
             if isinstance(found, property):
                 with interpreting(ev.tracer):
-                    return found.fget(value)
+                    return getattr(value, name)
             if name in methods.METHODS or name == "item":
                 return BoundMethod(methods.METHODS.get(name), value, name)
             if name in LEAVES_TENSORS:
@@ -517,7 +520,7 @@ def in_order(ev, elements):
         name = "TEXT" if kinds <= {bool, int, float, str, bytes} else "PROCESS"
         ev.guard("attr", hashing, name, getattr(hashing, name))
     if isinstance(elements, Constants):
-        made = set()
+        made: set = set()
         made.update(elements.constant)
         return list(made)
     return list(elements) if isinstance(elements, (set, frozenset)) else list(set(elements))

@@ -10,6 +10,7 @@ What is inside by how it was made needs no check: places in an axis of that size
 (`for i in range(len(x)): x[i]`), also with known numbers added.
 """
 import functools
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from ..common.errors import IndexRangeError, ValueRangeError
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
 from ..mindir.control import check
-from ..mindir.graph import AnfNode, ValueNode
+from ..mindir.graph import AnfNode, CNode, ValueNode
 from ..mindir.primitive import PRIMITIVES, interpreting
 from ..ops.basic import cast
 from ..ops.define import as_operand
@@ -125,7 +126,7 @@ def demand_start(tracer, axis, start, n, size):
            f"{size} elements from an index leave axis {axis} of size {n}")
 
 
-def limits(tracer, value):
+def limits(tracer, value: Any):
     """The least and the greatest that an int can be, as ints or Dims; None, None where that is not known."""
     if isinstance(value, (int, Dim)):
         return value, value
@@ -138,7 +139,7 @@ def limits(tracer, value):
         return known, known
     if value in tracer.iterations:
         return 0, tracer.iterations[value] - 1
-    if getattr(value, "fn", None) is not scalar_binary or value.attrs["op"] not in "+-*%":
+    if not isinstance(value, CNode) or value.fn is not scalar_binary or value.attrs["op"] not in "+-*%":
         return None, None
     (low, high), (least, most) = [limits(tracer, arg) for arg in value.args]
     if least is None or low is None and value.attrs["op"] != "%":

@@ -10,9 +10,12 @@ Inside a `try`, a raise is such a way to leave, with the handler as its target. 
 does (`closing`).
 """
 
+from typing import Any
+
 from ..common import dtype as dt
 from ..common.dim import Dim, compare
 from ..common.errors import InternalError, MindliteError, Refusal, ShapeError, UndefinedNameError
+from ..common.location import Origin
 from ..common.records import dataclass
 from ..common.tensor import Tensor
 from ..common.tracebacks import passed_through
@@ -129,12 +132,12 @@ class Side:
 
     before, store : the region around it, and what the store held when it was opened
     """
-    condition: object
+    condition: Any
     rest: Outcome
     region: Region
     before: Region
     store: dict
-    origin: object
+    origin: Origin | None
 
 
 def open_side(ev, condition, rest):

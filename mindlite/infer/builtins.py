@@ -3,6 +3,7 @@ import builtins
 import dataclasses
 import functools
 import types
+from typing import Any
 
 from ..common import dtype as dt
 from ..common.dim import Dim, dim_max, dim_min
@@ -25,9 +26,10 @@ from .outcome import Raises
 from .outside import method_of_class
 from .program import by_python, raised_as, raises
 from .values import BoundMethod, Box, Closure, Formatted, MadeException, Range, has_nodes, leaves
+from collections.abc import Callable
 
-BUILTINS = {}
-ASK_PYTHON = set()
+BUILTINS: dict[Any, Callable[..., Any]] = {}
+ASK_PYTHON: set = set()
 
 
 def builtin(*functions):
@@ -45,8 +47,8 @@ def _len(ev, value):
 
 
 @builtin(range)
-def _range(ev, *args):
-    args = [_number_of(ev, a) for a in args]
+def _range(ev, *given):
+    args = [_number_of(ev, a) for a in given]
     if not any(isinstance(a, (AnfNode, Dim)) for a in args):
         return by_python(ev, range, *args)
     start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
@@ -160,7 +162,7 @@ def _sum(ev, value, start=0):
 
 def _any_all(word, stop):
     def handler(ev, value):
-        result = not stop
+        result: Any = not stop
         for x in iterate(ev, value):
             known = truth(ev, x)
             if isinstance(known, AnfNode):
@@ -361,8 +363,8 @@ def _print(ev, *values, sep=" ", end="\n", **kwargs):
     values = tuple(text_of(ev, v) if isinstance(v, (BaseException, MadeException)) else v for v in values)
     operands = [v for value in values for v in (value.values if isinstance(value, Formatted) else [value])]
 
-    def show(*items):
-        items, made = list(items), []
+    def show(*given):
+        items, made = list(given), []
         for value in values:
             if isinstance(value, Formatted):
                 made.append(value.make(items[:len(value.values)]))

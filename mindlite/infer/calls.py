@@ -12,7 +12,8 @@ import io
 import operator
 import types
 from abc import ABCMeta
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ from .values import BoundMethod, Box, Closure, Formatted, HookMethod, LeavingMet
 
 ABOUT_OBJECTS = (isinstance, type, id, callable, hasattr, getattr)       # they do not read what an object holds
 TAKE_OBJECTS = (print, str, repr, Tensor)
-HOOK_METHODS = {"register_hook": register_hook, "remove": remove_hook}
+HOOK_METHODS: dict[str, Callable[..., Any]] = {"register_hook": register_hook, "remove": remove_hook}
 FRAMEWORK = ("mindlite.ops", "mindlite.common", "mindlite.mindir", "mindlite.numpy",      # executed over nodes, not parsed
              *(f"mindlite.mint.{name}" for name in ("arithmetic", "creation", "linalg", "reductions", "shaping", "special",
                                                     "nn.functional")))

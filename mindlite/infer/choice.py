@@ -5,6 +5,8 @@
 The branches are written in Python: `_item` and `_called` are executed by inference as a user's functions are.
 """
 
+from typing import Any
+
 from ..common.records import dataclass
 from ..mindir import syntax
 from ..mindir.graph import AnfNode
@@ -21,7 +23,7 @@ MOST = 32                        # items; a longer list is one of Python's
 @dataclass(frozen=True, eq=False)
 class Chosen:
     """One of several functions; it is made where it is called."""
-    index: object
+    index: Any
     items: tuple
 
 

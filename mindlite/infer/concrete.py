@@ -11,6 +11,7 @@ With the log of a compiled run that was trapped it begins that run again: calls 
 import copy
 import functools
 import types
+from typing import Any
 
 from ..common.errors import InternalError, MindliteError, Passed, Stage
 from ..common.location import is_framework
@@ -36,7 +37,7 @@ from .sharing import parts_of
 from .values import BoundMethod, Closure, LeavingMethod, LiveIterator
 
 CHANGE = {syntax.inplace, syntax.store_item, syntax.delete_item, syntax.store_attr}     # what Python's objects do in place
-CONCRETE = {}                                        # {Syntax: function} for the constructs that differ from EXECUTE
+CONCRETE: dict = {}                                  # {Syntax: function} for the constructs that differ from EXECUTE
 
 
 class _Values(Tracer):
@@ -203,9 +204,10 @@ class Recorder(Evaluator):
         if isinstance(fn, type) and issubclass(fn, BaseException):
             return make_exception(self, fn, tuple(map(self.live, args)), {k: self.live(v) for k, v in kwargs.items()})
         if isinstance(fn, type) and is_plain_class(fn):
-            made = object.__new__(fn)
-            if fn.__init__ is not object.__init__:
-                self.call(fn.__init__, (made, *args), kwargs)
+            made: Any = object.__new__(fn)
+            init = getattr(fn, "__init__")
+            if init is not object.__init__:
+                self.call(init, (made, *args), kwargs)
                 return made
         if fn is print:
             return self.call_unknown(fn, args, kwargs)
@@ -267,7 +269,7 @@ class Recorder(Evaluator):
         else:
             function.__name__ = fn.graph.name.rpartition(".")[2]
             function.__qualname__ = fn.graph.name
-        function.executes = function, fn
+        setattr(function, "executes", (function, fn))
         return function
 
 

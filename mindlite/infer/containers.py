@@ -1,8 +1,11 @@
 """Methods of lists, dicts and sets whose content stands in the store."""
+from typing import Any
+
 from ..common.errors import ArgumentError, MissingAttributeError
 from .program import by_python, of_container
 from .sharing import check_key
 from .values import BoundMethod, Box, Conflict
+from collections.abc import Callable
 
 
 def items_of(ev, value):
@@ -145,7 +148,7 @@ def _list_sort(ev, box, *, key=None, reverse=False):
     ev.store[box] = ev.store[ev.call(sorted, (box,), {"key": key, "reverse": reverse})]
 
 
-METHODS_OF = {
+METHODS_OF: dict[str, dict[str, Callable[..., Any]]] = {
     "list": {"append": _list_append, "extend": _list_extend, "insert": _list_insert, "pop": _list_pop,
              "clear": _list_clear,
              "reverse": _list_reverse, "copy": _list_copy,

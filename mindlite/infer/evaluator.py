@@ -13,6 +13,7 @@ import copy
 import inspect
 import types
 from collections import ChainMap
+from typing import Any
 
 from ..common.config import config
 from ..common.dtype import DType
@@ -43,6 +44,7 @@ from .recursion import call_recursive
 from .region import Region, Tracer
 from .sharing import spot
 from .values import Box, Closure, Conflict, Mixed, fits, has_nodes, kind_of, rebuild
+from collections.abc import Callable
 
 MAX_DEPTH = 200
 MISSING = object()                                # the value of a node that no frame has
@@ -60,7 +62,7 @@ class Frame:
 
     def __init__(self, graph, function=None, outer=None, outer_env=None, scope=""):
         self.graph, self.function, self.outer, self.outer_env, self.scope = graph, function, outer, outer_env, scope
-        self.env = ChainMap({})
+        self.env: ChainMap = ChainMap({})
 
     def lookup(self, node, env=None):
         """The value of a syntax node, here or in the frames around; MISSING where it has none."""
@@ -221,7 +223,7 @@ class Evaluator:
         before = self.construct, self.asked
         self.construct, self.asked = name_of(node), None
         try:
-            values = ()
+            values: Any = ()
             values = [self.read(frame, a) for a in node.args]
             return self.execute_on(frame, node, values)
         except Exception as error:
@@ -545,7 +547,7 @@ def _complaint(name, signature, args, kwargs):
     """What Python says when a function of this signature is called with these arguments."""
     parameters = [p.replace(annotation=p.empty, default=p.empty if p.default is p.empty else 0)
                   for p in signature.parameters.values()]
-    namespace = {}
+    namespace: dict = {}
     exec(f"def f{inspect.Signature(parameters)}: pass", namespace)
     stand_in = namespace["f"]
     stand_in.__qualname__ = name
@@ -565,7 +567,7 @@ def _cell(content):
     return types.CellType() if isinstance(content, Undefined) else types.CellType(content)
 
 
-MAKE = {"list": list, "dict": dict, "set": set, "cell": _cell}
+MAKE: dict[str, Callable[..., Any]] = {"list": list, "dict": dict, "set": set, "cell": _cell}
 
 # {Syntax: (evaluator, frame, node, values) -> value}, filled by execute.py
-EXECUTE = {}
+EXECUTE: dict = {}

@@ -129,7 +129,7 @@ def _method(ev, manager, name):
 
 def leave_context(ev, manager, exception):
     """manager.__exit__(..)"""
-    args = (None, None, None)
+    args: tuple = (None, None, None)
     if isinstance(exception, AnfNode):
         args = (call_unknown(ev, type, (exception,), {}, "the class of what Python code raised"), exception, TRACEBACK)
     elif exception is not None:

@@ -6,6 +6,7 @@ import builtins
 import functools
 import operator
 import types
+from typing import Any
 
 from ..common.dim import Dim
 from ..common.errors import ArgumentError, NameLookupError, Refusal
@@ -343,7 +344,7 @@ def make_set(ev, frame, node, values):
 
 @executes(syntax.make_dict)
 def make_dict(ev, frame, node, values):
-    pairs = {}
+    pairs: dict = {}
     for key, value in zip(values[::2], values[1::2]):
         if key is syntax.DICT_STAR:
             guard_contents(ev, value)
@@ -454,7 +455,8 @@ def make_function(ev, frame, node, values):
 
 @executes(syntax.call)
 def call(ev, frame, node, values):
-    fn, args, kwargs = values[0], [], {}
+    fn, args = values[0], []
+    kwargs: dict = {}
     for word, value in zip(node.attrs["layout"], values[1:]):
         if word == "":
             args.append(value)
@@ -544,8 +546,8 @@ def turns_of(iterator):
     """How many items there are, an int or Dim; None where that is known at run time only."""
     if not isinstance(iterator, Range):
         return iterator.shape[0] if isinstance(iterator, AnfNode) else len(iterator)
-    ends = [getattr(end.abstract, "dim", None) if isinstance(end, AnfNode) else end
-            for end in (iterator.start, iterator.stop)]
+    ends: list[Any] = [getattr(end.abstract, "dim", None) if isinstance(end, AnfNode) else end
+                       for end in (iterator.start, iterator.stop)]
     if None in ends or not isinstance(iterator.step, int):
         return None
     return (ends[1] - ends[0]) // iterator.step if abs(iterator.step) == 1 else None

@@ -14,6 +14,7 @@ import time
 import numpy as np
 
 from ..common.errors import Passed, Refusal, Signal, Stage
+from ..common.location import Location
 from ..common.records import dataclass
 from ..common.tensor import Tensor
 from ..common.tracebacks import call_at, namespace_of, passed_through
@@ -49,7 +50,7 @@ class NeedsRecord(Signal):
 @dataclass(eq=False)
 class Site:
     """A piece of Python code in a graph. runs, seconds: how often it ran, how long in all"""
-    location: object
+    location: Location | None
     reason: str
     cure: str
     runs: int = 0
@@ -110,7 +111,7 @@ def _write(ev, key, fn, args, kwargs, reason, returns, keeps, sees, copies, cure
     count, pattern = len(operands), opened(record) if returns is None else returns
     site, attempted = Site(location, reason, cure), bool(ev.attempts)
     ev.sites.append(site)
-    places, later = [place for place, _ in variables], watch(ev) if sees else {}
+    places, later = tuple([place for place, _ in variables]), watch(ev) if sees else {}
     namespace, unrecorded = namespace_of(ev.frames), ev.tracer.unrecorded
 
     def run(*values):

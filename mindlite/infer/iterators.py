@@ -11,6 +11,8 @@ must be known at compile time.
 Source: PEP 255, 342; the state is that of a defunctionalised continuation (Reynolds 1972).
 """
 
+from typing import Any
+
 from ..common.dim import Dim
 from ..common.errors import Refusal
 from ..common.records import dataclass
@@ -25,6 +27,7 @@ from .outside import method_of_class
 from .program import own_exceptions, raises
 from .sharing import spot
 from .values import Box, Conflict
+from collections.abc import Callable
 
 DONE, RUNNING = "done", "running"
 
@@ -32,10 +35,10 @@ DONE, RUNNING = "done", "running"
 @dataclass(frozen=True, eq=False)
 class GeneratorCall:
     """A call of a generator function: its graph, the Python function it came from, the frame around it."""
-    graph: object
-    function: object
-    outer: object
-    outer_env: object
+    graph: Any
+    function: Any
+    outer: Any
+    outer_env: Any
     scope: str
 
 
@@ -253,6 +256,7 @@ def _step_of_ahead(ev, box, inner, _):
     return more, value
 
 
+STEPS: dict[str, Callable[..., Any]]
 STEPS = {"generator": _step_of_generator, "list": _step_of_list, "items": _step_of_items, "dict": _step_of_dict,
          "set": _step_of_set,
          "enumerate": _step_of_enumerate, "zip": _step_of_zip, "map": _step_of_map, "filter": _step_of_filter,
@@ -261,7 +265,7 @@ STEPS = {"generator": _step_of_generator, "list": _step_of_list, "items": _step_
 
 def drain(ev, box):
     """All that is left, as a list."""
-    items = []
+    items: list = []
     while True:
         more, value = step(ev, box)
         if not more:

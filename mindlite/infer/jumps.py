@@ -30,7 +30,8 @@ def loop_exits(header):
     known = header.transforms.get("loop_exits")
     if known is not None:
         return known
-    order, predecessors, todo = [], {header: []}, [header]
+    order, todo = [], [header]
+    predecessors: dict = {header: []}
     while todo:
         block = todo.pop()
         order.append(block)

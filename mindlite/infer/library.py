@@ -175,8 +175,8 @@ def pairwise(iterable):
 
 
 @generator(itertools.islice)
-def islice(iterable, *limits):
-    limits = slice(*limits)
+def islice(iterable, *ends):
+    limits = slice(*ends)
     iterator, index, wanted = iter(iterable), 0, limits.start or 0
     while limits.stop is None or index < limits.stop:
         for value in iterator:

@@ -112,10 +112,10 @@ def execute_on_constants(ev, frame, header, args, stops):
 
     A caller that gets None must restore what was saved.
     """
-    graph, more = ev.tracer.graph, header.nodes[0] if header.nodes else None
+    graph = ev.tracer.graph
     written, sides = len(graph.nodes), len(ev.sides)
-    if header.loop == "for" and not isinstance(ev.read(frame, more.args[0]), range) \
-            or header.loop == "for" and len(ev.read(frame, more.args[0])) > EXECUTE_AT_MOST:
+    if header.loop == "for" and not isinstance(ev.read(frame, header.nodes[0].args[0]), range) \
+            or header.loop == "for" and len(ev.read(frame, header.nodes[0].args[0])) > EXECUTE_AT_MOST:
         return None
     for _ in range(EXECUTE_AT_MOST):
         if header.output.fn is syntax.switch:                # look at the condition first: a body may cost much
@@ -191,10 +191,11 @@ def unroll(ev, frame, header, args, stops, because=None):
 
 def write_loop(ev, frame, header, args, stops, may_peel):
     """The loop as one while_loop node: widen what it carries until one more iteration changes no type."""
-    state, carried = list(args), {}
+    state = tuple(args)
+    carried: dict = {}
     if header.loop == "for":
-        state[0] = Varying(args[0], AbstractScalar(int))     # the iteration's number is never a constant
-    state, widened = tuple(state), set()
+        state = (Varying(args[0], AbstractScalar(int)), *args[1:])     # the iteration's number is never a constant
+    widened: set = set()
     for _ in range(12):
         plan = Plan(ev, state, carried, widened, may_peel)
         body, outcome, after = plan.attempt(frame, header, stops)
@@ -224,7 +225,8 @@ class Plan:
 
     def enter(self, region):
         """The state and the carried store entries as values inside `region`."""
-        self.inits, self.parameters, seen = [], [], {}
+        self.inits, seen = [], {}
+        self.parameters: list = []
 
         def inside(value):
             if isinstance(value, Varying):
@@ -419,14 +421,14 @@ class Plan:
             return visible(self.ev, value) if isinstance(value, Closure) else value
 
         try:
-            state = []
+            joined = []
             for number, items in enumerate(zip(self.state, self.inside, back)):
                 try:
-                    state.append(join(*items))
+                    joined.append(join(*items))
                 except CannotLoop as reason:
                     named(reason.error, names[number] if number < len(names) else "")
                     raise
-            state = tuple(state)
+            state = tuple(joined)
             carried = {}
             for key, value in after.items():
                 if self.ev.made_inside(key):
@@ -518,7 +520,7 @@ class Plan:
             outputs += [convert(ev, value, abstract) for value, _, abstract in merge.slots]
             go_on = compare_numbers(ev, "==", outcome.code, number)
             flags = [convert(ev, go_on, AbstractScalar(bool)), ev.tracer.lift(outcome.code)]
-            sizes = {}
+            sizes: dict = {}
             leaving = [own_sizes(a, self.widened, sizes) for _, _, a in merge.slots]
             abstracts = [*leaving, AbstractScalar(bool), AbstractScalar(int)]
             extra = [body.graph.add_parameter(f"r{i}", a) for i, a in enumerate(abstracts)]

@@ -23,7 +23,9 @@ def map_over(ev, what, args, kwargs):
     axes = (in_axes,) * len(args) if in_axes is None or isinstance(in_axes, int) else tuple(in_axes)
     if len(axes) != len(args):
         raise ArgumentError(f"vmap: in_axes names {len(axes)} arguments, {len(args)} were given")
-    used, sizes, places = [], [], {}                    # places: {what is mapped: its axis}
+    used: list = []
+    sizes: list = []
+    places: dict = {}  # places: {what is mapped: its axis}
 
     def call(sub):
         inside = []

@@ -151,7 +151,7 @@ class Merge:
         if isinstance(value, AnfNode) or isinstance(value, Tensor):
             if isinstance(value, Tensor) or self.ev.tracer.region.can_see(value):
                 return value
-            return self.slot(*((value, None) if side == 0 else (None, value)), abstract_of(value))
+            return self.slot(value if side == 0 else None, None if side == 0 else value, abstract_of(value))
         if isinstance(value, tuple):
             return rebuild(value, [self.only(v, side) for v in value])
         if isinstance(value, dict):

@@ -104,8 +104,8 @@ def taken_apart(ev, value, store=None):
             return lambda now: (rebuild(value, [make(now) for make in made]) if isinstance(value, tuple)
                                 else [make(now) for make in made])
         if type(value) is dict:
-            made = {k: parts(v) for k, v in value.items()}
-            return lambda now: {k: make(now) for k, make in made.items()}
+            named = {k: parts(v) for k, v in value.items()}
+            return lambda now: {k: make(now) for k, make in named.items()}
         if isinstance(value, MadeException):
             return exception(value)
         if isinstance(value, BaseException):

@@ -26,7 +26,8 @@ def call_module(ev, what, args, kwargs):
     if ev.concrete:
         return by_python(ev, what.at_once, *args, **kwargs)
     given = tensors_of(module, args, kwargs)
-    sizes, values, operands = {}, iter(given), []
+    values, operands = iter(given), []
+    sizes: dict = {}
     for number, p in enumerate(module.graph.parameters):
         if p.default is None:
             operands.append(as_tensor(ev, next(values)))
@@ -48,7 +49,7 @@ def tensors_of(module, args, kwargs):
     if kwargs or len(args) != len(module.inputs):
         raise ArgumentError(f"{module.name} takes {len(module.inputs)} arguments by position",
                             note=f"{len(args)} are given" + (f", and {', '.join(kwargs)}" if kwargs else ""))
-    given = []
+    given: list = []
     for number, (pattern, value) in enumerate(zip(module.inputs, args)):
         fit(module.name, f"argument {number}", pattern, value, given)
     return given

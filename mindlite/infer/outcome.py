@@ -71,7 +71,7 @@ def ends_call(target):
 
 class Raises(Signal):
     """The code raises `exception`, an exception or a MadeException; calls: the Locations of the calls around."""
-    exits = {}
+    exits: dict = {}
 
     def __init__(self, exception, origin=None, calls=()):
         super().__init__(exception)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..common.location import is_framework
 
-_STDLIB = inspect.getsourcefile(inspect).rsplit("/", 1)[0].rsplit("\\", 1)[0]
+_STDLIB = inspect.__file__.rsplit("/", 1)[0].rsplit("\\", 1)[0]
 HEAP_TYPE = 1 << 9                                   # of classes that were made by a class statement
 CONTAINERS = (list, dict, set, bytearray, deque, np.ndarray)
 

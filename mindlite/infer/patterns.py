@@ -39,7 +39,7 @@ def attribute_names(cls, count, names):
     if not isinstance(cls, type):
         return TypeError("called match pattern must be a class")
     if count == 1 and issubclass(cls, ITSELF) and not hasattr(cls, "__match_args__"):
-        positional = (None,)
+        positional: tuple = (None,)
     else:
         positional = getattr(cls, "__match_args__", ())
         if len(positional) < count:

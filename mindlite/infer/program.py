@@ -51,7 +51,7 @@ def by_operators(ev, fn, *args, **kwargs):
     except Exception as error:
         if is_deep(error) or not of_operators(error):
             raise
-        if error.__traceback__.tb_next is None and type(error) is TypeError and not kwargs and not stands_in(
+        if getattr(error.__traceback__, "tb_next", None) is None and type(error) is TypeError and not kwargs and not stands_in(
                 ev, [None if isinstance(a, AnfNode) else a for a in args]):
             error = TypeError(with_names_of_tensors(str(error), args))           # a Tensor has no such operator either
             raise raises(ev, error) from None

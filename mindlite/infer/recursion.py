@@ -3,6 +3,8 @@
 The types of its arguments are widened like a loop's; the type of its result is that of the paths that do not recurse,
 then of all, until it no longer changes.
 """
+from typing import Any
+
 from ..common.dim import Symbol, lone_symbol, substitute, symbols_of
 from ..common.errors import EndlessRecursionError, Refusal
 from ..mindir.abstract import AbstractTensor, symbols_of_abstract
@@ -21,6 +23,7 @@ class RecursiveCall:
 
     def __init__(self, state, region):
         self.state, self.region, self.result, self.calls, self.captured = state, region, BOTTOM, 0, []
+        self.wider: Any = None
 
 
 def call_recursive(ev, key, enter, values):
@@ -30,8 +33,11 @@ def call_recursive(ev, key, enter, values):
         return _call_again(ev, active, values)
     if any(k == key for k, _ in ev.calls):
         raise Recursion(key)
-    state, result, captured, widened = tuple(values), BOTTOM, [], set()
-    found = set()                                            # the Symbols of sizes of results that the arguments' do not tell
+    state: tuple = tuple(values)
+    result: Any = BOTTOM
+    captured: list = []
+    widened: set = set()
+    found: set = set()                                       # the Symbols of sizes of results that the arguments' do not tell
     for _ in range(12):
         region = Region(key[0].name, ev.tracer.region)
         plan = Plan(ev, state, {}, widened)
@@ -56,7 +62,7 @@ def call_recursive(ev, key, enter, values):
             changed = {k: v for k, v in ev.tracer.store.items() if not isinstance(k, Box) and store.get(k, k) is not v}
             if changed:
                 raise Refusal(f"{key[0].name}: a recursive function that assigns to Tensors cannot be a graph")
-            wider, _ = active.wider if getattr(active, "wider", None) else (None, None)
+            wider, _ = active.wider or (None, None)
             if wider is None:
                 if any(isinstance(v, (Mixed, Unsure)) for v in flattened(returned)):
                     raise Refusal(f"{key[0].name}: the recursion's results are of several types")

@@ -72,7 +72,8 @@ class Region:
 
     def symbols(self):
         """The Symbols in the sizes of what this region and those around it have."""
-        found, region = set(), self
+        region = self
+        found: set = set()
         while region is not None:
             found.update(*[symbols_of_abstract(node.abstract) for node in region.graph.parameters + region.graph.nodes])
             region = region.parent

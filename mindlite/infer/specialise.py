@@ -5,6 +5,7 @@
 import functools
 import itertools
 from dataclasses import field
+from typing import Any
 
 from ..common.errors import (DTypeError, EndlessRecursionError, GradientError, IndexRangeError, InternalError, MindliteError,
                              Refusal, ShapeError, UndefinedNameError, ValueRangeError, fault, is_deep, placing)
@@ -53,8 +54,8 @@ class Specialised:
     differentiated: numbers of the arguments by which a derivative is taken, and that may have hooks
     acts_and_raises: True if on some path something is assigned, and then an exception raised
     """
-    graph: object
-    output: object
+    graph: Any
+    output: Any
     changes: list
     places: list
     updates: list
@@ -74,13 +75,13 @@ class Result:
     """Stands for output `number` of the graph in a Specialised's output; argument: which argument it is, if it is
     one."""
     number: int
-    argument: object = None
+    argument: Any = None
 
 
 @dataclass(frozen=True)
 class Leaf:
     """Stands, among the arguments, for a Parameter: what is assigned to it gets no gradient."""
-    abstract: object
+    abstract: Any
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class Container:
 @dataclass(frozen=True)
 class Made:
     """Stands for what Python makes of results: make(*items)."""
-    make: object
+    make: Any
     items: tuple
 
 
@@ -224,7 +225,8 @@ def _specialise(ev, function, args, kwargs, weights):
     # the Boxes of the arguments: their numbers, their first content
     containers, entered, objects, numbers = {}, {}, {}, itertools.count()
     marks = ev.fallbacks.marks
-    tensors, boxes = [], {}                                  # the arguments that Same counts
+    tensors = []
+    boxes: dict = {}  # the arguments that Same counts
 
     def enter(value, label):
         if isinstance(value, Abstract):
@@ -328,7 +330,8 @@ def _specialise(ev, function, args, kwargs, weights):
     output = leave(value)
     if ev.left_waiting or may_wait(ev.store):
         raise Refusal("a generator is left in the middle of a try or with statement")
-    changes = [(number, content_of(box)) for box, number in containers.items() if ev.store[box] is not entered[box]]
+    changes: list[tuple[Any, Any]] = [(number, content_of(box)) for box, number in containers.items()
+                                      if ev.store[box] is not entered[box]]
     for place, value in ev.store.items():
         if isinstance(place, Place) and not ev.made_here(place.owner):
             changes.append((place, leave(value)))            # one that is there now, too: it may not be next time
@@ -336,7 +339,7 @@ def _specialise(ev, function, args, kwargs, weights):
                 for hook in hooks_at(ev, ev.tracer.root, x)]
     updates = []
     for target, newest in ev.store.items():
-        owner = None
+        owner: Any = None
         if isinstance(target, Tensor) and not ev.made_here(target) and newest is not ev.tracer.input(target):
             owner = target
         if owner is None and isinstance(target, AnfNode) and target in arguments:

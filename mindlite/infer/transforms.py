@@ -33,7 +33,7 @@ class _Frame:
     """in_region wants a frame to put a layer of values on; a marker has none."""
 
     def __init__(self):
-        self.env = ChainMap({})
+        self.env: ChainMap = ChainMap({})
 
 
 def as_tensor(ev, value):
@@ -69,7 +69,7 @@ def is_float(value):
 
 def holds_tensor(ev, value):
     """True where a value is a tensor, or a tuple, list or dict with one in it."""
-    found = []
+    found: list = []
     replace_leaves(ev, value, found.append)
     return any(map(is_tensor, found))
 
@@ -102,7 +102,8 @@ class Subgraph:
 
     def __init__(self, ev, name, call, weights=()):
         self.ev = ev
-        self.inputs, self.owners = [], {}                     # owners: {parameter: the Tensor or node it stands for}
+        self.inputs = []
+        self.owners: dict = {}  # owners: {parameter: the Tensor or node it stands for}
         frame = _Frame()
 
         def body():
@@ -211,7 +212,7 @@ class Reversal:
         # a weight that is named twice is one parameter of the graph
         distinct = list({id(w): w for w in self.weights if _guarded(ev, w, "requires_grad")}.values())
         self.numbers = {id(weight): number for number, weight in enumerate(distinct)}
-        self.chosen = {}
+        self.chosen: dict = {}
 
         def call(sub):
             inside = list(args)

@@ -5,6 +5,7 @@ What is known at run time is a typed AnfNode. Tuples are tuples of such values; 
 content stands in the Evaluator's store, so that the two sides of a branch can change it differently and be merged.
 """
 import types
+from typing import Any
 
 from ..common.dim import Dim
 from ..common.errors import MindliteError, Refusal
@@ -12,6 +13,7 @@ from ..common.records import dataclass
 from ..mindir.graph import AnfNode
 from ..common.tensor import Tensor
 from ..mindir.syntax import Undefined
+from collections.abc import Callable
 
 
 class Box:
@@ -32,6 +34,7 @@ class Box:
 class Constants(tuple):
     """The elements of a set display of three constants or more. Python makes it of a frozenset among the constants of the
     code (`constant`), whose order may be another one than that of a set to which they are added one by one."""
+    constant: frozenset
 
     def __new__(cls, elements, code):
         self = super().__new__(cls, elements)
@@ -114,19 +117,19 @@ def content_of_cell(cell, otherwise):
 class Closure:
     """A function made inside a graph: its FuncGraph (syntax), the frame around it, the values of its defaults.
     wrapped: the function whose name it bears (functools.wraps), or None"""
-    graph: object
-    frame: object
-    env: object
+    graph: Any
+    frame: Any
+    env: Any
     defaults: tuple
-    signature: object
-    wrapped: object = None
+    signature: Any
+    wrapped: Any = None
 
 
 @dataclass(frozen=True, eq=False)
 class BoundMethod:
     """A method of a run-time value: function(self, ...)."""
-    function: object
-    self: object
+    function: Any
+    self: Any
     name: str
 
 
@@ -143,9 +146,9 @@ class HookMethod(BoundMethod):
 @dataclass(frozen=True)
 class Range:
     """range(start, stop, step) with an end that is known at run time only."""
-    start: object
-    stop: object
-    step: object
+    start: Any
+    stop: Any
+    step: Any
 
 
 class LiveIterator:
@@ -236,7 +239,7 @@ class Conflict:
 
 
 # of f-strings, and what makes of repr(x) what ascii(x) is
-CONVERSIONS = {"": lambda value: value, "s": str, "r": repr, "a": ascii,
+CONVERSIONS: dict[str, Callable[..., Any]] = {"": lambda value: value, "s": str, "r": repr, "a": ascii,
                "escaped": lambda text: text.encode("ascii", "backslashreplace").decode("ascii")}
 
 

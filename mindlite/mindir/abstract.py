@@ -2,7 +2,10 @@
 
 Printed as in docs and errors: `f32[N, C]`, `i32[]`, `int`, `(f32[2], int=3)`.
 """
+from typing import Any
+
 from ..common.dim import Dim, product, symbols_of
+from ..common.dtype import DType
 from ..common.records import dataclass
 
 
@@ -18,7 +21,7 @@ class AbstractTensor(Abstract):
     CPU where it is a parameter of a compiled function, and what compile/placement.py says elsewhere. They are no part of
     the type: abstracts that differ in them alone are equal.
     """
-    dtype: object
+    dtype: DType
     shape: tuple
     device = placement = sbp = None
 
@@ -47,7 +50,7 @@ class AbstractTensor(Abstract):
 class AbstractScalar(Abstract):
     """A Python number known at run time only: type is bool, int or float. `dim` is its Dim where it is a size."""
     type: type
-    dim: object = None
+    dim: Any = None
 
     def __str__(self):
         return self.type.__name__ + (f"={self.dim}" if self.dim is not None else "")

@@ -4,9 +4,11 @@
 """
 import contextlib
 import threading
+from typing import Any
 
 from ..common.dim import compare
 from ..common.errors import ShapeError
+from ..common.location import Location
 from ..common.records import dataclass
 
 
@@ -14,10 +16,10 @@ from ..common.records import dataclass
 class Constraint:
     """left `op` right must hold; `error` is raised, placed at `location`, if it does not."""
     op: str
-    left: object
-    right: object
-    error: object
-    location: object = None
+    left: Any
+    right: Any
+    error: Any
+    location: Location | None = None
 
 
 class _Collectors(threading.local):

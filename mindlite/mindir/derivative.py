@@ -23,7 +23,7 @@ class _Used:
 
 
 USED = _Used()
-_recorders = []                                      # how Python code is differentiated: eager mode says it
+_recorders: list = []                                # how Python code is differentiated: eager mode says it
 
 
 def set_recorder(record, push):

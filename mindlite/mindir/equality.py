@@ -3,6 +3,7 @@ in which they were made. `difference` says where they part, for people.
 """
 import struct
 from dataclasses import fields
+from typing import Any, cast
 
 import numpy as np
 
@@ -103,7 +104,7 @@ class _Comparison:
         if isinstance(x, float):
             return struct.pack("d", x) == struct.pack("d", y) or (x != x and y != y)     # a NaN's bits mean nothing
         if isinstance(x, Abstract):
-            return all(self.same(getattr(x, f.name), getattr(y, f.name)) for f in fields(x))
+            return all(self.same(getattr(x, f.name), getattr(y, f.name)) for f in fields(cast(Any, x)))
         if isinstance(x, Tensor):
             names = ("name", *PARAMETER_FIELDS) if isinstance(x, Parameter) else ()
             return self.same(x.asnumpy(), y.asnumpy()) and all(getattr(x, n) == getattr(y, n) for n in names)

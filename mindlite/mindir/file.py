@@ -11,6 +11,7 @@ import io
 import json
 import math
 import zlib
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,7 @@ class Input:
 class Output:
     """Stands, in the result of a Module, for output `number` of the graph, or for the Tensor that is input `input`."""
     number: int
-    input: object = None
+    input: Any = None
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,9 @@ class Module:
     output  : the result, likewise, with Outputs
     updates : ((number of the parameter of the graph that is assigned, number of the output that is its new value), ..)
     """
-    graph: object
+    graph: Any
     inputs: tuple
-    output: object
+    output: Any
     updates: tuple = ()
 
     @property
@@ -68,7 +69,7 @@ class Module:
 
 def write_file(path, module):
     """Write a Module. raises : ArgumentError or OSError; then the file is as it was before"""
-    arrays = []
+    arrays: list = []
     text = write(module.graph, apart=arrays)
     program = {"format": FORMAT, "inputs": encoded(module.inputs), "output": encoded(module.output),
                "updates": [list(pair) for pair in module.updates]}

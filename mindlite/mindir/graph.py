@@ -14,13 +14,18 @@ edges, a pass here keeps effectful nodes in place. Two dialects share these clas
 *typed*   (from `infer` on): every node has an abstract; every graph is closed and its output is one `make_tuple`; control
           flow is `cond`, `while_loop` and `call`, which hold graphs in their attributes.
 """
-from ..common.location import NOWHERE
+import inspect
+from typing import Any
+
+from ..common.location import NOWHERE, Location, Origin
 from .abstract import AbstractTuple
 
 
 class AnfNode:
     """A value in a graph. Fields: abstract (None before inference), origin."""
     __slots__ = ("abstract", "origin")
+    abstract: Any
+    origin: Origin
     __array_ufunc__ = None                   # ndarray * node is node.__rmul__, not an array of objects
 
     def __init__(self, abstract=None, origin=NOWHERE):
@@ -105,10 +110,15 @@ class FuncGraph:
 
     def __init__(self, name, origin=NOWHERE, kind="function", parent=None):
         self.name, self.origin, self.kind, self.parent = name, origin, kind, parent
-        self.parameters, self.nodes, self.output = [], [], None
-        self.transforms = {}
-        self.signature = self.loop = self.exit = None
-        self.generator, self.names = False, {}
+        self.parameters: list[Parameter] = []
+        self.nodes: list[CNode] = []
+        self.output: Any = None
+        self.transforms: dict = {}
+        self.signature: inspect.Signature | None = None
+        self.loop: str | None = None
+        self.exit: FuncGraph | None = None
+        self.generator = False
+        self.names: dict[str, Location] = {}
 
     def __repr__(self):
         return f"<FuncGraph {self.name}>"

@@ -53,7 +53,7 @@ def with_sizes(graph, sizes, whole=True):
     env.update(sizes)
     if not env:
         return clone(graph)
-    made = {}
+    made: dict = {}
 
     def value(v):
         if isinstance(v, Dim):
@@ -115,7 +115,8 @@ def live_nodes(graph, outputs, effects=True):
     A node may be needed for its size alone: `nonzero(x).shape[0] * 2` uses a Symbol that only running nonzero binds.
     effects: False leaves out effects that the outputs do not need
     """
-    used, live, known, sizes = set(outputs), [], {}, set()
+    used, live, sizes = set(outputs), [], set()
+    known: dict = {}
     binds = _sizes_bound(graph)
     if binds:
         for output in outputs:

@@ -87,8 +87,8 @@ class Primitive:
         return tuple(args), attrs
 
 
-PRIMITIVES = {}
-HOMES = {}                      # {name: module} of primitives whose module is imported when they are asked for
+PRIMITIVES: dict = {}
+HOMES: dict = {}                # {name: module} of primitives whose module is imported when they are asked for
 
 
 def find_primitive(name):
@@ -147,7 +147,7 @@ class RuleTable:
         return self.rules.get(prim, default)
 
 
-TABLES = {}
+TABLES: dict = {}
 infer_rule = RuleTable("infer", "(*abstracts, **attrs) -> abstract: the only shape rule")
 eval_rule = RuleTable("eval", "(*ndarrays, **attrs) -> ndarray or tuple: the meaning, in NumPy")
 bprop_rule = RuleTable("bprop", "(*args, out, dout, **attrs) -> gradient or tuple of them, None for none")
@@ -159,7 +159,7 @@ kernel_rule = RuleTable("kernel", "(*operands, out, **attrs) -> function of out'
 cost_rule = RuleTable("cost", "(*abstracts, out, **attrs) -> floating-point operations, an int or Dim")
 
 
-_base = []                                   # the eager interpreter: pynative's, or ops' plain NumPy below it
+_base: list = []                             # the eager interpreter: pynative's, or ops' plain NumPy below it
 
 
 def bind(prim, args, attrs):

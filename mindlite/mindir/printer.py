@@ -155,7 +155,8 @@ class _Printer:
 
     def lines(self, only):
         """The lines of some nodes."""
-        lines, before = [], None
+        before = None
+        lines: list = []
         for g in self.all:
             for node in filter(only, g.nodes):
                 before = self.line(lines, node, f"{self.values[node]} = {self.application(node)}", before)
@@ -370,7 +371,8 @@ def _quote(name, plain):
 
 def _distinct(things, name_of):
     """{thing: name}; the second of a name gets `:2`."""
-    count, made = {}, {}
+    made = {}
+    count: dict = {}
     for thing in things:
         name = name_of(thing)
         count[name] = count.get(name, 0) + 1
@@ -380,7 +382,7 @@ def _distinct(things, name_of):
 
 def symbols_in(graphs):
     """The Symbols in types, attributes and constants of the graphs, in the order in which they were made."""
-    found = set()
+    found: set = set()
     for g in graphs:
         results = g.output.args if isinstance(g.output, CNode) else ()
         for node in (*g.parameters, *g.nodes, *(a for n in g.nodes for a in n.args), *results):

@@ -3,6 +3,7 @@
 So parse and infer recognise Cells, grad, vmap and jit without importing nn or functional.
 """
 from dataclasses import field
+from typing import Any
 
 from ..common.records import dataclass
 
@@ -10,22 +11,22 @@ from ..common.records import dataclass
 @dataclass(frozen=True)
 class CallOf:
     """Calling the object is calling `function` (a bound `construct`, what a jit wraps). scope names it in errors."""
-    function: object
+    function: Any
     scope: str = ""
 
 
 @dataclass(frozen=True)
 class Rematerialised:
     """Calling the object is calling `function`, whose loops are differentiated by the policy `remat` ("sqrt")."""
-    function: object
+    function: Any
     remat: str
 
 
 @dataclass(frozen=True)
 class Autocasted:
     """Calling the object is calling `function`, whose operators cast their operands as `policy` (ops.autocast) says."""
-    function: object
-    policy: object
+    function: Any
+    policy: Any
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,10 @@ class Derivative:
              again (the function has run before: its effects are left out) ..
     at_once: (function, args, kwargs) -> the derivative of another function in eager mode; None where there is no such way
     """
-    function: object
+    function: Any
     kind: str
     options: dict = field(default_factory=dict)
-    at_once: object = None
+    at_once: Any = None
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,9 @@ class CustomGradient:
 
     at_once: (function, args, kwargs) -> the same for another function in eager mode;   scope names it in errors
     """
-    function: object
-    bprop: object
-    at_once: object
+    function: Any
+    bprop: Any
+    at_once: Any
     scope: str = ""
 
 
@@ -62,8 +63,8 @@ class Recomputed:
 
     at_once: (function, args, kwargs) -> the same for another function in eager mode;   scope names it in errors
     """
-    function: object
-    at_once: object
+    function: Any
+    at_once: Any
     scope: str = ""
 
 
@@ -75,11 +76,11 @@ class Hooked:
     after  : functions (owner, gradients of the arguments, what `before` has let go on)
     at_once: (function, args, kwargs) -> the same for another function in eager mode
     """
-    call: object
-    owner: object
+    call: Any
+    owner: Any
     before: tuple
     after: tuple
-    at_once: object
+    at_once: Any
 
 
 @dataclass(frozen=True)
@@ -94,8 +95,8 @@ class CallOfModule:
 
     at_once: (*args) -> its result in eager mode
     """
-    module: object
-    at_once: object
+    module: Any
+    at_once: Any
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class Mapped:
 
     may_draw : random operators are allowed in the function; the items get the same numbers
     """
-    function: object
-    in_axes: object = 0
-    out_axes: object = 0
+    function: Any
+    in_axes: Any = 0
+    out_axes: Any = 0
     may_draw: bool = True

@@ -124,7 +124,8 @@ class _Reader(Cursor):
             for sign in (":", "-", ":"):
                 self.take(text=sign)
                 numbers.append(self.integer())
-            self.locations[token.text] = Location(file, *numbers, self.string())
+            line, col, end_line, end_col = numbers
+            self.locations[token.text] = Location(file, line, col, end_line, end_col, self.string())
             self.take("newline")
 
     def open_table(self):
@@ -367,7 +368,7 @@ class _Reader(Cursor):
         if reader is None and token.kind == "word":
             return self.word(token)
         if reader is None:
-            self.fail(f"a value is expected, not {token.text!r}" if token.text.strip() else "a value is expected", token)
+            return self.fail(f"a value is expected, not {token.text!r}" if token.text.strip() else "a value is expected", token)
         return reader(self, token)
 
     def word(self, token):

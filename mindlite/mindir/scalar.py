@@ -22,7 +22,7 @@ from ..common.dim import Dim
 from ..common.errors import InternalError
 from .abstract import AbstractScalar
 
-_interned = weakref.WeakValueDictionary()
+_interned: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
 _variables = itertools.count()
 
 UNARY_FUNCTIONS = ("exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "sqrt", "rsqrt", "cbrt", "sin", "cos",
@@ -46,6 +46,11 @@ def compute_dtype(dtype):
 class ScalarExpr:
     """Base of scalar expressions. Fields: dtype, weak, fields (what it is made of), free (the IndexVars in it)."""
     __slots__ = ("dtype", "weak", "fields", "free", "inside", "__weakref__")
+    dtype: dt.DType
+    weak: bool
+    fields: tuple
+    free: frozenset
+    inside: tuple["ScalarExpr", ...]
 
     __hash__ = object.__hash__
 
@@ -514,6 +519,8 @@ def _only_true_at(condition, variable):
 class Operand:
     """An input of a kernel: name, abstract; x[i, j] is one element. A Python number has no axes: x[()] is its value."""
     __slots__ = ("name", "abstract", "shape", "dtype", "element")
+    shape: tuple
+    dtype: dt.DType
 
     def __init__(self, name, abstract, element=None):
         self.name, self.abstract, self.element = name, abstract, element

@@ -33,7 +33,7 @@ class Undefined:
         return hash(("undefined", self.name))
 
 
-ALL = {}
+ALL: dict = {}
 
 # terminators
 return_ = Syntax("return", "(value)")

@@ -6,6 +6,7 @@ Comments run from # to the end of the line (`#0` is the name of a constant); ins
 """
 import json
 import re
+from typing import NoReturn
 
 from ..common.errors import MindliteError
 from ..common.records import dataclass
@@ -65,7 +66,7 @@ class Cursor:
             match = _TOKEN.match(self.text, position)
             if match is None:
                 raise ReadError(f"{self.text[position]!r} does not belong here", self.text, position)
-            kind, text = match.lastgroup, match.group()
+            kind, text = str(match.lastgroup), match.group()
             if kind == "sign":
                 nesting += (text in "([") - (text in ")]")
             if kind != "space" and not (kind == "newline" and (nesting > 0 or last == "newline")):
@@ -74,7 +75,7 @@ class Cursor:
             position = match.end()
         yield Token("end", "", len(self.text))
 
-    def fail(self, what, token=None, hint=""):
+    def fail(self, what, token=None, hint="") -> NoReturn:
         """Raise the error for `what` at a token (the next one)."""
         raise ReadError(what, self.text, (token or self.tokens[self.at]).position, hint)
 

@@ -43,7 +43,8 @@ def verify(graph: FuncGraph, where: str, before: Iterable | None = None) -> None
 def order_of_effects(graph: FuncGraph) -> list:
     """What Python runs, in the order in which it stands in the graph and, at their calls, in the graphs below: [(id of the
     function, node)]. Gradients of the user's, which stand elsewhere once they are derived, are left out."""
-    found, seen = {}, set()
+    seen = set()
+    found: dict = {}
 
     def walk(inner: FuncGraph) -> None:
         if inner in seen:
@@ -92,7 +93,8 @@ class _Verifier:
         if graph in self.done:
             return
         self.done.add(graph)
-        bound, seen = set(outside), set(graph.parameters)
+        bound = set(outside)
+        seen: set[AnfNode] = set(graph.parameters)
         for p in graph.parameters:
             if p.abstract is None:
                 raise self.fault(graph, p, "it has no type")

@@ -6,6 +6,8 @@ Each is a thin definition over operators where the meaning is the same, and code
 docstring says otherwise, shapes, dtypes and errors are those of the operator of that name; the source is the function of
 that name in torch 2, whose names MindSpore's `mint` has.
 """
+from typing import TYPE_CHECKING, Any
+
 from .. import ops
 from ..common import dtype as dt
 from ..common.errors import ShapeError
@@ -312,3 +314,8 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
 def where(condition, input=None, other=None):
     """input where the condition holds, else other; of the condition alone: the indices where it holds."""
     return ops.nonzero(condition, as_tuple=True) if input is None else ops.where(condition, input, other)
+
+
+if TYPE_CHECKING:
+    def __getattr__(name: str) -> Any:
+        """The functions that the tables above make."""

@@ -100,7 +100,7 @@ class SGD(Optimizer):
     def __init__(self, params, lr, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False):
         super().__init__(params, dict(lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay,
                                       nesterov=nesterov, maximize=maximize))
-        self.buffers = self.states("momentum_buffer")
+        self.momenta = self.states("momentum_buffer")
 
     def check(self, group):
         """raises : ValueRangeError"""
@@ -115,7 +115,7 @@ class SGD(Optimizer):
             grad = grad + group["weight_decay"] * param
         momentum = group["momentum"]
         if momentum != 0:
-            buffer = self.buffers[i]
+            buffer = self.momenta[i]
             new = momentum * buffer + (1 - group["dampening"]) * grad
             buffer = ops.assign(buffer, ops.where(step == 1, grad, new))
             grad = grad + momentum * buffer if group["nesterov"] else buffer

@@ -191,8 +191,8 @@ def unbind(input, dim=0):
 @_public
 def meshgrid(*tensors, indexing=None):
     """The coordinates of a grid; indexing : "ij" (None too), rows first, or "xy"."""
-    tensors = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
-    return ops.meshgrid(*tensors, indexing="ij" if indexing is None else indexing)
+    given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    return ops.meshgrid(*given, indexing="ij" if indexing is None else indexing)
 
 
 @_public

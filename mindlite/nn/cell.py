@@ -47,8 +47,9 @@ class HookHandle:
 
     def remove(self):
         """Take the hook away."""
-        if self._hooks.pop(self._number, None) is not None and self._cell() is not None:
-            self._cell()._touch()
+        cell = self._cell()
+        if self._hooks.pop(self._number, None) is not None and cell is not None:
+            cell._touch()
 
 
 class Cell(States, ParallelSettings):
@@ -362,7 +363,7 @@ def _cast_floats(value, dtype):
     return value
 
 
-_signatures = {}                # construct's function -> (signature, least and most arguments by position)
+_signatures: dict = {}          # construct's function -> (signature, least and most arguments by position)
 
 
 def _signature_of(function):
@@ -371,7 +372,7 @@ def _signature_of(function):
         signature = inspect.signature(function)
         params = list(signature.parameters.values())[1:]
         places = [p for p in params if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-        least = sum(p.default is p.empty for p in places)
+        least: float = sum(p.default is p.empty for p in places)
         if any(p.kind is p.KEYWORD_ONLY and p.default is p.empty for p in params):
             least = float("inf")                                # arguments by position alone never do
         most = float("inf") if any(p.kind is p.VAR_POSITIONAL for p in params) else len(places)

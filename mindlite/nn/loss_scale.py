@@ -6,6 +6,8 @@
 
 A step whose gradients are not all finite changes no weight and halves the scale; after `scale_window` good ones it doubles.
 """
+from typing import Any
+
 import numpy as np
 
 from .. import functional, ops
@@ -31,7 +33,7 @@ class DynamicLossScaleUpdateCell(Cell):
             if value <= 0:
                 raise ValueRangeError(f"DynamicLossScaleUpdateCell: {name} is above zero, not {value}")
         self.loss_scale_value, self.scale_factor, self.scale_window = loss_scale_value, scale_factor, scale_window
-        self.cur_iter = Parameter(Tensor(1, dt.int32), name="current_iterator_step", requires_grad=False)
+        self.cur_iter: Any = Parameter(Tensor(1, dt.int32), name="current_iterator_step", requires_grad=False)
         self.last_overflow_iter = Parameter(Tensor(0, dt.int32), name="last_overflow_iterator_step", requires_grad=False)
 
     def get_loss_scale(self):

@@ -9,12 +9,13 @@ that read attributes compares this number first.
 """
 import warnings
 from collections import OrderedDict
+from typing import Any
 
 from ..common.errors import ArgumentError, MissingAttributeError, user_level, user_location
 from ..common.tensor import Parameter, ParameterTuple, Tensor
 
 
-_noted = set()
+_noted: set = set()
 
 
 class Registry:
@@ -68,7 +69,7 @@ class Registry:
                                      hint="call super().__init__() first in __init__").at(user_location())
 
     def _set_plain(self, name, value):
-        before = self.__dict__.get(name)
+        before: Any = self.__dict__.get(name)
         if name in self._params and isinstance(value, Tensor):
             before.set_data(value)
             return

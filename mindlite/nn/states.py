@@ -122,7 +122,8 @@ class States(Registry):
         """
         if not isinstance(state_dict, Mapping):
             raise ArgumentError(f"load_state_dict: takes a dict, not {type(state_dict).__name__}")
-        fit, errors = Fit([], []), []
+        fit = Fit([], [])
+        errors: list = []
         self._load_part(OrderedDict(state_dict), "", fit, errors)
         if strict and fit.unexpected_keys:
             errors.insert(0, f"Unexpected key(s) in state_dict: {', '.join(map(repr, fit.unexpected_keys))}")

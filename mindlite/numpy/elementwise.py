@@ -29,7 +29,7 @@ def _function(name, op, ready, doc):
 
     def of_two(x1, x2, dtype=None):
         return cast(op(ready(x1), ready(x2)), dtype)
-    run = of_two if name in OF_TWO else {"a": of_a, "input": of_input}.get(NAMES.get(name), of_x)
+    run = of_two if name in OF_TWO else {"a": of_a, "input": of_input}.get(NAMES.get(name, "x"), of_x)
     return _named(name, run, doc)
 
 

@@ -203,7 +203,7 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
     """Differences of neighbours, n times."""
     a = tensor(a)
     axis = axis % a.ndim
-    ends = []
+    ends: list = []
     for end in (prepend, append):
         if end is None:
             ends.append([])

@@ -3,6 +3,7 @@
 import importlib
 import sys
 import types
+from typing import TYPE_CHECKING
 
 from . import evaluate, later, methods
 from .activation import (celu, elu, gelu, gelu_erf, gelu_tanh, glu, hardshrink, hardsigmoid, hardswish,
@@ -86,6 +87,47 @@ from .norms import cond, matrix_norm, norm, pinv, vector_norm
 from .whole_numbers import gcd, lcm, population_count
 from .optim_update import (adagrad_update, adam_update, adam_weight_decay_update, adamw_update,
                            centered_rmsprop_update, lamb_update, momentum_update, rmsprop_update, sgd_update)
+
+if TYPE_CHECKING:                                # what `later` imports, and what the tables of methods name, for who reads types
+    from .bessel import bessel_j0, bessel_j1, bessel_k0, bessel_k0e, bessel_k1, bessel_k1e, bessel_y0, bessel_y1
+    from .blocks import (batch_to_space_nd, channel_shuffle, depth_to_space, pixel_shuffle, pixel_unshuffle, space_to_batch_nd,
+                         space_to_depth)
+    from .boxes import bounding_box_decode, bounding_box_encode, check_valid, iou
+    from .counting import (bincount, bucketize, cartesian_prod, combinations, histc, reverse_sequence, sequence_mask,
+                           tril_indices, triu_indices, unique_consecutive, unravel_index)
+    from .ctc import ctc_greedy_decoder, ctc_loss
+    from .distributions import (cauchy, choice_with_mask, exponential, gamma, gumbel_softmax, laplace, log_normal,
+                                multinomial_with_replacement, poisson, random_categorical, random_gamma, random_poisson, rrelu,
+                                standard_laplace)
+    from .factors import eig, eigvals, geqrf, lstsq, lu_solve, lu_unpack, matrix_exp, orgqr, ormqr, qr
+    from .filling import choose, fill, fill_diagonal, fills, index_copy, index_fill, masked_scatter, put, resized
+    from .fourier import (fft, fft2, fftfreq, fftn, fftshift, hfft, hfft2, hfftn, ifft, ifft2, ifftn, ifftshift, ihfft, ihfft2,
+                          ihfftn, irfft, irfft2, irfftn, rfft, rfft2, rfftfreq, rfftn)
+    from .gamma_functions import betainc, igamma, igammac, mvlgamma, nextafter, zeta
+    from .historical import (batch_dot, clip_by_global_norm, col2im, deepcopy, dyn_shape, eps, frombuffer, inplace_index_add,
+                             intopk, is_tensor, lrn, mirror_pad, repeat_elements, tuple_to_array)
+    from .interpolation import interpolate
+    from .margin_losses import (multi_margin_loss, multilabel_margin_loss, multilabel_soft_margin_loss, poisson_nll_loss,
+                                triplet_margin_with_distance_loss)
+    from .order_statistics import median, nanmedian, nanquantile, quantile
+    from .signals import bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window, stft
+    from .sparse_functions import (coo_abs, coo_acos, coo_acosh, coo_asin, coo_asinh, coo_atan, coo_atanh, coo_ceil, coo_cos,
+                                   coo_cosh, coo_exp, coo_expm1, coo_floor, coo_inv, coo_isfinite, coo_isinf, coo_isnan,
+                                   coo_log, coo_log1p, coo_neg, coo_relu, coo_relu6, coo_round, coo_sigmoid, coo_sin, coo_sinh,
+                                   coo_softsign, coo_sqrt, coo_square, coo_tan, coo_tanh, csr_abs, csr_acos, csr_acosh,
+                                   csr_asin, csr_asinh, csr_atan, csr_atanh, csr_ceil, csr_cos, csr_cosh, csr_exp, csr_expm1,
+                                   csr_floor, csr_inv, csr_isfinite, csr_isinf, csr_isnan, csr_log, csr_log1p, csr_mm, csr_mul,
+                                   csr_mv, csr_neg, csr_reduce_sum, csr_relu, csr_relu6, csr_round, csr_sigmoid, csr_sin,
+                                   csr_sinh, csr_softsign, csr_sqrt, csr_square, csr_tan, csr_tanh, csr_to_coo, csr_to_dense,
+                                   dense_to_sparse_coo, dense_to_sparse_csr)
+    from .tensor_methods import (_adjoint as adjoint, _allclose as allclose, _aminmax as aminmax, _cov as cov,
+                                 _diagflat as diagflat, _diff as diff, _fmax as fmax, _fmin as fmin, _index_put as index_put,
+                                 _inner as inner, _is_complex as is_complex, _kthvalue as kthvalue,
+                                 _matrix_power as matrix_power, _numel as numel, _rot90 as rot90, _scatter as scatter,
+                                 _select_scatter as select_scatter, _slice_scatter as slice_scatter, _t as t)
+    from .state import stop_gradient as detach
+    from .tensor_methods import _is_float as is_floating_point
+    operations: types.ModuleType
 
 globals().update({_name: _function for _name, _function in FUNCTIONS.items()
                   if isinstance(globals().get(_name), (types.NoneType, types.ModuleType))})     # ops.scatter: not the module

@@ -4,6 +4,7 @@ Operands broadcast and are brought to one dtype first. Gradients at special poin
 minimum gives each side half, abs and sign have slope 0 at 0, x ** y has slope 0 in x where y is 0.
 """
 import operator
+from typing import Any
 
 import numpy as np
 
@@ -124,7 +125,8 @@ MAX_UNROLLED_POWER = 16                  # each multiplication may cost a unit i
 
 def _multiplied(x, exponent):
     """x ** exponent by squaring (Knuth, TAOCP 2, 4.6.3), in the same order for numbers, arrays and kernels."""
-    power_of_two, left, out = x, exponent if exponent > 0 else -exponent, None
+    power_of_two, left = x, exponent if exponent > 0 else -exponent
+    out: Any = None
     while left:
         if left & 1:
             out = power_of_two if out is None else out * power_of_two

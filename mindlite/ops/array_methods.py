@@ -10,8 +10,8 @@ from .sort import msort
 
 
 def _transpose(self, *axes):
-    axes = axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes
-    return structure.permute(self, axes or tuple(range(self.ndim))[::-1])
+    order = axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes
+    return structure.permute(self, order or tuple(range(self.ndim))[::-1])
 
 
 def _permute(self, *axis):
@@ -103,7 +103,7 @@ for _name, _function in {
         "transpose", "permute", "tile", "gather", "flatten") else renaming(_function))
 method("msort", msort)
 method("__array_priority__", 1000)                # ndarray + Tensor asks the Tensor, so that it gives a Tensor
-Tensor.__setitem__ = getitem.set_in_place           # a graph node is never written: infer rebinds the name instead
+setattr(Tensor, "__setitem__", getitem.set_in_place)           # a graph node is never written: infer rebinds the name instead
 
 for _module, _names in {
     decomposition: "cholesky cholesky_inverse cholesky_solve det inverse logdet slogdet",

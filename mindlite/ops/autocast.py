@@ -9,6 +9,7 @@ the policy itself, so that a graph holds the same casts. Source: Micikevicius et
 
 from ..common.records import dataclass
 from ..common import dtype as dt
+from ..common.dtype import DType
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractTensor
 from ..mindir.graph import AnfNode
@@ -27,7 +28,7 @@ class Policy:
     low: frozenset = frozenset()
     high: frozenset = frozenset()
     widest: frozenset = frozenset()
-    dtype: object = dt.float16
+    dtype: DType = dt.float16
     back: bool = False
 
     def __contains__(self, prim):
@@ -36,6 +37,7 @@ class Policy:
     def bind(self, bind, prim, args, attrs):
         """bind(prim, args, attrs) with the operands cast. bind: of the interpreter behind the policy"""
         kinds = [_dtype_of(x) for x in args]
+        dtype: dt.DType | None
         if prim in self.low:
             dtype = self.dtype
         else:

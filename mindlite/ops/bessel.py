@@ -71,7 +71,8 @@ def _bessel_j(x, n=0):
     size = np.abs(x)
     near = np.minimum(np.where(np.isnan(size), 0, size), _NEAR)
     far = np.where(np.isfinite(size), np.maximum(size, _NEAR), _NEAR)
-    out = np.where(size > _NEAR, _upwards(*(_hankel(far, k)[0] for k in (0, 1)), far, n), _near_j(near, n))
+    first, second = [_hankel(far, k)[0] for k in (0, 1)]
+    out = np.where(size > _NEAR, _upwards(first, second, far, n), _near_j(near, n))
     out = np.where(np.isnan(size), np.nan, np.where(np.isinf(size), 0, out))
     return np.where(x < 0, -out, out) if n % 2 else out
 
@@ -87,7 +88,8 @@ def _bessel_y(x, n=0):
     j0, j1 = _near_j(near, 0), _near_j(near, 1)
     y0 = 2 / math.pi * ((logarithm + _EULER) * j0 - 2 * _sum_of_j(near, even))
     y1 = 2 / math.pi * (-j0 / near + (logarithm + _EULER - 1) * j1 - _sum_of_j(near, odd))
-    out = np.where(x > _NEAR, _upwards(*(_hankel(far, m)[1] for m in (0, 1)), far, n), _upwards(y0, y1, near, n))
+    first, second = [_hankel(far, m)[1] for m in (0, 1)]
+    out = np.where(x > _NEAR, _upwards(first, second, far, n), _upwards(y0, y1, near, n))
     return np.where(x == 0, -np.inf, np.where(x < 0, np.nan, np.where(np.isposinf(x), 0, np.where(np.isnan(x), x, out))))
 
 

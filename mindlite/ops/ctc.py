@@ -40,8 +40,8 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     """
     logs, labels = as_operand(log_probs), as_operand(targets)
     if logs.ndim == 2 and labels.ndim == 1:
-        lengths = (reshape(as_operand(n), shape=(1,)) for n in (input_lengths, target_lengths))
-        loss, table = ctc_loss(expand_dims(logs, 1), expand_dims(labels, 0), *lengths, blank, reduction, zero_infinity)
+        inputs, wanted = [reshape(as_operand(n), shape=(1,)) for n in (input_lengths, target_lengths)]
+        loss, table = ctc_loss(expand_dims(logs, 1), expand_dims(labels, 0), inputs, wanted, blank, reduction, zero_infinity)
         return (loss[0] if reduction == "none" else loss), table[0]
     if logs.ndim != 3 or labels.ndim != 2 or labels.shape[0] != logs.shape[1]:
         raise ShapeError("ctc_loss: log_probs [T, N, C] and targets [N, S] are wanted",

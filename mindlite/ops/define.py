@@ -121,7 +121,7 @@ def cast_to(value, dtype):
     return as_operand(value, dtype)
 
 
-_noted = set()
+_noted: set = set()
 
 
 def layer_operands(name, x, weight):
@@ -228,7 +228,7 @@ def ufunc_evaluator(array):
             return evaluate(*[a.astype(np.int8) for a in args]).astype(args[-1].dtype)
         out = _quiet.run(array, *args)
         return out if type(out) is np.ndarray and out.dtype is args[-1].dtype else np.asarray(out, args[-1].dtype)
-    evaluate.ufunc = array                                  # eager mode calls its loops (pynative/native.py)
+    setattr(evaluate, "ufunc", array)                       # eager mode calls its loops (pynative/native.py)
     return evaluate
 
 
@@ -241,7 +241,7 @@ def array_evaluator(array, out_dtype):
             out_dtype(dt.dtype(args[-1].dtype)) if out_dtype else None
         wanted = made.numpy if made else args[-1].dtype
         return out if isinstance(out, np.ndarray) and out.dtype == wanted else np.asarray(out).astype(wanted)
-    evaluate.ufunc = array if type(array) is np.ufunc else None
+    setattr(evaluate, "ufunc", array if type(array) is np.ufunc else None)
     return evaluate
 
 
@@ -253,7 +253,7 @@ def _differentiate(prim, derivatives):
 
     @bprop_rule(prim)
     def bprop(*args, out, dout, **attrs):
-        grads = []
+        grads: list = []
         for x, d in zip(args, derivatives):
             if d is None or not dtype_of(x).is_differentiable:
                 grads.append(None)

@@ -21,7 +21,8 @@ def einsum(equation, *operands):
         operands = tuple(operands[0])
     args = promote_operands(tuple(as_operand(x) for x in operands), {})[0] if operands else ()
     terms, output = read_equation(equation, [x.ndim for x in args])
-    sizes, parts = {}, []
+    parts = []
+    sizes: dict = {}
     for x, term in zip(args, terms):
         x, term = _take_diagonals(x, term)
         for letter, n in zip(term, x.shape):

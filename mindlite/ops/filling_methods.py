@@ -81,4 +81,4 @@ for _name, _function in {"fill": _fill, "uniform": _uniform, "random_": _random_
                          "get_bytes": _get_bytes, "data_ptr": _data_ptr, "to_coo": _to_coo, "to_csr": _to_csr,
                          "col2im": col2im, "fold": fold, "unfold": unfold}.items():
     method(_name, _function)
-Tensor.convert_bytes_to_tensor = staticmethod(_from_bytes)
+setattr(Tensor, "convert_bytes_to_tensor", staticmethod(_from_bytes))

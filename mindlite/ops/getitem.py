@@ -7,6 +7,8 @@ result is NumPy's (advanced indexing, "Combining advanced and basic indexing"). 
 eager mode a Tensor is then given its data. Both are executed, not parsed, so that sizes may be Dims.
 """
 
+from typing import Any
+
 import numpy as np
 
 from ..common import dtype as dt
@@ -178,7 +180,8 @@ def read_index(x, index):
             made.layout.append(None)
             continue
         n = x.shape[axis]
-        start, size, step = 0, n, 1
+        start: Any = 0
+        size, step = n, 1
         if isinstance(item, slice):
             start, size, step = _read_slice(item, n)
             made.layout.append(axis)
@@ -237,7 +240,8 @@ def _read_slice(item, n):
         raise ArgumentError("the step of a slice is an int that is not 0", note=repr(item.step))
     ends = [None if e is None else _slice_end(e) for e in (item.start, item.stop)]
     if isinstance(n, int) and all(e is None or isinstance(e, int) for e in ends):
-        chosen = range(n)[slice(*ends, step)]
+        first, last = ends
+        chosen = range(n)[slice(first, last, step)]
         return chosen.start if len(chosen) else 0, len(chosen), step
     if step > 0:
         start = 0 if ends[0] is None else clip_index(ends[0], n)
@@ -303,7 +307,7 @@ def strided_slice(input_x, begin, end, strides, begin_mask=0, end_mask=0, ellips
                   shrink_axis_mask=0):
     """x[begin:end:strides] by axis. Bit i of a mask: begin (end) of axis i open, all axes are there, an axis is put in, or
     it is dropped."""
-    index = []
+    index: list[Any] = []
     for i, (b, e, s) in enumerate(zip(begin, end, strides)):
         if ellipsis_mask >> i & 1:
             index.append(...)

@@ -13,8 +13,8 @@ from ..mindir.primitive import Primitive
 from . import (activation, arithmetic, basic, complex_numbers, creation, elementary, logic, moments, reduction, scan,
                sort)
 
-METHODS = {}
-OPERATORS = {}                  # {"__add__": (the operator, False), "__radd__": (.., True)}: those of Python
+METHODS: dict = {}
+OPERATORS: dict = {}            # {"__add__": (the operator, False), "__radd__": (.., True)}: those of Python
 
 
 def method(name, function):
@@ -73,7 +73,7 @@ def renaming(function, of_tensor=True):
         if attrs:
             attrs = {known(name): value for name, value in attrs.items()}
         return function(self, *args, **attrs)
-    call.__wrapped__ = function
+    setattr(call, "__wrapped__", function)
     return call
 
 
@@ -216,4 +216,4 @@ for _name in "reshape", "view":
 method("reshape_as", lambda self, other: basic.reshape(self, shape=other.shape))
 method("view_as", lambda self, other: basic.reshape(self, shape=other.shape))
 for _class in Tensor, AnfNode:
-    _class.T = property(lambda self: basic.transpose(self, perm=None), doc="The axes in reverse order.")
+    setattr(_class, "T", property(lambda self: basic.transpose(self, perm=None), doc="The axes in reverse order."))

@@ -9,6 +9,7 @@ Sources: Chellapilla et al. 2006 (im2col); Jaderberg et al. 2015 (spatial transf
 """
 import itertools
 import math
+from typing import Any
 
 from ..common import dtype as dt
 from ..common.errors import ShapeError, ValueRangeError
@@ -30,7 +31,7 @@ def _settings(name, sizes, kernel_size, dilation, padding, stride):
     kernel, dilation, stride = (pair(name, what, v) for what, v in (
         ("kernel_size", kernel_size), ("dilation", dilation), ("stride", stride)))
     ends = padding_of(name, "pad", padding, sizes, kernel, stride, dilation)
-    counts = tuple(out_size(name, n, k, s, *ends[2 * a:2 * a + 2], d)
+    counts = tuple(out_size(name, n, k, s, ends[2 * a], ends[2 * a + 1], d)
                    for a, (n, k, s, d) in enumerate(zip(sizes, kernel, stride, dilation)))
     return kernel, dilation, ends, stride, counts
 
@@ -76,7 +77,7 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
                          note=f"input: {list(x.shape)}")
     x = reshape(x, shape=(x.shape[0], -1, kernel[0] * kernel[1], *counts))
     x = _spread(_spread(x, 3, stride[0]), 4, stride[1])
-    total = 0
+    total: Any = 0
     for number, place in enumerate(itertools.product(*map(range, kernel))):
         room = [(0, 0), (0, 0)]
         for axis, (i, d, n) in enumerate(zip(place, dilation, sizes)):
@@ -179,7 +180,8 @@ def grid_sample_backward(dout, input, grid, mode="bilinear", padding_mode="zeros
 
 def _flat_places(x, places):
     """(numbers of pixels [N, C, points], which places [N, 1, ..] are inside) of whole coordinates, one tensor an axis."""
-    flat, inside = 0, None
+    flat: Any = 0
+    inside = None
     for place, n in zip(places, x.shape[2:]):
         fits = logical_and(place >= 0, place <= n - 1)
         inside = fits if inside is None else logical_and(inside, fits)

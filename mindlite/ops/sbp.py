@@ -14,6 +14,8 @@ axis of the device mesh. Source: OneFlow (Yuan et al. 2021, section 3.2) lists s
 2021) propagates along such letters.
 """
 
+from typing import Any
+
 from ..common.errors import InternalError
 from ..common.records import dataclass
 from ..common.sbp import REDUCTIONS, Broadcast, Partial, Split
@@ -23,10 +25,10 @@ from ..mindir.primitive import sbp_rule_table
 @dataclass(frozen=True)
 class SbpRule:
     """What sbp_rule was given: spec, linear, reduction, local (see there)."""
-    spec: object
+    spec: Any
     linear: tuple
-    reduction: object
-    local: object
+    reduction: Any
+    local: Any
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,15 @@ from ..common.errors import ArgumentError, ShapeError
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, primitive
+from collections.abc import Callable
+from typing import Any
 
+BINARY: dict[str, Callable[..., Any]]
 BINARY = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
           "%": operator.mod, "**": operator.pow, "&": operator.and_, "|": operator.or_, "^": operator.xor,
           "<<": operator.lshift, ">>": operator.rshift, "max": max, "min": min}
 COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne}
+UNARY: dict[str, Callable[..., Any]]
 UNARY = {"-": operator.neg, "+": operator.pos, "~": operator.invert, "not": operator.not_, "abs": abs}
 _DIM_OPERATIONS = {"+", "-", "*", "//", "%"}
 

@@ -9,6 +9,7 @@ What is done to the elements is done to `values`; products and conversions are g
 Source: Barrett et al. 1994, Templates for the Solution of Linear Systems, section 4.3.1.
 """
 from collections import namedtuple
+from typing import Any
 
 from ..common import dtype as dt
 from ..common.errors import ArgumentError, DTypeError, ShapeError
@@ -20,11 +21,15 @@ from .lookup import gather, scatter_nd
 from .logic import less, less_equal
 from .sort import argsort
 from .structure import concat, stack
+from collections.abc import Callable
 
 
 class _Values:
     """What sparse tensors have in common: their elements are `values`."""
     __slots__ = ()
+    values: Any
+    _replace: Callable[..., Any]
+    __iter__: Callable[..., Any]
 
     @property
     def dtype(self):
@@ -44,7 +49,7 @@ class _Values:
     @property
     def ndim(self):
         """The number of axes."""
-        return len(self.shape)
+        return len(getattr(self, "shape"))
 
     def astype(self, dtype):
         """With values of `dtype`."""

@@ -2,6 +2,8 @@
 
 What is 0 elsewhere stays 0, also where the function of 0 is another number (cos, exp), as in MindSpore.
 """
+from typing import TYPE_CHECKING, Any
+
 from ..common.errors import ArgumentError
 from . import activation, arithmetic, elementary, logic
 from .sparse import COOTensor, CSRTensor
@@ -70,3 +72,8 @@ def dense_to_sparse_coo(tensor):
 def dense_to_sparse_csr(tensor):
     """The elements of a matrix that are not 0, by rows."""
     return dense_to_sparse_coo(tensor).to_csr()
+
+
+if TYPE_CHECKING:
+    def __getattr__(name: str) -> Any:
+        """The functions that the tables above make."""

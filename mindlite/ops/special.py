@@ -7,6 +7,7 @@ digamma and polygamma step x up to 10 or more, psi_n(x) = psi_n(x + 1) + (-1)^(n
 series of Abramowitz and Stegun 6.3.18 and 6.4.11 has converged. NumPy computes them, in float64.
 """
 import math
+from typing import Any
 
 import numpy as np
 
@@ -60,7 +61,8 @@ def _inverse_erf(y):
     w = -np.log((1 - y) * (1 + y))
     a = 2 / (math.pi * 0.147) - w / 2
     x = np.copysign(np.sqrt(np.sqrt(a * a + w / 0.147) - a), y)            # Winitzki (2008): 2e-3
-    erf, erfc = np.frompyfunc(math.erf, 1, 1), np.frompyfunc(math.erfc, 1, 1)
+    erf: Any = np.frompyfunc(math.erf, 1, 1)
+    erfc: Any = np.frompyfunc(math.erfc, 1, 1)
     for _ in range(3):
         inner = np.isfinite(x) & (np.abs(y) < 1)
         safe = np.where(inner, x, 0.0)

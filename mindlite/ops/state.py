@@ -144,8 +144,8 @@ def print_values_infer(*values, pieces):
 
 @eval_rule(print_values)
 def print_values_eval(*values, pieces):
-    values = iter(values)
-    sys.stdout.write(" ".join(str(next(values)) if piece is None else piece for piece in pieces) + "\n")
+    each = iter(values)
+    sys.stdout.write(" ".join(str(next(each)) if piece is None else piece for piece in pieces) + "\n")
     sys.stdout.flush()
     return ()
 

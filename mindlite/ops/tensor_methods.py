@@ -248,9 +248,9 @@ for _name, _function in {
 
 
 for _class in Tensor, AnfNode:
-    _class.mT = property(lambda self: structure.swapaxes(self, -1, -2), doc="The last two axes exchanged.")
-    _class.mH = property(_adjoint, doc="The last two axes exchanged, conjugated.")
-    _class.H = property(_adjoint, doc="The transpose of a matrix, conjugated.")
+    setattr(_class, "mT", property(lambda self: structure.swapaxes(self, -1, -2), doc="The last two axes exchanged."))
+    setattr(_class, "mH", property(_adjoint, doc="The last two axes exchanged, conjugated."))
+    setattr(_class, "H", property(_adjoint, doc="The transpose of a matrix, conjugated."))
 
 
 # ---------------------------------------------------------------- in place

@@ -7,7 +7,7 @@ from ..mindir.primitive import bind
 from ..ops.basic import broadcast_to, cast, reduce_sum, reshape, transpose
 from ..ops.linalg import batch_matmul
 from ..ops.state import identity
-from .rewrite import Rewrite, Var, by_operator, rebuild, same_type
+from .rewrite import Const, Rewrite, Var, by_operator, rebuild, same_type
 
 x, y = Var("x"), Var("y")
 
@@ -25,11 +25,11 @@ ARITHMETIC = [
     Rewrite("sub_neg", x - (-y), x + y),
     Rewrite("add_neg", x + (-y), x - y),
     Rewrite("neg_add", (-x) + y, y - x),
-    Rewrite("sub_self", x - x, 0, kinds="iu"),
-    Rewrite("mul_zero", x * 0, 0, kinds="iu"),
+    Rewrite("sub_self", x - x, Const(0), kinds="iu"),
+    Rewrite("mul_zero", x * 0, Const(0), kinds="iu"),
 ]
 _EQUATIONS = by_operator(ARITHMETIC)
-SHAPES = {}
+SHAPES: dict = {}
 
 
 def simplify_arithmetic(graph):

@@ -155,7 +155,8 @@ def _hoist(node):
     body, test, k = node.attrs["body"], node.attrs["cond"], node.attrs["invariants"]
     outside = fixed_operands(node)
     sizes = set().union(*[_symbols(p.abstract) for p in outside]) if outside else set()
-    builder, moved = current_interpreter(), {}
+    builder = current_interpreter()
+    moved: dict = {}
     fed = {a for inner in body.nodes if "library" in inner.fn.traits for a in inner.args}
     for inner in body.nodes:
         stays = STAYS - {"view"} if inner in fed else STAYS     # a library reads memory: the view is copied, so once

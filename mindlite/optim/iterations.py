@@ -6,6 +6,8 @@
 `%count` is a Tensor, which each iteration compares and counts down by kernels. `t` is what the way forward has pushed of its own
 counter; as a function of `n` it shows that each iteration has another one (`loops.iteration_of`, `sums`).
 """
+from typing import Any
+
 import numpy as np
 
 from ..mindir.abstract import AbstractScalar, AbstractTuple
@@ -67,7 +69,7 @@ def _from_tapes(loop, iterations):
 def _pushed(tape, iterations):
     """{number of a pushed value, from 1 on: what it is in the first iteration}, of counters that a loop of so
     many iterations pushes."""
-    loop = tape.args[0] if getattr(tape, "fn", None) is tuple_getitem else None
+    loop: Any = tape.args[0] if getattr(tape, "fn", None) is tuple_getitem else None
     if getattr(loop, "fn", None) is not while_loop:
         return {}
     number, (counter, first, count) = tape.attrs["index"], counter_of(loop)

@@ -7,6 +7,7 @@ A pattern is a tree of operators over variables and constants; a constant matche
 have that value. A rewrite is only done where the new node has exactly the type of the old one.
 """
 import itertools
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from ..mindir.constraints import collecting
 from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.graph import CNode, ValueNode
 from ..ops.basic import broadcast_to, cast
+from collections.abc import Callable
 
 
 def rebuild(graph, visit):
@@ -28,7 +30,8 @@ def rebuild(graph, visit):
     """
     old, outputs = graph.nodes, graph.outputs
     graph.nodes, graph.output = [], None                     # it is being written: see mindir.inline.has_effects
-    env, changed = {}, 0
+    changed = 0
+    env: dict = {}
     # What rewrites require of sizes follows from the nodes that they replace.
     with building(graph, by="optim") as builder, collecting():
         def read(arg, user=None):
@@ -61,6 +64,8 @@ def rebuild(graph, visit):
 
 class Pattern:
     """A variable, a constant, or an operator over patterns; Python's operators build the last."""
+    match: Callable[..., bool]
+    make: Callable[..., Any]
 
     def __add__(self, other):
         return Apply(ops.add, (self, pattern(other)))
@@ -104,7 +109,7 @@ class Var(Pattern):
 @dataclass(frozen=True)
 class Const(Pattern):
     """Matches a constant all of whose elements are `value`."""
-    value: object
+    value: Any
 
     def match(self, node, found):
         """True if the node is that constant."""
@@ -119,7 +124,7 @@ class Const(Pattern):
 @dataclass(frozen=True)
 class Apply(Pattern):
     """Matches an application of `prim` to operands that match; attributes are not looked at."""
-    prim: object
+    prim: Any
     args: tuple
 
     def match(self, node, found):
@@ -156,7 +161,7 @@ class Rewrite:
 
     def __call__(self, node):
         """What stands for the node, None where the pattern does not match."""
-        found = {}
+        found: dict = {}
         if not isinstance(node.abstract, AbstractTensor) or node.dtype.kind not in self.kinds \
                 or not self.pattern.match(node, found):
             return None

@@ -124,7 +124,8 @@ def _pays(product, iterations):
 
 def _kept(loop, counter, least, iterations):
     """{node of the body: number of a state whose rows are that node's values, iteration by iteration}"""
-    body, found = loop.attrs["body"], {}
+    body = loop.attrs["body"]
+    found: dict = {}
     for number, (p, after) in enumerate(zip(body.parameters, body.outputs)):
         if getattr(after, "fn", None) is dynamic_update and after.args[0] is p \
                 and _row_of_turn(after, counter, least, iterations):

@@ -74,7 +74,7 @@ def _has_dims(value):
 
 def merge_equal_nodes(graph):
     """Leaves no two nodes with the same operator, operands and attributes (common subexpression elimination)."""
-    seen = {}
+    seen: dict = {}
 
     def visit(node):
         if node.fn.traits & UNSHARED or ("control" in node.fn.traits and node.fn not in (tuple_getitem, make_tuple)):

@@ -12,6 +12,7 @@ after it. `with` is a try whose way out calls __exit__ (PEP 343). A variable tha
 elsewhere lives in a cell (`scope.py`), since an exception may come before or after the assignment.
 """
 from dataclasses import field
+from typing import Any
 
 import gast
 
@@ -28,10 +29,10 @@ class Part:
     terminator, handles: the `try` and whether this is its handler     final: writes what is done on each way out
     loops, exits       : the loops around it; the blocks outside to which it jumps
     """
-    terminator: object
+    terminator: Any
     handles: bool
     loops: list
-    final: object = None
+    final: Any = None
     exits: list = field(default_factory=list)
 
 

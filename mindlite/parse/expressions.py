@@ -9,7 +9,7 @@ from ..mindir import syntax
 from .interpret import interpret_lambda
 from .scope import Variable
 
-EXPRESSIONS = {}
+EXPRESSIONS: dict = {}
 
 UNARY = {gast.USub: "-", gast.UAdd: "+", gast.Invert: "~", gast.Not: "not"}
 BINARY = {gast.Add: "+", gast.Sub: "-", gast.Mult: "*", gast.Div: "/", gast.FloorDiv: "//", gast.Mod: "%",

@@ -10,6 +10,7 @@ With an `else` clause or a `break` the false block is f/while.else, which jumps 
 The header's `exit` is f/while.after; its switch has no `join`.
 """
 from dataclasses import field
+from typing import Any
 
 import gast
 
@@ -26,8 +27,8 @@ class Loop:
 
     parts: how many parts of `try` are around it
     """
-    header: object
-    step: object
+    header: Any
+    step: Any
     parts: int
     breaks: list = field(default_factory=list)
 

@@ -30,7 +30,7 @@ from .ssa import SSA
 from .scope import is_generator
 from .statements import STATEMENTS
 
-_parsed = {}                                 # id(code) -> (weak reference to the code, {what is left to Python: graph})
+_parsed: dict = {}                           # id(code) -> (weak reference to the code, {what is left to Python: graph})
 _KINDS = ("coroutine", inspect.CO_COROUTINE), ("asynchronous generator", inspect.CO_ASYNC_GENERATOR)
 
 
@@ -80,7 +80,8 @@ class Parser:
     def __init__(self, source, tree, names, ssa, outer, name, left):
         self.source, self.tree, self.names, self.ssa, self.outer, self.name = source, tree, names, ssa, outer, name
         self.scope, self.left = names.scopes[tree], left
-        self.cells, self.reads = (outer.cells, outer.reads) if outer is not None else ({}, {})
+        self.cells: dict = {} if outer is None else outer.cells
+        self.reads: dict = {} if outer is None else outer.reads
         self.loops, self.parts = [], []
         short = name.rpartition(".")[2].replace("<lambda>", "lambda")
         self.graph = self.block = ssa.block(f"{outer.graph.name}.{short}" if outer else short, kind="function",

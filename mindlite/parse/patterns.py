@@ -15,7 +15,8 @@ def match(p, node):
     """match subject: case pattern if guard: body"""
     subject, ends = p.evaluate(node.subject), []
     for case in node.cases:
-        captures, failed = {}, []
+        captures: dict = {}
+        failed: list = []
         _test(p, case.pattern, subject, captures, failed)
         for name, temporary in captures.items():
             p.write(name, p.ssa.read(p.block, temporary), case.pattern)
@@ -67,7 +68,7 @@ def _test(p, pattern, subject, captures, failed):
 def _alternatives(p, pattern, subject, captures, failed):
     matched = []
     for alternative in pattern.patterns:
-        mismatched = []
+        mismatched: list = []
         _test(p, alternative, subject, captures, mismatched)
         matched.append(p.block)
         p.join("or", mismatched, alternative)

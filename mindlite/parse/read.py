@@ -265,7 +265,7 @@ def _by_code(candidates, module, code):
     """The candidate that compiles to `code`: each is given a line number of its own by which its code is known."""
     unique = 1_000_000
     for number, (node, classes) in enumerate(candidates):
-        memo = {}
+        memo: dict = {}
         changed = copy.deepcopy(module, memo)
         twin = memo[id(node)]
         if getattr(twin, "decorator_list", None):
@@ -319,7 +319,7 @@ class _Mangle(ast.NodeTransformer):
             if isinstance(value, str) and not (isinstance(node, ast.alias) and field == "name" and "." in value):
                 setattr(node, field, _mangle(value, self.owner))
             elif isinstance(node, (ast.Global, ast.Nonlocal)) and field == "names":
-                node.names = [_mangle(name, self.owner) for name in value]
+                node.names = [_mangle(name, self.owner) for name in node.names]
         if isinstance(node, ast.ClassDef):
             return node
         return super().generic_visit(node)

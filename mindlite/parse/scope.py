@@ -15,6 +15,8 @@ statement reads and writes (for JIT Fallback) is the list between its first and 
 
 Source: Python's reference, section 4.2 (naming and binding) and 6.2.4 (scopes of comprehensions), PEP 572 (walrus).
 """
+from typing import Any
+
 import gast
 
 from ..common.records import dataclass
@@ -42,9 +44,11 @@ class Scope:
     """A function, class, comprehension or (lazy) generator: its variables, how many scopes were opened before it, and where
     its events and loops begin."""
 
-    def __init__(self, kind, parent, number, start, depth):
+    def __init__(self, kind: str, parent: Any, number: int, start: int, depth: int) -> None:
         self.kind, self.parent, self.number, self.start, self.depth = kind, parent, number, start, depth
-        self.variables, self.globals, self.nonlocals = {}, set(), set()
+        self.variables: dict[str, Variable] = {}
+        self.globals: set[str] = set()
+        self.nonlocals: set[str] = set()
 
     @property
     def function(self):
@@ -76,7 +80,8 @@ class Names(gast.NodeVisitor):
         self.scopes, self.events, self.spans = {}, [], {}
         self.protected = []                              # (first event, last, in a loop?) of what a `try` holds
         self.outside = {}                                # name -> Variable, of kind closure or global
-        self._scope, self._loops = None, ()
+        self._scope: Any = None
+        self._loops: tuple = ()
         self.visit(tree)
         self._find_cells()
 
@@ -101,7 +106,10 @@ class Names(gast.NodeVisitor):
                   those that it deletes; all without globals, of which it has the names that it assigns or deletes
         """
         start, end, opened = self.spans[node]
-        variables, written, deleted, globals_ = {}, {}, {}, {}
+        variables: dict = {}
+        written: dict = {}
+        deleted: dict = {}
+        globals_: dict = {}
         for event in self.events[start:end]:
             variable = self.find(event.scope, event.name)
             inside = variable.scope is not None and variable.scope.number >= opened
@@ -121,7 +129,9 @@ class Names(gast.NodeVisitor):
                 and self.find(event.scope, event.name).kind == "global"}
 
     def _find_cells(self):
-        captures, stores, loads = {}, {}, {}
+        captures: dict = {}
+        stores: dict = {}
+        loads: dict = {}
         for position, event in enumerate(self.events):
             variable = self.find(event.scope, event.name)
             if variable.kind == "local":

@@ -134,7 +134,7 @@ class SSA:
 
     def _fill_phis(self):
         """Reading at the end of a predecessor may make another phi, which is then in the same need."""
-        missing = True
+        missing: list = [None]
         while missing:
             missing = [(phi, variable, block, flow) for block, flow in self.flows.items()
                        for phi, variable in flow.phis.items() if phi not in self.operands]

@@ -38,7 +38,7 @@ FIRST = "operation by operation: the first of its structure"
 CHECKED = "operation by operation, each one checked for NaN and infinity"
 OF_ITS_OWN = "as the Flow of the one compiled function on it"
 NOTHING = "not at all: nothing that is asked for depends on what was watched"
-_structures = OrderedDict()                     # key: None after its first appearance, then the GraphOperation
+_structures: OrderedDict = OrderedDict()        # key: None after its first appearance, then the GraphOperation
 _lock = threading.RLock()
 
 
@@ -120,7 +120,7 @@ def in_parts(live, seeds, wrt, hooks, last=False):
 
 def parts_between(live, hooks):
     """Runs of entries that are graphs, each entry with hooks on its results being the first of one; others alone."""
-    part = []
+    part: list = []
     for entry in live:
         if part and not (_is_plain(entry.backward) and _is_plain(part[-1].backward)
                          and not any(map(hooks.get, entry.outputs))):
@@ -177,7 +177,9 @@ def live_entries(tape, numbers):
 
 def structure(live):
     """(a hashable key of what these entries compute, the saved values, each once): `trace_tape` in Python."""
-    places, saved, key = {}, [], []
+    key = []
+    places: dict = {}
+    saved: list = []
     for entry in live:
         reads = []
         for value in entry.saved:
@@ -219,7 +221,7 @@ def write_flow(live, seeds, wrt, saved):
     graph = FuncGraph("backward")
     parameters = {id(value): graph.add_parameter(f"saved{i}", constant(value).abstract)
                   for i, value in enumerate(saved)}
-    cotangents = {}
+    cotangents: dict = {}
     with building(graph, by="grad") as builder, collecting():
         def add(number, cotangent):
             before = cotangents.get(number)

@@ -140,7 +140,7 @@ def gate(tensors, hook):
     return tuple([next(each) if isinstance(x, Tensor) and is_float(x) else x for x in tensors])
 
 
-gate.__mindir__ = Gate
+setattr(gate, "__mindir__", Gate)
 
 
 def recompute(function, *args, **kwargs):

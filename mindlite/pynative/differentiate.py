@@ -162,10 +162,10 @@ class Linearized:
         found = gradients(self.tape, seeds, list(self.numbers.values())) if seeds else [None] * len(self.numbers)
         tangent_of = dict(zip(self.numbers, found))
 
-        def tangent(x):
+        def pushed(x):
             made = tangent_of.get(id(x))
             return Tensor.wrap(np.zeros_like(as_tensor(x).host_array)) if made is None else made
-        return map_leaves(self.value, tangent)
+        return map_leaves(self.value, pushed)
 
 
 def forward(function, args, kwargs):
@@ -184,7 +184,7 @@ def _as_tuple(value):
 
 def numbers_in(value):
     """The leaves that can be tangents, in order."""
-    found = []
+    found: list = []
     map_leaves(value, found.append)
     return found
 

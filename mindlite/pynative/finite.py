@@ -35,7 +35,7 @@ class FiniteCheck(PyNative):
     def bind(self, prim, args, attrs):
         """As PyNative.bind. raises : NotFiniteError"""
         tapes = here.state.tapes
-        counts = [len(tape.entries) for tape in tapes]
+        counts: list = [len(tape.entries) for tape in tapes]
         out = super().bind(prim, args, attrs)
         location = user_location()
         refuse_not_finite(prim.name, args, attrs, out if isinstance(out, tuple) else (out,), "", location)

@@ -31,7 +31,9 @@ class Context:
 
     def __init__(self, needs_input_grad):
         self.needs_input_grad, self.saved_tensors = needs_input_grad, ()
-        self._dirty, self._constant, self._materialize = (), (), True
+        self._dirty: tuple = ()
+        self._constant: tuple = ()
+        self._materialize = True
 
     def save_for_backward(self, *tensors):
         """Keep Tensors for backward: what they are now, also if their memory is overwritten later."""
@@ -103,7 +105,8 @@ def _apply(cls, args):
                          for a in args]))
     with paused():
         value = cls.forward(ctx, *args)
-    dirty, constant_ids = set(ctx._dirty), set(ctx._constant)
+    constant_ids = set(ctx._constant)
+    dirty: set = set(ctx._dirty)
     results = value if isinstance(value, tuple) else (value,)
     if not dirty <= set(map(id, results)):
         raise ArgumentError(f"{cls.__name__}: an argument that is marked dirty is no result",

@@ -63,5 +63,6 @@ def through(hooks, gradient):
     return gradient
 
 
-Tensor.register_hook, Tensor.hooks = register_hook, hooks_of
-Tensor.has_hooks = property(lambda self: bool(self.__dict__.get(HOOKS)), doc="True where a hook sees its gradient.")
+setattr(Tensor, "register_hook", register_hook)
+setattr(Tensor, "hooks", hooks_of)
+setattr(Tensor, "has_hooks", property(lambda self: bool(self.__dict__.get(HOOKS)), doc="True where a hook sees its gradient."))

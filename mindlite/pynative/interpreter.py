@@ -24,7 +24,7 @@ from .tape import holding, paused, protect
 from .views import link
 
 MAX_SIGNATURES = 1 << 14
-_signatures = {}
+_signatures: dict = {}
 _ARRAYS = (Tensor, np.ndarray)
 _new = Tensor.__new__
 
@@ -50,6 +50,7 @@ class PyNative:
         try:
             if not attrs and count == 2 and type(args[0]) is Tensor and type(args[1]) in _ARRAYS:      # common, kept short
                 b = args[1]
+                key: tuple
                 a, b = arrays = [args[0].host_array, b.host_array if type(b) is Tensor else b]
                 key = (prim, a.dtype, a.shape, b.dtype, b.shape)
             elif not attrs and count == 1 and type(args[0]) is Tensor:
@@ -168,7 +169,8 @@ def record(operation, args, arrays, attrs):
 def enter(operation, args, outs):
     """Append the operation, which gave `outs` for `args`, to the tapes that record."""
     for tape in here.state.tapes:
-        numbers, wrt = [], []
+        numbers: list = []
+        wrt: list = []
         for i, a in enumerate(args):
             number = tape.number(a) if isinstance(a, Tensor) else None
             numbers.append(number)
@@ -228,6 +230,6 @@ def set_data(self, data, slice_shape=False):
     return _set_data(self, data, slice_shape)
 
 
-Parameter.set_data = set_data
+setattr(Parameter, "set_data", set_data)
 interpreter = PyNative()
 set_base_interpreter(interpreter)

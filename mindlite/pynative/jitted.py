@@ -86,7 +86,7 @@ def run_recorded(jit_function, variant, leaves, signature, args, kwargs):
         if not plan.has_hooks or plan.takes_hooks(leaves, jit_function):
             return plan.run(leaves)
         return in_eager_mode(jit_function, args, kwargs)
-    weights = {id(t): t for tape in here.state.tapes for t, number in tape.named.values() if number is not None}
+    weights: dict = {id(t): t for tape in here.state.tapes for t, number in tape.named.values() if number is not None}
     plan = plan_of(variant, jit_function, signature, args, kwargs, tuple(weights.values()))
     log = Log(outside=[tape for tape in here.state.tapes if not (plan.seeds and plan.watched(tape, plan.inputs(leaves)))])
     if plan.has_hooks and not plan.takes_hooks(leaves, jit_function):
@@ -131,8 +131,8 @@ class Plan:
         self.specialised, self.graph = compiled.specialised, compiled.stages["transform"]
         self.weights = weights                              # they stay alive: their ids are a key
         if weights:                                         # what Python code reads of them is a gradient too: infer again
-            inside = arguments_of(variant.signature, args, kwargs)
-            self.specialised = specialise(jit_function.function, *inside, jit_function.name, jit_function.fullgraph,
+            inside, named = arguments_of(variant.signature, args, kwargs)
+            self.specialised = specialise(jit_function.function, inside, named, jit_function.name, jit_function.fullgraph,
                                           jit_function.fallbacks, signature in jit_function.pure, weights,
                                           variant.places)
             self.graph = derive_graph(self.specialised.graph)
@@ -167,7 +167,7 @@ class Plan:
         """True unless the hooks have to be those of eager mode: the data decides whether they are called, or to compute
         values again would call them twice."""
         values = self.inputs(leaves)
-        active = [wrt for wrt in [self.watched(tape, values) for tape in here.state.tapes] if wrt and self.seeds]
+        active: list = [wrt for wrt in [self.watched(tape, values) for tape in here.state.tapes] if wrt and self.seeds]
         if len(active) > 1 and self.hooks_call_python:
             return False
         try:
@@ -181,7 +181,7 @@ class Plan:
 
     def can_be_parted(self, leaves):
         """False where Python code would have to run twice: in a loop, whose tape is no value, or for several tapes."""
-        watched = [self.watched(tape, self.inputs(leaves)) for tape in here.state.tapes]
+        watched: list = [self.watched(tape, self.inputs(leaves)) for tape in here.state.tapes]
         active = [wrt for wrt in watched if wrt and self.seeds]
         return not active or len(active) == 1 and self.parted(active[0])[0] is not None
 

@@ -5,6 +5,7 @@
 A Walk starts at once; a Compiled graph is fused, planned and loaded first, and runs as one call.
 """
 import threading
+from typing import Any
 
 import numpy as np
 
@@ -238,7 +239,8 @@ class ShortRun:
         executable = compiled.executable
         inputs = compiled.inputs
         shapes = [tuple([evaluate(size, env) for size in a.shape]) for a in inputs]
-        context, items, made, params = Context(executable), [], [], []
+        context, items, params = Context(executable), [], []
+        made: list = []
         for n, (kind, place, more, dtype) in enumerate(compiled.steps):
             at, number = context.param_place(n), place
             if kind == "size":
@@ -294,7 +296,8 @@ class Walk:
 
     def __init__(self, graph, operation_class):
         self.slots = {p: i for i, p in enumerate(graph.parameters)}
-        self.constants, self.steps, self.count = [], [], len(graph.parameters)
+        self.constants, self.count = [], len(graph.parameters)
+        self.steps: list[tuple[Any, tuple, dict, int]] = []
         for node in graph.nodes:
             if node.fn is tuple_getitem:
                 self.steps.append((None, (self._slot(node.args[0]),), node.attrs, self._new(node)))

@@ -43,7 +43,8 @@ class Installed:
     def __init__(self, module, operators):
         self.module, self.operators = module, operators
         self.calls = None
-        self.rows, self.plans, self.former = set(), {}, collections.deque(maxlen=4096)
+        self.rows, self.plans = set(), {}
+        self.former: collections.deque = collections.deque(maxlen=4096)
         self.trace_tape, *self.keep = layouts.builtin("trace_tape", module.address("trace_tape"), layouts.VARARGS_FAST)
 
 
@@ -121,9 +122,9 @@ def install():
         start = module.place["OPERATORS"] + i * size
         module.table[start:start + _HEAD] = 0, 0, len(prim.inputs), module.word("PLANS") + 8 * _PLANS * i, 0
     module.keep = [Primitive.__call__]
-    Primitive.__call__ = layouts.method_descriptor(
+    setattr(Primitive, "__call__", layouts.method_descriptor(
         Primitive, "__call__", module.address("call_primitive"), layouts.VARARGS_FAST | layouts.KEYWORDS,
-        "($self, /, *args, **attrs)")
+        "($self, /, *args, **attrs)"))
     for i, prim in enumerate(prims):
         prim.native = module.start + 8 * (module.place["OPERATORS"] + i * size)
     for name, (place, prim, reflected) in methods.items():

@@ -24,6 +24,8 @@ from ..mindir.primitive import bprop_rule, expand_rule
 from ..ops.basic import cast
 from ..optim import optimise
 from .kernels import Compiled, Walk, can_walk
+from collections.abc import Callable
+from typing import Any
 
 _numbers = itertools.count()
 _lock = threading.RLock()
@@ -75,6 +77,8 @@ def what_shows_sizes(graph, n):
 
 class Operation:
     """An operator for operands of these abstracts. outs: the abstracts of its results; several: it gives a tuple."""
+    compute: Callable[..., Any]
+    is_view: bool
 
     def __init__(self, prim, abstracts, attrs, result):
         self.prim, self.abstracts, self.attrs = prim, abstracts, attrs

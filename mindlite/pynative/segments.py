@@ -97,7 +97,7 @@ class Recording:
         depth  : how many derivatives lie within this one;    operands: what the new run gives the call
         raises : CannotReplay where it is not known which Tensor of the new run one is that the call was given
         """
-        tapes = [tape for tape in here.state.tapes if tape not in log.outside]
+        tapes: list = [tape for tape in here.state.tapes if tape not in log.outside]
         if depth >= len(tapes):                             # the new run records nothing: no_grad
             return
         tape, entered, given = tapes[-1 - depth], self.entered, self.tape.numbered()
@@ -167,7 +167,7 @@ def record(function, wrt, seeds, abstracts, weights, key):
     """(forward, pullback) of Python code; see mindir.derivative.record_python."""
     def forward(*args):
         made = Recording(key)
-        made.watch(args, wrt, weights, forward.tangents)
+        made.watch(args, wrt, weights, getattr(forward, "tangents"))
         return (made, *made.run(function, args))
 
     def pullback(made, *cotangents):
@@ -182,7 +182,7 @@ def record(function, wrt, seeds, abstracts, weights, key):
                 owner.add(number, gradient)
         return tuple([Tensor.wrap(np.zeros(shape, abstract.dtype.numpy)) if gradient is None else gradient
                       for gradient, shape, abstract in zip(found, made.shapes, abstracts)])
-    forward.tangents = getattr(function, "tangents", 0)
+    setattr(forward, "tangents", getattr(function, "tangents", 0))
     return forward, pullback
 
 
@@ -198,7 +198,7 @@ def push(function, wrt, results, weights, key):
         zeros = [Tensor.wrap(np.zeros_like(values[i].host_array)) if t is None else None for i, t in zip(results, pushed)]
         return (made, *values, *[z if t is None else t for t, z in zip(pushed, zeros)])
     inner = getattr(function, "tangents", 0)
-    forward.tangents = len(wrt) + inner
+    setattr(forward, "tangents", len(wrt) + inner)
     return forward
 
 

@@ -18,7 +18,8 @@ from ..common.tensor import HOOKS, ROOT, Parameter, Tensor
 from ..common.threads import here
 
 
-_kept, _keeping = weakref.WeakSet(), threading.Lock()   # tapes that outlive their functions, of all threads
+_keeping = threading.Lock()
+_kept: weakref.WeakSet = weakref.WeakSet()  # tapes that outlive their functions, of all threads
 
 
 class Entry:

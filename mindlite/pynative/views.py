@@ -12,6 +12,7 @@ MANY = 64
 class Views(list):
     """Weak references to the views of a Tensor; dead ones are dropped when there are many."""
     __slots__ = ("limit",)
+    limit: int
 
     def enter(self, view):
         """Add a view."""

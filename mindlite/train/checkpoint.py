@@ -9,6 +9,7 @@ Sources: protobuf.dev/programming-guides/encoding; huggingface.co/docs/safetenso
 import json
 import struct
 import zlib
+from typing import Any
 
 import numpy as np
 
@@ -68,14 +69,15 @@ def read_ckpt(data, path, crc=False):
             fail("its CRC is another one")
     elif crc:
         fail("it has no CRC")
-    parts = {}
+    parts: dict = {}
     for number, value in _fields(data, fail):
         if number != 1 or not isinstance(value, memoryview):
             fail("a value is expected")
         name, tensor = _of(value, fail, 1), _of(value, fail, 2)
         if name is None or tensor is None:
             fail("a value has no name, or no tensor")
-        dims, kind, content = [], None, None
+        kind, content = None, None
+        dims: list = []
         for field, inside in _fields(tensor, fail):
             if field == 1:
                 dims += [inside] if isinstance(inside, int) else _varints(inside, fail)
@@ -164,7 +166,8 @@ def write_safetensors(stream, values, crc=False):
             raise DTypeError(f"{name} is {dt.dtype(array.dtype).name}, which safetensors does not know", hint="format='ckpt'")
     if crc:
         meta["crc_num"] = str(_crc_of(arrays))
-    header, place = {"__metadata__": meta}, 0
+    header: dict[str, dict] = {"__metadata__": meta}
+    place = 0
     arrays = dict(sorted(arrays.items(), key=lambda item: (-ORDER.index(SAFE_NAMES[dt.dtype(item[1].dtype)]), item[0])))
     for name, array in arrays.items():
         header[name] = {"dtype": SAFE_NAMES[dt.dtype(array.dtype)], "shape": list(array.shape),
@@ -206,6 +209,9 @@ def read_safetensors(data, path, crc=False):
         fail(str(error))
     body, found = memoryview(data)[8 + size:], {}
     for name, told in header.items():
+        kind: Any
+        shape: Any
+        place: Any
         kind, shape, place = [told.get(k) if isinstance(told, dict) else None for k in ("dtype", "shape", "data_offsets")]
         numbers = isinstance(shape, list) and isinstance(place, list) and len(place) == 2 and all(
             type(n) is int and n >= 0 for n in (*shape, *place))

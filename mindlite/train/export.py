@@ -33,7 +33,7 @@ def module_of(function, inputs, name):
     inputs : Tensors (a shape may hold None: any size), tuples, lists and dicts of them; all else is a constant
     raises : GraphSyntaxError, and whatever calling the function with such arguments raises
     """
-    symbols = {}
+    symbols: dict = {}
     args, patterns = zip(*[described(value, symbols) for value in inputs]) if inputs else ((), ())
     try:
         made = specialise(function, args, {}, name, fullgraph=True, fallbacks=Records())
@@ -74,8 +74,8 @@ def described(value, symbols):
         parts = [described(v, symbols) for v in value]
         return type(value)([a for a, _ in parts]), type(value)([p for _, p in parts])
     if type(value) is dict:
-        parts = {k: described(v, symbols) for k, v in value.items()}
-        return {k: a for k, (a, _) in parts.items()}, {k: p for k, (_, p) in parts.items()}
+        named = {k: described(v, symbols) for k, v in value.items()}
+        return {k: a for k, (a, _) in named.items()}, {k: p for k, (_, p) in named.items()}
     if value is None or type(value) in (bool, int, float, str):
         return value, value
     raise ArgumentError(f"export: an argument is a Tensor, number, string, None, or a tuple, list or dict of them, "

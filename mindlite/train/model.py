@@ -225,7 +225,9 @@ class Model:
         self._set_mode(self._train_network, True)
         if self._sink is None:
             self._sink = steps_of(self._train_network)
-        outputs, count, last = None, 0, ()
+        outputs: Any = None
+        last: tuple = ()
+        count = 0
         with concurrent.futures.ThreadPoolExecutor(1) as reader:
             waiting = reader.submit(_take, batches, SINK_BYTES)
             while taken := waiting.result():

@@ -178,7 +178,8 @@ class EarlyStopping(_Watch):
         super().__init__(monitor, min_delta, patience, verbose, mode)
         self.baseline = None if baseline is None else check_value_type("baseline", baseline, (float, int), "EarlyStopping")
         self.restore_best_weights = check_value_type("restore_best_weights", restore_best_weights, bool, "EarlyStopping")
-        self.stopped_epoch, self.best_weights = 0, None
+        self.stopped_epoch = 0
+        self.best_weights: dict[str, Parameter] | None = None
 
     def on_train_begin(self, run_context: RunContext) -> None:
         super().on_train_begin(run_context)

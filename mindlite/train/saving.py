@@ -164,7 +164,7 @@ class ModelCheckpoint(Callback):
         if self._config.save_checkpoint_steps:
             return args.cur_step_num >= self._last_step + self._config.save_checkpoint_steps
         seconds = self._config.save_checkpoint_seconds
-        return bool(seconds) and time.monotonic() - self._last_time > seconds
+        return bool(seconds) and time.monotonic() - self._last_time > (seconds or 0)
 
     def _name_files(self, args: Any) -> None:
         if self._prefix_function is not None:

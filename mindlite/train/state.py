@@ -54,7 +54,7 @@ def save_state(path: Any, *, network: nn.Cell | None = None, optimizer: nn.Cell 
         values["manager"] = json.dumps({name: value for name, value in vars(scaler).items()
                                         if isinstance(value, (int, float, bool))})
     values["random"] = generator_state.asnumpy()
-    state = np.random.get_state()
+    state: Any = np.random.get_state()
     values["numpy"] = json.dumps([state[0], state[1].tolist(), *state[2:]])
     values["python"] = json.dumps(random.getstate())
     values["seed"] = json.dumps([seeds.get_seed(), seeds.generator().bit_generator.state])

@@ -77,7 +77,7 @@ def batch_cond(batch, node, args, dims):
     mask = batch.builder.lift(ops.not_equal(pred, 0) if pred.dtype is not dt.bool_ else pred)
     pairs = zip(*[_side(batch, node, side, chosen, operands, dims[1:])
                   for side, chosen in zip(sides, (mask, batch.builder.lift(ops.logical_not(mask))))])
-    return [(choose(mask, *pair, batch.size), 0) for pair in pairs]
+    return [(choose(mask, true, false, batch.size), 0) for true, false in pairs]
 
 
 def _side(batch, node, side, chosen, operands, dims):

@@ -7,7 +7,7 @@ from ..common import dtype as dt
 from ..ops.basic import cast, reshape, scalar_to_tensor
 from ..ops.scalar import scalar_binary, scalar_cast, scalar_compare, scalar_unary, tensor_to_scalar
 
-NUMBERS = {}
+NUMBERS: dict = {}
 NUMBER_DTYPES = {bool: dt.bool_, int: dt.int64, float: dt.float64}
 _BINARY = {"+": ops.add, "-": ops.sub, "*": ops.mul, "max": ops.maximum}
 _BITS = {"&": ops.bitwise_and, "|": ops.bitwise_or, "^": ops.bitwise_xor}

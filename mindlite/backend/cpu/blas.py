@@ -14,6 +14,7 @@ import os
 import re
 import sys
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ class Blas:
     prefix: str
     suffix: str
     width: int
-    library: object = field(repr=False, compare=False)
+    library: Any = field(repr=False, compare=False)
 
     def address(self, function):
         """The address of e.g. "cblas_sgemm"."""

@@ -23,6 +23,7 @@ choice hangs on the sizes alone, so results do not change from run to run.
 """
 import functools
 from dataclasses import dataclass
+from typing import Any
 
 from ...common.dim import product
 from ...common.dtype import dtype as to_dtype, float32
@@ -35,6 +36,7 @@ from .finish import Finish, named, operands, write_finish
 from .native import Module, code_of
 from .patches import Window
 from .tile import tile_shape
+from collections.abc import Callable
 
 OUT_OF_MEMORY = ("convolution: out of memory",)
 
@@ -51,8 +53,8 @@ class Step:
     kernel: dict
     arrays: tuple
     sizes: tuple
-    extent: object = None
-    cost: object = None
+    extent: Any = None
+    cost: Any = None
     prepared: bool = False
 
 
@@ -60,7 +62,7 @@ class Step:
 class Plan:
     """way: its name; workspace: elements that the steps share; steps."""
     way: str
-    workspace: object
+    workspace: Any
     steps: tuple
 
 
@@ -148,6 +150,7 @@ def write_product(target, dtype, finish):
     return module
 
 
+PARTS: dict[str, Callable[..., Any]]
 PARTS = {"pack": implicit.write_pack, "forward": implicit.write_forward, "backward_data": implicit.write_backward_data,
          "backward_weights": implicit.write_backward_weights, "winograd_weights": winograd.write_transform,
          "winograd": winograd.write_winograd, "winograd_backward_weights": winograd.write_weights_gradient,
@@ -265,5 +268,6 @@ def by_library(kind, dtype, sizes, finish="", *, target):
     return 0, (run, Step(part("finish", dtype, finish=finish), ("out", *operands(finish)), (o, plane), n * o, plane))
 
 
+WAYS: dict[str, Callable[..., Any]]
 WAYS = {"product": one_product, "winograd": by_winograd, "dot": by_dot, "library": by_library, "depthwise": by_channels,
         "direct": functools.partial(by_tile, direct=True), "patches": functools.partial(by_tile, direct=False)}

@@ -13,6 +13,7 @@ vectors of pixels meet one tap after the other: a weight is spread once for eigh
 weights a vector of dout meets nine taps, each with a sum of its own.
 """
 from dataclasses import dataclass
+from typing import Any
 
 from llvmlite import ir
 
@@ -36,16 +37,16 @@ class Plane:
     top, left           : zeros before it;           high, wide    : of the result
     step_y, step_x      : from a pixel of the result to the next one in the lines
     """
-    height: object
-    width: object
-    gap_y: object
-    gap_x: object
-    top: object
-    left: object
-    high: object
-    wide: object
-    step_y: object
-    step_x: object
+    height: Any
+    width: Any
+    gap_y: Any
+    gap_x: Any
+    top: Any
+    left: Any
+    high: Any
+    wide: Any
+    step_y: Any
+    step_x: Any
 
 
 class Lines:
@@ -162,9 +163,9 @@ class Lines:
         f, plane, lanes = self.f, self.plane, self.lanes
         with f.choose(plane.step_x.equals(2)) as (then, other):
             with then, f.loop(0, self.phase, lanes, iterations="rare") as x:
-                two = [load_whole(f, self.spare.at(2 * x + k * lanes), lanes) for k in range(2)]
+                left, right = [load_whole(f, self.spare.at(2 * x + k * lanes), lanes) for k in range(2)]
                 for odd in range(2):
-                    store_vector(f, target.at(odd * self.phase + x), every_other(f.builder, *two, odd))
+                    store_vector(f, target.at(odd * self.phase + x), every_other(f.builder, left, right, odd))
             with other, f.loop(0, plane.step_x, iterations="rare") as r, f.loop(0, self.phase, iterations="rare") as x:
                 target[r * self.phase + x] = self.spare[x * plane.step_x + r]
 

@@ -12,6 +12,8 @@ With a stride, the gradient of the input falls apart in SH SW *phases*, the pixe
 each meets the taps that can reach it, and no others, so nothing is multiplied by zeros. Every number of a result is
 added up in one order, however the work is cut.
 """
+from typing import Any
+
 from ...common.dtype import int64
 from .direct import Direct
 from .finish import Finish, named
@@ -117,11 +119,11 @@ def write_forward(target, dtype, direct, finish=""):
         with f.loop(0, s.kh, iterations="rare") as p, f.loop(0, s.kw, iterations="rare") as q:
             t = p * s.kw + q
             rows[t], columns[t] = p * s.dh - s.top, q * s.dw - s.left
-        steps = (1, 1) if direct else (s.sh, s.sw)
-        grid = Grid(s.n, s.oh, s.ow, *steps, lambda n, i, j: n * s.o * s.plane + i * s.ow + j,
+        down, right = (1, 1) if direct else (s.sh, s.sw)
+        grid = Grid(s.n, s.oh, s.ow, down, right, lambda n, i, j: n * s.o * s.plane + i * s.ow + j,
                     (s.h, s.w, s.c * s.image), rows, columns, s.taps)
         if direct:
-            product = Direct(f, module, dtype, s.og, s.taps, s.taps, s.ow, (s.dh * (s.kh - 1), s.dw * (s.kw - 1)),
+            product: Any = Direct(f, module, dtype, s.og, s.taps, s.taps, s.ow, (s.dh * (s.kh - 1), s.dw * (s.kw - 1)),
                              write_memory)
         else:
             product = Product(f, module, dtype, s.og, s.taps)
@@ -146,7 +148,7 @@ def write_backward_data(target, dtype, direct, strided):
         if direct:                                  # taps of a phase are no further apart than all taps
             even = (s.dh * s.dw).equals(1) | (s.sh * s.sw).equals(1)      # each phase with taps has so many
             least = f.select(even, f.maximum((s.kh // s.sh) * (s.kw // s.sw), 1), f.number(I64, 1))
-            product = Direct(f, module, dtype, s.cg, s.taps, least, (s.w + s.sw - 1) // s.sw,
+            product: Any = Direct(f, module, dtype, s.cg, s.taps, least, (s.w + s.sw - 1) // s.sw,
                              (s.dh * (s.kh - 1), s.dw * (s.kw - 1)), write_memory, s.sw if strided else 1)
         else:
             product = Product(f, module, dtype, s.cg, s.taps)

@@ -249,7 +249,7 @@ class Code:
     def repeat(self):
         """The block, again while the condition holds that it hands over: `with f.repeat() as again: ...; again(c)`."""
         head, done = self.function.append_basic_block("repeat"), self.function.append_basic_block("done")
-        conditions = []
+        conditions: list = []
         self.builder.branch(head)
         self.builder.position_at_end(head)
         yield conditions.append

@@ -7,6 +7,7 @@ A *grid* is the set of pixels that are made: the output of a convolution, or one
 so small pictures share one; its *runs* are the pieces of lines that it is made of.
 """
 from dataclasses import dataclass
+from typing import Any
 
 from llvmlite import ir
 
@@ -44,12 +45,12 @@ class Grid:
     count: Value
     height: Value
     width: Value
-    step_y: object
-    step_x: object
-    place: object
+    step_y: Any
+    step_x: Any
+    place: Any
     source: tuple
-    rows: object
-    columns: object
+    rows: Any
+    columns: Any
     taps: Value
 
     @property

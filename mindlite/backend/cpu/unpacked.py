@@ -249,7 +249,8 @@ def write_dot_block(module, dtype, rows):
 
         def products(read, k, totals):
             """The totals with the products of a vector of each row added."""
-            left, made = [read(at(start, k)) for start in lefts], [[] for _ in lefts]
+            left = [read(at(start, k)) for start in lefts]
+            made: list = [[] for _ in lefts]
             for start, column in zip(rights, zip(*totals)):              # one at a time: there are 16 registers
                 right = read(at(start, k))
                 for one, total, row in zip(left, column, made):

@@ -155,11 +155,11 @@ def write_square(f, picture, target, far, y, x, height, wide, lanes, checked):
             return load_whole(f, place, lanes)
         there = (line >= 0) & (line < height)
         return load_vector(f, place, lanes, -column, f.select(there, wide - column, f.number(I64, 0)))
-    columns = [[], [], [], []]
+    columns: list = [[], [], [], []]
     for p in range(4):
         near, next_ = ([load(y + p, x + k), load(y + p, x + k + lanes)] for k in (0, 2))
-        for q, pair in enumerate((near, near, next_, next_)):
-            columns[q].append(every_other(build, *pair, q % 2))
+        for q, (left, right) in enumerate((near, near, next_, next_)):
+            columns[q].append(every_other(build, left, right, q % 2))
     by_lines = [square_line(build, *column) for column in columns]
     for p in range(4):
         for q, value in enumerate(square_line(build, *(by_lines[column][p] for column in range(4)))):
@@ -280,9 +280,9 @@ def write_given(f, s, dout, o, runs, number, target, far, lanes):
             lines = []
             for p in range(2):
                 left = f.select(y + p < s.oh, s.ow - x, zero)
-                pair = [load_vector(f, picture.at((y + p) * s.ow + x + k * lanes), lanes, zero, left - k * lanes)
+                first, second = [load_vector(f, picture.at((y + p) * s.ow + x + k * lanes), lanes, zero, left - k * lanes)
                         for k in range(2)]
-                lines.append([every_other(build, *pair, odd) for odd in range(2)])
+                lines.append([every_other(build, first, second, odd) for odd in range(2)])
             by_lines = [given_line(build, lines[0][odd], lines[1][odd]) for odd in range(2)]
             for p in range(4):
                 for k, value in enumerate(given_line(build, by_lines[0][p], by_lines[1][p])):

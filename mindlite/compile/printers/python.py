@@ -13,6 +13,7 @@ import ctypes
 import linecache
 import struct
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -72,7 +73,7 @@ def load_python(linked, context_of):
     source = print_python(linked)
     file = f"<flow {linked.program.entry.name} {id(linked):x}>"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-    names = {"wrap": wrap, "inf": float("inf"), "nan": float("nan")}
+    names: dict[str, Any] = {"wrap": wrap, "inf": float("inf"), "nan": float("nan")}
     exec(compile(source, file, "exec"), names)
     entry = linked.program.entry
     function = names[_name(entry)]

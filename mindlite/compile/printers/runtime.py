@@ -17,6 +17,7 @@ number. LIFO order; a push may move the whole tape, which is why what was popped
 """
 import ctypes
 import functools
+from typing import Any
 
 from ...backend import narrow_floats
 from ...backend.low_python import source_of, text_of
@@ -202,7 +203,7 @@ def symbols():
 
 
 _I, _D = ctypes.c_int64, ctypes.c_double
-SIGNATURES = {
+SIGNATURES: dict[str, tuple[Any, list]] = {
     "rt_floordiv": (_I, [_I, _I]), "rt_mod": (_I, [_I, _I]), "rt_shl": (_I, [_I, _I]), "rt_shr": (_I, [_I, _I]),
     "rt_fdiv": (_D, [_D, _D]), "rt_fsqrt": (_D, [_D]), "rt_static": (_I, [_I] * 6), "rt_alloc": (_I, [_I] * 7),
     "rt_kill_static": (None, [_I] * 3), "rt_kill": (None, [_I] * 4), "rt_end": (None, [_I]), "rt_clear": (None, [_I]),

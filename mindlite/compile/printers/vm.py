@@ -30,7 +30,9 @@ def print_table(linked):
         raise ValueRangeError(f"the register machine runs on the CPU alone, this program on {linked.devices[0]} too",
                               hint="printer='native'")
     flows = linked.program.all_flows()
-    code, starts, frames, calls = [], {}, {}, []
+    starts, frames = {}, {}
+    code: list = []
+    calls: list = []
     for flow in flows:
         writer = _Writer(linked, flow, code, calls)
         starts[flow.name] = len(code)

@@ -57,9 +57,9 @@ def save_vm(linked, path):
         "places": [_write_place(linked, i, n) for n, i in enumerate(linked.places)],
         "outputs": [[o.index, o.dtype.name if o.dtype else None] for o in linked.program.outputs if o.register is None],
     }
-    facts = np.frombuffer(json.dumps(facts).encode(), np.uint8)
+    text = np.frombuffer(json.dumps(facts).encode(), np.uint8)
     with replacing(path) as file:
-        np.savez(file, code=table.code, facts=facts, digest=np.frombuffer(digest_of(table.code, facts), np.uint8))
+        np.savez(file, code=table.code, facts=text, digest=np.frombuffer(digest_of(table.code, text), np.uint8))
 
 
 def _opcodes():

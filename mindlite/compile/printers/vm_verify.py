@@ -13,6 +13,7 @@ What no check before the run can know are sizes that are numbers of the run: how
 numbers that it is given. A negative number of bytes is refused while it runs (runtime.py).
 """
 import functools
+from typing import Any
 
 from ...common.dtype import dtype
 from ...common.errors import ValueRangeError
@@ -60,7 +61,8 @@ def verify_table(table, linked):
 class _Verifier:
     def __init__(self, code, frame, linked):
         self.code, self.frame, self.linked = code, frame, linked
-        self.at, self.name, self.waiting, self.function = 0, "", set(), None
+        self.at, self.name, self.waiting = 0, "", set()
+        self.function: Any = None
 
     def fail(self, text):
         raise ValueRangeError(f"the table is damaged at {self.at}: {self.name} {text}")
@@ -90,7 +92,8 @@ class _Verifier:
             raise ValueRangeError(f"the table is damaged: {error}") from error
         if not read or read[0][1] != "enter":
             raise ValueRangeError("the table does not start with enter")
-        found, ends = {}, [at for at, _, _ in read[1:]] + [len(self.code)]
+        ends = [at for at, _, _ in read[1:]] + [len(self.code)]
+        found: dict = {}
         for (at, name, operands), end in zip(read, ends):
             if name == "enter":
                 found[at] = inside = {}

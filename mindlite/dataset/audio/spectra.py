@@ -65,6 +65,7 @@ def _lengths(arguments: dict) -> None:
         raise ValueRangeError(f"Input win_length should be no more than n_fft, but got win_length: {win} and n_fft: {n_fft}.")
 
 
+SHORT: dict[str, Any]
 SHORT = dict(n_fft=positive, win_length=optional(positive), hop_length=optional(positive), window=kind_of(WindowType),
              together=_lengths)
 
@@ -217,7 +218,7 @@ def _mel(data: np.ndarray, n_mels: int, sample_rate: int, f_min: float, f_max: f
     return np.swapaxes(np.swapaxes(data, -1, -2) @ banks, -1, -2).astype(data.dtype)
 
 
-MEL = dict(n_mels=positive, sample_rate=positive, f_min=number(0), f_max=optional(number(0, open_left=True)),
+MEL: dict[str, Any] = dict(n_mels=positive, sample_rate=positive, f_min=number(0), f_max=optional(number(0, open_left=True)),
            norm=kind_of(NormType))
 
 

@@ -22,7 +22,7 @@ def read_wave(path: str) -> tuple[np.ndarray, np.ndarray]:
     if width not in (1, 2, 4) or len(data) != count * channels * width:
         raise BadFileError(f"{path} is damaged: {len(data)} bytes for {count} samples of {channels} x {width} bytes")
     values = np.frombuffer(data, {1: "u1", 2: "<i2", 4: "<i4"}[width])
-    sound = values.astype(np.float32)
+    sound: np.ndarray = values.astype(np.float32)
     sound = (sound - 128) / 128 if width == 1 else sound / np.float32(2 ** (8 * width - 1) - 1)
     return np.ascontiguousarray(sound.reshape(-1, channels).T), int32(rate)
 

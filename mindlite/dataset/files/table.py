@@ -39,7 +39,8 @@ class Samples:
     """
 
     def __init__(self, count: int, sample: Callable[[int], Sequence], columns: Sequence[str] | None = None,
-                 labels: Sequence[int] | None = None, classes: dict | None = None, files: Sequence[str] | None = None,
+                 labels: Sequence[int] | np.ndarray | None = None, classes: dict | None = None,
+                 files: Sequence[str] | None = None,
                  groups: Sequence[int] | None = None) -> None:
         self.count, self.sample, self.columns = count, sample, columns
         self.labels = None if labels is None else np.asarray(labels)
@@ -164,7 +165,7 @@ def source(*columns: str, usage: Sequence[str] = (), text: bool = False, **valid
                   if not (text and n == "sampler")]
         signature = inspect.Signature([*first, *common[:3], *late, *common[3:]])
 
-        def __init__(self: FileSource, *args: Any, **kwargs: Any) -> None:
+        def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
             try:
                 bound = signature.bind(*args, **kwargs)
             except TypeError as error:

@@ -210,7 +210,8 @@ class TFRecordToMR(_Converter):
         self.source = _file(source)
         if not isinstance(feature_dict, dict) or not feature_dict:
             raise ParamTypeError("Invalid parameter type. 'feature_dict' expect dict type, not empty.")
-        self.bytes_fields, self.schema, self.shapes = list(bytes_fields or ()), {}, {}
+        self.bytes_fields, self.schema = list(bytes_fields or ()), {}
+        self.shapes: dict = {}
         for name, feature in feature_dict.items():
             shape, kind = (feature.shape, feature.dtype) if hasattr(feature, "shape") else feature
             kind = getattr(kind, "name", kind)

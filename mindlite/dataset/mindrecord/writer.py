@@ -161,7 +161,8 @@ class FileWriter:
                 fits = isinstance(value, str)
             elif kind.startswith("int"):
                 bits = 31 if kind == "int32" else 63
-                fits = isinstance(value, (int, np.integer)) and not isinstance(value, bool) and -(1 << bits) <= value < 1 << bits
+                fits = isinstance(value, (int, np.integer)) and not isinstance(value, bool) \
+                    and bool(-(1 << bits) <= value < 1 << bits)
             else:
                 fits = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
             if not fits:

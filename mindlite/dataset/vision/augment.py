@@ -87,7 +87,7 @@ def RandAugment(image, /, num_ops=2, magnitude=9, num_magnitude_bins=31, interpo
 def TrivialAugmentWide(image, /, num_magnitude_bins=31, interpolation=Inter.NEAREST, fill_value=0):
     """One step with one magnitude, both drawn at random."""
     out = _pixels(image, "TrivialAugmentWide")
-    ranges, numbers = magnitudes(num_magnitude_bins, *out.shape[:2], wide=True), draws.generator()
+    ranges, numbers = magnitudes(num_magnitude_bins, out.shape[0], out.shape[1], wide=True), draws.generator()
     steps = [name for name in STEPS if name != "Invert"]
     step = steps[numbers.integers(len(steps))]
     return _apply(out, step, ranges[step][numbers.integers(num_magnitude_bins)], interpolation, fill_value)
@@ -147,7 +147,8 @@ class UniformAugment(Operation):
 
     def __call__(self, image: Any) -> Any:
         numbers = draws.generator()
-        for k in numbers.choice(len(self.transforms), self.num_ops, replace=False):
+        chosen: Any = numbers.choice(len(self.transforms), self.num_ops, replace=False)
+        for k in chosen:
             if numbers.random() < numbers.random():
                 image = self.transforms[k](image)
                 image = image[0] if isinstance(image, tuple) and len(image) == 1 else image

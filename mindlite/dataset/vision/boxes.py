@@ -103,7 +103,7 @@ def RandomResizedCropWithBBox(image, bboxes, /, size, scale=(0.08, 1.0), ratio=(
                               max_attempts=10):
     """RandomResizedCrop of an image with its boxes."""
     image, boxes = checked(image, bboxes, "RandomResizedCropWithBBox")
-    top, left, height, width = random_part(*image.shape[:2], scale, ratio, max_attempts)
+    top, left, height, width = random_part(image.shape[0], image.shape[1], scale, ratio, max_attempts)
     part = image[top:top + height, left:left + width]
     return resized(part, cut(boxes, top, left, height, width), *pair(size), interpolation)
 

@@ -106,7 +106,7 @@ def sharpened(image: np.ndarray, factor: float) -> np.ndarray:
     """See AdjustSharpness: Pillow's filter, the border as it is."""
     smooth = image.astype(np.float64)
     if min(image.shape[:2]) >= 3:
-        total = sum(smooth[1 + i:smooth.shape[0] - 1 + i, 1 + j:smooth.shape[1] - 1 + j] * (5 if i == j == 0 else 1)
+        total: Any = sum(smooth[1 + i:smooth.shape[0] - 1 + i, 1 + j:smooth.shape[1] - 1 + j] * (5 if i == j == 0 else 1)
                     for i in (-1, 0, 1) for j in (-1, 0, 1)) / 13
         smooth[1:-1, 1:-1] = as_bytes(total, image)
     return blended(image, smooth, factor)

@@ -54,11 +54,11 @@ def RandomCropDecodeResize(image, /, size, scale=(0.08, 1.0), ratio=(3. / 4., 4.
     """RandomResizedCrop of an encoded image, of which only the part is decoded where the format allows."""
     pil = opened(image, "RandomCropDecodeResize")
     top, left, height, width = random_part(pil.height, pil.width, scale, ratio, max_attempts)
-    target = (size, size) if isinstance(size, int) else size
+    high, wide = (size, size) if isinstance(size, int) else size
     part = pil.crop((left, top, left + width, top + height))
     if interpolation in (Inter.PILCUBIC, Inter.ANTIALIAS):
-        return resize_pil(part, *target, interpolation)
-    return resize_array(np.asarray(part), *target, interpolation)
+        return resize_pil(part, high, wide, interpolation)
+    return resize_array(np.asarray(part), high, wide, interpolation)
 
 
 @operation()

@@ -80,7 +80,8 @@ def crop_array(image: np.ndarray, top: int, left: int, height: int, width: int, 
 @image_operation(coordinates=items(whole(0), 2), size=image_size, pil=False)
 def Crop(image, /, coordinates, size):
     """The part with its upper left corner at coordinates (top, left). size : int or (height, width)"""
-    return crop_array(image, *coordinates, *pair(size)).copy()
+    (top, left), (height, width) = coordinates, pair(size)
+    return crop_array(image, top, left, height, width).copy()
 
 
 @operation(top=whole(0), left=whole(0), height=whole(1), width=whole(1), size=image_size, interpolation=inter)
@@ -185,6 +186,7 @@ def padded_for_crop(image: np.ndarray, size: tuple[int, int], padding: Any, if_n
     return image, moved
 
 
+CROP: dict[str, Any]
 CROP = dict(size=image_size, padding=optional(padding_of), pad_if_needed=flag, fill_value=fill, padding_mode=border)
 
 
@@ -230,7 +232,7 @@ def RandomResizedCrop(image, /, size, scale=(0.08, 1.0), ratio=(3. / 4., 4. / 3.
     scale, ratio : bounds of the part's share of the area and of width / height
     """
     array = image_array(image, "RandomResizedCrop")
-    top, left, height, width = random_part(*array.shape[:2], scale, ratio, max_attempts)
+    top, left, height, width = random_part(array.shape[0], array.shape[1], scale, ratio, max_attempts)
     return _part_resized(image, array[top:top + height, left:left + width], size, interpolation)
 
 

@@ -5,6 +5,8 @@
 inplace=True, and a name that ends with _, write into the input and give it. A convolution or pooling takes [N, C, ..] or
 [C, ..]. The source of each is the function of that name in torch 2.
 """
+from typing import TYPE_CHECKING, Any
+
 from ... import ops
 from ...common import dtype as dt
 from ...common.errors import ValueRangeError
@@ -357,7 +359,7 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     raises      : IndexRangeError
     """
     index = as_operand(input)
-    counts = None
+    counts: Any = None
     if max_norm is not None or scale_grad_by_freq:
         flat = ops.reshape(index, (-1,))
         counts = ops.index_add(ops.zeros((weight.shape[0],), dtype_of(weight)), flat,
@@ -461,3 +463,8 @@ def smooth_l1_loss(input, target, reduction="mean", beta=1.0):
 def soft_margin_loss(input, target, reduction="mean"):
     """log(1 + exp(-target * input)) for targets -1 and 1."""
     return ops.soft_margin_loss(input, target, reduction)
+
+
+if TYPE_CHECKING:
+    def __getattr__(name: str) -> Any:
+        """The functions that the tables above make."""

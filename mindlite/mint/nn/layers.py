@@ -5,6 +5,7 @@
 The source of each is the class of that name in torch 2; the defaults are those of MindSpore's `mint`, which are torch's.
 """
 import math
+from typing import Any
 
 from ... import ops
 from ...common import dtype as dt
@@ -77,7 +78,7 @@ class _BatchNorm(_Affine):
     momentum : the weight of the batch's moments in running_mean and running_var (divided by n - 1); None: their mean
     track_running_stats : False: the batch's moments are used always
     """
-    ranks = ()
+    ranks: tuple[int, ...] = ()
 
     def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, dtype=None):
         super().__init__()
@@ -187,7 +188,8 @@ class _Convolution(Cell):
         return tuple(ends)
 
     def construct(self, input):
-        weight, bias, padding = self.cast_param(self.weight), self.cast_param(self.bias), self.padding
+        weight, bias = self.cast_param(self.weight), self.cast_param(self.bias)
+        padding: Any = self.padding
         if self.padding_mode != "zeros":
             input, padding = F.pad(input, self._ends(), self.padding_mode), 0
         return self.convolve(input, weight, bias, self.stride, padding, self.dilation, self.groups)

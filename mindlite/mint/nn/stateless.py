@@ -2,6 +2,8 @@
 
     mint.nn.GELU()(x)  ==  functional.gelu(x, approximate="none")        mint.nn.AvgPool2d(2) has stride 2
 """
+from typing import Any
+
 from ...common.errors import ArgumentError
 from ...nn import Cell
 from . import functional as F
@@ -9,7 +11,8 @@ from . import functional as F
 
 class _Function(Cell):
     """A layer that calls `function` with its input and the settings that the constructor was given, in order."""
-    function, names = None, ()
+    function: Any = None
+    names: tuple[str, ...] = ()
 
     def _set(self, *values):
         for name, value in zip(self.names, values):
@@ -25,7 +28,7 @@ class _Function(Cell):
 
 def _without_settings(name, function, doc):
     def __init__(self):
-        super(made, self).__init__()
+        Cell.__init__(self)
         self._set()
     made = type(name, (_Function,), {"function": staticmethod(function), "__init__": __init__, "__doc__": doc,
                                      "__module__": __name__})
@@ -247,11 +250,11 @@ class MaxUnpool2d(Cell):
 
 def _adaptive(name, function, with_indices, doc):
     def set_size(self, output_size):
-        super(made, self).__init__()
+        Cell.__init__(self)
         self._set(output_size)
 
     def set_both(self, output_size, return_indices=False):
-        super(made, self).__init__()
+        Cell.__init__(self)
         self._set(output_size, return_indices)
     names = ("output_size", "return_indices") if with_indices else ("output_size",)
     made = type(name, (_Function,), {"function": staticmethod(function), "names": names, "__doc__": doc, "__module__": __name__,
@@ -313,11 +316,11 @@ class _Pad(Cell):
 
 def _padding(kind, axes, mode):
     def set_both(self, padding, value):
-        super(made, self).__init__()
+        Cell.__init__(self)
         self._set(padding, value)
 
     def set_padding(self, padding):
-        super(made, self).__init__()
+        Cell.__init__(self)
         self._set(padding, 0 if kind == "ZeroPad" else None)
     made = type(f"{kind}{axes}d", (_Pad,), {
         "axes": axes, "mode": mode, "__module__": __name__, "__init__": set_both if kind == "ConstantPad" else set_padding,
@@ -335,7 +338,8 @@ for _kind, _mode in (("ConstantPad", "constant"), ("ZeroPad", "constant"), ("Ref
 
 class _Loss(Cell):
     """A loss: `function` of (input, target) and the settings by name. raises : ArgumentError for another reduction"""
-    function, others = None, ()
+    function: Any = None
+    others: tuple[str, ...] = ()
 
     def _set(self, **settings):
         if settings["reduction"] not in ("none", "mean", "sum", *self.others):

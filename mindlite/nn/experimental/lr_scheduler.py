@@ -269,7 +269,8 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         for name, value in (("T_0", T_0), ("T_mult", T_mult)):
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise ValueRangeError(f"CosineAnnealingWarmRestarts: {name} should be an integer and at least 1, not {value!r}")
-        self.T_0, self.T_mult, self.T_i, self.T_cur = T_0, T_mult, T_0, last_epoch
+        self.T_0, self.T_mult, self.T_i = T_0, T_mult, T_0
+        self.T_cur: float = last_epoch
         self.eta_min = _number("CosineAnnealingWarmRestarts", "eta_min", eta_min)
         super().__init__(optimizer, last_epoch)
 
@@ -287,7 +288,8 @@ class CosineAnnealingWarmRestarts(LRScheduler):
                 self.T_cur, self.T_i = self.T_cur - self.T_i, self.T_i * self.T_mult
             ops.assign_add(self.last_epoch, 1)
         else:
-            left, length = epoch or 0, self.T_0
+            left: float = epoch or 0
+            length = self.T_0
             while left >= length:
                 left, length = left - length, length * self.T_mult
             self.T_cur, self.T_i = left, length

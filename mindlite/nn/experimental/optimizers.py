@@ -41,7 +41,7 @@ class SGD(Optimizer):
 class _Moments(Optimizer):
     """m = beta1 * m + (1 - beta1) * g;  v = beta2 * v + (1 - beta2) * g * g."""
 
-    STATES = ("exp_avg", "exp_avg_sq")
+    STATES: tuple[str, ...] = ("exp_avg", "exp_avg_sq")
 
     def moments(self, group, number, grad):
         beta1, beta2 = group["betas"]

@@ -1,5 +1,6 @@
 """Dense, Flatten, Dropout and other small layers."""
 import math
+from typing import Any
 
 from ... import ops
 from ...common import dtype as dt
@@ -152,7 +153,7 @@ class Dropout(Cell):
 
 class _ChannelDropout(Cell):
     """Zero whole channels [n, c, ..]: what Dropout1d, 2d and 3d share (Tompson et al. 2015)."""
-    function = None
+    function: Any = None
 
     def __init__(self, p=0.5):
         super().__init__()

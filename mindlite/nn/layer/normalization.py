@@ -22,7 +22,7 @@ def _scale_and_shift(shape, gamma_init, beta_init, affine, dtype):
 
 class _BatchNorm(Cell):
     """What BatchNorm1d, 2d and 3d share; `ranks` are the numbers of axes that they take."""
-    ranks = ()
+    ranks: tuple[int, ...] = ()
 
     def __init__(self, num_features, eps=1e-5, momentum=0.9, affine=True, gamma_init="ones", beta_init="zeros",
                  moving_mean_init="zeros", moving_var_init="ones", use_batch_statistics=None, data_format="NCHW",

@@ -1,4 +1,6 @@
 """Pooling: the maximum or the mean of each window, over channels-first tensors."""
+from typing import Any
+
 from ... import ops
 from ...common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..cell import Cell
@@ -185,7 +187,7 @@ class AdaptiveAvgPool1d(Cell):
 
 class _AdaptivePool(Cell):
     """The last axes cut into output_size parts; None keeps an axis."""
-    function = None
+    function: Any = None
 
     def __init__(self, output_size, *settings):
         super().__init__()

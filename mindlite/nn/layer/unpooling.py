@@ -1,4 +1,6 @@
 """Layers around pooling: MaxUnpool1d/2d/3d, LPPool1d/2d, CentralCrop."""
+from typing import Any
+
 from ... import ops
 from ...common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..cell import Cell
@@ -6,7 +8,7 @@ from ..cell import Cell
 
 class _MaxUnpool(Cell):
     """kernel_size, stride (0 or None: kernel_size), padding: as the pooling had them."""
-    unpool = None
+    unpool: Any = None
 
     def __init__(self, kernel_size, stride=None, padding=0):
         super().__init__()
@@ -33,7 +35,7 @@ class MaxUnpool3d(_MaxUnpool):
 
 
 class _LPPool(Cell):
-    pool = None
+    pool: Any = None
 
     def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
         super().__init__()

@@ -9,6 +9,7 @@ Python that runs line by line or becomes one graph. Learning rates are Parameter
 compiled step sees them change. The weights belong to the network and are not registered here; the states are.
 """
 from collections.abc import Iterable
+from typing import Any
 
 from ... import ops
 from ...common import dtype as dt
@@ -30,8 +31,8 @@ class ParameterGroupError(MindliteError, ValueError, RuntimeError):
 class Group:
     """One group as the user gave it; None where it leaves the optimiser's own setting."""
     params: tuple
-    lr: object = None
-    weight_decay: object = None
+    lr: Any = None
+    weight_decay: Any = None
     grad_centralization: bool = False
 
 

@@ -8,24 +8,26 @@ What is positional in the function belongs to the call; what is keyword-only bel
 """
 import functools
 import inspect
+from typing import Any
 
 from ...common.errors import ArgumentError
 from ...mindir.primitive import Primitive
 from ...mindir.protocol import CallOf
 
-OPERATIONS = {}
+OPERATIONS: dict = {}
 
 
 class Operation:
     """Base of the classes. function: (*arrays, **settings) -> Tensors; settings: {name: value} of this object."""
-    function, parameters = None, ()
+    function: Any = None
+    parameters: tuple = ()
 
     def __init__(self, *args, **kwargs):
         self.settings, self.attrs = {}, {}
         if self.function is None and len(args) == 1 and not kwargs:          # a user's own class gives its name
             self.label = args[0]
             return
-        names = [p.name for p in self.parameters]
+        names: list = [p.name for p in self.parameters]
         if len(args) > len(names):
             raise ArgumentError(f"{self.name}: takes at most {len(names)} settings, {len(args)} were given",
                                 note=", ".join(names) or "it has none")
@@ -123,7 +125,7 @@ def table(names):
 
 def _class(name, function, parameters, doc):
     call = staticmethod(function if not isinstance(function, Primitive) else functools.partial(_call, function))
-    made = type(Operation)(name, (Operation,), {"function": call, "parameters": parameters, "__doc__": doc,
+    made = type(name, (Operation,), {"function": call, "parameters": parameters, "__doc__": doc,
                                                "__module__": __package__})
     OPERATIONS[name] = made
     return made

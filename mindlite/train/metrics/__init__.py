@@ -24,6 +24,7 @@ __all__ = ["Accuracy", "BleuScore", "ConfusionMatrix", "ConfusionMatrixMetric", 
            "Precision", "ROC", "Recall", "RootMeanSquareDistance", "Top1CategoricalAccuracy", "Top5CategoricalAccuracy",
            "TopKCategoricalAccuracy", "auc", "get_metric_fn", "get_metrics", "names", "rearrange_inputs"]
 
+BY_NAME: dict[str, Any]
 BY_NAME = {"accuracy": Accuracy, "acc": Accuracy, "precision": Precision, "recall": Recall, "F1": F1, "dice": Dice, "roc": ROC,
            "auc": auc, "bleu_score": BleuScore, "cosine_similarity": CosineSimilarity,
            "occlusion_sensitivity": OcclusionSensitivity, "topk": TopKCategoricalAccuracy,
