@@ -1,4 +1,6 @@
 """A linear layer, a BatchNorm and an activation as one layer."""
+from typing import Any
+
 from ...common.errors import ArgumentError
 from ..cell import Cell
 from .activation import LeakyReLU, as_activation
@@ -31,7 +33,7 @@ class Conv2dBnAct(Cell):
         self.conv = Conv2d(in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
                            weight_init, bias_init)
         self.has_bn, self.has_act, self.after_fake = has_bn, activation is not None, after_fake
-        self.batchnorm = BatchNorm2d(out_channels, eps, momentum) if has_bn else None
+        self.batchnorm: Any = BatchNorm2d(out_channels, eps, momentum) if has_bn else None
         self.activation = _after("Conv2dBnAct", activation, alpha, after_fake)
 
     def construct(self, x):
@@ -56,7 +58,7 @@ class DenseBnAct(Cell):
         super().__init__()
         self.dense = Dense(in_channels, out_channels, weight_init, bias_init, has_bias)
         self.has_bn, self.has_act, self.after_fake = has_bn, activation is not None, after_fake
-        self.batchnorm = BatchNorm1d(out_channels, eps, momentum) if has_bn else None
+        self.batchnorm: Any = BatchNorm1d(out_channels, eps, momentum) if has_bn else None
         self.activation = _after("DenseBnAct", activation, alpha, after_fake)
 
     def construct(self, x):

@@ -2,6 +2,8 @@
 
 They are names of `mindlite.mindspore.nn` alone; new programs write the operator.
 """
+from typing import Any
+
 from ... import ops
 from ...common import dtype as dt
 from ...common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
@@ -68,7 +70,8 @@ class Range(Cell):
         super().__init__()
         if delta == 0:
             raise ValueRangeError("Range: delta must not be 0")
-        self.start, self.limit = (0, start) if limit is None else (start, limit)
+        self.start: Any = 0 if limit is None else start
+        self.limit: Any = start if limit is None else limit
         self.delta = delta
         self.dtype = dt.float32 if any(isinstance(number, float) for number in (start, limit, delta)) else dt.int32
 
