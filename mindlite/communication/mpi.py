@@ -37,7 +37,7 @@ class MpiEngine(Engine):
         super().__init__(world.Get_rank(), world.Get_size())
         self.timeout = config.ranks_timeout if timeout is None else timeout
         self.communicators, self.numbers, self.ended = {tuple(range(self.size)): world}, {}, ""
-        self.jobs = queue.SimpleQueue()
+        self.jobs: queue.SimpleQueue = queue.SimpleQueue()
         threading.Thread(target=self._work, name="communication", daemon=True).start()
         self._end_on_exceptions()
 

@@ -27,7 +27,7 @@ class SimWorld:
         if size < 1:
             raise ValueRangeError(f"SimWorld: there is no world of {size} ranks")
         self.size, self.timeout = size, config.ranks_timeout if timeout is None else timeout
-        self.sent = ()
+        self.sent: tuple = ()
 
     def run(self, function, *args):
         """[function(*args) on each rank], at once, in a thread each.

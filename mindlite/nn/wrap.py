@@ -134,7 +134,8 @@ class TrainOneStepCell(Cell):
         self.grad_fn = functional.value_and_grad(self.network, None, self.weights)
         self.grad = functional.GradOperation(get_by_list=True, sens_param=True)
         self.grad_no_sens = functional.GradOperation(get_by_list=True)
-        self.grad_reducer, self.reducer_flag = Identity(), False
+        self.grad_reducer: Cell = Identity()
+        self.reducer_flag = False
         if functional.get_auto_parallel_context("parallel_mode") == ParallelMode.DATA_PARALLEL:
             self.grad_reducer, self.reducer_flag = DistributedGradReducer(self.weights), True
             if functional.get_auto_parallel_context("parameter_broadcast"):
@@ -263,7 +264,8 @@ PIECE = 4 << 20                                  # bytes of gradients that trave
 
 def _pieces(parameters, most):
     """The numbers of the gradients that travel together, from the last to the first: of one dtype, `most` bytes or one."""
-    pieces, size = [], 0
+    pieces: list = []
+    size = 0
     for i in reversed(range(len(parameters))):
         nbytes, kind = math.prod(parameters[i].shape) * parameters[i].dtype.itemsize, parameters[i].dtype
         if pieces and size + nbytes <= most and kind == parameters[pieces[-1][0]].dtype:
