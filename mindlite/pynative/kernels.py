@@ -140,7 +140,7 @@ class Compiled:
                 self.steps.append((step[0], places[step[1]], step[2] if step[0] == "size" else None, None))
         self.abstracts = [node.abstract for node in fused.outputs]
         self.inputs, self.local = [p.abstract for p in fused.parameters], _ShortRuns()
-        self.symbols = {}                                    # Symbol: (number of the input, axis; None: it is the number itself)
+        self.symbols: dict = {}                              # Symbol: (number of the input, axis; None: it is the number itself)
         for place, abstract in enumerate(self.inputs):
             for axis, size in enumerate(abstract.shape) if isinstance(abstract, AbstractTensor) else (
                     (None, getattr(abstract, "dim", None)),):
