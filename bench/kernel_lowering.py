@@ -16,10 +16,10 @@ import numpy as np
 from mindlite import ops
 from mindlite.common import dtype as dt
 from mindlite.common.config import config
-from mindlite.graph_kernel import cache, machine_code
+from mindlite.backend import kernel_cache as cache, kernel_code as machine_code
 from mindlite.graph_kernel.expand import expand_composites
 from mindlite.graph_kernel.loopnest import build
-from mindlite.graph_kernel.lower import text_of
+from mindlite.backend.printers.languages import text_of
 from mindlite.graph_kernel.schedule import schedule
 from mindlite.mindir.abstract import AbstractTensor
 from mindlite.mindir.builder import typed

@@ -8,6 +8,7 @@ The tables called KNOWN_.. list what is not yet so. They may only shrink: an ent
 import ast
 import functools
 import pathlib
+import re
 
 import pytest
 
@@ -111,6 +112,27 @@ def named(name):
             and node.value.startswith("mindlite.") and node.value in modules()]
 
 
+def kinds_of_targets():
+    """The packages of `backend` that make kernels for one kind of machine: those with a module `target`."""
+    return [name.rpartition(".")[0] for name in modules() if re.fullmatch(r"mindlite\.backend\.\w+\.target", name)]
+
+
+def kinds_by_name():
+    """What above `backend` knows one kind of Target: by an import, or by its name in a string or an expression."""
+    found = {}
+    for name in modules():
+        if name in DOORS or FLOOR[room_of(name)] <= FLOOR["backend"]:
+            continue
+        read = [(node, target) for node, target, _ in imports(name)]
+        read += [(node, node.value) for node in ast.walk(tree_of(name))
+                 if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+        read += [(node, ast.unparse(node)) for node in ast.walk(tree_of(name)) if isinstance(node, ast.Attribute)]
+        for kind in kinds_of_targets():
+            words = re.compile(rf"\b{kind.removeprefix('mindlite.').replace('.', '[./]')}\b")
+            found.update({f"{name} -> {kind}": f"line {node.lineno}" for node, text in read if words.search(text)})
+    return found
+
+
 def settle(found, known, what):
     """Fail for what is not in the table, and for what stands in the table in vain."""
     new, gone = sorted(set(found) - set(known)), sorted(set(known) - set(found))
@@ -193,6 +215,11 @@ def test_no_file_is_too_long_to_read():
     settle(long_files(), KNOWN_LONG, f"more than {MAX_LINES} lines: split it")
 
 
+def test_what_is_above_backend_asks_a_target_and_knows_none_by_name():
+    assert len(kinds_of_targets()) >= 1
+    settle(kinds_by_name(), {}, "ask `backend.target`: target_of(device), Wanted.target, lowering.target")
+
+
 def test_no_module_is_called_utils():
     words = {"utils", "util", "helpers", "misc", "common2", "tools"}
     assert not [name for name in modules() if name.rpartition(".")[2] in words]
@@ -208,15 +235,23 @@ def test_these_checks_see_a_house_that_is_out_of_order(tmp_path, monkeypatch):
     house = {"common/a.py": "import mindlite.ops.b\nfrom . import c\n", "common/c.py": "from .a import x\n",
              "ops/b.py": "def f():\n    from ..common.a import y\n    import sympy\n    import numba\n",
              "common/d.py": "from .lazy import LazyModule\nb = LazyModule('mindlite.ops.b')\n",
-             "ops/utils.py": "x = 0\n" * 701, "__init__.py": ""}
+             "ops/utils.py": "x = 0\n" * 701, "__init__.py": "",
+             "backend/cpu/__init__.py": "", "backend/cpu/target.py": "",
+             "backend/doctor.py": "from .cpu import target\n",
+             "compile/a.py": "from ..backend import cpu\n",
+             "compile/b.py": "from ..backend.cpu.target import x\n",
+             "optim/c.py": "def f(backend):\n    return backend.cpu.blas\n",
+             "optim/d.py": "from ..common.lazy import LazyModule\nb = LazyModule('mindlite.backend.cpu.blas')\n"}
     for name, text in house.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     modules.cache_clear(), tree_of.cache_clear()
     try:
         with monkeypatch.context() as patch:
             patch.setitem(globals(), "ROOT", tmp_path)
             assert list(upward()) == ["mindlite.common.a -> mindlite.ops.b", "mindlite.common.d -> mindlite.ops.b"]
+            assert list(kinds_by_name()) == [f"mindlite.{name} -> mindlite.backend.cpu" for name in (
+                "compile.a", "compile.b", "optim.c", "optim.d")]
             assert list(inner_imports()) == ["mindlite.ops.b -> mindlite.common.a", "mindlite.ops.b -> sympy"]
             assert list(cycles()) == ["mindlite.common.a - mindlite.common.c"]
             assert list(long_files()) == ["mindlite.ops.utils"]

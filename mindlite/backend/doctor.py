@@ -19,7 +19,8 @@ from . import layouts
 from .cpu.blas import blas_facts
 from .cpu.onednn import ADVICE, find_onednn, library_path
 from .machine_code import host_features
-from .target import current, processors
+from .cpu.target import processors
+from .target import current
 
 MISSING = "missing"
 VECTORS = ("avx2", "fma", "f16c", "avx512f", "avx512bf16", "amx-tile", "neon", "sve")

@@ -20,7 +20,7 @@ class Kernel:
     errors : texts of the status numbers
     keep   : objects that must live as long as the address is used
     recipe : how another process comes by the same kernel: ("object", key of its code on the disk), ("library", name,
-             facts) of `cpu.library_kernel`; None if it cannot
+             facts) of `Target.library_kernel`; None if it cannot
     why    : for library kernels, why this code answers and no other, one line
     """
     name: str

@@ -1,43 +1,52 @@
-"""The machine that kernels are written for: how wide its vectors are, what its caches hold, when a second thread pays.
+"""A Target: one kind of machine that kernels are made for. It writes, chooses and compiles them, and says what is large.
 
-    current()                                  the Target of this process, by config.lanes
-    with using(current().replace(lanes=16)):   another one, for a test or another device
+    target_of(device)                          the Target of a Device, of the CPU for None
+    target.compiled(name, target.write(nest), ..)        the Kernel of a scheduled LoopNest
+    target.library_kernel("matmul", ..)        the Kernel of a library, None where it has none
+    provide(target)                            from now on there are devices of its kind
 
-Whoever writes or chooses a kernel asks a Target, and what is cached is cached under it. The numbers below were measured on one
-kind of machine and are part of the choice; none but the vector width is asked of the machine that runs, and that can be set
-(MINDLITE_LANES): so equal lanes mean the same kernels and the same bits, whatever the caches are. Vectors that the machine
-lacks are split or joined by LLVM, which is slower but gives no other result.
+    current()                                  the Target of the CPU, by config.lanes
+    with using(current().replace(lanes=16)):   another one, for a test
+
+Whoever writes or chooses a kernel asks a Target, and what is cached is cached under it. What is above `backend` knows this page
+and no kind by name. Numbers are part of the choice: equal Targets mean the same kernels and the same bits, whatever the
+machine is that runs. docs/design/devices.md says how a Target is added.
 """
+import abc
 import contextlib
 import dataclasses
 import functools
-import os
+from typing import Any, ClassVar
 
+from ..common import device as devices
 from ..common.config import config
-from ..common.dim import dim_max, dim_min
-from ..common.errors import ValueRangeError
-from .machine_code import host_features
+from ..common.errors import DeviceError
+from ..common.lazy import LazyModule
 
-WIDTHS = (4, 8, 16)              # lanes that a Target of the CPU may have
+cpu = LazyModule("mindlite.backend.cpu.target")
 
 
 @dataclasses.dataclass(frozen=True)
-class Target:
+class Target(abc.ABC):
     """One kind of machine. Sizes are in elements where nothing else is said; an element is a float32.
 
-    Equal Targets have equal kernels; `key` stands for one in the names of files.
+    kind   : the kind of its Devices, and of the Kernels that it makes (`Kernel.device`)
+    library: the kernels that it has ready, names of `library_kernel`; an operator without one is a generated kernel, where it
+             has a kernel rule, else it runs in Python
+    driver : what allocates, copies and launches (`common.device.Driver`); None for the CPU, which needs none
+
+    The fields are numbers by which kernels are chosen and scheduled: Targets of one class with equal fields have equal kernels.
+    `key` stands for one in the names of files.
     """
+    kind: ClassVar[str]
+    library: ClassVar[frozenset] = frozenset()
+    driver: Any = dataclasses.field(default=None, compare=False, repr=False)
+
     # -- the machine
-    kind: str = "cpu"                 # what it is
     lanes: int = 8                    # elements of a vector register
     l1: int = 1 << 15                 # bytes of the first-level cache of a core, nominal
     l2: int = 1 << 19                 # bytes of the second-level cache of a core, nominal
     line: int = 64                    # bytes of a cache line
-
-    # -- launches (backend/launcher.py)
-    parallel_from: int = 1 << 17      # operations of a launch from which on two threads pay: break-even is near 65 K elements
-    yield_from: int = 1 << 20         # operations of a long launch, some 100 us: the caller offers its core first
-    spare: int = 32                   # a chunk begins at a rounded place where that moves at most 1 / spare of it
 
     # -- loops of fused kernels (graph_kernel)
     tile: int = 256                   # columns of a fold down columns: their accumulators stay in the first-level cache
@@ -58,121 +67,138 @@ class Target:
     stages_from: int = 1 << 17        # elements of a fold of everything from which on it has two stages
     stage_rows: tuple = (32, 4)       # rows of the first stage: wanted, and at least
     stage_row: int = 4096             # elements of a row of the first stage of a vector
+    launched_together: int = 32       # kernels that have nothing to do with one another and are one launch, at most; 1: none are
+    literal_extent: int = 16          # items of a window or a short row, at most, that is unrolled
+    literal_calls: int = 8            # of a row with transcendental functions: each is some 20 operations
+    regrows: int = 16                 # times that a value is larger than all it is made of, for its readers to make it anew
+    regrown: tuple = (8, 8)           # operators that make such a value, and readers, at most
 
-    # -- the register tile, products and convolutions (backend/cpu)
-    tile_depth: int = 384             # steps of k of packed weights at a time, about: a panel stays in the first-level cache
-    small_depth: int = 256            # steps of k that an unpacked product adds up in registers before it writes
-    product_piece: int = 128          # rows or columns of a product that are one piece, about: the other operand is packed anew
-    most_pieces: int = 64             # pieces of a product at most: as many threads take part
-    few_rows: int = 16                # rows of a product with which no copy of the other operand pays
-    short_sum: int = 64               # terms of a sum, at most, for which no packing pays
-    dot_depth: int = 1024             # steps of k of a product of rows with rows at a time
-    dot_rows_kept: int = 48           # rows of its left operand that stay in the second-level cache with those steps
-    dots_few: int = 32                # m n / (m + n), at most, for rows with rows: each number is used twice as often
-    dots_long: int = 12               # terms for each result at least: packing costs more than adding up lanes
-    panel: tuple = (512, 64)          # columns and rows of the packed panel of a product by loops, 128 KiB
-    pixels: int = 128                 # pixels of a block of a convolution: its patches stay in the second-level cache
-    gradient_pixels: int = 512        # pixels, or squares, of a block of the gradient of weights
-    gradient_rows: int = 24           # rows of patches, or channels, that meet such a block at a time
-    lines: int = 6144                 # elements of lines of a depthwise convolution at a time, about: three quarters of `l1`
-    narrow: int = 6                   # columns of a picture below which reading it directly wastes lanes
-    winograd_channels: int = 16       # channels from which on Winograd's convolution pays
-    winograd_least: int = 64          # squares of 2 x 2 pixels from which on its transform of the weights pays
-    winograd_squares: int = 64        # squares of a block, half of them below `winograd_few` channels
-    winograd_few: int = 256           # channels below which a whole block would leave the second-level cache
-    winograd_rows: int = 48           # rows of the result between two transforms
+    # -- matrices that loops multiply by (optim/panels.py)
+    panel_rows: tuple = (2, 128)      # rows of one iteration: a row alone reads the matrix once, many are worth a copy
+    panel_turns: int = 8              # iterations from which on putting in order pays: it costs two or three products
+
+    # -- library kernels (compile/library.py)
+    most_kept: int = 64               # of the best elements of a row, for "topk": each insertion moves half of them
+
+    # -- generated kernels
+
+    @abc.abstractmethod
+    def write(self, nest: Any) -> str:
+        """What is compiled, of a scheduled `mindir.loops.LoopNest`: text in a language of the Target's. Equal kernels have equal
+        texts: what is compiled is cached by it."""
+
+    @abc.abstractmethod
+    def write_together(self, texts: list, places: list) -> str:
+        """The text of several kernels that are one launch; asked where `launched_together` is more than 1.
+
+        texts  : of the parts, as `write` gave them
+        places : for each (the places of its arguments, of its extent, of the units that an item of it counts) among the
+                 arguments of the whole; the parallel axis of the whole are the units of all parts, one part after the other
+        """
+
+    @abc.abstractmethod
+    def compiled(self, name: str, text: str, source: Any, cost: int = 1) -> Any:
+        """The Kernel of a text. It need not be compiled when this returns, only when `Kernel.address` is asked for.
+
+        name : for people;   source: text for people, or a function that gives it;   cost: operations of an item
+        """
+
+    @abc.abstractmethod
+    def kept(self, name: str, key: str, source: Any, cost: int = 1) -> Any:
+        """The Kernel that another process has compiled, by the key in its recipe; None if it is not on the disk any more."""
+
+    # -- library kernels
+
+    def library_kernel(self, name: str, **facts: Any) -> Any:
+        """A Kernel that does what `backend.cpu.MAKERS` documents for the name and the facts, with the same arguments; None if
+        there is none for these facts. Equal facts give the same Kernel. raises : KeyError for a name not in `library`"""
+        raise KeyError(name)
+
+    def convolution_plan(self, kind: str, dtype: Any, sizes: tuple, finish: str = "") -> Any:
+        """How a convolution is computed, a `convolution_ways.Plan`: steps, each a library kernel, and a workspace. None if it is
+        not. finish: the epilogue that it has, asked where "finished" is in `library`"""
+        return None
+
+    def product_pieces(self, m: Any, n: Any) -> Any:
+        """In how many pieces a product is cut that the library computes, ints or Dims: the parallel axis of its launch."""
+        return 1
+
+    def panel_columns(self, dtype: Any) -> int:
+        """Columns of a panel of a matrix that "panel_matmul" takes."""
+        raise KeyError("panel_matmul")
+
+    # -- facts
 
     @functools.cached_property
-    def key(self):
+    def key(self) -> str:
         """A text that tells Targets apart, for the names of files."""
-        return repr(dataclasses.astuple(self))
+        return repr((type(self).__qualname__, self.kind, *(getattr(self, f.name) for f in dataclasses.fields(self) if f.compare)))
 
     @functools.cached_property
-    def _hash(self):
+    def _hash(self) -> int:
         return hash(self.key)
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return self._hash
 
     @property
-    def wide(self):
+    def wide(self) -> int:
         """Elements of four vectors side by side, for short work: sums do not wait for one another."""
         return 4 * self.lanes
 
     @property
-    def long(self):
+    def long(self) -> int:
         """Elements of two vectors side by side, for long work, whose values would not fit into registers otherwise."""
         return 2 * self.lanes
 
     @property
-    def registers(self):
-        """Vector registers of machines with so many lanes: AVX2 has 16, NEON (4 lanes) and AVX-512 have 32."""
-        return 16 if self.lanes == 8 else 32
-
-    @property
-    def tile_rows(self):
-        """Rows of the register tile: 6 x 2 accumulators and 3 more of 16 registers, 8 x 3 and 4 more of 32."""
-        return 6 if self.registers == 16 else 8
-
-    @property
-    def tile_vectors(self):
-        """Vectors in a row of the register tile."""
-        return 2 if self.registers == 16 else 3
-
-    @property
-    def near(self):
+    def near(self) -> int:
         """Bytes of an operand that stays in the first-level cache beside two others."""
         return self.l1 // 2
 
-    @property
-    def threads(self):
-        """Threads of a large launch: config.threads, or the cores that this process may use. No result depends on it."""
-        return config.threads if config.threads > 0 else processors()
-
-    def product_pieces(self, m, n):
-        """In how many pieces the longer axis of a product is cut, ints or Dims: by the sizes alone. An even number."""
-        size = self.product_piece if 1 not in (m, n) else self.product_piece // 8
-        return dim_min(dim_max((dim_max(m, n) + size) // (2 * size) * 2, 1), self.most_pieces)
-
-    def replace(self, **fields):
+    def replace(self, **fields: Any) -> Any:
         """A Target with some fields changed."""
         return dataclasses.replace(self, **fields)
 
 
-def processors():
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def machine_lanes():
-    """The float32 numbers of the widest vector of the machine that runs."""
-    features = host_features()
-    return 16 if features.get("avx512f") else 8 if features.get("avx") else 4
-
-
-@functools.lru_cache(maxsize=None)
-def cpu(lanes=0):
-    """The Target of a CPU with vectors of so many lanes, 0 for those of the machine that runs.
-
-    raises : ValueRangeError for lanes that are not in WIDTHS
-    """
-    if lanes not in (0, *WIDTHS):
-        raise ValueRangeError(f"config.lanes (MINDLITE_LANES) is {lanes!r}; it can be 0 for the machine's own, "
-                              f"{', '.join(map(str, WIDTHS))}")
-    return Target(lanes=lanes or machine_lanes())
-
-
+_targets: dict = {}              # {kind: Target} of what `provide` was given
 _used: list = []                 # Targets given by `using`, the newest last
 
 
-def current():
-    """The Target that kernels are made for where none is given: that of `using`, else the CPU with config.lanes."""
-    return _used[-1] if _used else cpu(config.lanes)
+def provide(target: Target) -> None:
+    """From now on there are devices of the Target's kind: it makes their kernels, its driver drives them."""
+    _targets[target.kind] = target
+    devices.provide(target.kind, target.driver)
+
+
+def withdraw(kind: str) -> None:
+    """There are no devices of that kind any more."""
+    devices.provide(kind, None)
+    _targets.pop(kind, None)
+
+
+def target_of(device: Any) -> Target:
+    """The Target of a Device; None: the CPU's. raises : DeviceError for a device whose kind has no Target"""
+    if device is None or device == devices.CPU:
+        return current()
+    for target in (*reversed(_used), _targets.get(device.kind)):
+        if target is not None and target.kind == device.kind:
+            return target
+    raise DeviceError(f"there are no kernels for {device}: nothing has provided a Target")
+
+
+def current() -> Any:
+    """The Target of the CPU, on which programs run and where kernels are made that nobody wants elsewhere: that of `using`, else
+    the one with config.lanes."""
+    for target in reversed(_used):
+        if target.kind == devices.CPU.kind:
+            return target
+    return cpu.cpu(config.lanes)
 
 
 @contextlib.contextmanager
-def using(target):
-    """Make kernels for another Target in the block; what was compiled before stays as it is."""
+def using(target: Target) -> Any:
+    """Make kernels for another Target of its kind in the block; what was compiled before stays as it is."""
     _used.append(target)
     try:
         yield target

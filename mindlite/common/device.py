@@ -2,8 +2,8 @@
 
     device("CPU")  ->  CPU          device("GPU:1")  ->  Device("GPU", 1), where something drives it
 
-What can drive a kind says so with `provide`; until then whoever asks for a device of that kind is told what is missing. So
-set_context, Tensor.to and the environment refuse a device in the same words.
+What can drive a kind says so with `provide`, which `backend.target.provide` calls; until then whoever asks for a device of that
+kind is told what is missing. So set_context, Tensor.to and the environment refuse a device in the same words.
 """
 import threading
 from typing import Protocol
@@ -34,7 +34,7 @@ CPU = Device("CPU")
 
 
 class Driver(Protocol):
-    """What drives the devices of a kind: memory, copies and kernels. Addresses are the device's own; the CPU cannot follow them.
+    """What drives the devices of a kind: memory, copies and launches. Addresses are the device's own; the CPU cannot follow them.
 
     count   : how many devices of this kind there are
     Work is done in the order in which it is asked for (a stream), while the CPU goes on; a copy to the CPU waits for what was
@@ -54,9 +54,6 @@ class Driver(Protocol):
 
     def synchronize(self, index: int) -> None:
         """Wait until all work is done."""
-
-    def kernel(self, kernel):
-        """The Kernel of this kind that does what a `backend.kernel.Kernel` for the CPU does."""
 
     def entry(self, index: int) -> int:
         """The address of a C function that a Flow calls, `int64_t entry(int64_t what, int64_t *args, int64_t count)`.

@@ -4,7 +4,7 @@
     value = decode(text, Reader(..))
 
 Instructions are written by the names of their classes (`flow.py`), dtypes, operators and errors by theirs. A kernel is
-the key of its object code (`graph_kernel/cache.py`) or the question that a library is asked; a Symbol is its number. What
+the key of its object code (`backend/kernel_cache.py`) or the question that a library is asked; a Symbol is its number. What
 has no such form (the user's Python code in a segment, a message made at run time) raises CannotKeep.
 
 Bodies of Flows and the lifetimes of storages are read when somebody looks at them: machine code and addresses are
@@ -16,14 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from ..backend.cpu import library_kernel
 from ..backend.kernel import Kernel
+from ..backend.target import current
 from ..common import errors
 from ..common.dim import Dim, Operation, Symbol
 from ..common.dtype import ALL, DType
 from ..common.lazy import LazyAttributes
 from ..common.location import Location, Origin
-from ..graph_kernel import kept_kernel
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
 from ..mindir.primitive import PRIMITIVES, Primitive, find_primitive
 from . import flow as F
@@ -173,9 +172,9 @@ class Reader:
         """The Kernel of a table's entry. raises : Missing"""
         recipe = self.read(recipe)
         if recipe[0] == "library":
-            found = library_kernel(recipe[1], **recipe[2])
+            found = current().library_kernel(recipe[1], **recipe[2])
         else:
-            found = kept_kernel(name, recipe[1], lambda: self.source(number), cost)
+            found = current().kept(name, recipe[1], lambda: self.source(number), cost)
         if found is None or found.name != name or found.cost != cost:
             raise Missing(f"the kernel {name}")
         return found

@@ -2,9 +2,6 @@
 
     LIBRARY[primitive](lowering, node, args, out) -> True, or False where the library has no kernel for this node
 """
-from ..backend.cpu import conv2d_plan, library_kernel
-from ..backend.cpu.selection import MOST as MOST_KEPT
-from ..backend.target import current
 from ..common.dim import compare, dim_max, dim_min, product
 from ..graph_kernel.epilogue import epilogue
 from ..mindir.abstract import AbstractTensor
@@ -18,18 +15,24 @@ from ..ops.scan import cumulative_product, cumulative_sum, linear_recurrence
 from ..ops.sort import topk_along
 
 LIBRARY: dict = {}
+KERNELS: dict = {}               # {primitive: the name in Target.library of what it needs, None for nothing}
 
 
-def library(*primitives):
-    """Register how a library does an operator."""
+def library(*primitives, kernel):
+    """Register how a library does an operator. kernel: what a Target needs for it, a name in `Target.library`; None: nothing"""
     def register(function):
         for prim in primitives:
-            LIBRARY[prim] = function
+            LIBRARY[prim], KERNELS[prim] = function, kernel
         return function
     return register
 
 
-@library(batch_matmul, matmul_add)
+def is_in_library(operator, target):
+    """True for an operator for which a Target has a library kernel, at least for some facts."""
+    return operator in LIBRARY and (KERNELS[operator] is None or KERNELS[operator] in target.library)
+
+
+@library(batch_matmul, matmul_add, kernel="matmul")
 def lower_matmul(lowering, node, args, out):
     a, b = (x.abstract for x in node.args[-2:])
     transpose_a, transpose_b = node.attrs["transpose_a"], node.attrs["transpose_b"]
@@ -49,24 +52,24 @@ def lower_matmul(lowering, node, args, out):
         batched = "b"
     else:
         return False                                         # both broadcast, each along other axes
-    kernel = library_kernel("matmul", dtype=a.dtype, transpose_a=transpose_a, transpose_b=transpose_b, batched=batched,
-                            accumulate=node.fn is matmul_add)
+    kernel = lowering.library_kernel("matmul", dtype=a.dtype, transpose_a=transpose_a, transpose_b=transpose_b, batched=batched,
+                                     accumulate=node.fn is matmul_add)
     if kernel is None:
         return False
     # eight of its operations take as long as one of an element: a launch is shared from a million operations on
     sizes, extent, cost = [batch, m, n, k], batch, (m * n * k + 3) // 4
     if batched == "none":
-        extent = current().product_pieces(m, n)
+        extent = lowering.target.product_pieces(m, n)
         sizes, cost = [*sizes, extent], cost // extent
     lowering.call_kernel(kernel, [*args[-2:], out], sizes, node, extent=extent, cost=cost)
     return True
 
 
-@library(panel_matmul)
+@library(panel_matmul, kernel="panel_matmul")
 def lower_panel_matmul(lowering, node, args, out):
     a, panels = (x.abstract for x in node.args)
     count, k, width = panels.shape
-    kernel = library_kernel("panel_matmul", dtype=a.dtype)
+    kernel = lowering.library_kernel("panel_matmul", dtype=a.dtype)
     if kernel is None:
         return False
     m = product(a.shape[:-1])
@@ -74,13 +77,13 @@ def lower_panel_matmul(lowering, node, args, out):
     return True
 
 
-@library(room)
+@library(room, kernel=None)
 def lower_room(lowering, node, args, out):
     """Nothing: its storage is what is asked for."""
     return True
 
 
-@library(write_slice)
+@library(write_slice, kernel=None)
 def lower_write_slice(lowering, node, args, out):
     """A copy to where the slice begins; as in a kernel, a start is moved to where the slice lies inside."""
     b, x, value = lowering.b, node.args[0].abstract, node.args[1].abstract
@@ -105,7 +108,7 @@ def _conv_sizes(attrs, x, weight):
     return (n, c, h, w, o, kh, kw, sh, sw, pt, pb, pl, pr, dh, dw, attrs["groups"])
 
 
-@library(convolution, convolution_backward_data, convolution_backward_weight)
+@library(convolution, convolution_backward_data, convolution_backward_weight, kernel="conv2d")
 def lower_convolution(lowering, node, args, out):
     a, b, attrs = node.args[0].abstract, node.args[1].abstract, node.attrs
     if node.fn is convolution:
@@ -114,7 +117,7 @@ def lower_convolution(lowering, node, args, out):
         kind, x, weight = "backward_data", node.abstract.shape, b.shape
     else:
         kind, x, weight = "backward_weights", a.shape, node.abstract.shape
-    plan = conv2d_plan(kind, a.dtype, _conv_sizes(attrs, x, weight))
+    plan = lowering.target.convolution_plan(kind, a.dtype, _conv_sizes(attrs, x, weight))
     if plan is None:
         return False
     _run_plan(lowering, node, plan, {"left": args[0], "right": args[1], "out": out})
@@ -125,7 +128,7 @@ def lower_finished(lowering, node, args, out):
     """A convolution with its epilogue: a node whose fn is a FuncGraph of kind FINISHED."""
     first, finish = epilogue(node.fn)
     x, weight = (a.abstract for a in first.args)
-    plan = conv2d_plan("forward", x.dtype, _conv_sizes(first.attrs, x.shape, weight.shape), finish)
+    plan = lowering.target.convolution_plan("forward", x.dtype, _conv_sizes(first.attrs, x.shape, weight.shape), finish)
     operands = dict(zip((step for step in finish.split("+") if step != "relu"), args[2:]))
     _run_plan(lowering, node, plan, {"left": args[0], "right": args[1], "out": out, **operands})
     return True
@@ -137,11 +140,11 @@ def _run_plan(lowering, node, plan, places):
         nbytes = plan.workspace * node.abstract.dtype.itemsize
         places["workspace"] = lowering.b.alloc(lowering.size(nbytes), nbytes, lowering.device)
     for step in plan.steps:
-        lowering.call_kernel(library_kernel(**step.kernel), [places[name] for name in step.arrays], list(step.sizes),
+        lowering.call_kernel(lowering.library_kernel(**step.kernel), [places[name] for name in step.arrays], list(step.sizes),
                              node, extent=step.extent, cost=step.cost, prepared=step.prepared)
 
 
-@library(max_pooling, max_pooling_backward, avg_pooling, avg_pooling_backward)
+@library(max_pooling, max_pooling_backward, avg_pooling, avg_pooling_backward, kernel="pool2d")
 def lower_pooling(lowering, node, args, out):
     backward = node.fn in (max_pooling_backward, avg_pooling_backward)
     kind = ("max" if node.fn in (max_pooling, max_pooling_backward) else "avg") + ("_backward" if backward else "_forward")
@@ -149,7 +152,7 @@ def lower_pooling(lowering, node, args, out):
     window = (*attrs["kernel_size"], *attrs["stride"], *attrs["dilation"])
     kernel = None
     if all(isinstance(size, int) for size in window):
-        kernel = library_kernel("pool2d", kind=kind, dtype=node.abstract.dtype, window=window)
+        kernel = lowering.library_kernel("pool2d", kind=kind, dtype=node.abstract.dtype, window=window)
     if kernel is None:
         return False
     inner = node.abstract.shape if backward else node.args[0].abstract.shape
@@ -161,7 +164,7 @@ def lower_pooling(lowering, node, args, out):
     return True
 
 
-@library(index_add_axis, scatter_nd_add)
+@library(index_add_axis, scatter_nd_add, kernel="index_add")
 def lower_index_add(lowering, node, args, out):
     """A copy of the table with rows added to it."""
     x, indices, updates = (a.abstract for a in node.args)
@@ -171,7 +174,7 @@ def lower_index_add(lowering, node, args, out):
         axis, depth, count = 0, indices.shape[-1], product(indices.shape[:-1])
     if not isinstance(depth, int) or depth == 0:
         return False
-    kernel = library_kernel("index_add", dtype=x.dtype, index=indices.dtype, depth=depth)
+    kernel = lowering.library_kernel("index_add", dtype=x.dtype, index=indices.dtype, depth=depth)
     if kernel is None:
         return False
     tables, columns = product(x.shape[:axis]), product(x.shape[axis + depth:])
@@ -181,14 +184,14 @@ def lower_index_add(lowering, node, args, out):
     return True
 
 
-@library(scatter_elements_add)
+@library(scatter_elements_add, kernel="elements_add")
 def lower_elements_add(lowering, node, args, out):
     """A copy of the table with elements added to it, where the indices cover all of the other axes."""
     x, indices, _ = (a.abstract for a in node.args)
     axis = node.attrs["axis"]
     if x.ndim == 0 or any(compare("==", n, m) is not True for a, (n, m) in enumerate(zip(x.shape, indices.shape)) if a != axis):
         return False
-    kernel = library_kernel("elements_add", dtype=x.dtype, index=indices.dtype)
+    kernel = lowering.library_kernel("elements_add", dtype=x.dtype, index=indices.dtype)
     if kernel is None:
         return False
     tables, columns, count = product(x.shape[:axis]), product(x.shape[axis + 1:]), indices.shape[axis]
@@ -198,12 +201,12 @@ def lower_elements_add(lowering, node, args, out):
     return True
 
 
-@library(topk_along)
+@library(topk_along, kernel="topk")
 def lower_topk(lowering, node, args, out):
     x, k, axis = node.args[0].abstract, node.attrs["k"], node.attrs["axis"]
-    if not x.shape or not isinstance(k, int) or not 1 <= k <= MOST_KEPT:
+    if not x.shape or not isinstance(k, int) or not 1 <= k <= lowering.target.most_kept:
         return False
-    kernel = library_kernel("topk", dtype=x.dtype, largest=node.attrs["largest"])
+    kernel = lowering.library_kernel("topk", dtype=x.dtype, largest=node.attrs["largest"])
     if kernel is None:
         return False
     inner = product(x.shape[axis + 1:])
@@ -215,12 +218,12 @@ def lower_topk(lowering, node, args, out):
 SCANS = {cumulative_sum: "sum", cumulative_product: "product", linear_recurrence: "recurrence"}
 
 
-@library(*SCANS)
+@library(*SCANS, kernel="scan")
 def lower_scan(lowering, node, args, out):
     x, axis = node.abstract, node.attrs["axis"]
     if not x.shape or node.args[0].abstract.dtype is not x.dtype:
         return False
-    kernel = library_kernel("scan", dtype=x.dtype, kind=SCANS[node.fn])
+    kernel = lowering.library_kernel("scan", dtype=x.dtype, kind=SCANS[node.fn])
     if kernel is None:
         return False
     inner, n = product(x.shape[axis + 1:]), x.shape[axis]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..common.device import driver_of
+from ..backend.target import target_of
 from ..common.dim import Dim, lone_symbol, symbols_of
 from ..common.errors import InternalError, Refusal
 from ..common.records import dataclass
@@ -29,7 +29,7 @@ from ..ops.linalg import matmul_add
 from .aliasing import memories
 from .flow import OutputSpec, Program
 from .flow_builder import FlowBuilder
-from .library import LIBRARY, lower_finished
+from .library import LIBRARY, is_in_library, lower_finished
 from .lower_control import CONTROL, kind_of
 from .lower_numbers import NUMBERS, is_scalar, may_be_inexact
 from .placement import ALIASES, Placement
@@ -67,7 +67,6 @@ def lower(graph, updates=(), device=None):
 class _Lowering:
     def __init__(self, graph, updates, device):
         self.graph, self.updates, self.device = graph, updates, device
-        self.driver: Any = None if device is None else driver_of(device)
         self.place = None if device is None else Placement(graph, device)
         self.copies: ChainMap = ChainMap({})                 # {(node, Device): the register of its copy there}
         self.b = FlowBuilder(graph.name.replace("<", "").replace(">", "") or "main")
@@ -214,6 +213,15 @@ class _Lowering:
 
     # -- devices
 
+    @property
+    def target(self):
+        """The Target of the device on which the kernel runs that is being lowered."""
+        return target_of(self.device)
+
+    def library_kernel(self, name, **facts):
+        """A library kernel of the Target; None where it has none."""
+        return self.target.library_kernel(name, **facts) if name in self.target.library else None
+
     def place_of(self, node, index=None):
         """Where a tensor is to lie."""
         if self.place is None or isinstance(node, ValueNode):
@@ -317,7 +325,7 @@ class _Lowering:
             return self.fused(node, node.fn)
         starts = 2 if node.fn is write_slice else len(node.args)         # where a slice begins is a number
         args = [self.value_on(a, self.device, node.origin) if n < starts else self.value(a) for n, a in enumerate(node.args)]
-        if finished or node.fn in LIBRARY:
+        if finished or is_in_library(node.fn, self.target):
             out = args[0] if node.fn in (matmul_add, write_slice) else self.allocate_all(node)
             if (lower_finished if finished else LIBRARY[node.fn])(self, node, args, out):
                 return out
@@ -345,7 +353,7 @@ class _Lowering:
         wanted = [self.readers.get((node, number)) if many else node for number in range(len(graph.outputs))]
         shared = tuple((number, k) for number, w in enumerate(wanted) for k, a in enumerate(operands)
                        if w in self.targets and self.env.get(a) == self.targets[w])
-        lowered = lower_kernel(graph, in_place=shared)
+        lowered = lower_kernel(graph, in_place=shared, target=self.target)
         self.kernels.append((node, lowered))
         outputs = [self.allocate(out.abstract, w) for out, w in zip(graph.outputs, wanted)]
         where = dict(zip(graph.outputs, outputs))
@@ -367,8 +375,6 @@ class _Lowering:
         handle = self.b.handle(kernel, registers, sizes) if prepared else None
         extent = None if extent is None else self.size(extent)
         cost = None if cost is None or extent is None else self.size(cost)
-        if self.device is not None:
-            kernel = self.driver.kernel(kernel)
         if not any(k is kernel or getattr(k, "kernel", None) is kernel for _, k in self.kernels):
             self.kernels.append((node, kernel))
         self.b.kernel(kernel, [*args, *registers], extent, handle, node.origin, cost, self.device)

@@ -13,6 +13,7 @@ import time
 from typing import Any, Callable, Iterable
 
 from ..ad import derivative_graph
+from ..backend.target import Target, target_of
 from ..common.config import config
 from ..common.errors import InternalError, Stage
 from ..common.events import listen
@@ -46,11 +47,16 @@ class Wanted:
     """For what a graph is compiled.
 
     level  : "O0" or "O1", see jit_level        devices: where the arguments lie, as `placement.place` takes it
-    device : where the kernels run, None for the CPU: `place` finds it
+    device : where the kernels run, None for the CPU
     """
     level: str
     devices: tuple = ()
     device: Any = None
+
+    @property
+    def target(self) -> Target:
+        """The Target of the device."""
+        return target_of(self.device)
 
 
 @dataclass(frozen=True)
@@ -213,12 +219,17 @@ def noting():
 
 
 def _place(graph: FuncGraph, wanted: Wanted) -> FuncGraph:
-    wanted.device = place(graph, wanted.devices)
+    place(graph, wanted.devices, wanted.device)
     return graph
 
 
+def _finish(graph: FuncGraph, wanted: Wanted) -> FuncGraph:
+    return finish_convolutions(graph) if "finished" in wanted.target.library else graph
+
+
 def _cluster(graph: FuncGraph, wanted: Wanted) -> FuncGraph:
-    return cluster(graph, level=wanted.level, elsewhere=None if wanted.device is None else kernels_on_the_cpu)
+    elsewhere = None if wanted.device is None else kernels_on_the_cpu
+    return cluster(graph, level=wanted.level, target=wanted.target, elsewhere=elsewhere)
 
 
 PIPELINE = Pipeline((
@@ -228,8 +239,8 @@ PIPELINE = Pipeline((
          (SIMPLIFIED,)),
     Pass("simplify_basic", "optimise", lambda graph, wanted: optimise(graph), (BASIC,), (SIMPLIFIED,)),
     Pass("accumulate_products", "fuse", lambda graph, wanted: accumulate_products(graph), (BASIC, SIMPLIFIED)),
-    Pass("finish_convolutions", "fuse", lambda graph, wanted: finish_convolutions(graph), (BASIC, SIMPLIFIED)),
-    Pass("put_in_panels", "fuse", lambda graph, wanted: put_in_panels(graph), (BASIC, SIMPLIFIED)),
+    Pass("finish_convolutions", "fuse", _finish, (BASIC, SIMPLIFIED)),
+    Pass("put_in_panels", "fuse", lambda graph, wanted: put_in_panels(graph, wanted.target), (BASIC, SIMPLIFIED)),
     Pass("place", "fuse", _place),
     Pass("cluster", "fuse", _cluster, (BASIC, SIMPLIFIED), (FUSED,)),
 ))

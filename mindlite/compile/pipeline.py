@@ -22,6 +22,7 @@ from .executable import Executable
 from .guards import guards_hold
 from .lower import lower
 from .passes import PIPELINE, Wanted
+from .placement import target_device
 from .printers.native import order_native
 
 STAGES = ("parse", "infer", *PIPELINE.stages, "plan")
@@ -92,7 +93,7 @@ def compile_function(function, args, kwargs, *, name, fullgraph=False, fallbacks
     with timed("infer"):
         specialised = specialise(function, args, kwargs, name, fullgraph, fallbacks, pure, varying=varying)
     stages["infer"], level = specialised.graph, jit_level or config.jit_level
-    wanted = Wanted(level, devices)
+    wanted = Wanted(level, devices, target_device())
 
     def seen(one, graph, took):
         stages[one.stage] = graph

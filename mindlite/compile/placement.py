@@ -13,6 +13,7 @@ whose operands all lie on the CPU and whose results only the CPU reads: a check 
 Lowering asks this for free domains and results alone. What a register points to it knows itself (Flow.devices), so a copy is
 never missing, whatever stands here.
 """
+from ..backend.target import current, target_of
 from ..common.config import config
 from ..common.device import CPU, numbered
 from ..common.tensor import Parameter
@@ -23,7 +24,7 @@ from ..mindir.graph import FuncGraph, ValueNode
 from ..mindir.primitive import kernel_rule
 from ..ops.basic import barrier, reshape, scalar_to_tensor
 from ..ops.scalar import tensor_to_scalar
-from .library import LIBRARY
+from .library import is_in_library
 
 ALIASES = (reshape, barrier)
 _ON_THE_CPU = (segment, check, tensor_to_scalar, scalar_to_tensor)
@@ -34,12 +35,13 @@ def target_device():
     return None if config.device_target == "CPU" else numbered(config.device_target, config.device_id)
 
 
-def place(graph, devices):
-    """Say in the types of a graph's parameters where they lie; the device on which its kernels run, None for the CPU.
+def place(graph, devices, device):
+    """Say in the types of a graph's parameters where they lie.
 
     devices : of the parameters without a Tensor of their own, in order; a Parameter of the function's moves to the device
+    device  : where the graph's kernels run, None for the CPU
     """
-    device, given = target_device(), iter(devices)
+    given = iter(devices)
     for p in graph.parameters:
         where = next(given, None) if p.default is None else p.default.device_of
         if p.default is not None and device is not None and isinstance(p.default, Parameter):
@@ -47,14 +49,13 @@ def place(graph, devices):
             where = device
         if where is not None and where != CPU:
             p.abstract = p.abstract.on(where)
-    return device
 
 
 class Placement:
     """Where the tensors of a typed graph and of the graphs below it lie. device: where kernels run"""
 
     def __init__(self, graph, device):
-        self.device, self.parent, self.home, self.edges = device, {}, {}, []
+        self.device, self.target, self.parent, self.home, self.edges = device, target_of(device), {}, {}, []
         self.on_cpu = kernels_on_the_cpu(graph)
         for p in graph.parameters:
             if isinstance(p.abstract, AbstractTensor):
@@ -112,7 +113,7 @@ class Placement:
                 self.results(node, self.device, tensors, self.device)
             elif node.fn in (tape_new, tape_push, tape_pop, undefined):
                 self.results(node, self.device, tensors, self.device)
-            elif node.fn in _ON_THE_CPU or not runs_as_kernel(node) or node in self.on_cpu:
+            elif node.fn in _ON_THE_CPU or node in self.on_cpu or not runs_as_kernel(node, self.target):
                 self.results(node, None, tensors, None)
             else:
                 self.results(node, self.device, tensors, self.device)
@@ -201,16 +202,17 @@ def kernels_on_the_cpu(graph):
             reader.fn in _ON_THE_CPU or reader in found or (reader.fn is cond and reader.args[0] is node
                                                             and node not in reader.args[1:]) for reader in readers)
     for node in reversed(graph.nodes):
-        if (node.fn in ALIASES or node.fn is tuple_getitem or runs_as_kernel(node)) and stays(node):
+        if (node.fn in ALIASES or node.fn is tuple_getitem or runs_as_kernel(node, current())) and stays(node):
             found.add(node)
     here = {p for p in graph.parameters if isinstance(p.abstract, AbstractTensor) and p.abstract.device is None}
     for node in graph.nodes:
         tensors = [a for a in node.args if not isinstance(a, ValueNode) and not isinstance(a.abstract, AbstractScalar)]
         if node in found and all(a in here for a in tensors) or node.fn is scalar_to_tensor:
             here.add(node)
-    return {node for node in found & here if runs_as_kernel(node) and node.fn not in ALIASES}
+    return {node for node in found & here if runs_as_kernel(node, current()) and node.fn not in ALIASES}
 
 
-def runs_as_kernel(node):
-    """True for an operator that a fused, generated or library kernel does; others are evaluated in Python, on the CPU."""
-    return isinstance(node.fn, FuncGraph) or node.fn in LIBRARY or node.fn in kernel_rule
+def runs_as_kernel(node, target):
+    """True for an operator that a fused, generated or library kernel of a Target does; others are evaluated in Python, on the
+    CPU."""
+    return isinstance(node.fn, FuncGraph) or is_in_library(node.fn, target) or node.fn in kernel_rule

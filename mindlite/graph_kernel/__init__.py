@@ -1,17 +1,16 @@
 """Graph kernels: clusters of operators become one loop nest each, and machine code.
 
     lowering(graph, in_place=()) -> Lowered        fusable(graph)        CannotFuse
-    cluster.cluster(graph, level="O1") -> graph                    python_source.run_source(nest, *arrays)
+    cluster.cluster(graph, level="O1") -> graph
 
-    graph -> loopnest.build -> schedule.schedule -> lower_llvm.emit               -> cache.address_of
-                                                 -> python_source -> lower_numba
+    graph -> loopnest.build -> schedule.schedule -> Target.write -> Target.compiled
 
-config.lowering chooses between the two; docs/design/kernels.md compares them. The Python text is what people read either
-way. The names are looked up when they are first used, so importing this room loads neither LLVM nor Numba.
+A Target says what a kernel is written in and by whom it is compiled (`backend/target.py`; `backend/printers` for the CPU). The
+names are looked up when they are first used, so importing this room loads neither LLVM nor Numba.
 """
 import importlib
 
-_HOME = {"lowering": "lower", "Lowered": "lower", "fusable": "lower", "kept_kernel": "lower",
+_HOME = {"lowering": "lower", "Lowered": "lower", "fusable": "lower",
          "CannotFuse": "loopnest", "LoopNest": "loopnest"}
 __all__ = list(_HOME)
 

@@ -31,7 +31,6 @@ from .horizontal import TOGETHER
 from .two_stages import in_two_stages
 
 REMEMBERED = 4096                           # verdicts on clusters that are kept
-MOST_TOGETHER = 32                          # kernels that are launched together, at most
 _ALONE = {"library", "effect", "control", "scalar"}
 
 
@@ -52,7 +51,7 @@ def _cluster(graph, level, target, done, elsewhere=None):
         made = FuncGraph(graph.name, graph.origin, graph.kind)
         made.signature = graph.signature
         done[id(graph)] = made, graph                         # before its body: a recursive graph calls itself
-        whole = graph if level == "O0" else recompute_cheap(in_two_stages(graph, target))
+        whole = graph if level == "O0" else recompute_cheap(in_two_stages(graph, target), target)
         _Clusterer(whole, level, target, made, done, elsewhere).run()
     return done[id(graph)][0]
 
@@ -360,7 +359,7 @@ class _Clusterer:
             joins = self.level != "O0" and config.lowering == "llvm" and self.is_small(group)
             # a Parameter that gets its new value in place is for one of them to read
             reads = {id(a) for m in group.members for a in m.args if isinstance(a, Parameter) and _elements(a) > 1}
-            if not joins or len(open_) == MOST_TOGETHER or not group.before.isdisjoint(open_) or reads & read or (
+            if not joins or len(open_) == self.target.launched_together or not group.before.isdisjoint(open_) or reads & read or (
                     open_ and self.is_elsewhere(open_[0]) != self.is_elsewhere(group)):
                 open_, read = [], set()
             if not open_:

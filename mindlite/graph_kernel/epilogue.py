@@ -4,7 +4,7 @@
     %3 = add(%2, %r); %4 = relu(%3)                   ->
 
 The node's fn is a FuncGraph of kind FINISHED, which the library does in one go: it finishes a block of pixels while it is
-near (`backend/cpu/finish.py`). A kernel of its own would read and write the whole result once more, which takes up to a
+near. A kernel of its own would read and write the whole result once more, which takes up to a
 sixth of the convolution's time. So it is done where such a kernel would be: not where a cluster reads the values anyway,
 and only with what nothing else reads. Products get no epilogue: OpenBLAS would have to be called for pieces, and packs its
 operand for each; bias and relu are 1 to 5 % of a product's time.

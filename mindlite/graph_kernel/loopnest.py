@@ -10,86 +10,20 @@ Sizes are run-time arguments n0, n1, ..: kernels of different static shapes are 
 which a window slides, and rows of at most 16 that are folded or transposed, are literal, so that they unroll and vectors
 are made of neighbouring windows and rows. `schedule` then decides where each value is computed.
 """
-from dataclasses import field
-from typing import Any
-
 import numpy as np
 
-from ..backend.target import Target, current
+from ..backend.target import current
 from ..common import dtype as dt
 from ..common.dim import Dim, Symbol, coefficient, substitute, symbols_of
 from ..common.errors import InternalError
-from ..common.records import dataclass
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.control import tuple_getitem
 from ..mindir.graph import CNode, Parameter, ValueNode
+from ..mindir.loops import Access, CannotFuse, LoopNest, Output
 from ..mindir.primitive import kernel_rule
 from ..mindir.scalar import (BinOp, Call, Const, IndexVar, Load, Operand, Reduce, ScalarExpr, Size, as_expr, cast, constant,
                              index_var, make_expr, rebuild, walk)
 from .index_arithmetic import Indices, settled
-
-LITERAL_EXTENT, LITERAL_CALLS = 16, 8                # of rows with transcendental functions: each is some 20 operations
-
-
-class CannotFuse(Exception):
-    """The graph is no single kernel. Fields: reason."""
-
-    def __init__(self, reason):
-        super().__init__(reason)
-        self.reason = reason
-
-
-class Access(ScalarExpr):
-    """A load with its offset: operand, offset (Dim over loop variables and sizes), exprs and strides (more terms of
-    the offset that are no polynomials), variables (those in the offset), safe (cannot lie outside)."""
-    __slots__ = ()
-
-
-@dataclass
-class Output:
-    """One result: operand (name, dtype), loops (its IndexVars, outer first), offset (Dim), value (ScalarExpr)."""
-    operand: Operand
-    loops: tuple
-    offset: Any
-    value: Any
-
-
-@dataclass
-class LoopNest:
-    """A cluster as loops.
-
-    target          : the backend.target.Target that it is written for
-    inputs, outputs : Operands / Outputs in argument order
-    sizes           : {symbol n0, n1 ..: the int or Dim it stands for}, in argument order
-    symbols         : {IndexVar: Symbol that stands for it in offsets}
-    extents         : {IndexVar: int or Dim over the symbols of `sizes`}
-    notes           : {ScalarExpr: CNode whose result it is}
-    in_place        : {number of an argument: number of the argument in whose memory it lies}
-    body            : the statements (made by `schedule`)
-    extent          : number of items of the parallel axis, an int or Dim of the caller
-    """
-    name: str
-    target: Target
-    inputs: tuple
-    outputs: list
-    sizes: dict
-    symbols: dict
-    extents: dict
-    notes: dict
-    size_of: Any = None              # the caller's int or Dim -> its polynomial over n0, n1, ..
-    in_place: dict = field(default_factory=dict)
-    body: list = field(default_factory=list)
-    extent: Any = 1
-    parallel: Any = None
-    cost: Any = 1
-
-    def place(self, number):
-        """The number of the argument in whose memory argument `number` (inputs, then outputs) lies."""
-        return self.in_place.get(number, number)
-
-    def actual(self, size):
-        """A polynomial over n0, n1, .. as the caller's int or Dim."""
-        return substitute(size, self.sizes)
 
 
 def build(graph, in_place=(), target=None):
@@ -113,7 +47,7 @@ def build(graph, in_place=(), target=None):
               for node, (indices, _) in zip(graph.outputs, loops)]
     values, places, loops = settled(values, [i for i, _ in loops], [kept for _, kept in loops], composer.notes, composer.indices,
                                     target.fewest_rows)
-    offsets = _Offsets(values, composer.indices, outputs=[node.abstract for node in graph.outputs], loops=loops)
+    offsets = _Offsets(values, composer.indices, target, outputs=[node.abstract for node in graph.outputs], loops=loops)
     outputs = []
     for number, (node, place, kept, value) in enumerate(zip(graph.outputs, places, loops, values)):
         operand = Operand(f"out{number}" if len(values) > 1 else "out", node.abstract)
@@ -226,7 +160,7 @@ def _literal(node):
 class _Offsets:
     """Sizes as symbols n0, n1, .. and indices as polynomials over them and the loop variables."""
 
-    def __init__(self, values, indices, outputs, loops):
+    def __init__(self, values, indices, target, outputs, loops):
         self.indices = indices
         self.numbers, self.sizes, self.symbols, self.variables = {}, {}, {}, {}
         exprs = walk(values)
@@ -237,11 +171,11 @@ class _Offsets:
         rows = {v.fields[1] for e in exprs if isinstance(e, Reduce) for v in e.fields[1] if v in last}
         rows |= {around[-1].fields[1] for around in loops if not last.isdisjoint(around[:-1])}      # of a transpose
         called = {v.fields[1] for e in exprs if isinstance(e, Call) for v in e.free}
-        windows |= {size for size in rows if not (size in called and isinstance(size, int) and size > LITERAL_CALLS)}
+        windows |= {size for size in rows if not (size in called and isinstance(size, int) and size > target.literal_calls)}
         self.dims = {s for e in exprs if isinstance(e, Load) for s in e.fields[0].shape if isinstance(s, int)}
         self.dims |= {s for abstract in outputs for s in abstract.shape if isinstance(s, int)}
         self.dims |= {v.fields[1] for around in loops for v in around if isinstance(v.fields[1], int)}
-        self.literal = {e for e in windows if isinstance(e, int) and e <= LITERAL_EXTENT}
+        self.literal = {e for e in windows if isinstance(e, int) and e <= target.literal_extent}
 
     def size(self, value):
         """The int or symbol that stands for a size of the caller."""

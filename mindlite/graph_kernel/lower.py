@@ -3,20 +3,15 @@ import functools
 from typing import Any
 
 from ..backend.kernel import Kernel
+from ..backend.printers.python_source import python_source
 from ..backend.target import current
 from ..common.config import config
-from ..common.errors import ValueRangeError
-from ..common.lazy import LazyModule
 from ..common.records import dataclass
-from . import cache
-from .loopnest import CannotFuse, build
-from .python_source import numba_source, python_source
+from ..mindir.loops import CannotFuse
+from .horizontal import TOGETHER, parts_of
+from .loopnest import build
 from .schedule import nominal, schedule
 from .signature import signature
-from .horizontal import TOGETHER, parts_of, text_of_parts
-
-lower_llvm, metadata, pathlib, hashlib = (LazyModule(name) for name in (
-    "mindlite.graph_kernel.lower_llvm", "importlib.metadata", "pathlib", "hashlib"))
 
 
 @dataclass(frozen=True)
@@ -72,7 +67,7 @@ def lowering(graph, in_place=(), target=None):
     if graph.kind == TOGETHER:
         return _lowering_together(graph, parts_of(graph), in_place, target)
     written, scheduled = _write(graph, tuple(in_place), target)
-    return _lowered(graph, written, scheduled, cache.address_of(written.text, graph.name))
+    return _lowered(graph, written, scheduled, target)
 
 
 def _lowering_together(graph, parts, in_place, target):
@@ -92,11 +87,11 @@ def _lowering_together(graph, parts, in_place, target):
         texts.append(written.text)
         sources.append(scheduled)
         total = total + written.extent * (written.cost + 1)
-    text = text_of_parts(texts, places)
+    text = target.write_together(texts, places)
 
     def source():
         return "\n".join(python_source(scheduled()) for scheduled in dict(zip(texts, sources)).values())
-    kernel = Kernel(graph.name, cache.address_of(text, graph.name), source, recipe=("object", cache.key_of(text)))
+    kernel = target.compiled(graph.name, text, source)
     return Lowered(kernel, tuple(graph.parameters), tuple(graph.outputs), tuple(sizes), total, 1, sources[0])
 
 
@@ -108,25 +103,8 @@ def _write(graph, in_place, target):
     nest = schedule(build(graph, in_place, target))
     if len(_written) >= REMEMBERED:
         _written.clear()
-    _written[key] = _Written(text_of(nest), tuple(nest.sizes.values()), nest.extent, nest.cost)
+    _written[key] = _Written(target.write(nest), tuple(nest.sizes.values()), nest.extent, nest.cost)
     return _written[key], lambda: nest
-
-
-def text_of(nest):
-    """What is compiled, of a scheduled LoopNest: LLVM IR or Python, as config.lowering says."""
-    if config.lowering == "llvm":
-        return lower_llvm.emit(nest)
-    if config.lowering == "numba":
-        return f"{cache.NUMBA}{_numba_version()}: {numba_source(nest)}"
-    raise ValueRangeError(f"config.lowering is {config.lowering!r}; it can be 'llvm' or 'numba'")
-
-
-@functools.lru_cache(maxsize=None)
-def _numba_version():
-    """Numba's version, and a hash of our modules that say what the names in a text mean; Numba is not imported."""
-    here = pathlib.Path(__file__).parent
-    meaning = b"".join((here / f"{name}.py").read_bytes() for name in ("arithmetic", "math_functions", "lower_numba"))
-    return f"{metadata.version('numba')} {hashlib.sha256(meaning).hexdigest()[:16]}"
 
 
 def fusable(graph, target=None):
@@ -138,20 +116,10 @@ def fusable(graph, target=None):
     return None
 
 
-def kept_kernel(name, key, source, cost):
-    """The Kernel whose object code is kept under `key`, the last part of its recipe; None if there is none any more.
-
-    source : the text for people, or a function that makes it
-    """
-    address = cache.kept_address(key, name)
-    return None if address is None else Kernel(name, address, source, cost=cost, recipe=("object", key))
-
-
-def _lowered(graph, written, scheduled, address):
+def _lowered(graph, written, scheduled, target):
     def source():
         return python_source(lowered.nest)
-    kernel = Kernel(graph.name, address, source, cost=max(1, nominal(written.cost)),
-                    recipe=("object", cache.key_of(written.text)))
+    kernel = target.compiled(graph.name, written.text, source, max(1, nominal(written.cost)))
     lowered = Lowered(kernel, tuple(graph.parameters), tuple(graph.outputs), written.sizes, written.extent, written.cost,
                       scheduled)
     return lowered

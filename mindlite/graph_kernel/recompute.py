@@ -8,6 +8,7 @@ making it. So it is with a difference x - mean[C]: to read x is as much as to re
 Shared by two clusters it would have to be stored, and it would tie them together (XLA duplicates such producers as
 well). Inside one cluster equal expressions are one, so nothing is computed twice there.
 """
+from ..backend.target import current
 from ..mindir.abstract import AbstractTensor
 from ..mindir.control import make_tuple
 from ..mindir.graph import CNode, FuncGraph, ValueNode
@@ -15,32 +16,32 @@ from .schedule import nominal
 
 CHEAP = {"broadcast_to", "cast", "add", "sub", "mul", "neg", "where", "equal", "not_equal", "less", "less_equal",
          "greater", "greater_equal", "logical_and", "logical_or", "logical_not"}
-GROWS = 16                                  # how many times larger a value is than all that it is made of
-OPERATORS, READERS = 8, 8                   # at most: those that make it, and those that read it
 
 
-def recompute_cheap(graph):
+def recompute_cheap(graph, target=None):
     """A copy of `graph` in which each reader of a cheap large value has its own; `graph` itself where there is none.
 
-    Graphs in attributes stay as they are.
+    Graphs in attributes stay as they are. target: the Target that says how much larger, and for how many
+    readers, by default the current one
     """
+    target = target or current()
     made_of: dict = {}
     users: dict = {}
     for node in graph.nodes:
         for arg in node.args:
             users.setdefault(arg, []).append(node)
-        cone = _cone(node, made_of)
+        cone = _cone(node, made_of, target)
         if cone is not None:
             made_of[node] = cone
     copies, results = {node: 1 for node in graph.nodes}, set(graph.outputs)
     for node in reversed(graph.nodes):
         if node in made_of and node not in results:
             readers = sum(copies[user] for user in users.get(node, ()))
-            copies[node] = max(1, readers) if readers <= READERS else 1
+            copies[node] = max(1, readers) if readers <= target.regrown[1] else 1
     return graph if max(copies.values(), default=1) == 1 else _copy(graph, copies)
 
 
-def _cone(node, made_of):
+def _cone(node, made_of, target):
     """(how many operators, {values that they read}) of a cheap node, or None for another."""
     traits, abstract = getattr(node.fn, "traits", ()), node.abstract
     cheap = "creation" in traits or "view" in traits or getattr(node.fn, "name", None) in CHEAP
@@ -56,7 +57,7 @@ def _cone(node, made_of):
     read = [leaf.abstract for leaf in leaves if isinstance(leaf.abstract, AbstractTensor)]
     like = [a for a in read if (a.shape, a.dtype) == (abstract.shape, abstract.dtype)] if "elementwise" in traits else []
     small = sum(nominal(a.size) for a in read) - sum(nominal(a.size) for a in like[:1])
-    return (count, leaves) if count <= OPERATORS and GROWS * small <= nominal(abstract.size) else None
+    return (count, leaves) if count <= target.regrown[0] and target.regrows * small <= nominal(abstract.size) else None
 
 
 def _copy(graph, copies):

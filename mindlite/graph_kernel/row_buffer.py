@@ -11,8 +11,8 @@ from typing import Any
 from ..common import dtype as dt
 from ..common.dim import Dim, substitute, symbols_of
 from ..common.records import dataclass
+from ..mindir.loops import Access
 from ..mindir.scalar import Call, Reduce, make_expr, rebuild, walk
-from .loopnest import Access
 
 
 @dataclass(frozen=True)

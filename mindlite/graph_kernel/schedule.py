@@ -16,74 +16,12 @@ from typing import Any
 
 from ..common.dim import bounds, coefficient, substitute, symbols_of
 from ..common.records import dataclass
+from ..mindir.loops import Access, Branch, CannotFuse, Fold, Lanes, Let, Loop, Store, reads_across
 from ..mindir.scalar import Call, Const, IndexVar, Reduce, Select, Size, walk
-from .loopnest import Access, CannotFuse
 from .ranges import Decided, cuts_of
 from .row_buffer import rows_of
 
 INLINE = 10                    # expressions are written inside one another up to here, then one gets a name
-BLOCK = 1024                   # elements of a sum that add up in float32 before they go into the double total
-
-
-@dataclass(eq=False)
-class Let:
-    """name = expr. note: the CNode whose result it is, or None; source: an Access where a fold has left the value."""
-    expr: Any
-    note: Any = None
-    source: Any = None
-
-
-@dataclass(eq=False)
-class Store:
-    """out[offset] = expr. number: which output. offset: the output's own, or where a value waits (`row_buffer`)."""
-    number: int
-    output: Any
-    expr: Any
-    offset: Any
-
-
-@dataclass(eq=False)
-class Loop:
-    """for variable in range(extent): body; over [begin, end) if parallel; tiled: in pieces of `Target.tile` with lane loops;
-    squares: with the loop inside, which is all of the body, in squares of `Target.side`; start, stop: a piece of the range (see
-    `ranges`), a number each, None for the end."""
-    variable: Any
-    extent: Any
-    body: list
-    parallel: bool = False
-    tiled: bool = False
-    squares: bool = False
-    start: int = 0
-    stop: Any = None
-
-
-@dataclass(eq=False)
-class Lanes:
-    """The loop over the lanes of a tile: variable = start of the tile + lane."""
-    variable: Any
-    body: list
-
-
-@dataclass(eq=False)
-class Fold:
-    """expr (a Reduce) = fold of value; loops: [(variable, extent, statements before the next loop)], outer first.
-
-    lanes: the tiled variable whose lanes each have an accumulator, or None; the innermost statements belong to a lane.
-    """
-    expr: Any
-    loops: list
-    value: Any
-    lanes: Any = None
-    note: Any = None
-
-
-@dataclass(eq=False)
-class Branch:
-    """expr (a Select) = value of the chosen side; each side: (statements, value)."""
-    expr: Any
-    then: tuple
-    otherwise: tuple
-    note: Any = None
 
 
 @dataclass(eq=False)
@@ -323,12 +261,6 @@ class _Scheduler:
             self.kept.add(expr)
         home.statements.append(Fold(expr, loops, body, lanes, nest.notes.get(expr)))
         home.bound.add(expr)
-
-
-def reads_across(nest, expr, outer, inner):
-    """True for an Access that reads along the outer of two loops, and with a stride along the inner one."""
-    return isinstance(expr, Access) and coefficient(expr.fields[1], nest.symbols[outer]) == 1 and \
-        coefficient(expr.fields[1], nest.symbols[inner]) not in (0, 1, None)
 
 
 def _unconditional(values):

@@ -6,12 +6,11 @@ A product of few rows spends a third of its time on walking through the matrix, 
 panels as wide as the register tile (Goto & van de Geijn 2008). In a loop once is enough. The last pass over a graph:
 there are no rules for the gradient of what it makes.
 """
-from ..backend import target
+from ..backend.target import Target
 from ..common.dim import product
-from ..common.lazy import LazyModule
 from ..mindir.builder import append
 from ..mindir.control import policy_of, while_loop
-from ..mindir.graph import ValueNode
+from ..mindir.graph import FuncGraph, ValueNode
 from ..mindir.inline import clone
 from ..ops.basic import reshape, transpose
 from ..ops.linalg import batch_matmul, panel_matmul
@@ -19,43 +18,42 @@ from ..ops.slicing import pad_slice
 from .loops import counter_of, fixed_operands, moved_out, widened
 from .rewrite import rebuild
 
-tile = LazyModule("mindlite.backend.cpu.tile")       # it imports LLVM
 DTYPES = ("float32", "float64")
-ROWS = range(2, 129)             # of one iteration: a row alone reads the matrix once, many are worth copying it for
-FEW_TURNS = 8                    # putting in order takes about as long as two or three products of 16 rows
 
 
-def put_in_panels(graph):
+def put_in_panels(graph: FuncGraph, target: Target) -> FuncGraph:
     """A copy of a typed graph in which no loop multiplies a few rows by a fixed matrix as it lies; `graph` itself where
-    none does."""
-    if not any(node.fn is while_loop and _products(node) for below in graph.reachable() for node in below.nodes):
+    none does, or where the Target knows no panels."""
+    if "panel_matmul" not in target.library or not any(
+            node.fn is while_loop and _products(node, target) for below in graph.reachable() for node in below.nodes):
         return graph
     graph = clone(graph)
     for below in reversed(graph.reachable()):
-        rebuild(below, lambda node: _moved(node) if node.fn is while_loop else None)
+        rebuild(below, lambda node: _moved(node, target) if node.fn is while_loop else None)
     return graph
 
 
-def _products(loop):
+def _products(loop, target):
     """The products of a loop's body with a matrix that it does not change and that is worth putting in order."""
     outside, iterations = fixed_operands(loop), counter_of(loop)[2]
-    if 0 < iterations < FEW_TURNS:
+    if 0 < iterations < target.panel_turns:
         return []
     return [node for node in loop.attrs["body"].nodes if node.fn is batch_matmul
-            and (node.args[1] in outside or isinstance(node.args[1], ValueNode)) and _pays(node)]
+            and (node.args[1] in outside or isinstance(node.args[1], ValueNode)) and _pays(node, target)]
 
 
-def _pays(node):
+def _pays(node, target):
     a, matrix = (arg.abstract for arg in node.args)
     if node.attrs["transpose_a"] or matrix.ndim != 2 or matrix.dtype.name not in DTYPES \
             or not all(isinstance(size, int) for size in (*a.shape, *matrix.shape)):
         return False
-    return product(a.shape[:-1]) in ROWS and node.abstract.shape[-1] > tile.tile_shape(matrix.dtype, target.current()).columns \
-        and matrix.size * matrix.dtype.itemsize > target.current().near
+    fewest, most = target.panel_rows
+    return fewest <= product(a.shape[:-1]) <= most and node.abstract.shape[-1] > target.panel_columns(matrix.dtype) \
+        and matrix.size * matrix.dtype.itemsize > target.near
 
 
-def _moved(loop):
-    found, outside = _products(loop), fixed_operands(loop)
+def _moved(loop, target):
+    found, outside = _products(loop, target), fixed_operands(loop)
     if not found:
         return None
     numbers, made, replaced = {}, [], {}
@@ -64,7 +62,7 @@ def _moved(loop):
         if key not in numbers:
             with moved_out(node, "put_in_panels"):
                 matrix = outside.get(node.args[1], node.args[1])
-                width = tile.tile_shape(matrix.dtype, target.current()).columns
+                width = target.panel_columns(matrix.dtype)
                 made.append(_in_panels(matrix, width, node.attrs["transpose_b"]))
             numbers[key] = len(made) - 1
         replaced[node] = _product(node, numbers[key])

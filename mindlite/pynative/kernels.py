@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import python_entry
+from ..backend.target import current
 from ..common.config import config
 from ..common.device import CPU
 from ..common.dim import evaluate, lone_symbol
@@ -36,14 +37,10 @@ _INDICES = {prim: lambda args, attrs: [(args[1], args[0].shape[attrs["axis"]])]
 _INDICES[scatter_nd_add] = lambda args, attrs: [(args[1][..., d], args[0].shape[d]) for d in range(args[1].shape[-1])]
 # NumPy's small matrix products are BLAS itself; of few elements NumPy is done before a kernel is compiled
 _LIBRARY = frozenset(LIBRARY) - {batch_matmul, topk_along, *SCANS, *_INDICES}
-_ENOUGH_FOR_LINES = 1 << 14
 MAX_SEEN = 256                                     # sizes that are remembered as having come once
 MAX_SHORT = 32                                     # sizes of a compiled graph, in each thread, that have a short way
-# From how many elements on a generated kernel, threads and all, is worth its compilation (some 20 ms): NumPy has no
-# erf, it makes an array for each operator of a composite, and one thread of it is slower than memory.
-_ENOUGH = {erf: 1 << 12, erfc: 1 << 12, normal_cdf: 1 << 12}
-_ENOUGH_FOR_COMPOSITES, _ENOUGH_FOR_ELEMENTWISE = 1 << 16, 1 << 20
-_ENOUGH_FOR_MATMUL = 1 << 18                       # multiplications; beyond, our launcher's threads do better than NumPy's
+# NumPy has none of these, nor one array for all operators of a composite
+_FUNCTIONS = frozenset({erf, erfc, normal_cdf})
 
 
 def compute_of(operation):
@@ -62,12 +59,12 @@ def _is_large(operation):
     if prim is batch_matmul:
         a = operation.abstracts[0]
         inner = a.shape[-2 if operation.attrs["transpose_a"] else -1]
-        return a.dtype.is_small or (a.dtype.is_float and operation.outs[0].size * inner >= _ENOUGH_FOR_MATMUL)
+        return a.dtype.is_small or (a.dtype.is_float and operation.outs[0].size * inner >= current().eager_product)
     if prim is transpose:                                      # NumPy walks across the lines, the kernel goes in squares
-        return operation.outs[0].size >= _ENOUGH_FOR_LINES and operation.attrs["perm"][-1] != operation.outs[0].ndim - 1
+        return operation.outs[0].size >= current().eager_lines and operation.attrs["perm"][-1] != operation.outs[0].ndim - 1
     if prim in (index_of_max, index_of_min):                   # along the last axis NumPy has vectors as well
-        return operation.abstracts[0].size >= _ENOUGH_FOR_LINES and operation.attrs["axis"] != operation.abstracts[0].ndim - 1
-    enough = _ENOUGH_FOR_LINES if prim in _INDICES or prim in SCANS or prim is topk_along else enough_of(prim)
+        return operation.abstracts[0].size >= current().eager_lines and operation.attrs["axis"] != operation.abstracts[0].ndim - 1
+    enough = current().eager_lines if prim in _INDICES or prim in SCANS or prim is topk_along else enough_of(prim)
     if enough is None:
         return False
     abstracts = (*operation.abstracts, *operation.outs)
@@ -77,9 +74,9 @@ def _is_large(operation):
 def enough_of(prim):
     """From how many elements on a generated kernel computes an operator; None for never."""
     if "composite" in prim.traits:
-        return _ENOUGH_FOR_COMPOSITES
+        return current().eager_composites
     if "elementwise" in prim.traits and prim in kernel_rule and "checks" not in prim.traits:    # a kernel cannot raise
-        return _ENOUGH.get(prim, _ENOUGH_FOR_ELEMENTWISE)
+        return current().eager_functions if prim in _FUNCTIONS else current().eager_elementwise
     return None
 
 
@@ -126,7 +123,7 @@ class Compiled:
 
     def __init__(self, graph, level=None, device=None):
         self.graph = graph
-        fused = PIPELINE.run(graph, Wanted(level or config.jit_level), (DERIVED, SIMPLIFIED), EAGER)
+        fused = PIPELINE.run(graph, Wanted(level or config.jit_level, device=device), (DERIVED, SIMPLIFIED), EAGER)
         self.lowered = lower(fused, device=device)
         self.places = {spec.index: spec.device or CPU for spec in self.lowered.program.outputs}
         self.executable = Executable(self.lowered.program)

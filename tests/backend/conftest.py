@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 
-from mindlite.backend.target import WIDTHS
+from mindlite.backend.cpu.target import WIDTHS
 from mindlite.common.config import config
 
 FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)

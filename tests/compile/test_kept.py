@@ -21,7 +21,7 @@ from mindlite.common.errors import InternalError
 from mindlite.common.events import counting
 from mindlite.compile import flow, flow_text, kept
 from mindlite.compile.jit import JitFunction
-from mindlite.graph_kernel import cache
+from mindlite.backend import kernel_cache as cache
 
 MODULE = '''
 import numpy as np

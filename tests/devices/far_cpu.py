@@ -14,7 +14,8 @@ import queue
 import threading
 
 import mindlite as ms
-from mindlite.common import device as devices
+from mindlite.backend.cpu.target import CPU as CPU_TARGET
+from mindlite.backend.target import current, provide, withdraw
 from mindlite.common.config import config
 from mindlite.common.device import COPY, CPU, FAILED, GIVE, LAUNCH, POISON, TAKE, Device
 from mindlite.common.errors import DeviceError
@@ -33,7 +34,7 @@ class FarCPU:
     def __init__(self):
         self.blocks, self.starts, self.next = {}, [], BASE
         self.lock, self.work = threading.RLock(), queue.Queue()
-        self.counts, self.taken, self.made, self.failed, self.broken = collections.Counter(), {}, {}, None, None
+        self.counts, self.taken, self.failed, self.broken = collections.Counter(), {}, None, None
         self.most = self.live = 0
         self._entry = _ENTRY(self.asked)
         self.thread = threading.Thread(target=self.run, daemon=True)
@@ -110,13 +111,6 @@ class FarCPU:
 
     # -- what Flows ask
 
-    def kernel(self, kernel):
-        found = self.made.get(id(kernel))
-        if found is None:
-            far = kernel if kernel.device == "FAR" else dataclasses.replace(kernel, device="FAR", where=lambda: kernel.address)
-            found = self.made[id(kernel)] = far, kernel
-        return found[0]
-
     def entry(self, index):
         return ctypes.cast(self._entry, ctypes.c_void_p).value
 
@@ -167,11 +161,47 @@ class FarCPU:
             self.release(index, address)
 
 
+@dataclasses.dataclass(frozen=True)
+class FarTarget(CPU_TARGET):
+    """The Target of the far CPU: kernels as the CPU has them, but other choices, which are counted by name."""
+    kind = "FAR"
+    library = CPU_TARGET.library - {"panel_matmul", "topk"}
+    launched_together: int = 4
+    chosen: collections.Counter = dataclasses.field(default_factory=collections.Counter, compare=False)
+    made: dict = dataclasses.field(default_factory=dict, compare=False)
+
+    __hash__ = CPU_TARGET.__hash__
+
+    def far(self, kernel):
+        """What runs there in place of a Kernel of the CPU."""
+        if kernel is None:
+            return None
+        if id(kernel) not in self.made:
+            self.made[id(kernel)] = dataclasses.replace(kernel, device=self.kind, where=lambda: kernel.address), kernel
+        return self.made[id(kernel)][0]
+
+    def write(self, nest):
+        assert nest.target is self
+        self.chosen["written"] += 1
+        return super().write(nest)
+
+    def compiled(self, name, text, source, cost=1):
+        self.chosen["compiled"] += 1
+        return super().compiled(name, text, source, cost)         # of this kind
+
+    def library_kernel(self, name, **facts):
+        assert name in self.library
+        self.chosen[name] += 1
+        return self.far(super().library_kernel(name, **facts))
+
+
 @contextlib.contextmanager
 def far_cpu():
-    """A far CPU on which kernels run; yields its driver."""
+    """A far CPU on which kernels run; yields its driver, whose `target` is its Target."""
     driver = FarCPU()
-    devices.provide("FAR", driver)
+    driver.target = FarTarget(driver, **{f.name: getattr(current(), f.name) for f in dataclasses.fields(CPU_TARGET)
+                                         if f.name not in ("driver", "launched_together")})
+    provide(driver.target)
     ms.set_context(device_target="FAR")
     try:
         yield driver
@@ -180,4 +210,4 @@ def far_cpu():
         ms.set_context(device_target="CPU")
         config.set(device_id=0)
         driver.work.put(None)
-        devices.provide("FAR", None)
+        withdraw("FAR")

@@ -188,6 +188,29 @@ def test_what_cannot_be_said_across_devices_is_refused(far):
     assert x.to("CPU").asnumpy().tolist() == X.tolist()
 
 
+def test_the_target_of_the_device_chooses_its_kernels(far):
+    chosen = far.target.chosen
+    compiled = ms.jit(lambda x: [ops.tanh(x @ x.T * n) for n in range(1, 7)] + [ops.topk(x, 2)], fullgraph=True)
+    compiled(Tensor(X))
+    assert chosen["compiled"] and chosen["matmul"] and not chosen["topk"]      # it has none
+    program = compiled.variants[-1].compiled.lowered.program
+    assert {i.kernel.device for i in F.walk(program.entry.body) if isinstance(i, F.CallKernel)} == {"FAR"}
+    before = dict(chosen)
+    ms.set_context(device_target="CPU")
+    assert np.allclose(compiled(Tensor(X))[-1][0].asnumpy(), np.sort(X)[:, :1:-1])
+    assert dict(chosen) == before                            # the CPU asks the CPU's Target
+
+
+def test_kernels_that_stay_on_the_cpu_are_those_of_its_target(far):
+    compiled = ms.jit(lambda x, i: ops.nll_loss(ops.log_softmax(x, -1), i), fullgraph=True)
+    labels = Tensor(np.array([0, 3, 1], np.int32))
+    compiled(Tensor(X).to("FAR"), labels)
+    program = compiled.variants[-1].compiled.lowered.program
+    calls = [i for i in F.walk(program.entry.body) if isinstance(i, F.CallKernel)]
+    assert {(i.device and i.device.kind, i.kernel.device) for i in calls} <= {(None, "CPU"), ("FAR", "FAR")}
+    assert any(i.device == FAR for i in calls)
+
+
 def test_a_failure_on_the_device_is_raised_by_who_waits(far):
     far.work.put(lambda: far.real(12345))
     x = ms.jit(lambda x: x + 1)(Tensor(X))                   # asks, and waits for nothing
@@ -206,14 +229,14 @@ def test_a_failure_that_a_run_meets_is_raised_by_the_call(far):
 
 
 def test_a_program_that_hands_memory_of_the_cpu_to_a_kernel_of_the_device_is_refused():
-    with far_cpu() as driver:
+    with far_cpu():
         compiled = ms.jit(lambda x: ops.tanh(x), fullgraph=True)
         compiled(Tensor(X))
         program = compiled.variants[-1].compiled.lowered.program
         call = next(i for i in F.walk(program.entry.body) if isinstance(i, F.CallKernel))
         b = FlowBuilder("main")
         x, out = b.param("ptr", "x"), b.param("ptr", "out", device=FAR)
-        b.kernel(driver.kernel(call.kernel), [x, out, b.const(12)], b.const(12), device=FAR)
+        b.kernel(call.kernel, [x, out, b.const(12)], b.const(12), device=FAR)
         with pytest.raises(InternalError, match="%0 points to memory of CPU, which FAR:0 cannot reach"):
             Executable(F.Program(b.finish()))
 

@@ -9,7 +9,7 @@ from mindlite.common import dtype as dt
 from mindlite.common.dim import evaluate
 from mindlite.common.location import Location, Origin
 from mindlite.graph_kernel import lowering
-from mindlite.graph_kernel.python_source import run_source
+from mindlite.backend.printers.python_source import run_source
 from mindlite.mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
 from mindlite.mindir.control import make_tuple, tuple_getitem
 from mindlite.mindir.graph import FuncGraph, ValueNode

@@ -2,7 +2,7 @@
 `lanes`: a test runs with vectors of 4, 8 and 16 numbers; LLVM splits what the processor lacks."""
 import pytest
 
-from mindlite.backend.target import WIDTHS
+from mindlite.backend.cpu.target import WIDTHS
 from mindlite.common.config import config
 
 

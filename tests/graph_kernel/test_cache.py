@@ -11,9 +11,10 @@ from clusters import Writer, tensor                                             
 
 from mindlite.common import events                                                                      # noqa: E402
 from mindlite.common.config import config                                                               # noqa: E402
-from mindlite.graph_kernel import cache, lowering                                                      # noqa: E402
+from mindlite.backend import kernel_cache as cache                                                      # noqa: E402
+from mindlite.graph_kernel import lowering                                                      # noqa: E402
 from mindlite.graph_kernel.loopnest import build                                                        # noqa: E402
-from mindlite.graph_kernel.lower import text_of                                                         # noqa: E402
+from mindlite.backend.printers.languages import text_of                                                         # noqa: E402
 from mindlite.graph_kernel.schedule import schedule                                                     # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

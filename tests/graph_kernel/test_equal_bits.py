@@ -23,9 +23,10 @@ from mindlite.common import dtype as dt                                         
 from mindlite.common.config import config                                                               # noqa: E402
 from mindlite.common.dim import evaluate                                                                # noqa: E402
 from mindlite.common.errors import ValueRangeError                                                      # noqa: E402
-from mindlite.graph_kernel import cache, lowering, machine_code                                         # noqa: E402
+from mindlite.backend import kernel_cache as cache, kernel_code as machine_code                         # noqa: E402
+from mindlite.graph_kernel import lowering                                         # noqa: E402
 from mindlite.graph_kernel.expand import expand_composites                                              # noqa: E402
-from mindlite.graph_kernel.lower import text_of                                                         # noqa: E402
+from mindlite.backend.printers.languages import text_of                                                         # noqa: E402
 from mindlite.mindir.abstract import AbstractTensor                                                     # noqa: E402
 from mindlite.mindir.builder import typed                                                               # noqa: E402
 

@@ -18,8 +18,8 @@ from mindlite.common import dtype as dt                                         
 from mindlite.common.dim import Symbol                                                                  # noqa: E402
 from mindlite.graph_kernel import CannotFuse, fusable, lowering                                         # noqa: E402
 from mindlite.graph_kernel.loopnest import build                                                        # noqa: E402
-from mindlite.graph_kernel.lower_llvm import emit                                                       # noqa: E402
-from mindlite.graph_kernel.machine_code import assembly                                                 # noqa: E402
+from mindlite.backend.printers.lower_llvm import emit                                                       # noqa: E402
+from mindlite.backend.kernel_code import assembly                                                 # noqa: E402
 from mindlite.graph_kernel.schedule import Branch, Fold, Lanes, Let, Loop, bound_once, schedule         # noqa: E402
 from mindlite.mindir.abstract import AbstractScalar                                                     # noqa: E402
 from mindlite.mindir.scalar import index_var                                                            # noqa: E402

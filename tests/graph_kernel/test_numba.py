@@ -14,11 +14,12 @@ from mindlite.common import dtype as dt                                         
 from mindlite.common.config import config                                                               # noqa: E402
 from mindlite.common.dim import Symbol                                                                  # noqa: E402
 from mindlite.common.errors import ValueRangeError                                                      # noqa: E402
-from mindlite.graph_kernel import cache, lowering                                                      # noqa: E402
+from mindlite.backend import kernel_cache as cache                                                      # noqa: E402
+from mindlite.graph_kernel import lowering                                                              # noqa: E402
 from mindlite.graph_kernel.loopnest import build                                                        # noqa: E402
-from mindlite.graph_kernel.lower import text_of                                                         # noqa: E402
-from mindlite.graph_kernel.lower_numba import llvm_ir                                                  # noqa: E402
-from mindlite.graph_kernel.machine_code import assembly                                                 # noqa: E402
+from mindlite.backend.printers.languages import text_of                                                         # noqa: E402
+from mindlite.backend.printers.lower_numba import llvm_ir                                                  # noqa: E402
+from mindlite.backend.kernel_code import assembly                                                 # noqa: E402
 from mindlite.graph_kernel.schedule import schedule                                                     # noqa: E402
 from mindlite.mindir.abstract import AbstractScalar                                                     # noqa: E402
 from mindlite.mindir.scalar import BINARY_FUNCTIONS, UNARY_FUNCTIONS, call                              # noqa: E402

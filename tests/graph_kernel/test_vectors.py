@@ -13,7 +13,7 @@ from mindlite import Tensor, ops                                                
 from mindlite.common import dtype as dt                                                                 # noqa: E402
 from mindlite.graph_kernel import lowering                                                              # noqa: E402
 from mindlite.graph_kernel.expand import expand_composites                                              # noqa: E402
-from mindlite.graph_kernel.lower_llvm import emit                                                       # noqa: E402
+from mindlite.backend.printers.lower_llvm import emit                                                       # noqa: E402
 from mindlite.mindir.abstract import AbstractTensor                                                     # noqa: E402
 from mindlite.mindir.builder import typed                                                               # noqa: E402
 

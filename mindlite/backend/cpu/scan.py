@@ -15,7 +15,6 @@ from .native import I64, Module, code_of, compute_type
 
 KINDS = ("sum", "product", "recurrence")
 DTYPES = ("float32", "float64", "int32", "int64")
-SIDE_BY_SIDE = 4               # lines of a contiguous axis: an addition takes as many cycles
 
 
 def scan_kernel(dtype, kind, target=None):
@@ -80,9 +79,9 @@ def write_scan(target, dtype, kind):
                     out[at + write] = last.get()
         with f.when((n > 0) & (f.end > f.begin)), f.choose(inner.equals(1)) as (rows, columns):
             with rows:
-                whole = f.begin + (f.end - f.begin) // SIDE_BY_SIDE * SIDE_BY_SIDE
-                with f.loop(f.begin, whole, SIDE_BY_SIDE) as line:
-                    side_by_side(line, SIDE_BY_SIDE)
+                whole = f.begin + (f.end - f.begin) // target.side_by_side * target.side_by_side
+                with f.loop(f.begin, whole, target.side_by_side) as line:
+                    side_by_side(line, target.side_by_side)
                 with f.loop(whole, f.end) as line:
                     side_by_side(line, 1)
             with columns, f.loop(f.begin // inner, (f.end - 1) // inner + 1) as block:

@@ -12,8 +12,6 @@ from ..kernel import Kernel
 from ..target import current
 from .native import I64, Module, code_of
 
-MOST = 64                      # how many are kept in order by insertion: each insertion moves half of them
-
 
 def topk_kernel(dtype, largest, target=None):
     """The kernel for `dtype`; None for dtypes that have no order here: unsigned integers, bool, complex numbers.

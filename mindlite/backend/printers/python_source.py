@@ -16,14 +16,13 @@ import math
 
 import numpy as np
 
-from ..common import dtype as dt
-from ..common.dim import Dim, evaluate, product
-from ..common.errors import InternalError
-from ..mindir.abstract import AbstractScalar
-from ..mindir.scalar import (BINARY_FUNCTIONS, UNARY_FUNCTIONS, BinOp, Call, Cast, Const, IndexVar, Neg, Select, Size,
+from ...common import dtype as dt
+from ...common.dim import Dim, evaluate, product
+from ...common.errors import InternalError
+from ...mindir.abstract import AbstractScalar
+from ...mindir.loops import BLOCK, Access
+from ...mindir.scalar import (BINARY_FUNCTIONS, UNARY_FUNCTIONS, BinOp, Call, Cast, Const, IndexVar, Neg, Select, Size,
                              compute_dtype)
-from .loopnest import Access
-from .schedule import BLOCK
 
 _OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "mod": "%", "and": "&", "or": "|",
               "xor": "^", "shl": "<<", "shr": ">>", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">",

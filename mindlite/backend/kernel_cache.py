@@ -15,19 +15,19 @@ import threading
 import time
 import warnings
 
-from ..backend.machine_code import machine_name
 from ..common import events
 from ..common.config import config
 from ..common.files import replacing
 from ..common.lazy import LazyModule
-from . import machine_code
-from .machine_code import Ordered
-from .horizontal import is_together, modules_of
+from . import kernel_code
+from .kernel_code import Ordered
+from .machine_code import machine_name
+from .printers.languages import NUMBA
+from .printers.parts import is_together, modules_of
 
 VERSION = 1
 _MAGIC = b"mindlite kernel 1\n"
-NUMBA = "# numba "                              # how a text for Numba begins
-lower_numba, pathlib, hashlib = LazyModule("mindlite.graph_kernel.lower_numba"), LazyModule("pathlib"), LazyModule("hashlib")
+lower_numba, pathlib, hashlib = LazyModule("mindlite.backend.printers.lower_numba"), LazyModule("pathlib"), LazyModule("hashlib")
 _addresses: dict = {}
 _orders: dict = {}                              # by key: what is being compiled
 _lock = threading.RLock()
@@ -64,7 +64,7 @@ def _compiled(key, name, symbol):
             start = time.perf_counter()
             code = _orders[key].code()
             _write(key, code)
-            _addresses[key] = machine_code.load(code, symbol)
+            _addresses[key] = kernel_code.load(code, symbol)
             del _orders[key]
             events.emit("kernel_compile", name=name, key=key, seconds=time.perf_counter() - start)
         return _addresses[key]
@@ -78,7 +78,7 @@ def kept_address(key, name, symbol="kernel"):
             code = _read(key)
             if code is None:
                 return None
-            _addresses[key] = machine_code.load(code, symbol)
+            _addresses[key] = kernel_code.load(code, symbol)
             events.emit("kernel_load", name=name, key=key, seconds=time.perf_counter() - start)
         return _addresses[key]
 

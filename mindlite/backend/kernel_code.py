@@ -3,10 +3,10 @@
 Object code is made for the processor that runs (`machine_name` in `backend.machine_code`); libm's functions are found
 in the process.
 """
-from ..backend.ahead import Order
-from ..backend.machine_code import load_object
 from ..common.errors import InternalError
 from ..common.lazy import LazyModule
+from .ahead import Order
+from .machine_code import load_object
 
 object_code = LazyModule("mindlite.backend.object_code")
 TARGET = {"level": 3, "reloc": "pic", "codemodel": "default"}

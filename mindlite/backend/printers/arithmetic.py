@@ -10,9 +10,9 @@ import math
 
 from llvmlite import ir
 
-from ..backend.narrow_floats import is_narrow, narrow, rounded, widen
-from ..common import dtype as dt
-from ..common.errors import InternalError
+from ...common import dtype as dt
+from ...common.errors import InternalError
+from ..narrow_floats import is_narrow, narrow, rounded, widen
 from . import math_functions
 from .math_functions import DOUBLE, FLOAT, Value, as_many, call, constant_like
 

@@ -21,15 +21,14 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..backend.target import Target
-from ..common import dtype as dt
-from ..common.dim import coefficient
-from ..common.records import dataclass
-from ..mindir.scalar import COMPARISONS, BinOp, Call, Cast, Const, IndexVar, Neg, Select
+from ...common import dtype as dt
+from ...common.dim import coefficient
+from ...common.records import dataclass
+from ...mindir.loops import Access, Let, LoopNest, Store
+from ...mindir.scalar import COMPARISONS, BinOp, Call, Cast, Const, IndexVar, Neg, Select
+from ..target import Target
 from .arithmetic import I32, I64, MEMORY, REGISTER, Arithmetic, mark
-from .loopnest import Access, LoopNest
 from .math_functions import Repeated, call, is_inline, suffix
-from .schedule import Let, Store
 
 _FLOAT_OPERATORS = {"add", "sub", "mul", "div", *COMPARISONS}
 _INTEGER_OPERATORS = {"add", "sub", "mul", "and", "or", "xor", *COMPARISONS}

@@ -11,15 +11,14 @@ import math
 
 from llvmlite import ir
 
-from ..backend.loop_hints import loop_hint
-from ..common import dtype as dt
-from ..common.errors import InternalError
-from ..mindir.abstract import AbstractScalar
-from ..mindir.scalar import BinOp, Call, Cast, Const, IndexVar, Neg, Reduce, Select, Size, compute_dtype, walk
+from ...common import dtype as dt
+from ...common.errors import InternalError
+from ...mindir.abstract import AbstractScalar
+from ...mindir.loops import BLOCK, Access, Branch, Fold, Lanes, Let, Loop, Store, reads_across
+from ...mindir.scalar import BinOp, Call, Cast, Const, IndexVar, Neg, Reduce, Select, Size, compute_dtype, walk
+from ..loop_hints import loop_hint
 from .arithmetic import I1, I64, MEMORY, REGISTER, Arithmetic, alias_scopes, mark
-from .loopnest import Access
 from .math_functions import DOUBLE, INLINE
-from .schedule import BLOCK, Branch, Fold, Lanes, Let, Loop, Store, reads_across
 from .vectors import VectorLoops, transposed, values_of, width
 
 

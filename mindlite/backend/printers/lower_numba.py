@@ -28,10 +28,10 @@ from numba.core.typing.templates import AbstractTemplate, infer_global, signatur
 from numba.core.untyped_passes import FixupArgs, IRProcessing, ReconstructSSA, TranslateByteCode
 from numba.extending import lower_builtin, models, register_model
 
-from ..backend.target import current
-from ..common import dtype as dt
-from ..common.errors import InternalError
-from ..mindir.scalar import COMPARISONS, UNARY_FUNCTIONS, BINARY_FUNCTIONS
+from ...common import dtype as dt
+from ...common.errors import InternalError
+from ...mindir.scalar import COMPARISONS, UNARY_FUNCTIONS, BINARY_FUNCTIONS
+from ..target import current
 from .arithmetic import I64, MEMORY, REGISTER, Arithmetic, alias_scopes
 
 
