@@ -8,7 +8,7 @@ import numpy as np
 
 from ..common.errors import GraphSyntaxError
 from ..common.records import dataclass
-from ..infer.values import Place, kind_of
+from ..infer.values import Place, assumed_of
 from ..mindir.protocol import Hooked
 from ..mindir.syntax import Undefined
 
@@ -18,7 +18,7 @@ def current_value(kind, owner, name):
     if kind == "content":
         return owner
     if kind.startswith("kind of "):
-        return kind_of(Place(kind[8:], owner, name).read())
+        return assumed_of(Place(kind[8:], owner, name).read())
     return Place(kind, owner, name).read()
 
 

@@ -41,7 +41,8 @@ from ..common.lazy import LazyModule
 from ..common.ranks import engine
 from ..common.sources import folder_hash, sources_hash
 from ..common.tensor import Tensor
-from ..infer.specialise import Container, Made, Result, Specialised, copy_of
+from ..infer.results import Container, Made, Result, copy_of
+from ..infer.specialise import Specialised
 from ..infer.values import Place
 from ..mindir.control import make_tuple
 from ..mindir.graph import AnfNode, FuncGraph

@@ -25,7 +25,7 @@ from ..common.config import config
 from ..common.device import kinds
 from ..common.dim import evaluate
 from ..common.tensor import Parameter, Tensor
-from ..infer.specialise import Container, Made, Result
+from ..infer.results import Container, Made, Result
 from ..mindir.abstract import AbstractScalar
 from ..mindir.syntax import Undefined
 from .executable import Context, thread_arenas

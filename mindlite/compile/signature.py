@@ -14,7 +14,7 @@ from ..common.dim import Symbol
 from ..common.dtype import DType
 from ..common.records import dataclass
 from ..common.tensor import Parameter, Tensor
-from ..infer.specialise import Leaf, Same
+from ..infer.arguments import Leaf, Same
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 
 

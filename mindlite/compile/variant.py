@@ -10,7 +10,7 @@ from ..common.errors import ArgumentError
 from ..common.records import dataclass
 from ..common.storage import DeviceArray, empty_on
 from ..common.tensor import HOOKS, Tensor, is_shared
-from ..infer.specialise import Container, HookOn, Made, Result
+from ..infer.results import Container, HookOn, Made, Result
 from ..infer.values import Place
 from ..mindir.abstract import AbstractScalar
 from ..mindir.primitive import current_interpreter, eager

@@ -24,7 +24,7 @@ from ..common.errors import ArgumentError
 from ..common.tensor import Tensor
 from ..compile.jit import JitFunction
 from ..fallback.log import Log, logging_to
-from ..infer.specialise import Made, Result
+from ..infer.results import Made, Result
 from ..mindir.primitive import PRIMITIVES
 from ..optim import optimise
 from .python_code import Writer, fresh

@@ -21,13 +21,13 @@ from ..ops.scalar import BINARY, scalar_binary, scalar_unary
 from .branches import compare_numbers, fail_unless, truth
 from .containers import METHODS_OF, method_of_box
 from .fallback import AN_INT, A_BOOL, RETURN_NOTHING_NAMES, ask_python, change_outside, from_outside
+from .kinds import has_nodes, has_sizes, leaves
 from .outcome import Raises
 from .outside import CONTAINERS, guard_class, guard_contents, is_users, method_of_class, own_method
-from .region import AmbiguousTarget, HookHandle, has_sizes
-from .program import STAND_INS, by_python, of_container, raises
+from .region import AmbiguousTarget, HookHandle
+from .program import by_python, is_stand_in, of_container, raises
 from .sharing import check_key
-from .values import (BoundMethod, Box, Closure, Constants, HookMethod, LeavingMethod, MadeException, Place, Range, Unsure,
-                     has_nodes)
+from .values import BoundMethod, Box, Closure, Constants, HookMethod, LeavingMethod, MadeException, Place, Range, Unsure
 from collections.abc import Callable
 
 OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
@@ -161,7 +161,7 @@ def attribute(ev, value, name):
         missing = error.__cause__
         if not isinstance(missing, AttributeError):
             raise
-        if isinstance(value, STAND_INS) or isinstance(value, BaseException) and ev.made_here(value):
+        if is_stand_in(value) or isinstance(value, BaseException) and ev.made_here(value):
             raise Refusal(f"the attribute {name!r} of a value that is made at run time")
         ev.guard("attr", value, name, Undefined(name))
         raise MissingAttributeError(str(missing)) from None
@@ -406,11 +406,7 @@ def _equal_sequences(ev, a, b, op):
 
 def _has_numbers(value, store):
     """True if any part of the value is known at run time only, sizes among them."""
-    if isinstance(value, Box):
-        value = store[value]
-    if isinstance(value, (tuple, list)):
-        return any(_has_numbers(item, store) for item in value)
-    return has_nodes(value, store)
+    return any(isinstance(leaf, (AnfNode, Dim)) for leaf in leaves(value, store.__getitem__))
 
 
 def _is_small(value):

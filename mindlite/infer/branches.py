@@ -32,7 +32,8 @@ from ..fallback.segment import unbound
 from .fallback import A_BOOL, ask_python
 from .merging import Merge, Slot, conflict, convert, fill, named, undefined_value, writing
 from .jumps import may_wait
-from .messages import kind_of, taken_apart
+from .kinds import skeleton
+from .messages import taken_apart
 from .outcome import NEVER, RETURN, Caught, Departs, NoResultYet, Outcome, Raises, ends_call
 from .outside import guard_contents, method_of_class
 from .program import by_python, raises
@@ -205,7 +206,7 @@ def to_handler(ev, raised):
         exception.origin = exception.origin or raised.origin
     else:
         ev.raised_at.setdefault(id(exception), (exception, raised.origin))
-    key = kind_of(exception), raised.origin and raised.origin.location
+    key = skeleton(exception), raised.origin and raised.origin.location
     return Outcome({attempt.targets.setdefault(key, Caught(attempt)): exception})
 
 

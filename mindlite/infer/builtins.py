@@ -21,11 +21,12 @@ from .branches import truth
 from .containers import pairs_of
 from .fallback import ask_python, call_unknown
 from .iterators import catching, is_iterator, iterator_of, new_iterator, next_of
+from .kinds import data_in, has_nodes
 from .messages import class_of, repr_of, text_of
 from .outcome import Raises
 from .outside import method_of_class
 from .program import by_python, raised_as, raises
-from .values import BoundMethod, Box, Closure, Formatted, MadeException, Range, has_nodes, leaves
+from .values import BoundMethod, Box, Closure, Formatted, MadeException, Range
 from collections.abc import Callable
 
 BUILTINS: dict[Any, Callable[..., Any]] = {}
@@ -381,7 +382,7 @@ def _tensor(ev, input_data=None, dtype=None, shape=None, init=None, const_arg=Fa
     if ev.is_object(input_data):
         return ask_python(ev, Tensor, (input_data,), "a Tensor made of an object", None,
                           {} if dtype is None else {"dtype": dtype})
-    if leaves(input_data, ev.store):                         # Tensors from outside too: they may change
+    if data_in(input_data, ev.store):                        # Tensors from outside too: they may change
         wanted = None if dtype is None else dt.dtype(dtype)
 
         def make(data):

@@ -31,14 +31,13 @@ from .builtins import ASK_PYTHON, BUILTINS, item_of_tensor
 from .custom import custom_gradient, recomputed
 from .fallback import CHANGERS, ask_python, call_unknown, change_outside
 from .gradient_hooks import call_hooked, register_hook, remove_hook, through_gate
+from .kinds import data_in, has_nodes, has_sizes, leaves
 from .mapping import map_over
 from .modules import call_module
 from .outside import CONTAINERS, HEAP_TYPE, from_library, guard_class, guard_contents, is_users, method_of_class
 from .program import by_python
 from .pullbacks import differentiate
-from .region import has_sizes
-from .sharing import parts_of
-from .values import BoundMethod, Box, Closure, Formatted, HookMethod, LeavingMethod, MadeException, Place, has_nodes, leaves
+from .values import BoundMethod, Box, Closure, Formatted, HookMethod, LeavingMethod, MadeException, Place
 
 ABOUT_OBJECTS = (isinstance, type, id, callable, hasattr, getattr)       # they do not read what an object holds
 TAKE_OBJECTS = (print, str, repr, Tensor)
@@ -116,7 +115,7 @@ def asks_python(ev, fn, given):
         return fn.name not in ("append", "insert", "extend") and any(map(ev.is_object, [*given[0], *given[1].values()]))
     if isinstance(fn, (BoundMethod, Primitive)) or isinstance(fn, types.FunctionType) and (
             fn.__module__ or "").startswith(FRAMEWORK):
-        return any(map(ev.is_object, leaves(given, ev.store)))
+        return any(map(ev.is_object, data_in(given, ev.store)))
     try:
         return fn in BUILTINS and fn not in TAKE_OBJECTS and any(map(ev.is_object, [*given[0], *given[1].values()]))
     except TypeError:                                        # not hashable
@@ -334,9 +333,9 @@ def _run_or_fall_back(ev, fn, args, kwargs):
     name = getattr(fn, "__qualname__", None) or type(fn).__name__
     if isinstance(owner, CONTAINERS) and getattr(fn, "__name__", "") in CHANGERS:
         return change_outside(ev, getattr(type(owner), fn.__name__), (owner, *args), kwargs)
-    known = not ev.concrete and is_known(fn) and not leaves((args, kwargs, owner), ev.store) \
+    known = not ev.concrete and is_known(fn) and not data_in((args, kwargs, owner), ev.store) \
         and not (isinstance(owner, str) and has_sizes((args, kwargs)))
-    known = known and not any(map(is_users_object, parts_of((args, tuple(kwargs.values())))))
+    known = known and not any(map(is_users_object, leaves((args, tuple(kwargs.values())))))
     if known and not ev.is_marked("result") and guard_contents(ev, (owner, args, tuple(kwargs.values()))):
         made = wrap_container(ev, by_python(ev, fn, *ev.unbox(args), **ev.unbox(kwargs)))
         return ev.make_object(made, "result") if isinstance(made, (np.ndarray, Iterator)) else made

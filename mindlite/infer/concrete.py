@@ -29,11 +29,11 @@ from .builtins import BUILTINS
 from .calls import FRAMEWORK, is_coroutine, is_plain_class, make_exception
 from .evaluator import EXECUTE, MAKE, Evaluator, name_of
 from .fallback import place, read_cell
+from .kinds import leaves
 from .outcome import Raises
 from .outside import from_library, is_users, own_method
 from .program import by_python, own_exceptions
 from .region import Tracer
-from .sharing import parts_of
 from .values import BoundMethod, Closure, LeavingMethod, LiveIterator
 
 CHANGE = {syntax.inplace, syntax.store_item, syntax.delete_item, syntax.store_attr}     # what Python's objects do in place
@@ -166,7 +166,7 @@ class Recorder(Evaluator):
     def watched(self, key, values, run):
         """What run() gives, which calls Python code with these values; if that changes Tensors in place, so it is noted."""
         handed = self.log.handed
-        given = {id(v) for v in parts_of(values)}            # what an object holds of Parameters may be a whole network
+        given = {id(v) for v in leaves(values)}            # what an object holds of Parameters may be a whole network
         for tensor in tensors_in(values):
             if id(tensor) in given or not isinstance(tensor, TensorParameter):
                 handed.give(tensor.host_array)

@@ -36,6 +36,7 @@ from .exceptions import believed, run_try
 from .fallback import NeedsRecord, ask_python, call_unknown, from_outside
 from .iterators import GeneratorCall, drain, iterator_of, mark_of, start
 from .jumps import arrive, leave_to
+from .kinds import has_nodes, leaves, map_parts, remade
 from .loops import run_loop
 from .outcome import BOTTOM, RETURN, Outcome, Raises, Recursion, Suspended, ends_call
 from .outside import CONTAINERS, guard_contents, is_users
@@ -43,7 +44,7 @@ from .program import by_operators
 from .recursion import call_recursive
 from .region import Region, Tracer
 from .sharing import spot
-from .values import Box, Closure, Conflict, Mixed, fits, has_nodes, kind_of, rebuild
+from .values import Box, Closure, Conflict, Lives, Mixed, assumed_of, fits
 from collections.abc import Callable
 
 MAX_DEPTH = 200
@@ -205,7 +206,7 @@ class Evaluator:
         if end.fn is syntax.yield_:
             target = end.attrs.setdefault("target", Suspended(end))
             handled = sum(handles for _, handles in end.attrs["parts"])
-            lives = {}
+            lives = Lives()
             for block in (end.attrs["resume"], *[outer.attrs["handler"] for outer, _ in end.attrs["parts"]]):
                 lives.update(leave_to(frame, block, ())[1])
             return Outcome({target: (self.read(frame, end.args[0]), ((), lives),
@@ -392,14 +393,9 @@ class Evaluator:
             if value.kind == "iterator":
                 raise Refusal("an iterator is given to Python code", value.marks, self.tracer.origin.location)
             return self.unbox(content)
-        if isinstance(value, tuple):
-            return rebuild(value, [self.unbox(v) for v in value])
         if type(value) is dict:
-            made = {k: self.unbox(v) for k, v in value.items()}
-            return made if any(made[k] is not v for k, v in value.items()) else value
-        if isinstance(value, slice):
-            return slice(*(self.unbox(v) for v in (value.start, value.stop, value.step)))
-        return self.tracer.current(value) if isinstance(value, AnfNode) else value
+            return remade(value, [self.unbox(v) for v in value.values()])
+        return self.tracer.current(value) if isinstance(value, AnfNode) else map_parts(self.unbox, value)
 
     def box(self, value):
         """`value` with the lists and dicts that hold nodes replaced by Boxes."""
@@ -407,9 +403,7 @@ class Evaluator:
             return self.new_box("list", tuple(self.box(v) for v in value))
         if type(value) is dict and has_nodes(value, self.store):
             return self.new_box("dict", tuple((k, self.box(v)) for k, v in value.items()))
-        if isinstance(value, tuple):
-            return rebuild(value, [self.box(v) for v in value])
-        return value
+        return map_parts(self.box, value)
 
     def new_box(self, kind, content, name=""):
         """A fresh mutable value; one that is marked is an object that Python makes."""
@@ -499,7 +493,7 @@ class Evaluator:
         if place not in self.inputs:
             abstract = AbstractScalar(type(value)) if not isinstance(value, Tensor) else tensor_type(value)
             self.inputs[place] = self.tracer.root.graph.add_parameter(place.name or "cell", abstract)
-            self.guard("kind of " + place.kind, place.owner, place.name, kind_of(value))
+            self.guard("kind of " + place.kind, place.owner, place.name, assumed_of(value))
         return self.tracer.lift(self.inputs[place])
 
     def write_place(self, place, value):
@@ -512,11 +506,7 @@ class Evaluator:
 
 def is_plain(value):
     """True for numbers, names and types, and tuples, lists and dicts of them: nothing that anybody could change."""
-    if isinstance(value, (tuple, list)):
-        return all(map(is_plain, value))
-    if type(value) is dict:
-        return all(map(is_plain, value.values()))
-    return value is None or isinstance(value, (bool, int, float, complex, str, DType))
+    return all(leaf is None or isinstance(leaf, (bool, int, float, complex, str, DType)) for leaf in leaves(value))
 
 
 def can_vary(value):

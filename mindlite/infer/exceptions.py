@@ -20,11 +20,11 @@ from ..fallback.record import Given
 from .access import attribute
 from .branches import choose, closing, go_round_or_leave, to_handler
 from .fallback import NeedsRecord, call_unknown
-from .loops import CannotLoop
 from .messages import class_of
 from .outcome import Attempt, Caught, Departs, NoResultYet, Raises, Recursion
 from .program import by_python, raises
 from .values import Traceback
+from .widening import CannotLoop
 
 
 TRACEBACK = Traceback()

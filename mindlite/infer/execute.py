@@ -33,12 +33,13 @@ from .evaluator import EXECUTE
 from .exceptions import catches, enter, leave_context
 from .fallback import A_BOOL, ask_python, change_outside, interpret_statement, read_cell, write_cell
 from .iterators import iterator_of, new_iterator, step as next_step
+from .kinds import has_nodes
 from .messages import repr_of, text_of
 from .outside import guard_contents, method_of_class
 from .program import by_python, of_container, raises
 from .sharing import check_key
 from .values import (CONVERSIONS, Box, Closure, Conflict, Constants, Formatted, LiveIterator, MadeException, Place, Range,
-                     Unsure, has_nodes)
+                     Unsure)
 
 IN_PLACE = {"+": operator.iadd, "-": operator.isub, "*": operator.imul, "/": operator.itruediv,
             "//": operator.ifloordiv, "%": operator.imod, "**": operator.ipow, "@": operator.imatmul,

@@ -6,8 +6,9 @@ behind.
 from ..mindir import syntax
 from ..mindir.graph import FuncGraph, ValueNode
 from ..mindir.syntax import Undefined
+from .kinds import parts_of
 from .outcome import Suspended
-from .values import Box, ByExit, Conflict
+from .values import Box, ByExit, Conflict, Lives
 
 NOT_YET = Undefined("a syntax node")         # what has not been executed on this path
 
@@ -100,7 +101,7 @@ def may_wait(store, outside=()):
 
 def _waits(content):
     if isinstance(content, ByExit):
-        return any(map(_waits, content.values.values()))
+        return any(map(_waits, parts_of(content)))
     if isinstance(content, Conflict):
         return True
     _, call, where, *_ = content
@@ -111,8 +112,8 @@ def _waits(content):
 
 def leave_to(frame, block, args):
     """The payload of a jump that may end a region: the block's arguments, and the values that it uses freely."""
-    lives = {} if getattr(block, "loop", None) else {n: frame.env.get(n, NOT_YET) for n in live_into(block)}
-    return tuple(args), lives
+    lives = () if getattr(block, "loop", None) else live_into(block)
+    return tuple(args), Lives((node, frame.env.get(node, NOT_YET)) for node in lives)
 
 
 def arrive(frame, block, payload):

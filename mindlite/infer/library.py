@@ -10,7 +10,8 @@ import operator
 from .access import COMPARISONS, OPERATORS, binary_value, compare_values, item, iterate, negate
 from .builtins import builtin
 from .iterators import iterator_of
-from .values import BoundMethod, Closure, has_nodes
+from .kinds import has_nodes
+from .values import BoundMethod, Closure
 
 # ---------------------------------------------------------------- operator, functools
 

@@ -4,44 +4,30 @@ The body is executed on what the loop carries at its start; what differs at its 
 run-time number, a size a Symbol) and the body is executed again, until nothing changes: a fixpoint over types. Where
 the types change from iteration to iteration, or where a short constant range makes it cheaper, the loop is unrolled.
 """
-from ..common.dim import Symbol, lone_symbol, symbols_of
-from ..common.errors import InternalError, MindliteError, NameLookupError, Refusal, Signal
+from ..common.errors import InternalError, MindliteError, NameLookupError, Refusal
 from ..common.tensor import Tensor
 from ..mindir import syntax
-from ..mindir.abstract import Abstract, AbstractAny, AbstractScalar, AbstractTensor, AbstractTuple
+from ..mindir.abstract import Abstract, AbstractScalar, AbstractTensor, AbstractTuple
 from ..mindir.control import check, make_tuple, while_loop as while_prim
-from ..mindir.graph import AnfNode, FuncGraph, ValueNode
+from ..mindir.graph import AnfNode, FuncGraph
 from ..mindir.inline import has_effects, inline
 from ..mindir.primitive import Primitive, interpreting
 from ..mindir.syntax import Undefined
 from ..ops.scalar import tensor_to_scalar
 from .branches import compare_numbers, control_node, go_round_or_leave, in_region, leave_sides, truth, without
 from .jumps import loop_exits
-from .merging import (Merge, abstract_of, conflict, convert, fill, is_data, join_abstracts, join_mark, named, type_of,
-                      undefined_value, visible, writing)
+from .kinds import leaves, map_parts
+from .merging import Merge, abstract_of, convert, fill, named, undefined_value, writing
 from .outcome import Outcome, Raises
 from .region import AmbiguousTarget, Region, align
-from .values import Box, ByExit, Closure, Conflict, Mixed, Place, Range, Unsure, rebuild
+from .values import Box, Conflict, Place
+from .widening import NOTHING, CannotLoop, Peel, Varying, Widening, flat_like, is_carried, own_sizes, type_of_state
 
 UNROLL_AT_MOST = 4           # iterations of a constant range that are cheaper written out than as a loop with a tape
 UNROLL_OPERATORS = 32        # and more of them, where so many operators are all that is written out
 EXECUTE_AT_MOST = 256        # iterations over Python constants alone that are executed, and leave nothing behind
 UNROLL_LIMIT = 10_000
 PEEL_AT_MOST = 2             # iterations
-NOTHING = Undefined("nothing")                   # what an Unsure holds before it is given
-
-
-class CannotLoop(Signal):
-    """The body cannot be written once for all iterations; the reason is an error to show if unrolling is impossible
-    too."""
-
-    def __init__(self, error):
-        super().__init__(str(error))                         # of two rounds, not of the program
-        self.error = error if isinstance(error, Refusal) else Refusal.uncertain(error)
-
-
-class Peel(Signal):
-    """What the loop carries is of another type after the first iteration: that is executed by itself."""
 
 
 def run_loop(ev, frame, header, args, stops, peeled=0):
@@ -225,32 +211,17 @@ class Plan:
 
     def enter(self, region):
         """The state and the carried store entries as values inside `region`."""
-        self.inits, seen = [], {}
+        self.inits = []
         self.parameters: list = []
 
         def inside(value):
             if isinstance(value, Varying):
-                key = id(value)
                 initial, abstract = value.initial, value.abstract
-            elif isinstance(value, (AnfNode, Tensor)) and not isinstance(value, ValueNode):
-                key, initial, abstract = id(value), value, abstract_of(value)
-            elif isinstance(value, tuple):
-                return rebuild(value, [inside(v) for v in value])
-            elif isinstance(value, dict):
-                return {k: inside(v) for k, v in value.items()}
-            elif isinstance(value, Range):
-                return Range(*[inside(v) for v in (value.start, value.stop, value.step)])
-            elif isinstance(value, (Unsure, Mixed)):
-                return value.replaced(inside)
-            else:
-                return value
-            if key not in seen or isinstance(value, Varying):
-                parameter = region.graph.add_parameter(f"s{len(self.parameters)}", abstract, self.ev.tracer.origin)
-                self.inits.append(initial)
-                self.parameters.append(parameter)
-                seen[key] = parameter
-                return parameter
-            # the same value twice at the start need not be the same later: a variable of its own
+            elif is_carried(value):
+                initial, abstract = value, abstract_of(value)
+            else:                                            # nobody can read a Conflict
+                return value if isinstance(value, Conflict) else map_parts(inside, value)
+            # a value that stands twice in the state need not be the same later: a variable each
             parameter = region.graph.add_parameter(f"s{len(self.parameters)}", abstract, self.ev.tracer.origin)
             self.inits.append(initial)
             self.parameters.append(parameter)
@@ -305,155 +276,53 @@ class Plan:
     def has_varying(self):
         """True if a number was made a run-time value: then an error may be due to that."""
         return any(isinstance(v, Varying) and not isinstance(v.initial, AnfNode)
-                   for v in flattened((self.state, self.carried)))
-
-    def mixes(self, outer, new):
-        """True if one of them is of several types, or they are of different ones. (What begins as a number and is a Tensor
-        from the first iteration on is one from the beginning: `demand_a_turn`.)"""
-        kinds = [Mixed if isinstance(v, Mixed) else _type_of(v) for v in (outer, new)]
-        if None in kinds or AbstractAny in kinds or kinds[1] is Tensor and kinds[0] is not Mixed and self.plain:
-            return False
-        return kinds[0] is not kinds[1] or kinds[0] is Mixed
+                   for v in leaves((self.state, tuple(self.carried.values()))))
 
     def widen(self, back, after, names=()):
-        """The state that also covers the values at the end of the body, or None if it covers them already.
+        """The (state, carried) that also cover the values at the end of the body, or (None, None) if these cover them already.
 
-        names : of the variables whose values `back` holds
+        back, after : the values of the header's parameters at the end, and the store then
+        names       : of the variables whose values `back` holds
+        raises      : CannotLoop; Peel
         """
-        changed = False
-
-        def join(outer, inner, new):
-            nonlocal changed
-            if isinstance(inner, Box) and inner is new:
-                return outer
-            if isinstance(outer, Conflict):
-                return outer
-            if any(isinstance(v, (Undefined, Unsure)) for v in (outer, inner, new)):
-                return unsure(outer, inner, new)
-            if self.mixes(outer, new):
-                return mixed(outer, inner, new)
-            if isinstance(outer, (Varying, AnfNode, Tensor)) or is_data(outer):
-                initial = outer.initial if isinstance(outer, Varying) else outer
-                have = outer.abstract if isinstance(outer, Varying) else None
-                if not is_data(new) and (isinstance(have, AbstractAny) or join_mark(self.ev) in self.ev.fallbacks.marks):
-                    changed |= not isinstance(have, AbstractAny)
-                    return outer if isinstance(have, AbstractAny) else Varying(initial, AbstractAny())
-                if not is_data(new):
-                    raise CannotLoop(conflict(outer if not isinstance(outer, Varying) else initial, new, self.ev))
-                if new is inner:
-                    return outer
-                if have is None and not isinstance(outer, (AnfNode, Tensor)):
-                    if type(new) is type(outer) and new == outer:
-                        return outer
-                    changed = True
-                    return Varying(initial, widen(abstract_of(initial), abstract_of(new), self.widened))
-                have = have or abstract_of(outer)
-                wide = widen(have, abstract_of(new), self.widened)
-                if wide == have:
-                    return outer
-                changed = True
-                return Varying(initial, wide)
-            if isinstance(outer, tuple) and isinstance(new, tuple) and len(outer) == len(new):
-                return rebuild(outer, [join(*items) for items in zip(outer, inner, new)])
-            if isinstance(outer, dict) and isinstance(new, dict) and outer.keys() == new.keys():
-                return {k: join(outer[k], inner[k], new[k]) for k in outer}
-            if isinstance(outer, Range) and isinstance(new, Range):
-                return Range(*[join(getattr(outer, f), getattr(inner, f), getattr(new, f))
-                               for f in ("start", "stop", "step")])
-            if outer is new or (type(outer) is type(new) and not isinstance(outer, (Box, tuple, dict))
-                                and outer == new):
-                return outer
-            if self.ev.is_object(new) or join_mark(self.ev) in self.ev.fallbacks.marks:
-                changed = True
-                return Varying(outer, AbstractAny())
-            raise CannotLoop(conflict(outer, new, self.ev))
-
-        def unsure(outer, inner, new):
-            """A variable that has no value at the beginning, or at the end of some iteration."""
-            nonlocal changed
-            if isinstance(new, ByExit):                      # each way out has a value of its own: not to be read again
-                changed = True
-                return Conflict(new.error)
-            if isinstance(outer, Undefined) and isinstance(new, Undefined) \
-                    or isinstance(outer, Varying) and isinstance(outer.abstract, AbstractAny):
-                return outer
-            if isinstance(outer, Varying) and isinstance(outer.initial, Undefined):
-                outer = outer.initial
-            if isinstance(outer, Undefined) and isinstance(Unsure.of(new).value, (Box, dict, Range)) \
-                    and join_mark(self.ev) in self.ev.fallbacks.marks:
-                changed = True
-                return Varying(outer, AbstractAny())
-            if isinstance(outer, Undefined) and is_data(new) and self.plain and outer.name not in self.ev.read_unassigned:
-                changed = True
-                return Varying(outer, abstract_of(new))      # read behind the loop only: see demand_a_turn
-            changed |= not isinstance(outer, Unsure)
-            made = Unsure.of(outer)
-            inner, new = Unsure.of(inner, made), Unsure.of(new, Unsure.of(inner, made))
-            if isinstance(outer, Undefined):
-                return Unsure(outer.name, join(False, False, new.given), first(new.value))
-            return Unsure(made.name or new.name, join(made.given, inner.given, new.given),
-                          join(made.value, inner.value, new.value))
-
-        def mixed(outer, inner, new):
-            """A number or Tensor of several types at the beginning, or of another one at the end of an iteration."""
-            nonlocal changed
-            have, become = _type_of(outer), _type_of(new)
-            if None not in (have, become) and self.may_peel:
-                raise Peel()
-            made = dict(Mixed.of(outer, have))
-            inside, later = Mixed.of(inner, have), Mixed.of(new, become)
-            changed |= not isinstance(outer, Mixed) or not later.keys() <= made.keys()
-            for kind, (given, value) in made.items():
-                at_end = later.get(kind, (False, inside[kind][1]))
-                made[kind] = join(given, inside[kind][0], at_end[0]), join(value, inside[kind][1], at_end[1])
-            for kind in [k for k in later if k not in made]:
-                made[kind] = join(False, False, later[kind][0]), first(later[kind][1])
-            return Mixed(made)
-
-        def first(value):
-            """What a variable holds before the loop in which it is first assigned."""
-            if is_data(value):
-                return Varying(NOTHING, abstract_of(value))
-            if isinstance(value, tuple):
-                return rebuild(value, [first(v) for v in value])
-            if isinstance(value, (Box, dict, Range, Undefined)):
-                raise CannotLoop(conflict(None, value, self.ev))
-            return visible(self.ev, value) if isinstance(value, Closure) else value
-
+        widening = Widening(self.ev, self.widened, self.plain, self.may_peel)
         try:
-            joined = []
-            for number, items in enumerate(zip(self.state, self.inside, back)):
-                try:
-                    joined.append(join(*items))
-                except CannotLoop as reason:
-                    named(reason.error, names[number] if number < len(names) else "")
-                    raise
-            state = tuple(joined)
-            carried = {}
-            for key, value in after.items():
-                if self.ev.made_inside(key):
-                    continue
-                if isinstance(key, Place):
-                    if self.ev.made_here(key.owner) and id(key.owner) not in self.made_before:
-                        continue                              # an object made inside the body
-                    old = self.ev.read_place(key)
-                else:
-                    old = self.ev.store.get(key, None if isinstance(key, Box) else key)
-                if key in self.carried:
-                    try:
-                        carried[key] = join(self.carried[key], self.inside_carried[key], value)
-                    except CannotLoop as reason:
-                        if isinstance(key, Box):
-                            reason.error.statements = key.marks
-                        raise
-                elif value is not old:
-                    carried[key] = old
-                    changed = True
+            state = tuple([self.widened_variable(widening, parts, name)
+                           for parts, name in zip(zip(self.state, self.inside, back), (*names, *[""] * len(back)))])
+            carried = self.widened_store(widening, after)
         except InternalError:
             raise
         except MindliteError as error:
             raise CannotLoop(error.at(self.ev.tracer.origin.location)) from error
-        return (state, carried) if changed else (None, None)
+        return (state, carried) if widening.changed else (None, None)
+
+    def widened_variable(self, widening, parts, name):
+        """One variable of the state, wider."""
+        try:
+            return widening.join(*parts)
+        except CannotLoop as reason:
+            named(reason.error, name)
+            raise
+
+    def widened_store(self, widening, after):
+        """The store entries that the body changes, wider; with those that it changes for the first time."""
+        ev, carried = self.ev, {}
+        for key, value in after.items():
+            if ev.made_inside(key) or isinstance(key, Place) and ev.made_here(key.owner) \
+                    and id(key.owner) not in self.made_before:
+                continue                                      # an object made inside the body
+            old = ev.read_place(key) if isinstance(key, Place) else ev.store.get(key, None if isinstance(key, Box) else key)
+            if key not in self.carried:
+                if value is not old:
+                    carried[key] = widening.wider(old)
+                continue
+            try:
+                carried[key] = widening.join(self.carried[key], self.inside_carried[key], value)
+            except CannotLoop as reason:
+                if isinstance(key, Box):
+                    reason.error.statements = key.marks
+                raise
+        return carried
 
     def emit(self, frame, header, stops, body, outcome, after):
         """Write the while_loop for a state that no longer changes, then go on behind it."""
@@ -484,7 +353,7 @@ class Plan:
         ev, parameters, inside, inits = self.ev, self.parameters, self.inside, self.inits
         carried = self.inside_carried
         with writing(ev, body, after):
-            body.graph.set_outputs([body.capture(convert(ev, v, p.abstract)) for v, p in zip(values, parameters)],
+            body.graph.set_outputs([body.capture(convert(ev, v, p.abstract)) for v, p in zip(values, parameters, strict=True)],
                                    make_tuple)
 
         def test():
@@ -516,7 +385,7 @@ class Plan:
         if not exits:
             raise Refusal("the loop never ends", location=header.origin.location)
         with writing(ev, body, after):
-            outputs = [convert(ev, v, p.abstract) for v, p in zip(values, self.parameters)]
+            outputs = [convert(ev, v, p.abstract) for v, p in zip(values, self.parameters, strict=True)]
             outputs += [convert(ev, value, abstract) for value, _, abstract in merge.slots]
             go_on = compare_numbers(ev, "==", outcome.code, number)
             flags = [convert(ev, go_on, AbstractScalar(bool)), ev.tracer.lift(outcome.code)]
@@ -550,7 +419,7 @@ class Plan:
                         convert(ev, v, p.abstract) for v, p in zip(inits, parameters)]
             operands += [undefined_value(ev, x) if isinstance(x, Abstract) else x for x in extra]
             if self.plain and any(isinstance(v, Undefined) and v is not NOTHING or isinstance(p.abstract, AbstractTensor)
-                                  and _type_of(v) in (bool, int, float) for v, p in zip(inits, parameters)):
+                                  and type_of_state(v) in (bool, int, float) for v, p in zip(inits, parameters)):
                 self.demand_a_turn(test, [*operands, *captured])
             return control_node(ev, while_prim, [*operands, *captured], [p.abstract for p in parameters],
                                  cond=test.graph, body=body.graph, invariants=len(captured),
@@ -581,102 +450,7 @@ class Plan:
         replace = dict(zip(self.parameters, results))
 
         def value_of(value):
-            if isinstance(value, AnfNode):
-                return replace.get(value, value)
-            if isinstance(value, tuple):
-                return rebuild(value, [value_of(v) for v in value])
-            if isinstance(value, dict):
-                return {k: value_of(v) for k, v in value.items()}
-            if isinstance(value, Range):
-                return Range(*[value_of(v) for v in (value.start, value.stop, value.step)])
-            if isinstance(value, (Unsure, Mixed)):
-                return value.replaced(value_of)
-            return value
+            return replace.get(value, value) if isinstance(value, AnfNode) else map_parts(value_of, value)
         for key, value in self.inside_carried.items():
             self.ev.tracer.renew(key, value_of(value))
         return tuple(value_of(v) for v in self.inside)
-
-
-def _type_of(value):
-    """bool, int, float, Tensor or AbstractAny, for data and Varying; None for what is Mixed, or is no data."""
-    abstract = value.abstract if isinstance(value, Varying) else abstract_of(value) if is_data(value) else None
-    return abstract and (abstract.type if isinstance(abstract, AbstractScalar) else Tensor
-                         if isinstance(abstract, AbstractTensor) else AbstractAny)
-
-
-class Varying:
-    """A leaf of a loop's state that is a run-time value of `abstract` inside, and `initial` before."""
-    __slots__ = ("initial", "abstract")
-
-    def __init__(self, initial, abstract):
-        self.initial, self.abstract = initial, abstract
-
-
-def flattened(value, found=None):
-    """The leaves of a state, through containers and what stands for several values."""
-    found = [] if found is None else found
-    if isinstance(value, (tuple, list)):
-        for v in value:
-            flattened(v, found)
-    elif isinstance(value, dict):
-        for v in value.values():
-            flattened(v, found)
-    elif isinstance(value, Unsure):
-        flattened((value.given, value.value), found)
-    elif isinstance(value, Mixed):
-        flattened(value.parts, found)
-    else:
-        found.append(value)
-    return found
-
-
-def flat_like(inside, value, found=None):
-    """The parts of `value` that stand where `inside` has loop parameters, in order."""
-    found = [] if found is None else found
-    if isinstance(inside, AnfNode) and not isinstance(inside, ValueNode):
-        found.append(value)
-    elif isinstance(inside, tuple):
-        for a, b in zip(inside, value):
-            flat_like(a, b, found)
-    elif isinstance(inside, dict):
-        for k in inside:
-            flat_like(inside[k], value[k], found)
-    elif isinstance(inside, Range):
-        for f in ("start", "stop", "step"):
-            flat_like(getattr(inside, f), getattr(value, f), found)
-    elif isinstance(inside, Unsure):
-        value = Unsure.of(value, inside)
-        flat_like((inside.given, inside.value), (value.given, value.value), found)
-    elif isinstance(inside, Mixed):
-        choices = Mixed.of(value, type_of(value))
-        for kind, pair in inside.choices.items():
-            flat_like(pair, choices.get(kind, (False, pair[1])), found)
-    return found
-
-
-def widen(have, new, widened):
-    """join_abstracts for loops: a size that is one of the Symbols in `widened` stays one; what becomes one is added."""
-    if isinstance(have, AbstractScalar) and isinstance(new, AbstractScalar):
-        kind = max(have.type, new.type, key=[bool, int, float].index)
-        return AbstractScalar(kind) if have != AbstractScalar(kind) else have
-    if isinstance(have, AbstractTensor) and isinstance(new, AbstractTensor) and have.dtype is new.dtype \
-            and len(have.shape) == len(new.shape):
-        shape = tuple(h if h == n or lone_symbol(h) in widened else _varying_size(widened)
-                      for h, n in zip(have.shape, new.shape))
-        return have if shape == have.shape else AbstractTensor(have.dtype, shape)
-    return join_abstracts(have, new)
-
-
-def own_sizes(abstract, widened, made):
-    """The type of what leaves a loop: its sizes that differ from iteration to iteration are not those of the state, which has
-    none in the iteration that leaves. made: {such a size: its Symbol} of this loop."""
-    if not isinstance(abstract, AbstractTensor):
-        return abstract
-    made.update((s, Symbol(lo=0).dim) for s in abstract.shape if s not in made and not symbols_of(s).isdisjoint(widened))
-    return AbstractTensor(abstract.dtype, tuple([made.get(s, s) for s in abstract.shape]))
-
-
-def _varying_size(widened):
-    symbol = Symbol(lo=0)
-    widened.add(symbol)
-    return symbol.dim

@@ -22,11 +22,11 @@ from ..ops.basic import cast, scalar_to_tensor
 from ..ops.scalar import scalar_cast
 from .fallback import as_object
 from .jumps import NOT_YET, live_into
-from .messages import kind_of
+from .kinds import LEAF, kind_of, map_parts, remade, skeleton, zipped
 from .outcome import BOTTOM, Raises
 from .program import by_python
 from .sharing import spot
-from .values import Box, ByExit, Closure, Conflict, Formatted, MadeException, Mixed, Place, Range, Unsure, rebuild
+from .values import Box, Closure, Conflict, Formatted, MadeException, Mixed, Place, Unsure
 
 
 class Merge:
@@ -54,30 +54,23 @@ class Merge:
             return self.slot(Held(a), Held(b), AbstractAny())
         if (isinstance(a, Mixed) or is_data(a)) and (isinstance(b, Mixed) or is_data(b)):
             return self.data(a, b)
-        if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
-            return rebuild(a, [self.value(x, y) for x, y in zip(a, b)])
-        if isinstance(a, dict) and isinstance(b, dict) and a.keys() == b.keys():
-            return {k: self.value(a[k], b[k]) for k in a}
         if isinstance(a, Box) and isinstance(b, Box) and a.kind == b.kind:
             left, right = ev.after[0].get(a), ev.after[1].get(b)
             if left is not None and right is not None and _same_keys(a.kind, left, right):
                 box = Box(a.kind, marks=(*a.marks, *b.marks))
                 self.boxes.append((box, self.value(tuple(left), tuple(right))))
                 return box
-        if isinstance(a, Formatted) and isinstance(b, Formatted) and kind_of(a) == kind_of(b):
-            values = iter([self.value(x, y) for x, y in zip(a.values, b.values)])
-            return a.replaced(lambda _: next(values))
-        if isinstance(a, (BaseException, MadeException)) and kind_of(a) == kind_of(b):
-            return a if isinstance(a, BaseException) else MadeException(
-                a.cls, self.value(a.args, b.args), self.value(a.kwargs, b.kwargs), a.fields, (*a.marks, *b.marks)).after(a)
-        if isinstance(a, Range) and isinstance(b, Range):
-            return Range(*[self.value(x, y) for x, y in zip((a.start, a.stop, a.step), (b.start, b.stop, b.step))])
-        if type(a) is type(b) and not isinstance(a, (Box, tuple, dict)):
-            try:
-                if by_python(ev, bool, by_python(ev, operator.eq, a, b)):
-                    return a
-            except (Raises, GraphSyntaxError) as error:      # a user's own __eq__: then they are not known to be equal
-                return Conflict(conflict(a, b, ev, error))
+        if isinstance(a, BaseException) and skeleton(a) == skeleton(b):
+            return a
+        pairs = zipped(a, b)
+        if pairs is not None:
+            made = remade(a, [self.value(x, y) for x, y in pairs])
+            return made if not isinstance(a, MadeException) else made.marked(b.marks)
+        try:
+            if are_one_constant(ev, a, b):
+                return a
+        except (Raises, GraphSyntaxError) as error:          # a user's own __eq__: then they are not known to be equal
+            return Conflict(conflict(a, b, ev, error))
         if join_mark(ev) in ev.fallbacks.marks:
             return self.slot(Held(a), Held(b), AbstractAny())
         return Conflict(conflict(a, b, ev))
@@ -152,23 +145,19 @@ class Merge:
             if isinstance(value, Tensor) or self.ev.tracer.region.can_see(value):
                 return value
             return self.slot(value if side == 0 else None, None if side == 0 else value, abstract_of(value))
-        if isinstance(value, tuple):
-            return rebuild(value, [self.only(v, side) for v in value])
-        if isinstance(value, dict):
-            return {k: self.only(v, side) for k, v in value.items()}
-        if isinstance(value, Range):
-            return Range(*[self.only(v, side) for v in (value.start, value.stop, value.step)])
-        if isinstance(value, (Formatted, MadeException, Unsure, Mixed)):
-            return value.replaced(lambda v: self.only(v, side))
-        if isinstance(value, ByExit):
-            return ByExit(value.error, {t: self.only(v, side) for t, v in value.values.items()})
         if isinstance(value, Closure):
             return visible(self.ev, value)
         if isinstance(value, Box) and value not in self.ev.store and value in self.ev.after[side]:
             box = Box(value.kind, marks=value.marks)
             self.boxes.append((box, self.only(self.ev.after[side][value], side)))
             return box
-        return value
+        return map_parts(lambda v: self.only(v, side), value)
+
+
+def are_one_constant(ev, a, b):
+    """True for a constant of Python and another that cannot be told from it: of the same type, equal, and not to be changed."""
+    return a is b or type(a) is type(b) and not isinstance(a, Box) and kind_of(a) is LEAF \
+        and by_python(ev, bool, by_python(ev, operator.eq, a, b))
 
 
 def visible(ev, closure):
@@ -215,19 +204,7 @@ class Slot:
 
 def fill(value, results):
     """`value` with Slots replaced by the nodes of the results."""
-    if isinstance(value, Slot):
-        return results[value.number]
-    if isinstance(value, tuple):
-        return rebuild(value, [fill(v, results) for v in value])
-    if isinstance(value, dict):
-        return {k: fill(v, results) for k, v in value.items()}
-    if isinstance(value, Range):
-        return Range(*[fill(v, results) for v in (value.start, value.stop, value.step)])
-    if isinstance(value, (Formatted, MadeException, Unsure, Mixed)):
-        return value.replaced(lambda v: fill(v, results))
-    if isinstance(value, ByExit):
-        return ByExit(value.error, fill(value.values, results))
-    return value
+    return results[value.number] if isinstance(value, Slot) else map_parts(lambda v: fill(v, results), value)
 
 
 def is_data(value):

@@ -9,30 +9,14 @@ from ..common.dim import Dim
 from ..common.errors import Refusal
 from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
+from .kinds import LEAF, kind_of, maker, maker_of_content
 from .outside import is_users
-from .values import Box, Formatted, MadeException, Mixed, Place, rebuild
+from .values import Box, Formatted, MadeException, Place
 
 
 def class_of(value):
     """The class of an exception."""
     return value.cls if isinstance(value, MadeException) else type(value)
-
-
-def kind_of(value):
-    """What two values that differ in their run-time parts at most have in common: strings, exceptions."""
-    if isinstance(value, (AnfNode, Tensor, Dim, Mixed)):
-        return "node"
-    if isinstance(value, Formatted):
-        return tuple(p if isinstance(p, str) else p[1:] for p in value.parts)
-    if isinstance(value, MadeException):
-        return value.cls, kind_of(value.args), kind_of(value.kwargs), id(value.__cause__), id(value.fields)
-    if isinstance(value, BaseException) and type(value).__module__ == "builtins" and not vars(value):
-        return type(value), kind_of(value.args), id(value.__cause__)
-    if isinstance(value, tuple):
-        return tuple(map(kind_of, value))
-    if type(value) is dict:
-        return tuple((k, kind_of(v)) for k, v in value.items())
-    return (type(value), repr(value)) if isinstance(value, (str, bytes, int, float, bool, type(None))) else id(value)
 
 
 def text_of(ev, exception):
@@ -86,35 +70,22 @@ def taken_apart(ev, value, store=None):
     """
     operands, store = [], ev.store if store is None else store
 
-    def parts(value):
-        if isinstance(value, Box):
-            value = ev.unbox(value)
+    def leaf(value):
         if isinstance(value, (AnfNode, Tensor, Dim)):
             operands.append(value)
             number = len(operands) - 1
             return lambda now: now[number]
-        if isinstance(value, Formatted):
-            inside = [parts(v) for v in value.values]
-            return lambda now: value.make([make(now) for make in inside])
-        if isinstance(value, Mixed):
-            inside = [parts(v) for v in value.parts]
-            return lambda now: Mixed.choose([make(now) for make in inside])
-        if isinstance(value, (tuple, list)):
-            made = [parts(v) for v in value]
-            return lambda now: (rebuild(value, [make(now) for make in made]) if isinstance(value, tuple)
-                                else [make(now) for make in made])
-        if type(value) is dict:
-            named = {k: parts(v) for k, v in value.items()}
-            return lambda now: {k: make(now) for k, make in named.items()}
+        if isinstance(value, Box):
+            return maker_of_content(value, ev.store[value], leaf)
         if isinstance(value, MadeException):
             return exception(value)
         if isinstance(value, BaseException):
             others = ev.linked.get(id(value), {})
-            return raised(value, ev.made_here(value), {name: parts(other) for name, other in others.items()})
-        if not isinstance(value, (str, bytes, int, float, complex, type(None), type,
-                                  types.FunctionType)) and ev.made_here(value):
+            return raised(value, ev.made_here(value), {name: maker(other, leaf) for name, other in others.items()})
+        if kind_of(value) is LEAF and not isinstance(value, (str, bytes, int, float, complex, type(None), type,
+                                                             types.FunctionType)) and ev.made_here(value):
             raise Refusal(f"a {type(value).__name__} that was made inside the graph leaves it")
-        return lambda now: value
+        return None
 
     def raised(value, here, others):
         def make(now):
@@ -125,16 +96,17 @@ def taken_apart(ev, value, store=None):
         return make
 
     def exception(value):
-        args, kwargs = parts(tuple(value.args)), parts(dict(value.kwargs))
-        cause, context = parts(value.__cause__), parts(value.__context__)
-        fields = {place.name: parts(content) for place, content in store.items()
+        args, kwargs = maker(tuple(value.args), leaf), {name: maker(v, leaf) for name, v in value.kwargs.items()}
+        cause, context = maker(value.__cause__, leaf), maker(value.__context__, leaf)
+        fields = {place.name: maker(content, leaf) for place, content in store.items()
                   if value.fields is not None and isinstance(place, Place) and place.owner is value.fields}
 
         def make(now):
+            kwargs_now = {name: of(now) for name, of in kwargs.items()}
             if value.fields is None:
-                made = value.cls(*args(now), **kwargs(now))
+                made = value.cls(*args(now), **kwargs_now)
             else:                                            # its __init__ has been executed
-                made = value.cls.__new__(value.cls, *args(now), **kwargs(now))
+                made = value.cls.__new__(value.cls, *args(now), **kwargs_now)
                 for name, content in fields.items():
                     setattr(made, name, content(now))
             made.__context__ = context(now)
@@ -142,5 +114,5 @@ def taken_apart(ev, value, store=None):
                 made.__cause__ = cause(now)
             return made
         return make
-    make = parts(value)
+    make = maker(value, leaf)
     return operands, make

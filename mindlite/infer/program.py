@@ -9,15 +9,15 @@ function that the graph makes), Python might say something else: that is no exce
 """
 import os
 
+from ..common.dim import Dim
 from ..common.errors import MindliteError, Passed, Refusal, Signal, is_deep
 from ..common.location import is_framework
 from ..mindir.abstract import AbstractScalar
 from ..mindir.graph import AnfNode
 from ..mindir.syntax import Undefined
+from .kinds import kind_of, walk
 from .outcome import Raises
-from .values import BoundMethod, Box, Closure, Conflict, Formatted, MadeException, Mixed, Range, Unsure
-
-STAND_INS = (AnfNode, Closure, Undefined, BoundMethod, Conflict, Formatted, MadeException, Mixed, Range, Unsure, Box)
+from .values import Box, Closure, Conflict
 
 
 def raises(ev, error):
@@ -104,13 +104,12 @@ def judged(ev, error, values):
 
 def stands_in(ev, value):
     """True if a value, or a part of it, stands for what only the run knows."""
-    if isinstance(value, (tuple, list)):
-        return any(stands_in(ev, v) for v in value)
-    if type(value) is dict:
-        return any(stands_in(ev, v) for v in value.values())
-    if isinstance(value, slice):
-        return stands_in(ev, (value.start, value.stop, value.step))
-    return isinstance(value, STAND_INS) or hasattr(value, "terms") or ev.made_here(value) and hasattr(value, "__dict__")
+    return any(is_stand_in(v) or ev.made_here(v) and hasattr(v, "__dict__") for v in walk(value))
+
+
+def is_stand_in(value):
+    """True for what Python itself does not have: what inference knows of a value of the run."""
+    return isinstance(value, (AnfNode, Closure, Undefined, Conflict, Box, Dim)) or kind_of(value).ours
 
 
 def raised_as(error, classes):

@@ -11,11 +11,13 @@ from ..mindir.abstract import AbstractTensor, symbols_of_abstract
 from ..mindir.control import call as call_prim, make_tuple
 from ..mindir.primitive import interpreting
 from .branches import control_node
-from .loops import CannotLoop, Plan, flat_like, flattened, widen
+from .kinds import map_parts, skeleton, walk
+from .loops import Plan
 from .merging import abstract_of, convert, is_data, undefined_value
 from .outcome import BOTTOM, NoResultYet, Recursion, barrier
 from .region import Region
 from .values import Box, Mixed, Unsure
+from .widening import CannotLoop, flat_like, widen
 
 
 class RecursiveCall:
@@ -37,7 +39,7 @@ def call_recursive(ev, key, enter, values):
     result: Any = BOTTOM
     captured: list = []
     widened: set = set()
-    found: set = set()                                       # the Symbols of sizes of results that the arguments' do not tell
+    own_sizes: set = set()                                   # the Symbols of sizes of results that the arguments' do not tell
     for _ in range(12):
         region = Region(key[0].name, ev.tracer.region)
         plan = Plan(ev, state, {}, widened)
@@ -64,15 +66,16 @@ def call_recursive(ev, key, enter, values):
                 raise Refusal(f"{key[0].name}: a recursive function that assigns to Tensors cannot be a graph")
             wider, _ = active.wider or (None, None)
             if wider is None:
-                if any(isinstance(v, (Mixed, Unsure)) for v in flattened(returned)):
+                if any(isinstance(v, (Mixed, Unsure)) for v in walk(returned)):
                     raise Refusal(f"{key[0].name}: the recursion's results are of several types")
-                flat = [convert(ev, v, abstract_of(v)) for v in _data_leaves(returned)]
-                shape = _pattern(returned)
+                found: list = []
+                shape = pattern_of(returned, found)
+                flat = [convert(ev, v, abstract_of(v)) for v in found]
                 abstracts = [n.abstract for n in flat]
                 if result is not BOTTOM:
-                    if shape != result[0]:
+                    if skeleton(shape) != skeleton(result[0]):
                         raise Refusal(f"{key[0].name}: the recursion's results have different structures")
-                    abstracts = [widen(a, b, found) for a, b in zip(result[1], abstracts)]
+                    abstracts = [widen(a, b, own_sizes) for a, b in zip(result[1], abstracts)]
                 new = (shape, abstracts)
                 region.graph.set_outputs([region.capture(convert(ev, n, a)) for n, a in zip(flat, abstracts)],
                                          make_tuple)
@@ -90,7 +93,7 @@ def call_recursive(ev, key, enter, values):
             operands = [*inits, *outer]
             with interpreting(ev.tracer):
                 results = control_node(ev, call_prim, operands, given_by(ev, region.graph, operands, new[1]), graph=region.graph)
-            return _unpattern(new[0], results)
+            return filled(new[0], iter(results))
         result, captured = new, outer
     raise Refusal(f"{key[0].name}: the types of the recursion keep changing",
                            location=ev.tracer.origin.location)
@@ -104,16 +107,16 @@ def _call_again(ev, active, values):
         raise reason.error from None
     if wider is not None:
         active.wider = (wider, None)
-        return BOTTOM if active.result is BOTTOM else _unpattern(active.result[0], [
-            undefined_value(ev, a) for a in active.result[1]])
+        return BOTTOM if active.result is BOTTOM else filled(active.result[0], iter([
+            undefined_value(ev, a) for a in active.result[1]]))
     if active.result is BOTTOM:
         raise NoResultYet()
-    operands = [convert(ev, v, p.abstract) for v, p in zip(flat_like(plan.inside, tuple(values)), plan.parameters)]
+    operands = [convert(ev, v, p.abstract) for v, p in zip(flat_like(plan.inside, tuple(values)), plan.parameters, strict=True)]
     operands += [active.region.captures[node] for node in active.captured]
     abstracts = given_by(ev, active.region.graph, operands, active.result[1])
     with interpreting(ev.tracer):
         results = control_node(ev, call_prim, operands, abstracts, graph=active.region.graph)
-    return _unpattern(active.result[0], results)
+    return filled(active.result[0], iter(results))
 
 
 def given_by(ev, graph, operands, abstracts):
@@ -131,28 +134,17 @@ def given_by(ev, graph, operands, abstracts):
     return [AbstractTensor(a.dtype, tuple(map(size_of, a.shape))) if isinstance(a, AbstractTensor) else a for a in abstracts]
 
 
-def _data_leaves(value, found=None):
-    found = [] if found is None else found
-    if is_data(value):
-        found.append(value)
-    elif isinstance(value, tuple):
-        for v in value:
-            _data_leaves(v, found)
-    return found
+HOLE = object()                                              # in a pattern, for what is data
 
 
-def _pattern(value):
-    return tuple(_pattern(v) for v in value) if isinstance(value, tuple) else "*" if is_data(value) else ("const",
-            value)
+def pattern_of(value, found):
+    """The result of a recursion with a HOLE for each number and Tensor, which is added to `found`."""
+    if not is_data(value):
+        return map_parts(lambda part: pattern_of(part, found), value)
+    found.append(value)
+    return HOLE
 
 
-def _unpattern(pattern, results):
-    results = iter(results)
-
-    def build(p):
-        if p == "*":
-            return next(results)
-        if isinstance(p, tuple) and len(p) == 2 and p[0] == "const":
-            return p[1]
-        return tuple(build(x) for x in p)
-    return build(pattern)
+def filled(pattern, results):
+    """The result with these numbers and Tensors in it. results: an iterator"""
+    return next(results) if pattern is HOLE else map_parts(lambda part: filled(part, results), pattern)

@@ -21,6 +21,7 @@ from ..ops.views import WRITE_BACK, follow, write_back
 from ..ops.scalar import scalar_compare
 from ..ops.state import stop_gradient, stored
 from .bounds import demand_bounds
+from .kinds import map_parts
 from .program import of_operators
 
 
@@ -107,13 +108,6 @@ def align(regions):
     return list(order)
 
 
-def has_sizes(value):
-    """True if a size that is known at run time only stands in a value."""
-    if isinstance(value, (tuple, list)):
-        return any(map(has_sizes, value))
-    return isinstance(value, Dim) or isinstance(value, dict) and any(map(has_sizes, value.values()))
-
-
 class Tracer(Builder):
     """The interpreter under which operators run during inference: it writes into the innermost region.
 
@@ -189,12 +183,7 @@ class Tracer(Builder):
 
     def late(self, value):
         """`value` with a node in place of each size in it that is known at run time only: for texts, which are made then."""
-        if isinstance(value, Dim):
-            return self.lift(value)
-        if isinstance(value, tuple) and has_sizes(value):
-            made = [self.late(v) for v in value]
-            return value._make(made) if hasattr(value, "_make") else tuple(made)
-        return value
+        return self.lift(value) if isinstance(value, Dim) else map_parts(self.late, value)
 
     def current(self, value):
         """The newest value of something that may have been assigned to, itself or that of which it is a view."""

@@ -2,34 +2,26 @@
 
     specialise(f, (AbstractTensor(f32, (N, 3)), 2), {})  ->  Specialised(graph, output, inputs, updates, guards, ...)
 """
-import functools
-import itertools
 from dataclasses import field
 from typing import Any
 
 from ..common.errors import (DTypeError, EndlessRecursionError, GradientError, IndexRangeError, InternalError, MindliteError,
                              Refusal, ShapeError, UndefinedNameError, ValueRangeError, fault, is_deep, placing)
 from ..common.records import dataclass
-from ..common.storage import copied
-from ..common.tensor import Tensor
 from ..fallback.log import Trap
 from ..fallback.record import Records
-from ..mindir.abstract import Abstract, AbstractAny
-from ..mindir.builder import constant
 from ..mindir.constraints import collecting
 from ..mindir.control import make_tuple
-from ..mindir.graph import AnfNode, Parameter
 from ..mindir.inline import has_effects
+from .arguments import Arguments
 from .calls import call_value
 from .evaluator import Evaluator, can_vary
 from .fallback import NeedsRecord
-from .hooks import hooks_at
 from .jumps import may_wait
 from .outcome import Raises
-from .region import AmbiguousTarget, HookHandle
-from .outside import CONTAINERS
+from .results import Results
 from .sharing import spot
-from .values import BoundMethod, Box, Closure, Conflict, Formatted, MadeException, Mixed, Place, Range
+from .values import Box, Place
 from . import execute, library  # noqa: F401  (they fill the tables of constructs and of functions)
 
 
@@ -70,45 +62,6 @@ class Specialised:
     differentiated: tuple = ()
 
 
-@dataclass(frozen=True)
-class Result:
-    """Stands for output `number` of the graph in a Specialised's output; argument: which argument it is, if it is
-    one."""
-    number: int
-    argument: Any = None
-
-
-@dataclass(frozen=True)
-class Leaf:
-    """Stands, among the arguments, for a Parameter: what is assigned to it gets no gradient."""
-    abstract: Any
-
-
-@dataclass(frozen=True)
-class Same:
-    """Stands, among the arguments, for the very Tensor that is number `number` of them; below 0 for a list or dict."""
-    number: int
-
-
-@dataclass(frozen=True)
-class HookOn:
-    """Stands, among what the function did, for argument `number`, on which it has registered a hook."""
-    number: int
-
-
-@dataclass(frozen=True)
-class Container:
-    """Stands for list or dict `number` of the arguments, itself."""
-    number: int
-
-
-@dataclass(frozen=True)
-class Made:
-    """Stands for what Python makes of results: make(*items)."""
-    make: Any
-    items: tuple
-
-
 def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None, pure=False,
                weights=(), varying=()):
     """Infer `function` for arguments in which Abstracts stand for run-time values; everything else is constant.
@@ -127,7 +80,7 @@ def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None
         known = set(variables)
         ev = Evaluator(name, fullgraph, records, variables)
         try:
-            made = _specialise(ev, function, args, kwargs, weights)
+            made = infer(ev, function, args, kwargs, weights)
         except Exception as error:
             refusal = refused(ev, error)
             if refusal is not None and refusal.awaits is not None:
@@ -191,164 +144,49 @@ def leave_to_python(ev, refusal):
     return True
 
 
-def _has_acted(ev, entered):
-    """True if something that is seen outside has been done. entered: {Box of an argument: its first content}"""
-    outside = [key for key in ev.store if not isinstance(key, Box) and not (isinstance(key, Place)
-                                                                            and ev.made_here(key.owner))]
-    return bool(outside) or any(ev.store[box] is not content for box, content in entered.items()) or has_effects(
-        ev.tracer.root.graph)
-
-
-def copy_of(tensor):
-    """A Tensor of its own with the same elements."""
-    return Tensor.of_elements(copied(tensor.elements))
-
-
-def _holds_container(value):
-    return isinstance(value, CONTAINERS) or isinstance(value, tuple) and any(map(_holds_container, value))
-
-
-def _itself(value):
-    return value
-
-
-def _chosen(*parts):
-    return Mixed.choose(parts)
-
-
-def _set_of(*items):
-    return set(items)
-
-
-def _specialise(ev, function, args, kwargs, weights):
+def infer(ev, function, args, kwargs, weights):
+    """Execute the function on its arguments, and write down what it gives: a Specialised."""
+    arguments = Arguments(ev)
+    inside = tuple([arguments.enter(v, f"x{i}" if len(args) > 1 else "x") for i, v in enumerate(args)])
+    named = {k: arguments.enter(v, k) for k, v in kwargs.items()}
     graph = ev.tracer.root.graph
-    # the Boxes of the arguments: their numbers, their first content
-    containers, entered, objects, numbers = {}, {}, {}, itertools.count()
-    marks = ev.fallbacks.marks
-    tensors = []
-    boxes: dict = {}  # the arguments that Same counts
-
-    def enter(value, label):
-        if isinstance(value, Abstract):
-            made = graph.add_parameter(label, value)
-            if hasattr(value, "shape"):
-                tensors.append(made)
-            return made
-        if isinstance(value, Leaf):
-            made = enter(value.abstract, label)
-            ev.tracer.leaves.append(made)
-            return made
-        if isinstance(value, Same):
-            return tensors[value.number] if value.number >= 0 else boxes[-1 - value.number]
-        if isinstance(value, tuple):
-            made = [enter(v, f"{label}_{i}") for i, v in enumerate(value)]
-            return value._make(made) if hasattr(value, "_make") else tuple(made)
-        if type(value) in (list, dict):
-            kind, number = type(value).__name__, next(numbers)
-            if ("argument", label) in marks:
-                boxes[number] = objects[number] = Parameter(graph, label, AbstractAny())
-            else:
-                boxes[number] = box = Box(kind, marks=(("argument", label),))
-                containers[box] = number
-            content = tuple(enter(v, f"{label}_{i}") for i, v in enumerate(value)) if kind == "list" else \
-                tuple((k, enter(v, f"{label}_{k}")) for k, v in value.items())
-            if number not in objects:
-                ev.store[box] = entered[box] = content
-            return boxes[number]
-        return value
-    inside = tuple(enter(v, f"x{i}" if len(args) > 1 else "x") for i, v in enumerate(args))
-    named = {k: enter(v, k) for k, v in kwargs.items()}
-    graph.parameters += objects.values()
+    graph.parameters += arguments.objects.values()
     for weight in weights:
         ev.store[weight] = ev.tracer.input(weight)
-    with collecting() as constraints, placing(lambda: ev.tracer.origin.location):
+    with collecting() as constraints:
+        value = execute_function(ev, function, inside, named, arguments)
+    results = Results(ev, arguments)
+    output = results.leave(value)
+    if ev.left_waiting or may_wait(ev.store):
+        raise Refusal("a generator is left in the middle of a try or with statement")
+    changes, updates = results.changes(), results.updates()
+    graph.set_outputs(results.outputs, make_tuple)
+    made = tuple([p.default for p in graph.parameters if p.default is not None and ev.made_here(p.default)])
+    return Specialised(graph, output, changes, list(ev.inputs), updates, list(ev.guards.values()), constraints, ev.reasons,
+                       ev.sites, frozenset(ev.keys), tuple(arguments.objects), made, ev.acts_and_raises,
+                       tuple(sorted(results.numbers[x] for x in ev.tracer.differentiated)))
+
+
+def execute_function(ev, function, args, kwargs, arguments):
+    """What the function gives for values inside.
+
+    raises : what inference does; an uncertain Refusal for an error behind something that is seen outside
+    """
+    with placing(lambda: ev.tracer.origin.location):
         try:
             with ev.inside_cell(getattr(function, "__self__", None)):      # of a method of a Cell
-                value = call_value(ev, function, inside, named)
+                value = call_value(ev, function, args, kwargs)
             ev.tracer.root.finish()
+            return value
         except (InternalError, Refusal, UndefinedNameError):
             raise
         except MindliteError as error:
-            if _has_acted(ev, entered):
+            if arguments.have_changed() or has_acted(ev):
                 raise Refusal.uncertain(error) from error
             raise
-    arguments = {p: i for i, p in enumerate(p for p in graph.parameters if p.default is None)}
-    outputs, gone = [], set()
 
-    def leave(value):
-        value = ev.tracer.current(value) if isinstance(value, (AnfNode, Tensor)) else value
-        if isinstance(value, AnfNode):
-            outputs.append(value)
-            return Result(len(outputs) - 1, arguments.get(value))
-        if id(value) in ev.shared and _holds_container(value):
-            return Made(functools.partial(_itself, value), ())
-        if isinstance(value, tuple):
-            made = [leave(v) for v in value]
-            return value._make(made) if hasattr(value, "_make") else tuple(made)
-        if isinstance(value, Box):
-            return Container(containers[value]) if value in containers else content_of(value)
-        if type(value) is dict:
-            return {k: leave(v) for k, v in value.items()}
-        if isinstance(value, Formatted):
-            return Made(lambda *values: value.make(list(values)), tuple(leave(v) for v in value.values))
-        if isinstance(value, Mixed):
-            return Made(_chosen, tuple(leave(v) for v in value.parts))
-        if isinstance(value, Range):
-            return Made(range, (leave(value.start), leave(value.stop), leave(value.step)))
-        if isinstance(value, Conflict):
-            raise value.error
-        if isinstance(value, Closure):
-            raise Refusal("a function that was made inside the graph leaves it",
-                                [("statement", spot(value.graph.origin.location), 0)])
-        if isinstance(value, HookHandle):
-            raise AmbiguousTarget("the handle of a hook leaves the graph")
-        if isinstance(value, BoundMethod):
-            raise Refusal(f"the method {value.name!r} of a value that is made at run time leaves the graph")
-        if isinstance(value, MadeException):
-            raise Refusal("an exception that was made inside the graph leaves it", value.marks)
-        if isinstance(value, Tensor) and ev.made_here(value):
-            return Made(functools.partial(copy_of, value), ())
-        if ev.made_here(value):
-            raise Refusal(f"a {type(value).__name__} that was made inside the graph leaves it",
-                                [ev.made_marks[id(value)]])
-        if hasattr(value, "terms"):                          # a Dim
-            outputs.append(constant(value))
-            return Result(len(outputs) - 1)
-        return value
 
-    def content_of(value):
-        content = ev.store[value]
-        if isinstance(content, Conflict):
-            raise content.error
-        if value.kind == "iterator":
-            raise Refusal("an iterator that was made inside the graph leaves it", value.marks)
-        if value in gone:
-            raise Refusal(f"a {value.kind} leaves the graph in several places", value.marks)
-        gone.add(value)
-        return {k: leave(v) for k, v in content} if value.kind == "dict" else \
-            [leave(v) for v in content] if value.kind == "list" else Made(_set_of, tuple(leave(v) for v in content))
-    output = leave(value)
-    if ev.left_waiting or may_wait(ev.store):
-        raise Refusal("a generator is left in the middle of a try or with statement")
-    changes: list[tuple[Any, Any]] = [(number, content_of(box)) for box, number in containers.items()
-                                      if ev.store[box] is not entered[box]]
-    for place, value in ev.store.items():
-        if isinstance(place, Place) and not ev.made_here(place.owner):
-            changes.append((place, leave(value)))            # one that is there now, too: it may not be next time
-    changes += [(HookOn(arguments[x]), leave(hook)) for x in ev.tracer.root.hooks if x in arguments
-                for hook in hooks_at(ev, ev.tracer.root, x)]
-    updates = []
-    for target, newest in ev.store.items():
-        owner: Any = None
-        if isinstance(target, Tensor) and not ev.made_here(target) and newest is not ev.tracer.input(target):
-            owner = target
-        if owner is None and isinstance(target, AnfNode) and target in arguments:
-            owner = arguments[target]                        # an argument that the function changes in place
-        if owner is not None:
-            outputs.append(ev.tracer.current(newest))
-            updates.append((owner, len(outputs) - 1))
-    graph.set_outputs(outputs, make_tuple)
-    return Specialised(graph, output, changes, list(ev.inputs), updates, list(ev.guards.values()), constraints,
-                       ev.reasons, ev.sites, frozenset(ev.keys), tuple(objects),
-                       tuple([p.default for p in graph.parameters if p.default is not None and ev.made_here(p.default)]),
-                       ev.acts_and_raises, tuple(sorted(arguments[x] for x in ev.tracer.differentiated)))
+def has_acted(ev):
+    """True if something that is seen outside has been done."""
+    return has_effects(ev.tracer.root.graph) or any(
+        not isinstance(key, Box) and not (isinstance(key, Place) and ev.made_here(key.owner)) for key in ev.store)

@@ -22,11 +22,12 @@ from ..ops.basic import broadcast_to, cast, reduce_sum, scalar_to_tensor
 from .access import wrap_container
 from .branches import in_region
 from .hooks import hooks_of, pass_hooks
+from .kinds import leaves, map_parts, walk
 from .merging import Merge, Slot, convert, fill, writing
 from .outcome import Outcome, Raises, barrier
 from .outside import guard_contents
 from .region import align
-from .values import Box, Conflict, Mixed, rebuild
+from .values import Box, Conflict, Mixed
 
 
 class _Frame:
@@ -76,18 +77,19 @@ def holds_tensor(ev, value):
 
 def replace_leaves(ev, value, replace):
     """`value` with each tensor or number x replaced by replace(x), through tuples, lists and dicts."""
-    if isinstance(value, Box):
-        content = ev.store[value]
-        if value.kind == "dict":
-            return ev.new_box("dict", tuple((k, replace_leaves(ev, v, replace)) for k, v in content))
-        return ev.new_box(value.kind, tuple(replace_leaves(ev, v, replace) for v in content))
     if type(value) in (list, dict):
-        return replace_leaves(ev, from_outside(ev, value), replace)
-    if isinstance(value, tuple):
-        return rebuild(value, [replace_leaves(ev, v, replace) for v in value])
+        value = from_outside(ev, value)
     if isinstance(value, Mixed):
         raise Refusal("a function that is differentiated or mapped is given a value of several types")
-    return replace(value) if is_data(value) else value
+    return replace(value) if is_data(value) else map_content(ev, lambda v: replace_leaves(ev, v, replace), value, ev.store.get)
+
+
+def map_content(ev, change, value, content):
+    """map_parts; a list or dict of the graph is a new one. content: the function that gives what is in a Box"""
+    if not isinstance(value, Box):
+        return map_parts(change, value)
+    items = content(value)
+    return ev.new_box(value.kind, tuple([(k, change(v)) for k, v in items] if value.kind == "dict" else map(change, items)))
 
 
 def from_outside(ev, value):
@@ -128,9 +130,8 @@ class Subgraph:
             if not ev.made_inside(owner) and value is not self.begin.get(key):
                 self.changed[owner] = self._own_slot(self.merge.only(value, 0))
         self.passed = {}                                 # Tensors that are given as they are: {Tensor: its node inside}
-        for leaf in self.leaves(self.pattern):
-            if isinstance(leaf, Tensor) and leaf in self.after:
-                self.passed[leaf] = self.merge.only(self.latest(leaf), 0)
+        self.passed = {leaf: self.merge.only(self.latest(leaf), 0) for leaf in self.leaves(self.pattern)
+                       if isinstance(leaf, Tensor) and leaf in self.after}
         with writing(ev, self.region, self.after):
             outputs = [self.region.capture(convert(ev, slot[0], slot[2])) for slot in self.merge.slots]
             self.region.graph.set_outputs(outputs, make_tuple)
@@ -167,17 +168,10 @@ class Subgraph:
 
     def leaves(self, value):
         """What is data in a part of `pattern`, in order: Slots, and what comes from outside."""
-        if isinstance(value, Mixed):
+        if any(isinstance(v, Mixed) for v in walk(value, self.content)):
             raise Refusal("a function that is differentiated or mapped gives a value of several types")
-        if isinstance(value, tuple):
-            return [leaf for v in value for leaf in self.leaves(v)]
-        if isinstance(value, dict):
-            return [leaf for v in value.values() for leaf in self.leaves(v)]
-        if isinstance(value, Box):
-            return self.leaves(self.content(value))
-        if isinstance(value, Tensor):
-            return [getattr(self, "passed", {}).get(value, value)]
-        return [value] if isinstance(value, Slot) or is_data(value) else []
+        return [self.passed.get(v, v) if isinstance(v, Tensor) else v for v in leaves(value, self.content)
+                if isinstance(v, Slot) or is_data(v)]
 
     def content(self, box):
         """What is in a Box of `pattern`."""
@@ -406,14 +400,9 @@ def following(ev, sub, value, results):
     """The tangents of a part of the function's value; what comes from outside has zeros."""
     if isinstance(value, Slot):
         return results[value.number]
-    if isinstance(value, Box):
-        content = sub.content(value)
-        if value.kind == "dict":
-            return ev.new_box("dict", tuple((k, following(ev, sub, v, results)) for k, v in content))
-        return ev.new_box(value.kind, tuple(following(ev, sub, v, results) for v in content))
-    if isinstance(value, tuple):
-        return rebuild(value, [following(ev, sub, v, results) for v in value])
-    return ev.trace(_zeros, (as_tensor(ev, value).abstract,), {}) if is_data(value) else value
+    if is_data(value):
+        return ev.trace(_zeros, (as_tensor(ev, value).abstract,), {})
+    return map_content(ev, lambda v: following(ev, sub, v, results), value, sub.content)
 
 
 GRADIENTS = {"grad": _gradient("grad"), "value_and_grad": _gradient("value_and_grad"), "jvp": _jvp}

@@ -7,10 +7,8 @@ content stands in the Evaluator's store, so that the two sides of a branch can c
 import types
 from typing import Any
 
-from ..common.dim import Dim
 from ..common.errors import MindliteError, Refusal
 from ..common.records import dataclass
-from ..mindir.graph import AnfNode
 from ..common.tensor import Tensor
 from ..mindir.syntax import Undefined
 from collections.abc import Callable
@@ -50,6 +48,10 @@ def _constant_set(code, elements):
         if found is not None:
             return found
     return None
+
+
+class Lives(dict):
+    """The values of syntax nodes that go along where a region is left: {syntax node: value}."""
 
 
 class Place:
@@ -188,10 +190,6 @@ class Unsure:
         gone = isinstance(value, Undefined)
         return cls(value.name if gone else other and other.name, not gone, (other and other.value) if gone else value)
 
-    def replaced(self, replace):
-        """The variable with replace(x) for both parts."""
-        return Unsure(self.name, replace(self.given), replace(self.value))
-
 
 class Mixed:
     """A number or Tensor of several types, by the path: {type: (is it that? a bool or a node of one, the value then)}.
@@ -207,20 +205,6 @@ class Mixed:
     def of(value, kind):
         """The choices of a value. kind: its type, if it is of one"""
         return value.choices if isinstance(value, Mixed) else {kind: (True, value)}
-
-    def replaced(self, replace):
-        """The value with replace(x) for all parts."""
-        return Mixed({kind: (replace(given), replace(value)) for kind, (given, value) in self.choices.items()})
-
-    @property
-    def parts(self):
-        """(is it the first type? the value then, is it the second? ..)"""
-        return tuple([part for pair in self.choices.values() for part in pair])
-
-    @staticmethod
-    def choose(parts):
-        """The value, of `parts` at run time."""
-        return next(value for given, value in zip(parts[::2], parts[1::2]) if given)
 
 
 @dataclass(frozen=True)
@@ -259,10 +243,6 @@ class Formatted:
         values = iter(values)
         return "".join(p if isinstance(p, str) else format(CONVERSIONS[p[2]](next(values)), p[1]) for p in self.parts)
 
-    def replaced(self, replace):
-        """The string with replace(x) for each run-time value x."""
-        return Formatted([p if isinstance(p, str) else (replace(p[0]), *p[1:]) for p in self.parts])
-
 
 class MadeException:
     """An exception that is made of run-time values: cls(*args, **kwargs). `fields`: the object that holds what its
@@ -274,10 +254,10 @@ class MadeException:
         self.cls, self.args, self.kwargs, self.fields, self.marks = cls, args, kwargs, fields, marks
         self.__cause__ = self.__context__ = None
 
-    def replaced(self, replace):
-        """The exception with replace(x) for each part x."""
-        return MadeException(self.cls, tuple([replace(a) for a in self.args]),
-                             {k: replace(a) for k, a in self.kwargs.items()}, self.fields, self.marks).after(self)
+    def marked(self, marks):
+        """This exception, with these marks too."""
+        self.marks = (*self.marks, *[mark for mark in marks if mark not in self.marks])
+        return self
 
     def after(self, other):
         """This exception, with the cause and the context of another."""
@@ -298,7 +278,7 @@ class ByExit(Conflict):
     values: dict
 
 
-def kind_of(value):
+def assumed_of(value):
     """What a compiled graph assumes of an input: the class of a number, dtype and sizes of a Tensor."""
     if isinstance(value, Tensor):
         return Tensor, value.dtype, value.elements.shape
@@ -308,41 +288,6 @@ def kind_of(value):
 def fits(value):
     """False for an int that a register of 64 bits does not hold."""
     return type(value) is not int or -1 << 63 <= value < 1 << 63
-
-
-def leaves(value, store, found=None):
-    """The run-time nodes and Tensors inside a value, in order, through tuples, dicts and Boxes."""
-    found = [] if found is None else found
-    if isinstance(value, (AnfNode, Tensor)):
-        found.append(value)
-    elif isinstance(value, (tuple, list)):
-        for item in value:
-            leaves(item, store, found)
-    elif isinstance(value, dict):
-        for item in value.values():
-            leaves(item, store, found)
-    elif isinstance(value, Box):
-        leaves(store[value], store, found)
-    elif isinstance(value, slice):
-        leaves((value.start, value.stop, value.step), store, found)
-    elif isinstance(value, Range):
-        leaves((value.start, value.stop, value.step), store, found)
-    elif isinstance(value, BoundMethod):
-        leaves(value.self, store, found)
-    elif isinstance(value, Formatted):
-        leaves(value.values, store, found)
-    elif isinstance(value, MadeException):
-        leaves((value.args, value.kwargs), store, found)
-    elif isinstance(value, Unsure):
-        leaves((value.given, value.value), store, found)
-    elif isinstance(value, Mixed):
-        leaves(value.parts, store, found)
-    return found
-
-
-def has_nodes(value, store):
-    """True if any part of the value is known at run time only."""
-    return any(isinstance(leaf, AnfNode) for leaf in leaves(value, store)) or isinstance(value, Dim)
 
 
 def rebuild(cls, items):

@@ -29,7 +29,8 @@ from ..compile.pipeline import update_targets
 from ..compile.signature import arguments_of
 from ..compile.variant import Runner
 from ..fallback.log import Log, Trap, logging_to
-from ..infer.specialise import HookOn, Result, specialise
+from ..infer.results import HookOn, Result
+from ..infer.specialise import specialise
 from ..infer.values import Place
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor, symbols_of_abstract
 from ..mindir.builder import constant

@@ -18,7 +18,8 @@ from ..common.errors import ArgumentError, GraphSyntaxError, Refusal
 from ..common.tensor import Tensor
 from ..compile.passes import derive_graph
 from ..fallback.record import Records
-from ..infer.specialise import Made, Result, specialise
+from ..infer.results import Made, Result
+from ..infer.specialise import specialise
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.builder import building, constant
 from ..mindir.control import check, make_tuple, segment

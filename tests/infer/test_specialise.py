@@ -10,7 +10,8 @@ from mindlite.common import dtype as dt
 from mindlite.common.dim import Symbol
 from mindlite.common.errors import ArgumentError, MindliteError, NameLookupError, Refusal, ShapeError
 from mindlite.common.tensor import Parameter
-from mindlite.infer.specialise import Container, Result, specialise
+from mindlite.infer.results import Container, Result
+from mindlite.infer.specialise import specialise
 from mindlite.mindir.abstract import AbstractScalar, AbstractTensor
 from mindlite.mindir.control import J, Vmap, call, check, cond, while_loop
 from mindlite.mindir.equality import same_graph

@@ -1,0 +1,152 @@
+"""What a function that is inferred gives and has changed, for whoever runs its graph.
+
+    (%3, [%4, "a"], f"{%5}")      ->      outputs %3, %4, %5 and (Result(0), [Result(1), "a"], Made(text, (Result(2),)))
+"""
+import functools
+from typing import Any
+
+from ..common.errors import Refusal
+from ..common.records import dataclass
+from ..common.storage import copied
+from ..common.tensor import Tensor
+from ..mindir.builder import constant
+from ..mindir.graph import AnfNode
+from .hooks import hooks_at
+from .kinds import is_leaf, kind_of, map_parts, parts_of, walk
+from .outside import CONTAINERS
+from .region import AmbiguousTarget, HookHandle
+from .sharing import spot
+from .values import BoundMethod, Box, Closure, Conflict, MadeException, Place, Range
+
+
+@dataclass(frozen=True)
+class Result:
+    """Stands for output `number` of the graph in a Specialised's output; argument: which argument it is, if it is
+    one."""
+    number: int
+    argument: Any = None
+
+
+@dataclass(frozen=True)
+class HookOn:
+    """Stands, among what the function did, for argument `number`, on which it has registered a hook."""
+    number: int
+
+
+@dataclass(frozen=True)
+class Container:
+    """Stands for list or dict `number` of the arguments, itself."""
+    number: int
+
+
+@dataclass(frozen=True)
+class Made:
+    """Stands for what Python makes of results: make(*items)."""
+    make: Any
+    items: tuple
+
+
+class Results:
+    """The outputs of a graph, and how what the function gave is made of them.
+
+    numbers : {parameter of the graph: which argument it is}      outputs : the nodes so far
+    """
+
+    def __init__(self, ev, arguments):
+        self.ev, self.arguments, self.outputs, self.gone = ev, arguments, [], set()
+        self.numbers = {p: i for i, p in enumerate(p for p in ev.tracer.root.graph.parameters if p.default is None)}
+
+    def output(self, node):
+        """A Result for a node."""
+        self.outputs.append(node)
+        return Result(len(self.outputs) - 1, self.numbers.get(node))
+
+    def leave(self, value):
+        """What stands for a value outside. raises : Refusal for what has to be Python's, AmbiguousTarget"""
+        ev = self.ev
+        value = ev.tracer.current(value) if isinstance(value, (AnfNode, Tensor)) else value
+        if isinstance(value, AnfNode):
+            return self.output(value)
+        if id(value) in ev.shared and any(isinstance(v, CONTAINERS) for v in walk(value)):
+            return Made(functools.partial(_itself, value), ())
+        if isinstance(value, Box):
+            return Container(self.arguments.containers[value]) if value in self.arguments.containers else self.content_of(value)
+        if isinstance(value, Conflict):
+            raise value.error
+        refuse_to_leave(value)
+        if isinstance(value, tuple):
+            return map_parts(self.leave, value)
+        if type(value) is dict:
+            return {k: self.leave(v) for k, v in value.items()}
+        if not is_leaf(value):
+            make = range if isinstance(value, Range) else lambda *parts: kind_of(value).python(value, iter(parts))
+            return Made(make, tuple(map(self.leave, parts_of(value))))
+        if isinstance(value, Tensor) and ev.made_here(value):
+            return Made(functools.partial(copy_of, value), ())
+        if ev.made_here(value):
+            raise Refusal(f"a {type(value).__name__} that was made inside the graph leaves it", [ev.made_marks[id(value)]])
+        return self.output(constant(value)) if hasattr(value, "terms") else value            # a Dim
+
+    def content_of(self, box):
+        """What stands for the content of a list, dict or set."""
+        content = self.ev.store[box]
+        if isinstance(content, Conflict):
+            raise content.error
+        if box.kind == "iterator":
+            raise Refusal("an iterator that was made inside the graph leaves it", box.marks)
+        if box in self.gone:
+            raise Refusal(f"a {box.kind} leaves the graph in several places", box.marks)
+        self.gone.add(box)
+        if box.kind == "dict":
+            return {k: self.leave(v) for k, v in content}
+        return [self.leave(v) for v in content] if box.kind == "list" else Made(_set_of, tuple(map(self.leave, content)))
+
+    def changes(self):
+        """What the function did: see Specialised."""
+        ev = self.ev
+        found = [(number, self.content_of(box)) for box, number in self.arguments.containers.items()
+                 if ev.store[box] is not self.arguments.contents[box]]
+        for place, value in ev.store.items():
+            if isinstance(place, Place) and not ev.made_here(place.owner):
+                found.append((place, self.leave(value)))     # one that is there now, too: it may not be next time
+        return found + [(HookOn(self.numbers[x]), self.leave(hook)) for x in ev.tracer.root.hooks if x in self.numbers
+                        for hook in hooks_at(ev, ev.tracer.root, x)]
+
+    def updates(self):
+        """[(Tensor outside or number of an argument, the number of the output that it is assigned)]"""
+        found: list = []
+        for target, newest in self.ev.store.items():
+            if isinstance(target, Tensor) and not self.ev.made_here(target) and newest is not self.ev.tracer.input(target):
+                owner: Any = target
+            elif isinstance(target, AnfNode) and target in self.numbers:
+                owner = self.numbers[target]                 # an argument that the function changes in place
+            else:
+                continue
+            found.append((owner, self.output(self.ev.tracer.current(newest)).number))
+        return found
+
+
+def refuse_to_leave(value):
+    """raises : Refusal, AmbiguousTarget for what has no value outside"""
+    if isinstance(value, Closure):
+        raise Refusal("a function that was made inside the graph leaves it",
+                      [("statement", spot(value.graph.origin.location), 0)])
+    if isinstance(value, HookHandle):
+        raise AmbiguousTarget("the handle of a hook leaves the graph")
+    if isinstance(value, BoundMethod):
+        raise Refusal(f"the method {value.name!r} of a value that is made at run time leaves the graph")
+    if isinstance(value, MadeException):
+        raise Refusal("an exception that was made inside the graph leaves it", value.marks)
+
+
+def copy_of(tensor):
+    """A Tensor of its own with the same elements."""
+    return Tensor.of_elements(copied(tensor.elements))
+
+
+def _itself(value):
+    return value
+
+
+def _set_of(*items):
+    return set(items)
