@@ -105,7 +105,7 @@ def dtype_of(type_: Any):
 def _convert(builder, value, type_: Any, dtype):
     """An LLVM value of a Numba type as a register of `dtype`."""
     have = dtype_of(type_)
-    if have is not None and have.kind in "iu" and type_.bitwidth < 64:
+    if getattr(type_, "bitwidth", 64) < 64:                  # a Numba integer; a Register has none
         value = (builder.sext if type_.signed else builder.zext)(value, I64)
     return Arithmetic(builder).convert(value, have, dtype)
 
