@@ -38,10 +38,19 @@ _SYNONYMS = {
     "inv": "mindlite.ops:reciprocal", "invert": "mindlite.ops:bitwise_not", "matrix_determinant": "mindlite.ops:det",
     "log_matrix_determinant": "mindlite.ops:slogdet", "floordiv": "mindlite.ops:floor_div",
     "floormod": "mindlite.ops:floor_mod", "reverse": "mindlite.ops:flip", "pows": "mindlite.ops:pow",
+    **{name: f"mindlite.mindspore.functions:{name}" for name in ("argmin", "argsort", "sort", "topk")},
     "range": "mindlite.ops:arange", "take": "mindlite.mint.shaping:take", "i0": "mindlite.ops:bessel_i0",
     "upsample": "mindlite.ops:interpolate", "subtract": "mindlite.mint.arithmetic:sub",
     **{f"scatter_{nd.lower()}{word.lower()}": f"mindlite.ops.operations:Scatter{nd.title().strip('_')}{word}.as_function"
        for nd in ("", "nd_") for word in ("Add", "Div", "Max", "Min", "Mul", "Sub", "Update")}}
+# mint's functions as MindSpore's own modules call them
+_MINT_INSIDE = {
+    **{f"{name}_ext": f"mindlite.mint:{name}" for name in (
+        "diff", "float_power", "gather", "isnan", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",
+        "softmax")},
+    **{f"{name}_view": f"mindlite.mint:{name}" for name in ("broadcast_to", "chunk", "narrow", "split", "unsqueeze")},
+    "select_ext_view": "mindlite.mint:select", "transpose_ext_view": "mindlite.mint:transpose",
+    "glu_ext": "mindlite.mint.nn.functional:glu", "softplus_ext": "mindlite.mint.nn.functional:softplus"}
 _CONTEXT = {"set_context": "mindlite.functional.context:set_mindspore_context"}
 _GENERATOR = {name: f"mindlite.ops.generator:{name}" for name in (
     "Generator", "default_generator", "manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state")}
@@ -116,7 +125,7 @@ MODULES = {
         "array_ops", "math_ops", "nn_ops", "random_ops", "sparse_ops", "other_ops", "inner_ops", "image_ops",
         "linalg_ops",
         "control_ops", "debug_ops", "_grad_ops", "_inner_ops", "_scalar_ops", "_sequence_ops")},
-    "ops.auto_generate": (_OPERATIONS + _OPS, {"copy": "mindlite.ops.operations:Copy.function",
+    "ops.auto_generate": (_OPERATIONS + _OPS, {**_MINT_INSIDE, "copy": "mindlite.ops.operations:Copy.function",
                                                "contiguous": "mindlite.ops.operations:Contiguous.function"}),
     "ops.auto_generate.gen_ops_def": (_OPS, {
         name + "_ext": f"mindlite.ops.operations:{name.capitalize()}Ext.function"
@@ -133,8 +142,9 @@ MODULES = {
     "ops.primitive": (_OPERATIONS, _PRIMITIVE),
     "ops.functional": (_OPS, _SYNONYMS),
     "ops.function": (_OPS, {**_SYNONYMS, "grad": "mindlite.ops:grad"}),
-    **{f"ops.function.{name}": (_OPS, _SYNONYMS) for name in ("array_func", "math_func", "nn_func", "grad",
-                                                              "grad.grad_func")},
+    **{f"ops.function.{name}": (_OPS, {**_SYNONYMS, **_MINT_INSIDE}) for name in (
+        "array_func", "math_func", "nn_func", "random_func", "grad", "grad.grad_func")},
+    "ops.functional_overload": (("mindlite.mint", *_OPS), {}),
     "ops.composite": (("mindlite.functional.composite", "mindlite.functional", "mindlite.ops"), {}),
     "ops.composite.base": (("mindlite.functional.composite", "mindlite.functional"), {}),
     "ops.composite.multitype_ops": (("mindlite.functional.composite",), {}),

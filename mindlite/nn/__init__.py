@@ -23,7 +23,7 @@ from .layer.padding import (  # noqa: F401
     ReplicationPad2d, ReplicationPad3d, ZeroPad2d)
 from .layer.pooling import (  # noqa: F401
     AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d,
-    AvgPool1d, AvgPool2d, AvgPool3d, MaxPool1d, MaxPool2d, MaxPool3d)
+    AvgPool1d, AvgPool2d, AvgPool3d, FractionalMaxPool2d, FractionalMaxPool3d, MaxPool1d, MaxPool2d, MaxPool3d)
 from .layer.recurrent import GRU, GRUCell, LSTM, LSTMCell, RNN, RNNCell  # noqa: F401
 from .layer.shuffling import ChannelShuffle, LRN, PixelShuffle, PixelUnshuffle, Unflatten  # noqa: F401
 from .layer.unpooling import (  # noqa: F401
@@ -38,9 +38,9 @@ from .loss_scale import (  # noqa: F401
     DynamicLossScaleUpdateCell, FixedLossScaleUpdateCell, TrainOneStepWithLossScaleCell)
 from .loss.loss import (  # noqa: F401
     BCELoss, BCEWithLogitsLoss, CTCLoss, CosineEmbeddingLoss, CrossEntropyLoss, DiceLoss, FocalLoss, GaussianNLLLoss,
-    HingeEmbeddingLoss, HuberLoss, KLDivLoss, L1Loss, LossBase, MAELoss, MSELoss, MarginRankingLoss, MultiLabelSoftMarginLoss,
-    MultiMarginLoss, MultilabelMarginLoss, NLLLoss, PoissonNLLLoss, RMSELoss, SmoothL1Loss,
-    SoftMarginLoss, SoftmaxCrossEntropyWithLogits, TripletMarginLoss,
+    HingeEmbeddingLoss, HuberLoss, KLDivLoss, L1Loss, LossBase, MAELoss, MSELoss, MarginRankingLoss, MultiClassDiceLoss,
+    MultiLabelSoftMarginLoss, MultiMarginLoss, MultilabelMarginLoss, NLLLoss, PoissonNLLLoss, RMSELoss,
+    SampledSoftmaxLoss, SmoothL1Loss, SoftMarginLoss, SoftmaxCrossEntropyWithLogits, TripletMarginLoss,
     TripletMarginWithDistanceLoss)
 from .optim import (  # noqa: F401
     ASGD, AdaFactor, Adadelta, Adagrad, Adam, AdaMax, AdamOffload, AdamW, AdamWeightDecay, FTRL, LARS, Lamb, LazyAdam,

@@ -3,7 +3,7 @@ import numpy as np
 
 from .. import ops
 from ..common import dtype as dt
-from ..common.errors import ShapeError, ValueRangeError
+from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor
 from .arrays import arange, cast, tensor
 from .elementwise import FUNCTIONS, floats
@@ -290,3 +290,12 @@ def polyint(p, m=1, k=None):
         n = p.shape[0]
         p = ops.concat([p / ops.cast(arange(n, 0, -1), p.dtype), ops.reshape(ops.cast(tensor(constant), p.dtype), (1,))])
     return p
+
+
+def matrix_power(a, n):
+    """The square matrix, or each of a stack, to the power n >= 0. raises : ArgumentError for no int, ValueRangeError below 0"""
+    if isinstance(n, bool) or not isinstance(n, int):
+        raise ArgumentError(f"matrix_power: n is an int, not {type(n).__name__}")
+    if n < 0:
+        raise ValueRangeError(f"matrix_power: n is at least 0, not {n}")
+    return ops.matrix_power(tensor(a), n)

@@ -5,8 +5,11 @@
 import functools
 import operator
 
+import numpy as np
+
 from .. import ops
 from ..common import dtype as dt
+from ..common.errors import ArgumentError
 from .arrays import cast, tensor
 
 
@@ -166,10 +169,18 @@ def isscalar(element):
     return isinstance(element, (int, float, complex, str, bytes))
 
 
+def around(a, decimals=0):
+    """The elements rounded to so many decimals, halves to the even digit; ints as they are. raises : ArgumentError for no int"""
+    if isinstance(decimals, bool) or not isinstance(decimals, int):
+        raise ArgumentError(f"around: decimals is an int, not {type(decimals).__name__}")
+    a = tensor(a)
+    return a if a.dtype.kind in "iub" and decimals >= 0 else cast(ops.round(floats(a), decimals=decimals), a.dtype)
+
+
 def result_type(*arrays_and_dtypes):
-    """The element type of a sum of these arrays, types and numbers."""
-    kinds = [a.dtype if hasattr(a, "dtype") else tensor(a).dtype if isinstance(a, (bool, int, float, list, tuple)) else
-             dt.dtype(a) for a in arrays_and_dtypes]
+    """The element type of a sum of these arrays, types and numbers; types also by NumPy's words ("i2", "float32")."""
+    kinds = [dt.dtype(np.dtype(a)) if isinstance(a, str) else dt.dtype(a) if isinstance(a, (type, dt.DType)) else
+             a.dtype if hasattr(a, "dtype") else tensor(a).dtype for a in arrays_and_dtypes]
     return functools.reduce(promote_types, kinds)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import ops
 from ..common import dtype as dt
+from ..common.errors import ArgumentError
 from ..common.tensor import Tensor
 from .arrays import cast, tensor
 from .elementwise import FUNCTIONS, floats
@@ -285,6 +286,56 @@ def histogram(a, bins=10, range=None, weights=None, density=False):
     if density:
         counts = counts / ops.sum(counts) / (edges[1:] - edges[:-1])
     return counts, edges
+
+
+def histogramdd(sample, bins=10, range=None, weights=None, density=False):
+    """How many points, or how much weight, each cell of a grid has.
+
+    sample : [N, D] a Tensor or array of points, or a list or tuple of D vectors of N coordinates
+    bins   : int, or one int or vector of edges for each axis
+    range  : None, or for each axis (lowest, highest) or None: its least and largest coordinate
+    out    : (float[bins, ..], a list of the D vectors of edges)
+    raises : ArgumentError where bins or range do not fit the number of axes
+    """
+    if isinstance(sample, (list, tuple)):
+        columns = [ops.reshape(floats(tensor(part)), (-1,)) for part in sample]
+    else:
+        sample = floats(tensor(sample))
+        columns = [sample[:, i] for i in builtins.range(sample.shape[1])] if sample.ndim > 1 else [sample]
+    several = isinstance(bins, (list, tuple))
+    bins = list(bins) if several else [bins] * len(columns)
+    ranges = [None] * len(columns) if range is None else list(range)
+    if len(bins) != len(columns) or len(ranges) != len(columns):
+        raise ArgumentError("histogramdd: bins and range have one entry for each axis",
+                            note=f"axes: {len(columns)}, bins: {len(bins)}, range: {len(ranges)}")
+    edges = [histogram_bin_edges(column, part, limits) for column, part, limits in zip(columns, bins, ranges)]
+    shape, cells, inside = [e.shape[0] - 1 for e in edges], 0, None
+    for column, edge, count in zip(columns, edges, shape):
+        place = ops.searchsorted(edge, column, right=True) - 1
+        place = ops.where(column == edge[-1], count - 1, place)                 # the last cell has its upper edge
+        fits = ops.logical_and(place >= 0, place < count)
+        inside = fits if inside is None else ops.logical_and(inside, fits)
+        cells = cells * count + ops.clamp(place, 0, count - 1)
+    weight = ops.ones_like(columns[0]) if weights is None else ops.reshape(floats(tensor(weights)), (-1,))
+    weight = ops.where(inside, weight, ops.zeros_like(weight))
+    total = ops.zeros((int(np.prod(shape)),), weight.dtype)
+    counts = ops.reshape(ops.tensor_scatter_add(total, cells[:, None], weight), tuple(shape))
+    if density:
+        counts = counts / ops.sum(counts)
+        for axis, edge in enumerate(edges):
+            counts = counts / ops.reshape(edge[1:] - edge[:-1], tuple(-1 if i == axis else 1 for i in builtins.range(len(edges))))
+    return counts, edges
+
+
+def histogram2d(x, y, bins=10, range=None, weights=None, density=False):
+    """(how many points (x[i], y[i]) each cell has, the edges along x, the edges along y). bins : as of histogramdd, or one vector
+    of edges for both axes; raises : ArgumentError"""
+    if not isinstance(bins, (int, list, tuple)) or isinstance(bins, (list, tuple)) and len(bins) not in (1, 2):
+        bins = [bins, bins]
+    elif isinstance(bins, (list, tuple)) and len(bins) == 1:
+        bins = bins[0]
+    counts, (first, second) = histogramdd((x, y), bins, range, weights, density)
+    return counts, first, second
 
 
 def bincount(x, weights=None, minlength=0, length=None):

@@ -1,7 +1,10 @@
 """Arrays put together, taken apart and laid out anew: NumPy's functions, on the operators."""
+import builtins
+
 import numpy as np
 
 from .. import ops
+from ..common import dtype as dt
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor
 from ..ops.indexing import widened
@@ -165,6 +168,9 @@ def repeat(a, repeats, axis=None):
     a, axis = (ravel(a), 0) if axis is None else (a, axis)
     if isinstance(repeats, (list, tuple)) and len(repeats) == 1:
         repeats, = repeats
+    if isinstance(repeats, (list, tuple)):
+        places = np.repeat(np.arange(a.shape[axis]), repeats)
+        return ops.gather(a, Tensor(places), axis)
     return ops.repeat_interleave(a, repeats if isinstance(repeats, int) else tensor(repeats), axis)
 
 
@@ -240,13 +246,24 @@ def choose(a, choices, mode="clip"):
 def pad(arr, pad_width, mode="constant", stat_length=None, constant_values=0, end_values=0, reflect_type="even", **kwargs):
     """The array with a margin; each axis alike, or (before, after) for all, or for each.
 
-    mode   : "constant", "edge", "reflect", "symmetric", "wrap", "empty"
-    raises : ArgumentError for another
+    mode         : "constant", "edge", "linear_ramp", "maximum", "mean", "minimum", "reflect", "symmetric", "wrap", "empty"
+    end_values   : for "linear_ramp", the outermost elements, as pad_width; constant_values for "constant"
+    stat_length  : for "maximum", "mean" and "minimum", how many elements from the edge count, as pad_width; None: all
+    reflect_type : "even", or "odd": what is reflected goes on beyond the edge's value
+    raises       : ArgumentError for another mode
     """
     arr = tensor(arr)
     widths = np.broadcast_to(np.asarray(pad_width), (arr.ndim, 2)).tolist()
-    if mode not in ("constant", "edge", "reflect", "symmetric", "wrap", "empty"):
+    if mode not in ("constant", "edge", "reflect", "symmetric", "wrap", "empty", *_MARGINS):
         raise ArgumentError(f"pad: the mode {mode!r} is not known")
+    if reflect_type not in ("even", "odd"):
+        raise ArgumentError(f"pad: reflect_type is 'even' or 'odd', not {reflect_type!r}")
+    if mode in _MARGINS:
+        settings = end_values if mode == "linear_ramp" else 0 if stat_length is None else stat_length
+        for axis, (ends, pair) in enumerate(zip(widths, np.broadcast_to(np.asarray(settings), (arr.ndim, 2)).tolist())):
+            arr = ops.concat((_MARGINS[mode](arr, axis, ends[0], True, pair[0]), arr,
+                              _MARGINS[mode](arr, axis, ends[1], False, pair[1])), axis)
+        return arr
     values = np.broadcast_to(np.asarray(constant_values), (arr.ndim, 2)).tolist()
     for axis, (before, after) in enumerate(widths):
         if mode in ("constant", "empty"):
@@ -256,10 +273,56 @@ def pad(arr, pad_width, mode="constant", stat_length=None, constant_values=0, en
                 ends.append([ops.broadcast_to(ops.cast(tensor(value), arr.dtype), shape)] if count else [])
             parts = [*ends[0], arr, *ends[1]]
             arr = ops.concat(parts, axis) if len(parts) > 1 else arr
+        elif reflect_type == "odd" and mode in ("reflect", "symmetric"):
+            arr = _odd(arr, axis, before, after, 1 if mode == "reflect" else 0)
         elif before or after:
             places = np.pad(np.arange(arr.shape[axis]), (before, after), mode)
             arr = ops.gather(arr, Tensor(places), axis)
     return arr
+
+
+def _edge(arr, axis, count, first):
+    """The first or last `count` slices along `axis`."""
+    return ops.narrow(arr, axis, 0 if first else arr.shape[axis] - count, count)
+
+
+def _odd(arr, axis, before, after, skip):
+    """The array continued at both ends by 2 * edge - what is reflected. skip : 1 where the edge is not repeated."""
+    if (before or after) and arr.shape[axis] <= skip:
+        raise ArgumentError("pad: there is nothing to reflect", note=f"arr: {list(arr.shape)}, axis {axis}")
+    while before or after:
+        n = arr.shape[axis]
+        left, right = builtins.min(before, n - skip), builtins.min(after, n - skip)
+        low = 2 * _edge(arr, axis, 1, True) - ops.flip(ops.narrow(arr, axis, skip, left), (axis,))
+        high = 2 * _edge(arr, axis, 1, False) - ops.flip(ops.narrow(arr, axis, n - skip - right, right), (axis,))
+        arr, before, after = ops.concat((low, arr, high), axis), before - left, after - right
+    return arr
+
+
+def _ramp(arr, axis, count, first, end):
+    """`count` slices that begin at the value `end` and go on in equal steps to the edge, which does not count."""
+    shape = [1] * arr.ndim
+    shape[axis] = count
+    steps = (np.arange(count) / builtins.max(count, 1))[::1 if first else -1].reshape(shape)
+    made = end + (_edge(arr, axis, 1, first) - end) * Tensor(steps.astype(np.float32))
+    return ops.cast(ops.floor(made) if arr.dtype.kind in "iu" else made, arr.dtype)
+
+
+def _statistic(function):
+    def margin(arr, axis, count, first, length):
+        """`count` times the statistic of `length` slices from the edge; 0 stands for all."""
+        n = arr.shape[axis]
+        found = function(_edge(arr, axis, builtins.min(length or n, n), first), axis)
+        return ops.broadcast_to(ops.cast(found, arr.dtype), tuple([count if i == axis else s for i, s in enumerate(arr.shape)]))
+    return margin
+
+
+def _mean(x, axis):
+    return ops.round(ops.mean(ops.cast(x, dt.float64), axis, True)) if x.dtype.kind in "iu" else ops.mean(x, axis, True)
+
+
+_MARGINS = {"linear_ramp": _ramp, "mean": _statistic(_mean), "maximum": _statistic(lambda x, axis: ops.amax(x, axis, True)),
+            "minimum": _statistic(lambda x, axis: ops.amin(x, axis, True))}
 
 
 def size(a, axis=None):
@@ -304,3 +367,8 @@ def apply_over_axes(func, a, axes):
         made = func(a, axis)
         a = made if made.ndim == a.ndim else expand_dims(made, axis)
     return a
+
+
+def argwhere(a):
+    """int64[count, axes]: the places of the elements that are not 0, in order."""
+    return ops.nonzero(tensor(a))

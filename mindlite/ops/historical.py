@@ -11,7 +11,7 @@ from .arithmetic import abs
 from .axes import normal_axis
 from .basic import cast, reduce_sum, reshape
 from .combined import clip_by_norm
-from .creation import arange, full_like
+from .creation import arange, full, full_like
 from .define import as_operand, dtype_of
 from .einsum import einsum
 from .logic import greater, logical_and
@@ -146,3 +146,26 @@ def is_tensor(obj):
 def frombuffer(buffer, dtype=dt.uint8, count=-1, offset=0):
     """The memory of an object of Python as a vector, shared with it where it may be written."""
     return Tensor.from_numpy(np.frombuffer(buffer, dt.dtype(dtype).numpy, count, offset))
+
+
+def scalar_to_tensor(input_x, dtype=dt.float32):
+    """A known number as a tensor []. input_x : bool, int or float; raises : ArgumentError for another"""
+    if not isinstance(input_x, (bool, int, float)):
+        raise ArgumentError(f"scalar_to_tensor: a bool, an int or a float is wanted, not {type(input_x).__name__}")
+    return full((), input_x, dtype=dtype)
+
+
+def scalar_cast(input_x, input_y):
+    """The number input_x as dtype input_y would hold it: an int, a float or a bool. raises : ArgumentError, DTypeError"""
+    if isinstance(input_x, Tensor):
+        input_x = input_x.item()
+    if not isinstance(input_x, (bool, int, float)):
+        raise ArgumentError(f"scalar_cast: a bool, an int or a float is wanted, not {type(input_x).__name__}")
+    wanted = dt.dtype(input_y)
+    kind = {"b": bool, "f": float}.get(wanted.kind, int)
+    return kind(np.asarray(input_x).astype(wanted.numpy).item())
+
+
+def view_as(input, other):
+    """`input` with the shape of `other`. raises : ShapeError where the counts differ"""
+    return reshape(as_operand(input), shape=tuple(as_operand(other).shape))

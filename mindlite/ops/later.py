@@ -15,6 +15,7 @@ FAMILIES = {
     "boxes": ("", "bounding_box_decode bounding_box_encode check_valid iou"),
     "collectives": ("all_gather all_reduce all_to_all broadcast_from receive reduce_scatter reduce_to send synchronise",
                     "ReduceOp"),
+    "candidates": ("", "uniform_candidate_sampler"),
     "counting": ("occurrences", "bincount bucketize cartesian_prod combinations histc reverse_sequence sequence_mask "
                                 "tril_indices triu_indices unique_consecutive unravel_index"),
     "ctc": ("", "ctc_greedy_decoder ctc_loss"),
@@ -26,19 +27,22 @@ FAMILIES = {
     "filling": ("", "choose fill fill_diagonal fills index_copy index_fill masked_scatter put resized"),
     "fourier": ("fourier", "fft fft2 fftfreq fftn fftshift hfft hfft2 hfftn ifft ifft2 ifftn ifftshift ihfft ihfft2 "
                            "ihfftn irfft irfft2 irfftn rfft rfft2 rfftfreq rfftn"),
+    "fractional_pool": ("", "fractional_max_pool2d fractional_max_pool3d"),
     "gamma_functions": ("incomplete_gamma zeta betainc nextafter", "betainc igamma igammac mvlgamma nextafter zeta"),
     "historical": ("", "batch_dot clip_by_global_norm col2im deepcopy dyn_shape eps frombuffer inplace_index_add intopk "
-                       "is_tensor lrn mirror_pad repeat_elements tuple_to_array"),
+                       "is_tensor lrn mirror_pad repeat_elements scalar_cast scalar_to_tensor tuple_to_array view_as"),
     "interpolation": ("", "interpolate"),
     "margin_losses": ("", "multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss poisson_nll_loss "
                           "triplet_margin_with_distance_loss"),
+    "regions": ("first_apart", "nms_with_mask ps_roi_pooling roi_align"),
     "signals": ("", "bartlett_window blackman_window hamming_window hann_window kaiser_window stft"),
 }
 _OF_VALUES = ("abs acos acosh asin asinh atan atanh ceil cos cosh exp expm1 floor inv isfinite isinf isnan log log1p neg relu "
               "relu6 round sigmoid sin sinh softsign sqrt square tan tanh").split()
 FAMILIES["sparse_functions"] = "", " ".join(
     [f"{form}_{name}" for form in ("coo", "csr") for name in _OF_VALUES]
-    + "csr_mm csr_mul csr_mv csr_reduce_sum csr_to_coo csr_to_dense dense_to_sparse_coo dense_to_sparse_csr".split())
+    + ("coo_add coo_concat csr_add csr_mm csr_mul csr_mv csr_reduce_sum csr_softmax csr_to_coo csr_to_dense dense_to_sparse_coo "
+       "dense_to_sparse_csr").split())
 _ROOM = __name__.rpartition(".")[0]
 FUNCTIONS = {name: f"{_ROOM}.{module}" for module, (_, names) in FAMILIES.items() for name in names.split()}
 HOMES.update({name: f"{_ROOM}.{module}" for module, (names, _) in FAMILIES.items() for name in names.split()})

@@ -35,13 +35,30 @@ def weights_of(mode, n, size, align_corners=False, half_pixel_centers=False):
         chosen = np.floor(places + 0.5) if align_corners else np.floor(places)
         made[rows, np.minimum(chosen.astype(int), n - 1)] = 1
         return made
+    if mode == "bicubic":
+        return _cubic(made, (rows + 0.5) * (n / size) - 0.5 if half_pixel_centers else places, half_pixel_centers)
     if mode != "bilinear":
-        raise ValueRangeError(f"resize: mode is 'nearest' or 'bilinear', not {mode!r}")
+        raise ValueRangeError(f"resize: mode is 'nearest', 'bilinear' or 'bicubic', not {mode!r}")
     below = np.minimum(np.floor(places).astype(int), n - 1)
     above, part = np.minimum(below + 1, n - 1), places - below
     np.add.at(made, (rows, below), 1 - part)
     np.add.at(made, (rows, above), part)
     return made
+
+
+def _cubic(made, places, half_pixel_centers):
+    """Four points by the cubic of Keys 1981: a = -3/4, points outside are the last one; with half_pixel_centers a = -1/2, and
+    points outside do not count."""
+    a, n, rows = -0.5 if half_pixel_centers else -0.75, made.shape[1], np.arange(made.shape[0])
+    below = np.floor(places).astype(int)
+    for k in range(-1, 3):
+        d, point = np.abs(places - below - k), below + k
+        near, far = ((a + 2) * d - (a + 3)) * d * d + 1, ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+        weight = np.where(d <= 1, near, far)
+        if half_pixel_centers:
+            weight = np.where((point >= 0) & (point < n), weight, 0.0)
+        np.add.at(made, (rows, np.clip(point, 0, n - 1)), weight)
+    return made / made.sum(1, keepdims=True) if half_pixel_centers else made
 
 
 def _matrices(name, shape, size, mode, align_corners, half_pixel_centers):
@@ -54,6 +71,7 @@ def _matrices(name, shape, size, mode, align_corners, half_pixel_centers):
 def resize(x, size, mode="bilinear", align_corners=False, half_pixel_centers=False):
     """x[N, C, H, W] interpolated to the spatial `size` (two ints).
 
+    mode              : "nearest", "bilinear" or "bicubic"
     align_corners     : the first and last points of input and output coincide
     half_pixel_centers: points are the centres of pixels
     """

@@ -83,6 +83,9 @@ class COOTensor(_Values, namedtuple("COOTensor", "indices values shape")):
                              f"values: {list(values.shape)}, shape: {list(shape)}")
         return super().__new__(cls, indices, values, shape)
 
+    def __repr__(self):
+        return _printed(self, "indices", "values")
+
     def to_dense(self):
         """The Tensor of this shape."""
         return scatter_nd(self.indices, self.values, self.shape)
@@ -126,6 +129,9 @@ class CSRTensor(_Values, namedtuple("CSRTensor", "indptr indices values shape"))
                              note=f"indptr: {list(indptr.shape)}, indices: {list(indices.shape)}, "
                              f"values: {list(values.shape)}, shape: {list(shape)}")
         return super().__new__(cls, indptr, indices, values, shape)
+
+    def __repr__(self):
+        return _printed(self, "indptr", "indices", "values")
 
     def rows(self):
         """The row of each value: how many rows end at its place or before."""
@@ -173,6 +179,13 @@ class RowTensor(_Values, namedtuple("RowTensor", "indices values dense_shape")):
     def to_dense(self):
         """The Tensor of this shape."""
         return scatter_nd(reshape(self.indices, shape=(-1, 1)), self.values, self.dense_shape)
+
+
+def _printed(tensor, *parts):
+    """COOTensor(shape=[3, 4], dtype=Int32, indices=Tensor(..), values=Tensor(..)); raises nothing, whatever the parts are."""
+    values = ", ".join(f"{part}=Tensor(shape={list(x.shape)}, dtype={x.dtype}, value={x})"
+                       for part, x in ((part, getattr(tensor, part)) for part in parts))
+    return f"{type(tensor).__name__}(shape={list(tensor.shape)}, dtype={tensor.values.dtype}, {values})"
 
 
 def _shape_of(name, shape):

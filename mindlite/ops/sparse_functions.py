@@ -4,9 +4,21 @@ What is 0 elsewhere stays 0, also where the function of 0 is another number (cos
 """
 from typing import TYPE_CHECKING, Any
 
-from ..common.errors import ArgumentError
+from ..common import dtype as dt
+from ..common.errors import ArgumentError, ShapeError
 from . import activation, arithmetic, elementary, logic
+from .arithmetic import abs, floor_divide, remainder
+from .axes import normal_axis
+from .basic import reshape
+from .creation import full, zeros
+from .define import as_operand, cast_to, dtype_of
+from .elementary import exp
+from .logic import greater_equal
+from .lookup import gather
+from .scatter import tensor_scatter_add, tensor_scatter_max
+from .sort import argsort, nonzero, unique
 from .sparse import COOTensor, CSRTensor
+from .structure import concat, expand_dims, stack
 
 FUNCTIONS = {
     activation: "relu relu6 softsign", arithmetic: "abs ceil floor neg round square", elementary:
@@ -77,3 +89,80 @@ def dense_to_sparse_csr(tensor):
 if TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         """The functions that the tables above make."""
+def _summed(indices, values, shape):
+    """(different indices in order, the sums of their values): what several values at one place mean."""
+    flat = ravelled(indices, shape)
+    places, group = unique(flat)
+    order = argsort(places)
+    total = tensor_scatter_add(zeros(places.shape, dtype_of(values)), expand_dims(group, -1), values)
+    places, total = gather(places, order, 0), gather(total, order, 0)
+    parts, rest = [], places
+    for size in reversed(shape):
+        parts.append(remainder(rest, size))
+        rest = floor_divide(rest, size)
+    return cast_to(stack(parts[::-1], 1), dtype_of(indices)), total
+
+
+def ravelled(indices, shape):
+    """int64[N]: the places of indices[N, axes] in a flat tensor of that shape."""
+    flat = 0
+    for axis, size in enumerate(shape):
+        flat = flat * size + cast_to(indices[:, axis], dt.int64)
+    return flat
+
+
+def coo_add(x1, x2, thresh):
+    """x1 + x2, COOTensors of one shape: values at one place are added, and left out where their sum is below thresh.
+
+    thresh : a number as a tensor []; out : COOTensor, its indices in order; raises : ArgumentError, ShapeError
+    """
+    for x in (x1, x2):
+        if not isinstance(x, COOTensor):
+            raise ArgumentError(f"coo_add: a COOTensor is wanted, not {type(x).__name__}")
+    if x1.shape != x2.shape:
+        raise ShapeError("coo_add: the shapes differ", note=f"{list(x1.shape)} and {list(x2.shape)}")
+    indices, values = _summed(concat((x1.indices, x2.indices)), concat((x1.values, x2.values)), x1.shape)
+    kept = reshape(nonzero(greater_equal(abs(values), as_operand(thresh))), shape=(-1,))
+    return COOTensor(gather(indices, kept, 0), gather(values, kept, 0), x1.shape)
+
+
+def coo_concat(sp_input, concat_dim=0):
+    """COOTensors one behind the other along an axis. out : COOTensor, its indices in order; raises : ArgumentError, ShapeError"""
+    if not isinstance(sp_input, (tuple, list)) or not sp_input or not all(isinstance(x, COOTensor) for x in sp_input):
+        raise ArgumentError("coo_concat: a tuple or a list of COOTensors is wanted")
+    axis = normal_axis("coo_concat", concat_dim, len(sp_input[0].shape))
+    sizes, moved = list(sp_input[0].shape), []
+    sizes[axis] = 0
+    for x in sp_input:
+        if [n for a, n in enumerate(x.shape) if a != axis] != [n for a, n in enumerate(sizes) if a != axis]:
+            raise ShapeError("coo_concat: the shapes differ on another axis", note=str([list(x.shape) for x in sp_input]))
+        columns = [x.indices[:, a] + (sizes[axis] if a == axis else 0) for a in range(len(sizes))]
+        moved.append(stack(columns, 1))
+        sizes[axis] += x.shape[axis]
+    indices, values = concat(tuple(moved)), concat(tuple(x.values for x in sp_input))
+    order = argsort(ravelled(indices, sizes))
+    return COOTensor(gather(indices, order, 0), gather(values, order, 0), tuple(sizes))
+
+
+def csr_add(a, b, alpha, beta):
+    """alpha * a + beta * b for CSRTensors of one shape; values at one place are added. raises : ArgumentError, ShapeError"""
+    for x in (a, b):
+        if not isinstance(x, CSRTensor):
+            raise ArgumentError(f"csr_add: a CSRTensor is wanted, not {type(x).__name__}")
+    if a.shape != b.shape:
+        raise ShapeError("csr_add: the shapes differ", note=f"{list(a.shape)} and {list(b.shape)}")
+    first, second = a.to_coo(), b.to_coo()
+    indices, values = _summed(concat((first.indices, second.indices)),
+                              concat((as_operand(alpha) * first.values, as_operand(beta) * second.values)), a.shape)
+    return COOTensor(indices, values, a.shape).to_csr()
+
+
+def csr_softmax(logits, dtype):
+    """The softmax of each row over the values that are held. logits : CSRTensor; dtype : of the result; raises : ArgumentError"""
+    if not isinstance(logits, CSRTensor):
+        raise ArgumentError(f"csr_softmax: a CSRTensor is wanted, not {type(logits).__name__}")
+    rows, values = expand_dims(logits.rows(), -1), cast_to(logits.values, dt.dtype(dtype))
+    lowest = full((logits.shape[0],), float("-inf"), dtype=dtype_of(values))
+    raised = exp(values - gather(tensor_scatter_max(lowest, rows, values), logits.rows(), 0))
+    total = tensor_scatter_add(zeros((logits.shape[0],), dtype_of(values)), rows, raised)
+    return logits._replace(values=raised / gather(total, logits.rows(), 0))

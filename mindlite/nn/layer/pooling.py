@@ -233,3 +233,29 @@ class AdaptiveMaxPool3d(_AdaptivePool):
 
     def __init__(self, output_size, return_indices=False):
         super().__init__(output_size, return_indices)
+
+
+class FractionalMaxPool2d(Cell):
+    """Maxima of windows whose steps are drawn; see ops.fractional_max_pool2d.
+
+    kernel_size, output_size : int or two; output_ratio : float or two in (0, 1), where output_size is None
+    return_indices : give (maxima, their places h * W + w) too
+    _random_samples : float[N, C, 2] in [0, 1), or None: drawn at each call
+    x              : [N, C, H, W] or [C, H, W]
+    """
+    def __init__(self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+        super().__init__()
+        self.kernel_size, self.output_size, self.output_ratio = kernel_size, output_size, output_ratio
+        self.return_indices, self._random_samples = return_indices, _random_samples
+
+    def construct(self, x):
+        return ops.fractional_max_pool2d(x, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
+                                         self._random_samples)
+
+
+class FractionalMaxPool3d(FractionalMaxPool2d):
+    """As FractionalMaxPool2d for [N, C, D, H, W] or [C, D, H, W]; see ops.fractional_max_pool3d."""
+
+    def construct(self, x):
+        return ops.fractional_max_pool3d(x, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
+                                         self._random_samples)

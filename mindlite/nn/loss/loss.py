@@ -4,9 +4,10 @@ reduction : "mean", "sum" or "none", of the losses of the elements or items
 raises    : ValueRangeError for another reduction; ShapeError and DTypeError as the operators
 """
 from ... import ops
-from ...common.errors import ArgumentError, ValueRangeError
+from ...common.errors import ArgumentError, ShapeError, ValueRangeError
 from ...common.tensor import Tensor
 from ..cell import Cell
+from ..layer.activation import as_activation
 
 
 class LossBase(Cell):
@@ -251,6 +252,82 @@ class DiceLoss(LossBase):
     def construct(self, logits, label):
         both = ops.reduce_sum(logits * label)
         return 1 - 2 * both / (ops.reduce_sum(logits * logits) + ops.reduce_sum(label * label) + self.smooth)
+
+
+class MultiClassDiceLoss(LossBase):
+    """The mean over classes of DiceLoss for each class alone.
+
+    weights       : Tensor[C, ..], a factor of each class's loss, or None
+    ignore_indiex : a class that does not count, or None (the name is MindSpore's)
+    activation    : name of a function of the logits, or None
+    logits, label : float[N, C, ..], one shape; output : float[]
+    raises        : ArgumentError for other arguments, ShapeError where the shapes differ
+    """
+
+    def __init__(self, weights=None, ignore_indiex=None, activation="softmax"):
+        super().__init__()
+        if weights is not None and not isinstance(weights, Tensor):
+            raise ArgumentError(f"MultiClassDiceLoss: weights is a Tensor or None, not {type(weights).__name__}")
+        if ignore_indiex is not None and (isinstance(ignore_indiex, bool) or not isinstance(ignore_indiex, int)):
+            raise ArgumentError(f"MultiClassDiceLoss: ignore_indiex is an int or None, not {type(ignore_indiex).__name__}")
+        self.weights, self.ignored = weights, ignore_indiex
+        self.activation = None if activation is None else as_activation("MultiClassDiceLoss", activation)
+        self.binary = DiceLoss(smooth=1e-5)
+
+    def construct(self, logits, label):
+        if len(logits.shape) < 2 or logits.shape != label.shape:
+            raise ShapeError("MultiClassDiceLoss: logits and label are [N, C, ..], of one shape",
+                             note=f"logits: {list(logits.shape)}, label: {list(label.shape)}")
+        if self.activation is not None:
+            logits = self.activation(logits)
+        total = 0.0
+        for i in range(label.shape[1]):
+            if i != self.ignored:
+                loss = self.binary(logits[:, i], label[:, i])
+                total = total + (loss if self.weights is None else loss * self.weights[i])
+        return total / label.shape[1]
+
+
+class SampledSoftmaxLoss(LossBase):
+    """Softmax cross entropy over the labels and a few drawn classes instead of all.
+
+    num_sampled, num_classes : how many are drawn, of how many; num_true : labels of each item
+    sampled_values           : (drawn classes, expected counts of labels, of drawn ones), or None: drawn uniformly
+    remove_accidental_hits   : a drawn class that is a label of the item does not count
+    seed                     : of the drawing, 0 for a new one at each call
+    weights [C, D], bias [C], labels int[N, num_true] (or [N]), logits [N, D]; output : [N], or reduced
+    raises                   : ArgumentError, ValueRangeError
+    source                   : Jean et al. 2015, section 3
+    """
+
+    def __init__(self, num_sampled, num_classes, num_true=1, sampled_values=None, remove_accidental_hits=True, seed=0,
+                 reduction="none"):
+        super().__init__(reduction)
+        if num_true < 1 or num_sampled < 1 or num_sampled > num_classes:
+            raise ValueRangeError("SampledSoftmaxLoss: 1 <= num_sampled <= num_classes and num_true >= 1 are wanted",
+                                  note=f"num_sampled: {num_sampled}, num_classes: {num_classes}, num_true: {num_true}")
+        if sampled_values is not None and not (isinstance(sampled_values, (list, tuple)) and len(sampled_values) == 3):
+            raise ArgumentError("SampledSoftmaxLoss: sampled_values are three tensors in a tuple")
+        self.num_sampled, self.num_classes, self.num_true = num_sampled, num_classes, num_true
+        self.sampled_values, self.remove_accidental_hits, self.seed = sampled_values, remove_accidental_hits, seed
+
+    def construct(self, weights, bias, labels, logits):
+        if len(labels.shape) == 1:
+            labels = ops.expand_dims(labels, -1)
+        if self.sampled_values is None:
+            drawn, expected, expected_drawn = ops.uniform_candidate_sampler(
+                labels, self.num_true, self.num_sampled, True, self.num_classes, self.seed)
+        else:
+            drawn, expected, expected_drawn = self.sampled_values
+        own = ops.reduce_sum(ops.expand_dims(logits, 1) * ops.gather(weights, labels, 0), axis=-1)
+        own = own + ops.gather(bias, labels, 0) - ops.log(expected)
+        others = ops.matmul(logits, ops.gather(weights, drawn, 0).T) + ops.gather(bias, drawn, 0) - ops.log(expected_drawn)
+        if self.remove_accidental_hits:
+            hit = (ops.expand_dims(labels, 2) == drawn).any(1)
+            others = ops.where(hit, ops.full_like(others, -1e30), others)
+        scores = ops.concat((own, others), 1)
+        share = ops.reduce_sum(ops.log_softmax(scores, 1)[:, :self.num_true], axis=1) / self.num_true
+        return self.get_loss(-share)
 
 
 class MultiMarginLoss(_WithWeight):

@@ -14,6 +14,7 @@ from ..define import as_operand, cast_to, dtype_of
 from ..getitem import getitem, strided_slice
 from ..scatter import COMBINE
 from .define import operation, table
+from .writing import written
 
 
 def _cast(x, dtype):
@@ -229,7 +230,7 @@ def Range(start, limit, delta, *, maxlen=1000000):
 @operation
 def IndexAdd(x, indices, y, *, axis, use_lock=True, check_index_bound=True):
     """y added to the slices of the Parameter x at `indices`; x is changed."""
-    return assign(x, index_add(x, indices, y, axis))
+    return written(x, index_add(x, indices, y, axis))
 
 
 def _assign(variable, value):
@@ -369,11 +370,11 @@ def _named(name, function):
 
 def _scatter(name, combine, whole_rows):
     def call(variable, indices, updates):
-        """The variable, changed at `indices`; of equal indices every update counts, in their order."""
+        """Change the variable at `indices`; of equal indices every update counts, in their order. Returns what it holds then."""
         indices = as_operand(indices)
         if whole_rows:
             indices = expand_dims(indices, -1)
-        return assign(variable, combine(variable, indices, updates))
+        return written(variable, combine(variable, indices, updates))
     call.__name__ = name
 
     def made(variable, indices, updates, *, use_locking=True):

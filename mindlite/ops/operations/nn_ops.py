@@ -1,7 +1,7 @@
 """Layers, losses and the steps of optimisers as classes."""
 from ...common import dtype as dt
 from ...common.errors import ValueRangeError
-from .. import (adagrad_update, adam_update, assign, avg_pool2d, batch_norm, batch_norm_train, batch_to_space_nd, bias_add,
+from .. import (adagrad_update, adam_update, avg_pool2d, batch_norm, batch_norm_train, batch_to_space_nd, bias_add,
                binary_cross_entropy, binary_cross_entropy_with_logits, cast, celu, conv2d, dense, elu, gelu, glu,
                hardshrink, hardsigmoid, hardswish, kl_div, layer_norm_from_axis, log_softmax, logsigmoid, lrn, max_pool2d,
                mish, momentum_update, nll_loss, prelu, relu, relu6, rms_norm,
@@ -18,6 +18,7 @@ from ..pool3d import avg_pool3d, max_pool3d
 from ..resize import resize
 from ..windows import padding_of, pair
 from .define import operation, table
+from .writing import written
 
 
 def _hardshrink(x, lambd):
@@ -243,9 +244,8 @@ def ApplyMomentum(variable, accumulation, learning_rate, gradient, momentum, *, 
     """accumulation = accumulation momentum + gradient; variable -= learning_rate accumulation; returns the variable."""
     new = momentum_update(variable, accumulation, gradient / gradient_scale if gradient_scale !=
                           1.0 else gradient, learning_rate, momentum, use_nesterov=use_nesterov)
-    assign(variable, new[0])
-    assign(accumulation, new[1])
-    return variable
+    written(accumulation, new[1])
+    return written(variable, new[0])
 
 
 @operation
@@ -254,9 +254,7 @@ def Adam(variable, m, v, beta1_power, beta2_power, lr, beta1, beta2,
     """One step of Adam; returns (variable, m, v)."""
     new = adam_update(variable, m, v, gradient, lr, beta1_power, beta2_power, beta1=float(beta1), beta2=float(beta2),
                       epsilon=float(epsilon), use_nesterov=use_nesterov)
-    for old, value in zip((variable, m, v), new):
-        assign(old, value)
-    return variable, m, v
+    return tuple(written(old, value) for old, value in zip((variable, m, v), new))
 
 
 ApplyAdam = Adam
@@ -266,16 +264,13 @@ ApplyAdam = Adam
 def ApplyAdagrad(variable, accumulation, lr, gradient, *, update_slots=True):
     """One step of Adagrad; returns (variable, accumulation)."""
     new = adagrad_update(variable, accumulation, gradient, lr)
-    assign(variable, new[0])
-    assign(accumulation, new[1])
-    return variable, accumulation
+    return written(variable, new[0]), written(accumulation, new[1])
 
 
 @operation
 def ApplyGradientDescent(variable, alpha, delta):
     """variable -= alpha delta; returns the variable."""
-    assign(variable, variable - alpha * delta)
-    return variable
+    return written(variable, variable - alpha * delta)
 
 
 @operation

@@ -3,16 +3,16 @@
 With a gradient of some rows (Sparse.., FusedSparse..) the step is made for these rows alone, or as with zeros in the others.
 """
 from ...common.errors import DTypeError, ShapeError
-from .. import abs, adam_update, assign, exp, expand_dims, gather, maximum, ones_like, pow, sign, sqrt, where, zeros_like
+from .. import abs, adam_update, exp, expand_dims, gather, maximum, ones_like, pow, sign, sqrt, where, zeros_like
 from ..define import as_operand, dtype_of
 from ..scatter import tensor_scatter_add, tensor_scatter_update
 from .define import operation
+from .writing import written
 
 
 def stepped(*pairs):
-    for variable, value in pairs:
-        assign(variable, value)
-    return tuple(variable for variable, _ in pairs)
+    """Write each value into its variable; returns what they hold then."""
+    return tuple(written(variable, value) for variable, value in pairs)
 
 
 @operation
@@ -182,3 +182,58 @@ def FusedSparseAdam(variable, m, v, beta1_power, beta2_power, lr, beta1, beta2, 
     new = adam_update(variable, m, v, gradient, lr, beta1_power, beta2_power, beta1=float(beta1), beta2=float(beta2),
                       epsilon=float(epsilon), use_nesterov=use_nesterov)
     return stepped((variable, new[0]), (m, new[1]), (v, new[2]))
+
+
+@operation
+def SGD(parameters, gradient, learning_rate, accum, momentum, stat, *, dampening=0.0, weight_decay=0.0, nesterov=False):
+    """One step of stochastic gradient descent with momentum; returns the parameters.
+
+    stat : above 0 where a step is the first: there accum becomes the gradient; it is 0 afterwards
+    """
+    gradient = gradient + parameters * weight_decay if weight_decay else gradient
+    total = where(stat > 0, gradient, accum * momentum + gradient * (1 - dampening))
+    step = gradient + total * momentum if nesterov else total
+    return stepped((parameters, parameters - learning_rate * step), (accum, total), (stat, zeros_like(stat)))[0]
+
+
+@operation
+def AdamWeightDecay(variable, m, v, lr, beta1, beta2, epsilon, decay, gradient, *, use_locking=False):
+    """One step of Adam without bias correction, the variable itself shrunk by lr * decay; returns (variable, m, v).
+
+    source : Loshchilov and Hutter 2019, as MindSpore has it
+    """
+    new_m, new_v = m * beta1 + gradient * (1 - beta1), v * beta2 + gradient * gradient * (1 - beta2)
+    step = new_m / (sqrt(new_v) + epsilon) + decay * variable
+    return stepped((variable, variable - lr * step), (m, new_m), (v, new_v))
+
+
+@operation
+def ApplyAdamWithAmsgradV2(variable, m, v, vhat, beta1_power, beta2_power, lr, beta1, beta2, epsilon, gradient, *,
+                           use_locking=False):
+    """One step of AMSGrad (Reddi et al. 2018); returns (variable, m, v, vhat)."""
+    rate = lr * sqrt(1 - as_operand(beta2_power)) / (1 - beta1_power)
+    new_m, new_v = m * beta1 + gradient * (1 - beta1), v * beta2 + gradient * gradient * (1 - beta2)
+    largest = maximum(vhat, new_v)
+    return stepped((variable, variable - rate * new_m / (sqrt(largest) + epsilon)), (m, new_m), (v, new_v), (vhat, largest))
+
+
+@operation
+def ApplyCenteredRMSProp(variable, mean_gradient, mean_square, moment, gradient, learning_rate, decay, momentum, epsilon, *,
+                         use_locking=False):
+    """One step of RMSProp by the variance of gradients (Graves 2013, section 4.2); returns the variable."""
+    mean = mean_gradient * decay + gradient * (1 - decay)
+    square = mean_square * decay + gradient * gradient * (1 - decay)
+    step = moment * momentum + learning_rate * gradient / sqrt(square - mean * mean + epsilon)
+    return stepped((variable, variable - step), (mean_gradient, mean), (mean_square, square), (moment, step))[0]
+
+
+@operation
+def ApplyAdagradDA(variable, gradient_accumulator, gradient_squared_accumulator, gradient, lr, l1, l2, global_step, *,
+                   use_locking=False):
+    """One step of Adagrad by dual averaging (Duchi et al. 2011); returns the variable."""
+    total = gradient_accumulator + gradient
+    squares = gradient_squared_accumulator + gradient * gradient
+    step = as_operand(global_step)
+    shrunk = where(as_operand(l1) > 0, sign(total) * maximum(abs(total) - l1 * step, 0), total)
+    return stepped((variable, -1 * lr * shrunk / (l2 * step * lr + sqrt(squares))), (gradient_accumulator, total),
+                   (gradient_squared_accumulator, squares))[0]

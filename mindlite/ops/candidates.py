@@ -1,0 +1,42 @@
+"""A few classes drawn among many, for losses that do not look at all of them.
+
+Source: Jean et al. 2015, section 3.
+"""
+from ..common import dtype as dt
+from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
+from .creation import full
+from .define import as_operand, cast_to, dtype_of
+from .random import randint, randperm
+
+
+def uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, range_max, seed=0, remove_accidental_hits=False):
+    """(classes drawn uniformly from [0, range_max), how often each true class is expected among them, and each drawn one).
+
+    true_classes : int[N, num_true]; only its shape and dtype count
+    num_sampled  : how many are drawn; at most range_max where `unique`, for no class comes twice then
+    seed         : 0 for a new draw at each call
+    out          : int[num_sampled], f32[N, num_true], f32[num_sampled]
+    raises       : ArgumentError, DTypeError, ShapeError, ValueRangeError
+    """
+    for name, value, least in (("num_true", num_true, 1), ("num_sampled", num_sampled, 1), ("range_max", range_max, 1),
+                               ("seed", seed, 0)):
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ArgumentError(f"uniform_candidate_sampler: {name} is an int, not {type(value).__name__}")
+        if value < least:
+            raise ValueRangeError(f"uniform_candidate_sampler: {name} is at least {least}, not {value}")
+    if not isinstance(unique, bool) or not isinstance(remove_accidental_hits, bool):
+        raise ArgumentError("uniform_candidate_sampler: unique and remove_accidental_hits are bools")
+    if remove_accidental_hits:
+        raise ValueRangeError("uniform_candidate_sampler: remove_accidental_hits=True is not supported",
+                              hint="nn.SampledSoftmaxLoss leaves out what hits a true class")
+    true_classes = as_operand(true_classes)
+    if dtype_of(true_classes) not in (dt.int32, dt.int64):
+        raise DTypeError(f"uniform_candidate_sampler: true_classes are int32 or int64, not {dtype_of(true_classes).name}")
+    if true_classes.ndim != 2 or true_classes.shape[1] != num_true:
+        raise ShapeError(f"uniform_candidate_sampler: true_classes are [N, {num_true}]", note=f"{list(true_classes.shape)}")
+    if unique and num_sampled > range_max:
+        raise ValueRangeError(f"uniform_candidate_sampler: {num_sampled} different classes are not to be found among {range_max}")
+    drawn = randperm(range_max, seed or None)[:num_sampled] if unique else randint(0, range_max, (num_sampled,), seed or None)
+    expected = num_sampled / range_max
+    return (cast_to(drawn, dtype_of(true_classes)), full(true_classes.shape, expected, dtype=dt.float32),
+            full((num_sampled,), expected, dtype=dt.float32))
