@@ -3,6 +3,7 @@
 axis: None for all, an int, or a tuple;   dtype: the element type that is computed in;   keepdims: reduced axes stay, of size 1
 """
 import builtins
+from typing import Any
 
 import numpy as np
 
@@ -309,7 +310,8 @@ def histogramdd(sample, bins=10, range=None, weights=None, density=False):
         raise ArgumentError("histogramdd: bins and range have one entry for each axis",
                             note=f"axes: {len(columns)}, bins: {len(bins)}, range: {len(ranges)}")
     edges = [histogram_bin_edges(column, part, limits) for column, part, limits in zip(columns, bins, ranges)]
-    shape, cells, inside = [e.shape[0] - 1 for e in edges], 0, None
+    shape, inside = [e.shape[0] - 1 for e in edges], None
+    cells: Any = 0
     for column, edge, count in zip(columns, edges, shape):
         place = ops.searchsorted(edge, column, right=True) - 1
         place = ops.where(column == edge[-1], count - 1, place)                 # the last cell has its upper edge

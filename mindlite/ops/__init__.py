@@ -101,11 +101,15 @@ if TYPE_CHECKING:                                # what `later` imports, and wha
                                 standard_laplace)
     from .factors import eig, eigvals, geqrf, lstsq, lu_solve, lu_unpack, matrix_exp, orgqr, ormqr, qr
     from .filling import choose, fill, fill_diagonal, fills, index_copy, index_fill, masked_scatter, put, resized
+    from .candidates import uniform_candidate_sampler
+    from .fractional_pool import fractional_max_pool2d, fractional_max_pool3d
+    from .regions import nms_with_mask, ps_roi_pooling, roi_align
     from .fourier import (fft, fft2, fftfreq, fftn, fftshift, hfft, hfft2, hfftn, ifft, ifft2, ifftn, ifftshift, ihfft, ihfft2,
                           ihfftn, irfft, irfft2, irfftn, rfft, rfft2, rfftfreq, rfftn)
     from .gamma_functions import betainc, igamma, igammac, mvlgamma, nextafter, zeta
     from .historical import (batch_dot, clip_by_global_norm, col2im, deepcopy, dyn_shape, eps, frombuffer, inplace_index_add,
-                             intopk, is_tensor, lrn, mirror_pad, repeat_elements, tuple_to_array)
+                             intopk, is_tensor, lrn, mirror_pad, repeat_elements, scalar_cast,
+                             scalar_to_tensor, tuple_to_array, view_as)
     from .interpolation import interpolate
     from .margin_losses import (multi_margin_loss, multilabel_margin_loss, multilabel_soft_margin_loss, poisson_nll_loss,
                                 triplet_margin_with_distance_loss)

@@ -86,9 +86,6 @@ def dense_to_sparse_csr(tensor):
     return dense_to_sparse_coo(tensor).to_csr()
 
 
-if TYPE_CHECKING:
-    def __getattr__(name: str) -> Any:
-        """The functions that the tables above make."""
 def _summed(indices, values, shape):
     """(different indices in order, the sums of their values): what several values at one place mean."""
     flat = ravelled(indices, shape)
@@ -166,3 +163,8 @@ def csr_softmax(logits, dtype):
     raised = exp(values - gather(tensor_scatter_max(lowest, rows, values), logits.rows(), 0))
     total = tensor_scatter_add(zeros((logits.shape[0],), dtype_of(values)), rows, raised)
     return logits._replace(values=raised / gather(total, logits.rows(), 0))
+
+
+if TYPE_CHECKING:
+    def __getattr__(name: str) -> Any:
+        """The functions that the tables above make."""
