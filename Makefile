@@ -5,6 +5,8 @@
 # make bench   every row of docs/performance.md, side by side with jax, PyTorch and MindSpore: bench/results/bench.md
 #              (ROWS="text" chooses)
 # make cliffs  where mindlite is far behind jax and PyTorch: SAMPLE (100) rows of operators and pieces of networks, drawn by SEED
+# make test-gpu     on a machine with an NVIDIA GPU: tests/gpu
+# make bench-gpu    there: bench/gpu.py
 # make fuzz    N random programs (10000) from SEED (0), in all modes; FIRST goes on where the last line of a run says;
 #              WITHOUT=nothing lets them use every construct
 # make fuzz-transforms N=5000 SEED=0    random programs under random compositions of grad, jvp, vmap, jit and their kin
@@ -22,7 +24,7 @@ CHECK := import sys, venv, ensurepip; sys.exit(not (3, 10) <= sys.version_info[:
 PYTHON ?= $(shell for p in python3.12 python3.13 python3.11 python3.10 python3 python; do \
                       if $$p -c '$(CHECK)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: demo test test-all lint bench cliffs peers fuzz fuzz-transforms setup clean
+.PHONY: demo test test-all lint bench cliffs peers fuzz fuzz-transforms setup clean test-gpu bench-gpu
 .DEFAULT_GOAL := demo
 
 setup: $(READY)
@@ -91,6 +93,13 @@ fuzz: $(READY)
 
 fuzz-transforms: $(READY)
 	@$(BIN)/python tests/functional/random_transforms.py --count $(or $(N),1000) --seed $(or $(SEED),0)
+
+test-gpu: $(READY)
+	@$(BIN)/python -m mindlite doctor
+	@$(BIN)/python -m pytest tests/gpu $(ARGS)
+
+bench-gpu: $(READY)
+	@$(BIN)/python bench/gpu.py
 
 clean:
 	rm -rf .venv .venvs .cache build dist mindlite.egg-info .pytest_cache .mypy_cache report.html

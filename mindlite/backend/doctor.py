@@ -15,9 +15,11 @@ import tempfile
 import numpy as np
 
 from ..common.config import config
+from ..common.errors import DeviceError
 from . import layouts
 from .cpu.blas import blas_facts
 from .cpu.onednn import ADVICE, find_onednn, library_path
+from .cuda import driver
 from .machine_code import host_features
 from .cpu.target import processors
 from .target import current
@@ -125,8 +127,18 @@ def _writable(directory):
 
 
 def cuda():
-    """Whether an NVIDIA driver is there."""
-    if ctypes.util.find_library("cuda") is None:
+    """NVIDIA's driver and the GPUs that it drives; what they lack."""
+    if config.cuda == "simulator":
+        return ("CUDA", "simulated: kernels for a GPU run on the CPU", "unset MINDLITE_CUDA to use the GPUs of this machine")
+    if ctypes.util.find_library("cuda") is None and driver.libcuda() is None:
         return ("CUDA", "no driver", "")
-    found = importlib.util.find_spec("numba_cuda") is not None
-    return ("CUDA", "a driver is installed", "" if found else "pip install 'mindlite[cuda]' to use it")
+    library = driver.libcuda()
+    if library is None:
+        return ("CUDA", "a driver older than CUDA 11.2", "kernels need stream-ordered memory: install a newer driver")
+    try:
+        found = driver.Driver(library)
+        gpus = [found.gpu(index) for index in range(found.count)]
+    except DeviceError as error:
+        return ("CUDA", f"the driver does not answer: {error.message}", "nvidia-smi says more")
+    names = ", ".join(f"{gpu.name} ({gpu.architecture}, {gpu.memory / 2**30:.0f} GiB)" for gpu in gpus)
+    return ("CUDA", f"driver for CUDA {found.version}: {names}", "")

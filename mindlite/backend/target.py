@@ -23,7 +23,7 @@ from ..common.config import config
 from ..common.errors import DeviceError
 from ..common.lazy import LazyModule
 
-cpu = LazyModule("mindlite.backend.cpu.target")
+cpu, cuda = LazyModule("mindlite.backend.cpu.target"), LazyModule("mindlite.backend.cuda.target")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,6 +86,9 @@ class Target(abc.ABC):
     def write(self, nest: Any) -> str:
         """What is compiled, of a scheduled `mindir.loops.LoopNest`: text in a language of the Target's. Equal kernels have equal
         texts: what is compiled is cached by it."""
+
+    def refuse(self, values: Any) -> None:
+        """Raise CannotFuse for a scalar expression (`mindir.scalar`) among `values` that `write` has no code for."""
 
     @abc.abstractmethod
     def write_together(self, texts: list, places: list) -> str:
@@ -204,3 +207,7 @@ def using(target: Target) -> Any:
         yield target
     finally:
         _used.pop()
+
+
+devices.offer("GPU", lambda: cuda.start())
+devices.known_kind(config.device_target, "MINDLITE_DEVICE_TARGET")

@@ -32,6 +32,7 @@ SWITCHES = (
     Switch("mode", PYNATIVE_MODE, "", int, "GRAPH_MODE (0): Cells run as graphs; PYNATIVE_MODE (1): line by line"),
     Switch("device_target", "CPU", "MINDLITE_DEVICE_TARGET", str, "the kind of device that kernels are made for"),
     Switch("device_id", 0, "MINDLITE_DEVICE_ID", int, "which device of that kind"),
+    Switch("cuda", "", "MINDLITE_CUDA", str, "simulator: the GPUs are two of CUDA's simulator, which needs none"),
     Switch("verify", False, "MINDLITE_VERIFY", _flag, "poison freed storage with NaN and check plans while running"),
     Switch("verify_graphs", False, "MINDLITE_VERIFY_GRAPHS", _flag,
            "check every typed graph behind each pass; MINDLITE_VERIFY=1 does so too"),

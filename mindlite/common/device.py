@@ -13,9 +13,10 @@ from .errors import DeviceError, ValueRangeError
 from .records import dataclass
 
 # MindSpore's kinds, and what a machine without them lacks.
-MISSING = {"GPU": "mindlite has no GPU kernels yet", "Ascend": "mindlite has no kernels for Ascend processors"}
+MISSING = {"GPU": "nothing drives it", "Ascend": "mindlite has no kernels for Ascend processors"}
 _SYNONYMS = {"CUDA": "GPU", "Davinci": "Ascend"}
 _drivers: dict = {"CPU": None}
+_offers: dict = {}               # {kind: a function that provides what drives it}
 _lock = threading.Lock()
 listeners: list = []             # called without arguments after what drives a kind has changed
 
@@ -92,6 +93,12 @@ def known_kind(kind, what: str = "device_target") -> str:
     name = _SYNONYMS.get(kind, kind) if isinstance(kind, str) else None
     if name is None or name not in known:
         raise ValueRangeError(f"{what}: there is no device {kind!r}", hint=f"one of {', '.join(known)}")
+    if name not in _drivers and name in _offers:
+        try:
+            _offers[name]()
+        except DeviceError as error:
+            raise DeviceError(f"{what}: {kind!r} cannot be used: {error.message}; what can be used here: {', '.join(_drivers)}",
+                              hint=error.hint) from None
     if name not in _drivers:
         raise DeviceError(f"{what}: {kind!r} cannot be used: {MISSING[name]}; what can be used here: {', '.join(_drivers)}")
     return name
@@ -114,7 +121,7 @@ def numbered(kind: str, index: int, what: str = "device_id") -> Device:
 
     raises : ValueRangeError if there are not so many
     """
-    driver = _drivers[kind]
+    driver = _drivers[known_kind(kind, what)]
     if driver is None:
         return CPU
     if index >= driver.count:
@@ -133,9 +140,15 @@ def provide(kind: str, driver) -> None:
         tell()
 
 
+def offer(kind: str, start) -> None:
+    """When a device of that kind is asked for first, `start()` calls `provide`, or raises a DeviceError: what is missing."""
+    _offers[kind] = start
+
+
 def driver_of(place: Device):
     """What drives a device; None for the CPU, whose memory Python reads."""
     return _drivers[place.kind]
 
 
-known_kind(config.device_target, "MINDLITE_DEVICE_TARGET")
+if config.device_target not in MISSING:
+    known_kind(config.device_target, "MINDLITE_DEVICE_TARGET")

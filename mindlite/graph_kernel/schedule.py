@@ -50,6 +50,7 @@ class _Scope:
 
 def schedule(nest):
     """Fill in body, extent, parallel and cost of a LoopNest; returns it. raises : CannotFuse."""
+    nest.target.refuse(output.value for output in nest.outputs)
     _Scheduler(nest).run()
     return nest
 

@@ -2,9 +2,14 @@
 import ctypes
 import math
 import operator
+import platform
 
 import numpy as np
 
+from mindlite.backend.cuda.code import kernel_text
+from mindlite.backend.cuda.nvptx import emit
+from mindlite.backend.cuda.simulator import Simulated
+from mindlite.backend.cuda.threads import refuse_libm
 from mindlite.common import dtype as dt
 from mindlite.common.dim import evaluate
 from mindlite.common.location import Location, Origin
@@ -13,8 +18,11 @@ from mindlite.backend.printers.python_source import run_source
 from mindlite.mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
 from mindlite.mindir.control import make_tuple, tuple_getitem
 from mindlite.mindir.graph import FuncGraph, ValueNode
+from mindlite.mindir.loops import CannotFuse
 from mindlite.mindir.primitive import eval_rule, infer_rule, kernel_rule, primitive
 from mindlite.mindir.scalar import call, cast, elementwise_rule, logical_not, maximum, minimum, reduce, where
+
+SIMULATES = platform.machine() in ("x86_64", "AMD64") and platform.system() == "Linux"
 
 
 def broadcast(*shapes):
@@ -319,7 +327,34 @@ def execute(lowered, inputs, env=None, chunks=1):
     return outs
 
 
+def simulate(nest, inputs, env=None, threads=64, blocks=3, backwards=False):
+    """The results of a LoopNest as a CUDA kernel (backend/cuda), run by its simulator."""
+    outs = tuple(np.full([evaluate(s, env) for s in o.operand.shape], _POISON.get(o.operand.dtype.kind, 1), o.operand.dtype.numpy)
+                 for o in nest.outputs)
+    words, keep = [evaluate(nest.extent, env), 1], []
+    for operand, x in zip(nest.inputs, inputs):
+        if isinstance(operand.abstract, AbstractScalar):
+            words.append(int(np.float64(x).view(np.int64)) if operand.abstract.type is float else int(x))
+        else:
+            keep.append(np.ascontiguousarray(x))
+            words.append(keep[-1].ctypes.data)
+    words += [o.ctypes.data for o in outs] + [evaluate(s, env) for s in nest.sizes.values()]
+    kernel = Simulated(kernel_text([emit(nest)]))
+    assert kernel.run(np.array(words[:kernel.words], np.int64), threads, blocks, backwards)
+    return outs
+
+
 _POISON = {"f": np.nan, "i": 77, "u": 77, "b": True}
+
+
+def on_gpu(nest):
+    """Has a GPU code for all functions of a LoopNest?"""
+    try:
+        for output in nest.outputs:
+            refuse_libm(output.value)
+    except CannotFuse:
+        return False
+    return True
 
 
 def sample(abstract, rng, env=None):
@@ -333,7 +368,8 @@ def sample(abstract, rng, env=None):
 
 
 def check(graph, inputs=None, env=None, rtol=3e-6, atol=1e-6, text=True):
-    """Machine code in one and in three chunks, and the text, agree with the eval rules; returns the Lowered."""
+    """Machine code in one and in three chunks, the text, and the CUDA kernel where there is one, agree with the eval rules;
+    returns the Lowered."""
     if inputs is None:
         rng = np.random.default_rng(len(graph.nodes))
         inputs = [sample(p.abstract, rng, env) for p in graph.parameters]
@@ -342,6 +378,8 @@ def check(graph, inputs=None, env=None, rtol=3e-6, atol=1e-6, text=True):
     runs = [execute(lowered, inputs, env), execute(lowered, inputs, env, chunks=3)]
     if text:
         runs.append(run_source(lowered.nest, *inputs, sizes=env))
+    if SIMULATES and on_gpu(lowered.nest):
+        runs.append(simulate(lowered.nest, inputs, env, backwards=len(graph.nodes) % 2 == 1))
     for outs in runs:
         for out, expected in zip(outs, want):
             assert out.dtype == expected.dtype and out.shape == expected.shape

@@ -1,0 +1,448 @@
+"""What drives NVIDIA GPUs: CUDA's driver API by address. No toolkit, no Python package: libcuda.so.1 comes with the driver.
+
+    driver = Driver(libcuda())          or Driver(SimulatedLibrary()): the same code, and functions that run on the CPU
+
+A Flow calls `entry`, which is machine code: a launch is cuCtxSetCurrent and cuLaunchKernel, with the words of the kernel where
+the Flow has them. Each device has one stream, on which all is done in order; memory comes from its stream-ordered pool, so
+what is given back may be taken again before the work on it is done, and nothing waits. Only copies to the CPU wait.
+"""
+import atexit
+import ctypes
+import threading
+from typing import Any
+
+import numpy as np
+
+from ...common.device import COPY, CPU, FAILED, GIVE, LAUNCH, POISON, TAKE, Device
+from ...common.errors import DeviceError
+from ...common.events import emit
+from ..machine_code import compile_ir
+from . import ptx_cache
+from .code import MOST_THREADS
+
+KIND = "GPU"
+LIBRARIES = ("libcuda.so.1", "libcuda.so")
+OUT_OF_MEMORY, NOT_READY = 2, 600
+MAJOR, MINOR, PROCESSORS = 75, 76, 16                       # numbers of attributes
+RELEASE_THRESHOLD = 4
+BLOCKS_OF_A_PROCESSOR = 8                                   # 256 threads each: as many as a multiprocessor holds at a time
+WORK_OF_A_THREAD = 8                                        # operations that are worth a thread
+_I, _L, _P = ctypes.c_int, ctypes.c_size_t, ctypes.c_void_p
+_ENTRY = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64), ctypes.c_int64)
+
+# The functions of the driver that are called, and their arguments; each gives 0 or the number of an error.
+FUNCTIONS = {
+    "cuInit": (ctypes.c_uint,),
+    "cuDriverGetVersion": (_P,),
+    "cuDeviceGetCount": (_P,),
+    "cuDeviceGet": (_P, _I),
+    "cuDeviceGetName": (_P, _I, _I),
+    "cuDeviceGetAttribute": (_P, _I, _I),
+    "cuDeviceTotalMem_v2": (_P, _I),
+    "cuDevicePrimaryCtxRetain": (_P, _I),
+    "cuCtxSetCurrent": (_P,),
+    "cuDeviceGetDefaultMemPool": (_P, _I),
+    "cuMemPoolSetAttribute": (_P, _I, _P),
+    "cuMemGetInfo_v2": (_P, _P),
+    "cuMemAllocAsync": (_P, _L, _P),
+    "cuMemFreeAsync": (_L, _P),
+    "cuMemcpyHtoDAsync_v2": (_L, _P, _L, _P),
+    "cuMemcpyDtoHAsync_v2": (_P, _L, _L, _P),
+    "cuMemcpyDtoDAsync_v2": (_L, _L, _L, _P),
+    "cuMemsetD8Async": (_L, ctypes.c_ubyte, _L, _P),
+    "cuStreamCreate": (_P, ctypes.c_uint),
+    "cuStreamSynchronize": (_P,),
+    "cuModuleLoadData": (_P, _P),
+    "cuModuleGetFunction": (_P, _P, _P),
+    "cuLaunchKernel": (_P, *[ctypes.c_uint] * 7, _P, _P, _P),
+    "cuGetErrorName": (_I, _P),
+    "cuGetErrorString": (_I, _P),
+}
+
+
+class Libcuda:
+    """The driver's own library. addresses: {name of a function: where it is}; image(texts, architecture): what it loads"""
+
+    def __init__(self, library):
+        self.library = library
+        self.addresses = {name: ctypes.cast(getattr(library, name), _P).value for name in FUNCTIONS}
+
+    @staticmethod
+    def image(texts: tuple, architecture: str) -> bytes:
+        """The PTX of a kernel, which the driver assembles. texts: of `code.kernel_text`"""
+        return ptx_cache.ptx_of(texts, architecture).encode() + b"\0"
+
+    @staticmethod
+    def threads(least: int) -> int:
+        """How many threads a block has, of a kernel that needs at least so many."""
+        return MOST_THREADS
+
+
+def libcuda() -> Any:
+    """The Libcuda of this machine; None where there is no driver."""
+    for name in LIBRARIES:
+        try:
+            return Libcuda(ctypes.CDLL(name))
+        except (OSError, AttributeError):                    # it is not there, or older than stream-ordered memory
+            continue
+    return None
+
+
+class CudaError(DeviceError):
+    """A function of CUDA's driver has failed. Fields: number."""
+
+    number = 0
+
+
+class _Gpu:
+    """One device. index, device (CUDA's number), context, stream, name, architecture, memory, processors, limit (of blocks)."""
+
+    def __init__(self, driver, index):
+        self.index, self.device = index, driver.asked("cuDeviceGet", _I(), index).value
+        name = ctypes.create_string_buffer(100)
+        driver.call("cuDeviceGetName", name, 100, self.device)
+        self.name = name.value.decode()
+        major, minor, self.processors = (driver.asked("cuDeviceGetAttribute", _I(), attribute, self.device).value
+                                         for attribute in (MAJOR, MINOR, PROCESSORS))
+        self.architecture = f"sm_{major}{minor}"
+        self.memory = driver.asked("cuDeviceTotalMem_v2", _L(), self.device).value
+        self.context = driver.asked("cuDevicePrimaryCtxRetain", _P(), self.device).value
+        driver.call("cuCtxSetCurrent", self.context)
+        self.stream = driver.asked("cuStreamCreate", _P(), 1).value
+        pool = driver.asked("cuDeviceGetDefaultMemPool", _P(), self.device).value
+        driver.call("cuMemPoolSetAttribute", pool, RELEASE_THRESHOLD, ctypes.byref(ctypes.c_uint64(2 ** 64 - 1)))
+        self.limit = self.processors * BLOCKS_OF_A_PROCESSOR
+        self.table = (ctypes.c_int64 * 4)(self.context, self.stream or 0, self.limit, 0)
+        self.sizes: dict = {}                                # bytes of what is taken, by address
+        self.live = self.most = 0
+        self.modules: dict = {}
+
+
+class Driver:
+    """Drives all GPUs of the machine (`common.device.Driver`). library: a Libcuda or a SimulatedLibrary
+
+    raises : DeviceError if the library says that there is no device
+    """
+
+    def __init__(self, library):
+        self.library, self.lock = library, threading.RLock()
+        self.functions = {name: ctypes.CFUNCTYPE(_I, *arguments)(library.addresses[name])
+                          for name, arguments in FUNCTIONS.items()}
+        self.call("cuInit", 0)
+        self.count = self.asked("cuDeviceGetCount", _I()).value
+        if not self.count:
+            raise DeviceError("CUDA's driver finds no device")
+        version = self.asked("cuDriverGetVersion", _I()).value
+        self.version = f"{version // 1000}.{version % 1000 // 10}"
+        self.gpus: dict = {}
+        self.entries: dict = {}
+        self.records: list = []                              # of kernels, whose addresses Flows have
+        self.taken: dict = {}                                # {run: addresses}
+        self.library_kernels: dict = {}                      # of its Target, by their facts
+        self.broken: Any = None
+        self.ended = False
+        atexit.register(self.end)
+
+    def end(self) -> None:
+        """The process ends: the driver's library may be gone before the last Tensor."""
+        self.ended = True
+
+    def gpu(self, index: int) -> _Gpu:
+        """A device, made ready when it is asked for first."""
+        with self.lock:
+            if index not in self.gpus:
+                self.gpus[index] = _Gpu(self, index)
+            return self.gpus[index]
+
+    # -- calls
+
+    def call(self, name: str, *args: Any) -> None:
+        """Call a function of the driver. raises : MemoryError, or CudaError with the driver's words"""
+        status = self.functions[name](*args)
+        if status:
+            raise self.error(status, name)
+
+    def asked(self, name: str, out: Any, *args: Any) -> Any:
+        """Call a function that writes its result to `out`; gives it."""
+        self.call(name, ctypes.byref(out), *args)
+        return out
+
+    def error(self, status: int, doing: str) -> Exception:
+        """The exception for the number of an error."""
+        if status == OUT_OF_MEMORY:
+            return MemoryError(f"{KIND}: out of memory ({doing})")
+        words = []
+        for name in ("cuGetErrorName", "cuGetErrorString"):
+            text = ctypes.c_char_p()
+            if self.functions[name](status, ctypes.byref(text)) == 0 and text.value:
+                words.append(text.value.decode())
+        made = CudaError(f"{KIND}: {doing}: {': '.join(words) or f'error {status}'}")
+        made.number = status
+        return made
+
+    def current(self, index: int) -> _Gpu:
+        """A device, whose context is that of this thread from now on."""
+        gpu = self.gpu(index)
+        self.call("cuCtxSetCurrent", gpu.context)
+        return gpu
+
+    # -- memory
+
+    def allocate(self, index: int, nbytes: int) -> int:
+        """The address of new memory, from the pool of the device's stream. raises : MemoryError"""
+        gpu = self.current(index)
+        try:
+            address = self.asked("cuMemAllocAsync", _L(), max(nbytes, 1), gpu.stream).value
+        except MemoryError:
+            free, total = _L(), _L()
+            self.call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
+            raise MemoryError(f"{KIND}:{index} has no {nbytes / 2**20:.1f} MiB left: {gpu.live / 2**20:.1f} MiB are in use by "
+                              f"this process, {free.value / 2**20:.1f} of {total.value / 2**20:.1f} MiB are free") from None
+        with self.lock:
+            gpu.sizes[address] = nbytes
+            gpu.live += nbytes
+            gpu.most = max(gpu.most, gpu.live)
+        return address
+
+    def release(self, index: int, address: int) -> None:
+        """Give memory back, behind the work that was asked for; when the process ends it goes by itself."""
+        if self.ended:
+            return
+        gpu = self.current(index)
+        with self.lock:
+            gpu.live -= gpu.sizes.pop(address)
+        self.call("cuMemFreeAsync", address, gpu.stream)
+
+    def copy(self, to: Device, target: int, source: Device, start: int, nbytes: int) -> None:
+        """Copy; to the CPU it waits."""
+        if nbytes == 0:
+            return
+        gpu = self.current((source if to == CPU else to).index)
+        if to == CPU:
+            self.call("cuMemcpyDtoHAsync_v2", target, start, nbytes, gpu.stream)
+            self.call("cuStreamSynchronize", gpu.stream)
+        elif source == CPU:
+            self.call("cuMemcpyHtoDAsync_v2", target, start, nbytes, gpu.stream)
+        else:
+            self.call("cuMemcpyDtoDAsync_v2", target, start, nbytes, gpu.stream)
+
+    def synchronize(self, index: int) -> None:
+        """Wait until all work is done. raises : CudaError if some of it failed"""
+        self.call("cuStreamSynchronize", self.current(index).stream)
+
+    # -- kernels
+
+    def loaded(self, texts: tuple, name: str, least: int = 32) -> int:
+        """The address of what a Flow launches: a record of the function on each device, filled when it is launched there first.
+
+        texts : of `code.kernel_text`;   least: threads of a block that it needs
+        """
+        record = Record(texts, name, self.library.threads(least))
+        with self.lock:
+            self.records.append(record)
+        return record.address
+
+    def function(self, index: int, address: int) -> int:
+        """CUDA's handle of the kernel of a record, on a device."""
+        with self.lock:
+            record = next(r for r in reversed(self.records) if r.address == address)
+            gpu = self.current(index)
+            if record.texts not in gpu.modules:
+                image = self.library.image(record.texts, gpu.architecture)
+                module = self.asked("cuModuleLoadData", _P(), image).value
+                gpu.modules[record.texts] = self.asked("cuModuleGetFunction", _P(), module, b"kernel").value
+                emit("kernel_load", name=record.name, key=gpu.architecture, seconds=0.0)
+            return gpu.modules[record.texts]
+
+    # -- what Flows ask
+
+    def entry(self, index: int) -> int:
+        """The address of the C function that a Flow calls; machine code that launches and copies, the rest is `answer`."""
+        with self.lock:
+            if index not in self.entries:
+                gpu = self.gpu(index)
+
+                def asked(what, args, count):
+                    try:
+                        return self.answer(index, what, args)
+                    except (DeviceError, MemoryError) as error:
+                        self.broken = error
+                        return FAILED
+                slow = _ENTRY(asked)
+                symbols = {name: self.library.addresses[name] for name in _ENTRY_CALLS}
+                symbols |= {"device": ctypes.addressof(gpu.table), "answer": ctypes.cast(slow, _P).value}
+                self.entries[index] = compile_ir(entry_text(index), symbols, passes=2, name=f"cuda_entry_{index}"), slow
+            return self.entries[index][0].address("entry")
+
+    def answer(self, index: int, what: int, args: Any) -> int:
+        """What machine code does not do itself: the first launch of a kernel, memory, and errors. 0, and 1 for: again"""
+        gpu = self.current(index)
+        if what == LAUNCH:
+            Record.at(args[1])[0] = self.function(index, args[1])
+            Record.at(args[1])[1] = index
+            return 1
+        if what == COPY:                                     # it failed, with the number in the table
+            raise self.error(gpu.table[3], "a kernel or copy before this one")
+        if what == TAKE:
+            run = args[0]
+            args[0] = self.allocate(index, args[1])
+            if run:
+                self.taken.setdefault(run, set()).add(args[0])
+        elif what == GIVE:
+            self.taken[args[0]].remove(args[1])
+            self.release(index, args[1])
+        elif what == POISON:
+            self.call("cuMemsetD8Async", args[1], 0xff, args[2], gpu.stream)
+        else:
+            raise DeviceError(f"{KIND} cannot do {what}")
+        return 0
+
+    def failure(self, index: int) -> Exception:
+        """The exception for a FAILED."""
+        error, self.broken = self.broken, None
+        return error
+
+    def end_run(self, index: int, run: int) -> None:
+        """Give back what was taken for a run."""
+        for address in self.taken.pop(run, ()):
+            self.release(index, address)
+
+
+class Record:
+    """What stands at the address of a Kernel: CUDA's function, 0 before the first launch; the device that it is of; threads of a
+    block; operations of a block, by which the number of blocks follows from the extent and the cost."""
+
+    def __init__(self, texts, name, threads):
+        self.texts, self.name = texts, name
+        self.words = np.array([0, 0, threads, threads * WORK_OF_A_THREAD], np.int64)
+        self.address = self.words.ctypes.data
+
+    @staticmethod
+    def at(address):
+        """The words at an address."""
+        return (ctypes.c_int64 * 4).from_address(address)
+
+
+_ENTRY_CALLS = ("cuCtxSetCurrent", "cuLaunchKernel", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2",
+                "cuStreamSynchronize")
+
+
+def entry_text(index: int) -> str:
+    """The LLVM IR of the function that a Flow calls for a device. @device: context, stream, most blocks, an error's number."""
+    return f"""
+@device = external global [4 x i64]
+declare i32 @cuCtxSetCurrent(i64)
+declare i32 @cuLaunchKernel(i64, i32, i32, i32, i32, i32, i32, i32, i64, ptr, ptr)
+declare i32 @cuMemcpyHtoDAsync_v2(i64, i64, i64, i64)
+declare i32 @cuMemcpyDtoHAsync_v2(i64, i64, i64, i64)
+declare i32 @cuMemcpyDtoDAsync_v2(i64, i64, i64, i64)
+declare i32 @cuStreamSynchronize(i64)
+declare i64 @answer(i64, ptr, i64)
+declare i64 @llvm.smax.i64(i64, i64)
+declare i64 @llvm.smin.i64(i64, i64)
+define i64 @entry(i64 %what, ptr %args, i64 %count) {{
+start:
+  %extra = alloca [5 x i64]
+  %bytes = alloca i64
+  %context = load i64, ptr @device
+  %stream.at = getelementptr i64, ptr @device, i64 1
+  %stream = load i64, ptr %stream.at
+  %error.at = getelementptr i64, ptr @device, i64 3
+  %slot1 = getelementptr i64, ptr %args, i64 1
+  %slot2 = getelementptr i64, ptr %args, i64 2
+  %slot3 = getelementptr i64, ptr %args, i64 3
+  %slot4 = getelementptr i64, ptr %args, i64 4
+  switch i64 %what, label %slow [ i64 {LAUNCH}, label %launch  i64 {COPY}, label %copy ]
+slow:
+  %given = call i64 @answer(i64 %what, ptr %args, i64 %count)
+  ret i64 %given
+launch:
+  %record.word = load i64, ptr %slot1
+  %record = inttoptr i64 %record.word to ptr
+  %function = load i64, ptr %record
+  %owner.at = getelementptr i64, ptr %record, i64 1
+  %owner = load i64, ptr %owner.at
+  %known = icmp ne i64 %function, 0
+  %same = icmp eq i64 %owner, {index}
+  %ready = and i1 %known, %same
+  br i1 %ready, label %go, label %first
+first:
+  %made = call i64 @answer(i64 {LAUNCH}, ptr %args, i64 %count)
+  %fine = icmp eq i64 %made, 1
+  br i1 %fine, label %launch, label %failed
+failed:
+  ret i64 {FAILED}
+go:
+  %c0 = call i32 @cuCtxSetCurrent(i64 %context)
+  %threads.at = getelementptr i64, ptr %record, i64 2
+  %threads = load i64, ptr %threads.at
+  %nominal.at = getelementptr i64, ptr %record, i64 3
+  %nominal = load i64, ptr %nominal.at
+  %limit.at = getelementptr i64, ptr @device, i64 2
+  %limit = load i64, ptr %limit.at
+  %extent = load i64, ptr %slot2
+  %cost = load i64, ptr %slot3
+  %items = call i64 @llvm.smax.i64(i64 %extent, i64 1)
+  %each = call i64 @llvm.smax.i64(i64 %cost, i64 1)
+  %most = shl i64 1, 30
+  %items1 = call i64 @llvm.smin.i64(i64 %items, i64 %most)
+  %each1 = call i64 @llvm.smin.i64(i64 %each, i64 %most)
+  %work = mul i64 %items1, %each1
+  %up = add i64 %work, %nominal
+  %wanted = udiv i64 %up, %nominal
+  %blocks = call i64 @llvm.smin.i64(i64 %wanted, i64 %limit)
+  %grid = trunc i64 %blocks to i32
+  %width = trunc i64 %threads to i32
+  %some = sub i64 %count, 2
+  %size = shl i64 %some, 3
+  store i64 %size, ptr %bytes
+  %words = ptrtoint ptr %slot2 to i64
+  %size.word = ptrtoint ptr %bytes to i64
+  store i64 1, ptr %extra
+  %x1 = getelementptr i64, ptr %extra, i64 1
+  store i64 %words, ptr %x1
+  %x2 = getelementptr i64, ptr %extra, i64 2
+  store i64 2, ptr %x2
+  %x3 = getelementptr i64, ptr %extra, i64 3
+  store i64 %size.word, ptr %x3
+  %x4 = getelementptr i64, ptr %extra, i64 4
+  store i64 0, ptr %x4
+  %launched = call i32 @cuLaunchKernel(i64 %function, i32 %grid, i32 1, i32 1, i32 %width, i32 1, i32 1, i32 0, i64 %stream,
+                                       ptr null, ptr %extra)
+  br label %end
+copy:
+  %c1 = call i32 @cuCtxSetCurrent(i64 %context)
+  %to = load i64, ptr %slot1
+  %from = load i64, ptr %slot2
+  %amount = load i64, ptr %slot3
+  %kind = load i64, ptr %slot4
+  %none = icmp eq i64 %amount, 0
+  br i1 %none, label %nothing, label %some_bytes
+nothing:
+  ret i64 0
+some_bytes:
+  switch i64 %kind, label %on [ i64 0, label %in  i64 1, label %out ]
+in:
+  %in.status = call i32 @cuMemcpyHtoDAsync_v2(i64 %to, i64 %from, i64 %amount, i64 %stream)
+  br label %end
+on:
+  %on.status = call i32 @cuMemcpyDtoDAsync_v2(i64 %to, i64 %from, i64 %amount, i64 %stream)
+  br label %end
+out:
+  %out.status = call i32 @cuMemcpyDtoHAsync_v2(i64 %to, i64 %from, i64 %amount, i64 %stream)
+  %asked = icmp eq i32 %out.status, 0
+  br i1 %asked, label %wait, label %end
+wait:
+  %waited = call i32 @cuStreamSynchronize(i64 %stream)
+  br label %end
+end:
+  %status = phi i32 [ %launched, %go ], [ %in.status, %in ], [ %on.status, %on ], [ %out.status, %out ], [ %waited, %wait ]
+  %well = icmp eq i32 %status, 0
+  br i1 %well, label %nothing, label %report
+report:
+  %number = sext i32 %status to i64
+  store i64 %number, ptr %error.at
+  %told = call i64 @answer(i64 {COPY}, ptr %args, i64 %count)
+  ret i64 {FAILED}
+}}
+"""

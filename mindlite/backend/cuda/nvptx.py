@@ -1,0 +1,474 @@
+"""A scheduled LoopNest as LLVM IR for the threads of CUDA blocks (`threads` says which of them does what).
+
+    define void @part(i64 %block, i64 %args..)        the work of one block of many
+    define i64 @blocks(i64 %args..)                    how many there are
+
+`code` adds the kernel that runs over the blocks, and what a thread asks of its machine: `@thread`, `@threads`,
+`@barrier`, `@shuffle`. A GPU answers by instructions, the simulator by what it runs on the CPU: the text of a kernel is the same.
+Arithmetic, functions and conversions are those of `lower_llvm`, one number at a time, so elementwise results are
+the CPU's to the last bit; sums add up in another order.
+"""
+import contextlib
+from typing import Any
+
+from llvmlite import ir
+
+from ...mindir.abstract import AbstractScalar
+from ...mindir.loops import BLOCK, Fold, Let, Loop, Store
+from ..printers.arithmetic import I32, I64, MEMORY, REGISTER, alias_scopes
+from ..printers.lower_llvm import _Emitter
+from ..printers.math_functions import DOUBLE, FLOAT
+from .threads import SIDE, THREADS, WARP, flattened, plan, product_of
+
+GLOBAL, SHARED = 1, 3                                       # address spaces of NVPTX
+WORD = 8                                                    # bytes of a number that threads hand on
+WARP_BITS = I64(WARP.bit_length() - 1)
+PITCH = SIDE + 1                                            # of a square: its columns lie in different banks
+
+
+def emit(nest):
+    """The LLVM module text of a scheduled LoopNest: `part` and `blocks`; its first line says how many bytes threads share."""
+    module = ir.Module("kernel")
+    emitter = _ThreadEmitter(nest, module)
+    emitter.run()
+    return f"; shared {emitter.most_shared}\n{module}"
+
+
+class _ThreadEmitter(_Emitter):
+    def __init__(self, nest, module):
+        words = [I64] * (len(nest.inputs) + len(nest.outputs) + len(nest.sizes))
+        part = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64, *words]), "part")
+        super().__init__(nest, module, part)
+        self.words, self.plan, self.shared_bytes, self.most_shared = words, plan(nest), 0, 0
+        self.shared = ir.GlobalVariable(module, ir.ArrayType(ir.IntType(8), 0), "shared", addrspace=SHARED)
+        self.shared.linkage = "external"
+        self.rules = {name: ir.Function(module, ir.FunctionType(result, arguments), name) for name, result, arguments in (
+            ("thread", I64, []), ("threads", I64, []), ("barrier", ir.VoidType(), []), ("warp_barrier", ir.VoidType(), []),
+            ("shuffle", I32, [I32, I32]))}
+        self.writes = None                                  # the condition under which this thread writes
+        self.group: Any = None                              # (number in the group, size, meeting) of the threads of a fold
+
+    def run(self):
+        """Write both functions."""
+        self.write_blocks()
+        nest, b = self.nest, self.builder
+        block, *args = self.function.args
+        self.enter(args)
+        scopes = alias_scopes(self.module, len(self.operands))
+        self.scopes = {id(o): scopes[nest.place(k)] for k, o in enumerate(self.operands)}
+        for k, operand in enumerate(self.operands):
+            raw = args[nest.place(k)]
+            if isinstance(operand.abstract, AbstractScalar):
+                self.pointers[id(operand)] = self.arithmetic.scalar_argument(raw, operand.dtype)
+            else:
+                self.pointers[id(operand)] = b.inttoptr(raw, MEMORY[operand.dtype.name].as_pointer(GLOBAL))
+        body = self.function.append_basic_block("body")
+        b.position_at_end(body)
+        self.thread, self.threads = b.call(self.rules["thread"], []), b.call(self.rules["threads"], [])
+        self.statements(self.plan.before)
+        getattr(self, f"by_{self.plan.way}")(block)
+        b.ret_void()
+        b.position_at_end(self.entry)
+        b.branch(body)
+
+    def enter(self, args):
+        self.pointers, self.operands = {}, list(self.nest.inputs) + [o.operand for o in self.nest.outputs]
+        self.dims = dict(zip(self.nest.sizes, args[len(self.operands):]))
+
+    def write_blocks(self):
+        """The function `blocks`."""
+        here = self.builder, self.function
+        self.function = ir.Function(self.module, ir.FunctionType(I64, self.words), "blocks")
+        self.builder = b = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.enter(self.function.args)
+        self.threads, way = b.call(self.rules["threads"], []), self.plan.way
+        count = self.dim(product_of(self.plan.chain))
+        if way == "squares":
+            for _, extent in self.plan.square[:2]:
+                count = b.mul(count, self.quotient(self.dim(extent), I64(SIDE)))
+        elif way == "columns":
+            count = self.quotient(count, I64(WARP))
+        elif way == "rows":
+            count = self.quotient(count, b.lshr(self.threads, self.group_bits()))
+        else:
+            count = self.quotient(count, self.threads)
+        b.ret(count)
+        self.builder, self.function = here
+
+    def quotient(self, a, by):
+        """a / by, rounded up."""
+        b = self.builder
+        return b.udiv(b.add(a, b.sub(by, I64(1))), by)
+
+    # ------------------------------------------------------------ ways
+
+    def by_items(self, block):
+        b = self.builder
+        item = b.add(b.mul(block, self.threads), self.thread)
+        with b.if_then(b.icmp_signed("<", item, self.dim(product_of(self.plan.chain)))):
+            self.bind_all(self.plan.chain, item)
+            self.statements(self.plan.values + self.plan.body)
+
+    def by_rows(self, block):
+        b, plan = self.builder, self.plan
+        bits = self.group_bits()
+        size = b.shl(I64(1), bits)
+        lane = b.and_(self.thread, b.sub(size, I64(1)))
+        if plan.chain:
+            row = b.add(b.mul(block, b.lshr(self.threads, bits)), b.lshr(self.thread, bits))
+            rows = self.dim(product_of(plan.chain))
+            active = b.icmp_signed("<", row, rows)
+            self.bind_all(plan.chain, b.select(active, row, b.sub(rows, I64(1))))
+        else:
+            active = ir.IntType(1)(1)
+        self.row(lane, size, active, plan.values + plan.body)
+
+    def group_bits(self):
+        """How many threads share a row, the logarithm: a power of two from its length on, at most all of the block."""
+        b = self.builder
+        if not self.plan.chain:
+            return self.bits_of(self.threads)
+        length = I64(1)
+        for extent in map(self.dim, self.plan.long):
+            length = b.select(b.icmp_signed(">", extent, length), extent, length)
+        return self.at_most(self.bits_of(length), self.bits_of(self.threads))
+
+    def bits_of(self, number):
+        """The logarithm of the power of two from a positive number on."""
+        b, count = self.builder, self.module.globals.get("llvm.ctlz.i64")
+        count = count or ir.Function(self.module, ir.FunctionType(I64, [I64, ir.IntType(1)]), "llvm.ctlz.i64")
+        return b.sub(I64(64), b.call(count, [b.sub(number, I64(1)), ir.IntType(1)(0)]))
+
+    def row(self, lane, size, active, statements):
+        """The statements of a row, its loops and folds shared out."""
+        first = b_and(self.builder, active, self.builder.icmp_unsigned("==", lane, I64(0)))
+        for number, s in enumerate(statements):
+            if isinstance(s, Loop):
+                with self.writing(active):
+                    self.shared_loop(s, lane, size)
+                self.meet_after(s.body, number < len(statements) - 1, size)
+            elif isinstance(s, Fold) and self.plan.shared_loop(s) is not None:
+                with self.writing(active), self.sharing(lane, size, self.across_group):
+                    self.fold(s)
+                self.meet_after([t for _, _, body in s.loops for t in body], True, size)
+            else:
+                with self.writing(first):
+                    self.statements([s])
+
+    def shared_loop(self, s, lane, size):
+        """A loop of a row, its iterations shared out; a chain of loops is one axis."""
+        b, (axes, body, _) = self.builder, flattened(s)
+        start, stop = I64(0), self.dim(product_of(axes))
+        if len(axes) == 1:
+            start = I64(s.start)
+            stop = stop if s.stop is None else self.at_most(I64(s.stop), stop)
+        with self.loop(b.add(start, lane), stop, size) as i:
+            self.bind_all(axes, i)
+            self.statements(body)
+
+    def meet_after(self, statements, more, size):
+        """What a loop or fold has written is seen by the threads that share the row."""
+        if more and any(isinstance(s, Store) for s in statements):
+            self.meet(size)
+
+    def meet(self, size):
+        """Wait for the threads of a group."""
+        b = self.builder
+        with b.if_else(b.icmp_unsigned(">", size, I64(WARP))) as (block, warp):
+            with block:
+                b.call(self.rules["barrier"], [])
+            with warp:
+                b.call(self.rules["warp_barrier"], [])
+
+    def by_columns(self, block):
+        b = self.builder
+        lane, rows = b.and_(self.thread, I64(WARP - 1)), b.lshr(self.threads, WARP_BITS)
+        row = b.lshr(self.thread, WARP_BITS)
+        column = b.add(b.mul(block, I64(WARP)), lane)
+        count = self.dim(product_of(self.plan.chain))
+        active = b.icmp_signed("<", column, count)
+        self.bind_all(self.plan.chain, b.select(active, column, b.sub(count, I64(1))))
+        with self.writing(b_and(b, active, b.icmp_unsigned("==", row, I64(0)))):
+            for s in self.plan.values + self.plan.body:
+                shared = isinstance(s, Fold) and self.plan.shared_loop(s) is not None
+                with self.sharing(row, rows, self.across_rows) if shared else contextlib.nullcontext():
+                    self.statements([s])
+
+    def by_squares(self, block):
+        b, ((outer, height), (inner, width), across) = self.builder, self.plan.square
+        height, width = self.dim(height), self.dim(width)
+        down, right = self.quotient(height, I64(SIDE)), self.quotient(width, I64(SIDE))
+        row = b.mul(b.urem(b.udiv(block, right), down), I64(SIDE))
+        column = b.mul(b.urem(block, right), I64(SIDE))
+        self.bind_all(self.plan.chain, b.udiv(block, b.mul(down, right)))
+        self.statements(self.plan.values)
+        places = {e: self.room(SIDE * PITCH, REGISTER[e.dtype.name]) for e in across}
+
+        def element(t, near, far):
+            """Bind the loop variables to an element whose neighbour along `near` is the next thread's; is it there?"""
+            along, other = b.urem(t, I64(SIDE)), b.udiv(t, I64(SIDE))
+            i, j = (along, other) if near is outer else (other, along)
+            at = b.add(row, i), b.add(column, j)
+            self.bind(outer, at[0])
+            self.bind(inner, at[1])
+            there = b_and(b, b.icmp_signed("<", at[0], height), b.icmp_signed("<", at[1], width))
+            return there, b.add(b.mul(j, I64(PITCH)), i)
+        with self.loop(self.thread, I64(SIDE * SIDE), self.threads) as t:
+            there, at = element(t, outer, inner)
+            with b.if_then(there):
+                for e, place in places.items():
+                    b.store(self.load(e), b.gep(place, [at]))
+        b.call(self.rules["barrier"], [])
+        with self.loop(self.thread, I64(SIDE * SIDE), self.threads) as t:
+            there, at = element(t, inner, outer)
+            with b.if_then(there):
+                for e, place in places.items():
+                    self.names[e] = b.load(b.gep(place, [at]), typ=self.type(e))
+                self.statements([s for s in self.plan.body if not (isinstance(s, Let) and s.expr in places)])
+        b.call(self.rules["barrier"], [])
+
+    # ------------------------------------------------------------ what threads share
+
+    def room(self, count, type_):
+        """A pointer to `count` numbers that the threads of a block share, behind what was asked for before."""
+        b, start = self.builder, self.shared_bytes
+        size = 8 if type_ is DOUBLE or type_ == I64 else 4 if type_ is FLOAT or type_.width == 32 else -(-type_.width // 8)
+        self.shared_bytes += -(-count * size // WORD) * WORD
+        self.most_shared = max(self.most_shared, self.shared_bytes)
+        return b.bitcast(b.gep(self.shared, [I64(0), I64(start)]), type_.as_pointer(SHARED))
+
+    @contextlib.contextmanager
+    def writing(self, condition):
+        """Stores in the block are made where the condition holds."""
+        before, self.writes = self.writes, condition
+        yield
+        self.writes = before
+
+    @contextlib.contextmanager
+    def sharing(self, number, size, combine):
+        """Folds in the block are shared by threads: this one is `number` of `size`."""
+        before, self.group = self.group, (number, size, combine)
+        yield
+        self.group = before
+
+    @contextlib.contextmanager
+    def alone(self):
+        """Folds in the block are this thread's own."""
+        before, self.group = self.group, None
+        yield
+        self.group = before
+
+    def shuffled(self, value, distance):
+        """The value of the thread whose number in the warp differs in the bit `distance`."""
+        b, type_ = self.builder, value.type
+        if type_ in (FLOAT, DOUBLE):
+            bits = b.bitcast(value, I32 if type_ is FLOAT else I64)
+            return b.bitcast(self.shuffled(bits, distance), type_)
+        if type_.width < 32:
+            return b.trunc(self.shuffled(b.zext(value, I32), distance), type_)
+        if type_.width == 32:
+            return b.call(self.rules["shuffle"], [value, b.trunc(distance, I32)])
+        low = self.shuffled(b.trunc(value, I32), distance)
+        high = self.shuffled(b.trunc(b.lshr(value, I64(32)), I32), distance)
+        return b.or_(b.zext(low, I64), b.shl(b.zext(high, I64), I64(32)))
+
+    def across_group(self, slots, step):
+        """The threads of a row meet: step(values) folds another thread's values into the slots."""
+        b, (lane, size, _) = self.builder, self.group
+        half = self.arithmetic.slot(I64)
+        b.store(b.lshr(self.at_most(size, I64(WARP)), I64(1)), half)
+        with self.repeat(lambda: b.icmp_unsigned(">", b.load(half, typ=I64), I64(0))):
+            distance = b.load(half, typ=I64)
+            step([self.shuffled(b.load(slot, typ=type_), distance) for slot, type_ in slots])
+            b.store(b.lshr(distance, I64(1)), half)
+        with b.if_then(b.icmp_unsigned(">", size, I64(WARP))):
+            first, warps = b.lshr(b.sub(self.thread, lane), WARP_BITS), b.lshr(size, WARP_BITS)
+            self.through_memory(slots, step, b.lshr(self.thread, WARP_BITS), first, warps,
+                                b.icmp_unsigned("==", b.and_(self.thread, I64(WARP - 1)), I64(0)), I64(1))
+
+    def across_rows(self, slots, step):
+        """The threads of a column meet."""
+        b, (_, rows, _) = self.builder, self.group
+        lane = b.and_(self.thread, I64(WARP - 1))
+        self.through_memory(slots, step, self.thread, lane, rows, ir.IntType(1)(1), I64(WARP))
+
+    def through_memory(self, slots, step, mine, first, count, speaks, stride):
+        """Threads that speak leave their values at place `mine`; all fold those at first, first + stride, .., in order."""
+        b, before = self.builder, self.shared_bytes
+        places = [self.room(THREADS, type_) for _, type_ in slots]
+        with b.if_then(speaks):
+            for (slot, type_), place in zip(slots, places):
+                b.store(b.load(slot, typ=type_), b.gep(place, [mine]))
+        b.call(self.rules["barrier"], [])
+
+        def read(number):
+            at = b.add(first, b.mul(number, stride))
+            return [b.load(b.gep(place, [at]), typ=type_) for place, (_, type_) in zip(places, slots)]
+        for (slot, _), value in zip(slots, read(I64(0))):
+            b.store(value, slot)
+        with self.loop(I64(1), count) as k:
+            step(read(k))
+        b.call(self.rules["barrier"], [])
+        self.shared_bytes = before                          # read by all: the next fold may write there
+
+    @contextlib.contextmanager
+    def repeat(self, condition):
+        """while condition(): .."""
+        b = self.builder
+        head, body, after = (b.append_basic_block(n) for n in ("head", "loop", "after"))
+        b.branch(head)
+        b.position_at_end(head)
+        b.cbranch(condition(), body, after)
+        b.position_at_end(body)
+        yield
+        b.branch(head)
+        b.position_at_end(after)
+
+    # ------------------------------------------------------------ statements
+
+    def bind_all(self, axes, number):
+        """The loop variables of a chain, from the number of an iteration of all."""
+        b = self.builder
+        for k, (variable, extent) in reversed(list(enumerate(axes))):
+            self.bind(variable, b.urem(number, self.dim(extent)) if k else number)
+            if k:
+                number = b.udiv(number, self.dim(extent))
+
+    def store(self, s):
+        if self.writes is None:
+            super().store(s)
+            return
+        with self.builder.if_then(self.writes):
+            super().store(s)
+
+    def loop_statement(self, s):
+        """A loop that this thread does alone."""
+        axes, body, _ = flattened(s) if s.tiled else ([(s.variable, s.extent)], s.body, False)
+        stop = self.dim(axes[0][1])
+        if s.stop is not None:
+            stop = self.at_most(I64(s.stop), stop)
+        with self.loop(I64(s.start), stop) as i, self.alone():
+            self.bind(s.variable, i)
+            self.statements(body)
+
+    def lanes(self, s):
+        """Of the lanes of a tile each is a thread."""
+        with self.alone():
+            self.statements(s.body)
+
+    def fold(self, s):
+        kind, spread = s.expr.fields[0], self.plan.shared_loop(s) if self.group is not None else None
+        if kind in ("argmax", "argmin"):
+            best, where = self.arithmetic.slot(self.type(s.value)), self.arithmetic.slot(I64)
+            self.builder.store(self.initial(s.expr), best)
+            self.builder.store(I64(0), where)
+            self.iterate(s, spread, lambda: self.keep_best(s, best, where))
+            if spread is not None:
+                self.group[2]([(best, self.type(s.value)), (where, I64)], lambda other: self.keep_first(s, best, where, *other))
+            self.names[s.expr] = self.builder.load(where, typ=I64)
+            return
+        type_ = self.type(s.expr)
+        if kind in ("sum", "prod") and s.expr.dtype.is_float:
+            acc, neutral = self.arithmetic.slot(DOUBLE), 0.0 if kind == "sum" else 1.0
+            part = self.arithmetic.slot(type_)
+            self.builder.store(DOUBLE(neutral), acc)
+            self.iterate(s, spread, lambda: self.accumulate(s, part, self.value(s.value)), part, acc, neutral)
+            if spread is not None:
+                self.group[2]([(acc, DOUBLE)], lambda other: self.combine(kind, acc, other[0]))
+            value = self.builder.load(acc, typ=DOUBLE)
+            self.names[s.expr] = value if type_ is DOUBLE else self.builder.fptrunc(value, type_)
+            return
+        acc = self.arithmetic.slot(type_)
+        self.builder.store(self.initial(s.expr), acc)
+        self.iterate(s, spread, lambda: self.accumulate(s, acc, self.value(s.value)))
+        if spread is not None:
+            self.group[2]([(acc, type_)], lambda other: self.accumulate(s, acc, other[0]))
+        self.names[s.expr] = self.builder.load(acc, typ=type_)
+
+    def combine(self, kind, acc, value):
+        b = self.builder
+        b.store((b.fadd if kind == "sum" else b.fmul)(b.load(acc, typ=DOUBLE), value), acc)
+
+    def keep_first(self, s, best, where, value, number):
+        """argmax or argmin of two threads: of equals, and of NaNs, the first."""
+        b = self.builder
+        held, at = b.load(best, typ=self.type(s.value)), b.load(where, typ=I64)
+        dtype, kind = s.value.dtype, s.expr.fields[0]
+        wins, loses = (self.arithmetic.wins(kind, x, y, dtype) for x, y in ((value, held), (held, value)))
+        equal = b.not_(b.or_(wins, loses))
+        better = b.or_(wins, b.and_(equal, b.icmp_signed("<", number, at)))
+        b.store(b.select(better, value, held), best)
+        b.store(b.select(better, number, at), where)
+
+    def iterate(self, s, spread, innermost, part=None, total=None, neutral=None):
+        """The loops of a Fold; the one numbered `spread` is shared. With a part, the innermost loop is done in blocks, whose
+        parts go into the total."""
+        b, type_ = self.builder, self.type(s.expr)
+        loops = [(k, loop) for k, loop in enumerate(s.loops) if loop[0] is not None]
+        inside = [t for variable, _, statements in s.loops if variable is None for t in statements]
+
+        def finish():
+            value = b.load(part, typ=type_)
+            self.combine(s.expr.fields[0], total, value if type_ is DOUBLE else b.fpext(value, DOUBLE))
+
+        def body():
+            with self.alone():
+                self.statements(inside)
+            innermost()
+
+        def run(rest):
+            if not rest:                                    # a fold of one element
+                b.store(type_(neutral), part) if part is not None else None
+                body()
+                finish() if part is not None else None
+                return
+            (k, (variable, extent, statements)), *deeper = rest
+            start, step = (self.group[0], self.group[1]) if k == spread else (I64(0), I64(1))
+            stop = self.dim(extent)
+
+            def around(i):
+                self.bind(variable, i)
+                with self.alone():
+                    self.statements(statements)
+            if deeper or part is None:
+                with self.loop(start, stop, step) as i:
+                    around(i)
+                    run(deeper) if deeper else body()
+                return
+            if isinstance(extent, int):
+                b.store(type_(neutral), part)
+                with self.loop(start, stop, step) as i:
+                    around(i)
+                    body()
+                finish()
+                return
+            width = b.mul(step, I64(BLOCK))
+            with self.loop(I64(0), stop, width) as first:
+                b.store(type_(neutral), part)
+                with self.loop(b.add(first, start), self.at_most(b.add(first, width), stop), step) as i:
+                    around(i)
+                    body()
+                finish()
+        run(loops)
+
+    @contextlib.contextmanager
+    def loop(self, start, stop, step=1, iterations=None):
+        """for i in range(start, stop, step): yields i."""
+        b = self.builder
+        before = b.block
+        head, body, after = (b.append_basic_block(n) for n in ("head", "loop", "after"))
+        b.branch(head)
+        b.position_at_end(head)
+        i = b.phi(I64)
+        i.add_incoming(start, before)
+        b.cbranch(b.icmp_signed("<", i, stop), body, after)
+        b.position_at_end(body)
+        yield i
+        i.add_incoming(b.add(i, I64(step) if isinstance(step, int) else step, flags=("nsw",)), b.block)
+        b.branch(head)
+        b.position_at_end(after)
+
+
+def b_and(builder, a, b):
+    """a and b, where a may be a constant."""
+    return b if isinstance(a, ir.Constant) else builder.and_(a, b)

@@ -1,0 +1,241 @@
+"""The functions of CUDA's driver on the CPU: `driver.Driver` calls these as it calls libcuda's, and kernels run in `simulator`.
+
+    Driver(SimulatedLibrary())          MINDLITE_CUDA=simulator
+
+Memory has addresses that no process has: Python and the CPU's kernels cannot touch it without a copy. A copy that runs over the
+end of an allocation or reads one that was given back is an error, and new memory is full of 0xff (NaN). Work is put in a queue
+and done when somebody waits, so who does not wait where he must reads what was there before. counts says how often each
+function was called.
+"""
+import bisect
+import collections
+import ctypes
+import threading
+from typing import Any
+
+import numpy as np
+
+from .driver import FUNCTIONS, MAJOR, MINOR, OUT_OF_MEMORY, PROCESSORS
+from .simulator import Simulated
+
+BASE, END = 0x5C0D << 48, 0x5C0E << 48                       # no process has such addresses
+GAP = 4096                                                   # bytes behind an allocation that are nobody's
+MOST_WAITING = 4096                                          # pieces of work that wait in the queue
+INVALID, ILLEGAL_ADDRESS, LAUNCH_FAILED = 1, 700, 719
+_WORDS = {INVALID: ("CUDA_ERROR_INVALID_VALUE", "invalid argument"),
+          ILLEGAL_ADDRESS: ("CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"),
+          LAUNCH_FAILED: ("CUDA_ERROR_LAUNCH_FAILED", "the threads of a block wait at different barriers")}
+THREADS = 64                                                 # of a block where a kernel does not need more
+
+
+class Failed(Exception):
+    """A function fails. Fields: number."""
+
+    def __init__(self, number):
+        super().__init__(number)
+        self.number = number
+
+
+class SimulatedLibrary:
+    """As `driver.Libcuda`. devices: how many; memory: bytes of each; architecture; backwards: threads run last to first
+
+    counts: {name of a function: how often it was called};  waiting: how many pieces of work wait
+    """
+
+    def __init__(self, devices: int = 2, memory: int = 1 << 33, architecture: tuple = (9, 0), backwards: bool = False) -> None:
+        self.devices, self.memory, self.architecture, self.backwards = devices, memory, architecture, backwards
+        self.counts: collections.Counter = collections.Counter()
+        self.blocks: dict = {}
+        self.starts: list = []
+        self.next, self.live, self.most = BASE, 0, 0
+        self.queue: collections.deque = collections.deque()
+        self.failed = 0
+        self.images: list = []
+        self.kernels: dict = {}
+        self.texts: dict = {}
+        self.lock = threading.RLock()
+        self.streams = 0
+        self._keep = {name: self._function(name, arguments) for name, arguments in FUNCTIONS.items()}
+        self.addresses = {name: ctypes.cast(function, ctypes.c_void_p).value for name, function in self._keep.items()}
+        self._names = {number: [ctypes.c_char_p(text.encode()) for text in texts] for number, texts in _WORDS.items()}
+
+    def _function(self, name, arguments):
+        method = getattr(self, name)
+
+        def called(*args):
+            with self.lock:
+                self.counts[name] += 1
+                try:
+                    return method(*args) or 0
+                except Failed as failed:
+                    return failed.number
+        return ctypes.CFUNCTYPE(ctypes.c_int, *arguments)(called)
+
+    def image(self, texts: tuple, architecture: str) -> bytes:
+        """What stands for a kernel: its number."""
+        with self.lock:
+            self.images.append(texts)
+            return b"%d\0" % len(self.images)
+
+    @staticmethod
+    def threads(least: int) -> int:
+        """How many threads a block has, of a kernel that needs at least so many."""
+        return max(least, THREADS)
+
+    # -- devices
+
+    def cuInit(self, flags):
+        """Nothing is to be done."""
+
+    def cuDriverGetVersion(self, out):
+        _write(out, ctypes.c_int, 12080)
+
+    def cuDeviceGetCount(self, out):
+        _write(out, ctypes.c_int, self.devices)
+
+    def cuDeviceGet(self, out, index):
+        _write(out, ctypes.c_int, index)
+
+    def cuDeviceGetName(self, out, size, device):
+        ctypes.memmove(out, b"CUDA simulator\0", 15)
+
+    def cuDeviceGetAttribute(self, out, attribute, device):
+        _write(out, ctypes.c_int, {MAJOR: self.architecture[0], MINOR: self.architecture[1], PROCESSORS: 1}[attribute])
+
+    def cuDeviceTotalMem_v2(self, out, device):
+        _write(out, ctypes.c_size_t, self.memory)
+
+    def cuDevicePrimaryCtxRetain(self, out, device):
+        _write(out, ctypes.c_void_p, 1 + device)
+
+    def cuCtxSetCurrent(self, context):
+        """Contexts are told apart by their addresses alone."""
+
+    def cuStreamCreate(self, out, flags):
+        self.streams += 1
+        _write(out, ctypes.c_void_p, self.streams)
+
+    def cuDeviceGetDefaultMemPool(self, out, device):
+        _write(out, ctypes.c_void_p, 1 + device)
+
+    def cuMemPoolSetAttribute(self, pool, attribute, value):
+        """The pool keeps what it is given here, too."""
+
+    def cuMemGetInfo_v2(self, free, total):
+        _write(free, ctypes.c_size_t, self.memory - self.live)
+        _write(total, ctypes.c_size_t, self.memory)
+
+    def cuGetErrorName(self, number, out):
+        return self._said(number, out, 0)
+
+    def cuGetErrorString(self, number, out):
+        return self._said(number, out, 1)
+
+    def _said(self, number, out, which):
+        if number not in self._names:
+            return INVALID
+        _write(out, ctypes.c_void_p, ctypes.cast(self._names[number][which], ctypes.c_void_p).value or 0)
+        return 0
+
+    # -- memory
+
+    def cuMemAllocAsync(self, out, nbytes, stream):
+        if self.live + nbytes > self.memory:
+            self.flush()                                     # what was given back is there again
+            if self.live + nbytes > self.memory:
+                return OUT_OF_MEMORY
+        address, self.next = self.next, self.next + -(-nbytes // 256) * 256 + GAP
+        self.blocks[address] = np.full(nbytes + 16, 0xff, np.uint8), nbytes
+        self.starts.append(address)
+        self.live += nbytes
+        self.most = max(self.most, self.live)
+        _write(out, ctypes.c_size_t, address)
+        return 0
+
+    def cuMemFreeAsync(self, address, stream):
+        if address not in self.blocks:
+            return INVALID
+        return self.later(lambda: self.drop(address))
+
+    def drop(self, address):
+        """Forget an allocation."""
+        self.live -= self.blocks.pop(address)[1]
+        del self.starts[bisect.bisect_left(self.starts, address)]
+
+    def real(self, address, nbytes=0):
+        """Where the bytes of an address are. raises : Failed where there are none, or too few"""
+        at = bisect.bisect_right(self.starts, address) - 1
+        start = self.starts[at] if at >= 0 else None
+        if start is None or address - start + nbytes > self.blocks[start][1] or address - start > self.blocks[start][1]:
+            raise Failed(ILLEGAL_ADDRESS)
+        data = self.blocks[start][0]
+        return -(-data.ctypes.data // 16) * 16 + address - start
+
+    def cuMemcpyHtoDAsync_v2(self, target, source, nbytes, stream):
+        data = ctypes.string_at(source, nbytes)              # it has been read when this returns
+        return self.later(lambda: ctypes.memmove(self.real(target, nbytes), data, nbytes))
+
+    def cuMemcpyDtoHAsync_v2(self, target, source, nbytes, stream):
+        return self.later(lambda: ctypes.memmove(target, self.real(source, nbytes), nbytes))
+
+    def cuMemcpyDtoDAsync_v2(self, target, source, nbytes, stream):
+        return self.later(lambda: ctypes.memmove(self.real(target, nbytes), self.real(source, nbytes), nbytes))
+
+    def cuMemsetD8Async(self, target, byte, nbytes, stream):
+        return self.later(lambda: ctypes.memset(self.real(target, nbytes), byte, nbytes))
+
+    # -- the queue
+
+    def later(self, work):
+        """Put work in the queue; 0, or the number of a failure of earlier work, which a GPU keeps as well."""
+        self.queue.append(work)
+        if len(self.queue) > MOST_WAITING:
+            self.flush()
+        return self.failed
+
+    def flush(self):
+        """Do what waits."""
+        while self.queue:
+            work = self.queue.popleft()
+            if not self.failed:
+                try:
+                    work()
+                except Failed as failed:
+                    self.failed = failed.number
+
+    def cuStreamSynchronize(self, stream):
+        self.flush()
+        failed, self.failed = self.failed, 0                 # a GPU's context would be lost; the next test goes on
+        return failed
+
+    # -- kernels
+
+    def cuModuleLoadData(self, out, image):
+        number = int(ctypes.string_at(image))
+        _write(out, ctypes.c_void_p, number)
+
+    def cuModuleGetFunction(self, out, module, name):
+        if module not in self.kernels:
+            self.kernels[module] = Simulated(self.images[module - 1])
+        _write(out, ctypes.c_void_p, module)
+
+    def cuLaunchKernel(self, function, gx, gy, gz, bx, by, bz, shared, stream, params, extra):
+        said = (ctypes.c_size_t * 5).from_address(extra)
+        if (said[0], said[2], said[4]) != (1, 2, 0) or (gy, gz, by, bz, shared) != (1, 1, 1, 1, 0) or not 0 < gx <= 1 << 16:
+            return INVALID
+        size = ctypes.c_size_t.from_address(said[3]).value
+        words = np.frombuffer(ctypes.string_at(said[1], size), np.int64).copy()
+        kernel = self.kernels[function]
+        if words.size < kernel.words:
+            return INVALID
+
+        def run():
+            real = np.array([self.real(int(w)) if BASE <= w < END else w for w in words[:kernel.words]], np.int64)
+            if not kernel.run(real, bx, gx, self.backwards):
+                raise Failed(LAUNCH_FAILED)
+        return self.later(run)
+
+
+def _write(place: int, kind: Any, value: int) -> None:
+    """Write a number where C wants it."""
+    kind.from_address(place).value = value

@@ -1,0 +1,53 @@
+"""GPUs of CUDA's simulator for tests: the driver of real ones, whose functions run on the CPU and are counted."""
+import contextlib
+import os
+import platform
+import shutil
+
+import pytest
+
+import mindlite as ms
+from mindlite.backend.cuda.driver import Driver
+from mindlite.backend.cuda.simulated_library import SimulatedLibrary
+from mindlite.backend.cuda.target import CUDA
+from mindlite.backend.target import provide, withdraw
+from mindlite.common.config import config
+
+runs_here = pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64") or platform.system() != "Linux",
+                               reason="CUDA's simulator switches fibers on Linux on x86-64")
+QUIET = {"cuCtxSetCurrent"}                                  # calls that cost nothing worth counting
+
+
+@contextlib.contextmanager
+def simulated_gpus(**settings):
+    """GPUs on which kernels run; yields the SimulatedLibrary, whose `target` is the Target."""
+    library = SimulatedLibrary(**settings)
+    library.target = CUDA(Driver(library))
+    provide(library.target)
+    ms.set_context(device_target="GPU")
+    try:
+        yield library
+        library.target.driver.synchronize(0)
+    finally:
+        ms.set_context(device_target="CPU")
+        config.set(device_id=0)
+        withdraw("GPU")
+
+
+def counted(library, call):
+    """(what the call gives, how often it called each of the driver's functions, by names without cu and Async)."""
+    library.counts.clear()
+    out = call()
+    return out, {name[2:].replace("Async", "").replace("_v2", ""): n for name, n in library.counts.items() if name not in QUIET}
+
+
+def ptxas():
+    """NVIDIA's assembler, where one is installed; None."""
+    found = shutil.which("ptxas")
+    if found is None:
+        try:
+            import nvidia.cuda_nvcc as wheel
+        except ImportError:
+            return None
+        found = os.path.join(list(wheel.__path__)[0], "bin", "ptxas")
+    return found if os.path.exists(found) else None

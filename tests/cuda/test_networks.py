@@ -1,0 +1,71 @@
+"""The five networks on a simulated GPU: forward, backward and Adam in one compiled step, with the CPU's numbers."""
+import numpy as np
+import pytest
+from gpus import counted, runs_here, simulated_gpus
+from networks import CASES
+
+import mindlite as ms
+from mindlite import nn
+from mindlite.backend.cuda.code import ptx
+from mindlite.common import dtype as dt
+from mindlite.compile import flow as F
+
+pytestmark = runs_here
+SMALL = ("lenet", "transformer", "lstm")
+cases = pytest.mark.parametrize("case", [c if c.name in SMALL else pytest.param(c, marks=pytest.mark.slow) for c in CASES],
+                                ids=str)
+
+
+def training(case, rows):
+    """(a compiled step of training, the batch, Parameters of the network and the optimiser)."""
+    net, weights, x, labels = case.make(dt.float32)
+    criterion, optimizer = nn.CrossEntropyLoss(), nn.Adam(weights, 1e-2)
+    gradient = ms.value_and_grad(lambda x, labels: criterion(net(x), labels), None, optimizer.parameters)
+
+    def step(x, labels):
+        loss, grads = gradient(x, labels)
+        optimizer(grads)
+        return loss
+    return ms.jit(step, fullgraph=True), (x[:rows], labels[:rows]), [*net.get_parameters(), *optimizer.get_parameters()]
+
+
+def kernels_of(jitted):
+    """The Kernels in the latest variant's Flow."""
+    program = jitted.variants[-1].compiled.lowered.program
+    return [i for flow in program.all_flows() for i in F.walk(flow.body) if isinstance(i, F.CallKernel)]
+
+
+@cases
+def test_a_network_trains_on_a_gpu_as_on_the_cpu(case):
+    step, batch, parameters = training(case, 4)
+    expected = [float(step(*batch)) for _ in range(2)]
+    state = [p.asnumpy().copy() for p in parameters]
+    with simulated_gpus() as library:
+        step, batch, parameters = training(case, 4)
+        losses = [step(*batch)]
+        loss, counts = counted(library, lambda: step(*batch))
+        losses.append(loss)
+        assert counts["MemcpyHtoD"] == 2 and "StreamSynchronize" not in counts and "MemcpyDtoH" not in counts
+        on_cpu = [i for i in kernels_of(step) if i.device is None]
+        assert len(on_cpu) <= 1                               # the check that labels, which come from there, are in range
+        assert all(p.device == "GPU:0" for p in parameters)
+        np.testing.assert_allclose([float(loss) for loss in losses], expected, rtol=2e-5)
+        for p, want in zip(parameters, state):
+            assert np.abs(p.asnumpy() - want).max() <= 3e-3 * max(1e-2, np.abs(want).max()), p.name
+        layout = step.variants[-1].executable.plan.layout(())
+        (_, peak, bound), = layout.elsewhere
+        assert peak <= bound * 1.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_every_kernel_of_a_networks_training_becomes_ptx(case):
+    with simulated_gpus() as library:
+        step, batch, _ = training(case, 4)
+        step(*batch)
+        library.target.driver.synchronize(0)
+        assert len(library.images) >= 6
+        for texts in library.images:
+            for architecture in ("sm_80", "sm_90"):
+                text = ptx(texts, architecture)
+                assert f".target {architecture}" in text and "call" not in text and ".local" not in text
