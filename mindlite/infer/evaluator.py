@@ -38,7 +38,7 @@ from .iterators import GeneratorCall, drain, iterator_of, mark_of, start
 from .jumps import arrive, leave_to
 from .kinds import has_nodes, leaves, map_parts, remade
 from .loops import run_loop
-from .outcome import BOTTOM, RETURN, Outcome, Raises, Recursion, Suspended, ends_call
+from .outcome import RETURN, Outcome, Raises, Recursion, Suspended, ends_call
 from .outside import CONTAINERS, guard_contents, is_users
 from .program import by_operators
 from .recursion import call_recursive
@@ -153,7 +153,7 @@ class Evaluator:
 
     def defined(self, value, origin=None):
         """`value`, or NameError where it is Undefined."""
-        if isinstance(value, Undefined) and value is not BOTTOM:
+        if isinstance(value, Undefined):
             raise NameLookupError(f"name {value.name!r} is not defined on this path",
                                   location=(origin or self.tracer.origin).location)
         return value

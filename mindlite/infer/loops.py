@@ -384,13 +384,15 @@ class Plan:
         left = {t: merge.only(p, 0) for t, p in exits.items()}
         if not exits:
             raise Refusal("the loop never ends", location=header.origin.location)
+        outside = ev.tracer.region.symbols() if merge.slots else set()
         with writing(ev, body, after):
             outputs = [convert(ev, v, p.abstract) for v, p in zip(values, self.parameters, strict=True)]
             outputs += [convert(ev, value, abstract) for value, _, abstract in merge.slots]
             go_on = compare_numbers(ev, "==", outcome.code, number)
             flags = [convert(ev, go_on, AbstractScalar(bool)), ev.tracer.lift(outcome.code)]
+            known = outside - self.widened
             sizes: dict = {}
-            leaving = [own_sizes(a, self.widened, sizes) for _, _, a in merge.slots]
+            leaving = [own_sizes(a, known, sizes) for _, _, a in merge.slots]
             abstracts = [*leaving, AbstractScalar(bool), AbstractScalar(int)]
             extra = [body.graph.add_parameter(f"r{i}", a) for i, a in enumerate(abstracts)]
             body.graph.set_outputs([body.capture(x) for x in (*outputs, *flags)], make_tuple)

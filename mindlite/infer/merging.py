@@ -23,7 +23,7 @@ from ..ops.scalar import scalar_cast
 from .fallback import as_object
 from .jumps import NOT_YET, live_into
 from .kinds import LEAF, kind_of, map_parts, remade, skeleton, zipped
-from .outcome import BOTTOM, Raises
+from .outcome import Raises
 from .program import by_python
 from .sharing import spot
 from .values import Box, Closure, Conflict, Formatted, MadeException, Mixed, Place, Unsure
@@ -46,8 +46,6 @@ class Merge:
             return a
         if isinstance(a, Conflict) or isinstance(b, Conflict):
             return a if isinstance(a, Conflict) else b
-        if a is BOTTOM or b is BOTTOM:                       # of a recursion whose arguments are not known yet
-            return self.only(b, 1) if a is BOTTOM else self.only(a, 0)
         if isinstance(a, (Undefined, Unsure)) or isinstance(b, (Undefined, Unsure)):
             return self.unsure(a, b)
         if ev.is_object(a) or ev.is_object(b):

@@ -36,9 +36,6 @@ class Caught:
         self.attempt = attempt
 
 
-BOTTOM = Undefined("the result of an endless recursion")
-
-
 class Suspended:
     """Target: who goes on with a generator behind the yield whose terminator is `end`."""
     __slots__ = ("end",)

@@ -14,17 +14,18 @@ from .branches import control_node
 from .kinds import map_parts, skeleton, walk
 from .loops import Plan
 from .merging import abstract_of, convert, is_data, undefined_value
-from .outcome import BOTTOM, NoResultYet, Recursion, barrier
+from .outcome import NoResultYet, Recursion, barrier
 from .region import Region
 from .values import Box, Mixed, Unsure
 from .widening import CannotLoop, flat_like, widen
 
 
 class RecursiveCall:
-    """A function that is being written as a graph of its own: state of its arguments, its graph, its result so far."""
+    """A function that is being written as a graph of its own: state of its arguments, its graph, its result so far; the wider
+    state that a call of itself asks for."""
 
-    def __init__(self, state, region):
-        self.state, self.region, self.result, self.calls, self.captured = state, region, BOTTOM, 0, []
+    def __init__(self, state, region, result, captured):
+        self.state, self.region, self.result, self.captured = state, region, result, captured
         self.wider: Any = None
 
 
@@ -36,16 +37,14 @@ def call_recursive(ev, key, enter, values):
     if any(k == key for k, _ in ev.calls):
         raise Recursion(key)
     state: tuple = tuple(values)
-    result: Any = BOTTOM
+    result: Any = None
     captured: list = []
     widened: set = set()
     own_sizes: set = set()                                   # the Symbols of sizes of results that the arguments' do not tell
     for _ in range(12):
         region = Region(key[0].name, ev.tracer.region)
         plan = Plan(ev, state, {}, widened)
-        active = RecursiveCall(plan, region)
-        active.result, active.captured = result, captured
-        ev.recursive[key] = active
+        active = ev.recursive[key] = RecursiveCall(plan, region, result, captured)
         before, store = ev.tracer.enter(region), ev.tracer.store
         ev.tracer.store = dict(store)
         try:
@@ -56,23 +55,23 @@ def call_recursive(ev, key, enter, values):
                 with barrier(ev, "a recursive function"):
                     returned = enter(list(plan.inside))
             except NoResultYet:
-                if len(ev.recursive) > 1:                    # it may be another one that has no result
+                if active.wider is None and len(ev.recursive) > 1:       # it may be another one that has no result
                     raise
-                raise EndlessRecursionError(f"maximum recursion depth exceeded: every path of {key[0].name} leads to "
-                                            f"{key[0].name} again, a loop without end",
-                                            location=key[0].origin.location) from None
+                if active.wider is None:
+                    raise EndlessRecursionError(f"maximum recursion depth exceeded: every path of {key[0].name} leads to "
+                                                f"{key[0].name} again, a loop without end",
+                                                location=key[0].origin.location) from None
             changed = {k: v for k, v in ev.tracer.store.items() if not isinstance(k, Box) and store.get(k, k) is not v}
             if changed:
                 raise Refusal(f"{key[0].name}: a recursive function that assigns to Tensors cannot be a graph")
-            wider, _ = active.wider or (None, None)
-            if wider is None:
+            if active.wider is None:
                 if any(isinstance(v, (Mixed, Unsure)) for v in walk(returned)):
                     raise Refusal(f"{key[0].name}: the recursion's results are of several types")
                 found: list = []
                 shape = pattern_of(returned, found)
                 flat = [convert(ev, v, abstract_of(v)) for v in found]
                 abstracts = [n.abstract for n in flat]
-                if result is not BOTTOM:
+                if result is not None:
                     if skeleton(shape) != skeleton(result[0]):
                         raise Refusal(f"{key[0].name}: the recursion's results have different structures")
                     abstracts = [widen(a, b, own_sizes) for a, b in zip(result[1], abstracts)]
@@ -83,11 +82,11 @@ def call_recursive(ev, key, enter, values):
             ev.tracer.store = store
             ev.tracer.enter(before)
             del ev.recursive[key]
-        if wider is not None:
-            state = wider
+        if active.wider is not None:
+            state = active.wider
             continue
         outer = list(region.captures)
-        if result is not BOTTOM and new[1] == result[1] and outer == captured:
+        if result is not None and new[1] == result[1] and outer == captured:
             operands = [*plan.inits, *outer]
             inits = [convert(ev, v, p.abstract) for v, p in zip(plan.inits, plan.parameters)]
             operands = [*inits, *outer]
@@ -106,11 +105,11 @@ def _call_again(ev, active, values):
     except CannotLoop as reason:
         raise reason.error from None
     if wider is not None:
-        active.wider = (wider, None)
-        return BOTTOM if active.result is BOTTOM else filled(active.result[0], iter([
-            undefined_value(ev, a) for a in active.result[1]]))
-    if active.result is BOTTOM:
+        active.wider = wider
+    if active.result is None:
         raise NoResultYet()
+    if wider is not None:                                    # the graph is written again: any value of this type will do
+        return filled(active.result[0], iter([undefined_value(ev, a) for a in active.result[1]]))
     operands = [convert(ev, v, p.abstract) for v, p in zip(flat_like(plan.inside, tuple(values)), plan.parameters, strict=True)]
     operands += [active.region.captures[node] for node in active.captured]
     abstracts = given_by(ev, active.region.graph, operands, active.result[1])

@@ -197,12 +197,12 @@ def widen(have, new, widened):
     return join_abstracts(have, new)
 
 
-def own_sizes(abstract, widened, made):
-    """The type of what leaves a loop: its sizes that differ from iteration to iteration are not those of the state, which has
-    none in the iteration that leaves. made: {such a size: its Symbol} of this loop."""
+def own_sizes(abstract, known, made):
+    """The type of what leaves a loop: sizes that an iteration makes, or that differ from iteration to iteration, are not `known`
+    outside, and have Symbols of their own in the state. made: {such a size: its Symbol} of this loop."""
     if not isinstance(abstract, AbstractTensor):
         return abstract
-    made.update((s, Symbol(lo=0).dim) for s in abstract.shape if s not in made and not symbols_of(s).isdisjoint(widened))
+    made.update((s, Symbol(lo=0).dim) for s in abstract.shape if s not in made and not symbols_of(s) <= known)
     return AbstractTensor(abstract.dtype, tuple([made.get(s, s) for s in abstract.shape]))
 
 

@@ -2,7 +2,7 @@
 from ..common.dim import Dim, Symbol, substitute, symbols_of
 from ..common.location import Origin
 from .abstract import AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple, symbols_of_abstract
-from .control import make_tuple, tuple_getitem
+from .control import make_tuple, tuple_getitem, undefined
 from .graph import CNode, FuncGraph, Parameter, ValueNode
 
 
@@ -117,16 +117,17 @@ def live_nodes(graph, outputs, effects=True):
     """
     used, live, sizes = set(outputs), [], set()
     known: dict = {}
-    binds = _sizes_bound(graph)
+    held: dict = {}
+    binds = _sizes_bound(graph, held)
     if binds:
         for output in outputs:
-            sizes |= _symbols_in(output)
+            sizes |= _symbols_in(output, held)
     for node in reversed(graph.nodes):
         if node in used or effects and has_effect(node, known) or (node in binds and not sizes.isdisjoint(binds[node])):
             used.update(node.args)
             live.append(node)
             if binds:
-                sizes |= _symbols_read(node) | symbols_of_abstract(node.abstract)
+                sizes |= _symbols_read(node, held) | symbols_of_abstract(node.abstract)
     return live[::-1], used
 
 
@@ -138,55 +139,75 @@ def without_effects(graph):
     return made
 
 
-def _sizes_bound(graph):
-    """{node: the Symbols that no parameter, and no node before it, has in its sizes}."""
-    binds, seen = {}, set()
+def _sizes_bound(graph, held):
+    """{node: the Symbols of its sizes that only running it tells: no parameter and no node before it has them}.
+
+    held: {graph below: its `_symbols_from_outside`}, which is filled. An undefined value has no sizes.
+    """
+    binds: dict = {}
+    seen: set = set()
     for p in graph.parameters:
         seen |= symbols_of_abstract(p.abstract)
     for node in graph.nodes:
         fresh = symbols_of_abstract(node.abstract) - seen
-        if fresh:
+        if fresh and node.fn is not undefined:
             seen |= fresh
-            fresh -= _symbols_read(node)
+            fresh -= _symbols_read(node, held)
             if fresh:
                 binds[node] = fresh
     return binds
 
 
-def size_edges(graph):
-    """[(a node that binds a Symbol, a node that uses the Symbol)]: the order of these nodes, beside that of operands.
+def _symbols_from_outside(graph, held):
+    """The Symbols that a graph below a node uses, and that none of its parameters and nodes bind."""
+    if graph not in held:
+        held[graph] = set()                                  # of a recursion: what it uses beside its calls of itself
+        read = set().union(*[_symbols_read(node, held) for node in graph.nodes])
+        if graph.output is not None:
+            read = read.union(*[_symbols_in(output, held) for output in graph.outputs])
+        held[graph] = read.difference(*[symbols_of_abstract(p.abstract) for p in graph.parameters],
+                                      *_sizes_bound(graph, held).values()) if read else read
+    return held[graph]
 
-    (A call of a graph that calls this one holds all its Symbols: those that are bound behind it are no sizes of its own.)
-    """
-    binds = {symbol: node for node, symbols in _sizes_bound(graph).items() for symbol in symbols}
+
+def size_edges(graph):
+    """[(a node that binds a Symbol, a node that uses the Symbol)]: the order of these nodes, beside that of operands."""
+    held: dict = {}
+    binds = {symbol: node for node, symbols in _sizes_bound(graph, held).items() for symbol in symbols}
     if not binds:
         return []
     place = {node: number for number, node in enumerate(graph.nodes)}
-    return [(binds[symbol], node) for node in graph.nodes for symbol in _symbols_read(node) | symbols_of_abstract(node.abstract)
+    return [(binds[symbol], node) for node in graph.nodes
+            for symbol in _symbols_read(node, held) | symbols_of_abstract(node.abstract)
             if symbol in binds and place[binds[symbol]] < place[node]]
 
 
 def sized_results(graph):
     """{node of several results: the numbers of those whose Symbols it binds and something else uses}."""
-    found = {}
-    for node, symbols in _sizes_bound(graph).items():
+    found, held = {}, {}
+    for node, symbols in _sizes_bound(graph, held).items():
         if isinstance(node.abstract, AbstractTuple):
             others = [n for n in graph.nodes if n is not node and node not in n.args]
-            used = symbols.intersection(*[set().union(*[_symbols_read(n) for n in others], *map(_symbols_in, graph.outputs))])
+            used = symbols.intersection(*[set().union(*[_symbols_read(n, held) for n in others],
+                                                      *[_symbols_in(output, held) for output in graph.outputs])])
             found[node] = {number for number, part in enumerate(node.abstract.elements) if symbols_of_abstract(part) & used}
     return found
 
 
 def symbols_needed(graph, outputs):
     """The Symbols in what these outputs, or effects, need."""
-    return set().union(*map(_symbols_in, outputs), *[
-        _symbols_read(node) | symbols_of_abstract(node.abstract) for node in live_nodes(graph, outputs)[0]])
+    held: dict = {}
+    return set().union(*[_symbols_in(output, held) for output in outputs], *[
+        _symbols_read(node, held) | symbols_of_abstract(node.abstract) for node in live_nodes(graph, outputs)[0]])
 
 
 def symbols_used(graph):
     """The Symbols that the nodes of a graph, and of those below it, compute with or have as sizes."""
-    return _symbols_in(graph) | {s for below in graph.reachable() if below is not graph for p in below.parameters
-                                 for s in symbols_of_abstract(p.abstract)}
+    every = graph.reachable()
+    held: dict = dict.fromkeys(every, set())                 # each graph is looked at by itself
+    return set().union(*[_symbols_read(n, held) | symbols_of_abstract(n.abstract) for g in every for n in g.nodes],
+                       *[_symbols_in(output, held) for g in every if g.output is not None for output in g.outputs],
+                       *[symbols_of_abstract(p.abstract) for g in every if g is not graph for p in g.parameters])
 
 
 def symbols_of_graph(graph):
@@ -194,26 +215,24 @@ def symbols_of_graph(graph):
     return symbols_used(graph).union(*[symbols_of_abstract(p.abstract) for p in graph.parameters])
 
 
-def _symbols_in(value):
-    """The Symbols of a node, or of a value among its attributes, graphs included."""
+def _symbols_in(value, held):
+    """The Symbols of a node, or of a value among its attributes; of a graph those that it has from outside."""
     if isinstance(value, Dim):
         return symbols_of(value)
     if isinstance(value, ValueNode):
-        return _symbols_in(value.value) | symbols_of_abstract(value.abstract)
+        return _symbols_in(value.value, held) | symbols_of_abstract(value.abstract)
     if isinstance(value, (tuple, list)):
-        return set().union(*map(_symbols_in, value))
+        return set().union(*[_symbols_in(v, held) for v in value])
     if isinstance(value, FuncGraph):
-        return set().union(*[_symbols_read(node, graphs=False) | symbols_of_abstract(node.abstract)
-                             for graph in value.reachable() for node in graph.nodes],
-                           *[_symbols_in(output) for graph in value.reachable() if graph.output is not None
-                             for output in graph.outputs])
-    return symbols_of_abstract(value.abstract) if isinstance(value, (CNode, Parameter)) else set()
+        return _symbols_from_outside(value, held)
+    if isinstance(value, Parameter) or isinstance(value, CNode) and value.fn is not undefined:
+        return symbols_of_abstract(value.abstract)
+    return set()
 
 
-def _symbols_read(node, graphs=True):
-    """The Symbols in the operands and attributes of a node. graphs: also in those that it holds"""
-    values = [v for v in node.attrs.values() if graphs or not isinstance(v, FuncGraph)]
-    return set().union(*map(_symbols_in, node.args), *map(_symbols_in, values))
+def _symbols_read(node, held):
+    """The Symbols in the operands and attributes of a node."""
+    return set().union(*[_symbols_in(v, held) for v in (*node.args, *node.attrs.values())])
 
 
 def has_effect(node, known=None):

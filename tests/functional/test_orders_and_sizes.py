@@ -91,8 +91,76 @@ def growing_in_a_recursion(x, w, n):
     return grown(x, w, n)
 
 
+def longer(n, z, x):
+    if n <= 0:
+        return z
+    return ops.concat([longer(n - 1, z * 2, x), x])
+
+
+def result_that_grows_in_a_recursion(x, w, n):
+    return ((longer(n, x, x * w[0]) if w.sum() > 0 else longer(2, x[1:], w))[1:] ** 3).sum()
+
+
+def halves(z, least):
+    if z.sum() < least or z.shape[0] < 2:
+        return z * z
+    middle = (z.shape[0] + 1) // 2
+    return ops.concat([halves(z[:middle], least), halves(z[middle:], least) * z[0]])
+
+
+def recursion_over_halves(x, w, n):
+    return (halves(ops.concat([x, w]) if w[0] > 1 else x, w[2]) ** 2).sum()
+
+
+def even(n, z):
+    if n <= 0:
+        return z * z
+    return ops.concat([odd(n - 1, z * 1.5), z])
+
+
+def odd(n, z):
+    if n <= 0:
+        return ops.tanh(z)
+    return ops.concat([even(n - 1, ops.concat([z, z])), z[:1]])
+
+
+def two_that_call_each_other(x, w, n):
+    return (even(int(w.sum()) + n, x) ** 2).sum()
+
+
+def squares(n, y):
+    if n <= 0:
+        return y
+    if y.sum() > 100:
+        return y * y
+    return ops.square(squares(n - 1, y * 2))
+
+
+def recursion_of_constant_depth(x, w, n):
+    return squares(2, ops.concat([x, w]) if x[0] > 0 else x).sum()
+
+
+def left_with_a_size_of_the_iteration(x, w, n):
+    z = x
+    for i in range(int(w.sum()) + n):
+        z = ops.concat([z, z[z > 0.4] * 0.5])
+        if z.shape[0] > 6:
+            return (z ** 2).sum() * 2
+    return (z ** 3).sum()
+
+
+def only_the_size_is_read(x, w, n):
+    z = y = x
+    for i in range(int(w.sum()) + n):
+        y = ops.concat([z, z * 2])
+        z = ops.concat([z, z[:1]])
+    return (x ** 3).sum() * z.shape[0] * ops.ones(y.shape).sum()
+
+
 BRANCHES = [saved_on_one_side, two_that_save_in_a_branch, loop_that_saves_at_times, recursion_that_saves_at_times]
-SIZES = [shrinking_while_data_says_so, growing_in_a_loop, masked_in_a_loop, growing_in_a_recursion]
+SIZES = [shrinking_while_data_says_so, growing_in_a_loop, masked_in_a_loop, growing_in_a_recursion,
+         result_that_grows_in_a_recursion, recursion_over_halves, two_that_call_each_other, recursion_of_constant_depth,
+         left_with_a_size_of_the_iteration, only_the_size_is_read]
 CASES = [(f, 3) for f in BRANCHES] + [(f, 2) for f in SIZES]
 
 
@@ -117,6 +185,14 @@ def test_a_derivative_of_a_derivative_is_that_of_python(f, n):
         with eager():
             wanted = slope(Tensor(x), Tensor(W), iterations).asnumpy()
         np.testing.assert_allclose(graph(Tensor(x), Tensor(W), iterations).asnumpy(), wanted, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("f", SIZES, ids=lambda f: f.__name__)
+def test_what_grows_is_the_same_as_a_graph(f):
+    graph = ms.jit(f, fullgraph=True)
+    for x, iterations in ((X, 3), (X * 2, 2), (-X, 3)):
+        np.testing.assert_allclose(graph(Tensor(x), Tensor(W), iterations).asnumpy(),
+                                   f(Tensor(x), Tensor(W), iterations).asnumpy(), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("f", [saved_on_one_side, shrinking_while_data_says_so], ids=lambda f: f.__name__)
