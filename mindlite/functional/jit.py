@@ -11,7 +11,6 @@ import copy
 import functools
 import types
 
-from ..common.device import known_kind
 from ..common.errors import ArgumentError, Stage, ValueRangeError, user_location
 from ..common.records import dataclass
 from ..compile.jit import JitFunction
@@ -160,15 +159,13 @@ def jit(function=None, *, fullgraph=None, dynamic=0, jit_level=None, jit_config=
     remat          : "sqrt": a gradient through a loop of n iterations keeps the values of 2 sqrt(2 n) iterations, and runs the
                      loop once more; None: it keeps those of every iteration
     fn             : the same as function
-    backend        : "" or "ms_backend"; "GE" is Ascend's
+    backend        : "", "ms_backend" or "GE", MindSpore's names; on one device they compile alike
     mode, capture_mode, hash_args, compile_once: MindSpore's; there is one way of capture, and a function is
                      compiled once for each kind of arguments
     result         : a Jitted; a Cell or class comes back itself, its construct compiled
-    raises         : ArgumentError, ValueRangeError for what is none of these, DeviceError for a device that is missing here
+    raises         : ArgumentError, ValueRangeError for what is none of these
     """
-    if backend not in ("", "ms_backend"):
-        if backend == "GE":
-            known_kind("Ascend", "jit: backend='GE'")
+    if backend not in ("", "ms_backend", "GE"):
         raise ValueRangeError(f"jit: there is no backend {backend!r}", hint="leave it out")
     if mode not in ("PSJit", "PIJit") or capture_mode not in ("ast", "bytecode", "trace"):
         raise ValueRangeError(f"jit: there is no mode {mode!r}" if mode not in ("PSJit", "PIJit") else

@@ -439,6 +439,8 @@ def _contains(ev, a, b):
     if isinstance(b, Box) and b.kind == "dict":
         check_key(ev, a, b.marks)
         return any(k is a or by_python(ev, operator.eq, k, a) for k, _ in ev.store[b])
+    if isinstance(b, Box) and b.kind == "set":
+        check_key(ev, a, b.marks)
     if isinstance(b, (Box, tuple)):
         result = False
         for element in iterate(ev, b):

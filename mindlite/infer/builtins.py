@@ -2,18 +2,19 @@
 import builtins
 import dataclasses
 import functools
+import operator
 import types
 from typing import Any
 
 from ..common import dtype as dt
 from ..common.dim import Dim, dim_max, dim_min
-from ..common.errors import MissingAttributeError, Refusal
+from ..common.errors import DTypeError, MissingAttributeError, Refusal
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import PRIMITIVES, interpreting
 from ..ops import stack
-from ..ops.define import as_operand, cast_to
+from ..ops.define import as_operand, cast_to, dtype_of
 from ..ops.scalar import scalar_binary, scalar_cast, scalar_unary, tensor_to_scalar
 from ..ops.state import stop_gradient
 from .access import attribute, binary_value, iterate, length
@@ -25,8 +26,9 @@ from .kinds import data_in, has_nodes
 from .messages import class_of, repr_of, text_of
 from .outcome import Raises
 from .outside import method_of_class
-from .program import by_python, raised_as, raises
-from .values import BoundMethod, Box, Closure, Formatted, MadeException, Range
+from .program import by_python, of_container, raised_as, raises, text_by_python
+from .sharing import check_key
+from .values import BoundMethod, Box, Closure, Conflict, Formatted, MadeException, Range
 from collections.abc import Callable
 
 BUILTINS: dict[Any, Callable[..., Any]] = {}
@@ -49,17 +51,24 @@ def _len(ev, value):
 
 @builtin(range)
 def _range(ev, *given):
-    args = [_number_of(ev, a) for a in given]
+    args = [_index_of(ev, a) for a in given]
     if not any(isinstance(a, (AnfNode, Dim)) for a in args):
         return by_python(ev, range, *args)
     start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
     return Range(start, stop, step)
 
 
-def _number_of(ev, value):
-    if isinstance(value, Tensor) or (isinstance(value, AnfNode) and isinstance(value.abstract, AbstractTensor)):
+def _index_of(ev, value):
+    """An int that counts: what `operator.index` gives."""
+    if _is_tensor(value):
+        if value.dtype.kind not in "iu":
+            raise DTypeError(f"only an integer Tensor is an index, this is {dtype_of(value).name}")
         return item_of_tensor(ev, value)
-    return value
+    if isinstance(value, Dim) or isinstance(value, AnfNode) and value.abstract.type is int:
+        return value
+    if isinstance(value, AnfNode):
+        raise raises(ev, TypeError(f"'{value.abstract.type.__name__}' object cannot be interpreted as an integer"))
+    return by_python(ev, operator.index, ev.unbox(value))
 
 
 def item_of_tensor(ev, value):
@@ -80,11 +89,15 @@ def _list(ev, value=()):
 
 @builtin(set)
 def _set(ev, value=()):
-    return ev.new_box("set", tuple(dict.fromkeys(iterate(ev, value))))
+    items = tuple(iterate(ev, value))
+    check_key(ev, items, ())
+    return ev.new_box("set", tuple(of_container(ev, dict.fromkeys, items)))
 
 
 @builtin(dict)
 def _dict(ev, *args, **kwargs):
+    if len(args) > 1:
+        raise raises(ev, TypeError(f"dict expected at most 1 argument, got {len(args)}"))
     return ev.new_box("dict", tuple(pairs_of(ev, args, kwargs).items()))
 
 
@@ -95,16 +108,20 @@ def _zip(ev, *values, strict=False):
 
 @builtin(enumerate)
 def _enumerate(ev, iterable, start=0):
-    return new_iterator(ev, "enumerate", iterator_of(ev, iterable), start)
+    return new_iterator(ev, "enumerate", iterator_of(ev, iterable), _index_of(ev, start))
 
 
 @builtin(reversed)
 def _reversed(ev, value):
+    if isinstance(value, Box) and value.kind in ("iterator", "set"):
+        raise raises(ev, TypeError(f"'{python_type(ev, value).__name__}' object is not reversible"))
     return iterator_of(ev, value[::-1] if isinstance(value, range) else tuple(iterate(ev, value)[::-1]))
 
 
 @builtin(map)
 def _map(ev, fn, *values):
+    if not values:
+        raise raises(ev, TypeError("map() must have at least two arguments."))
     return new_iterator(ev, "map", fn, _zip(ev, *values))
 
 
@@ -220,6 +237,8 @@ def _is_tensor(value):
 
 def _converter(cls, kind):
     def handler(ev, value=0, *rest):
+        if rest and (kind is not int or not isinstance(value, (str, bytes))):
+            return by_python(ev, cls, ev.unbox(value), *ev.unbox(rest))             # Python says what is wrong
         if ev.is_object(value):
             return ask_python(ev, cls, (value, *rest), f"{cls.__name__} of an object that Python made")
         if _is_tensor(value):
@@ -270,10 +289,20 @@ def _divmod(ev, a, b):
 
 # ---------------------------------------------------------------- objects
 
-def python_type(value):
+CLASSES = {"list": list, "dict": dict, "set": set}
+ITERATORS = {"generator": types.GeneratorType, "enumerate": enumerate, "zip": zip, "map": map, "filter": filter,
+             "list": type(iter([])), "set": type(iter(set()))}
+
+
+def python_type(ev, value):
     """The class that type(value) gives in Python."""
     if isinstance(value, Box):
-        return {"list": list, "dict": dict, "set": set}[value.kind]
+        if value.kind in CLASSES:
+            return CLASSES[value.kind]
+        content = ev.store[value]
+        if isinstance(content, Conflict) or content[0] not in ITERATORS:
+            raise Refusal("the class of an iterator")
+        return ITERATORS[content[0]]
     if isinstance(value, AnfNode):
         if isinstance(value.abstract, AbstractTensor):
             return Tensor
@@ -296,13 +325,13 @@ def _isinstance(ev, value, classes):
     if isinstance(value, MadeException):
         return by_python(ev, issubclass, class_of(value), classes)
     if isinstance(value, (Box, AnfNode, Dim, Range, Closure, BoundMethod)):
-        return by_python(ev, issubclass, python_type(value), classes)
+        return by_python(ev, issubclass, python_type(ev, value), classes)
     return by_python(ev, isinstance, value, classes)
 
 
 @builtin(type)
 def _type(ev, value, *rest):
-    return by_python(ev, type, value, *ev.unbox(rest)) if rest else python_type(value)
+    return by_python(ev, type, value, *ev.unbox(rest)) if rest else python_type(ev, value)
 
 
 @builtin(callable)
@@ -310,10 +339,17 @@ def _callable(ev, value):
     return isinstance(value, (Closure, BoundMethod)) or callable(value)
 
 
+def _named(ev, value, name):
+    """value.name, for a name that is any value. raises : Raises with Python's TypeError where it is no str"""
+    if not isinstance(name, (str, Formatted)):
+        raise raises(ev, TypeError(f"attribute name must be string, not '{python_type(ev, name).__name__}'"))
+    return attribute(ev, value, name)
+
+
 @builtin(hasattr)
 def _hasattr(ev, value, name):
     try:
-        attribute(ev, value, name)
+        _named(ev, value, name)
     except (MissingAttributeError, Raises) as error:
         if raised_as(error, AttributeError) is None:
             raise
@@ -324,7 +360,7 @@ def _hasattr(ev, value, name):
 @builtin(getattr)
 def _getattr(ev, value, name, *default):
     try:
-        return attribute(ev, value, name)
+        return _named(ev, value, name)
     except (MissingAttributeError, Raises) as error:
         if default and raised_as(error, AttributeError) is not None:
             return default[0]
@@ -345,7 +381,7 @@ def _str(ev, value=""):
     value = value if ev.concrete else ev.tracer.late(value)
     if has_nodes(value, ev.store) or isinstance(value, Tensor):
         return Formatted([(value, "", "s")])
-    return by_python(ev, str, ev.unbox(value))
+    return text_by_python(ev, str, ev.unbox(value))
 
 
 @builtin(repr)
@@ -354,7 +390,7 @@ def _repr(ev, value):
         return repr_of(ev, value)
     if has_nodes(value, ev.store) or isinstance(value, Tensor):
         return Formatted([(value, "", "r")])
-    return by_python(ev, repr, ev.unbox(value))
+    return text_by_python(ev, repr, ev.unbox(value))
 
 
 @builtin(builtins.print)

@@ -27,7 +27,7 @@ from .access import (add_numbers, attribute, binary_value, compare_values, in_or
                      multiply_numbers, negate, number)
 from .branches import assigned, compare_numbers
 from .containers import pairs_of
-from .builtins import builtin
+from .builtins import builtin, python_type
 from .choice import Chosen, call_chosen, chosen_item
 from .evaluator import EXECUTE
 from .exceptions import catches, enter, leave_context
@@ -36,7 +36,7 @@ from .iterators import iterator_of, new_iterator, step as next_step
 from .kinds import has_nodes
 from .messages import repr_of, text_of
 from .outside import guard_contents, method_of_class
-from .program import by_python, of_container, raises
+from .program import by_python, of_container, raises, text_by_python
 from .sharing import check_key
 from .values import (CONVERSIONS, Box, Closure, Conflict, Constants, Formatted, LiveIterator, MadeException, Place, Range,
                      Unsure)
@@ -393,7 +393,7 @@ def format_value(ev, frame, node, values):
     guard_contents(ev, value)
     convert = CONVERSIONS[conversion]
     value = ev.unbox(value)
-    return by_python(ev, format, by_python(ev, convert, value) if conversion else value, spec or "")
+    return text_by_python(ev, lambda v: format(convert(v) if conversion else v, spec or ""), value)
 
 
 @executes(syntax.join_str)
@@ -465,8 +465,9 @@ def call(ev, frame, node, values):
             args.extend(iterate(ev, value))
         elif word == "**":
             guard_contents(ev, value)
-            pairs = dict(ev.store[value]) if isinstance(value, Box) and value.kind == "dict" else by_python(
-                ev, dict, ev.unbox(value))
+            if isinstance(value, Box) and value.kind != "dict" or not isinstance(value, Box) and not hasattr(type(value), "keys"):
+                raise raises(ev, TypeError(f"argument after ** must be a mapping, not {python_type(ev, value).__name__}"))
+            pairs = dict(ev.store[value]) if isinstance(value, Box) else by_python(ev, dict, value)
             for key in pairs:
                 if key in kwargs:
                     raise ArgumentError(f"got multiple values for keyword argument {key!r}")

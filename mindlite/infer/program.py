@@ -102,6 +102,13 @@ def judged(ev, error, values):
     return raises(ev, error)
 
 
+def text_by_python(ev, fn, value, *rest):
+    """The text of a value, by Python and now: str, repr, format. raises : Refusal for that of a stand-in, as by_python"""
+    if not ev.concrete and any(map(is_stand_in, walk(value))):
+        raise Refusal("the text of what is known at run time only", location=ev.tracer.origin.location)
+    return by_python(ev, fn, value, *rest)
+
+
 def stands_in(ev, value):
     """True if a value, or a part of it, stands for what only the run knows."""
     return any(is_stand_in(v) or ev.made_here(v) and hasattr(v, "__dict__") for v in walk(value))

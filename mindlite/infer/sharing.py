@@ -18,7 +18,8 @@ from ..common.errors import Refusal
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractTensor
 from ..mindir.graph import AnfNode
-from .kinds import data_in, has_nodes, is_leaf, maker, maker_of_content
+from .kinds import data_in, has_nodes, is_leaf, maker, maker_of_content, walk
+from .program import raises
 from .region import AmbiguousTarget, HookHandle
 from .values import Box, Closure, MadeException, Traceback
 
@@ -30,7 +31,10 @@ def spot(location):
 
 def check_key(ev, key, marks):
     """A dict or set is Python's where a key is known at run time only. raises : Refusal; AmbiguousTarget where it is a
-    Tensor, which is found by what it is and not by its value"""
+    Tensor, which is found by what it is and not by its value; Raises for a list, dict or set"""
+    for part in walk(key):
+        if isinstance(part, (list, dict)) or isinstance(part, Box) and part.kind in ("list", "dict", "set"):
+            raise raises(ev, TypeError(f"unhashable type: '{part.kind if isinstance(part, Box) else type(part).__name__}'"))
     if not ev.concrete and any(isinstance(v, AnfNode) and isinstance(v.abstract, AbstractTensor)
                                for v in data_in(key, ev.store)):
         raise AmbiguousTarget("a Tensor is a key", location=ev.tracer.origin.location)

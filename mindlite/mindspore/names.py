@@ -91,7 +91,7 @@ MODULES = {
     "common.dtype": (_DTYPE, {**_DTYPE_WORDS, **_KINDS}),
     "common.api": (("mindlite.functional",), _EXECUTORS),
     "common.initializer": (_INITIALIZER, {}),
-    "common.parameter": (_TENSOR + _INITIALIZER, {"_Buffer": "mindlite.common.tensor:Tensor"}),
+    "common.parameter": (_TENSOR + _INITIALIZER, {"_Buffer": "mindlite.nn.registry:Buffer"}),
     "common.tensor": (_TENSOR, {}),
     "common.sparse_tensor": (("mindlite.ops.sparse",), {"RowTensorInner": "mindlite.ops.sparse:RowTensor"}),
     "common.seed": (("mindlite.common.seed",), {}),

@@ -18,6 +18,14 @@ from ..common.tensor import Parameter, ParameterTuple, Tensor
 _noted: set = set()
 
 
+class Buffer(Tensor):
+    """A Tensor that becomes a buffer of the Cell to whose attribute it is assigned: `self.scale = Buffer(x)`."""
+    __slots__ = ()
+
+    def __init__(self, input_data):
+        super().__init__(input_data)
+
+
 class Registry:
     """The attributes of a Cell, and the walks over everything below it."""
 
@@ -35,6 +43,8 @@ class Registry:
             object.__setattr__(self, name, value)
         elif isinstance(value, Parameter):
             self.insert_param_to_cell(name, value)
+        elif isinstance(value, Buffer):
+            self.register_buffer(name, Tensor.of_elements(value.elements))
         elif isinstance(value, Registry):
             self._set_child(name, value)
         elif "_params" in made:

@@ -1,6 +1,6 @@
 """Shapes and axes: broadcasting, axis numbers, sizes given by the user. No operators here."""
 from ..common.dim import Dim, product
-from ..common.errors import ArgumentError, ShapeError, ValueRangeError
+from ..common.errors import ArgumentError, Refusal, ShapeError, ValueRangeError
 from ..mindir.abstract import AbstractScalar
 from ..mindir.constraints import require
 from ..mindir.graph import AnfNode, ValueNode
@@ -41,7 +41,11 @@ def normal_axis(name, axis, ndim):
 
 
 def normal_axes(name, axis, ndim):
-    """A tuple of axes counted from the front, sorted; None and () mean all."""
+    """A tuple of axes counted from the front, sorted; None and () mean all. A Tensor of one axis holds several."""
+    if getattr(axis, "ndim", 0) == 1:                        # a Tensor of axes
+        if isinstance(axis, AnfNode):
+            raise Refusal(f"{name}: the axes are known at run time only")
+        axis = axis.tolist()
     if axis is None or (isinstance(axis, (tuple, list)) and len(axis) == 0):
         return tuple(range(ndim))
     axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)

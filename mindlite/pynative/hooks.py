@@ -8,7 +8,7 @@ one gradient to the next, and are called on what it gets, zeros included.
 """
 import itertools
 
-from ..common.errors import ArgumentError
+from ..common.errors import ArgumentError, GradientError
 from ..common.tensor import HOOKS, Parameter, Tensor
 from ..common.threads import here
 from ..mindir.hooks import note_hook, one_replaced
@@ -31,12 +31,12 @@ def register_hook(tensor, hook):
     """Tensor.register_hook: hook(gradient) sees the gradient of this Tensor; what it returns, unless None, is the
     gradient from there on. Returns a HookHandle.
 
-    raises : ArgumentError for what is no function, and for a Parameter that has no gradient
+    raises : ArgumentError for what is no function, GradientError for a Parameter that has no gradient
     """
     if not callable(hook):
         raise ArgumentError(f"register_hook: takes a function, not {type(hook).__name__}")
     if isinstance(tensor, Parameter) and not tensor.requires_grad:
-        raise ArgumentError(f"register_hook: the Parameter {tensor.name!r} has no gradient: requires_grad is False")
+        raise GradientError(f"register_hook: the Parameter {tensor.name!r} has no gradient: requires_grad is False")
     hooks = tensor.__dict__.setdefault(HOOKS, {})
     for tape in here.state.tapes + here.state.paused:
         number = tape.number(tensor)

@@ -91,9 +91,8 @@ def test_to_refuses_what_is_neither_device_nor_dtype(args):
 
 
 def test_a_backend_of_jit_is_one_that_is_there():
-    assert ms.jit(lambda x: x + 1, backend="ms_backend")(X).tolist() == [2.5, -1.5]
-    with pytest.raises(DeviceError, match="Ascend"):
-        ms.jit(lambda x: x, backend="GE")
+    for backend in ("", "ms_backend", "GE"):
+        assert ms.jit(lambda x: x + 1, backend=backend)(X).tolist() == [2.5, -1.5]
     with pytest.raises(ValueRangeError, match="no backend 'inductor'"):
         ms.jit(lambda x: x, backend="inductor")
 

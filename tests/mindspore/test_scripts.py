@@ -5,7 +5,7 @@ import pytest
 import mindlite.mindspore as ms
 from mindlite.common import checks
 from mindlite.common.config import config
-from mindlite.common.errors import GradientError
+from mindlite.common.errors import ArgumentError, GradientError
 from mindlite.mindspore import Tensor, ops
 
 
@@ -100,6 +100,32 @@ def test_the_class_of_layer_normalisation_gives_means_and_variances_and_its_grad
     wanted = ms.vjp(lambda *a: P.LayerNorm(1, 1)(*a)[0], x, gamma, beta)[1](dout)
     for made, want in zip(ms.ops.auto_generate.LayerNormGrad(1, 1)(x, dout, variance, mean, gamma), wanted):
         np.testing.assert_allclose(made.asnumpy(), want.asnumpy(), rtol=1e-3, atol=1e-4)
+
+
+def test_the_gradient_of_the_gradient_of_layer_normalisation_as_a_class(mode):
+    P, rng = ms.ops.auto_generate, np.random.default_rng(5)
+    x, dout, d_dx, gamma, d_dg, d_db = (Tensor(rng.standard_normal(s)) for s in ((4, 5),) * 3 + ((5,),) * 3)
+
+    def moments(x):
+        mean = x.mean(1, True)
+        return ((x - mean) ** 2).mean(1, True), mean
+
+    def all_three(x, dout, gamma):
+        results = P.LayerNormGrad(1, 1)(x, dout, *moments(x), gamma)
+        return sum((d * made).sum() for d, made in zip((d_dx, d_dg, d_db), results))
+    wanted = ms.grad(all_three, (0, 1, 2))(x, dout, gamma)
+    for made, want in zip(P.LayerNormGradGrad(1, 1)(x, dout, *moments(x), gamma, d_dx, d_dg, d_db), wanted):
+        np.testing.assert_allclose(made.asnumpy(), want.asnumpy(), rtol=1e-9, atol=1e-12)
+
+
+def test_what_makes_sizes_dynamic_gives_its_operand_and_a_tensor_becomes_a_tuple_of_numbers(mode):
+    P, x = ms.ops.operations._inner_ops, Tensor(np.array([3, 1, 2]))
+    slope = ms.grad(lambda x: (P.ConvertToDynamic(is_dynamic_rank=True)(x) ** 2).sum())(Tensor([1.0, 2.0]))
+    assert slope.tolist() == [2.0, 4.0] and not ms.ops.functional.is_sequence_value_unknown(x.shape)
+    jitted = ms.jit(lambda x: ms.ops.TensorToTuple()(x), fullgraph=True)
+    assert jitted(x) == ms.ops.TensorToTuple()(x) == (3, 1, 2)
+    with pytest.raises(ArgumentError, match="one axis"):
+        ms.ops.TensorToTuple()(Tensor([[1]]))
 
 
 @pytest.mark.parametrize("reduction", ["none", "sum", "mean"])

@@ -168,6 +168,24 @@ def test_buffers_are_state_and_not_parameters():
     assert "mean" not in net.state_dict()
 
 
+def test_a_buffer_that_is_assigned_is_registered():
+    from mindlite.mindspore.common.parameter import _Buffer
+
+    class Scaled(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.scale = _Buffer(ones(2) * 3)
+
+        def construct(self, x):
+            return x * self.scale
+    net = Scaled()
+    assert [path for path, _ in net.named_buffers()] == ["scale"] and not list(net.get_parameters())
+    for run in net, ms.jit(Scaled(), fullgraph=True):
+        assert run(ones(2)).tolist() == [3, 3]
+    net.scale = ones(2)
+    assert net(ones(2)).tolist() == [1, 1] and net.state_dict()["scale"].tolist() == [1, 1]
+
+
 def test_state_goes_from_one_cell_to_another():
     source, target = Net(), Net()
     target.load_state_dict(source.state_dict())

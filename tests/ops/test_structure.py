@@ -134,3 +134,9 @@ def test_an_ndarray_on_the_left_gives_a_tensor():
     graph = typed(lambda x: np.ones((2, 2), np.float32) @ (np.ones((2, 2), np.float32) - x),
                   AbstractTensor(dt.float32, (2, 2)))
     np.testing.assert_array_equal(run(graph, x)[0], np.zeros((2, 2)))
+
+
+def test_several_axes_stand_in_a_tensor():
+    x = Tensor(np.arange(24.0).reshape(2, 3, 4))
+    for reduce in ops.reduce_min, ops.reduce_sum, ops.reduce_mean:
+        assert reduce(x, axis=Tensor([0, -1])).tolist() == reduce(x, axis=(0, 2)).tolist()

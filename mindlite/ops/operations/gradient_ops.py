@@ -193,6 +193,24 @@ def LayerNormGrad(x, dout, variance, mean, gamma, *, begin_norm_axis=1, begin_pa
 
 
 @operation
+def LayerNormGradGrad(x, dout, variance, mean, gamma, d_dx, d_dg, d_db, *, begin_norm_axis=1, begin_params_axis=1,
+                      epsilon=1e-12):
+    """The gradients of LayerNormGrad for x, for dout and for gamma, d_dx, d_dg and d_db being those of its three results."""
+    axes, outer = tuple(range(begin_norm_axis % x.ndim, x.ndim)), tuple(range(begin_params_axis % x.ndim))
+    root = rsqrt(variance + epsilon)
+    normal = (x - mean) * root
+    inside = dout * gamma
+
+    def across(value):
+        return value - value.mean(axes, True) - normal * (value * normal).mean(axes, True)
+    of_normal = dout * d_dg - root * (d_dx * (inside * normal).mean(axes, True) + inside * (d_dx * normal).mean(axes, True))
+    of_root = (d_dx * across(inside)).mean(axes, True)
+    dx = root * across(of_normal) - root * root * normal * of_root
+    slope = root * across(d_dx)
+    return dx, slope * gamma + d_dg * normal + d_db, sum(slope * dout, outer)
+
+
+@operation
 def GridSampler2DGrad(dout, x, grid, *, interpolation_mode="bilinear", padding_mode="zeros", align_corners=False):
     """(the gradients of GridSampler2D for x and for grid)"""
     return grid_sample_backward(dout, x, grid, interpolation_mode, padding_mode, align_corners)

@@ -1,10 +1,12 @@
 """Operators over sequences of tokens, and over boxes of pictures, as classes."""
-from ...common.errors import ArgumentError
+from ...common.dim import Dim
+from ...common.errors import ArgumentError, Refusal
 from .. import crop_and_resize, equal, logical_and, where
 from ..basic import reshape
 from ..creation import arange
 from ..define import as_operand
 from ..reduction import any
+from ..scalar import tensor_to_scalar
 from .define import operation
 
 LEAST = -3.4028235e38                           # the most negative float32
@@ -36,3 +38,20 @@ def NoRepeatNGram(state_seq, log_probs, *, ngram_size=1):
 def CropAndResize(x, boxes, box_index, crop_size, *, method="bilinear", extrapolation_value=0.0):
     """See ops.crop_and_resize."""
     return crop_and_resize(x, boxes, box_index, crop_size, method, extrapolation_value)
+
+
+@operation
+def TensorToTuple(input_x):
+    """The elements of a Tensor of one axis, as a tuple of numbers. raises : ArgumentError for another rank"""
+    x = as_operand(input_x)
+    if x.ndim != 1:
+        raise ArgumentError(f"TensorToTuple: a Tensor of one axis is wanted, this one has {x.ndim}")
+    if isinstance(x.shape[0], Dim):
+        raise Refusal("TensorToTuple: the number of elements is known at run time only")
+    return tuple([tensor_to_scalar(x[i]) for i in range(x.shape[0])])
+
+
+@operation
+def ConvertToDynamic(input, *, is_dynamic_rank=False):
+    """`input`; what reads it need not know its sizes when it is compiled. Here sizes that are known stay so."""
+    return as_operand(input)
