@@ -467,8 +467,8 @@ class _Lowering:
             for node in [*below.parameters, *below.nodes]:
                 for size in _sizes_in(node.abstract):
                     used.update(dict.fromkeys(sorted(symbols_of(size), key=lambda s: s.number)))
-        own = {lone_symbol(s) for below in graph.reachable() for n in (*below.nodes, *(below.parameters if below is not graph else ()))
-               for s in _sizes_in(n.abstract)} - {None}
+        own = {lone_symbol(s) for below in graph.reachable()
+               for n in (*below.nodes, *(below.parameters if below is not graph else ())) for s in _sizes_in(n.abstract)} - {None}
         from_params = {lone_symbol(s) for p in graph.parameters for s in _sizes_in(p.abstract)} - {None}
         symbols = [s for s in used if s in from_params or s not in own or s in self.sizes]
         opened = [(n, axis) for n, out in enumerate(graph.outputs) if isinstance(out.abstract, AbstractTensor)

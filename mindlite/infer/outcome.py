@@ -2,7 +2,6 @@
 import contextlib
 
 from ..common.errors import Signal
-from ..mindir.syntax import Undefined
 
 RETURN = "return"
 

@@ -10,9 +10,11 @@ from mindlite import Tensor
 
 BUILTINS = ("""enumerate([x], [1])  enumerate([x],(x,x))  enumerate([x],1.5)  enumerate(3)  map(abs)  map(3,[1])  filter(abs,3)
     bool(1,2)  float(1,2)  int('11',2)  int(x,2)  int([])  hasattr(n,[1])  getattr(n,(),3)  getattr(abs,n)  hasattr(n,'real')
-    reversed(iter([1]))  reversed({1})  reversed(n)  range(x)  range(v)  range(None)  range(x,2)  range()  zip(1)  iter(3)  next([1])
+    reversed(iter([1]))  reversed({1})  reversed(n)  range(x)  range(v)  range(None)  range(x,2)  range()
+    zip(1)  iter(3)  next([1])
     dict({},())  dict(1)  dict([1])  set([[1]])  set(3)  tuple(3)  sum(3)  sum('ab')  sorted(3)  sorted([1,'a'])  len(3)
-    len(iter([1]))  max()  max([])  min(n)  any(3)  abs('a')  round('a')  pow('a',2)  divmod('a',2)  isinstance(n,3)  callable()
+    len(iter([1]))
+    max()  max([])  min(n)  any(3)  abs('a')  round('a')  pow('a',2)  divmod('a',2)  isinstance(n,3)  callable()
     abs(*n)  abs(**[])  int(**())  abs(n,**{'a':1})  type(iter([1]))  isinstance(iter([1]),list)""")
 CONTAINERS = ("""[].pop()  [1].pop('a')  [1].index(5)  {}.popitem()  {}['a']  {1}.remove(2)  [1].insert('a',2)  'a'.join([1])
     (1,2).index(3)  [1].extend(n)  {}.update(n)  {1:2}.pop('b')  [3].sort(key=3)  [3,'a'].sort()  {[1]:2}  {(1,[x]):2}  {1:2}[[1]]
