@@ -184,7 +184,8 @@ def size_edges(graph):
 
 def sized_results(graph):
     """{node of several results: the numbers of those whose Symbols it binds and something else uses}."""
-    found, held = {}, {}
+    found = {}
+    held: dict = {}
     for node, symbols in _sizes_bound(graph, held).items():
         if isinstance(node.abstract, AbstractTuple):
             others = [n for n in graph.nodes if n is not node and node not in n.args]
