@@ -130,9 +130,8 @@ def address_of(array) -> int:
 
 def upload(array: np.ndarray, place: Device) -> DeviceArray:
     """A copy of an ndarray on a device other than the CPU. It is read before this returns."""
-    array = np.ascontiguousarray(array)
     made = empty_on(place, array.shape, array.dtype)
-    write_on(made, array)
+    write_on(made, np.ascontiguousarray(array))              # which gives a number an axis
     return made
 
 
@@ -160,6 +159,11 @@ def copied(array):
     made = empty_on(array.device, array.shape, array.dtype)
     copy_on(made, array)
     return made
+
+
+def full_like(array, value):
+    """An array of the dtype and shape of an ndarray or DeviceArray, on its device, with `value` in each place."""
+    return moved(np.full(array.shape, value, array.dtype), CPU if isinstance(array, np.ndarray) else array.device)
 
 
 def is_view(array) -> bool:

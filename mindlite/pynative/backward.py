@@ -16,10 +16,11 @@ import numpy as np
 
 from .. import ops
 from ..ad.zeros import zeros_like_abstract
+from ..common.device import CPU
 from ..common.errors import Stage, user_location
 from ..common.events import emit
 from ..common.tensor import Tensor
-from ..mindir.builder import building, constant
+from ..mindir.builder import building, constant, tensor_type
 from ..mindir.constraints import collecting
 from ..mindir.control import make_tuple
 from ..mindir.graph import FuncGraph
@@ -146,7 +147,7 @@ class Cotangents(dict):
 
 def _asked(seeds, wrt):
     """What a structure is asked for, as a part of its key."""
-    return tuple([(n, c.host_array.shape, c.host_array.dtype) for n, c in seeds]), tuple(wrt)
+    return tuple([(n, c.elements.shape, c.elements.dtype) for n, c in seeds]), tuple(wrt)
 
 
 def run_flow(flow, saved, seeds):
@@ -208,7 +209,8 @@ def flow_of(key, live, seeds, wrt, saved):
             with Stage("backward", user_location):
                 graph, flows_to = write_flow(live, seeds, wrt, saved)
                 operation = GraphOperation(graph)
-                operation.compile()
+                if all(t.device_of == CPU for t in (*saved, *[c for _, c in seeds]) if isinstance(t, Tensor)):
+                    operation.compile()                      # elsewhere it is, whenever it runs
             _structures[key] = operation, flows_to, [entry.backward for entry in live]
             emit("backward_flow_build", name=graph.name, nodes=len(graph.nodes))
             return BUILT, _structures[key]
@@ -219,7 +221,7 @@ def flow_of(key, live, seeds, wrt, saved):
 def write_flow(live, seeds, wrt, saved):
     """(the graph (*saved, *cotangents) -> gradients of these entries, for each of wrt whether it has a gradient)."""
     graph = FuncGraph("backward")
-    parameters = {id(value): graph.add_parameter(f"saved{i}", constant(value).abstract)
+    parameters = {id(value): graph.add_parameter(f"saved{i}", type_of(value))
                   for i, value in enumerate(saved)}
     cotangents: dict = {}
     with building(graph, by="grad") as builder, collecting():
@@ -227,7 +229,7 @@ def write_flow(live, seeds, wrt, saved):
             before = cotangents.get(number)
             cotangents[number] = cotangent if before is None else ops.add(before, cotangent)
         for i, (number, value) in enumerate(seeds):
-            add(number, graph.add_parameter(f"dout{i}", constant(value).abstract))
+            add(number, graph.add_parameter(f"dout{i}", type_of(value)))
         for entry in live:
             backward = entry.backward
             if all(cotangents.get(entry.outputs[i]) is None for i in backward.seeds):
@@ -241,6 +243,11 @@ def write_flow(live, seeds, wrt, saved):
         found = [cotangents.get(number) for number in wrt]
         graph.set_outputs([node for node in found if node is not None], make_tuple)
     return optimise(graph), [node is not None for node in found]
+
+
+def type_of(value):
+    """The abstract of a Tensor, wherever it lies, or a number."""
+    return tensor_type(value) if isinstance(value, Tensor) else constant(value).abstract
 
 
 def one_by_one(live, seeds, wrt, last=False):

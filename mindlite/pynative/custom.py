@@ -8,9 +8,9 @@ Each is one entry whose backward is Python. A tape with such an entry is walked 
 """
 import inspect
 
-import numpy as np
 
 from ..common.errors import GradientError
+from ..common.storage import full_like
 from ..common.tensor import Parameter, Tensor
 from ..common.threads import here
 from ..mindir.builder import constant
@@ -80,7 +80,7 @@ def custom(function, bprop, args, kwargs=None):
         each, floats = iter(saved), iter(douts)
         again = map_leaves(tuple(args), lambda x: next(each) if isinstance(x, Tensor) else x)
         result = map_leaves(out, lambda x: next(each) if isinstance(x, Tensor) else x)
-        cotangent = map_leaves(out, lambda x: (next(floats) if is_float(x) else Tensor.wrap(np.zeros_like(x.host_array)))
+        cotangent = map_leaves(out, lambda x: (next(floats) if is_float(x) else Tensor.of_elements(full_like(x.elements, 0)))
                                if isinstance(x, Tensor) else x)
         given = bprop(*again, result, cotangent)
         given = given if isinstance(given, (tuple, list)) else (given,)
@@ -97,7 +97,7 @@ def own_tensors(out, args):
     known = {id(x) for x in tensors_in(args)}
 
     def own(x):
-        return Tensor.wrap(x.host_array) if isinstance(x, Parameter) or id(x) in known else x
+        return Tensor.of_elements(x.elements) if isinstance(x, Parameter) or id(x) in known else x
     return map_leaves(out, own)
 
 
@@ -129,7 +129,7 @@ def gate(tensors, hook):
     if not here.state.tapes:
         return tuple(tensors)
     inside = [x for x in tensors if isinstance(x, Tensor) and is_float(x)]
-    outs = [Tensor.wrap(x.host_array) for x in inside]
+    outs = [Tensor.of_elements(x.elements) for x in inside]
     for x, out in zip(inside, outs):
         for tape in here.state.tapes:
             tape.set_number(out, tape.number(x))

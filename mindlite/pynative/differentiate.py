@@ -5,6 +5,7 @@
 import numpy as np
 
 from ..common.errors import ArgumentError, MindliteError, user_location
+from ..common.storage import full_like
 from ..common.tensor import HOOKS, Parameter, Tensor
 from ..common.threads import here
 from ..mindir.builder import constant
@@ -77,7 +78,7 @@ class Recorded:
             number = self.tape.number(tensor)
             if number is not None:
                 seeds.append((number, direction(sens[i], tensor, (f"{self.kind}: a cotangent", "its result")) if sens
-                              else Tensor.wrap(np.ones_like(tensor.host_array))))
+                              else Tensor.of_elements(full_like(tensor.elements, 1))))
         return seeds
 
     def gradients(self, seeds, last=False):
@@ -88,7 +89,7 @@ class Recorded:
         frozen = {id(weight) for weight in self.weights if not weight.requires_grad}           # by now
         for number, gradient, value in zip(numbers, gradients(self.tape, seeds, numbers, last), values):
             if gradient is None or id(value) in frozen:
-                gradient = Tensor.wrap(np.zeros(value.host_array.shape, value.host_array.dtype))
+                gradient = Tensor.of_elements(full_like(value.elements, 0))
             if number in hooks:
                 if number not in changed:
                     changed[number] = through(hooks[number], gradient)
@@ -143,7 +144,7 @@ class Linearized:
         self.value, self.tape, self.kind = run.value, Tape(), kind
         outs = {id(t): t for t in tensors_in(run.value)}
         reached = {key: run.tape.number(t) for key, t in outs.items() if t.dtype.is_differentiable}
-        cotangents = {key: Tensor.wrap(np.zeros_like(outs[key].host_array)) for key, n in reached.items() if n is not None}
+        cotangents = {key: Tensor.of_elements(full_like(outs[key].elements, 0)) for key, n in reached.items() if n is not None}
         self.numbers = {key: self.tape.watch(u) for key, u in cotangents.items()}
         with recording(self.tape):
             self.pulled = run.gradients([(reached[key], u) for key, u in cotangents.items()])[0]
@@ -164,7 +165,7 @@ class Linearized:
 
         def pushed(x):
             made = tangent_of.get(id(x))
-            return Tensor.wrap(np.zeros_like(as_tensor(x).host_array)) if made is None else made
+            return Tensor.of_elements(full_like(as_tensor(x).elements, 0)) if made is None else made
         return map_leaves(self.value, pushed)
 
 

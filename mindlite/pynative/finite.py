@@ -45,7 +45,7 @@ class FiniteCheck(PyNative):
 
 
 def _array(value):
-    return value.host_array if isinstance(value, Tensor) else value
+    return value.asnumpy() if isinstance(value, Tensor) else value          # here the CPU waits for another device
 
 
 def _is_finite(value):

@@ -10,9 +10,9 @@
             x, = ctx.saved_tensors
             return 3 * x * x * dout
 """
-import numpy as np
 
 from ..common.errors import ArgumentError, GradientError, Refusal
+from ..common.storage import full_like
 from ..common.tensor import Parameter, Tensor
 from ..common.threads import here
 from ..mindir.builder import constant
@@ -123,7 +123,7 @@ def _apply(cls, args):
             if is_float(outs[i]):
                 every[i] = next(found)
         if ctx._materialize:
-            every = [Tensor.wrap(np.zeros_like(x.host_array)) if dout is None and isinstance(x, Tensor) else dout
+            every = [Tensor.of_elements(full_like(x.elements, 0)) if dout is None and isinstance(x, Tensor) else dout
                      for x, dout in zip(outs, every)]
         given = cls.backward(ctx, *every)
         return _gradients_of(cls.__name__ + ".backward", args, given)
@@ -133,7 +133,7 @@ def _apply(cls, args):
 
 
 def _own(value):
-    return Tensor.wrap(value.host_array) if isinstance(value, Tensor) else value
+    return Tensor.of_elements(value.elements) if isinstance(value, Tensor) else value
 
 
 def _gradients_of(name, args, given):

@@ -9,14 +9,16 @@ import functools
 
 import numpy as np
 
+from ..common.device import CPU
 from ..common.errors import DeviceError, MindliteError, Stage, user_location
+from ..common.storage import DeviceArray
 from ..common.tensor import HOOKS, Parameter, Tensor
 from ..common.threads import here
 from ..mindir.builder import constant
 from ..mindir.primitive import eval_rule, infer_rule, set_base_interpreter
 from ..ops.state import assign
 from ..ops.views import WRITE_BACK, written
-from .elsewhere import bind_elsewhere
+from .elsewhere import compute_elsewhere
 from .kernels import compute_of
 from .native import learn, offer
 from .operation import Operation
@@ -59,7 +61,7 @@ class PyNative:
             else:
                 arrays, key = _key_of(prim, args, attrs)
         except DeviceError:
-            return bind_elsewhere(prim, args, attrs)
+            return self.bind_elsewhere(prim, args, attrs)
         try:
             operation = _signatures.get(key)
             if operation is None:
@@ -91,6 +93,19 @@ class PyNative:
             return made
         return wrap(out)
 
+    def bind_elsewhere(self, prim, args, attrs):
+        """`bind`, where an operand lies on another device than the CPU."""
+        if prim is assign and isinstance(args[0], Tensor):
+            self.write_elsewhere(*args)
+            written(args[0], self.write_elsewhere)
+            return args[0]
+        operation, out = compute_elsewhere(prim, args, attrs)
+        if here.state.tapes and operation.differentiable:
+            enter(operation, args, out if operation.several else (out,))
+        if prim in WRITE_BACK and isinstance(args[0], Tensor):
+            link(out, args[0], prim, args[1:], attrs)
+        return out
+
     def pause(self):
         """From here on operators are recorded on no tape, until `resume`."""
         here.state.before.append((here.state.tapes, here.state.paused))
@@ -107,6 +122,16 @@ class PyNative:
             return record_assign((variable, value), arrays)
         protect(arrays[0])
         return wrap(eval_rule[assign](*arrays))
+
+    @staticmethod
+    def write_elsewhere(variable, value):
+        """`write`, where one of the two lies on another device than the CPU; gives the variable."""
+        begin_assign(variable)
+        if isinstance(variable, Parameter) and isinstance(value, Tensor) and value.device_of != CPU:
+            variable.move_here(value.device_of)              # it stays there, as in a compiled function
+        variable.overwrite(value)
+        number_assigned(variable, value)
+        return variable
 
 
 def _key_of(prim, args, attrs):
@@ -174,7 +199,7 @@ def enter(operation, args, outs):
         for i, a in enumerate(args):
             number = tape.number(a) if isinstance(a, Tensor) else None
             numbers.append(number)
-            if number is not None and a.host_array.dtype.kind != "b":
+            if number is not None and a.elements.dtype.kind != "b":
                 wrt.append(i)
         if not wrt:
             continue
@@ -198,24 +223,34 @@ def record_assign(args, arrays):
 
     A Parameter keeps its own, so that its gradient is that of all its reads (`ops.state.stored`)."""
     variable, value = args
+    begin_assign(variable)
+    out = Tensor.wrap(eval_rule[assign](*arrays))
+    number_assigned(variable, value, out)
+    return out
+
+
+def begin_assign(variable):
+    """`variable` is about to be written."""
     if isinstance(variable, Tensor):
         protect(variable.elements)
-        if type(variable) is Tensor:
+        if type(variable) is Tensor and here.state.tapes:
             variable.__dict__.pop(HOOKS, None)              # they saw the gradient of the old value
-    out = Tensor.wrap(eval_rule[assign](*arrays))
+
+
+def number_assigned(variable, value, *outs):
+    """On all tapes `variable`, and `outs`, have the number of what was assigned."""
     source = variable if isinstance(variable, Parameter) else value
     for tape in here.state.tapes:
         number = tape.number(source) if isinstance(source, Tensor) else None
-        if isinstance(variable, Tensor):
-            tape.set_number(variable, number)
-        tape.set_number(out, number)
-    return out
+        for tensor in (variable, *outs):
+            if isinstance(tensor, Tensor):
+                tape.set_number(tensor, number)
 
 
 def apply(operation, tensors):
     """Run a GraphOperation on Tensors and numbers, recording it; gives a list of Tensors and numbers."""
-    values = operation.run([t.host_array if isinstance(t, Tensor) else t for t in tensors])
-    outs = [Tensor.wrap(v) if isinstance(v, np.ndarray) else wrap(v) for v in values]
+    values = operation.run([t.elements if isinstance(t, Tensor) else t for t in tensors])
+    outs = [Tensor.of_elements(v) if isinstance(v, (np.ndarray, DeviceArray)) else wrap(v) for v in values]
     if here.state.tapes and operation.differentiable:
         enter(operation, tensors, outs)
     return outs

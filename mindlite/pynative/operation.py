@@ -8,18 +8,23 @@ gradients. A Backward is a graph, so it is an operation too, and has a Backward 
 import copy
 import itertools
 import threading
+import weakref
+
+import numpy as np
 
 from ..ad import gradients_alone
 from ..ad.activity import is_differentiable, is_integer
+from ..common.device import listeners
 from ..common.dim import lone_symbol
 from ..common.errors import GradientError, Stage, user_location
 from ..common.events import emit
+from ..common.storage import DeviceArray, moved
 from ..mindir.abstract import AbstractAny, AbstractTensor, AbstractTuple
 from ..mindir.builder import building, typed
 from ..mindir.constraints import collecting
 from ..mindir.control import make_tuple
 from ..mindir.graph import FuncGraph
-from ..mindir.inline import drop_dead_nodes, symbols_of_graph, symbols_used
+from ..mindir.inline import clone, drop_dead_nodes, symbols_of_graph, symbols_used
 from ..mindir.primitive import bprop_rule, expand_rule
 from ..ops.basic import cast
 from ..optim import optimise
@@ -29,6 +34,8 @@ from typing import Any
 
 _numbers = itertools.count()
 _lock = threading.RLock()
+_elsewhere: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()        # {GraphOperation: {where operands lie: Compiled}}
+listeners.append(_elsewhere.clear)                           # what drives a device may be gone
 
 
 class Backward:
@@ -140,11 +147,28 @@ class GraphOperation:
         self.backwards, self.runner, self.offered = {}, None, False
 
     def run(self, arrays):
-        """The outputs, a list of ndarrays and numbers, for ndarrays and numbers."""
+        """The outputs, a list of arrays and numbers, for ndarrays, DeviceArrays and numbers; they lie where those lie that are
+        not on the CPU."""
+        if any([type(a) is DeviceArray for a in arrays]):
+            return self.run_elsewhere(arrays)
         if self.runner is None:
             with Stage("backward", user_location):
                 self.runner = Walk(self.graph, Operation) if can_walk(self.graph) else Compiled(self.graph)
         return self.runner.run(arrays)
+
+    def run_elsewhere(self, arrays):
+        """`run`, compiled for where the arrays lie."""
+        places = tuple([a.device if type(a) is DeviceArray else None for a in arrays])
+        device = next(filter(None, places))
+        known = _elsewhere.setdefault(self, {})
+        if places not in known:
+            with Stage("backward", user_location):
+                graph = clone(self.graph)
+                for p, place in zip(graph.parameters, places):
+                    if place is not None:
+                        p.abstract = p.abstract.on(place)
+                known[places] = Compiled(graph, device=device)
+        return [moved(out, device) if isinstance(out, np.ndarray) else out for out in known[places].run(arrays)]
 
     def compile(self):
         """From now on run as one compiled Flow."""

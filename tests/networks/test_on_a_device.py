@@ -136,3 +136,45 @@ def test_operator_by_operator_the_network_runs_where_its_input_lies(case):
             assert all(w.device == "FAR:0" for w in weights)
         assert "out" not in counts and "waits" not in counts
         assert close(out.asnumpy(), expected)
+
+
+@networks("mlp", "lenet")
+def test_operator_by_operator_gradients_are_made_on_the_device(case):
+    def gradient(x, labels):
+        return ms.value_and_grad(lambda x, labels: criterion(net(x), labels), None, weights)(x, labels)
+    criterion = nn.CrossEntropyLoss()
+    net, weights, x, labels = case.make(dt.float32)
+    expected_loss, expected = gradient(x, labels)
+    with far_cpu() as driver:
+        net, weights, x, labels = case.make(dt.float32)
+        x, labels = x.to("FAR"), labels.to("FAR")
+        for _ in range(3):                                   # by its operators, as a Flow that is compiled, as a known one
+            (loss, grads), counts = counts_of(driver, lambda: gradient(x, labels))
+        assert "out" not in counts and "waits" not in counts    # in: the first cotangent, and constants
+        assert loss.device == "FAR:0" and all(g.device == "FAR:0" for g in grads)
+        assert close(loss.asnumpy(), expected_loss.asnumpy())
+        for g, e in zip(grads, expected):
+            assert close(g.asnumpy(), e.asnumpy())
+
+
+@networks("mlp", "lstm")
+def test_operator_by_operator_training_stays_on_the_device(case):
+    def train(place):
+        net, weights, x, labels = case.make(dt.float32)
+        criterion, optimizer = nn.CrossEntropyLoss(), nn.Momentum(weights, 1e-2, 0.9)
+        gradient = ms.value_and_grad(lambda x, labels: criterion(net(x), labels), None, optimizer.parameters)
+        x, labels, losses = place(x), place(labels), []
+        for _ in range(3):
+            loss, grads = gradient(x, labels)
+            optimizer(grads)
+            losses.append(loss)
+        return net, losses
+    net, expected_losses = train(lambda t: t)
+    expected = [p.asnumpy() for p in net.get_parameters()]
+    with far_cpu():
+        net, losses = train(lambda t: t.to("FAR"))
+        assert all(w.device == "FAR:0" for w in net.trainable_params())
+        assert np.allclose([float(loss) for loss in losses], [float(loss) for loss in expected_losses], rtol=1e-4)
+        for p, e in zip(net.get_parameters(), expected):
+            scale = max(1e-2, np.abs(e).max())
+            assert np.abs(p.asnumpy() - e).max() <= 2e-3 * scale
