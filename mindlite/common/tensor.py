@@ -238,6 +238,12 @@ class Tensor(TensorMethods):
         array = self.asnumpy() if dtype is None else self.asnumpy().astype(dtype)
         return array.copy() if copy else array
 
+    def __dlpack__(self, **options):
+        return self.host_array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.host_array.__dlpack_device__()
+
     def moved_to(self, place: Device):
         """The Tensor on that device: itself, or a copy, which is recorded on no tape."""
         elements = moved(self.init_data().elements, place)

@@ -81,6 +81,8 @@ MODULES = {
     "log": (("mindlite.common.log",), {}),
     "runtime": (("mindlite.functional.runtime",), {}),
     "hal": (("mindlite.functional.runtime",), {}),
+    "utils": (("mindlite.functional.dlpack",), {}),
+    "utils.dlpack": (("mindlite.functional.dlpack",), {}),
     "common.file_system": ((), {"FileSystem": "mindlite.train.serialization:FileSystem"}),
     "device_context": ((), {}),
     "device_context.cpu": ((), {}),
