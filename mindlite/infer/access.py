@@ -129,15 +129,15 @@ def attribute(ev, value, name):
         return BoundMethod(SEARCHES[name], value, name)
     if isinstance(value, MadeException):
         return _attribute_of_exception(ev, value, name)
-    if name in ev.linked.get(id(value), ()):
-        return ev.linked[id(value)][name]
+    if name in ev.attempts.links_of(value):
+        return ev.attempts.links_of(value)[name]
     if isinstance(value, np.ndarray) and name in ("shape", "ndim", "size", "dtype", "T") and not ev.concrete:
         ev.guard("attr", value, "shape", value.shape)        # both may be assigned
         ev.guard("attr", value, "dtype", value.dtype)
-    if not ev.concrete and ("content", id(getattr(value, "__dict__", None))) in ev.variables:
+    if not ev.concrete and ev.variables.is_changed(getattr(value, "__dict__", None)):
         if ev.made_here(value):
             raise Refusal(f"what attributes a {type(value).__name__} has is known at run time only",
-                                [ev.made_marks[id(value)]], ev.tracer.origin.location)
+                                [ev.objects.mark_of(value)], ev.tracer.origin.location)
         return ask_python(ev, getattr, (value, name), "an attribute of an object whose __dict__ changes")
     place = Place("attr", value, name)
     if place in ev.store:
@@ -146,7 +146,7 @@ def attribute(ev, value, name):
             raise MissingAttributeError(f"{type(value).__name__!r} object has no attribute {name!r}")
         if isinstance(found, Unsure):
             raise Refusal(f"whether a {type(value).__name__} has the attribute {name!r} is known at run time only",
-                                [ev.made_marks[id(value)]], ev.tracer.origin.location)
+                                [ev.objects.mark_of(value)], ev.tracer.origin.location)
         return found
     getter = own_method(type(value), name)
     if isinstance(getter, property) and not ev.concrete and is_users(getter.fget):
@@ -165,7 +165,7 @@ def attribute(ev, value, name):
             raise Refusal(f"the attribute {name!r} of a value that is made at run time")
         ev.guard("attr", value, name, Undefined(name))
         raise MissingAttributeError(str(missing)) from None
-    if place in ev.variables or ev.is_restless(place) or hasattr(type(value), "__slots__"):
+    if place in ev.variables.varying or ev.is_restless(place) or hasattr(type(value), "__slots__"):
         return ev.read_place(place)
     has_fields = isinstance(getattr(value, "__dict__", None), (dict, types.MappingProxyType))
     frameworks = isinstance(value, types.ModuleType) and value.__name__.startswith("mindlite")
@@ -206,7 +206,7 @@ def item(ev, value, index):
         return ev.trace(methods.METHODS["__getitem__"], (value, index), {})
     if isinstance(value, tuple) and not has_nodes(index, ev.store):
         found = of_container(ev, operator.getitem, value, ev.unbox(index))
-        return from_outside(ev, found) if id(value) in ev.shared else found
+        return from_outside(ev, found) if id(value) in ev.guards.shared else found
     if isinstance(value, (tuple, range, list)) and is_scalar_node(index):
         return _from_sequence(ev, tuple(value) if not isinstance(value, range) else value, index, value)
     if isinstance(value, Range):
@@ -221,7 +221,7 @@ def item(ev, value, index):
     if isinstance(value, defaultdict) and index not in value and not ev.concrete:
         return change_outside(ev, operator.getitem, (value, index))
     found = by_python(ev, operator.getitem, value, index)
-    return from_outside(ev, found) if id(value) in ev.shared and not isinstance(index, slice) else found
+    return from_outside(ev, found) if id(value) in ev.guards.shared and not isinstance(index, slice) else found
 
 
 def _from_sequence(ev, content, index, whole):

@@ -55,7 +55,7 @@ class Arguments:
     def enter_container(self, value, label):
         """A list or dict: a Box, or an object of Python's where it is marked."""
         kind, number, mark = type(value).__name__, len(self.boxes), ("argument", label)
-        marked = mark in self.ev.fallbacks.marks
+        marked = mark in self.ev.fallback.marks
         made = Parameter(self.graph, label, AbstractAny()) if marked else Box(kind, marks=(mark,))
         self.boxes.append(made)
         if marked:

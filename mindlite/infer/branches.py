@@ -55,7 +55,7 @@ def each_type(ev, value, body):
 
     def one_of_the_rest():
         return Outcome({RETURN: each_type(ev, rest, body)})
-    outcome = branch(ev, ev.frames[-1], given, ev.tracer.origin, only_first, one_of_the_rest, ("type", "another"))
+    outcome = branch(ev, ev.calls.frames[-1], given, ev.tracer.origin, only_first, one_of_the_rest, ("type", "another"))
     return settle(ev, outcome).exits[RETURN]
 
 
@@ -109,7 +109,7 @@ def in_region(ev, frame, name, body, certain=False):
     try:
         try:
             outcome = closing(ev, body)
-            ev.left_waiting |= outcome is not NEVER and may_wait(ev.store, store)
+            ev.attempts.left_waiting |= outcome is not NEVER and may_wait(ev.store, store)
             region.finish()
         except Raises as raised:
             outcome = raised
@@ -148,32 +148,32 @@ def open_side(ev, condition, rest):
             return
         raise Departs(rest)
     tracer, region = ev.tracer, Region("goes_on", ev.tracer.region, certain=True)
-    ev.sides.append(Side(condition, rest, region, tracer.enter(region), tracer.store, tracer.origin))
+    ev.attempts.sides.append(Side(condition, rest, region, tracer.enter(region), tracer.store, tracer.origin))
     tracer.store = dict(tracer.store)
 
 
 def closing(ev, body):
     """The outcome of body(), with the sides that it opened closed."""
-    depth = len(ev.sides)
+    depth = len(ev.attempts.sides)
     try:
         try:
             outcome = body()
         except Departs as departed:
             outcome = departed.outcome
         except Raises as raised:
-            if len(ev.sides) == depth:
+            if len(ev.attempts.sides) == depth:
                 raise
-            if not ev.attempts:
+            if not ev.attempts.around:
                 raise
             outcome = to_handler(ev, raised)
         except NoResultYet:
-            if len(ev.sides) == depth:
+            if len(ev.attempts.sides) == depth:
                 raise
             outcome = Outcome({})
-        while len(ev.sides) > depth:
+        while len(ev.attempts.sides) > depth:
             ev.tracer.region.finish()
-            side, after = ev.sides.pop(), ev.tracer.store
-            ev.left_waiting |= may_wait(after, side.store)
+            side, after = ev.attempts.sides.pop(), ev.tracer.store
+            ev.attempts.left_waiting |= may_wait(after, side.store)
             ev.tracer.enter(side.before)
             ev.tracer.store = side.store
             if not outcome.exits and outcome is not NEVER:   # a recursion that has no result yet
@@ -188,15 +188,15 @@ def closing(ev, body):
 
 def leave_sides(ev, depth):
     """Forget the sides that were opened since `depth`."""
-    if len(ev.sides) > depth:
-        ev.tracer.enter(ev.sides[depth].before)
-        ev.tracer.store = ev.sides[depth].store
-        del ev.sides[depth:]
+    if len(ev.attempts.sides) > depth:
+        ev.tracer.enter(ev.attempts.sides[depth].before)
+        ev.tracer.store = ev.attempts.sides[depth].store
+        del ev.attempts.sides[depth:]
 
 
 def to_handler(ev, raised):
     """The outcome of raising inside a `try`."""
-    attempt, exception = ev.attempts[-1], raised.exception
+    attempt, exception = ev.attempts.around[-1], raised.exception
     if isinstance(exception, Trap):                          # Python begins the run again
         write_check(ev, False, raised)
         return NEVER
@@ -205,7 +205,7 @@ def to_handler(ev, raised):
     if isinstance(exception, MadeException):
         exception.origin = exception.origin or raised.origin
     else:
-        ev.raised_at.setdefault(id(exception), (exception, raised.origin))
+        ev.attempts.origins.setdefault(id(exception), (exception, raised.origin))
     key = skeleton(exception), raised.origin and raised.origin.location
     return Outcome({attempt.targets.setdefault(key, Caught(attempt)): exception})
 
@@ -213,7 +213,7 @@ def to_handler(ev, raised):
 def fail_unless(ev, condition, exception):
     """Raise the exception where `condition` does not hold: a check, or inside a `try` a way to its handler."""
     raised = Raises(exception, ev.tracer.origin)
-    if ev.attempts:
+    if ev.attempts.around:
         open_side(ev, condition, to_handler(ev, raised))
     else:
         write_check(ev, condition, raised)
@@ -284,12 +284,12 @@ def branch(ev, frame, condition, origin, true, false, names):
     outcomes = [side[1] for side in sides]
     raising = [isinstance(outcome, Raises) for outcome in outcomes]
     # a check, then the other side in line (it may raise as well)
-    if any(raising) and ev.attempts:
+    if any(raising) and ev.attempts.around:
         sides = [(region, to_handler(ev, outcome) if isinstance(outcome, Raises) else outcome, store)
                  for region, outcome, store in sides]
         outcomes = [side[1] for side in sides]
     elif any(raising):
-        ev.acts_and_raises |= any(store != ev.store for (_, _, store), raises in zip(sides, raising) if raises)
+        ev.attempts.after_effects |= any(store != ev.store for (_, _, store), raises in zip(sides, raising) if raises)
         number = raising.index(True)
         region, raised, store = sides[number]
         if all(raising) or not has_effects(region.graph):
@@ -397,7 +397,7 @@ def one_sided(ev, merge, place, a, b, regions):
     if not ev.made_here(place.owner):
         raise Refusal(f"{place.name!r} exists on one path only, by a value that is known at run time only",
                                hint="assign it on both paths, or before the branch")
-    region = ev.made_in[id(place.owner)]
+    region = ev.objects.region_of(place.owner)
     while region is not None and region not in regions:
         region = region.parent
     if region is not None:                                   # the object is made on that side
@@ -487,34 +487,34 @@ def without(ev, code, number):
 def run_raise(ev, args, origin, again=False):
     """`raise`: at once where it is certain to happen; inside a branch it becomes a check, or a way to the handler."""
     if not args:
-        args, again = ev.handling[-1:] or [RuntimeError("No active exception to reraise")], True
+        args, again = ev.attempts.handling[-1:] or [RuntimeError("No active exception to reraise")], True
     exception = args[0]
     if isinstance(exception, type) and issubclass(exception, BaseException):
         exception = ev.call(exception, (), {})
     if not isinstance(exception, (BaseException, MadeException)) and not ev.is_object(exception):
         raise raises(ev, TypeError("exceptions must derive from BaseException"))
     if again:
-        origin = getattr(exception, "origin", None) or ev.raised_at.get(id(exception), (None, origin))[1]
+        origin = getattr(exception, "origin", None) or ev.attempts.origins.get(id(exception), (None, origin))[1]
     elif not isinstance(exception, AnfNode):
-        if ev.handling and ev.handling[-1] is not exception and not ev.concrete:
-            link(ev, exception, "__context__", ev.handling[-1])
+        if ev.attempts.handling and ev.attempts.handling[-1] is not exception and not ev.concrete:
+            link(ev, exception, "__context__", ev.attempts.handling[-1])
         if len(args) == 2:
             link(ev, exception, "__cause__", ev.call(args[1], (), {}) if isinstance(args[1], type) else args[1])
-    raised = Raises(exception, origin, [frame.called_at for frame in ev.frames[1:]])
+    raised = Raises(exception, origin, [frame.called_at for frame in ev.calls.frames[1:]])
     if ev.concrete:
         raise Raises(passed_through(exception, origin.location), origin)
-    if ev.attempts or ev.tracer.region is not ev.tracer.root or isinstance(exception, BaseException):
+    if ev.attempts.around or ev.tracer.region is not ev.tracer.root or isinstance(exception, BaseException):
         raise raised
     write_check(ev, False, raised)
     return Outcome({RETURN: None})
 
 
 def link(ev, exception, name, value):
-    """Set the __cause__ or __context__ of an exception; one that is made of run-time values waits in `ev.linked`."""
+    """Set the __cause__ or __context__ of an exception; one that is made of run-time values waits in `ev.attempts`."""
     if value is None or isinstance(value, BaseException) or isinstance(exception, MadeException):
         setattr(exception, name, value)
     else:
-        ev.linked.setdefault(id(exception), {})[name] = value
+        ev.attempts.link(exception, name, value)
 
 
 def write_check(ev, condition, raised, operands=None, store=None):

@@ -306,7 +306,7 @@ PURE = {"math", "cmath", "operator", "_operator", "functools", "_functools", "co
 def make_exception(ev, cls, args, kwargs):
     """cls(*args), an exception: an object if all is known, else MadeException; a user's __init__ is executed."""
     init, mark = cls.__init__, ev.mark_of(cls.__name__)
-    if mark in ev.fallbacks.marks:
+    if mark in ev.fallback.marks:
         return call_unknown(ev, cls, args, kwargs, f"a {cls.__name__} is shared with Python code")
     if ev.concrete:
         made = by_python(ev, cls.__new__, cls, *args, **kwargs)

@@ -115,7 +115,11 @@ class Recorder(Evaluator):
     def execute(self, frame, node):
         """The value of one syntax node."""
         self.tracer.origin = node.origin
-        before, self.construct = self.construct, name_of(node)
+        with self.fallback.inside(name_of(node)):
+            return self.execute_recorded(frame, node)
+
+    def execute_recorded(self, frame, node):
+        """The value of a syntax node, taken from the log or computed, and recorded."""
         key = place(self)
 
         def operands():
@@ -137,9 +141,7 @@ class Recorder(Evaluator):
             if found is error:
                 raise
             raise found from error
-        finally:
-            self.construct = before
-        self.fallbacks.add(key, value)
+        self.fallback.records.add(key, value)
         if self.log.met is not None:
             self.log.met += [*operands(), value]
         return value
@@ -157,10 +159,10 @@ class Recorder(Evaluator):
         key = place(self, getattr(fn, "__qualname__", type(fn).__name__))
 
         def run():
-            return by_python(self, call_at, self.tracer.origin.location, namespace_of(self.frames), fn,
+            return by_python(self, call_at, self.tracer.origin.location, namespace_of(self.calls.frames), fn,
                              tuple(map(self.live, args)), {k: self.live(v) for k, v in kwargs.items()})
         given = self.taken(key, lambda: [fn, args, kwargs]) or [self.watched(key, (fn, args, kwargs), run)]
-        self.fallbacks.add(key, given[0])
+        self.fallback.records.add(key, given[0])
         return given[0]
 
     def watched(self, key, values, run):
@@ -175,7 +177,7 @@ class Recorder(Evaluator):
             return run()
         finally:
             if changed(handed.alive()):
-                self.fallbacks.learn_in_place(key)
+                self.fallback.records.learn_in_place(key)
 
     # -- calls
 

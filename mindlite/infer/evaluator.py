@@ -8,17 +8,16 @@ types of what it carries no longer change.
     x: f32[N], n = 3        if n > 2: y = x * n           ->      %1 = mul(x, 3.0) : f32[N]
                             else: y = x
 """
-import contextlib
 import copy
 import inspect
 import types
-from collections import ChainMap
+from collections.abc import Callable
 from typing import Any
 
 from ..common.config import config
 from ..common.dtype import DType
 from ..common.errors import ArgumentError, MindliteError, NameLookupError, Refusal, Signal, Stage, fault, is_deep
-from ..common.location import cell_path, is_framework
+from ..common.location import is_framework
 from ..common.tensor import Tensor
 from ..fallback.log import Trap
 from ..fallback.record import ABSENT, ANY, Records
@@ -44,47 +43,13 @@ from .program import by_operators
 from .recursion import call_recursive
 from .region import Region, Tracer
 from .sharing import spot
+from .state import MISSING, Attempts, Calls, Fallbacks, Frame, Guards, Objects, Variables
 from .values import Box, Closure, Conflict, Lives, Mixed, assumed_of, fits
-from collections.abc import Callable
 
 MAX_DEPTH = 200
-MISSING = object()                                # the value of a node that no frame has
 # constructs that only hand values on, whatever they are
 MOVES = {syntax.load_local, syntax.cell_new, syntax.cell_set, syntax.make_tuple, syntax.make_list, syntax.list_append,
          syntax.store_global, syntax.store_closure, syntax.format_value}
-
-
-class Frame:
-    """One call of a function: its syntax graph, the Python function it came from, the frame around it, its values.
-
-    `env` maps syntax nodes to values; regions push a layer on it. `called_at` is where its (last) call stands.
-    """
-    called_at = None
-
-    def __init__(self, graph, function=None, outer=None, outer_env=None, scope=""):
-        self.graph, self.function, self.outer, self.outer_env, self.scope = graph, function, outer, outer_env, scope
-        self.env: ChainMap = ChainMap({})
-
-    def lookup(self, node, env=None):
-        """The value of a syntax node, here or in the frames around; MISSING where it has none."""
-        frame, env = self, self.env if env is None else env
-        while True:
-            if node in env:
-                return env[node]
-            if frame.outer is None:
-                return MISSING
-            frame, env = frame.outer, frame.outer_env
-
-    @property
-    def globals(self):
-        """The global names of the function (of the outermost one for a nested function)."""
-        return self.function.__globals__ if self.function is not None else self.outer.globals
-
-    def closure_cell(self, name):
-        """The Python closure cell of that name."""
-        if self.function is None:
-            return self.outer.closure_cell(name)
-        return self.function.__closure__[self.function.__code__.co_freevars.index(name)]
 
 
 def takes_all_types(fn):
@@ -105,28 +70,11 @@ class Evaluator:
 
     def __init__(self, name="f", fullgraph=False, fallbacks=None, variables=None):
         self.tracer = Tracer(Region(name))
-        self.frames, self.guards, self.reasons = [], {}, []
-        self.fullgraph, self.fallbacks = fullgraph, Records() if fallbacks is None else fallbacks
-        # what runs in Python; the keys of the records that were asked for; the construct that is executed, and whether
-        # it has asked Python; the record that is missing
-        self.sites, self.keys, self.construct, self.asked, self.needed = [], set(), "", None, None
-        self.written, self.watches = set(), []       # variables.py
-        self.acts_and_raises = False                 # on some path something is assigned and then an exception raised
-        self.failed = None                           # (the last exception, the user's place where it came up)
-        # Places in use; {Place: node}
-        self.variables, self.inputs = variables if variables is not None else set(), {}
-        # objects that the function makes, their marks, the regions they are made in, by id; objects that must stay alive
-        self.made, self.made_marks, self.made_in, self.kept = {}, {}, {}, []
-        # each `try` around; sides that were opened; exceptions being handled
-        self.attempts, self.sides, self.handling = [], [], []
-        self.left_waiting = False                    # a generator may wait inside of a try as a region ended
-        # {id: (exception, where it was raised)}; {id: {"__cause__": .., "__context__": ..} made of run-time values}
-        self.raised_at, self.linked = {}, {}
-        self.shared = {}                             # {id: container} of those from outside that were read
+        self.calls, self.objects, self.guards, self.attempts = Calls(), Objects(), Guards(), Attempts()
+        self.fallback = Fallbacks(fullgraph, Records() if fallbacks is None else fallbacks)
+        self.variables = Variables(set() if variables is None else variables)
+        self.reasons = []                            # (Location, why a loop is unrolled)
         self.read_unassigned = set()                 # names of variables that were read where they have no value
-        self.recursive = {}                          # functions known to recurse under a run-time condition
-        self.cells, self.paths = [], {}              # the Cells that are called; {id of the outermost: {id: its path}}
-        self.places, self.calls = {}, []                              # what is being executed: (graph, region) per call
 
     @property
     def store(self):
@@ -210,7 +158,7 @@ class Evaluator:
             for block in (end.attrs["resume"], *[outer.attrs["handler"] for outer, _ in end.attrs["parts"]]):
                 lives.update(leave_to(frame, block, ())[1])
             return Outcome({target: (self.read(frame, end.args[0]), ((), lives),
-                                     tuple(self.handling[len(self.handling) - handled:]))})
+                                     tuple(self.attempts.handling[len(self.attempts.handling) - handled:]))})
         args = [self.read(frame, a) for a in end.args]
         return Outcome({end.fn: leave_to(frame, end.fn, args) if end.fn in stops else (tuple(args), {})})
 
@@ -221,19 +169,14 @@ class Evaluator:
     def execute(self, frame, node):
         """The value of one syntax node; errors get its place."""
         self.tracer.move_to(node.origin)
-        before = self.construct, self.asked
-        self.construct, self.asked = name_of(node), None
-        try:
-            values: Any = ()
-            values = [self.read(frame, a) for a in node.args]
-            return self.execute_on(frame, node, values)
-        except Exception as error:
-            found = self.judged(error)
-            if found is error:
-                raise
-            raise found from error
-        finally:
-            self.construct, self.asked = before
+        with self.fallback.inside(name_of(node)):
+            try:
+                return self.execute_on(frame, node, [self.read(frame, a) for a in node.args])
+            except Exception as error:
+                found = self.judged(error)
+                if found is error:
+                    raise
+                raise found from error
 
     def execute_on(self, frame, node, values):
         """The construct for these values; for each type that one of them may be of."""
@@ -242,7 +185,7 @@ class Evaluator:
             return EXECUTE[node.fn](self, frame, node, values)
 
         def with_value(value):
-            self.asked = None
+            self.fallback.asked = None
             return self.execute_on(frame, node, [*values[:number], value, *values[number + 1:]])
         return each_type(self, values[number], with_value)
 
@@ -255,34 +198,18 @@ class Evaluator:
         if not isinstance(error, MindliteError):
             return fault(error, "infer", self.users_place)
         error.at(place)
-        return believed(self, error) if self.attempts else error
+        return believed(self, error) if self.attempts.around else error
 
     def users_place(self):
         """The user's line that is executed, or that has called what is: a Location."""
-        places = [frame.called_at for frame in self.frames] + [self.tracer.origin.location]
+        places = [frame.called_at for frame in self.calls.frames] + [self.tracer.origin.location]
         return next((place for place in reversed(places) if place is not None and not is_framework(place.file)), None)
 
     # -- calls
 
-    @contextlib.contextmanager
     def inside_cell(self, cell):
         """What is executed in the block is code of this Cell, if it is one."""
-        if not hasattr(type(cell), "cells_and_names"):
-            yield
-            return
-        before = self.tracer.cell
-        self.cells.append(cell)
-        outermost = self.cells[0]
-        if id(outermost) not in self.paths:
-            self.paths[id(outermost)] = {id(inner): f"{type(outermost).__name__}.{path}"
-                                         for path, inner in outermost.cells_and_names() if path}
-        path = self.paths[id(outermost)].get(id(cell))
-        self.tracer.cell = cell_path(self.cells) if path is None else path
-        try:
-            yield
-        finally:
-            self.cells.pop()
-            self.tracer.cell = before
+        return self.calls.inside_cell(cell, self.tracer)
 
     def call(self, fn, args, kwargs):
         """fn(*args, **kwargs), whatever fn is."""
@@ -294,23 +221,22 @@ class Evaluator:
         if signature.parameters and list(signature.parameters.values())[-1].kind is inspect.Parameter.VAR_KEYWORD:
             bound[-1] = self.new_box("dict", tuple(bound[-1].items()))
         if graph.generator:
-            if function is not None and mark_of(self, function) in self.fallbacks.marks:
+            if function is not None and mark_of(self, function) in self.fallback.marks:
                 return call_unknown(self, function, args, kwargs, "a generator is shared with Python code")
             return start(self, GeneratorCall(graph, function, outer, outer_env, scope), bound)
         key = (graph, outer_env and id(outer_env))
         place = graph.origin.location                        # jvp of a function that calls jvp is no recursion
         own = place is not None and is_framework(place.file)
-        if key in self.recursive or not own and any(
-                k == key and home is not self.tracer.region.home for k, home in self.calls):
+        if key in self.calls.recursive or not own and self.calls.is_active(key, self.tracer.region.home):
             return call_recursive(self, key, lambda values: self.enter_call(
                 key, graph, values, function, outer, outer_env, scope), bound)
-        if len(self.calls) >= MAX_DEPTH:
+        if len(self.calls.active) >= MAX_DEPTH:
             raise Refusal(f"{graph.name}: calls are nested more than {MAX_DEPTH} deep",
                                    location=self.tracer.origin.location, hint="is the recursion's end known?")
         try:
             return self.enter_call(key, graph, bound, function, outer, outer_env, scope)
         except Recursion as found:
-            if found.key != key or any(k == key for k, _ in self.calls):
+            if found.key != key or self.calls.is_active(key):
                 raise
             return call_recursive(self, key, lambda values: self.enter_call(
                 key, graph, values, function, outer, outer_env, scope), bound)
@@ -321,8 +247,8 @@ class Evaluator:
         outcome = self.within(frame, key, lambda: self.run_block(frame, graph, (tuple(values), {}), frozenset()))
         exits = settle(self, outcome).exits
         if RETURN not in exits:                              # on no path anything is known of what Python code gives
-            if self.needed is not None:
-                raise NeedsRecord(*self.needed)
+            if self.fallback.needed is not None:
+                raise NeedsRecord(*self.fallback.needed)
             raise Refusal(f"no path of {graph.name} is known to come to its end", None, graph.origin.location)
         return exits[RETURN]
 
@@ -332,30 +258,22 @@ class Evaluator:
 
     def within(self, frame, key, body):
         """body(), which executes something of `frame`."""
-        origin = self.tracer.origin
-        frame.called_at = origin.location
-        self.calls.append((key, self.tracer.region.home))
-        self.frames.append(frame)
-        try:
-            return body()
-        except (MindliteError, Signal) as error:
-            if self.failed is None or self.failed[0] is not error:
-                self.failed = error, self.tracer.origin.location
-            raise
-        except Exception as error:
-            found = self.judged(error)
-            if found is error:
+        with self.calls.inside(frame, key, self.tracer):
+            try:
+                return body()
+            except (MindliteError, Signal) as error:
+                self.calls.fail(error, self.tracer.origin.location)
                 raise
-            raise found from error
-        finally:
-            self.calls.pop()
-            self.frames.pop()
-            self.tracer.origin = origin
+            except Exception as error:
+                found = self.judged(error)
+                if found is error:
+                    raise
+                raise found from error
 
     def call_function(self, function, args, kwargs, scope=""):
         """Call a Python function whose source can be parsed."""
         with Stage("parse", self.users_place):
-            graph = parse_function(function, self.fallbacks.marks)
+            graph = parse_function(function, self.fallback.marks)
         if config.mindspore_rules:
             refuse_undefined(graph, function)
         if not is_framework(function.__code__.co_filename):
@@ -408,7 +326,7 @@ class Evaluator:
     def new_box(self, kind, content, name=""):
         """A fresh mutable value; one that is marked is an object that Python makes."""
         mark = self.mark_of(f"{kind} {name}")
-        if mark in self.fallbacks.marks:
+        if mark in self.fallback.marks:
             return ask_python(self, MAKE[kind], (content,), f"a {kind} is shared with Python code", ANY)
         box = Box(kind, name, (mark,))
         self.store[box] = content
@@ -426,8 +344,7 @@ class Evaluator:
 
     def make_object(self, value, what=None):
         """Remember that `value` is an object of this run: it is no variable outside, and new in every run."""
-        self.made[id(value)], self.made_in[id(value)] = value, self.tracer.region
-        self.made_marks[id(value)] = self.mark_of(what or type(value).__name__)
+        self.objects.add(value, self.mark_of(what or type(value).__name__), self.tracer.region)
         return value
 
     def mark_of(self, what):
@@ -436,11 +353,11 @@ class Evaluator:
 
     def is_marked(self, what):
         """True if it is."""
-        return not self.concrete and bool(self.fallbacks.marks) and self.mark_of(what) in self.fallbacks.marks
+        return not self.concrete and bool(self.fallback.marks) and self.mark_of(what) in self.fallback.marks
 
     def made_here(self, value):
         """True for an object that the function makes."""
-        return id(value) in self.made
+        return value in self.objects
 
     def made_inside(self, key):
         """True for a list or node in the store of a region that is left, if it was made there."""
@@ -452,16 +369,13 @@ class Evaluator:
 
     def guard(self, kind, owner, name, value):
         """Remember that `name` of `owner` was read at compile time and was `value`."""
-        if id(owner) in self.made:
-            return
-        self.guards[kind, id(owner), name] = made = (kind, owner, name, value)
-        for watched in self.watches:
-            watched[kind, id(owner), name] = made
+        if owner not in self.objects:
+            self.guards.add(kind, owner, name, value)
 
     def guard_content(self, value):
         """Remember what a list, dict or set of Python held; False where it changes during the run, so that it is not
         known."""
-        if ("content", id(value)) in self.variables:
+        if self.variables.is_changed(value):
             return False
         if not self.concrete and isinstance(value, CONTAINERS):
             self.guard("content", value, "", copy.copy(value))
@@ -480,21 +394,22 @@ class Evaluator:
 
     def is_restless(self, place):
         """True for a variable that is read at run time: Python code changes it, or saw it after the graph assigned it."""
-        return place in self.written or place.key in self.fallbacks.volatile
+        return place in self.variables.written or place.key in self.fallback.records.volatile
 
     def initial(self, place):
         """The value of a Place at the beginning of a run."""
         value = place.read()
         if self.made_here(place.owner):
             return value
-        if place not in self.variables or not can_vary(value):
+        if place not in self.variables.varying or not can_vary(value):
             self.guard(place.kind, place.owner, place.name, value)
             return from_outside(self, value)
-        if place not in self.inputs:
+        inputs = self.variables.inputs
+        if place not in inputs:
             abstract = AbstractScalar(type(value)) if not isinstance(value, Tensor) else tensor_type(value)
-            self.inputs[place] = self.tracer.root.graph.add_parameter(place.name or "cell", abstract)
+            inputs[place] = self.tracer.root.graph.add_parameter(place.name or "cell", abstract)
             self.guard("kind of " + place.kind, place.owner, place.name, assumed_of(value))
-        return self.tracer.lift(self.inputs[place])
+        return self.tracer.lift(inputs[place])
 
     def write_place(self, place, value):
         """Assign to a Place: it happens when the run is over."""

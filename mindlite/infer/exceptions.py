@@ -57,15 +57,15 @@ def _attempt(ev, frame, attempt, body):
     """The outcome of body() as the body of a `try`."""
     env = frame.env
     frame.env = env.new_child()
-    ev.attempts.append(attempt)
     try:
-        return closing(ev, body)
+        with ev.attempts.inside(attempt):
+            return closing(ev, body)
     except Raises as raised:
         if isinstance(raised.exception, Trap):
             raise
-        return to_handler(ev, raised)
+        with ev.attempts.inside(attempt):
+            return to_handler(ev, raised)
     finally:
-        ev.attempts.pop()
         frame.env = env
 
 
@@ -84,11 +84,8 @@ def _handle(ev, frame, attempt, outcome, handle):
 
 
 def _run_handler(ev, frame, attrs, exception, stops):
-    ev.handling.append(exception)
-    try:
+    with ev.attempts.handle(exception):
         outcome = ev.run_block(frame, attrs["handler"], ((), {}), stops | set(attrs["handler_exits"]))
-    finally:
-        ev.handling.pop()
     return ev.go_on(frame, outcome, stops)
 
 

@@ -581,7 +581,7 @@ def iter_step(ev, frame, node, values):
 
 @executes(syntax.caught)
 def caught(ev, frame, node, values):
-    return ev.handling[-1]
+    return ev.attempts.handling[-1]
 
 
 @executes(syntax.catches)

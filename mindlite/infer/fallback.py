@@ -67,7 +67,7 @@ def place(ev, name=None):
     """What identifies a call: where it stands, in which construct, what it calls (None: it is what the construct does),
     through which calls one gets there."""
     location = ev.tracer.origin.location
-    return spot(location), ev.construct, name, tuple([graph.origin.location for (graph, _), _ in ev.calls])
+    return spot(location), ev.fallback.construct, name, tuple([graph.origin.location for (graph, _), _ in ev.calls.active])
 
 
 def call_unknown(ev, fn, args, kwargs, reason, returns=None, keeps=True, copies=False, cure="library"):
@@ -86,20 +86,20 @@ def call_unknown(ev, fn, args, kwargs, reason, returns=None, keeps=True, copies=
 def ask_python(ev, fn, args, reason, returns=None, kwargs=None):
     """What a construct gives whose operand is an object that only Python knows: fn(*args, **kwargs), at run time."""
     key = place(ev)
-    if key == ev.asked:
+    if key == ev.fallback.asked:
         raise Refusal(f"a construct asks Python several times: {reason}")
-    ev.asked = key
-    return _write(ev, key, fn, args, kwargs or {}, reason, returns, True, ev.construct == "call", False,
+    ev.fallback.asked = key
+    return _write(ev, key, fn, args, kwargs or {}, reason, returns, True, ev.fallback.construct == "call", False,
                   CURES["object"])
 
 
 def _write(ev, key, fn, args, kwargs, reason, returns, keeps, sees, copies, cure):
     """The segment. sees: the code may read and change variables outside"""
     location = ev.tracer.origin.location
-    if ev.fullgraph and returns != ():
+    if ev.fallback.fullgraph and returns != ():
         raise Refusal(f"fullgraph=True, but {reason}", location=location,
                                hint=f"{cure}; or leave out fullgraph=True to let this run in Python")
-    if key in ev.fallbacks.in_place:
+    if key in ev.fallback.records.in_place:
         raise AmbiguousTarget("Python code changes a Tensor that it is given in place", location=location,
                               hint="change it with operators, as x[0] = 1, or give the code a copy: x + 0")
     record = returns if returns is not None else _recorded(ev, key, reason)
@@ -109,10 +109,10 @@ def _write(ev, key, fn, args, kwargs, reason, returns, keeps, sees, copies, cure
     operands, rebuild = flatten(ev, (fn, tuple(args), tuple(kwargs.items()), tuple([v for _, v in variables])),
                                 copies or not keeps)
     count, pattern = len(operands), opened(record) if returns is None else returns
-    site, attempted = Site(location, reason, cure), bool(ev.attempts)
-    ev.sites.append(site)
+    site, attempted = Site(location, reason, cure), bool(ev.attempts.around)
+    ev.fallback.sites.append(site)
     places, later = tuple([place for place, _ in variables]), watch(ev) if sees else {}
-    namespace, unrecorded = namespace_of(ev.frames), ev.tracer.unrecorded
+    namespace, unrecorded = namespace_of(ev.calls.frames), ev.tracer.unrecorded
 
     def run(*values):
         with Stage("run", lambda: location):
@@ -204,12 +204,12 @@ def note_aliases(ev, fn, args, made):
 def _recorded(ev, key, reason):
     """The record of a call. raises : NeedsRecord if the function has not run yet; Raises (a Trap) on a path that was
     not taken when it ran"""
-    ev.keys.add(key)
-    if key in ev.fallbacks.given:
-        return ev.fallbacks.given[key]
-    if not ev.fallbacks.has_run():
+    ev.fallback.keys.add(key)
+    if key in ev.fallback.records.given:
+        return ev.fallback.records.given[key]
+    if not ev.fallback.records.has_run():
         raise NeedsRecord(reason, key)
-    ev.needed = reason, key
+    ev.fallback.needed = reason, key
     raise Raises(Trap(key, (), ev.tracer.origin.location), ev.tracer.origin)
 
 
@@ -229,11 +229,11 @@ def from_outside(ev, value):
     function gives is that very object."""
     if not isinstance(value, (*CONTAINERS, tuple)) or ev.concrete:
         return value
-    if ("content", id(value)) in ev.variables:
+    if ev.variables.is_changed(value):
         node = as_object(ev, value)
         ev.tracer.containers[node] = value
         return node
-    ev.shared[id(value)] = value
+    ev.guards.shared[id(value)] = value
     return value
 
 
@@ -248,9 +248,8 @@ def change_outside(ev, fn, args, kwargs=None):
     if not ev.concrete:
         if ev.made_here(owner):
             raise Refusal(f"a {type(owner).__name__} that was made when the graph was is changed",
-                                [ev.made_marks[id(owner)]], ev.tracer.origin.location)
-        ev.variables.add(("content", id(owner)))
-        ev.kept.append(owner)
+                                [ev.objects.mark_of(owner)], ev.tracer.origin.location)
+        ev.variables.change(owner)
     return call_unknown(ev, fn, args, kwargs or {}, f"{fn.__name__} changes an object outside of the graph", returns)
 
 

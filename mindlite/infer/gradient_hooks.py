@@ -121,7 +121,7 @@ def call_hooked(ev, what, args, kwargs, call):
             except Refusal as left:                    # this graph is for a gradient that may never be asked for
                 cause = left.__cause__
                 raised = cause if isinstance(cause, Raises) else None
-                if raised is None and not ev.fullgraph:
+                if raised is None and not ev.fallback.fullgraph:
                     raise
                 write_check(ev, False, raised or Raises(left, ev.tracer.origin))
         return ()

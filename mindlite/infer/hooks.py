@@ -31,8 +31,8 @@ def pass_hook(ev, hook, gradients, arguments, single=False):
     """
     name = name_of(ev, hook)
     mark = "hook", name, place_of(hook), tuple([g is None for g in gradients])
-    if ev.is_object(hook) or mark in ev.fallbacks.marks:
-        reason = ev.fallbacks.marks.get(mark, "a hook that Python has made")
+    if ev.is_object(hook) or mark in ev.fallback.marks:
+        reason = ev.fallback.marks.get(mark, "a hook that Python has made")
         return _in_python(ev, hook, name, gradients, arguments, single, reason)
     before = dict(ev.store)
     try:

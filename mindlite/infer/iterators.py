@@ -79,11 +79,8 @@ def _resume(ev, call, where, payload, exceptions, sent, raised):
     def inside(level, handles, stops):
         if not handles:
             return go(level + 1, stops)
-        ev.handling.append(next(handled))
-        try:
+        with ev.attempts.handle(next(handled)):
             return go(level + 1, stops)
-        finally:
-            ev.handling.pop()
     return ev.within(frame, (call.graph, id(call)), lambda: go(0, frozenset()))
 
 
@@ -275,15 +272,13 @@ def drain(ev, box):
 
 def catching(ev, classes, body):
     """(True, body()), or (False, the exception) if it is certain that one of these classes is raised."""
-    ev.attempts.append(Attempt("an iteration"))
     try:
-        return True, body()
+        with ev.attempts.inside(Attempt("an iteration")):
+            return True, body()
     except Raises as raised:
         if issubclass(class_of(raised.exception), classes):
             return False, raised.exception
         raise
-    finally:
-        ev.attempts.pop()
 
 
 # ---------------------------------------------------------------- methods

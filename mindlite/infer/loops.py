@@ -64,7 +64,7 @@ def run_loop(ev, frame, header, args, stops, peeled=0):
 
 def _save(ev, frame):
     graph = ev.tracer.graph
-    return (len(ev.sides), dict(ev.tracer.store), len(graph.nodes), dict(ev.tracer.region.captures),
+    return (len(ev.attempts.sides), dict(ev.tracer.store), len(graph.nodes), dict(ev.tracer.region.captures),
             list(graph.parameters), dict(frame.env.maps[0]), set(ev.tracer.stale))
 
 
@@ -74,7 +74,7 @@ def _restore(ev, frame, saved):
     ev.tracer.store = dict(store)
     graph = ev.tracer.graph
     del graph.nodes[nodes:]
-    inputs = set(ev.inputs.values())
+    inputs = set(ev.variables.inputs.values())
     kept = [p for p in graph.parameters if p not in parameters and (p.default is not None or p in inputs)]
     ev.tracer.region.captures, graph.parameters = dict(captures), parameters + kept
     frame.env.maps[0] = dict(env)
@@ -99,7 +99,7 @@ def execute_on_constants(ev, frame, header, args, stops):
     A caller that gets None must restore what was saved.
     """
     graph = ev.tracer.graph
-    written, sides = len(graph.nodes), len(ev.sides)
+    written, sides = len(graph.nodes), len(ev.attempts.sides)
     if header.loop == "for" and not isinstance(ev.read(frame, header.nodes[0].args[0]), range) \
             or header.loop == "for" and len(ev.read(frame, header.nodes[0].args[0])) > EXECUTE_AT_MOST:
         return None
@@ -108,11 +108,11 @@ def execute_on_constants(ev, frame, header, args, stops):
             saved = _save(ev, frame)
             ev.run_nodes(frame, header, args)
             if isinstance(truth(ev, ev.read(frame, header.output.args[0])), AnfNode) or len(graph.nodes) > written \
-                    or len(ev.sides) > sides:
+                    or len(ev.attempts.sides) > sides:
                 return None
             _restore(ev, frame, saved)
         outcome = ev.run_once(frame, header, args, stops)
-        if outcome.single is None or len(graph.nodes) > written or len(ev.sides) > sides:
+        if outcome.single is None or len(graph.nodes) > written or len(ev.attempts.sides) > sides:
             return None
         if header not in outcome.exits:
             return outcome
@@ -130,10 +130,10 @@ def unroll_short(ev, frame, header, args, stops):
     if not isinstance(iterator, range) or len(iterator) > UNROLL_OPERATORS or ev.tracer.remat:
         return None
     nodes = ev.tracer.graph.nodes
-    written, sides, count = len(nodes), len(ev.sides), len(iterator)
+    written, sides, count = len(nodes), len(ev.attempts.sides), len(iterator)
     outcome = ev.run_once(frame, header, args, stops)
     iteration = nodes[written:]
-    if list(outcome.exits) != [header] or len(iteration) * count > UNROLL_OPERATORS or len(ev.sides) > sides or \
+    if list(outcome.exits) != [header] or len(iteration) * count > UNROLL_OPERATORS or len(ev.attempts.sides) > sides or \
             not all(_is_plain(node) for node in iteration):
         return None
     ev.reasons.append((header.origin.location,
@@ -206,7 +206,7 @@ class Plan:
 
     def __init__(self, ev, state, carried, widened, may_peel=False):
         self.ev, self.state, self.carried, self.widened, self.may_peel = ev, state, carried, widened, may_peel
-        self.plain, self.made_before = True, set(ev.made)
+        self.plain, self.made_before = True, set(ev.objects.known)
         self.inits = []                                       # (initial value, abstract) per loop variable
 
     def enter(self, region):
@@ -243,9 +243,9 @@ class Plan:
                 if not self.plain:
                     self.begin(frame)
                     return ev.run_once(frame, header, self.inside, stops)
-                sides = len(ev.sides)
+                sides = len(ev.attempts.sides)
                 condition = self.test(frame, header)
-                self.plain = not has_effects(ev.tracer.graph) and len(ev.sides) == sides
+                self.plain = not has_effects(ev.tracer.graph) and len(ev.attempts.sides) == sides
                 if condition is False:
                     return Outcome({})
                 return ev.run_block(frame, end.attrs["true"], ((), {}), stops)

@@ -69,7 +69,7 @@ class Merge:
                 return a
         except (Raises, GraphSyntaxError) as error:          # a user's own __eq__: then they are not known to be equal
             return Conflict(conflict(a, b, ev, error))
-        if join_mark(ev) in ev.fallbacks.marks:
+        if join_mark(ev) in ev.fallback.marks:
             return self.slot(Held(a), Held(b), AbstractAny())
         return Conflict(conflict(a, b, ev))
 

@@ -80,7 +80,7 @@ def taken_apart(ev, value, store=None):
         if isinstance(value, MadeException):
             return exception(value)
         if isinstance(value, BaseException):
-            others = ev.linked.get(id(value), {})
+            others = ev.attempts.links_of(value)
             return raised(value, ev.made_here(value), {name: maker(other, leaf) for name, other in others.items()})
         if kind_of(value) is LEAF and not isinstance(value, (str, bytes, int, float, complex, type(None), type,
                                                              types.FunctionType)) and ev.made_here(value):

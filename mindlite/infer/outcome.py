@@ -17,13 +17,8 @@ class Attempt:
 @contextlib.contextmanager
 def barrier(ev, what):
     """Inside, no exception finds the `try` around on a condition that is known at run time only."""
-    depth = len(ev.attempts)
-    if depth:
-        ev.attempts.append(Attempt(what))
-    try:
+    with ev.attempts.inside(Attempt(what)) if ev.attempts.around else contextlib.nullcontext():
         yield
-    finally:
-        del ev.attempts[depth:]
 
 
 class Caught:

@@ -31,10 +31,10 @@ class RecursiveCall:
 
 def call_recursive(ev, key, enter, values):
     """A call that cannot be inlined: to a graph of its own, which may call itself."""
-    active = ev.recursive.get(key)
+    active = ev.calls.recursive.get(key)
     if active is not None:
         return _call_again(ev, active, values)
-    if any(k == key for k, _ in ev.calls):
+    if ev.calls.is_active(key):
         raise Recursion(key)
     state: tuple = tuple(values)
     result: Any = None
@@ -44,7 +44,7 @@ def call_recursive(ev, key, enter, values):
     for _ in range(12):
         region = Region(key[0].name, ev.tracer.region)
         plan = Plan(ev, state, {}, widened)
-        active = ev.recursive[key] = RecursiveCall(plan, region, result, captured)
+        active = ev.calls.recursive[key] = RecursiveCall(plan, region, result, captured)
         before, store = ev.tracer.enter(region), ev.tracer.store
         ev.tracer.store = dict(store)
         try:
@@ -55,7 +55,7 @@ def call_recursive(ev, key, enter, values):
                 with barrier(ev, "a recursive function"):
                     returned = enter(list(plan.inside))
             except NoResultYet:
-                if active.wider is None and len(ev.recursive) > 1:       # it may be another one that has no result
+                if active.wider is None and len(ev.calls.recursive) > 1:       # it may be another one that has no result
                     raise
                 if active.wider is None:
                     raise EndlessRecursionError(f"maximum recursion depth exceeded: every path of {key[0].name} leads to "
@@ -81,7 +81,7 @@ def call_recursive(ev, key, enter, values):
         finally:
             ev.tracer.store = store
             ev.tracer.enter(before)
-            del ev.recursive[key]
+            del ev.calls.recursive[key]
         if active.wider is not None:
             state = active.wider
             continue

@@ -67,7 +67,7 @@ class Results:
         value = ev.tracer.current(value) if isinstance(value, (AnfNode, Tensor)) else value
         if isinstance(value, AnfNode):
             return self.output(value)
-        if id(value) in ev.shared and any(isinstance(v, CONTAINERS) for v in walk(value)):
+        if id(value) in ev.guards.shared and any(isinstance(v, CONTAINERS) for v in walk(value)):
             return Made(functools.partial(_itself, value), ())
         if isinstance(value, Box):
             return Container(self.arguments.containers[value]) if value in self.arguments.containers else self.content_of(value)
@@ -84,7 +84,7 @@ class Results:
         if isinstance(value, Tensor) and ev.made_here(value):
             return Made(functools.partial(copy_of, value), ())
         if ev.made_here(value):
-            raise Refusal(f"a {type(value).__name__} that was made inside the graph leaves it", [ev.made_marks[id(value)]])
+            raise Refusal(f"a {type(value).__name__} that was made inside the graph leaves it", [ev.objects.mark_of(value)])
         return self.output(constant(value)) if hasattr(value, "terms") else value            # a Dim
 
     def content_of(self, box):

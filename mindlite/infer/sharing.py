@@ -38,7 +38,7 @@ def check_key(ev, key, marks):
     if not ev.concrete and any(isinstance(v, AnfNode) and isinstance(v.abstract, AbstractTensor)
                                for v in data_in(key, ev.store)):
         raise AmbiguousTarget("a Tensor is a key", location=ev.tracer.origin.location)
-    if not ev.concrete and has_nodes(key, ev.store) and not any(mark in ev.fallbacks.marks for mark in marks):
+    if not ev.concrete and has_nodes(key, ev.store) and not any(mark in ev.fallback.marks for mark in marks):
         raise Refusal("a key is known at run time only", marks, ev.tracer.origin.location)
 
 
@@ -69,7 +69,7 @@ def flatten(ev, value, copies=False):
                           [("statement", spot(v.graph.origin.location), 0)], location)
         if is_leaf(v) and ev.made_here(v) and not (copies and isinstance(v, np.ndarray)):
             raise Refusal(f"a {type(v).__name__} that was made inside the graph is given to Python code",
-                          [ev.made_marks[id(v)]], location)
+                          [ev.objects.mark_of(v)], location)
         return None
     build = maker(value, leaf)
     return [ev.tracer.lift(node) for node in nodes], build

@@ -91,9 +91,9 @@ def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None
                     raise fault(error, "infer", ev.users_place) from error
                 raise (refusal or error) from error.__cause__
             continue
-        found = {key for key in ev.store if isinstance(key, Place) and key.key in ev.guards
-                 and can_vary(ev.guards[key.key][3])}
-        stale = {key for key in variables if isinstance(key, tuple) and (*key, "") in ev.guards}
+        found = {key for key in ev.store if isinstance(key, Place) and key.key in ev.guards.found
+                 and can_vary(ev.guards.found[key.key][3])}
+        stale = {key for key in variables if isinstance(key, tuple) and (*key, "") in ev.guards.found}
         if not found and not stale:
             return made
         variables |= found
@@ -111,27 +111,26 @@ MAX_AROUND = 8                   # statements around a place that are tried, the
 def refused(ev, error):
     """The Refusal by which inference ends; None for an error that the user is to see, and for a fault."""
     if isinstance(error, Raises) and isinstance(error.exception, Trap):
-        error = NeedsRecord(*ev.needed)
+        error = NeedsRecord(*ev.fallback.needed)
     if isinstance(error, NeedsRecord):
         return Refusal(str(error), None, certain=False, awaits=error.key)
     if isinstance(error, Raises):
         return Refusal(repr(error.exception), location=error.origin and error.origin.location, certain=False,
                        cause=error.exception if isinstance(error.exception, BaseException) else None)
     if isinstance(error, Refusal):
-        error.at(ev.failed[1] if ev.failed and ev.failed[0] is error else None)
-        return error
+        return error.at(ev.calls.place_of(error))
     if isinstance(error, OF_THE_USER):
         return None
     if isinstance(error, MindliteError):                     # Python has its own words for it
         refusal = Refusal.uncertain(error)
         refusal.statements = ()
-        return refusal.at(ev.failed[1] if ev.failed and ev.failed[0] is error else None)
+        return refusal.at(ev.calls.place_of(error))
     return Refusal("the code is nested too deeply for a graph", None) if is_deep(error) else None
 
 
 def leave_to_python(ev, refusal):
     """Mark what Python has to do so that this does not come up again; False where nothing is left to mark."""
-    marks, location = ev.fallbacks.marks, refusal.location
+    marks, location = ev.fallback.marks, refusal.location
     if refusal.statements is None:
         return False
     wanted = list(refusal.statements)
@@ -157,13 +156,14 @@ def infer(ev, function, args, kwargs, weights):
         value = execute_function(ev, function, inside, named, arguments)
     results = Results(ev, arguments)
     output = results.leave(value)
-    if ev.left_waiting or may_wait(ev.store):
+    if ev.attempts.left_waiting or may_wait(ev.store):
         raise Refusal("a generator is left in the middle of a try or with statement")
     changes, updates = results.changes(), results.updates()
     graph.set_outputs(results.outputs, make_tuple)
     made = tuple([p.default for p in graph.parameters if p.default is not None and ev.made_here(p.default)])
-    return Specialised(graph, output, changes, list(ev.inputs), updates, list(ev.guards.values()), constraints, ev.reasons,
-                       ev.sites, frozenset(ev.keys), tuple(arguments.objects), made, ev.acts_and_raises,
+    return Specialised(graph, output, changes, list(ev.variables.inputs), updates, list(ev.guards.found.values()), constraints,
+                       ev.reasons, ev.fallback.sites, frozenset(ev.fallback.keys), tuple(arguments.objects), made,
+                       ev.attempts.after_effects,
                        tuple(sorted(results.numbers[x] for x in ev.tracer.differentiated)))
 
 

@@ -30,14 +30,14 @@ def pending(ev):
                                "assigned before", location=ev.tracer.origin.location)
     for key, _ in found:
         del ev.store[key]
-        ev.written.add(key)
+        ev.variables.written.add(key)
     return found
 
 
 def watch(ev):
     """{key: guard} of what is read behind the call that is written now, filled as inference goes on."""
-    found = {} if ev.tracer.region is ev.tracer.root else ev.guards      # in a loop what comes before is behind it too
-    ev.watches.append(found)
+    found = {} if ev.tracer.region is ev.tracer.root else ev.guards.found      # in a loop what comes before is behind it too
+    ev.guards.watches.append(found)
     return found
 
 

@@ -57,7 +57,7 @@ class Widening:
 
     def may_be_object(self):
         """True if what differs here may become an object: Python was asked to join it."""
-        return join_mark(self.ev) in self.ev.fallbacks.marks
+        return join_mark(self.ev) in self.ev.fallback.marks
 
     def join(self, outer, inner, new):
         """The part of the state that also covers `new`.
