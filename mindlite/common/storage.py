@@ -171,6 +171,13 @@ def is_view(array) -> bool:
     return isinstance(array, np.ndarray) and array.base is not None
 
 
+def may_share(a, b) -> bool:
+    """True if two ndarrays or DeviceArrays may show the same elements."""
+    if isinstance(a, DeviceArray) or isinstance(b, DeviceArray):
+        return isinstance(a, DeviceArray) and isinstance(b, DeviceArray) and a.storage.buffer is b.storage.buffer
+    return np.may_share_memory(a, b)
+
+
 def moved(array, place: Device):
     """An ndarray or DeviceArray on another device; itself if it lies there."""
     source = CPU if isinstance(array, np.ndarray) else array.device

@@ -12,21 +12,20 @@ import functools
 import threading
 import time
 
-import numpy as np
-
 from ..ad import vjp_graph
 from ..ad.activity import is_differentiable
 from ..common.config import config
 from ..common.dim import lone_symbol
 from ..common.errors import Passed, Refusal, Stage, for_user, user_location
 from ..common.events import emit
+from ..common.storage import copied, may_share
 from ..common.tensor import Tensor
 from ..common.threads import here
 from ..compile.executable import Executable, as_raised
 from ..compile.lower import lower
 from ..compile.passes import DERIVED, PIPELINE, RECORDED, Wanted, derive_graph
 from ..compile.pipeline import update_targets
-from ..compile.signature import arguments_of
+from ..compile.signature import arguments_of, devices_in
 from ..compile.variant import Runner
 from ..fallback.log import Log, Trap, logging_to
 from ..infer.results import HookOn, Result
@@ -195,8 +194,8 @@ class Plan:
             for tape in here.state.tapes:
                 tape.protect(target.elements, here.state.tapes)
             for i, value in enumerate(inputs):              # the backward reads the value before the update
-                if value is target or (isinstance(value, Tensor) and np.may_share_memory(value.host_array, target.host_array)):
-                    before[i] = Tensor.wrap(value.host_array.copy())
+                if value is target or (isinstance(value, Tensor) and may_share(value.elements, target.elements)):
+                    before[i] = Tensor.of_elements(copied(value.elements))
                     for tape in here.state.tapes:
                         tape.set_number(before[i], tape.number(value))
         watching = []
@@ -250,7 +249,8 @@ class Plan:
                 else:
                     forward, count, sources, back = found
                     backward = Backward(wrt, self.seeds, sources, back)
-                    backward.operation.compile()
+                    if self.variant.device is None:
+                        backward.operation.compile()
                     self.made[wrt] = self._runner(forward, count), backward
                     emit("backward_graph_build", name=self.name)
         else:
@@ -262,8 +262,9 @@ class Plan:
         first = len(self.graph.outputs)
         output = (self.specialised.output, tuple(Result(first + i) for i in range(count)))
         specialised = dataclasses.replace(self.specialised, graph=forward, output=output)
-        fused = PIPELINE.run(forward, Wanted(config.jit_level), (DERIVED,), RECORDED)
-        lowered = lower(fused, update_targets(specialised, fused))
+        wanted = Wanted(config.jit_level, devices_in(self.variant.signature), self.variant.device)
+        fused = PIPELINE.run(forward, wanted, (DERIVED,), RECORDED)
+        lowered = lower(fused, update_targets(specialised, fused), wanted.device)
         compiled = dataclasses.replace(self.variant.compiled, specialised=specialised, lowered=lowered,
                                        graph=fused, executable=Executable(lowered.program))
         return Runner(self.variant.signature, compiled, "recorded", time.perf_counter() - start, [])

@@ -211,6 +211,29 @@ def test_a_gradient_of_single_operators_copies_its_first_cotangent_in_and_waits_
     assert seen == ["FAR:0"]
 
 
+def test_a_compiled_function_on_a_tape_runs_and_goes_back_where_its_arguments_lie(far):
+    w = Parameter(np.linspace(0, 1, 8).astype(np.float32).reshape(4, 2), name="w")
+    count = Parameter(np.zeros((), np.float32), name="count", requires_grad=False)
+
+    def layer(x):
+        count.set_data(count + 1)
+        return ops.tanh(x @ w)
+    compiled = ms.jit(layer, fullgraph=True)
+
+    def gradient(layer, x):
+        return ms.value_and_grad(lambda x: (layer(x) * 3).sum() + layer(x[:2]).sum(), 0, [w])(x)
+    ms.set_context(device_target="CPU")
+    expected, (expected_x, (expected_w,)) = gradient(layer, Tensor(X))
+    ms.set_context(device_target="FAR")
+    for x in (Tensor(X), Tensor(X).to("FAR")):
+        for _ in range(3):
+            value, (dx, (dw,)) = gradient(compiled, x)
+            assert dw.device == "FAR:0" and np.allclose(value.asnumpy(), expected.asnumpy(), 1e-5)
+            assert np.allclose(dx.asnumpy(), expected_x.asnumpy(), 1e-5, 1e-6)
+            assert np.allclose(dw.asnumpy(), expected_w.asnumpy(), 1e-5, 1e-6)
+    assert count.asnumpy() == 2 + 2 * 6 and count.device == "FAR:0"
+
+
 def test_what_cannot_be_said_across_devices_is_refused(far):
     x = Tensor(X).to("FAR")
     with pytest.raises(DeviceError, match="lie on FAR:0 and FAR:1"):
