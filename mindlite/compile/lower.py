@@ -375,7 +375,7 @@ class _Lowering:
         handle = self.b.handle(kernel, registers, sizes) if prepared else None
         extent = None if extent is None else self.size(extent)
         cost = None if cost is None or extent is None else self.size(cost)
-        if not any(k is kernel or getattr(k, "kernel", None) is kernel for _, k in self.kernels):
+        if not any(n is node and (k is kernel or getattr(k, "kernel", None) is kernel) for n, k in self.kernels):
             self.kernels.append((node, kernel))
         self.b.kernel(kernel, [*args, *registers], extent, handle, node.origin, cost, self.device)
 

@@ -48,7 +48,7 @@ def line(f, number, file=None):
     def same(node):
         place = node.origin.location
         return place is not None and (place.file, place.line) == (found.file, found.line)
-    kernels = tuple(made.kernel.source for node, made in launches(compiled) if hasattr(made, "nest") and
-                    any(same(inner) for inner in (node.fn.nodes if isinstance(node.fn, FuncGraph) else (node,))))
+    kernels = tuple(made.kernel.source for nodes, made in launches(compiled) if hasattr(made, "nest") and any(
+        same(inner) for node in nodes for inner in (node.fn.nodes if isinstance(node.fn, FuncGraph) else (node,))))
     return Line(str(found), found.source().strip(), show(inferred, only=same),
                 show(optimised, only=lambda node: same(node) and node.origin.by == "grad"), kernels)

@@ -19,12 +19,11 @@ def kernel(f, name=None, library=False):
     name   : only this one                    library: those of libraries too, as the code that writes them
     """
     parts = []
-    for number, (node, made) in enumerate(launches(f), 1):
-        place = node.origin.location
-        where = f"   from {place}" if place is not None else ""
+    for number, (nodes, made) in enumerate(launches(f), 1):
+        where = _places(nodes)
         if isinstance(made, str):
             if name is None:
-                parts.append(f"# {number}. {node.fn.name} runs in Python: {made}{where}")
+                parts.append(f"# {number}. {nodes[0].fn.name} runs in Python: {made}{where}")
             continue
         code = getattr(made, "kernel", made)
         if name is not None and code.name != name:
@@ -35,16 +34,21 @@ def kernel(f, name=None, library=False):
     return "\n".join(parts) + "\n" if parts else "no kernels\n"
 
 
+def _places(nodes):
+    """Where a kernel is launched: `   from model.py:3`, with the number of launches and each line if there are several."""
+    places = dict.fromkeys(str(node.origin.location) for node in nodes if node.origin.location is not None)
+    where = f"   from {', '.join(places)}" if places else ""
+    return where if len(nodes) == 1 else f"   launched {len(nodes)} times{where}"
+
+
 def launches(f):
-    """[(node, graph_kernel.Lowered, library Kernel or the reason why it runs in Python)] of the latest variant; a kernel that
-    is launched several times stands there once."""
-    seen, found = set(), []
+    """[(nodes, graph_kernel.Lowered, library Kernel or the reason why it runs in Python)] of the latest variant: each kernel
+    once, with all nodes that launch it; what runs in Python stands alone."""
+    found: dict = {}
     for node, made in compiled_of(f).latest().compiled.full.lowered.kernels:
-        key = made if isinstance(made, str) else id(getattr(made, "kernel", made))
-        if key not in seen or isinstance(made, str):
-            seen.add(key)
-            found.append((node, made))
-    return found
+        key = id(node) if isinstance(made, str) else id(getattr(made, "kernel", made))
+        found.setdefault(key, ([], made))[0].append(node)
+    return list(found.values())
 
 
 def doctor():

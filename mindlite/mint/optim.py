@@ -117,7 +117,7 @@ class SGD(Optimizer):
         if momentum != 0:
             buffer = self.momenta[i]
             new = momentum * buffer + (1 - group["dampening"]) * grad
-            buffer = ops.assign(buffer, ops.where(step == 1, grad, new))
+            buffer = ops.assign(buffer, ops.where(ops.equal(step, 1), grad, new))
             grad = grad + momentum * buffer if group["nesterov"] else buffer
         ops.assign(param, param - lr * grad)
 

@@ -131,7 +131,7 @@ def unique(x, return_inverse=False):
 def isin(element, test_elements, invert=False):
     """Which elements are among the others."""
     element = tensor(element)
-    found = ops.any(ops.expand_dims(element, -1) == ravel(test_elements), element.ndim)
+    found = ops.any(ops.equal(ops.expand_dims(element, -1), ravel(test_elements)), element.ndim)
     return ops.logical_not(found) if invert else found
 
 
@@ -179,7 +179,7 @@ def interp(x, xp, fp, left=None, right=None):
     low = high - 1
     high = ops.clip(high, 0, n - 1)
     x0, x1, y0, y1 = [ops.gather(a, i, 0) for a in (xp, fp) for i in (low, high)]
-    wide = ops.where(x1 == x0, ops.ones_like(x0), x1 - x0)
+    wide = ops.where(ops.equal(x1, x0), ops.ones_like(x0), x1 - x0)
     made = y0 + (y1 - y0) * (x - x0) / wide
     made = ops.where(x < xp[0], fp[0] if left is None else floats(tensor(left)), made)
     return ops.where(x > xp[-1], fp[-1] if right is None else floats(tensor(right)), made)
@@ -235,7 +235,7 @@ def unwrap(p, discont=np.pi, axis=-1):
     p = floats(tensor(p))
     step = diff(p, axis=axis)
     wrapped = FUNCTIONS["mod"](step + np.pi, 2 * np.pi) - np.pi
-    wrapped = ops.where(ops.logical_and(wrapped == -np.pi, step > 0), ops.full_like(wrapped, np.pi), wrapped)
+    wrapped = ops.where(ops.logical_and(ops.equal(wrapped, -np.pi), step > 0), ops.full_like(wrapped, np.pi), wrapped)
     change = ops.where(ops.abs(step) < discont, ops.zeros_like(step), wrapped - step)
     first = ops.zeros_like(ops.moveaxis(p, axis, 0)[:1])
     return p + ops.concat([ops.moveaxis(first, 0, axis), ops.cumsum(change, axis % p.ndim)], axis)

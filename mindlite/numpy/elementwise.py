@@ -113,7 +113,7 @@ def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Which elements differ by at most atol + rtol * |b|."""
     a, b = floats(tensor(a)), floats(tensor(b))
     near = ops.logical_and(ops.abs(a - b) <= atol + rtol * ops.abs(b), ops.isfinite(b))
-    near = ops.logical_or(near, a == b)
+    near = ops.logical_or(near, ops.equal(a, b))
     return ops.logical_or(near, ops.logical_and(ops.isnan(a), ops.isnan(b))) if equal_nan else near
 
 

@@ -282,7 +282,7 @@ def histogram(a, bins=10, range=None, weights=None, density=False):
     edges = histogram_bin_edges(a, bins, range)
     inside = ops.logical_and(a[:, None] >= edges[None, :-1], a[:, None] < edges[None, 1:])
     ends = Tensor(np.arange(edges.shape[0] - 1) == edges.shape[0] - 2)      # the last bin has its upper edge
-    inside = ops.cast(ops.logical_or(inside, ops.logical_and((a == edges[-1])[:, None], ends[None, :])), a.dtype)
+    inside = ops.cast(ops.logical_or(inside, ops.logical_and(ops.equal(a, edges[-1])[:, None], ends[None, :])), a.dtype)
     counts = ops.sum(inside if weights is None else inside * ops.reshape(floats(tensor(weights)), (-1, 1)), 0)
     if density:
         counts = counts / ops.sum(counts) / (edges[1:] - edges[:-1])
@@ -344,5 +344,5 @@ def bincount(x, weights=None, minlength=0, length=None):
     """How often each int from 0 to the largest stands in `x`, or the sum of its weights; float32."""
     x = ops.reshape(tensor(x), (-1,))
     count = length if length is not None else builtins.max(int(amax(x)) + 1 if x.shape[0] else 0, minlength)
-    found = ops.cast(x[:, None] == Tensor(np.arange(count).astype(x.dtype.numpy))[None, :], dt.float32)
+    found = ops.cast(ops.equal(x[:, None], Tensor(np.arange(count).astype(x.dtype.numpy))[None, :]), dt.float32)
     return ops.sum(found if weights is None else found * ops.reshape(floats(tensor(weights)), (-1, 1)), 0)

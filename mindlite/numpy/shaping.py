@@ -239,7 +239,7 @@ def choose(a, choices, mode="clip"):
     number = a % len(choices) if mode == "wrap" else ops.clip(a, 0, len(choices) - 1)
     made = choices[0]
     for place, choice in enumerate(choices[1:], 1):
-        made = ops.where(number == place, choice, made)
+        made = ops.where(ops.equal(number, place), choice, made)
     return ops.broadcast_to(made, np.broadcast_shapes(tuple(a.shape), tuple(made.shape)))
 
 

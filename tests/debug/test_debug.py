@@ -73,6 +73,17 @@ def test_kernel_prints_the_fused_ones_with_the_users_lines(step):
     assert debug.kernel(step, "nonsense") == "no kernels\n"
 
 
+def test_kernel_names_every_line_that_launches_a_kernel():
+    @jit
+    def twice(x, w):
+        h = ops.matmul(x, w)
+        return ops.matmul(h, w)
+    square = Tensor(np.eye(4, dtype=np.float32))
+    twice(square, square)
+    text = debug.kernel(twice)
+    assert text.count("# ") == 1 and "launched 2 times" in text and len(re.findall(r"test_debug.py:\d+", text)) == 2
+
+
 def test_memory_names_every_storage_and_the_peak(step):
     plan = step.compiled.latest().compiled.executable.plan
     text = debug.memory(step)

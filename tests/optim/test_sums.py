@@ -167,6 +167,7 @@ def test_a_sum_in_half_precision_is_rounded_at_every_turn():
 
 @pytest.mark.parametrize("last", [lambda i: 6 // (i - 6), lambda i: i % (i - 6), lambda i: 1 << (5 - i), lambda i: (i << 70) % 3])
 @pytest.mark.filterwarnings("ignore:.*runs again in Python")
+@pytest.mark.python_runs("last(i): i << 70 is no number of 64 bits, so that Python runs the call again")
 def test_what_the_last_number_of_a_loop_would_raise_is_raised_only_where_it_is_reached(last):
     def halved(x):
         i = 0
