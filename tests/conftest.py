@@ -13,7 +13,7 @@ os.environ.setdefault("MINDLITE_KEEP_FLOWS", "0")
 os.environ.setdefault("MINDLITE_VERIFY_GRAPHS", "1")              # typed graphs are verified behind each pass
 IS_AN_ERROR = pytest.mark.filterwarnings("error::mindlite.compile.jit.FallbackWarning")
 # rooms whose tests have not been gone through: there a FallbackWarning is still a warning
-NOT_YET = ("backend", "compile", "fuzz", "graph_kernel", "networks", "ops")
+NOT_YET = ("backend", "fuzz", "graph_kernel", "ops")
 
 
 def pytest_collection_modifyitems(config, items):

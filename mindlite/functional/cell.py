@@ -35,5 +35,5 @@ def compiled_cell(cell):
 
 
 def run_as_graph(cell, args, kwargs):
-    """cell(*args, **kwargs), compiled."""
+    """cell(*args, **kwargs), compiled. cell: a Cell; args: a tuple, kwargs: a dict of what its construct takes"""
     return call_compiled(compiled_cell(cell), args, kwargs)

@@ -154,7 +154,13 @@ def is_of(kind, arg):
 
 
 def constexpr(fn=None, get_instance=True, name=None, reuse_result=True, check=True):
-    """Mark a function that is computed while a graph is compiled: its arguments are constants there."""
+    """Mark a function that is computed while a graph is compiled: its arguments are constants there.
+
+    fn           : a function of constants; without one, a decorator is given
+    get_instance : bool; False gives a function without arguments that makes the marked function
+    name, reuse_result, check : taken for MindSpore's sake, without effect
+    out          : the function, called inside a graph by Python while the graph is compiled
+    """
     if fn is None:
         return functools.partial(constexpr, get_instance=get_instance, name=name)
     return CompileTime(fn) if get_instance else (lambda: CompileTime(fn))

@@ -122,14 +122,18 @@ def get_context(name):
 def set_device(device_target, device_id=0):
     """Choose the device that kernels are made for.
 
-    device_target : "CPU", or another kind of device that is here;   device_id: which of them
+    device_target : str, "CPU" or another kind of device that is here;   device_id: int, which of them
     raises        : ValueRangeError for what is no device, DeviceError for one that is missing here
     """
     set_context(device_target=device_target, device_id=device_id)
 
 
 def set_deterministic(deterministic):
-    """Accepted for MindSpore's sake: results are repeatable in either case. raises : ArgumentError for no bool"""
+    """Accepted for MindSpore's sake: results are repeatable in either case.
+
+    deterministic : bool
+    raises        : ArgumentError for what is no bool
+    """
     if not isinstance(deterministic, bool):
         raise ArgumentError(f"set_deterministic: takes a bool, not {type(deterministic).__name__}")
 

@@ -106,13 +106,21 @@ def _derived(kind, fn, grad_position, weights, has_aux, return_ids, sens_param):
 
 
 def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False, sens_param=False):
-    """A function that gives (fn's value, its gradient). Arguments as `grad`; with has_aux the value is all of it."""
+    """A function that gives (fn's value, its gradient).
+
+    fn, grad_position, weights, return_ids, sens_param : as `grad` has them: a function or Cell; an int, a tuple of ints or None;
+               Parameters or None; bools
+    has_aux  : bool; the gradient is that of fn's first result alone, the value is all of it
+    out      : (fn's value, what grad(fn, ..) gives): gradients have the shapes and dtypes of what they belong to
+    raises   : as `grad`
+    """
     return _derived("value_and_grad", fn, grad_position, weights, has_aux, return_ids, sens_param)
 
 
 def get_grad(gradients, identifier):
     """The gradient of one input or weight, out of what grad(..., return_ids=True) gave.
 
+    gradients  : what such a function returned, tuples of (identifier, Tensor)
     identifier : a position (int) or a Parameter      raises : GradientError where there is no gradient of it
     """
     wanted = identifier.name if isinstance(identifier, Parameter) else identifier

@@ -81,7 +81,11 @@ def jacfwd(fn, grad_position=0, has_aux=False):
 def jacrev(fn, grad_position=0, has_aux=False):
     """A function that gives the Jacobian of `fn` by reverse mode: for functions with more inputs than outputs.
 
-    Arguments and result as `jacfwd`.
+    fn            : a function or Cell of Tensors
+    grad_position : int or tuple of ints, the inputs that are differentiated by
+    has_aux       : bool; only fn's first result is differentiated, the others are given as they are
+    out           : as `jacfwd`: [*out's shape, *input's shape] for each result and input
+    raises        : ArgumentError for a has_aux that is no bool, for grad_position None
     """
     return Jacobian("jacrev", fn, grad_position, has_aux, _rows)
 

@@ -205,6 +205,7 @@ def jit_class(cls):
     """Mark a class whose objects are used inside graphs. Graph mode reads any object's attributes and inlines its
     methods, so nothing needs to be done; the mark is for MindSpore's sake.
 
+    cls    : a class, which is given back: of type `type`
     raises : ArgumentError for what is no class
     """
     if not isinstance(cls, type):

@@ -56,7 +56,12 @@ def set_auto_parallel_context(**settings):
 
 
 def get_auto_parallel_context(attr_key):
-    """The value of a setting. raises : ArgumentError for one that does not exist"""
+    """The value of a setting of runs on several devices.
+
+    attr_key : str, its name: "parallel_mode", "device_num", "global_rank", ..
+    out      : int, bool, str or list, as it was set; its default before
+    raises   : ArgumentError for a setting that does not exist
+    """
     if attr_key not in DEFAULTS:
         raise ArgumentError(f"get_auto_parallel_context: there is no setting {attr_key!r}", hint=f"one of {', '.join(DEFAULTS)}")
     return {"device_num": engine().size, "global_rank": engine().rank}.get(attr_key, _settings.values[attr_key])

@@ -517,6 +517,7 @@ def test_a_million_iterations():
     assert float(JitFunction(f)(Tensor(np.float32(0)), Tensor(np.int32(1_000_000)))) == 1_000_000
 
 
+@pytest.mark.python_runs("by_number(x, n + 1): no path of the recursion has a result; Python raises its own error")
 def test_recursion_without_an_end_is_an_error_not_a_crash():
     def by_value(n):
         if n <= 0:
