@@ -1,5 +1,5 @@
 """Lowering of tuples, branches, loops, calls, tapes and Python segments: the control nodes of the typed dialect."""
-from ..common.dim import lone_symbol, symbols_of
+from ..common.dim import dim_max, lone_symbol, symbols_of
 from ..graph_kernel.accumulate import accumulators
 from ..mindir.abstract import AbstractScalar, AbstractTape, AbstractTensor, symbols_of_abstract
 from ..mindir.control import (call, check, cond, make_tuple, segment, tape_new, tape_pop, tape_push, tuple_getitem,
@@ -45,7 +45,8 @@ def lower_undefined(lowering, node):
     if isinstance(abstract, AbstractTape):
         return lowering.b.tape()
     if isinstance(abstract, AbstractTensor) and not (symbols_of_abstract(abstract) - set(lowering.sizes)):
-        return lowering.allocate(abstract)
+        # a size that is computed may be negative on the path that has no such value: `x[:-1]` behind the last iteration
+        return lowering.allocate(AbstractTensor(abstract.dtype, tuple([dim_max(size, 0) for size in abstract.shape])))
     return lowering.b.const(0)
 
 

@@ -1,7 +1,7 @@
 """Random expressions, one function for each kind of value.
 
 A kind is "int", "float", "bool", "str", ("T", dtype, sizes), ("list", kind), ("dict", kind) or ("tuple", kinds..). Sizes are
-the words n, m, or part, nm of views: equal words are equal sizes in every call.
+the words n, m, part and nm of views, or g1, g2, .. of what data decides: equal words are equal sizes in every call.
 """
 FLOAT_TYPES = {"f32": "np.float32", "f64": "np.float64", "i32": "np.int32", "b": "np.bool_"}
 

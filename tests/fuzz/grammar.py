@@ -16,7 +16,8 @@ from expressions import Expressions
 
 FLOATS = ("f32", "f64")
 CONSTRUCTS = ("try", "with", "generator", "unbound", "mixed", "views", "recursion", "nested", "print", "class",
-              "user_exception", "cell", "star", "sets", "backwards", "defaults", "big", "numpy", "lambdas", "text", "chained")
+              "user_exception", "cell", "star", "sets", "backwards", "defaults", "big", "numpy", "lambdas", "text", "chained",
+              "sizes")
 
 MANAGER = """class Manager:
     def __init__(self, n):
@@ -27,6 +28,22 @@ MANAGER = """class Manager:
     def __exit__(self, kind, value, traceback):
         state.n -= 1
         return kind is not None and self.n > 2"""
+
+
+# Recursions that give Tensors of other sizes than they are given: longer by the way back, by the way there, cut in halves.
+GROWN = """def longer(n, z, x):
+    if n <= 0:
+        return z
+    return ops.concat([longer(n - 1, z * 0.5, x), x])[:9]
+def wider(n, z, x):
+    if n <= 0 or z.sum() > 6:
+        return z[1:]
+    return wider(n - 1, ops.concat([z, x])[:7], x)
+def halves(n, z, x):
+    if n <= 0 or z.shape[0] < 2:
+        return z * 0.5
+    m = z.shape[0] // 2
+    return ops.concat([halves(n - 1, z[:m], x), halves(n - 1, z[m:], x) * z[0]])"""
 
 
 @dataclass(frozen=True)
@@ -65,6 +82,8 @@ class Grammar(Expressions, MoreStatements):
             self.lines += MANAGER.splitlines()
         self.preamble()
         self.outside = {"G": "int", "state.n": "int", "state.weight": "float", "shared": ("list", "int")}
+        if self.allows("sizes"):
+            self.lines += GROWN.splitlines()
         for number in range(self.choose(3)):
             self.helper(f"helper{number}")
         kinds = [self.argument_kind() for _ in range(1 + self.choose(4))]
@@ -214,10 +233,11 @@ class Grammar(Expressions, MoreStatements):
         kinds = [self.assign, self.assign, self.augmented, self.assign, self.if_, self.for_range, self.tensor_store,
                  self.list_change, self.dict_change, self.while_, self.for_items, self.unpack, self.printed, self.call_fn,
                  self.outside_store, self.jump, self.nested_function, self.match, self.raise_, self.comprehension,
-                 self.assert_, self.closure, self.try_, self.with_, self.generator, self.delete, self.view, *self.more()]
+                 self.assert_, self.closure, self.try_, self.with_, self.generator, self.delete, self.view, self.sized,
+                 *self.more()]
         chosen = self.pick(kinds)
         compound = (self.if_, self.for_range, self.while_, self.for_items, self.nested_function, self.match, self.try_,
-                    self.with_, self.generator)
+                    self.with_, self.generator, self.sized)
         if chosen in compound and not nested or chosen() is False:
             self.assign()
 
@@ -418,6 +438,58 @@ class Grammar(Expressions, MoreStatements):
             self.line(f"    {self.pick(['break', 'continue'])}")
         else:
             self.line(f"    return {self.returned()}")
+
+    # ---------------------------------------------------------------- sizes that data decides
+
+    def sized(self):
+        """A Tensor whose size data decides: made, then changed in a row, a branch, a loop or a recursion."""
+        sources = [n for n, k in self.scope.items() if is_tensor(k) and k[1] in FLOATS and len(k[2]) == 1 and k[2] != ("part",)]
+        if not self.allows("sizes") or not sources:
+            return False
+        source = self.pick(sources)
+        kind = ("T", self.scope[source][1], (f"g{self.count}",))            # a size of its own
+        u = self.fresh(kind)
+        self.line(f"{u} = " + self.pick([f"{source} * 1", f"{source}[{source} > {self.number_for(kind)}]",
+                                         f"ops.concat([{source}, {source}])", f"{source}[1:] * 1"]))
+        for _ in range(1 + self.choose(3)):
+            change = self.pick([self.resize, self.resize_in_branch, self.resize_in_loop, self.resize_while, self.resize_by_call])
+            change(u, source)
+        self.scope[u] = kind
+        return None
+
+    def resized(self, u, source):
+        """An expression like u, mostly of another size, of at most 9 elements."""
+        return self.pick([
+            f"{u}[1:]", f"ops.concat([{u}, {source}])[:9]", f"{u}[{u} > {self.number_for(('T', 'f64', ()))}]", f"{u}[::2] * 0.5",
+            f"{u}[:{u}.shape[0] // 2]", f"ops.concat([{u}[:2], ops.tanh({u})])[-9:]", f"{u}[:{source}.shape[0]]",
+            f"ops.concat([{u}[{u} < 1], {u}[:1] * {u}.sum()])", f"ops.tanh({u})", f"ops.clamp({u} * {u}.sum(), -8, 8)"])
+
+    def resize(self, u, source):
+        self.line(f"{u} = {self.resized(u, source)}")
+
+    def resize_in_branch(self, u, source):
+        self.line(f"if {self.pick([f'{u}.sum() > 0.5', f'{u}.shape[0] > 2', self.condition(2)])}:")
+        self.line(f"    {u} = {self.resized(u, source)}")
+        if self.chance(50):
+            self.line("else:")
+            self.line(f"    {u} = {self.resized(u, source)}")
+
+    def resize_in_loop(self, u, source):
+        i = self.fresh("int")
+        self.line(f"for {i} in range({self.pick(['3', '2', f'({self.int_(1)}) % 5'])}):")
+        leave = self.pick(["", f"if {u}.shape[0] > 4:", f"if {u}.sum() < 0:", f"if {self.condition(1)}:"])
+        if leave:
+            self.line(f"    {leave}")
+            self.line(f"        {self.pick(['break', 'continue', f'return {self.returned()}'])}")
+        self.line(f"    {u} = {self.resized(u, source)}")
+
+    def resize_while(self, u, source):
+        self.line(f"while {u}.shape[0] > {self.pick(['2', '1', '0'])}{self.pick(['', f' and {u}.sum() > -1'])}:")
+        self.line(f"    {u} = {self.pick([f'ops.tanh({u}[1:])', f'{u}[:-1] * 0.5', f'{u}[1:] + {u}[0]'])}")
+
+    def resize_by_call(self, u, source):
+        name = self.pick(["longer", "wider", "halves"])
+        self.line(f"{u} = {name}({self.pick(['2', '3', '1', f'({self.int_(1)}) % 4'])}, {u}, {source})")
 
     # ---------------------------------------------------------------- compound statements
 

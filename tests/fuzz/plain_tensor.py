@@ -157,7 +157,7 @@ class Tensor:
     def __getitem__(self, index):
         try:
             index = self._index((index,))
-            found = self.array[index if Ellipsis in index else (*index, Ellipsis)]     # a view, of one element too
+            found = self.array[index if any(i is Ellipsis for i in index) else (*index, Ellipsis)]    # a view, of one element too
         except IndexError as error:
             raise Refused(str(error)) from error
         return Tensor.of(found)
@@ -231,6 +231,10 @@ class ops:
     minimum = staticmethod(lambda x, y: calculate(np.minimum, x, y))
     zeros = staticmethod(lambda shape, dtype: Tensor.of(np.zeros(shape, dtype)))
     ones = staticmethod(lambda shape, dtype: Tensor.of(np.ones(shape, dtype)))
+
+    @staticmethod
+    def concat(tensors):
+        return Tensor.of(np.concatenate([x.array for x in tensors]))
 
     @staticmethod
     def clamp(x, low, high):

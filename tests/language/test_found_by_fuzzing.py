@@ -729,3 +729,25 @@ def test_what_a_finally_assigns_to_elements_is_seen_whichever_way_it_is_left():
             except RuntimeError as error:
                 results.append(repr(error))
         assert results[0] == results[1]
+
+
+def test_a_tensor_shrinks_until_nothing_is_left():
+    """Room for what the last iteration does not make was asked for: of a size below zero."""
+    def f(x):
+        y = x[x > 1]
+        while y.shape[0] > 0 and y.sum() > -1:
+            y = y[:-1] * 0.5
+        y = y / 2
+        return x * 2, y
+    check_same(f, *[lambda v=v: (vector(*v),) for v in ((2.0, 3.0), (0.0, 0.5), (2.0, 3.0, 4.0))])
+
+
+def test_what_leaves_a_loop_has_the_size_of_its_iteration():
+    """It had the size that the Tensor had before the iteration."""
+    def f(x, n):
+        for _ in range(int(n)):
+            x = ops.concat([x, x[x > 0.4] * 0.5])
+            if x.shape[0] > 6:
+                return x.sum() * 2
+        return (x * x).sum()
+    check_same(f, *[lambda v=v, n=n: (vector(*v), vector(n).sum()) for v in ((1.0, 2.0, 0.5), (0.1, 0.5)) for n in (4, 1, 2)])
