@@ -68,4 +68,4 @@ def test_every_kernel_of_a_networks_training_becomes_ptx(case):
         for texts in library.images:
             for architecture in ("sm_80", "sm_90"):
                 text = ptx(texts, architecture)
-                assert f".target {architecture}" in text and "call" not in text and ".local" not in text
+                assert f".target {architecture}" in text and ".extern" not in text and ".local" not in text

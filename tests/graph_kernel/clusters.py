@@ -6,7 +6,7 @@ import platform
 
 import numpy as np
 
-from mindlite.backend.cuda.code import kernel_text
+from mindlite.backend.cuda.code import kernel_text, ptx
 from mindlite.backend.cuda.nvptx import emit
 from mindlite.backend.cuda.simulator import Simulated
 from mindlite.backend.cuda.threads import refuse_libm
@@ -339,7 +339,9 @@ def simulate(nest, inputs, env=None, threads=64, blocks=3, backwards=False):
             keep.append(np.ascontiguousarray(x))
             words.append(keep[-1].ctypes.data)
     words += [o.ctypes.data for o in outs] + [evaluate(s, env) for s in nest.sizes.values()]
-    kernel = Simulated(kernel_text([emit(nest)]))
+    texts = kernel_text([emit(nest)])
+    assert ".visible .entry kernel(" in ptx(texts, "sm_90")
+    kernel = Simulated(texts)
     assert kernel.run(np.array(words[:kernel.words], np.int64), threads, blocks, backwards)
     return outs
 
