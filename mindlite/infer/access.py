@@ -20,11 +20,12 @@ from ..ops import methods
 from ..ops.scalar import BINARY, scalar_binary, scalar_unary
 from .branches import compare_numbers, fail_unless, truth
 from .containers import METHODS_OF, method_of_box
+from .effects import AmbiguousTarget
 from .fallback import AN_INT, A_BOOL, RETURN_NOTHING_NAMES, ask_python, change_outside, from_outside
 from .kinds import has_nodes, has_sizes, leaves
 from .outcome import Raises
 from .outside import CONTAINERS, guard_class, guard_contents, is_users, method_of_class, own_method
-from .region import AmbiguousTarget, HookHandle
+from .region import HookHandle
 from .program import by_python, is_stand_in, of_container, raises
 from .sharing import check_key
 from .values import BoundMethod, Box, Closure, Constants, HookMethod, LeavingMethod, MadeException, Place, Range, Unsure
@@ -337,7 +338,7 @@ def wrap_container(ev, value):
 def compare_values(ev, op, a, b):
     """a op b"""
     if op in ("is", "is not") and a is not b and not ev.concrete and (is_tensor(a) or is_tensor(b)) and any(
-            ev.is_object(v) or isinstance(v, AnfNode) and v in ev.tracer.held for v in (a, b)):
+            ev.is_object(v) or isinstance(v, AnfNode) and v in ev.tracer.effects.held for v in (a, b)):
         raise AmbiguousTarget(f"{op!r} of a Tensor, of which Python code has a copy", location=ev.tracer.origin.location)
     if (ev.is_object(a) or ev.is_object(b)) and op in ASKED:
         return ask_python(ev, ASKED[op], (a, b), f"{op} on an object that Python made",

@@ -44,7 +44,7 @@ class Arguments:
             return made
         if isinstance(value, Leaf):
             made = self.enter(value.abstract, label)
-            self.ev.tracer.leaves.append(made)
+            self.ev.tracer.derivatives.leaves.append(made)
             return made
         if isinstance(value, Same):
             return self.tensors[value.number] if value.number >= 0 else self.boxes[-1 - value.number]

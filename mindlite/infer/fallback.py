@@ -28,10 +28,10 @@ from ..mindir.graph import AnfNode
 from ..mindir.primitive import interpreting
 from ..mindir.syntax import Undefined
 from ..ops.state import pause_gradients, resume_gradients
+from .effects import AmbiguousTarget
 from .kinds import data_in
 from .outcome import Raises
 from .outside import CONTAINERS
-from .region import AmbiguousTarget
 from .sharing import flatten, spot
 from .variables import again, changed, pending, restorer, watch
 
@@ -183,7 +183,7 @@ def changed_in_place(log, lent):
 
 def check_aliases(ev, given):
     """Memory of a Tensor that the graph has assigned to since is given to Python code. raises : AmbiguousTarget"""
-    for root, then in [ev.tracer.aliases[v] for v in data_in(given, ev.store) if v in ev.tracer.aliases]:
+    for root, then in [ev.tracer.effects.aliases[v] for v in data_in(given, ev.store) if v in ev.tracer.effects.aliases]:
         if ev.tracer.current(root) is not then:
             raise AmbiguousTarget("Python code has the memory of a Tensor that was assigned to since", hint="make a copy: "
                                   "x.asnumpy().copy()", location=ev.tracer.origin.location)
@@ -194,11 +194,11 @@ def note_aliases(ev, fn, args, made):
     tracer, name = ev.tracer, getattr(fn, "__name__", "")
     if name in ("asnumpy", "numpy") and ev.is_object(made) and isinstance(args[0], AnfNode):
         root = tracer.root_of(args[0])[0]
-        tracer.aliases[made] = root, tracer.current(root)
+        tracer.effects.aliases[made] = root, tracer.current(root)
     if fn in KEEP or name in CHANGERS:
-        tracer.held.update([tracer.root_of(v)[0] for v in data_in(args, ev.store) if isinstance(v, AnfNode)])
+        tracer.effects.held.update([tracer.root_of(v)[0] for v in data_in(args, ev.store) if isinstance(v, AnfNode)])
     if fn is not Tensor and any(map(ev.is_object, data_in((fn, args), ev.store))):       # it may stand in that object
-        tracer.held.update([v for v in data_in(made, ev.store) if isinstance(v, AnfNode)])
+        tracer.effects.held.update([v for v in data_in(made, ev.store) if isinstance(v, AnfNode)])
 
 
 def _recorded(ev, key, reason):

@@ -15,11 +15,12 @@ from ..mindir.graph import AnfNode, CNode, Parameter
 from ..mindir.primitive import interpreting
 from .access import is_tensor
 from .branches import write_check
+from .effects import AmbiguousTarget
 from .hooks import hooks_at, marks_of, name_of, pass_hook, pass_hooks
 from .jumps import live_into
 from .merging import fill
 from .outcome import Raises
-from .region import AmbiguousTarget, HookHandle
+from .region import HookHandle
 from .transforms import Subgraph
 from .values import Box, Closure
 
@@ -201,10 +202,10 @@ def _write_gates(ev, region):
         bprop = Passage(ev, "the gradient of a Tensor", [x.abstract],
                         lambda douts, hooks=hooks: [pass_hooks(ev, hooks, douts[0])])
         # x itself, not what it is by now where it, or that of which it is a view, has been written to
-        newest, view = ev.tracer.store.pop(x, None), ev.tracer.views.pop(x, None)
+        newest, view = ev.tracer.store.pop(x, None), ev.tracer.effects.views.pop(x, None)
         made, = write_gate(ev, [x], bprop, whole=True)
         if view is not None:
-            ev.tracer.views[x] = view
+            ev.tracer.effects.views[x] = view
         written, places = nodes[start:], {node: i for i, node in enumerate(nodes[:start], 1)}
         first = places.get(x, 0)
         place = max([behind, first, *[places.get(a, 0) for node in written for a in node.args]])

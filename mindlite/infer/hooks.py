@@ -121,14 +121,14 @@ def hooks_of(ev, value):
     if isinstance(value, Tensor):
         return hooks_outside(ev, value)
     root = ev.tracer.root.graph
-    if value in ev.tracer.stands_for:
-        found = hooks_of(ev, ev.tracer.stands_for[value])
+    if value in ev.tracer.derivatives.stands_for:
+        found = hooks_of(ev, ev.tracer.derivatives.stands_for[value])
     else:
         found = ()
         if isinstance(value, Parameter) and value.graph is root and value.default is None:      # of the run
             ev.guard("item", vars(hooks), "hooked", hooks.hooked)
             if hooks.hooked:
-                ev.tracer.differentiated.add(value)
+                ev.tracer.derivatives.differentiated.add(value)
     region = ev.tracer.region
     while region is not None:
         found = (*found, *hooks_at(ev, region, value))

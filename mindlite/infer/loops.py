@@ -15,11 +15,12 @@ from ..mindir.primitive import Primitive, interpreting
 from ..mindir.syntax import Undefined
 from ..ops.scalar import tensor_to_scalar
 from .branches import compare_numbers, control_node, go_round_or_leave, in_region, leave_sides, truth, without
+from .effects import AmbiguousTarget
 from .jumps import loop_exits
 from .kinds import leaves, map_parts
 from .merging import Merge, abstract_of, convert, fill, named, undefined_value, writing
 from .outcome import Outcome, Raises
-from .region import AmbiguousTarget, Region, align
+from .region import Region, align
 from .values import Box, Conflict, Place
 from .widening import NOTHING, CannotLoop, Peel, Varying, Widening, flat_like, is_carried, own_sizes, type_of_state
 
@@ -65,11 +66,11 @@ def run_loop(ev, frame, header, args, stops, peeled=0):
 def _save(ev, frame):
     graph = ev.tracer.graph
     return (len(ev.attempts.sides), dict(ev.tracer.store), len(graph.nodes), dict(ev.tracer.region.captures),
-            list(graph.parameters), dict(frame.env.maps[0]), set(ev.tracer.stale))
+            list(graph.parameters), dict(frame.env.maps[0]), set(ev.tracer.effects.stale))
 
 
 def _restore(ev, frame, saved):
-    sides, store, nodes, captures, parameters, env, ev.tracer.stale = saved
+    sides, store, nodes, captures, parameters, env, ev.tracer.effects.stale = saved
     leave_sides(ev, sides)
     ev.tracer.store = dict(store)
     graph = ev.tracer.graph
@@ -338,7 +339,7 @@ class Plan:
         """
         tracer, used = self.ev.tracer, {a for node in body.graph.nodes for a in node.args}
         for parameter, later in zip(self.parameters, values):
-            if parameter in tracer.ambiguous and parameter in used and later is not parameter \
+            if parameter in tracer.effects.ambiguous and parameter in used and later is not parameter \
                     and isinstance(later, (AnfNode, Tensor)) and tracer.root_of(later, after)[0] in self.inside_carried:
                 raise CannotLoop(AmbiguousTarget("a variable of a loop is, from its second round on, another name of a "
                                                  "Tensor that is assigned to", location=header.origin.location))
@@ -404,8 +405,8 @@ class Plan:
         results = self.write(header, body, region, self.inits, own, [*leaving, True, 0])
         slots = results[len(self.parameters):]
         self.remember_names(results, values)
-        ev.tracer.ambiguous.update(node for (value, _, _), node in zip(merge.slots, slots)
-                                   if value in ev.tracer.ambiguous or value in self.parameters)
+        ev.tracer.effects.ambiguous.update(node for (value, _, _), node in zip(merge.slots, slots)
+                                   if value in ev.tracer.effects.ambiguous or value in self.parameters)
         self.outside(results)
         for box, content in merge.boxes:
             ev.store[box] = fill(content, slots)
@@ -442,7 +443,7 @@ class Plan:
 
     def remember_names(self, results, values):
         """Which results may be Tensors that have other names: by their first value, or by one of a later iteration."""
-        ambiguous, has_name = self.ev.tracer.ambiguous, self.ev.tracer.has_name
+        ambiguous, has_name = self.ev.tracer.effects.ambiguous, self.ev.tracer.has_name
         for parameter, result, first, later in zip(self.parameters, results, self.inits, values):
             if parameter in ambiguous and (has_name(first) or later is not parameter and has_name(later)):
                 self.ev.tracer.choose(result, [first, later])

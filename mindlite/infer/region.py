@@ -21,16 +21,9 @@ from ..ops.views import WRITE_BACK, follow, write_back
 from ..ops.scalar import scalar_compare
 from ..ops.state import stop_gradient, stored
 from .bounds import demand_bounds
+from .effects import Derivatives, Effects
 from .kinds import map_parts
 from .program import of_operators
-
-
-class AmbiguousTarget(Refusal):
-    """An assignment to items of what is one of several Tensors, by a condition that is known at run time only. No part of the
-    function is left to Python, which would be given copies of Tensors."""
-
-    def __init__(self, message, **fields):
-        super().__init__(message, None, **fields)
 
 
 class HookHandle:
@@ -118,22 +111,15 @@ class Tracer(Builder):
     def __init__(self, root):
         super().__init__(root.graph)
         self.region = self.root = root
-        self.store, self.inputs, self.symbols = {}, {}, {}
-        self.leaves = []                                     # nodes that stand for Parameters
+        self.store, self.inputs = {}, {}         # {Tensor, node, Box or Place: its newest value}; {id: (Tensor, its parameter)}
+        self.outer = {}                          # {parameter of a region: the node that it stands for}
+        self.containers = {}                     # {node of unknown type: the list, dict or set outside that it is}
+        self.effects, self.derivatives = Effects(), Derivatives()
         # the path of the Cell whose code is executed; {the number of a loop's iteration: how many iterations there are}
         self.cell, self.iterations = "", {}
-        self.ambiguous = set()                   # nodes that are one of several Tensors with names of their own
-        self.may_be, self.stale = {}, set()      # {such a node: those Tensors}; nodes of whose Tensors one was assigned to
         self.remat = None                        # of the loops that are written (jit's option)
         self.policy = None                       # of mixed precision: what operators cast their operands to
         self.unrecorded = 0                      # how many `no_grad` blocks are open
-        self.views, self.outer = {}, {}          # {view: (root, path, the root's value then)}; {captured: node outside}
-        self.stands_for = {}                     # {input of a derivative: what it is by}
-        self.differentiated = set()              # arguments by which one is, whose hooks are looked for at each call
-        self.containers = {}                     # {node of unknown type: the list, dict or set outside that it is}
-        # roots of Tensors that Python code holds; {what asnumpy gave: the root whose memory that is, its value then}
-        self.held, self.aliases = set(), {}
-        self.versions = {}                       # {a value that a Tensor once had: that Tensor, which its holder means}
 
     def move_to(self, origin):
         """What is written next comes from `origin`. Layers are Python too: inside mindlite's files it is the user's
@@ -151,22 +137,18 @@ class Tracer(Builder):
     def has_name(self, value):
         """True for a Tensor, or a node of one, that may be assigned to by another name in the present region."""
         return isinstance(value, Tensor) or isinstance(value, AnfNode) and not isinstance(value, ValueNode) and (
-            value in self.ambiguous or self.region.can_see(value))
+            value in self.effects.ambiguous or self.region.can_see(value))
 
     def choose(self, node, values, store=None):
         """`node` is one of these values: where it is assigned to, or read after one of them was, nobody knows which.
 
         store : the one in which the values are looked for
         """
-        self.ambiguous.add(node)
-        roots = {self.root_of(v, store)[0] for v in values if isinstance(v, (AnfNode, Tensor))}
-        self.may_be.setdefault(node, set()).update(roots)
+        self.effects.choose(node, {self.root_of(v, store)[0] for v in values if isinstance(v, (AnfNode, Tensor))})
 
     def read(self, value):
         """What a variable holds. raises : AmbiguousTarget where that is a Tensor that may have been assigned to"""
-        if value in self.stale:
-            raise AmbiguousTarget("a variable is one of several Tensors, known at run time only, and one of them was "
-                                  "assigned to", hint="assign to a copy: x = x + 0")
+        self.effects.read(value)
         return self.current(value)
 
     def lift(self, value):
@@ -187,11 +169,11 @@ class Tracer(Builder):
 
     def current(self, value):
         """The newest value of something that may have been assigned to, itself or that of which it is a view."""
-        seen = self.versions.get(value, value) if isinstance(value, AnfNode) else value
+        seen = self.effects.versions.get(value, value) if isinstance(value, AnfNode) else value
         while isinstance(seen, (AnfNode, Tensor)) and seen in self.store:
             seen = self.store[seen]
-        if isinstance(seen, AnfNode) and seen in self.views:
-            root, path, then = self.views[seen]
+        if isinstance(seen, AnfNode) and seen in self.effects.views:
+            root, path, then = self.effects.views[seen]
             if self.current(root) is not then:
                 with interpreting(self):
                     return follow(root, path)
@@ -203,10 +185,10 @@ class Tracer(Builder):
             tensors = [key for key, newest in store.items() if newest is value and isinstance(key, (AnfNode, Tensor))]
             value = tensors[0] if tensors else value
         value = self.outer.get(value, value) if isinstance(value, AnfNode) else value
-        if isinstance(value, AnfNode) and value in self.views:
-            return self.views[value][:2]
-        if value in self.versions:
-            return self.root_of(self.versions[value])
+        if isinstance(value, AnfNode) and value in self.effects.views:
+            return self.effects.views[value][:2]
+        if value in self.effects.versions:
+            return self.root_of(self.effects.versions[value])
         for key in self.store:                               # the newest value of something
             if isinstance(key, (AnfNode, Tensor)) and key is not value and self.current(key) is value:
                 return self.root_of(key)
@@ -267,7 +249,7 @@ class Tracer(Builder):
             graph.nodes += written
         if prim in WRITE_BACK and isinstance(args[0], (AnfNode, Tensor)) and not isinstance(args[0], ValueNode):
             root, path = self.root_of(args[0])
-            self.views[made] = root, (*path, (prim, args[1:], attrs)), self.current(root)
+            self.effects.views[made] = root, (*path, (prim, args[1:], attrs)), self.current(root)
         return self.without_gradient(made) if self.unrecorded and "stop_gradient" not in prim.traits else made
 
     def without_gradient(self, made):
@@ -304,13 +286,7 @@ class Tracer(Builder):
         """target = value, in place: what reads `target` from now on reads `value`."""
         target = target if isinstance(target, (Tensor, AnfNode)) else self.lift(target)
         target, path = self.root_of(target)
-        if target in self.ambiguous:
-            raise AmbiguousTarget("which Tensor is assigned to is known at run time only",
-                                  hint="assign to the Tensor itself, or to a copy: x = x + 0")
-        if target in self.held:
-            raise AmbiguousTarget("a Tensor is assigned to that Python code holds too, as a copy",
-                                  hint="assign to a copy: x = x + 0")
-        self.stale.update([node for node, roots in self.may_be.items() if target in roots])
+        self.effects.assign(target)
         if path:
             with interpreting(self):
                 value = write_back(target, path, value)
@@ -320,20 +296,24 @@ class Tracer(Builder):
             # its value now: what is assigned may be assigned to later
             with interpreting(self):
                 made = reshape(made, shape=made.shape)
-            self.views.pop(made, None)                       # under no_grad it is behind a stop_gradient, and no view
-        if isinstance(target, TensorParameter) or any(self.current(leaf) is self.current(target)
-                                                      for leaf in self.leaves):      # gradients stay with it
+            self.effects.views.pop(made, None)                       # under no_grad it is behind a stop_gradient, and no view
+        if self.is_parameter(target):                        # gradients stay with it
             with interpreting(self):
                 made = stored(self.lift(target), made)
         self.renew(target, made)
         return made
+
+    def is_parameter(self, value):
+        """True for a Parameter, and for a node that stands for one."""
+        return isinstance(value, TensorParameter) or any(self.current(leaf) is self.current(value)
+                                                         for leaf in self.derivatives.leaves)
 
     def renew(self, target, value):
         """A Tensor, or something else that is kept in the store, has a new value."""
         if isinstance(target, (AnfNode, Tensor)):
             before = self.current(target)
             if isinstance(before, AnfNode) and before is not target:
-                self.versions[before] = target
+                self.effects.versions[before] = target
             if value is target:                              # on this way nothing was assigned to it
                 self.store.pop(target, None)
                 return

@@ -11,10 +11,11 @@ from ..common.storage import copied
 from ..common.tensor import Tensor
 from ..mindir.builder import constant
 from ..mindir.graph import AnfNode
+from .effects import AmbiguousTarget
 from .hooks import hooks_at
 from .kinds import is_leaf, kind_of, map_parts, parts_of, walk
 from .outside import CONTAINERS
-from .region import AmbiguousTarget, HookHandle
+from .region import HookHandle
 from .sharing import spot
 from .values import BoundMethod, Box, Closure, Conflict, MadeException, Place, Range
 

@@ -18,9 +18,10 @@ from ..common.errors import Refusal
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractTensor
 from ..mindir.graph import AnfNode
+from .effects import AmbiguousTarget
 from .kinds import data_in, has_nodes, is_leaf, maker, maker_of_content, walk
 from .program import raises
-from .region import AmbiguousTarget, HookHandle
+from .region import HookHandle
 from .values import Box, Closure, MadeException, Traceback
 
 

@@ -164,7 +164,7 @@ def infer(ev, function, args, kwargs, weights):
     return Specialised(graph, output, changes, list(ev.variables.inputs), updates, list(ev.guards.found.values()), constraints,
                        ev.reasons, ev.fallback.sites, frozenset(ev.fallback.keys), tuple(arguments.objects), made,
                        ev.attempts.after_effects,
-                       tuple(sorted(results.numbers[x] for x in ev.tracer.differentiated)))
+                       tuple(sorted(results.numbers[x] for x in ev.tracer.derivatives.differentiated)))
 
 
 def execute_function(ev, function, args, kwargs, arguments):

@@ -146,11 +146,9 @@ class Subgraph:
         self.inputs.append(node)
         made = region.graph.add_parameter(name, abstract(node.abstract) if abstract else node.abstract, node.origin)
         if isinstance(value, (AnfNode, Tensor)):
-            self.owners[made] = self.ev.tracer.stands_for[made] = value
-        tracer = self.ev.tracer
-        if isinstance(value, TensorParameter) or any(tracer.current(leaf) is tracer.current(value)
-                                                     for leaf in tracer.leaves):
-            tracer.leaves.append(made)
+            self.owners[made] = self.ev.tracer.derivatives.stands_for[made] = value
+        if self.ev.tracer.is_parameter(value):
+            self.ev.tracer.derivatives.leaves.append(made)
         return made
 
     def _own_slot(self, value):
