@@ -80,56 +80,73 @@ def attribute(ev, value, name):
         if name in RETURN_NOTHING_NAMES and type(ev.tracer.containers.get(value)) in (list, set, dict, deque):
             return getattr(ev.tracer.containers[value], name)
         return ask_python(ev, getattr, (value, name), f"the attribute {name!r} of an object that Python made")
-    if isinstance(value, Box):
-        return method_of_box(ev, value, name)
     if name == "register_hook" and is_tensor(value) and not ev.concrete or isinstance(value, HookHandle):
         return HookMethod(None, value, name)
     if name in CELL_HOOKS and hasattr(type(value), "cell_version") and not ev.concrete:
         raise AmbiguousTarget("a hook on a Cell changes what the function is made of, while it runs")
-    if isinstance(value, AnfNode):
-        if isinstance(value.abstract, AbstractTensor):
-            if name in ("shape", "dtype", "ndim", "size"):
-                return getattr(value, name)
-            found = getattr(type(value), name, None)
-            if isinstance(found, property):
-                with interpreting(ev.tracer):
-                    return getattr(value, name)
-            if name in methods.METHODS or name == "item":
-                return BoundMethod(methods.METHODS.get(name), value, name)
-            if name in LEAVES_TENSORS:
-                return LeavingMethod(getattr(Tensor, name), value, name)
-            if name in CONVERSIONS and (name != "__index__" or value.dtype.kind in "iub"):
-                return functools.partial(CONVERSIONS[name], value)
-            raise MissingAttributeError(f"'Tensor' object has no attribute {name!r}")
-        if isinstance(value.abstract, AbstractScalar):
-            found = by_python(ev, getattr, value.abstract.type, name)
-            return functools.partial(CONVERSIONS[name], value) if name in CONVERSIONS else found
-    if isinstance(value, Closure):
-        if value.wrapped is not None and name in ("__name__", "__qualname__", "__doc__", "__module__"):
-            return attribute(ev, value.wrapped, name)
-        if name == "__wrapped__" and value.wrapped is not None:
-            return value.wrapped
-        if name == "__name__":
-            return value.graph.name.rpartition(".")[2]
-        if hasattr(types.FunctionType, name):
-            raise Refusal(f"the attribute {name!r} of a function that is made inside")
-        raise MissingAttributeError(f"'function' object has no attribute {name!r}")
-    if isinstance(value, Tensor):
-        if name in ("shape", "dtype", "ndim", "size", "name", "requires_grad"):
-            found = getattr(value, name)
-            if not ev.concrete:
-                ev.guard("attr", value, name, found)
-            return found
-        if name in methods.METHODS:
-            return BoundMethod(methods.METHODS[name], value, name)
-        if name in LEAVES_TENSORS:
-            return LeavingMethod(getattr(Tensor, name), value, name)
-        if isinstance(getattr(AnfNode, name, None), property) and not ev.concrete:       # w.T of a Parameter: an operator
-            return attribute(ev, ev.tracer.lift(value), name)
-    if isinstance(value, tuple) and not hasattr(type(value), "_fields") and name in ("index", "count"):
+    return next((of for cls, of in ATTRIBUTE_OF if isinstance(value, cls)), attribute_of_object)(ev, value, name)
+
+
+def attribute_of_node(ev, value, name):
+    """An attribute of a Tensor or number of the run."""
+    if isinstance(value.abstract, AbstractScalar):
+        found = by_python(ev, getattr, value.abstract.type, name)
+        return functools.partial(CONVERSIONS[name], value) if name in CONVERSIONS else found
+    if not isinstance(value.abstract, AbstractTensor):
+        return attribute_of_object(ev, value, name)
+    if name in ("shape", "dtype", "ndim", "size"):
+        return getattr(value, name)
+    found = getattr(type(value), name, None)
+    if isinstance(found, property):
+        with interpreting(ev.tracer):
+            return getattr(value, name)
+    if name in methods.METHODS or name == "item":
+        return BoundMethod(methods.METHODS.get(name), value, name)
+    if name in LEAVES_TENSORS:
+        return LeavingMethod(getattr(Tensor, name), value, name)
+    if name in CONVERSIONS and (name != "__index__" or value.dtype.kind in "iub"):
+        return functools.partial(CONVERSIONS[name], value)
+    raise MissingAttributeError(f"'Tensor' object has no attribute {name!r}")
+
+
+def attribute_of_closure(ev, value, name):
+    """An attribute of a function that is made inside."""
+    if value.wrapped is not None and name in ("__name__", "__qualname__", "__doc__", "__module__"):
+        return attribute(ev, value.wrapped, name)
+    if name == "__wrapped__" and value.wrapped is not None:
+        return value.wrapped
+    if name == "__name__":
+        return value.graph.name.rpartition(".")[2]
+    if hasattr(types.FunctionType, name):
+        raise Refusal(f"the attribute {name!r} of a function that is made inside")
+    raise MissingAttributeError(f"'function' object has no attribute {name!r}")
+
+
+def attribute_of_tensor(ev, value, name):
+    """An attribute of a Tensor from outside."""
+    if name in ("shape", "dtype", "ndim", "size", "name", "requires_grad"):
+        found = getattr(value, name)
+        if not ev.concrete:
+            ev.guard("attr", value, name, found)
+        return found
+    if name in methods.METHODS:
+        return BoundMethod(methods.METHODS[name], value, name)
+    if name in LEAVES_TENSORS:
+        return LeavingMethod(getattr(Tensor, name), value, name)
+    if isinstance(getattr(AnfNode, name, None), property) and not ev.concrete:       # w.T of a Parameter: an operator
+        return attribute(ev, ev.tracer.lift(value), name)
+    return attribute_of_object(ev, value, name)
+
+
+def attribute_of_tuple(ev, value, name):
+    """An attribute of a tuple."""
+    if not hasattr(type(value), "_fields") and name in SEARCHES:
         return BoundMethod(SEARCHES[name], value, name)
-    if isinstance(value, MadeException):
-        return _attribute_of_exception(ev, value, name)
+    return attribute_of_object(ev, value, name)
+
+
+def attribute_of_object(ev, value, name):
+    """An attribute of an object of Python's: what the graph has assigned, an input of the graph, or a constant under a guard."""
     if name in ev.attempts.links_of(value):
         return ev.attempts.links_of(value)[name]
     if isinstance(value, np.ndarray) and name in ("shape", "ndim", "size", "dtype", "T") and not ev.concrete:
@@ -138,23 +155,39 @@ def attribute(ev, value, name):
     if not ev.concrete and ev.variables.is_changed(getattr(value, "__dict__", None)):
         if ev.made_here(value):
             raise Refusal(f"what attributes a {type(value).__name__} has is known at run time only",
-                                [ev.objects.mark_of(value)], ev.tracer.origin.location)
+                          [ev.objects.mark_of(value)], ev.tracer.origin.location)
         return ask_python(ev, getattr, (value, name), "an attribute of an object whose __dict__ changes")
     place = Place("attr", value, name)
     if place in ev.store:
-        found = ev.store[place]
-        if isinstance(found, Undefined):
-            raise MissingAttributeError(f"{type(value).__name__!r} object has no attribute {name!r}")
-        if isinstance(found, Unsure):
-            raise Refusal(f"whether a {type(value).__name__} has the attribute {name!r} is known at run time only",
-                                [ev.objects.mark_of(value)], ev.tracer.origin.location)
-        return found
+        return assigned_attribute(ev, value, name, ev.store[place])
     getter = own_method(type(value), name)
     if isinstance(getter, property) and not ev.concrete and is_users(getter.fget):
         guard_class(ev, value, name, getter)
         return ev.call(getter.fget, (value,), {})
+    found = attribute_now(ev, value, name)
+    if place in ev.variables.varying or ev.is_restless(place) or hasattr(type(value), "__slots__"):
+        return ev.read_place(place)
+    has_fields = isinstance(getattr(value, "__dict__", None), (dict, types.MappingProxyType))
+    frameworks = isinstance(value, types.ModuleType) and value.__name__.startswith("mindlite")
+    if has_fields and not frameworks and not (isinstance(found, types.BuiltinMethodType) and found.__self__ is value):
+        ev.guard("attr", value, name, found)
+    return from_outside(ev, found)
+
+
+def assigned_attribute(ev, value, name, found):
+    """An attribute of which the store holds `found`."""
+    if isinstance(found, Undefined):
+        raise MissingAttributeError(f"{type(value).__name__!r} object has no attribute {name!r}")
+    if isinstance(found, Unsure):
+        raise Refusal(f"whether a {type(value).__name__} has the attribute {name!r} is known at run time only",
+                      [ev.objects.mark_of(value)], ev.tracer.origin.location)
+    return found
+
+
+def attribute_now(ev, value, name):
+    """What Python gives for an attribute now. raises : MissingAttributeError, under a guard that it is missing"""
     try:
-        found = by_python(ev, getattr, value, name)
+        return by_python(ev, getattr, value, name)
     except MissingAttributeError as error:
         ev.guard("attr", value, name, Undefined(name))
         raise MissingAttributeError(error.message, hint=error.hint) from None
@@ -166,13 +199,6 @@ def attribute(ev, value, name):
             raise Refusal(f"the attribute {name!r} of a value that is made at run time")
         ev.guard("attr", value, name, Undefined(name))
         raise MissingAttributeError(str(missing)) from None
-    if place in ev.variables.varying or ev.is_restless(place) or hasattr(type(value), "__slots__"):
-        return ev.read_place(place)
-    has_fields = isinstance(getattr(value, "__dict__", None), (dict, types.MappingProxyType))
-    frameworks = isinstance(value, types.ModuleType) and value.__name__.startswith("mindlite")
-    if has_fields and not frameworks and not (isinstance(found, types.BuiltinMethodType) and found.__self__ is value):
-        ev.guard("attr", value, name, found)
-    return from_outside(ev, found)
 
 
 def _attribute_of_exception(ev, value, name):
@@ -184,6 +210,10 @@ def _attribute_of_exception(ev, value, name):
     if value.fields is None:
         raise Refusal(f"the attribute {name!r} of an exception that is made of run-time values")
     return attribute(ev, value.fields, name)
+
+
+ATTRIBUTE_OF = ((Box, method_of_box), (AnfNode, attribute_of_node), (Closure, attribute_of_closure),
+                (Tensor, attribute_of_tensor), (tuple, attribute_of_tuple), (MadeException, _attribute_of_exception))
 
 
 def item(ev, value, index):
