@@ -8,7 +8,8 @@ layout `available()` is False.
 
 A *plan* is a vector of int64:
 
-    0 address of i64 run(ptr)   1 address of the context   2 how many arguments   3 how many items   4... items of WIDTH
+    0 address of i64 run(ptr)   1 address of the context   2 how many arguments   3 how many items   4 1 if it is brief
+    5... items of WIDTH
 
 and an item says where a pointer comes from and where it goes:
 
@@ -27,7 +28,7 @@ from .low_python import LowModule, source_of
 
 __all__ = ["ARRAY", "Entry", "HELD", "MISFIT", "TENSOR", "available", "item"]
 TENSOR, HELD, ARRAY = 0, 1, 2
-HEAD, WIDTH = 4, 7
+HEAD, WIDTH = 5, 7
 MISFIT = -1                  # returned when the arguments are not what the plan expects: nothing has run
 
 
@@ -57,11 +58,12 @@ class Entry:
 
     run, context : addresses of the code and of its context
     count, items : how many arguments it takes, and what `item` made
+    brief        : the run is so short that other threads of Python wait until it ends
     """
 
-    def __init__(self, run, context, count, items):
+    def __init__(self, run, context, count, items, brief=False):
         flat = [number for numbers, _ in items for number in numbers]
-        self.plan = np.array([run, context, count, len(items), *flat], np.int64)
+        self.plan = np.array([run, context, count, len(items), brief, *flat], np.int64)
         self.code_address, self.number = _code().address("enter"), int(self.plan.ctypes.data)
         self.call, method = builtin("run", self.code_address, VARARGS_FAST, self.number)
         self.keep = [kept for _, kept in items], method

@@ -96,11 +96,11 @@ class Executable:
         self._unpack = struct.Struct("=" + "".join("d" if kind == "f64" else "q" for kind in linked.returns))
         self._results_at = 8 * (R.PARAMS + len(entry.params))
         order = {p.register: n for n, p in enumerate(entry.params)}
-        self._sizes = _getter([order[register] for register in entry.symbols.values()])
-        self._outputs = linked.outputs
+        self.entry_sizes = _getter([order[register] for register in entry.symbols.values()])
+        self.output_count = linked.outputs
         self._specs = {spec.index: spec for spec in linked.program.outputs}
         self._local = threading.local()
-        self._ends, self._elsewhere = linked.cleans_up, bool(linked.devices)
+        self.cleans_up, self._elsewhere = linked.cleans_up, bool(linked.devices)
         self.trace = []
 
     @property
@@ -130,19 +130,23 @@ class Executable:
         arenas.depth += 1
         try:
             self._pack.pack_into(context.array, 8 * R.PARAMS, *params)
-            sizes = self._sizes(params)
+            sizes = self.entry_sizes(params)
             if sizes != context.sizes or context.buffer is not arenas.buffers[arenas.depth] or self._elsewhere:
                 context.enter(sizes)
             context.called_python = False
             if self._entry(context.address):
-                raise self._failure(context)
-            outputs = context.take_outputs() if self._outputs else {}
-            return self._unpack.unpack_from(context.array, self._results_at), outputs
+                raise self.failure(context)
+            outputs = context.take_outputs() if self.output_count else {}
+            return self.results(context), outputs
         finally:
             arenas.depth -= 1
-            if self._ends or context.traces:
+            if self.cleans_up or context.traces:
                 context.end()
             free.append(context)
+
+    def results(self, context):
+        """What the entry returned in the run of a context, a tuple."""
+        return self._unpack.unpack_from(context.array, self._results_at)
 
     def save(self, path):
         """Write the program as a table to an .npz file that `load` runs without a compiler; see printers/vm_file.py."""
@@ -156,7 +160,7 @@ class Executable:
         self._start(linked, "vm", table)
         return self
 
-    def _failure(self, context):
+    def failure(self, context):
         """The exception for what the context says of the failed run."""
         error, again = self._error(context)
         _threads.ending = Ending(id(error), again, context.called_python)
@@ -331,8 +335,8 @@ class Context:
         if linked.has_python:
             self._callback = _SEGMENT(_Segment(weakref.ref(self)))
             self.array[R.CALLBACK] = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
-        if executable._outputs:
-            self.outputs = np.zeros((executable._outputs, R.OUTPUT_RECORD), np.int64)
+        if executable.output_count:
+            self.outputs = np.zeros((executable.output_count, R.OUTPUT_RECORD), np.int64)
             self.array[R.OUTPUTS] = self.outputs.ctypes.data
         for place, number in executable.places.items():
             self.array[place] = number

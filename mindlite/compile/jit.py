@@ -35,7 +35,7 @@ from .variant import Runner
 
 MAX_SHAPE_VARIANTS = 4
 MAX_WAITING = 16                 # variants kept whose guards do not hold at present
-MAX_QUICK_CALLS = 8            # short ways that are tried, in each thread, before a call is looked at in full
+MAX_QUICK_CALLS = 8            # fast paths that are tried, in each thread, before a call is looked at in full
 
 
 MAX_RECORDINGS = 24              # runs of one signature that show what calls give
@@ -67,7 +67,7 @@ def _alike(a, b):
 
 
 class _Quick(threading.local):
-    """The short ways of a thread (quick.py), newest first, and for what they were tried."""
+    """The fast paths of a thread (quick.py), newest first, and for what they were tried."""
 
     def __init__(self):
         self.calls: tuple = ()
@@ -248,7 +248,7 @@ class JitFunction:
                 raise Passed(told) from None
 
     def learn(self, variant, signature, args, leaves):
-        """Make the short way for a call that came a second time, once for each signature in each thread."""
+        """Make the fast path for a call that came a second time, once for each signature in each thread."""
         quick = self.quick
         if (id(variant), signature) not in quick.tried:
             quick.tried[id(variant), signature] = variant

@@ -1,4 +1,4 @@
-"""The short way of calling a variant again: one generated Python function per signature, and one builtin below it.
+"""The fast path of calling a variant again: one generated Python function per signature, and one builtin below it.
 
     def call(args):                                        # step(x, y), seen before
         if not (g0["net"] is v0 and g1.training is v1): return MISS
@@ -6,7 +6,7 @@
         if arenas.buffers[0] is not context.buffer: renew()
         o0 = empty(s0, d0)
         status = enter(*args, o0)                          # checks, takes the addresses, runs (backend/python_entry.py)
-        if status: return MISS if status == -1 else fail(context)
+        if status: return MISS if status == -1 else fail()
         t0 = new(Tensor); t0.host_array = o0; t0.tape = t0.init = t0._shape = None
         return t0
 
@@ -15,7 +15,6 @@ way for arguments that are Tensors and plain constants, and for results of known
 nothing has run, and the call goes the general way. Each thread makes its own, because the context in it belongs to one
 thread.
 """
-import struct
 import types
 
 import numpy as np
@@ -23,14 +22,12 @@ import numpy as np
 from ..backend import python_entry
 from ..common.config import config
 from ..common.device import kinds
-from ..common.dim import evaluate
 from ..common.tensor import Parameter, Tensor
 from ..infer.results import Container, Made, Result
 from ..mindir.abstract import AbstractScalar
 from ..mindir.syntax import Undefined
-from .executable import Context, thread_arenas
+from .call_plan import KnownCall
 from .guards import current_value, guard_holds, same_value
-from .printers import runtime as R
 from .short_plan import ABSENT, ATTRIBUTE, CELL, ITEM, MAX_ARRAYS, METHOD, ShortPlan
 from .signature import SameSpec, TensorSpec
 
@@ -40,13 +37,13 @@ _new = Tensor.__new__
 
 
 class Unfit(Exception):
-    """Why a call cannot go the short way."""
+    """Why a call cannot go the fast path."""
 
 
 def quick_call(variant, signature, args, leaves):
     """call(args) -> the function's value or MISS, for this variant and exactly this signature.
 
-    out : None where there is no short way; why not stands in `variant.slow`
+    out : None where there is no fast path; why not stands in `variant.slow`
     """
     try:
         return _Writer(variant, signature, args, leaves).function()
@@ -56,18 +53,14 @@ def quick_call(variant, signature, args, leaves):
 
 
 class _Writer:
-    """Writes the function: `names` are its globals, `arguments` what is passed to the builtin before the new arrays."""
+    """Writes the function: `names` are its globals, `leaves` the places, classes and specs of its Tensors."""
 
     def __init__(self, variant, signature, args, leaves):
         self.variant, self.executable = variant, variant.executable
-        executable = self.executable
-        if not python_entry.available():
-            raise Unfit("this Python lays out its objects in another way")
-        if executable.printer != "native" or executable.linked.verify:
-            raise Unfit("the Flow is checked or printed otherwise")
-        if variant.calls_python or executable._outputs:
-            raise Unfit("the Flow calls Python, or gives results whose size depends on data")
-        if variant.device is not None or executable.linked.devices:
+        why_not = variant.plan.why_not_known()
+        if why_not:
+            raise Unfit(why_not)
+        if variant.device is not None:
             raise Unfit("it runs on another device than the CPU")
         if variant.differentiated:
             raise Unfit("hooks of its arguments are looked for")
@@ -78,19 +71,21 @@ class _Writer:
         if variant.places or variant.scalars:
             raise Unfit("variables outside of the function, or numbers that vary")
         self.names = {"config": config, "MISS": MISS, "Tensor": Tensor, "new": _new, "empty": np.empty, "variant": variant}
-        self.arguments = []
         self.leaves: list = []
         self.tests: list = []
-        self.flat = all(type(value) in (Tensor, Parameter, np.ndarray) for value in args)
+        tensors = [id(value) for value in args if type(value) in (Tensor, Parameter)]
+        self.flat = all(type(value) in (Tensor, Parameter, np.ndarray) for value in args) and len(set(tensors)) == len(tensors)
+        self.distinct = len(tensors) > 1
         self.values = False                                 # are there numbers among the results?
         self.read(signature[1], args, "args")
         tensors = [place for place, owner, _ in self.leaves if owner is not np.ndarray]
         self.plain = not self.tests and self.flat           # machine code can see that none of them is another one
         if len(tensors) > 1:                                # none of them is another one
             self.tests.append(f"len({{{', '.join(f'id({place})' for place in tensors)}}}) == {len(tensors)}")
-        self.context = Context(executable)
-        self.arenas = thread_arenas()
-        self.sizes = ()
+        shapes = [spec.shape for _, _, spec in self.leaves]
+        self.known = KnownCall(variant.plan, [
+            (python_entry.ARRAY if owner is np.ndarray else python_entry.TENSOR, owner, spec.dtype.numpy, spec.shape)
+            for _, owner, spec in self.leaves], [shapes[n][axis] for n, axis in variant.plan.symbols.values()])
 
     def name(self, stem, value):
         """A name for a value in the function."""
@@ -127,47 +122,6 @@ class _Writer:
         else:
             self.tests.append(f"{place} is {self.name('c', value)}")
 
-    # -- the plan of the builtin
-
-    def entry(self):
-        """The builtin for the Flow's parameters."""
-        variant, items = self.variant, []
-        made: list = []
-        sizes = [spec.shape for _, _, spec in self.leaves]
-        env = {symbol: sizes[number][axis] for symbol, (number, axis) in variant.symbols.items()}
-        params = []
-        for n, step in enumerate(variant.steps):
-            kind, place = step[0], R.PARAMS + n
-            params.append(0)
-            if kind == "tensor" and step[1] is not None:
-                _, owner, spec = self.leaves[step[1]]
-                source = python_entry.ARRAY if owner is np.ndarray else python_entry.TENSOR
-                items.append(python_entry.item(source, step[1], owner, spec.dtype.numpy, spec.shape, place))
-            elif kind == "tensor":
-                tensor = variant.inputs[step[2]]
-                dtype, shape = variant.input_shapes[step[2]]
-                items.append(python_entry.item(python_entry.HELD, tensor, type(tensor), dtype, shape, place))
-            elif kind == "size":
-                shape = sizes[step[1]] if step[1] is not None else variant.input_shapes[step[2]][1]
-                params[-1] = self.context.array[place] = shape[step[3]]
-            elif kind == "out":
-                shape = tuple([evaluate(size, env) for size in step[3]])
-                number = len(self.leaves) + len(made)
-                items.append(python_entry.item(python_entry.ARRAY, number, np.ndarray, step[2], shape, place))
-                made.append((step[1], self.name("shape", shape), self.name("dtype", step[2])))
-            else:
-                raise Unfit("a number among the parameters")
-        self.sizes = self.executable._sizes(params)
-        # leaves that the Flow does not read are checked as well: a variant is for this signature alone
-        read = {step[1] for step in variant.steps if step[0] == "tensor"}
-        unused = R.PARAMS - 1                               # a place that nothing reads
-        for number, (_, owner, spec) in enumerate(self.leaves):
-            if number not in read:
-                source = python_entry.ARRAY if owner is np.ndarray else python_entry.TENSOR
-                items.append(python_entry.item(source, number, owner, spec.dtype.numpy, spec.shape, unused))
-        count = len(self.leaves) + len(made)
-        return python_entry.Entry(self.executable.address, self.context.address, count, items), made
-
     # -- guards
 
     def guard(self, kind, owner, name, value):
@@ -193,27 +147,27 @@ class _Writer:
 
     # -- the value
 
-    def build(self, value, lines, made):
+    def build(self, value, lines):
         """The expression of the function's value."""
         variant = self.variant
         if isinstance(value, Result):
             if value.argument is not None:
                 return self.leaf(value.argument)
-            kind, number = variant.results[value.number]
+            kind, number = variant.plan.results[value.number]
             if kind == "param":
-                array = next(f"o{n}" for n, (output, _, _) in enumerate(made) if output == number)
+                array = next(f"o{n}" for n, (output, _, _) in enumerate(self.known.made) if output == number)
                 lines += [f"t{value.number} = new(Tensor)", f"t{value.number}.host_array = {array}",
                           f"t{value.number}.tape = t{value.number}.init = t{value.number}._shape = None"]
                 return f"t{value.number}"
-            abstract = variant.abstracts[value.number]
+            abstract = variant.plan.abstracts[value.number]
             if kind == "value" and isinstance(abstract, AbstractScalar):
                 self.values = True
                 return f"{self.name('kind', abstract.type)}(values[{number}])"
             raise Unfit("a result that is no Tensor and no number")
         if type(value) is tuple:
-            return "(" + "".join(self.build(v, lines, made) + ", " for v in value) + ")"
+            return "(" + "".join(self.build(v, lines) + ", " for v in value) + ")"
         if type(value) is list:
-            return "[" + ", ".join(self.build(v, lines, made) for v in value) + "]"
+            return "[" + ", ".join(self.build(v, lines) for v in value) + "]"
         if isinstance(value, (tuple, dict, Container, Made)):
             raise Unfit(f"a result of class {type(value).__name__}")
         return self.name("c", value)
@@ -226,13 +180,7 @@ class _Writer:
 
     def function(self):
         """The function `call`."""
-        entry, made = self.entry()
-        executable, context = self.executable, self.context
-        self.arenas.depth += 1
-        try:
-            context.enter(self.sizes)
-        finally:
-            self.arenas.depth -= 1
+        known, executable = self.known, self.executable
         guards = [self.guard(*guard) for guard in self.variant.guards if guard_holds(guard)]
         if len(guards) != len(self.variant.guards):
             raise Unfit("a guard does not hold")
@@ -244,55 +192,49 @@ class _Writer:
         if len(kinds()) > 1:
             lines += ["if config.device_target != 'CPU': return MISS"]
         lines += ["if arenas.depth >= 0 or variant.executable is not executable: return MISS"]
-        if executable.plan.layout(self.sizes).peak:
+        if known.peak:
             lines += ["if arenas.buffers[0] is not context.buffer: renew()"]
-        lines += [f"o{n} = empty({shape}, {dtype})" for n, (_, shape, dtype) in enumerate(made)]
+        lines += [f"o{n} = empty({self.name('shape', shape)}, {self.name('dtype', dtype)})"
+                  for n, (_, shape, dtype) in enumerate(known.made)]
         flat = "*args" if self.flat else ", ".join(place for place, _, _ in self.leaves)
-        given = ", ".join([*([flat] if flat else []), *(f"o{n}" for n in range(len(made)))])
+        given = ", ".join([*([flat] if flat else []), *(f"o{n}" for n in range(len(known.made)))])
         lines += [f"status = enter({given})", "if status:", "    if status == -1: return MISS", "    fail()"]
-        if executable._ends:
+        if executable.cleans_up:
             lines += ["context.end()"]
         lines += ["variant.calls += 1"]
         results: list = []
-        out = self.build(self.variant.output, results, made)
+        out = self.build(self.variant.output, results)
         if self.values:
-            lines += [f"values = unpack(memory, {executable._results_at})"]
+            lines += ["values = read(context)"]
         text = "\n    ".join(["def call(args):", *lines, *results, f"return {out}"])
 
         def renew():
             """The arena is another one: the tables point into it from now on."""
-            self.arenas.depth += 1
-            try:
-                context.enter(self.sizes)
-            finally:
-                self.arenas.depth -= 1
+            known.point_into_arena()
             if plan is not None:
-                plan.use_buffer(context.buffer)
+                plan.use_buffer(known.context.buffer)
 
         def fail():
             """Raise what the run says went wrong."""
-            error = executable._failure(context)
-            if executable._ends:
-                context.end()
-            raise error
-        plan = self.plan(entry, made, guards)
-        self.names.update(enter=entry.call, executable=executable, arenas=self.arenas, context=context, renew=renew,
-                          fail=fail, keep=entry, memory=context.array,
-                          unpack=struct.Struct(executable._unpack.format).unpack_from)
+            raise known.failure()
+        plan = self.plan(guards)
+        self.names.update(enter=known.enter, executable=executable, arenas=known.arenas, context=known.context, renew=renew,
+                          fail=fail, keep=known, read=executable.results)
         exec(compile(text, f"<call of {executable.name}>", "exec"), self.names)
         call = self.names["call"]
         call.source, call.plan, call.fail = text, plan, fail
         return call
 
-    def plan(self, entry, made, guards):
+    def plan(self, guards):
         """The same for machine code, a ShortPlan; None where that cannot make the result."""
-        executable, output = self.executable, self.variant.output
+        known, executable, output = self.known, self.executable, self.variant.output
+        made = known.made
         results = output if type(output) is tuple else (output,)
         order = {number: n for n, (number, _, _) in enumerate(made)}
-        if not (self.flat and all(isinstance(r, Result) and r.argument is None for r in results)) or executable._ends or \
+        if not (self.flat and all(isinstance(r, Result) and r.argument is None for r in results)) or executable.cleans_up or \
                 self.values or len(self.leaves) + len(made) > MAX_ARRAYS or not 0 < len(results) == len(made):
             return None
-        places = [self.variant.results[r.number] for r in results]
+        places = [self.variant.plan.results[r.number] for r in results]
         if sorted(number for _, number in places) != sorted(order) or any(kind != "param" for kind, _ in places):
             return None
         numbers = tuple([order[number] for _, number in places])
@@ -308,10 +250,7 @@ class _Writer:
                                  "except (LookupError, AttributeError, ValueError, TypeError):", "    return False"])
             exec(compile(text, f"<test of {executable.name}>", "exec"), self.names)
             test = self.names["holds"]
-        needs_arena = executable.plan.layout(self.sizes).peak
-        plan = ShortPlan(entry, len(self.leaves), [(self.names[shape], self.names[dtype]) for _, shape, dtype in made],
-                         numbers if type(output) is tuple else numbers[0], self.arenas,
-                         self.context.buffer if needs_arena else None, checks, test, self.plain)
+        plan = ShortPlan(known, numbers if type(output) is tuple else numbers[0], checks, test, self.plain and self.distinct)
         self.variant.plans.append(plan)
         return plan
 

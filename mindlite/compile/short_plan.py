@@ -1,4 +1,4 @@
-"""A short way as numbers: what machine code needs to make a whole call of a compiled function (pynative/native_code.py).
+"""A fast path as numbers: what machine code needs to make a whole call of a compiled function (pynative/native_code.py).
 
     f(x, y)  ->  for each plan of f for this thread: the test, new arrays, the builtin, new Tensors
 
@@ -23,30 +23,29 @@ class HasPlans:
 
 
 class ShortPlan:
-    """The plan of a short way.
+    """The plan of a fast path.
 
-    entry    : the builtin (backend/python_entry.py);      count  : how many arguments the call has
-    made     : [(shape, dtype)] of new arrays              results: the number of the only result, or a tuple of numbers
-    arenas, buffer: the thread's arenas, and the arena that the context points into (None: none is needed)
+    known    : the KnownCall;     results: the number, among its new arrays, of the only result, or a tuple of numbers
     checks   : (kind, owner, name, object, bound to): what must still be the same object, an entry of a dict, an attribute,
                the content of a closure's cell, or a method (of this function, bound to that object)
     test     : None, or a function of the arguments that says whether all else is as expected
     """
 
-    def __init__(self, entry, count, made, results, arenas, buffer, checks, test, distinct):
-        sizes = [np.array(shape or (0,), np.int64) for shape, _ in made]
+    def __init__(self, known, results, checks, test, distinct):
+        entry, made, buffer = known.entry, known.made, known.context.buffer if known.peak else None
+        sizes = [np.array(shape or (0,), np.int64) for _, shape, _ in made]
         single = not isinstance(results, tuple)
-        outs = [word for (shape, dtype), each in zip(made, sizes) for word in (id(dtype), len(shape), each.ctypes.data)]
+        outs = [word for (_, shape, dtype), each in zip(made, sizes) for word in (id(dtype), len(shape), each.ctypes.data)]
         looked_at = np.array([len(checks), *[word for kind, owner, name, value, bound in checks for word in (
             kind, id(owner), id(name), 0 if value is ABSENT else id(value), id(bound))]], np.int64)
-        self.words = np.array([id(here.state), entry.code_address, id(entry.number), id(arenas), id(buffer), count, len(made),
-                               looked_at.ctypes.data, id(test), distinct, 0, -1 if single else len(results), id(None), *outs,
-                               *((results,) if single else results)], np.int64)
+        self.words = np.array([id(here.state), entry.code_address, id(entry.number), id(known.arenas), id(buffer), known.count,
+                               len(made), looked_at.ctypes.data, id(test), distinct, 0, -1 if single else len(results), id(None),
+                               *outs, *((results,) if single else results)], np.int64)
         if buffer is None:
             self.words[BUFFER] = 0
         if test is None:
             self.words[TEST] = 0
-        self.keep = here.state, entry, made, sizes, arenas, checks, looked_at, test
+        self.keep = here.state, known, sizes, checks, looked_at, test
 
     def use_buffer(self, buffer):
         """The context points into another arena."""

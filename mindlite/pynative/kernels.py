@@ -12,15 +12,14 @@ import numpy as np
 from ..backend import python_entry
 from ..backend.target import current
 from ..common.config import config
-from ..common.device import CPU
 from ..common.dim import evaluate, lone_symbol
 from ..common.errors import InternalError, Stage, user_location
-from ..common.storage import address_of, empty_on
-from ..compile.executable import Context, Executable, as_raised, thread_arenas
+from ..compile.call_plan import CallPlan, KnownCall
+from ..compile.executable import Executable, as_raised
 from ..compile.library import LIBRARY, SCANS
 from ..compile.lower import lower
 from ..compile.passes import DERIVED, EAGER, PIPELINE, SIMPLIFIED, Wanted
-from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
+from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.graph import FuncGraph, ValueNode
 from ..mindir.primitive import eval_rule, kernel_rule
@@ -38,7 +37,7 @@ _INDICES[scatter_nd_add] = lambda args, attrs: [(args[1][..., d], args[0].shape[
 # NumPy's small matrix products are BLAS itself; of few elements NumPy is done before a kernel is compiled
 _LIBRARY = frozenset(LIBRARY) - {batch_matmul, topk_along, *SCANS, *_INDICES}
 MAX_SEEN = 256                                     # sizes that are remembered as having come once
-MAX_SHORT = 32                                     # sizes of a compiled graph, in each thread, that have a short way
+MAX_KNOWN = 32                                     # sizes of a compiled graph, in each thread, that have a KnownCall
 # NumPy has none of these, nor one array for all operators of a composite
 _FUNCTIONS = frozenset({erf, erfc, normal_cdf})
 
@@ -125,25 +124,16 @@ class Compiled:
         self.graph = graph
         fused = PIPELINE.run(graph, Wanted(level or config.jit_level, device=device), (DERIVED, SIMPLIFIED), EAGER)
         self.lowered = lower(fused, device=device)
-        self.places = {spec.index: spec.device or CPU for spec in self.lowered.program.outputs}
         self.executable = Executable(self.lowered.program)
-        places = {p: i for i, p in enumerate(fused.parameters)}
-        self.steps = []
-        for step in self.lowered.parameters:
-            if step[0] == "out":
-                abstract = fused.outputs[step[1]].abstract
-                self.steps.append(("out", step[1], abstract.shape, abstract.dtype.numpy))
-            else:
-                self.steps.append((step[0], places[step[1]], step[2] if step[0] == "size" else None, None))
-        self.abstracts = [node.abstract for node in fused.outputs]
-        self.inputs, self.local = [p.abstract for p in fused.parameters], _ShortRuns()
-        self.symbols: dict = {}                              # Symbol: (number of the input, axis; None: it is the number itself)
+        self.inputs, self.known = [p.abstract for p in fused.parameters], _KnownCalls()
+        symbols: dict = {}
         for place, abstract in enumerate(self.inputs):
             for axis, size in enumerate(abstract.shape) if isinstance(abstract, AbstractTensor) else (
                     (None, getattr(abstract, "dim", None)),):
                 if lone_symbol(size) is not None:
-                    self.symbols.setdefault(lone_symbol(size), (place, axis))
-        self.can_be_short = can_be_short(self)
+                    symbols.setdefault(lone_symbol(size), (place, axis))
+        self.plan = CallPlan(self.executable, self.lowered, fused, fused.parameters, symbols)
+        self.can_be_known = not self.plan.why_not_known() and all(kind == "param" for kind, _ in self.plan.results)
 
     def run(self, arrays):
         """The outputs, a list of ndarrays and numbers, for ndarrays and numbers."""
@@ -157,135 +147,35 @@ class Compiled:
 
     def run_now(self, arrays):
         """`run`; its exceptions are those of the run, or faults."""
-        sizes = tuple([arrays[place] if axis is None else arrays[place].shape[axis]
-                       for place, axis in self.symbols.values()]) if self.symbols else ()
-        short = self.local.runs.get(sizes)
-        if short is not None:
-            made = short(arrays)
+        sizes = self.plan.sizes(arrays) if self.plan.symbols else ()
+        known = self.known.calls.get(sizes)
+        if known is not None:
+            made = known.run(arrays)
             if made is not None:
                 return made
-        elif self.can_be_short:
-            self.local.learn(self, sizes)
-        env = dict(zip(self.symbols, sizes))
-        arrays = [a if not isinstance(a, np.ndarray) or a.flags.c_contiguous else np.ascontiguousarray(a)
-                  for a in arrays]
-        params, made = [], {}
-        with self.lowered.keep[1].running() as objects:
-            for kind, place, more, dtype in self.steps:
-                if kind == "tensor":
-                    params.append(address_of(arrays[place]))
-                elif kind == "out":
-                    shape = tuple([evaluate(size, env) for size in more]) if env else more
-                    array = made[place] = empty_on(self.places[place], shape, dtype)
-                    params.append(address_of(array))
-                elif kind == "size":
-                    params.append(arrays[place].shape[more])
-                elif kind == "object":
-                    params.append(len(objects))
-                    objects.append(arrays[place])
-                else:
-                    params.append(arrays[place])
-            values, outputs = self.executable.run(params)
-            return [self._result(result, abstract, values, outputs, made, objects)
-                    for result, abstract in zip(self.lowered.outputs, self.abstracts)]
-
-    @staticmethod
-    def _result(result, abstract, values, outputs, made, objects):
-        kind, number = result
-        if kind == "param":
-            return made[number]
-        if kind == "output":
-            return outputs[number]
-        return abstract.type(values[number]) if isinstance(abstract, AbstractScalar) else objects[values[number]]
+        elif self.can_be_known:
+            self.known.learn(self, sizes)
+        return self.plan.run(arrays, lambda ran: [self.plan.result(number, ran) for number in range(len(self.plan.results))])
 
 
-def can_be_short(compiled):
-    """True where the steps of a Compiled are arrays alone, and all results arrays that Python makes."""
-    executable = compiled.executable
-    return (python_entry.available() and executable.printer == "native" and not executable.linked.verify
-            and not executable.linked.has_python and not executable._outputs and not executable.linked.devices
-            and all(step[0] in ("tensor", "size", "out") for step in compiled.steps)
-            and all(kind == "param" for kind, _ in compiled.lowered.outputs)
-            and all(isinstance(a, AbstractTensor) for a in (*compiled.inputs, *compiled.abstracts)))
-
-
-class _ShortRuns(threading.local):
-    """The ShortRuns of a Compiled in a thread by its sizes. Sizes that vary have one when they come again.
+class _KnownCalls(threading.local):
+    """The KnownCalls of a Compiled in a thread by its sizes. Sizes that vary have one when they come again.
 
     seen : sizes that have come once
     """
 
     def __init__(self):
-        self.runs, self.seen = {}, set()
+        self.calls, self.seen = {}, set()
 
     def learn(self, compiled, sizes):
         """These sizes have come and have none."""
-        if (not sizes or sizes in self.seen) and len(self.runs) < MAX_SHORT:
-            self.runs[sizes] = ShortRun(compiled, dict(zip(compiled.symbols, sizes))).run
+        if (not sizes or sizes in self.seen) and len(self.calls) < MAX_KNOWN:
+            env = dict(zip(compiled.plan.symbols, sizes))
+            self.calls[sizes] = KnownCall(compiled.plan, [
+                (python_entry.ARRAY, np.ndarray, a.dtype.numpy, tuple([evaluate(size, env) for size in a.shape]))
+                for a in compiled.inputs], sizes)
         elif len(self.seen) < MAX_SEEN:
             self.seen.add(sizes)
-
-
-class ShortRun:
-    """The short way of a Compiled for some sizes, in one thread: a builtin checks the arrays, takes their addresses and runs.
-
-    env : {Symbol: size}
-    """
-
-    def __init__(self, compiled, env):
-        executable = compiled.executable
-        inputs = compiled.inputs
-        shapes = [tuple([evaluate(size, env) for size in a.shape]) for a in inputs]
-        context, items, params = Context(executable), [], []
-        made: list = []
-        for n, (kind, place, more, dtype) in enumerate(compiled.steps):
-            at, number = context.param_place(n), place
-            if kind == "size":
-                context.array[at] = shapes[place][more]
-                params.append(shapes[place][more])
-                continue
-            params.append(0)
-            shape = tuple([evaluate(size, env) for size in more]) if kind == "out" else shapes[place]
-            if kind == "out":
-                number = len(inputs) + len(made)
-                made.append((place, shape, dtype))
-            else:
-                dtype = inputs[place].dtype.numpy
-            items.append(python_entry.item(python_entry.ARRAY, number, np.ndarray, dtype, shape, at))
-        self.entry = python_entry.Entry(executable.address, context.address, len(inputs) + len(made), items)
-        order = {output: i for i, (output, _, _) in enumerate(made)}
-        self.context, self.executable, self.sizes = context, executable, executable._sizes(params)
-        self.specs, self.arenas = [spec[1:] for spec in made], thread_arenas()
-        self.order = [order[number] for _, number in compiled.lowered.outputs]
-        self.in_order = self.order == list(range(len(made)))
-        self.enter()
-
-    def enter(self):
-        """Point the context into this thread's arena."""
-        self.arenas.depth += 1
-        try:
-            self.context.enter(self.sizes)
-        finally:
-            self.arenas.depth -= 1
-
-    def run(self, arrays):
-        """The outputs; None where the arrays are not as expected, or a run is under way in this thread: nothing has run."""
-        context = self.context
-        if self.arenas.depth >= 0:
-            return None
-        if self.arenas.buffers[0] is not context.buffer:
-            self.enter()
-        made = [np.empty(shape, dtype) for shape, dtype in self.specs]
-        status = self.entry.call(*arrays, *made)
-        if status:
-            if status == python_entry.MISFIT:
-                return None
-            error = self.executable._failure(context)
-        if self.executable._ends:
-            context.end()
-        if status:
-            raise error
-        return made if self.in_order else [made[i] for i in self.order]
 
 
 class Walk:
