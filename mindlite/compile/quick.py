@@ -127,14 +127,14 @@ class _Writer:
     def guard(self, kind, owner, name, value):
         """The test of one guard: what is read is the same object; equal values that are other objects are MISS."""
         if kind == "item" and isinstance(value, Undefined):
-            return f"{name!r} not in {self.name('o', owner)}"
+            return f"{name!r} not in {self.name('g', owner)}"
         if kind == "protocol":
             holds = f"{self.name('holds', guard_holds)}({self.name('guard', (kind, owner, name, value))})"
-            return f"({self.name('o', owner)}._version == {value[0]} or {holds})"
+            return f"({self.name('g', owner)}._version == {value[0]} or {holds})"
         by_value = isinstance(value, (Undefined, list, dict, set)) or (type(value) is float and value == 0.0)
         if kind not in ("item", "cell", "attr") or by_value or (kind == "attr" and not name.isidentifier()):
             return f"{self.name('holds', guard_holds)}({self.name('guard', (kind, owner, name, value))})"
-        o, v = self.name("o", owner), self.name("v", value)
+        o, v = self.name("g", owner), self.name("v", value)
         read = {"item": f"{o}[{name!r}]", "cell": f"{o}.cell_contents", "attr": f"{o}.{name}"}[kind]
         if isinstance(value, types.MethodType):
             return (f"{read}.__func__ is {self.name('f', value.__func__)} and "
