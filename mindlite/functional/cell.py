@@ -2,6 +2,8 @@
 
     set_context(mode=GRAPH_MODE);  net(x)    ->    run_as_graph(net, (x,), {})
 """
+from typing import Any
+
 from ..compile.jit import JitFunction
 from ..pynative.jitted import call_compiled
 
@@ -25,7 +27,7 @@ class _Kept:
         return type(None), ()
 
 
-def compiled_cell(cell):
+def compiled_cell(cell: Any) -> Any:
     """The JitFunction of a Cell; a new one where set_inputs or set_jit_config has changed."""
     kept = cell.__dict__.get(_PLACE)
     if kept is None or kept.compiled.function is not cell or kept.inputs is not cell.get_inputs() \
@@ -34,6 +36,6 @@ def compiled_cell(cell):
     return kept.compiled
 
 
-def run_as_graph(cell, args, kwargs):
+def run_as_graph(cell: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """cell(*args, **kwargs), compiled. cell: a Cell; args: a tuple, kwargs: a dict of what its construct takes"""
     return call_compiled(compiled_cell(cell), args, kwargs)

@@ -5,6 +5,8 @@
 All are plain Python: in eager mode it runs, in a graph it is parsed, and on tuples nothing of it is left.
 """
 import functools
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ..common.dtype import DType
 from ..common.errors import ArgumentError, DTypeError
@@ -39,7 +41,7 @@ class HyperMap:
         return map_leaves(function, args)
 
 
-def map_leaves(function, structures):
+def map_leaves(function: Callable[..., Any], structures: Sequence[Any]) -> Any:
     """function on the leaves of structures that are alike."""
     first = structures[0]
     if not isinstance(first, (tuple, list)):
@@ -116,7 +118,7 @@ number, int_, float_, tensor, tensor_type, ref_type = "Number", "Int", "Float", 
 string, list_, tuple_, dict_, none_type, function = "String", "List", "Tuple", "Dictionary", "None", "Function"
 
 
-def fits(types, args):
+def fits(types: Sequence[Any], args: Sequence[Any]) -> bool:
     """True where each argument is of its type."""
     if len(types) != len(args):
         return False
@@ -126,7 +128,7 @@ def fits(types, args):
     return True
 
 
-def is_of(kind, arg):
+def is_of(kind: Any, arg: Any) -> bool:
     """True where `arg` is of the type called `kind`."""
     if isinstance(kind, DType):
         return isinstance(arg, Tensor) and arg.dtype == kind
@@ -153,7 +155,8 @@ def is_of(kind, arg):
     return kind in ("Function", "Func") and callable(arg)
 
 
-def constexpr(fn=None, get_instance=True, name=None, reuse_result=True, check=True):
+def constexpr(fn: Callable[..., Any] | None = None, get_instance: bool = True, name: str | None = None,
+              reuse_result: bool = True, check: bool = True) -> Any:
     """Mark a function that is computed while a graph is compiled: its arguments are constants there.
 
     fn           : a function of constants; without one, a decorator is given
@@ -192,7 +195,7 @@ class WhileLoop:
         return while_loop(cond_func, loop_func, init_val)
 
 
-def while_loop(cond_func, loop_func, init_val):
+def while_loop(cond_func: Callable[..., Any], loop_func: Callable[..., Any], init_val: Any) -> Any:
     """See WhileLoop."""
     value = init_val
     while cond_func(value):
@@ -210,7 +213,7 @@ class ForiLoop:
         return fori_loop(lower, upper, loop_func, init_val, unroll)
 
 
-def fori_loop(lower, upper, loop_func, init_val, unroll=True):
+def fori_loop(lower: int | Tensor, upper: int | Tensor, loop_func: Callable[..., Any], init_val: Any, unroll: bool = True) -> Any:
     """See ForiLoop."""
     value = init_val
     for i in range(lower, upper):
@@ -228,7 +231,7 @@ class Scan:
         return scan(loop_func, init, xs, length, unroll)
 
 
-def scan(loop_func, init, xs, length=None, unroll=True):
+def scan(loop_func: Callable[..., Any], init: Any, xs: Any, length: Any = None, unroll: bool = True) -> tuple[Any, Any]:
     """See Scan."""
     state, ys = init, []
     count = length if xs is None else len(xs)
@@ -240,41 +243,41 @@ def scan(loop_func, init, xs, length=None, unroll=True):
 
 # ---------------------------------------------------------------- words of MindSpore's graph language
 
-def make_tuple(*items):
+def make_tuple(*items: Any) -> tuple:
     """The items as a tuple."""
     return items
 
 
-def tuple_getitem(items, index):
+def tuple_getitem(items: Sequence[Any], index: int) -> Any:
     """items[index]"""
     return items[index]
 
 
-def switch(condition, x, y):
+def switch(condition: Any, x: Any, y: Any) -> Any:
     """x where `condition` holds, else y."""
     return x if condition else y
 
 
-def scalar_add(a, b):
+def scalar_add(a: Any, b: Any) -> Any:
     """a + b for numbers"""
     return a + b
 
 
-def scalar_mul(a, b):
+def scalar_mul(a: Any, b: Any) -> Any:
     """a * b for numbers"""
     return a * b
 
 
-def is_parameter(value):
+def is_parameter(value: Any) -> bool:
     """True for a Parameter."""
     return isinstance(value, Parameter)
 
 
-def is_sequence_value_unknown(sequence):
+def is_sequence_value_unknown(sequence: Any) -> bool:
     """False: the sizes of a shape count as numbers here, those of the run too."""
     return False
 
 
-def is_sequence_shape_unknown(sequence):
+def is_sequence_shape_unknown(sequence: Any) -> bool:
     """False: how long a tuple or list is, is known."""
     return False

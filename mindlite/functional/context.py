@@ -3,6 +3,7 @@
     set_context(mode=GRAPH_MODE, device_target="CPU", jit_level="O1")
 """
 import warnings
+from typing import Any
 
 from ..common.config import GRAPH_MODE, LAX, PYNATIVE_MODE, STRICT, config
 from ..common.device import known_kind, numbered
@@ -66,7 +67,7 @@ _SETTINGS = {"mode": ("mode", _mode), "device_target": ("device_target", known_k
              "runtime_threads": ("threads", _count), "check_nan": ("check_nan", _bool)}
 
 
-def set_context(**settings):
+def set_context(**settings: Any) -> None:
     """Change settings of the process.
 
     mode          : GRAPH_MODE or PYNATIVE_MODE (the default)
@@ -101,7 +102,7 @@ def set_context(**settings):
     watch(config.check_nan)
 
 
-def set_mindspore_context(**settings):
+def set_mindspore_context(**settings: Any) -> None:
     """set_context by its name in `mindlite.mindspore`: with mode=.. what MindSpore refuses by rules of its own is refused
     (config.mindspore_rules), as scripts for it expect: names that are defined nowhere, when a function is compiled.
 
@@ -112,14 +113,14 @@ def set_mindspore_context(**settings):
         config.set(mindspore_rules=True)
 
 
-def get_context(name):
+def get_context(name: str) -> Any:
     """The value of a setting. raises : ArgumentError for one that does not exist"""
     if name not in _SETTINGS:
         raise ArgumentError(f"get_context: there is no setting {name!r}", hint=f"one of {', '.join(_SETTINGS)}")
     return getattr(config, _SETTINGS[name][0])
 
 
-def set_device(device_target, device_id=0):
+def set_device(device_target: str, device_id: int = 0) -> None:
     """Choose the device that kernels are made for.
 
     device_target : str, "CPU" or another kind of device that is here;   device_id: int, which of them
@@ -128,7 +129,7 @@ def set_device(device_target, device_id=0):
     set_context(device_target=device_target, device_id=device_id)
 
 
-def set_deterministic(deterministic):
+def set_deterministic(deterministic: bool) -> None:
     """Accepted for MindSpore's sake: results are repeatable in either case.
 
     deterministic : bool
@@ -138,14 +139,14 @@ def set_deterministic(deterministic):
         raise ArgumentError(f"set_deterministic: takes a bool, not {type(deterministic).__name__}")
 
 
-def threads_num(num):
+def threads_num(num: int) -> None:
     """Kernels run on at most `num` threads. raises : ArgumentError for what is no positive int"""
     if isinstance(num, bool) or not isinstance(num, int) or num < 1:
         raise ArgumentError(f"threads_num: takes a positive int, not {num!r}")
     config.set(threads=num)
 
 
-def mutable(input_data, dynamic_len=False):
+def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
     """`input_data` itself. Tensors inside tuples, lists and dicts are run-time values of a graph in any case.
 
     dynamic_len : a tuple or list may come with another length next time; there is a graph for each length

@@ -6,6 +6,8 @@ The batches of a call are put into one array for each column; one compiled loop 
 optimiser's updates included, without coming back to Python. It is the loop on the device of MindSpore's data sinking.
 """
 import itertools
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +16,8 @@ from ..common.tensor import Tensor
 from .jit import Jitted, jit
 
 
-def data_sink(fn, dataset, sink_size=1, jit_config=None, input_signature=None):
+def data_sink(fn: Callable[..., Any], dataset: Any, sink_size: int = 1, jit_config: Any = None,
+              input_signature: Any = None) -> Callable[..., Any]:
     """A function without arguments: each call runs `sink_size` steps `fn(*batch)` as one graph, and gives what the last
     one gave.
 
@@ -39,7 +42,7 @@ def data_sink(fn, dataset, sink_size=1, jit_config=None, input_signature=None):
     return sink_process
 
 
-def steps_of(fn, jit_config=None, input_signature=None):
+def steps_of(fn: Callable[..., Any], jit_config: Any = None, input_signature: Any = None) -> Callable[..., Any]:
     """A function of a list of batches, tuples of arrays: the steps fn(*batch) one after the other in one native call (one
     for each row of batches of equal shapes and dtypes), and what the last one gives. Arguments as `data_sink` has them."""
     step = fn.__wrapped__ if isinstance(fn, Jitted) else fn

@@ -7,6 +7,8 @@ its gradient. What the objects here answer to `__mindir__` is how inference know
 """
 import collections
 import functools
+from collections.abc import Callable
+from typing import Any
 
 from ..common.config import GRAPH_MODE, config
 from ..common.errors import ArgumentError, GradientError, ValueRangeError
@@ -65,7 +67,7 @@ class Derived:
         return f"<{self.kind} of {name_of(self.function)}>"
 
 
-def name_of(function):
+def name_of(function: Any) -> str:
     """A name for a function, a Cell, or what was made of one: "jacfwd grad f"."""
     kind = getattr(function, "kind", None)
     if isinstance(kind, str) and hasattr(function, "function"):
@@ -73,13 +75,14 @@ def name_of(function):
     return getattr(function, "__qualname__", type(function).__name__).replace("<locals>.", "")
 
 
-def checked(what, fn):
+def checked(what: str, fn: Any) -> Any:
     if not callable(fn) and not hasattr(fn, "signature"):           # a function inside a graph has a signature
         raise ArgumentError(f"{what}: takes a function or a Cell, not {type(fn).__name__}")
     return fn
 
 
-def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False, sens_param=False):
+def grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0, weights: Any = None, has_aux: bool = False,
+         return_ids: bool = False, sens_param: bool = False) -> Derived:
     """A function that gives the gradient of `fn`.
 
     grad_position : int: the gradient of that argument; tuple of int: a tuple of gradients (of one: that gradient, as
@@ -105,7 +108,8 @@ def _derived(kind, fn, grad_position, weights, has_aux, return_ids, sens_param):
                                              "return_ids": return_ids, "sens_param": sens_param})
 
 
-def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False, sens_param=False):
+def value_and_grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0, weights: Any = None,
+                   has_aux: bool = False, return_ids: bool = False, sens_param: bool = False) -> Derived:
     """A function that gives (fn's value, its gradient).
 
     fn, grad_position, weights, return_ids, sens_param : as `grad` has them: a function or Cell; an int, a tuple of ints or None;
@@ -117,7 +121,7 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
     return _derived("value_and_grad", fn, grad_position, weights, has_aux, return_ids, sens_param)
 
 
-def get_grad(gradients, identifier):
+def get_grad(gradients: Any, identifier: int | Parameter) -> Any:
     """The gradient of one input or weight, out of what grad(..., return_ids=True) gave.
 
     gradients  : what such a function returned, tuples of (identifier, Tensor)
@@ -225,7 +229,7 @@ class Pullback:
 vjp = _Vjp()
 
 
-def aux_of(value):
+def aux_of(value: Any) -> Any:
     """The other results: alone where it is one."""
     return value[1] if len(value) == 2 else value[1:]
 
@@ -280,7 +284,7 @@ def _pullback_in_graph(fn, inputs, weights, has_aux):
     return pullback
 
 
-def jvp(fn, inputs, v, has_aux=False):
+def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> Any:
     """(fn(*inputs), its directional derivative along `v`), by forward mode.
 
     inputs, v : a Tensor, or a tuple or list of them, alike in shape

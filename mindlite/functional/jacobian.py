@@ -8,6 +8,8 @@ All is Python over `jvp`, `vjp` and `vmap` (as in JAX's autodidax), which runs a
 share is computed once, and that any of them may be differentiated, mapped and compiled again.
 """
 import math
+from collections.abc import Callable
+from typing import Any
 
 from .. import ops
 from ..common import dtype as dt
@@ -67,7 +69,7 @@ class Jacobian:
         return f"<{self.kind} of {name_of(self.function)}>"
 
 
-def jacfwd(fn, grad_position=0, has_aux=False):
+def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False) -> Jacobian:
     """A function that gives the Jacobian of `fn` by forward mode: for functions with more outputs than inputs.
 
     grad_position : int, or tuple of int: by which arguments      has_aux: only the first output is differentiated
@@ -78,7 +80,7 @@ def jacfwd(fn, grad_position=0, has_aux=False):
     return Jacobian("jacfwd", fn, grad_position, has_aux, _columns)
 
 
-def jacrev(fn, grad_position=0, has_aux=False):
+def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False) -> Jacobian:
     """A function that gives the Jacobian of `fn` by reverse mode: for functions with more inputs than outputs.
 
     fn            : a function or Cell of Tensors
@@ -120,14 +122,14 @@ def _rows(function, inputs, alone, has_aux):
     return tuple(found) if several else found[0], (value, *aux)
 
 
-def basis(x):
+def basis(x: Any) -> Any:
     """The unit tensors of x's shape: f[size, *shape]."""
     if not x.dtype.is_float:
         raise DTypeError(f"a Jacobian wants floats, not {x.dtype}")
     return ops.reshape(ops.eye(x.size, x.size, x.dtype), (x.size,) + x.shape)
 
 
-def as_tensor(x):
+def as_tensor(x: Any) -> Any:
     """A number or array as a Tensor."""
     return x if isinstance(x, Tensor) else Tensor(x)
 
@@ -186,7 +188,7 @@ class Taylor:
         return derivatives(ops.zeros((), inputs[0].dtype))
 
 
-def with_derivatives(curve, order):
+def with_derivatives(curve: Any, order: int) -> Any:
     """The function t -> (curve(t), its derivatives up to `order`) of a number t."""
     if order == 0:
         return lambda t: (curve(t),)
@@ -198,7 +200,7 @@ def with_derivatives(curve, order):
     return further
 
 
-def jet(fn, primals, series):
+def jet(fn: Callable[..., Any], primals: Any, series: Any) -> Any:
     """Derivatives of higher order along a curve through `primals`: Taylor mode.
 
     primals : a Tensor or a tuple of them; integers become float32
@@ -212,7 +214,7 @@ def jet(fn, primals, series):
     return _outputs(values[0], values, lambda parts: ops.stack(parts[1:]))
 
 
-def derivative(fn, primals, order):
+def derivative(fn: Callable[..., Any], primals: Any, order: int) -> Any:
     """The derivative of a given order of `fn` along (1, 1, ..): of elementwise functions, that of each element.
 
     primals : a Tensor or a tuple of them; integers become float32

@@ -10,6 +10,8 @@ tape.
 import copy
 import functools
 import types
+from collections.abc import Callable
+from typing import Any
 
 from ..common.errors import ArgumentError, Stage, ValueRangeError, user_location
 from ..common.records import dataclass
@@ -146,8 +148,10 @@ class Remat:
         return self.function(*args, **kwargs)
 
 
-def jit(function=None, *, fullgraph=None, dynamic=0, jit_level=None, jit_config=None, input_signature=None, printer=None,
-        remat=None, mode="PSJit", capture_mode="ast", backend="", hash_args=None, compile_once=False, fn=None):
+def jit(function: Any = None, *, fullgraph: bool | None = None, dynamic: int = 0, jit_level: str | None = None,
+        jit_config: Any = None, input_signature: Any = None, printer: str | None = None,
+        remat: str | None = None, mode: str = "PSJit", capture_mode: str = "ast", backend: str = "", hash_args: Any = None,
+        compile_once: bool = False, fn: Any = None) -> Any:
     """Compile `function`, a function, method, Cell or Cell class; a decorator with or without arguments.
 
     fullgraph      : True: a statement that would run in Python is an error; None: as set_context(jit_syntax_level=..) says
@@ -201,7 +205,7 @@ def _jitted(fn, options):
     return Jitted(fn, options)
 
 
-def jit_class(cls):
+def jit_class(cls: type) -> type:
     """Mark a class whose objects are used inside graphs. Graph mode reads any object's attributes and inlines its
     methods, so nothing needs to be done; the mark is for MindSpore's sake.
 
@@ -214,13 +218,13 @@ def jit_class(cls):
     return cls
 
 
-def cell_attr_register(fn=None, attrs=None):
+def cell_attr_register(fn: Callable[..., Any] | None = None, attrs: Any = None) -> Any:
     """Mark the __init__ of a Cell whose arguments, or `attrs`, decide what its graph is. Graphs are guarded by all that
     they read, so nothing needs to be done; the mark is for MindSpore's sake."""
     return fn if fn is not None else lambda init: init
 
 
-def no_recursive(fn):
+def no_recursive(fn: Any) -> Any:
     """Mark a function or Cell whose calls do not come back to it. Inference finds out by itself what recurses, so nothing
     needs to be done; the mark is for MindSpore's sake."""
     return fn

@@ -3,6 +3,7 @@
     set_auto_parallel_context(parallel_mode="data_parallel", gradients_mean=True)
 """
 import threading
+from typing import Any
 
 from ..common.errors import ArgumentError, ValueRangeError
 from ..common.ranks import engine
@@ -29,7 +30,7 @@ class _Settings(threading.local):
 _settings = _Settings()
 
 
-def set_auto_parallel_context(**settings):
+def set_auto_parallel_context(**settings: Any) -> None:
     """Change settings of this rank.
 
     parallel_mode       : "stand_alone", the default; "data_parallel": TrainOneStepCell and Model reduce the gradients over all
@@ -55,7 +56,7 @@ def set_auto_parallel_context(**settings):
     _settings.values.update(settings)
 
 
-def get_auto_parallel_context(attr_key):
+def get_auto_parallel_context(attr_key: str) -> Any:
     """The value of a setting of runs on several devices.
 
     attr_key : str, its name: "parallel_mode", "device_num", "global_rank", ..
@@ -67,6 +68,6 @@ def get_auto_parallel_context(attr_key):
     return {"device_num": engine().size, "global_rank": engine().rank}.get(attr_key, _settings.values[attr_key])
 
 
-def reset_auto_parallel_context():
+def reset_auto_parallel_context() -> None:
     """Back to the defaults."""
     _settings.values = dict(DEFAULTS)

@@ -5,6 +5,7 @@
 The mapped function becomes a graph, and the transformation `vmap` batches its operators; in eager mode as well, so what
 the function does besides computing (print, say) happens as in a graph.
 """
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -153,7 +154,8 @@ def _sizes(value, axes):
     return sizes
 
 
-def one_by_one(function, in_axes, out_axes, args, kwargs, randomness="same"):
+def one_by_one(function: Callable[..., Any], in_axes: Any, out_axes: Any, args: tuple, kwargs: dict[str, Any],
+               randomness: str = "same") -> Any:
     """What vmap means: the results of the items, stacked. randomness: "same" or "error"
 
     raises : ShapeError where sizes differ, or there is no item to run; ArgumentError where nothing is mapped, or in_axes
@@ -215,7 +217,7 @@ def _of_several(outs):
                         hint="an int: where their axis stands in it")
 
 
-def vmap(fn, in_axes=0, out_axes=0, randomness="same"):
+def vmap(fn: Any, in_axes: Any = 0, out_axes: Any = 0, randomness: str = "same") -> Any:
     """Map `fn` over an axis of its arguments.
 
     fn       : a function or a Cell; a CellList: each Cell of it, all of one class, is called for its own item, with its
