@@ -35,6 +35,7 @@ class Sizes:
 
     def __init__(self, graph, parent, top, given=(), changing=frozenset()):
         self.parent, self.fresh = parent, {}
+        self.changing = changing                             # under the same name the graph around has the size after the loop
         outside = frozenset(s for node in given for s in symbols_of_abstract(node.abstract)) - changing
         self.defined = frozenset() if top else frozenset(
             s for node in graph.parameters + graph.nodes if getattr(node, "fn", None) is not undefined
@@ -42,7 +43,7 @@ class Sizes:
 
     def rename(self, symbol):
         """The symbol of the reverse graph that has the value of `symbol`."""
-        if self.parent is not None and (symbol not in self.defined or self.parent.owns(symbol)):
+        if self.parent is not None and symbol not in self.changing and (symbol not in self.defined or self.parent.owns(symbol)):
             return self.parent.rename(symbol)
         if symbol not in self.defined:
             return symbol

@@ -80,6 +80,17 @@ def masked_in_a_loop(x, w, n):
     return (y ** 3).sum()
 
 
+def shrinking_in_a_branch(x, w, n):
+    u = ops.concat([x, w])
+    for _ in range(3):
+        u = ops.concat([u[:2], x[x < 0.6]])
+        if u.sum() < 0.3:
+            break
+    while u.shape[0] > 1:
+        u = u[1:] * w[0]
+    return (u * u).sum()
+
+
 def grown(y, w, n):
     if n <= 0:
         return (y ** 3).sum()
@@ -161,7 +172,7 @@ BRANCHES = [saved_on_one_side, two_that_save_in_a_branch, loop_that_saves_at_tim
 SIZES = [shrinking_while_data_says_so, growing_in_a_loop, masked_in_a_loop, growing_in_a_recursion,
          result_that_grows_in_a_recursion, recursion_over_halves, two_that_call_each_other, recursion_of_constant_depth,
          left_with_a_size_of_the_iteration, only_the_size_is_read]
-CASES = [(f, 3) for f in BRANCHES] + [(f, 2) for f in SIZES]
+CASES = [(f, 3) for f in BRANCHES] + [(f, 2) for f in SIZES] + [(shrinking_in_a_branch, 1)]
 
 
 def order(f, n):
