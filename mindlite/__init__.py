@@ -12,7 +12,7 @@ import types
 __version__ = "0.1.0"
 
 _ROOMS = ("amp", "backend", "cli", "common", "communication", "compile", "dataset", "debug", "functional", "mindir",
-          "mindrecord", "mint", "nn", "numpy", "ops", "pynative", "train")
+          "mindrecord", "mint", "nn", "numpy", "ops", "parallel", "pynative", "train")
 _DTYPES = ("bool_", "uint8", "uint16", "uint32", "uint64", "int4", "int8", "int16", "int32", "int64", "float8_e4m3fn",
            "float8_e5m2", "float16", "bfloat16", "float32", "float64", "complex64", "complex128")
 _HOME = {
@@ -30,7 +30,7 @@ _HOME = {
                      "no_grad", "data_sink", "set_context",
                      "get_context", "set_device",
                      "set_deterministic", "mutable", "set_auto_parallel_context", "get_auto_parallel_context",
-                     "reset_auto_parallel_context", "ParallelMode"), "functional"),
+                     "reset_auto_parallel_context", "ParallelMode", "shard"), "functional"),
 }
 _OTHER_NAMES = {
     "tensor": ("common.tensor", "Tensor"), "dtype": ("common.dtype", None), "context": ("functional.context", None),

@@ -109,11 +109,11 @@ class Engine:
     def all_reduce(self, array, reduction, group):
         """The fold of all ranks' arrays, on each."""
         ranks = self._joined("all_reduce", group, array.nbytes)
-        return self.fold(np.ascontiguousarray(array), reduction, ranks) if len(ranks) > 1 else array.copy()
+        return self.fold(np.asarray(array, order="C"), reduction, ranks) if len(ranks) > 1 else array.copy()
 
     def all_gather(self, array, sizes, axis, group):
         """All ranks' arrays one after the other along `axis`; sizes: those along it, by rank."""
-        array = np.ascontiguousarray(array)
+        array = np.asarray(array, order="C")
         shapes = [(*array.shape[:axis], size, *array.shape[axis + 1:]) for size in sizes]
         ranks = self._joined("all_gather", group, sum(map(math.prod, shapes)) * array.itemsize)
         return np.concatenate(self.exchange([array] * len(ranks), shapes, ranks), axis)
@@ -137,12 +137,12 @@ class Engine:
     def broadcast(self, array, root, group):
         """The array of the group's rank `root`, on each."""
         ranks = self._joined("broadcast", group, array.nbytes)
-        return self.spread(np.ascontiguousarray(array), root, ranks)
+        return self.spread(np.asarray(array, order="C"), root, ranks)
 
     def send(self, array, to, tag, group):
         """Send to a rank of the group; it may wait until that has called `receive`."""
         ranks = self._joined("send", group, array.nbytes)
-        self.deliver(np.ascontiguousarray(array), ranks[to], tag)
+        self.deliver(np.asarray(array, order="C"), ranks[to], tag)
 
     def receive(self, shape, dtype, source, tag, group):
         """What a rank of the group has sent."""

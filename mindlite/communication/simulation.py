@@ -168,7 +168,7 @@ def _folded(arrays, reduction):
     total = arrays[0].astype(np.float32) if narrow else arrays[0].copy()
     for array in arrays[1:]:
         total = FOLDS[reduction](total, array)
-    return np.ascontiguousarray(total.astype(arrays[0].dtype))
+    return np.asarray(total.astype(arrays[0].dtype), order="C")
 
 
 def _kind(array):

@@ -90,7 +90,7 @@ def compile_or_restore(function, args, kwargs, signature, **options):
             emit("flow_restore", name=options["name"], seconds=found.seconds["disk"])
             return found
     compiled = compiling()
-    compiled.kept = question.keep(compiled)
+    compiled.kept = question.keep(compiled) if compiled.plan is None else "ranks split it between them"
     return compiled
 
 

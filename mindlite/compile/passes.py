@@ -27,6 +27,7 @@ from ..mindir.graph import FuncGraph
 from ..mindir.markers import expand
 from ..mindir.verify import order_of_effects, verify
 from ..optim import optimise
+from ..parallel.partition import partition
 from ..optim.panels import put_in_panels
 from ..vmap import vmap_graph
 from .library import LIBRARY
@@ -48,10 +49,12 @@ class Wanted:
 
     level  : "O0" or "O1", see jit_level        devices: where the arguments lie, as `placement.place` takes it
     device : where the kernels run, None for the CPU
+    plan   : the parallel.partition.Plan of a graph that ranks split between them: `partition` finds it
     """
     level: str
     devices: tuple = ()
     device: Any = None
+    plan: Any = None
 
     @property
     def target(self) -> Target:
@@ -218,6 +221,11 @@ def noting():
         yield notes
 
 
+def _partition(graph: FuncGraph, wanted: Wanted) -> FuncGraph:
+    graph, wanted.plan = partition(graph)
+    return graph if wanted.plan is None else optimise(graph)
+
+
 def _place(graph: FuncGraph, wanted: Wanted) -> FuncGraph:
     place(graph, wanted.devices, wanted.device)
     return graph
@@ -235,6 +243,7 @@ def _cluster(graph: FuncGraph, wanted: Wanted) -> FuncGraph:
 PIPELINE = Pipeline((
     Pass("derive", "transform", lambda graph, wanted: derive_graph(graph), (TYPED,), (DERIVED,), (SIMPLIFIED,)),
     Pass("simplify", "optimise", lambda graph, wanted: optimise(graph), (DERIVED,), (SIMPLIFIED,)),
+    Pass("partition", "optimise", _partition, (DERIVED,)),
     Pass("expand_composites", "optimise", lambda graph, wanted: expand_composites(graph), (DERIVED, SIMPLIFIED), (BASIC,),
          (SIMPLIFIED,)),
     Pass("simplify_basic", "optimise", lambda graph, wanted: optimise(graph), (BASIC,), (SIMPLIFIED,)),

@@ -37,6 +37,7 @@ class Compiled:
     notes  : (Location, text) of what transformations could not do     alone: lines on what was not fused, and why
     walked : {stage: FuncGraph; "plan": Program}; None for what was taken from the disk
     whole  : () -> the same function compiled here;   kept: why it is not kept on the disk, "" if it is
+    plan   : what ranks split between them, a parallel.partition.Plan, or None
     """
     specialised: Any
     lowered: Any
@@ -49,6 +50,7 @@ class Compiled:
     walked: dict | None = None
     whole: Any = None
     kept: str = ""
+    plan: object = None
 
     @property
     def from_disk(self):
@@ -107,7 +109,8 @@ def compile_function(function, args, kwargs, *, name, fullgraph=False, fallbacks
     nodes = {stage: count_nodes(g) for stage, g in stages.items() if stage != "plan"}
     emit("compile", name=name, seconds=sum(seconds.values()), nodes=nodes)
     return Compiled(specialised, lowered, executable, stages["fuse"], seconds, nodes,
-                    list(dict.fromkeys(stages["transform"].transforms.get("notes", ()))), alone_in(stages["fuse"]), stages)
+                    list(dict.fromkeys(stages["transform"].transforms.get("notes", ()))), alone_in(stages["fuse"]), stages,
+                    plan=wanted.plan)
 
 
 def alone_in(graph):

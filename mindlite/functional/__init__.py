@@ -15,6 +15,7 @@ from .jacobian import derivative, jacfwd, jacrev, jet  # noqa: F401
 from .jit import JitConfig, Jitted, jit, jit_class, ms_function  # noqa: F401
 from .parallel_context import (ParallelMode, get_auto_parallel_context, reset_auto_parallel_context,  # noqa: F401
                                set_auto_parallel_context)
+from .shard import place, reshard, shard  # noqa: F401
 from .vmap import vmap  # noqa: F401
 
 for _made in (grad, value_and_grad, get_grad, vjp, jvp, linearize, jacfwd, jacrev, jet, derivative, vmap,

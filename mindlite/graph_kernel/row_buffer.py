@@ -65,13 +65,14 @@ def _fits(nest, fold, variable, number, output):
 def _again(nest, fold, variable, output, exprs):
     """(the largest value inside the fold that is computed again, {each such computation: its loop variable}), or None.
 
-    Again: in the loop that writes `output`, and perhaps in other folds over the same rows.
+    Again: in the loop that writes `output`, and perhaps in other folds over the same rows that it waits for. (One that it does
+    not wait for may come after it, and then the row holds the result.)
     """
-    known = set(exprs)
-    others = {output.loops[-1]: set(walk([output.value]))}
+    known, before = set(exprs), set(walk([output.value]))
+    others = {output.loops[-1]: before}
     for other in exprs:
-        if isinstance(other, Reduce) and other is not fold and other.free == fold.free and len(other.fields[1]) == 1 \
-                and nest.extents[other.fields[1][0]] == nest.extents[variable]:
+        if isinstance(other, Reduce) and other in before and other is not fold and other.free == fold.free \
+                and len(other.fields[1]) == 1 and nest.extents[other.fields[1][0]] == nest.extents[variable]:
             others[other.fields[1][0]] = known
     for value in reversed(walk([fold.fields[2]])):
         if value.dtype is not output.operand.dtype or variable not in value.free or not _calls(value):

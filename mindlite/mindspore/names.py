@@ -76,6 +76,7 @@ MODULES = {
           "pytype_to_dtype": "mindlite.common.dtype:pytype_to_dtype",
           "dtype_to_pytype": "mindlite.common.dtype:dtype_to_pytype",
           "from_numpy": "mindlite.common.tensor:Tensor.from_numpy",
+          "Layout": "mindlite.parallel:Layout",
           "is_tensor": "mindlite.ops:is_tensor", "frombuffer": "mindlite.ops:frombuffer"}),
     "context": (("mindlite.functional.context", "mindlite.functional.parallel_context"), _CONTEXT),
     "log": (("mindlite.common.log",), {}),
@@ -185,7 +186,9 @@ MODULES = {
     "experimental.optim.lr_scheduler": ((), {name: f"mindlite.nn.experimental.lr_scheduler:{name}" for name in (
         "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR", "LRScheduler", "LambdaLR",
         "LinearLR", "MultiStepLR", "MultiplicativeLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR")}),
-    "parallel": (("mindlite.parallel",), {}),
+    "parallel": (("mindlite.parallel",), {"shard": "mindlite.functional:shard"}),
+    "parallel.function": ((), {"reshard": "mindlite.functional:reshard"}),
+    "parallel.shard": ((), {"Layout": "mindlite.parallel:Layout", "shard": "mindlite.functional:shard"}),
     "communication": (("mindlite.communication",), {}),
     "communication.management": (("mindlite.communication",), {}),
     "communication.comm_func": (("mindlite.communication.comm_func",), {}),

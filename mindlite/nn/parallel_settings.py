@@ -1,12 +1,13 @@
 """What MindSpore's parallel runs are told by Cells. Programs set it also where there is one device: then nothing changes.
 
-The settings are kept where they can be read back; what would give another result on one device is not here (`shard`).
+The settings are kept where they can be read back; `shard` splits the work of a Cell between ranks.
 """
 from __future__ import annotations
 
 from collections import OrderedDict
 from typing import Any
 
+from .. import functional
 from ..common.errors import ArgumentError, ValueRangeError
 from .registry import Registry
 
@@ -31,6 +32,11 @@ class ParallelSettings(Registry):
     def parameter_layout_dict(self) -> dict[str, Any]:
         """{name: how a Parameter lies on several devices}: empty, there is one."""
         return {}
+
+    def shard(self, in_strategy: tuple, out_strategy: tuple | None = None, parameter_plan: dict | None = None,
+              device: str = "CPU", level: int = 0) -> Any:
+        """This Cell as a function whose work ranks split between them: `mindlite.shard`."""
+        return functional.shard(self, in_strategy, out_strategy, parameter_plan, device, level)
 
     def set_comm_fusion(self, fusion_type: int, recurse: bool = True) -> Any:
         """Which Parameters' gradients are reduced together: kept as `comm_fusion` of each; returns self."""

@@ -12,14 +12,16 @@ all_reduce is all_reduce, that of all_gather reduce_scatter. A loss that every r
 `shard` (mindlite/parallel), which differentiates the logical program and knows that it is one value, has no such factor.
 """
 from ..common.dim import Dim
-from ..common.errors import DTypeError, ShapeError, ValueRangeError
+from ..common.errors import DTypeError, RankError, ShapeError, ValueRangeError
 from ..common.ranks import FOLDS, WORLD, engine
 from ..mindir.abstract import AbstractTensor, AbstractTuple
-from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive, vmap_rule
+from ..mindir.graph import AnfNode
+from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
 from .axes import normal_axis
 from .basic import batched, cast
 from .define import as_operand
 from .logic import equal
+from .sbp import elementwise_spec, sbp_rule
 
 TRAITS = {"effect", "collective", "library"}
 
@@ -392,3 +394,73 @@ def message_jvp(primals, tangents, out, **attrs):
 @vmap_rule(send)
 def send_vmap(args, dims, size, *, to, tag, group):
     return send(_mapped(args, dims, size), to=to, tag=tag, group=group), ()
+
+
+# ---------------------------------------------------------------- placed, on_rank
+
+@primitive(prepare=lambda args, attrs: ((as_operand(args[0]),), attrs))
+def placed(x, *, placement):
+    """x, of which each rank has the part that `placement` says (parallel/layout.py). Where nothing parts the program: x itself.
+
+    placement : a parallel.Placement, or None for no wish
+    """
+
+
+def place_as(x, placement):
+    """In a graph x, `placed`; x itself in eager mode, where each operator runs at once and there is nothing to choose."""
+    return placed(x, placement=placement) if isinstance(x, AnfNode) else x
+
+
+@infer_rule(placed)
+def placed_infer(x, *, placement):
+    return AbstractTensor(x.dtype, x.shape)
+
+
+@eval_rule(placed)
+def placed_eval(x, *, placement):
+    return x.copy()
+
+
+@kernel_rule(placed)
+def placed_kernel(x, out, *, placement):
+    return lambda *i: x[i]
+
+
+@bprop_rule(placed)
+def placed_bprop(x, out, dout, *, placement):
+    return placed(dout, placement=placement)
+
+
+@jvp_rule(placed)
+def placed_jvp(primals, tangents, out, *, placement):
+    return placed(tangents[0], placement=placement)
+
+
+@vmap_rule(placed)
+def placed_vmap(args, dims, size, *, placement):
+    behind = placement and placement.behind_axis(dims[0])
+    return placed(args[0], placement=behind), dims[0]
+
+
+sbp_rule(placed, elementwise_spec, linear=[{0}])
+
+
+@primitive(traits=TRAITS | {"message"})
+def on_rank(*, rank, size):
+    """Nothing, on this rank of a world of that size: the program behind it is that rank's. Gives an empty tuple.
+
+    raises : RankError elsewhere
+    """
+
+
+@infer_rule(on_rank)
+def on_rank_infer(*, rank, size):
+    return AbstractTuple(())
+
+
+@eval_rule(on_rank)
+def on_rank_eval(*, rank, size):
+    if (engine().rank, engine().size) != (rank, size):
+        raise RankError(f"this function was compiled for rank {rank} of {size}, and is called on rank {engine().rank} of "
+                        f"{engine().size}", hint="let each rank make its own: jit inside of what SimWorld.run calls")
+    return ()

@@ -13,9 +13,9 @@ FAMILIES = {
     "blocks": ("", "batch_to_space_nd channel_shuffle depth_to_space pixel_shuffle pixel_unshuffle space_to_batch_nd "
                    "space_to_depth"),
     "boxes": ("", "bounding_box_decode bounding_box_encode check_valid iou"),
-    "collectives": ("all_gather all_reduce all_to_all broadcast_from receive reduce_scatter reduce_to send synchronise",
-                    "ReduceOp"),
     "candidates": ("", "uniform_candidate_sampler"),
+    "collectives": ("all_gather all_reduce all_to_all broadcast_from on_rank placed receive reduce_scatter reduce_to send "
+                    "synchronise", "ReduceOp"),
     "counting": ("occurrences", "bincount bucketize cartesian_prod combinations histc reverse_sequence sequence_mask "
                                 "tril_indices triu_indices unique_consecutive unravel_index"),
     "ctc": ("", "ctc_greedy_decoder ctc_loss"),

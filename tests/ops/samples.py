@@ -161,6 +161,7 @@ SAMPLES = {
     "all_to_all": [((_f(4, 3),), dict(split_axis=0, gather_axis=1)), ((_f(4, 3),), dict(split_axis=1, gather_axis=1))],
     "broadcast_from": [((_f(4, 3),), dict(root=0))],
     "reduce_to": [((_f(4, 3),), dict(root=0)), ((_apart(4),), dict(reduction="max", root=0))],
+    "placed": [((_f(4, 3),), dict(placement=None))],
     # order
     "sort": [((_apart(4, 3),), dict(axis=0, descending=False)), ((_apart(2, 5),), dict(axis=1, descending=True)),
              ((np.array([3, 1, 3, 2, 1]),), dict(axis=0, descending=True)),

@@ -13,6 +13,7 @@ from typing import Any
 from ...common.errors import ArgumentError
 from ...mindir.primitive import Primitive
 from ...mindir.protocol import CallOf
+from ..collectives import place_as
 
 OPERATIONS: dict = {}
 
@@ -73,6 +74,17 @@ class Operation:
         """Keep where MindSpore would run this; here there is one device. Returns this object."""
         return self.add_prim_attr("primitive_target", device_target)
 
+    def shard(self, in_strategy=None, out_strategy=None):
+        """Keep Layouts for the arrays and the results: ranks split the work as they say (`mindlite.shard`). Returns this object.
+
+        raises : ArgumentError for what are no Layouts
+        """
+        for strategy in (*(in_strategy or ()), *(out_strategy or ())):
+            if strategy is not None and not hasattr(strategy, "placement"):
+                raise ArgumentError(f"{self.name}.shard: Layouts are wanted, not {strategy!r}")
+        self.__dict__["strategies"] = tuple(in_strategy or ()), tuple(out_strategy or ())
+        return self
+
     def set_stage(self, stage):
         """Keep the stage of a pipeline. Returns this object."""
         return self.add_prim_attr("stage", stage)
@@ -88,14 +100,29 @@ class Operation:
 
     def __mindir__(self):
         own = type(self).__call__
-        return CallOf(functools.partial(own, self) if own is not Operation.__call__ else
+        return CallOf(functools.partial(own, self) if own is not Operation.__call__ or "strategies" in self.__dict__ else
                       functools.partial(self.function, **self.settings))
 
     def __call__(self, *args):
-        return self.function(*args, **self.settings)
+        strategies = self.__dict__.get("strategies")
+        if strategies is None:
+            return self.function(*args, **self.settings)
+        ins, outs = strategies
+        value = self.function(*_placed(args, ins), **self.settings)
+        return _placed(value, outs) if isinstance(value, tuple) else _placed((value,), outs)[0]
 
     def __repr__(self):
         return f"Prim[{self.name}]<{', '.join(f'{k}={v}' for k, v in self.settings.items())}>"
+
+
+def _placed(values, strategies):
+    """The values, and for each the wish of its Layout, if it has one."""
+    made = []
+    for number, value in enumerate(values):
+        layout = strategies[number] if number < len(strategies) else None
+        made.append(value if layout is None else
+                    place_as(value, layout.placement(len(value.shape))))
+    return tuple(made)
 
 
 def prim_attr_register(init):

@@ -1,0 +1,324 @@
+"""The pass from a program of whole tensors to this rank's: signatures are chosen for all operators at once, boxing is written.
+
+    f(x: f32[8, 4], w: f32[4, 6]):                    rank 0 of 2:
+        x = placed(x, (S0))                               x = slice(x, 0:4)             : f32[4, 4]
+        y = matmul(x, w)                                  y = matmul(x, w)              : f32[4, 6]
+        return reduce_sum(y)                              z = reduce_sum(y)             : f32[]      an addend
+                                                          return all_reduce(z)
+
+It runs behind autodiff, so that a gradient is that of one logical program and boxing needs no derivative; forward and backward
+get boxings of their own. `placed` says what the user wants; all else is chosen (`search.py`): signatures come from an operator's
+index string (`ops/sbp.py`), their price is the time of its points and of the boxing between operators. Parameters and results are
+whole on every rank. What has no rule, random operators, effects and control flow are computed in whole on every rank; the Plan
+says so.
+
+Source: OneFlow (Yuan et al. 2021, sections 3.2 and 3.3); the order, autodiff first, is GSPMD's too (Xu et al. 2021).
+"""
+import itertools
+import math
+from dataclasses import field
+
+from ..common.errors import ArgumentError, InternalError
+from ..common.ranks import engine
+from ..common.records import dataclass
+from ..common.sbp import Broadcast, Partial, Split
+from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
+from ..mindir.builder import building
+from ..mindir.control import make_tuple, tuple_getitem
+from ..mindir.graph import CNode, FuncGraph, Parameter, ValueNode
+from ..mindir.primitive import Primitive, sbp_rule_table
+from ..ops.collectives import on_rank, placed
+from ..ops.sbp import index_string, signatures
+from .boxing import box, steps
+from .layout import Placement
+from .search import cheapest
+
+UNSPLIT = {"effect", "random", "control", "scalar", "collective", "tape", "dynamic"}
+MOST = 64                                        # options of one operator
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a price is made of: seconds of a collective, of a byte that is sent, of a point that is computed. Round numbers of a
+    small CPU, the same on all ranks; what they are decides which plan is cheapest, not whether it is right."""
+    message: float = 2e-5
+    byte: float = 5e-10
+    point: float = 5e-10
+
+
+@dataclass(frozen=True)
+class Option:
+    """One way to compute an operator: the SBPs of each operand and result (a tuple for the mesh); share: the part of its points
+    that a rank computes."""
+    ins: tuple
+    outs: tuple
+    share: float
+
+
+@dataclass
+class Plan:
+    """What was chosen for one program, on this rank.
+
+    boxings : (Location, what, Placement before, after, Steps) in order       whole: {name: how often it was computed in whole}
+    points  : (points of this rank, of the whole program)                     seconds: the price    exact: no plan is cheaper
+    """
+    mesh: object
+    boxings: list = field(default_factory=list)
+    whole: dict = field(default_factory=dict)
+    chosen: list = field(default_factory=list)
+    points: tuple = (0, 0)
+    seconds: float = 0.0
+    exact: bool = True
+
+    @property
+    def sent(self):
+        """{operator: [calls, bytes]} that this rank sends in one run, as `Engine.sent` counts them."""
+        found: dict = {}
+        for *_, steps_ in self.boxings:
+            for step in steps_:
+                if step.operator:
+                    entry = found.setdefault(step.operator, [0, 0])
+                    entry[0] += 1
+                    entry[1] += step.nbytes
+        return found
+
+    def report(self):
+        """The Plan as text."""
+        mine, of_all = self.points
+        lines = [f"mesh {self.mesh}; this rank computes {mine} of {of_all} points ({mine / max(of_all, 1):.0%}); "
+                 f"sends {sum(n for _, n in self.sent.values())} bytes in {sum(n for n, _ in self.sent.values())} collectives"
+                 + ("" if self.exact else "; not proved to be the cheapest")]
+        for location, what, have, want, steps_ in self.boxings:
+            path = ", ".join(f"{step.operator or 'local'} {step.nbytes} B" for step in steps_)
+            lines.append(f"  {location or ''} {what}: {have} -> {want}  {path}")
+        if self.whole:
+            lines.append("  computed in whole on each rank: " + ", ".join(
+                f"{name} ({n})" for name, n in sorted(self.whole.items())))
+        return "\n".join(lines) + "\n"
+
+
+def partition(graph, machine=Machine()):
+    """(this rank's graph, its Plan); (graph, None) where nothing is `placed`.
+
+    raises : ArgumentError for two meshes in one program, or a rank that is in none
+    """
+    meshes = {node.attrs["placement"].mesh: node for node in graph.nodes
+              if node.fn is placed and node.attrs["placement"] is not None}
+    meshes.update({wish(p).mesh: p for p in graph.parameters if wish(p) is not None})
+    if not meshes:
+        return graph, None
+    if len(meshes) > 1:
+        raise ArgumentError("one program has one mesh", note="; ".join(map(str, meshes)),
+                            location=list(meshes.values())[1].origin.location)
+    mesh = next(iter(meshes))
+    if engine().rank not in mesh.ranks:
+        raise ArgumentError(f"rank {engine().rank} is not in the mesh {mesh}", note=f"its ranks: {list(mesh.ranks)}")
+    chosen, plan = choose(graph, mesh, machine)
+    return _Writer(graph, mesh, chosen, plan).write(), plan
+
+
+def wish(parameter):
+    """How graphs are to compute with a Parameter that the user has placed, else None."""
+    return getattr(parameter.default, "placement", None)
+
+
+# ---------------------------------------------------------------- options and their price
+
+def options(node, mesh):
+    """The Options of a node; the first is: whole on each rank."""
+    wholes = (Broadcast(),) * len(mesh.shape)
+    outs = node.abstract.elements if isinstance(node.abstract, AbstractTuple) else (node.abstract,)
+    found = [Option((wholes,) * len(node.args), (wholes,) * len(outs), 1.0)]
+    if node.fn is placed and node.attrs["placement"] is not None:
+        placement = node.attrs["placement"]
+        _check_sizes(node, placement)
+        return [Option((placement.sbps,), (placement.sbps,), 1.0)]
+    kinds = [a.abstract for a in node.args]
+    if not isinstance(node.fn, Primitive) or node.fn not in sbp_rule_table or node.fn.traits & UNSPLIT or not all(
+            isinstance(kind, (AbstractTensor, AbstractScalar)) for kind in kinds) or not all(
+            isinstance(out, AbstractTensor) for out in outs):
+        return found
+    for choice in itertools.product(signatures(node.fn, kinds, node.attrs), repeat=len(mesh.shape)):
+        if all(s.letter == "" and _is_whole(s) for s in choice):
+            continue
+        ins = tuple([tuple([s.ins[i] for s in choice]) for i in range(len(kinds))])
+        made = tuple([tuple([s.outs[i] for s in choice]) for i in range(len(outs))])
+        if all(map(_fits, itertools.repeat(mesh), kinds, ins)) and all(map(_fits, itertools.repeat(mesh), outs, made)):
+            share = math.prod(1 / size for s, size in zip(choice, mesh.shape) if s.letter)
+            found.append(Option(ins, made, share))
+    return found[:MOST]
+
+
+def _is_whole(signature):
+    return all(isinstance(sbp, Broadcast) for sbp in (*signature.ins, *signature.outs))
+
+
+def _fits(mesh, abstract, sbps):
+    """True if every rank gets an element of what is split, and addends are of numbers."""
+    if not isinstance(abstract, AbstractTensor):
+        return all(isinstance(sbp, Broadcast) for sbp in sbps)
+    if any(isinstance(sbp, Partial) and sbp.reduction == "sum" for sbp in sbps) and abstract.dtype.kind == "b":
+        return False
+    for axis in {sbp.axis for sbp in sbps if isinstance(sbp, Split)}:
+        count = math.prod(size for sbp, size in zip(sbps, mesh.shape) if sbp == Split(axis))
+        if not isinstance(abstract.shape[axis], int) or abstract.shape[axis] < count:
+            return False
+    return True
+
+
+def _check_sizes(node, placement):
+    if not _fits(placement.mesh, node.abstract, placement.sbps):
+        raise ArgumentError(f"a tensor {node.abstract} cannot lie as {placement} on the mesh {placement.mesh}: each rank wants "
+                            "an element", location=node.origin.location)
+
+
+def points(node):
+    """How many scalar steps an operator takes: the product of the sizes of its index letters, or its elements."""
+    if node.fn is placed:
+        return 0
+    outs = node.abstract.elements if isinstance(node.abstract, AbstractTuple) else (node.abstract,)
+    tensors = [a.abstract for a in node.args if isinstance(a.abstract, AbstractTensor)]
+    tensors += [out for out in outs if isinstance(out, AbstractTensor)]
+    most = max([_elements(t) for t in tensors], default=0)
+    if not isinstance(node.fn, Primitive) or node.fn not in sbp_rule_table:
+        return most
+    ins, made = index_string(node.fn, [a.abstract for a in node.args], node.attrs)
+    sizes = {letter: size for word, a in zip((*ins, *made), (*[a.abstract for a in node.args], *outs))
+             for letter, size in zip(word, getattr(a, "shape", ())) if letter != "_" and isinstance(size, int)}
+    return max(most, math.prod(sizes.values()))
+
+
+def _elements(tensor):
+    return math.prod([size for size in tensor.shape if isinstance(size, int)])
+
+
+def choose(graph, mesh, machine):
+    """({node: Option}, Plan) with the least price."""
+    choices = {node: options(node, mesh) for node in graph.nodes if node.fn is not tuple_getitem}
+    wholes, first = (Broadcast(),) * len(mesh.shape), mesh.ranks[0]
+    known: dict = {}
+    factors: list = []
+    for node, found in choices.items():
+        factors.append(((node,), [points(node) * machine.point * option.share for option in found]))
+
+    def price(have, want, abstract):
+        """Of boxing, as the first rank of the mesh pays it: all ranks choose alike."""
+        if have == want or not isinstance(abstract, AbstractTensor):
+            return 0.0
+        key = have, want, abstract
+        if key not in known:
+            path = steps(Placement(mesh, have), Placement(mesh, want), abstract.shape, abstract.dtype.itemsize, first)
+            known[key] = sum(machine.message * bool(s.operator) + machine.byte * s.nbytes +
+                             machine.point * _elements(abstract) / 8 for s in path)
+        return known[key]
+    for node, found in choices.items():
+        for place, arg in enumerate(node.args):
+            source, index = _source(arg)
+            if source in choices:
+                table = [[price(a.outs[index], b.ins[place], arg.abstract) for b in found] for a in choices[source]]
+                factors.append(((source, node), table))
+            else:
+                have = wish(source).sbps if isinstance(source, Parameter) and wish(source) is not None else wholes
+                factors.append(((node,), [price(have, option.ins[place], arg.abstract) for option in found]))
+    for out in graph.outputs:
+        source, index = _source(out)
+        if source in choices:
+            factors.append(((source,), [price(option.outs[index], wholes, out.abstract) for option in choices[source]]))
+    found, seconds, exact = cheapest({node: len(opts) for node, opts in choices.items()}, factors)
+    plan = Plan(mesh, seconds=seconds, exact=exact)
+    return {node: choices[node][number] for node, number in found.items()}, plan
+
+
+def _source(node):
+    """(the node that computes a value, the number of its result); (the node itself, 0) for parameters and constants."""
+    if isinstance(node, CNode) and node.fn is tuple_getitem and isinstance(node.args[0], CNode):
+        return node.args[0], node.attrs["index"]
+    return node, 0
+
+
+# ---------------------------------------------------------------- writing
+
+class _Writer:
+    """This rank's graph of a graph and the Options of its nodes."""
+
+    def __init__(self, graph, mesh, chosen, plan):
+        self.graph, self.mesh, self.chosen, self.plan, self.rank = graph, mesh, chosen, plan, engine().rank
+        self.wholes = (Broadcast(),) * len(mesh.shape)
+        self.values, self.boxed = {}, {}             # {(node, number): (local node, SBPs)}; {(node, number, SBPs): local node}
+
+    def write(self):
+        graph, target = self.graph, FuncGraph(self.graph.name, self.graph.origin)
+        for p in graph.parameters:
+            self.values[p, 0] = target.add_parameter(p.name, p.abstract, p.origin, p.default), self.wholes
+        wanted = [p for p in graph.parameters if wish(p) is not None]
+        with building(target, graph.origin, by="shard") as builder:
+            self.builder = builder
+            on_rank(rank=self.rank, size=engine().size)
+            for p in wanted:
+                _check_sizes(p, wish(p))
+                self.values[p, 0] = self.value(p, wish(p).sbps, "the program"), wish(p).sbps
+            for node in graph.nodes:
+                if node.fn is not tuple_getitem:
+                    with builder.at(node.origin):
+                        self.node(node)
+            target.set_outputs([self.value(out, self.wholes, "the result") for out in graph.outputs], make_tuple)
+        target.transforms.update({key: value for key, value in graph.transforms.items() if key == "notes"})
+        return target
+
+    def node(self, node):
+        """Write one node."""
+        option, count = self.chosen[node], points(node)
+        mine, of_all = self.plan.points
+        self.plan.points = mine + round(count * option.share), of_all + count
+        args = [self.value(arg, want, getattr(node.fn, "name", "a call")) for arg, want in zip(node.args, option.ins)]
+        outs = node.abstract.elements if isinstance(node.abstract, AbstractTuple) else (node.abstract,)
+        if node.fn is placed:
+            self.values[node, 0] = args[0], option.outs[0]
+            return
+        if option.share == 1.0 and all(sbps == self.wholes for sbps in (*option.ins, *option.outs)):
+            if count > 1 and isinstance(node.fn, Primitive):
+                self.plan.whole[node.fn.name] = self.plan.whole.get(node.fn.name, 0) + 1
+            made = CNode(self.builder.graph, node.fn, args, node.attrs, node.abstract, self.builder.origin)
+            self.builder.graph.nodes.append(made)
+            results = [made] if not isinstance(node.abstract, AbstractTuple) else [
+                self.builder.graph.add(tuple_getitem, made, index=i, origin=self.builder.origin, abstract=element)
+                for i, element in enumerate(outs)]
+        else:
+            shapes = [Placement(self.mesh, sbps).local_shape(out.shape, self.rank) for out, sbps in zip(outs, option.outs)]
+            rule = sbp_rule_table[node.fn]
+            made = self.builder.bind(node.fn, tuple(args), rule.local(node.attrs, shapes) if rule.local else node.attrs)
+            results = list(made) if isinstance(made, tuple) else [made]
+            for result, shape in zip(results, shapes):
+                if tuple(result.shape) != tuple(shape):
+                    raise InternalError(f"{node.fn.name}: this rank's part is {result.abstract}, and {list(shape)} was planned",
+                                        location=node.origin.location)
+            self.plan.chosen.append((node, option))
+        for i, (result, sbps) in enumerate(zip(results, option.outs)):
+            self.values[node, i] = result, sbps
+
+    def value(self, node, want, reader):
+        """This rank's node for a value, placed as its reader wants it; one boxing serves all who want the same."""
+        if isinstance(node, ValueNode):
+            have, local = self.wholes, node
+            if want == have:
+                return node
+        else:
+            key = _source(node)
+            if key not in self.values and isinstance(node.abstract, AbstractTuple):
+                return self.values[key[0], 0][0]
+            local, have = self.values[key]
+        if have == want or not isinstance(node.abstract, AbstractTensor):
+            return local
+        if (node, want) not in self.boxed:
+            before, after = Placement(self.mesh, have), Placement(self.mesh, want)
+            path = steps(before, after, node.abstract.shape, node.abstract.dtype.itemsize, self.rank)
+            what = f"{_word(node)} : {node.abstract} for {reader}"
+            self.plan.boxings.append((node.origin.location, what, before, after, path))
+            self.boxed[node, want] = box(local, before, after, node.abstract.shape, self.rank)
+        return self.boxed[node, want]
+
+
+def _word(node):
+    if isinstance(node, CNode):
+        return getattr(_source(node)[0].fn, "name", "a call")
+    return getattr(node, "name", "a constant")

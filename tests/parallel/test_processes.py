@@ -1,0 +1,62 @@
+"""shard in processes: the same losses as one process, and each process computes its part."""
+import ast
+
+import launch
+import numpy as np
+
+PROGRAM = '''
+import sys
+import numpy as np
+import mindlite as ms
+from mindlite import Tensor, nn
+from mindlite.common.ranks import engine
+from mindlite.communication import get_group_size, get_rank, init
+from mindlite.parallel import Layout
+
+
+def train(split):
+    rng = np.random.default_rng(0)
+    net = nn.SequentialCell(nn.Dense(6, 8), nn.Tanh(), nn.Dense(8, 4))
+    for param in net.trainable_params():
+        param.set_data(Tensor(rng.standard_normal(param.shape).astype(np.float32) * 0.4))
+    x, y = Tensor(rng.standard_normal((5, 6)).astype(np.float32)), Tensor(rng.standard_normal((5, 4)).astype(np.float32))
+    model = net
+    if split:
+        layout = Layout((get_group_size(),), ("mp",))
+        model = net.shard((None,), None, {"0.weight": layout("mp"), "0.bias": layout("mp"), "2.weight": layout("None", "mp")})
+    optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
+    grads = ms.value_and_grad(lambda x, y: nn.MSELoss()(model(x), y), None, net.trainable_params())
+
+    def step(x, y):
+        loss, found = grads(x, y)
+        optimizer(found)
+        return loss
+    step = ms.jit(step)
+    losses = [float(step(x, y)) for _ in range(5)]
+    plan = step.compiled.latest().compiled.plan
+    return losses, None if plan is None else (plan.points[0] / plan.points[1], plan.sent == {
+        name: [calls // 5, sent // 5] for name, (calls, sent) in engine().sent.items()})
+
+
+if __name__ == "__main__":
+    init(timeout=60)
+    sys.stdout.write(f"rank {get_rank()}: {train(True)!r}\\n")
+'''
+
+
+def test_two_processes_train_as_one(tmp_path):
+    launch.needs_mpi()
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    space = {"__name__": "program"}
+    exec(compile(PROGRAM, str(program), "exec"), space)
+    losses, plan = space["train"](False)
+    assert plan is None
+    status, out, err = launch.mpirun(2, program)
+    assert status == 0, err
+    lines = sorted(line for line in out.splitlines() if line.startswith("rank "))
+    assert len(lines) == 2
+    for line in lines:
+        got, (share, counted) = ast.literal_eval(line.split(": ", 1)[1])
+        np.testing.assert_allclose(got, losses, rtol=1e-5)
+        assert share < 0.8 and counted                       # the optimiser runs in whole on each

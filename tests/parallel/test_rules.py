@@ -1,0 +1,86 @@
+"""Every signature of every rule on three ranks: gather(f(split)) = f, as boxing splits and gathers; false rules are caught."""
+import numpy as np
+import pytest
+from operator_checks import abstracts_of, meaning, normal_form
+from samples import SAMPLES
+
+from mindlite.common.sbp import Partial, Split
+from mindlite.mindir.primitive import PRIMITIVES, sbp_rule_table
+from mindlite.ops.sbp import SbpRule, elementwise_spec, index_string, signatures
+from mindlite.parallel import Mesh, Placement
+from mindlite.parallel.boxing import parts
+
+LINE = Mesh((3,), ("x",), (0, 1, 2))
+FOLDS = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum, "any": np.logical_or, "all": np.logical_and}
+CASES = [(name, k) for name in sorted(SAMPLES) for k in range(len(SAMPLES[name]))
+         if PRIMITIVES[name] in sbp_rule_table and "effect" not in PRIMITIVES[name].traits]
+
+
+def fits(array, sbp):
+    return not isinstance(sbp, Split) or array.shape[sbp.axis] >= len(LINE.ranks)
+
+
+def wrong_signatures(prim, args, attrs):
+    """The signatures of prim's rule that do not give what the whole operator gives, and how many were tried."""
+    abstracts, rule = abstracts_of(args), sbp_rule_table[prim]
+    whole, wrong, tried = meaning(prim, args, attrs), [], 0
+    index_string(prim, abstracts, attrs)
+    for signature in signatures(prim, abstracts, attrs):
+        arrays = [a for a in args if isinstance(a, np.ndarray)]
+        if not all(fits(a, s) for a, s in zip(args, signature.ins) if isinstance(a, np.ndarray)) or not all(
+                map(fits, whole, signature.outs)) or any(isinstance(s, Partial) and np.asarray(a).dtype.kind in "biu"
+                                                         for a, s in zip(args, signature.ins)) or not arrays:
+            continue
+        made = []
+        for rank in LINE.ranks:
+            local = [parts(a, Placement(LINE, (s,)), rank, np.random.default_rng(i)) if isinstance(a, np.ndarray) else a
+                     for i, (a, s) in enumerate(zip(args, signature.ins))]
+            shapes = [Placement(LINE, (s,)).local_shape(w.shape, rank) for w, s in zip(whole, signature.outs)]
+            made.append(meaning(prim, tuple(local), rule.local(attrs, shapes) if rule.local else attrs))
+        tried += 1
+        for i, want in enumerate(whole):
+            results, sbp = [np.asarray(m[i]) for m in made], signature.outs[i]
+            if isinstance(sbp, Split):
+                got = np.concatenate(results, sbp.axis)
+            elif isinstance(sbp, Partial):
+                got = results[0]
+                for result in results[1:]:
+                    got = FOLDS[sbp.reduction](got, result)
+            else:
+                got = results[0]
+            tolerance = 1e-9 if want.dtype.itemsize >= 8 else 1e-5
+            if got.shape != want.shape or not np.allclose(got, want, tolerance, tolerance, equal_nan=True):
+                wrong.append(str(signature))
+                break
+    return wrong, tried
+
+
+@pytest.mark.parametrize("name, k", CASES, ids=[f"{name}-{k}" for name, k in CASES])
+def test_no_signature_is_wrong_on_three_ranks(name, k):
+    prim = PRIMITIVES[name]
+    assert wrong_signatures(prim, *normal_form(prim, *SAMPLES[name][k]))[0] == []
+
+
+FALSE = {                                        # operator: a rule that is not true
+    "relu": SbpRule(elementwise_spec, (frozenset({0}),), "sum", None),                       # relu is not linear
+    "exp": SbpRule(elementwise_spec, (frozenset({0}),), "sum", None),
+    "mul": SbpRule(elementwise_spec, (frozenset({0, 1}),), "sum", None),                     # linear in each, not in both
+    "add": SbpRule(elementwise_spec, (frozenset({0}), frozenset({1})), "sum", None),         # linear in both, not in each
+    "reduce_max": None,                                                                      # the largest is no sum
+}
+
+
+@pytest.mark.parametrize("name", sorted(FALSE))
+def test_a_false_rule_is_caught(name, monkeypatch):
+    prim, true = PRIMITIVES[name], sbp_rule_table[PRIMITIVES[name]]
+    false = FALSE[name] or SbpRule(true.spec, true.linear, "sum", true.local)
+    monkeypatch.setitem(sbp_rule_table.rules, prim, false)
+    cases = [normal_form(prim, *sample) for sample in SAMPLES[name]]
+    assert any(wrong_signatures(prim, *case)[0] for case in cases)
+
+
+def test_most_operators_can_be_split():
+    """How many of the rules have a signature besides: whole on each rank."""
+    split = {name for name, k in CASES
+             if wrong_signatures(PRIMITIVES[name], *normal_form(PRIMITIVES[name], *SAMPLES[name][k]))[1] > 1}
+    assert len(split) > 0.7 * len({name for name, _ in CASES})
