@@ -11,6 +11,7 @@ import pytest
 
 os.environ.setdefault("MINDLITE_KEEP_FLOWS", "0")
 os.environ.setdefault("MINDLITE_VERIFY_GRAPHS", "1")              # typed graphs are verified behind each pass
+os.environ.setdefault("MINDLITE_COMPILE_BESIDE", "0")            # counts decide when something is compiled: tests can say when
 IS_AN_ERROR = pytest.mark.filterwarnings("error::mindlite.compile.jit.FallbackWarning")
 # rooms whose tests have not been gone through: there a FallbackWarning is still a warning
 NOT_YET = ("backend", "fuzz", "graph_kernel", "ops")

@@ -33,7 +33,8 @@ _ARITHMETIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.FloorDiv: "s
 _COMPARISONS = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "slt", ast.LtE: "sle", ast.Gt: "sgt", ast.GtE: "sge",
                 ast.Is: "eq", ast.IsNot: "ne"}
 # C functions whose result has 32 bits, and those without one
-_GIVE_INT = ("PyList_Append", "PyDict_SetItem", "PyObject_IsTrue", "PyErr_ExceptionMatches")
+_GIVE_INT = ("PyList_Append", "PyDict_SetItem", "PyObject_IsTrue", "PyErr_ExceptionMatches",
+             "PyUnicode_Compare")
 _GIVE_NOTHING = ("Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyEval_RestoreThread", "PyMem_Free", "ml_free")
 
 

@@ -53,6 +53,8 @@ SWITCHES = (
            "refuse what MindSpore refuses: a name that is defined nowhere, when the function is compiled; a compiled bprop"),
     Switch("compile_workers", max(0, min(4, os.cpu_count() or 1) - 1), "MINDLITE_COMPILE_WORKERS", int,
            "processes that compile kernels beside this one, where there is much to compile; 0 for none"),
+    Switch("compile_beside", True, "MINDLITE_COMPILE_BESIDE", _flag,
+           "eager mode compiles beside the run, in a thread; 0: at once, and equal runs give equal bits"),
     Switch("lowering", "llvm", "MINDLITE_LOWERING", str,
            "how fused kernels become machine code: llvm (LLVM IR, compiles faster) or numba (Python text, same results)"),
     Switch("progress", True, "MINDLITE_PROGRESS", _flag, "Model shows its progress on standard error: a bar, or a line an epoch"),

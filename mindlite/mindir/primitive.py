@@ -22,12 +22,13 @@ class Primitive:
     prepare: optional function (args, attrs) -> (args, attrs) that brings what the user wrote to the primitive's form
              (axis numbers counted from the front, dtypes promoted, Python numbers made arrays)
     native : where machine code knows the operator (pynative/native.py), else None
+    plans  : where it finds the plans of its signatures (pynative/plans.py), else None
     """
-    __slots__ = ("native", "__dict__", "__weakref__")
+    __slots__ = ("native", "plans", "__dict__", "__weakref__")
 
     def __init__(self, name, inputs, attrs, *, traits=(), doc="", prepare=None, origin=None):
         self.name, self.inputs, self.attrs, self.traits, self.__doc__ = name, inputs, attrs, frozenset(traits), doc
-        self.prepare, self.origin, self.native = prepare, origin, None
+        self.prepare, self.origin, self.native, self.plans = prepare, origin, None, None
         self.variadic = any(name.startswith("*") for name in self.inputs)
 
     @functools.cached_property
@@ -49,13 +50,18 @@ class Primitive:
         return self
 
     def __call__(self, *args, **attrs):
+        args, attrs = self.prepared(args, attrs)
+        stack = here.state.interpreters                     # bind, written out: every eager operator comes this way
+        return (stack[-1] if stack else _base[-1]).bind(self, args, attrs)
+
+    def prepared(self, args, attrs):
+        """(args, attrs) of a call in the form of the rules."""
         if (attrs or self.attrs) and attrs.keys() != self.attrs.keys() or (
                 len(args) != len(self.inputs) and not self.variadic):
             args, attrs = self._fill(args, attrs)
         if self.prepare is not None:
             args, attrs = self.prepare(args, attrs)
-        stack = here.state.interpreters                     # bind, written out: every eager operator comes this way
-        return (stack[-1] if stack else _base[-1]).bind(self, args, attrs)
+        return args, attrs
 
     def _fill(self, args, attrs):
         """Bring a call to the form: all inputs positional, all attributes by keyword."""

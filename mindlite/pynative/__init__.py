@@ -4,5 +4,6 @@ from .differentiate import Linearized, Recorded, differentiate, forward  # noqa:
 from .function import Function  # noqa: F401
 from .hooks import register_hook  # noqa: F401
 from .interpreter import PyNative, interpreter  # noqa: F401
+from .plans import OperatorPlan  # noqa: F401
 from .segments import Recording  # noqa: F401
 from .tape import Tape, is_recording, paused, recording  # noqa: F401

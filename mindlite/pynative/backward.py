@@ -1,21 +1,24 @@
 """Walking a tape backwards: from cotangents of results to gradients of what was watched.
 
 The structure of a tape, from its results back to the watched values, is a key. A structure that is new runs operation
-by operation; when it comes a second time, the backward graphs of all its entries are written into one graph, which is
-optimised and compiled as one Flow and reused from then on. Hooks and backwards written in Python part it: what stands
-between them is compiled in this way (event "backward_parted").
+by operation; when that has taken so long that compiling pays, the backward graphs of all its entries are written into one
+graph, which is optimised and compiled as one Flow, beside the run (beside.py), and used from then on. Hooks and backwards
+written in Python part it: what stands between them is compiled in this way (event "backward_parted").
 
     tape  %1 = mul(%0, 2.0); %2 = tanh(%1)        grad(2.0, out, dout):  d1 = dout * (1 - out * out);  d0 = d1 * 2.0
 
 How a tape was walked stands on it (`Tape.walk`), for `explain`.
 """
 import threading
+import time
 from collections import OrderedDict
+from typing import ClassVar
 
 import numpy as np
 
 from .. import ops
 from ..ad.zeros import zeros_like_abstract
+from ..common.config import config
 from ..common.device import CPU
 from ..common.errors import Stage, user_location
 from ..common.events import emit
@@ -26,6 +29,7 @@ from ..mindir.control import make_tuple
 from ..mindir.graph import FuncGraph
 from ..mindir.inline import inline
 from ..optim import optimise
+from .beside import compile_beside
 from .finite import apply_checked, is_watching
 from .hooks import through
 from .interpreter import apply
@@ -36,10 +40,13 @@ from .operation import GraphOperation
 MAX_STRUCTURES = 512
 REUSED, BUILT = "as one compiled Flow", "as one Flow, compiled for it"
 FIRST = "operation by operation: the first of its structure"
+SELDOM = "operation by operation: to compile its structure does not pay yet"
+ORDERED = "operation by operation, while its structure is being compiled"
 CHECKED = "operation by operation, each one checked for NaN and infinity"
 OF_ITS_OWN = "as the Flow of the one compiled function on it"
 NOTHING = "not at all: nothing that is asked for depends on what was watched"
-_structures: OrderedDict = OrderedDict()        # key: None after its first appearance, then the GraphOperation
+PAYS = 0.25                                      # compile once walking has taken this share of what compiling will take
+_structures: OrderedDict = OrderedDict()        # key: a Structure
 _lock = threading.RLock()
 
 
@@ -57,7 +64,8 @@ def gradients(tape, seeds, wrt, last=False):
         if traced is not None:
             key = traced[0], *_asked(seeds, wrt)
             with _lock:
-                flow = _structures.get(key)
+                seen = _structures.get(key)
+                flow = None if seen is None else seen.flow
                 if flow is not None:
                     _structures.move_to_end(key)
             if flow is not None:
@@ -89,7 +97,11 @@ def of_plain(live, seeds, wrt, last=False, traced=None):
     if flow is not None:
         return how, run_flow(flow, saved, seeds)
     saved.clear()                                    # whoever holds the list: what was saved is let go as the walk passes it
-    return how, one_by_one(live, seeds, wrt, last)
+    start = time.perf_counter()
+    found = one_by_one(live, seeds, wrt, last)
+    if how is not OF_ITS_OWN and how is not CHECKED:
+        _structures_walked((key, *_asked(seeds, wrt)), time.perf_counter() - start)
+    return how, found
 
 
 def in_parts(live, seeds, wrt, hooks, last=False):
@@ -193,56 +205,103 @@ def structure(live):
     return tuple(key), saved
 
 
+class Structure:
+    """What is known of one structure of tapes.
+
+    seconds : what walks of it have taken       order : the Order of its Flow, None before it is worth one
+    flow    : (the GraphOperation, for each of wrt whether it has a gradient, the Backwards in it, which its key keeps alive)
+    """
+    __slots__ = ("seconds", "order", "flow")
+    of_an_entry: ClassVar[float] = 5e-3                      # seconds of compiling, by what was compiled last
+
+    def __init__(self):
+        self.seconds, self.order, self.flow = 0.0, None, None
+
+    def pays(self, entries):
+        """True once a Flow is worth its compilation (Karlin et al. 1988); at the second visit where counts alone decide."""
+        return not config.compile_beside or self.seconds >= PAYS * entries * Structure.of_an_entry
+
+
+def _structures_walked(key, seconds):
+    """A walk of the structure has taken so long."""
+    with _lock:
+        if key in _structures:
+            _structures[key].seconds += seconds
+
+
 def flow_of(key, live, seeds, wrt, saved):
-    """(how it will run, (the GraphOperation of a structure, for each of wrt whether it has a gradient, the Backwards in it,
-    which its key keeps alive); None at its first appearance)."""
+    """(how it will run, the `flow` of its Structure; None where it is walked)."""
     if is_watching():
         return CHECKED, None
     with _lock:
-        if key not in _structures:
-            _structures[key] = None
+        seen = _structures.get(key)
+        if seen is None:
+            _structures[key] = Structure()
             if len(_structures) > MAX_STRUCTURES:
                 _structures.popitem(last=False)
             return FIRST, None
         _structures.move_to_end(key)
-        if _structures[key] is None:
-            with Stage("backward", user_location):
-                graph, flows_to = write_flow(live, seeds, wrt, saved)
-                operation = GraphOperation(graph)
-                if all(t.device_of == CPU for t in (*saved, *[c for _, c in seeds]) if isinstance(t, Tensor)):
-                    operation.compile()                      # elsewhere it is, whenever it runs
-            _structures[key] = operation, flows_to, [entry.backward for entry in live]
-            emit("backward_flow_build", name=graph.name, nodes=len(graph.nodes))
-            return BUILT, _structures[key]
+        if seen.flow is None:
+            if seen.order is None:
+                if not seen.pays(len(live)):
+                    return SELDOM, None
+                recipe = Recipe(live, seeds, wrt, saved)
+                seen.order = compile_beside(recipe.compile)
+            if not seen.order.is_ready:
+                return ORDERED, None
+            seen.flow, nodes = seen.order.result()
+            emit("backward_flow_build", name=seen.flow[0].name, nodes=nodes)
+            return BUILT, seen.flow
         emit("backward_flow_reuse")
-        return REUSED, _structures[key]
+        return REUSED, seen.flow
 
 
-def write_flow(live, seeds, wrt, saved):
-    """(the graph (*saved, *cotangents) -> gradients of these entries, for each of wrt whether it has a gradient)."""
-    graph = FuncGraph("backward")
-    parameters = {id(value): graph.add_parameter(f"saved{i}", type_of(value))
-                  for i, value in enumerate(saved)}
-    cotangents: dict = {}
-    with building(graph, by="grad") as builder, collecting():
-        def add(number, cotangent):
-            before = cotangents.get(number)
-            cotangents[number] = cotangent if before is None else ops.add(before, cotangent)
-        for i, (number, value) in enumerate(seeds):
-            add(number, graph.add_parameter(f"dout{i}", type_of(value)))
-        for entry in live:
-            backward = entry.backward
-            if all(cotangents.get(entry.outputs[i]) is None for i in backward.seeds):
-                continue
-            args = [parameters[id(value)] for value in entry.saved]
-            for i, abstract in zip(backward.seeds, backward.douts):
-                dout = cotangents.pop(entry.outputs[i], None)
-                args.append(builder.lift(zeros_like_abstract(abstract)) if dout is None else dout)
-            for number, gradient in zip(entry.inputs, inline(graph, backward.graph, args)):
-                add(number, gradient)
-        found = [cotangents.get(number) for number in wrt]
-        graph.set_outputs([node for node in found if node is not None], make_tuple)
-    return optimise(graph), [node is not None for node in found]
+class Recipe:
+    """What a Flow is written from: the entries without the values that they saved, of which types and places are kept."""
+
+    def __init__(self, live, seeds, wrt, saved):
+        places = {id(value): place for place, value in enumerate(saved)}
+        self.entries = [(entry.backward, entry.inputs, entry.outputs, [places[id(value)] for value in entry.saved])
+                        for entry in live]
+        self.saved, self.wrt = [type_of(value) for value in saved], wrt
+        self.seeds = [(number, type_of(value)) for number, value in seeds]
+        self.is_here = all(t.device_of == CPU for t in (*saved, *[c for _, c in seeds]) if isinstance(t, Tensor))
+
+    def compile(self):
+        """(the `flow` of a Structure, how many nodes it has)."""
+        start = time.perf_counter()
+        with Stage("backward", user_location):
+            graph, flows_to = self.write()
+            nodes = len(graph.nodes)
+            operation = GraphOperation(graph)
+            if self.is_here:
+                operation.compile()                          # elsewhere it is, whenever it runs
+        Structure.of_an_entry = (Structure.of_an_entry + (time.perf_counter() - start) / max(1, len(self.entries))) / 2
+        return (operation, flows_to, [backward for backward, *_ in self.entries]), nodes
+
+    def write(self):
+        """(the graph (*saved, *cotangents) -> gradients of the entries, for each of wrt whether it has a gradient)."""
+        graph = FuncGraph("backward")
+        parameters = [graph.add_parameter(f"saved{i}", abstract) for i, abstract in enumerate(self.saved)]
+        cotangents: dict = {}
+        with building(graph, by="grad") as builder, collecting():
+            def add(number, cotangent):
+                before = cotangents.get(number)
+                cotangents[number] = cotangent if before is None else ops.add(before, cotangent)
+            for i, (number, abstract) in enumerate(self.seeds):
+                add(number, graph.add_parameter(f"dout{i}", abstract))
+            for backward, inputs, outputs, reads in self.entries:
+                if all(cotangents.get(outputs[i]) is None for i in backward.seeds):
+                    continue
+                args = [parameters[place] for place in reads]
+                for i, abstract in zip(backward.seeds, backward.douts):
+                    dout = cotangents.pop(outputs[i], None)
+                    args.append(builder.lift(zeros_like_abstract(abstract)) if dout is None else dout)
+                for number, gradient in zip(inputs, inline(graph, backward.graph, args)):
+                    add(number, gradient)
+            found = [cotangents.get(number) for number in self.wrt]
+            graph.set_outputs([node for node in found if node is not None], make_tuple)
+        return optimise(graph), [node is not None for node in found]
 
 
 def type_of(value):

@@ -48,6 +48,10 @@ class PyNative:
 
     def bind(self, prim, args, attrs):
         """prim(*args, **attrs) on Tensors, arrays and numbers; gives a Tensor or a tuple of them."""
+        return self.perform(prim, args, attrs)[0]
+
+    def perform(self, prim, args, attrs):
+        """(what `bind` gives, the Operation of the signature; None where the operands lie elsewhere than on the CPU)."""
         count = len(args)
         try:
             if not attrs and count == 2 and type(args[0]) is Tensor and type(args[1]) in _ARRAYS:      # common, kept short
@@ -61,7 +65,7 @@ class PyNative:
             else:
                 arrays, key = _key_of(prim, args, attrs)
         except DeviceError:
-            return self.bind_elsewhere(prim, args, attrs)
+            return self.bind_elsewhere(prim, args, attrs), None
         try:
             operation = _signatures.get(key)
             if operation is None:
@@ -76,13 +80,13 @@ class PyNative:
             out = self.write(*args)
             if isinstance(args[0], Tensor):
                 written(args[0], self.write)
-                return args[0]
-            return out
+                return args[0], operation
+            return out, operation
         if here.state.tapes:
             made = record(operation, args, arrays, attrs)
             if operation.is_view and isinstance(args[0], Tensor):
                 link(made, args[0], prim, args[1:], attrs)
-            return made
+            return made, operation
         out = operation.compute(*arrays, **attrs)
         if type(out) is np.ndarray:                         # Tensor.wrap, written out
             made = _new(Tensor)
@@ -90,8 +94,8 @@ class PyNative:
             made.tape = made.init = made._shape = None
             if operation.is_view and isinstance(args[0], Tensor):
                 link(made, args[0], prim, args[1:], attrs)
-            return made
-        return wrap(out)
+            return made, operation
+        return wrap(out), operation
 
     def bind_elsewhere(self, prim, args, attrs):
         """`bind`, where an operand lies on another device than the CPU."""

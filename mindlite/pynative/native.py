@@ -33,6 +33,11 @@ _HEAD, _ROWS, _ROW, _PLANS, _SIZES = 5, 14, 9, 64, 12      # words
 _FORMS = {"float32": 1, "float64": 2, "int32": 32, "int64": 64}
 _WORTH_RELEASING = 1 << 12                       # elements from which on other threads may run meanwhile
 _NEVER = 1 << 62
+# plans of operators (native_plans.py, plans.py): their words, and the numbers that stand in them
+OPLAN = ("COUNT", "NAMED", "MASK", "KEYS", "FUNCTION", "KERNEL", "CALLS", "HOT", "BACKWARD", "RECORD", "GIVEN")
+FORMS = {"A_TENSOR": 1, "AN_INT": 2, "A_FLOAT": 3, "AN_OBJECT": 4, "SOME_INTS": 5, "A_TEXT": 6,
+         "SAVED_ARGUMENT": 0, "SAVED_RESULT": 1,
+         "SAVED_OBJECT": 2, "OPLANS": 256, "MOST_ARGUMENTS": 16, "SPREAD": 0x1e3779b97f4a7c15, "TOP": 56}
 _lock = threading.Lock()
 
 
@@ -45,7 +50,17 @@ class Installed:
         self.calls = None
         self.rows, self.plans = set(), {}
         self.former: collections.deque = collections.deque(maxlen=4096)
+        self.taught: tuple = ()                              # what CALL names, kept
         self.trace_tape, *self.keep = layouts.builtin("trace_tape", module.address("trace_tape"), layouts.VARARGS_FAST)
+
+    def planned(self):
+        """How many calls machine code has made by plans of operators."""
+        return int(self.module.table[self.module.place["PLANNED"]])
+
+    def teach(self, function):
+        """Machine code hands to `function` what it does not know of operators."""
+        self.taught = function, Primitive.__call__
+        self.module.set("CALL", id(function))
 
 
 def install_calls(owner):
@@ -80,7 +95,8 @@ def install():
         return None
     slots = [layouts.slots_of(*each) for each in (
         (Tensor, ("host_array", "tape", "init", "_shape")), (ThreadState, ("interpreters", "tapes")),
-        (Tape, ("entries", "count", "named", "used")), (Entry, Entry.__slots__), (Primitive, ("native",)),
+        (Tape, ("entries", "count", "named", "used")), (Entry, Entry.__slots__),
+        (Primitive, ("native", "plans")),
         (Arenas, Arenas.__slots__), (short_plan.HasPlans, ("plans",)))]
     if any(found is None for found in slots):
         return None
@@ -89,6 +105,7 @@ def install():
         **constants, "ARRAY": tensor["host_array"], "TAPE": tensor["tape"], "INIT": tensor["init"], "SHAPE": tensor["_shape"],
         "INTERPRETERS": thread["interpreters"], "TAPES": thread["tapes"], "ENTRIES": tape["entries"],
         "COUNT": tape["count"], "NAMED": tape["named"], "USED": tape["used"], "NATIVE": native["native"],
+        "PLANS_OF": native["plans"],
         **{f"ENTRY_{name.upper()}": place for name, place in entry.items()},
         "OP_FORWARD": 0, "OP_REFLECTED": 8, "OP_INPUTS": 16, "OP_PLANS": 24, "OP_ROWS": 32, "ROW": 8 * _ROW,
         **{f"ROW_{name}": 8 * i for i, name in enumerate(("IN", "OUT", "LOOP", "DATA", "FORM", "STEP", "MADE", "LIMIT",
@@ -99,23 +116,25 @@ def install():
         **{f"PLAN_{name}": 8 * getattr(short_plan, name) for name in (
             "ENTER", "ENTRY", "ARENAS", "BUFFER", "ARGUMENTS", "OUTS", "CHECKS", "TEST", "DISTINCT", "CALLS", "RESULTS", "FAILED",
             "HEAD")},
+        **{f"OPLAN_{name}": 8 * i for i, name in enumerate(OPLAN)}, **FORMS,
         "CHECK": 8 * short_plan.CHECK, "CHECK_ITEM": short_plan.ITEM, "CHECK_CELL": short_plan.CELL,
         "CHECK_METHOD": short_plan.METHOD}
     prims = [prim for prim in PRIMITIVES.values() if is_plain(prim)]
     size = _HEAD + _ROWS * _ROW
     methods = {name: (prims.index(prim) * size, prim, reflected) for name, (prim, reflected) in tensor_methods.OPERATORS.items()
                if prim in prims and getattr(Tensor.__dict__[name], "__module__", None) == tensor_methods.__name__}
-    text = "\n".join(source_of(__file__, name) for name in ("native_code", "native_tape", "native_calls")) + "".join(
+    text = "\n".join(source_of(__file__, f"native_{name}") for name in ("code", "tape", "calls", "plans")) + "".join(
         f"\n\ndef method{name}(self, other):\n    return {'_reflected' if reflected else '_method'}"
         f"(address.OPERATORS + {8 * place}, self, {'other' if len(prim.inputs) == 2 else 0})\n"
         for name, (place, prim, reflected) in methods.items())
     words = {**dict.fromkeys(("TENSOR", "PARAMETER", "NDARRAY", "FLOAT", "INT", "NONE", "KEY", "NEW_ARRAY", "TAPE", "ENTRY",
-                              "CALL", "COMPILED", "TRUE", "OUTSIDE", "METHOD", "EXCEPTION", "TUPLE"), 1),
+                              "CALL", "COMPILED", "TRUE", "OUTSIDE", "METHOD", "EXCEPTION", "TUPLE",
+                              "PLANNED", "TEXT"), 1),
              "OPERATORS": size * len(prims), "PLANS": _PLANS * len(prims)}
     module = LowModule(text, constants, words, "eager")
     for name, thing in dict(TENSOR=Tensor, PARAMETER=Parameter, NDARRAY=np.ndarray, FLOAT=float, INT=int, NONE=None, KEY=KEY,
                             TAPE=Tape, ENTRY=Entry, CALL=Primitive.__call__, TRUE=True, OUTSIDE=-1, METHOD=types.MethodType,
-                            EXCEPTION=Exception, TUPLE=tuple).items():
+                            EXCEPTION=Exception, TUPLE=tuple, TEXT=str).items():
         module.set(name, id(thing))
     module.set("NEW_ARRAY", new_array)
     for i, prim in enumerate(prims):

@@ -514,4 +514,11 @@ def call_primitive(self, args, count, names):
             made = _operate(operator, load(args), load(args, 8) if count == 2 else 0)
             if made != 0 or api.PyErr_Occurred() != 0:
                 return made
+    slots = load(self, at.PLANS_OF)
+    if slots != 0 and slots != this.NONE:
+        state = _thread()
+        if state != 0:
+            made = _operate_by_plan(api.PyLong_AsVoidPtr(slots), state, args, count, names)
+            if made != 0 or api.PyErr_Occurred() != 0:
+                return made
     return _whole_by_python(this.CALL, self, args, count, names)

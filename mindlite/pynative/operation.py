@@ -96,6 +96,7 @@ class Operation:
                             if is_differentiable(out) and (whole or not is_integer(out))])
         self.differentiable = bool(self.seeds) and "stop_gradient" not in prim.traits
         self.backwards, self.offered = {}, False
+        self.calls, self.plans = 0, 0                           # in Python, and how many plans were made of them (plans.py)
 
     def backward(self, wrt):
         """The Backward for the inputs numbered in `wrt`, built once. raises : GradientError if the operator has none"""

@@ -1,0 +1,109 @@
+"""Compilations beside the run: eager mode goes on while one thread compiles what was seen often.
+
+    order = compile_beside(lambda: Compiled(graph))        ..        if order.is_ready: run(order.result())
+
+LLVM works without Python's lock; what is written in Python takes turns with the program, in short ones. A program whose runs
+are to be alike to the last bit sets `compile_beside` to False (MINDLITE_COMPILE_BESIDE=0): then what is ordered is there
+at once, and only counts decide when it is used.
+"""
+import atexit
+import os
+import queue
+import sys
+import threading
+
+from ..common.config import config
+from ..common.errors import InternalError
+
+SWITCH_INTERVAL = 5e-4                           # seconds for which Python code of one thread runs while both want to
+LAST = 10                                        # seconds that the end of the process waits for what is being compiled
+
+
+class Order:
+    """Something that is being made. is_ready: it is there, or it cannot be made"""
+
+    def __init__(self, make):
+        self._make, self._made, self._error, self.is_ready = make, None, None, False
+
+    def run(self):
+        """Make it."""
+        try:
+            self._made = self._make()
+        except BaseException as error:                       # whoever asks for the result gets it
+            self._error = error
+        self._make, self.is_ready = None, True
+
+    def result(self):
+        """What was made. raises : what making it raised; InternalError before it is ready"""
+        if not self.is_ready:
+            raise InternalError("the result of a compilation is asked for before it is there")
+        if self._error is not None:
+            raise self._error
+        return self._made
+
+
+class Compiler:
+    """The thread and its orders. threads: the idents of those that have compiled, for tests"""
+
+    def __init__(self):
+        self.orders: queue.Queue = queue.Queue()
+        self.thread, self.ending, self.lock, self.idents = None, False, threading.Lock(), set()
+
+    def take(self, order):
+        """Make it in the thread, which begins with the first order."""
+        with self.lock:
+            self.orders.put(order)
+            if self.thread is None and not self.ending:
+                self.thread = threading.Thread(target=self.work, name="mindlite compiles", daemon=True)
+                self.thread.start()
+
+    def work(self):
+        """Make one after the other."""
+        self.idents.add(threading.get_ident())
+        while not self.ending:
+            order = self.orders.get()
+            if order is None:
+                return
+            before = sys.getswitchinterval()
+            sys.setswitchinterval(min(before, SWITCH_INTERVAL))
+            try:
+                order.run()
+            finally:
+                sys.setswitchinterval(before)
+                self.orders.task_done()
+
+    def end(self):
+        """The process ends: nothing new is begun, and what LLVM is doing is done before its code is unloaded."""
+        with self.lock:
+            self.ending = True
+        if self.thread is not None and self.thread.is_alive():
+            self.orders.put(None)
+            self.thread.join(LAST)
+
+    def wait(self):
+        """Until all orders are made."""
+        self.orders.join()
+
+
+compiler = Compiler()
+
+
+def compile_beside(make):
+    """An Order of what make() gives: made by the thread, or at once where `config.compile_beside` is off."""
+    order = Order(make)
+    if config.compile_beside:
+        compiler.take(order)
+    else:
+        order.run()
+    return order
+
+
+def _in_child():
+    """A forked process has no thread, and other locks."""
+    global compiler
+    compiler = Compiler()
+
+
+atexit.register(lambda: compiler.end())
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)

@@ -1,0 +1,284 @@
+"""Operators by plans of their signatures, below Python: from a call to the new Tensor, and its entry on the tape. Low Python.
+
+    softmax(x, axis=1)  ->  a hash of what was given  ->  a plan that fits  ->  its kernel by address, or its function
+
+plans.py writes the plans. Words of a plan: OPLAN_COUNT and OPLAN_NAMED, how many arguments by position and by name; OPLAN_MASK,
+which of them have numbers on the tape; OPLAN_KEYS, the address of what the arguments must be; OPLAN_FUNCTION, a function of the
+Tensors among them; OPLAN_KERNEL, the address of a plan of compile/short_plan.py or 0; OPLAN_CALLS, which are counted;
+OPLAN_HOT, the call that Python is to see; OPLAN_BACKWARD, an object or 0; OPLAN_RECORD, the address of what an entry holds;
+OPLAN_GIVEN, how many Tensors; behind it the positions of these, then the names.
+
+A key is one of: A_TENSOR, class, dtype, rank, sizes; AN_INT, value; A_FLOAT, bits; AN_OBJECT, address; A_TEXT, address;
+SOME_INTS, count, values. The place of a plan is the hash times SPREAD, of which the highest bits count (Knuth 6.4).
+"""
+# flake8: noqa: F821    the names of low Python
+# mypy: ignore-errors
+
+
+def _integer_of(value):
+    """A Python int; -1 for one of more than 64 bits, which no plan has."""
+    overflow = stack(1)
+    return api.PyLong_AsLongLongAndOverflow(value, overflow)
+
+
+def _hash_of(args, total):
+    """A hash of arguments; 0 where one is a Tensor that Python must look at."""
+    mixed = total
+    i = 0
+    while i < total:
+        value = load(args + i * 8)
+        kind = load(value, at.TYPE)
+        if kind == this.TENSOR or kind == this.PARAMETER:
+            array = load(value, at.ARRAY)
+            if array == 0:
+                return 0
+            if load(array, at.TYPE) != this.NDARRAY:
+                return 0
+            rank = load32(array, at.NDIM)
+            mixed = _mixed(mixed * 31 + rank, load(array, at.SIZES), rank) * 31 + (load(array, at.DESCR) >> 4)
+        elif kind == this.INT:
+            mixed = mixed * 31 + _integer_of(value)
+        elif kind == this.FLOAT:
+            mixed = mixed * 31 + load(value, at.DOUBLE)
+        elif kind == this.TUPLE:
+            j = 0
+            while j < load(value, at.SIZE):
+                item = load(value + j * 8, at.ITEMS)
+                if load(item, at.TYPE) == this.INT:
+                    mixed = mixed * 31 + _integer_of(item)
+                j += 1
+        elif kind != this.TEXT:
+            mixed = mixed * 31 + (value >> 4)
+        i += 1
+    return mixed | 1
+
+
+def _fits(key, args, total):
+    """1 if the arguments are what the keys say."""
+    i = 0
+    while i < total:
+        value = load(args + i * 8)
+        kind = load(value, at.TYPE)
+        form = load(key)
+        if form == at.A_TENSOR:
+            if kind != load(key, 8):
+                return 0
+            array = load(value, at.ARRAY)
+            rank = load(key, 24)
+            if load(array, at.DESCR) != load(key, 16) or load32(array, at.NDIM) != rank:
+                return 0
+            if _equal_sizes(key + 32, load(array, at.SIZES), rank) == 0:
+                return 0
+            key += 32 + rank * 8
+        elif form == at.AN_INT:
+            if kind != this.INT or _integer_of(value) != load(key, 8):
+                return 0
+            key += 16
+        elif form == at.A_FLOAT:
+            if kind != this.FLOAT or load(value, at.DOUBLE) != load(key, 8):
+                return 0
+            key += 16
+        elif form == at.AN_OBJECT:
+            if value != load(key, 8):
+                return 0
+            key += 16
+        elif form == at.A_TEXT:
+            if value != load(key, 8):
+                if kind != this.TEXT:
+                    return 0
+                if api.PyUnicode_Compare(value, load(key, 8)) != 0:
+                    return 0
+            key += 16
+        else:
+            items = load(key, 8)
+            if kind != this.TUPLE or load(value, at.SIZE) != items:
+                return 0
+            j = 0
+            while j < items:
+                item = load(value + j * 8, at.ITEMS)
+                if load(item, at.TYPE) != this.INT or _integer_of(item) != load(key + j * 8, 16):
+                    return 0
+                j += 1
+            key += 16 + items * 8
+        i += 1
+    return 1
+
+
+def _result_of(made, number):
+    """The result with a number: an item of a tuple, or the only one."""
+    if load(made, at.TYPE) == this.TUPLE:
+        return load(made + number * 8, at.ITEMS)
+    return made
+
+
+def _tuple_of(entry, slot, count):
+    """A new tuple in a slot of an entry, which holds it."""
+    made = api.PyTuple_New(count)
+    store(entry + slot, 0, made)
+    return made
+
+
+def _fill_entry(entry, record, args, numbers, first, made):
+    """Fill the slots of a new entry whose first result has the number `first`; 1, or 0 with an exception."""
+    count = load(record)
+    inputs = _tuple_of(entry, at.ENTRY_INPUTS, count)
+    if inputs == 0:
+        return 0
+    i = 0
+    while i < count:
+        value = api.PyLong_FromLongLong(load(numbers + load(record + i * 8, 8) * 8))
+        if value == 0:
+            return 0
+        store(inputs + i * 8, at.ITEMS, value)
+        i += 1
+    record += 8 + count * 8
+    count = load(record)
+    outputs = _tuple_of(entry, at.ENTRY_OUTPUTS, count)
+    if outputs == 0:
+        return 0
+    i = 0
+    while i < count:
+        value = this.NONE
+        if load(record + i * 8, 8) != 0:
+            value = api.PyLong_FromLongLong(first)
+            if value == 0:
+                return 0
+            first += 1
+        else:
+            api.Py_IncRef(value)
+        store(outputs + i * 8, at.ITEMS, value)
+        i += 1
+    record += 8 + count * 8
+    count = load(record)
+    saved = _tuple_of(entry, at.ENTRY_SAVED, count)
+    if saved == 0:
+        return 0
+    i = 0
+    while i < count:
+        kind = load(record + i * 16, 8)
+        value = load(record + i * 16, 16)
+        if kind == at.SAVED_ARGUMENT:
+            value = load(args + value * 8)
+        elif kind == at.SAVED_RESULT:
+            value = _result_of(made, value)
+        api.Py_IncRef(value)
+        store(saved + i * 8, at.ITEMS, value)
+        i += 1
+    return 1
+
+
+def _enter_by_plan(tape, plan, args, numbers, made):
+    """Append the entry of an operation that gave `made`; 1, or 0 with an exception."""
+    entry = api.PyType_GenericAlloc(this.ENTRY, 0)
+    if entry == 0:
+        return 0
+    backward = load(plan, at.OPLAN_BACKWARD)
+    api.Py_IncRef(backward)
+    store(entry, at.ENTRY_BACKWARD, backward)
+    record = load(plan, at.OPLAN_RECORD)
+    first = api.PyLong_AsLongLong(load(tape, at.COUNT))
+    if _fill_entry(entry, record, args, numbers, first, made) == 0:
+        api.Py_DecRef(entry)
+        return 0
+    outputs = load(entry, at.ENTRY_OUTPUTS)
+    results = load(outputs, at.SIZE)
+    given = 0
+    i = 0
+    while i < results:
+        number = load(outputs + i * 8, at.ITEMS)
+        if number != this.NONE:
+            given += 1
+            pair = api.PyTuple_New(2)
+            if pair == 0:
+                api.Py_DecRef(entry)
+                return 0
+            api.Py_IncRef(tape)
+            api.Py_IncRef(number)
+            store(pair, at.ITEMS, tape)
+            store(pair, at.ITEMS + 8, number)
+            out = _result_of(made, i)
+            before = load(out, at.TAPE)
+            store(out, at.TAPE, pair)
+            api.Py_DecRef(before)
+        i += 1
+    following = api.PyLong_FromLongLong(first + given)
+    if following == 0:
+        api.Py_DecRef(entry)
+        return 0
+    before = load(tape, at.COUNT)
+    store(tape, at.COUNT, following)
+    api.Py_DecRef(before)
+    done = api.PyList_Append(load(tape, at.ENTRIES), entry) == 0
+    api.Py_DecRef(entry)
+    return done
+
+
+def _operate_by_plan(slots, state, args, count, names):
+    """What an operator gives, a new reference; 0 where no plan fits, or with an exception."""
+    named = load(names, at.SIZE) if names != 0 else 0
+    total = count + named
+    if total == 0 or total > at.MOST_ARGUMENTS:
+        return 0
+    tapes = load(state, at.TAPES)
+    tape = 0
+    mask = 0
+    numbers = stack(16)
+    if load(tapes, at.SIZE) != 0:
+        tape = load(tapes, at.ITEMS)
+        if load(tapes, at.SIZE) > 1 or load(tape, at.TYPE) != this.TAPE:
+            return 0
+        i = 0
+        while i < count:
+            number = _number_on(tape, load(args + i * 8))
+            if number == -2:
+                return 0
+            store(numbers + i * 8, 0, number)
+            mask = mask | ((number >= 0) << i)
+            i += 1
+    mixed = _hash_of(args, total)
+    if mixed == 0:
+        return 0
+    plan = load(slots + (((mixed * 31 + mask) * at.SPREAD) >> at.TOP) * 8)
+    if plan == 0:
+        return 0
+    if load(plan, at.OPLAN_COUNT) != count or load(plan, at.OPLAN_NAMED) != named or load(plan, at.OPLAN_MASK) != mask:
+        return 0
+    given = load(plan, at.OPLAN_GIVEN)
+    place = plan + at.OPLAN_GIVEN + 8
+    i = 0
+    while i < named:
+        if load(names + i * 8, at.ITEMS) != load(place + (given + i) * 8):
+            return 0
+        i += 1
+    if _fits(load(plan, at.OPLAN_KEYS), args, total) == 0:
+        return 0
+    calls = load(plan, at.OPLAN_CALLS)
+    if calls >= load(plan, at.OPLAN_HOT):
+        return 0
+    store(plan, at.OPLAN_CALLS, calls + 1)
+    store(address.PLANNED, 0, this.PLANNED + 1)
+    tensors = stack(16)
+    i = 0
+    while i < given:
+        store(tensors + i * 8, 0, load(args + load(place + i * 8) * 8))
+        i += 1
+    function = load(plan, at.OPLAN_FUNCTION)
+    backward = load(plan, at.OPLAN_BACKWARD)
+    api.Py_IncRef(function)
+    made = 0
+    kernel = load(plan, at.OPLAN_KERNEL)
+    if kernel != 0:
+        if load(kernel) == state:
+            made = _call_by_plan(kernel, tensors)
+    if made == 0 and api.PyErr_Occurred() == 0:
+        made = api.PyObject_VectorcallDict(function, tensors, given, 0)
+    api.Py_DecRef(function)
+    if made == 0:
+        if api.PyErr_Occurred() != 0 and api.PyErr_ExceptionMatches(this.EXCEPTION) != 0:
+            api.PyErr_Clear()                                # Python says it again, with the line
+        return 0
+    if backward != 0:
+        if _enter_by_plan(tape, plan, args, numbers, made) == 0:
+            api.Py_DecRef(made)
+            return 0
+    return made

@@ -1,0 +1,181 @@
+"""Compilations beside the run: eager mode goes on meanwhile, and computes the same before and after."""
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import mindlite as ms
+from mindlite import Parameter, Tensor, nn, ops
+from mindlite.common.config import config
+from mindlite.common.errors import InternalError
+from mindlite.pynative import backward, beside, kernels, native, plans
+
+_rng = np.random.default_rng(5)
+
+
+@pytest.fixture
+def in_the_thread(monkeypatch):
+    """What is seen twice is compiled beside the run; gives the idents of the threads in which something was compiled."""
+    before, compiled = config.set(compile_beside=True), []
+    monkeypatch.setattr(backward, "PAYS", 0)
+    monkeypatch.setattr(plans, "OFTEN", 6)
+    monkeypatch.setattr(plans, "OFTEN_FOR_COMPOSITES", 6)
+    monkeypatch.setattr(plans, "AGAIN", 1)
+    make = kernels.Compiled.__init__
+
+    def noted(self, *args, **options):
+        compiled.append(threading.get_ident())
+        make(self, *args, **options)
+    monkeypatch.setattr(kernels.Compiled, "__init__", noted)
+    yield compiled
+    beside.compiler.wait()
+    config.set(**before)
+
+
+def tensor(*shape):
+    return Tensor(_rng.standard_normal(shape).astype(np.float32))
+
+
+def a_step():
+    """A training step of a recurrent network of its own, and its parameters."""
+    cell, head = nn.GRUCell(7, 11), nn.Dense(11, 3)
+    parameters = [*cell.trainable_params(), *head.trainable_params()]
+    optimizer = nn.SGD(parameters, 0.01)
+
+    def loss(xs, labels):
+        h = ops.zeros((xs.shape[1], 11))
+        for x in xs:
+            h = cell(x, h)
+        return ops.cross_entropy(head(h), labels)
+    derive = ms.value_and_grad(loss, None, optimizer.parameters)
+
+    def step(xs, labels):
+        value, gradients = derive(xs, labels)
+        optimizer(gradients)
+        return float(value)
+    return step
+
+
+def test_nothing_is_compiled_in_the_callers_thread_after_the_first_step(in_the_thread):
+    step, labels = a_step(), Tensor(np.array([0, 2, 1, 1], np.int32))
+    lengths = {length: tensor(length, 4, 7) for length in (5, 9)}
+    for xs in lengths.values():
+        step(xs, labels)
+    in_the_thread.clear()
+    for _ in range(6):
+        for xs in lengths.values():
+            step(xs, labels)
+        beside.compiler.wait()
+    assert in_the_thread and threading.get_ident() not in in_the_thread
+
+
+def test_a_loss_falls_alike_whether_its_backward_is_walked_or_compiled(in_the_thread):
+    xs, labels, found = tensor(6, 4, 7), Tensor(np.array([0, 2, 1, 1], np.int32)), []
+    for on in (True, False):
+        config.set(compile_beside=on)
+        ms.set_seed(3)
+        step = a_step()
+        losses = []
+        for _ in range(8):
+            losses.append(step(xs, labels))
+            beside.compiler.wait()
+        found.append(losses)
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-4)
+    assert found[0][-1] < found[0][0]
+
+
+def test_a_backward_is_walked_until_its_flow_is_there_and_explain_says_so(in_the_thread, monkeypatch):
+    held = threading.Event()
+    compile_it = backward.Recipe.compile
+
+    def slowly(self):
+        held.wait(60)
+        return compile_it(self)
+    monkeypatch.setattr(backward.Recipe, "compile", slowly)
+    x = tensor(3, 13)
+    derive = ms.grad(lambda a: (ops.exp(a * 0.5) - a).sum())
+    wanted = derive(x).asnumpy()
+    for _ in range(3):
+        np.testing.assert_allclose(derive(x).asnumpy(), wanted, rtol=1e-6)
+    assert backward.ORDERED in derive.explain()
+    held.set()
+    beside.compiler.wait()
+    for _ in range(2):
+        np.testing.assert_allclose(derive(x).asnumpy(), wanted, rtol=1e-6)
+    assert backward.BUILT in derive.explain() or backward.REUSED in derive.explain()
+
+
+def test_what_is_seen_seldom_is_not_compiled(in_the_thread, monkeypatch):
+    monkeypatch.setattr(backward, "PAYS", 1e9)
+    derive, x = ms.grad(lambda a: (ops.exp(a * 0.25) - a).sum()), tensor(3, 15)
+    for _ in range(4):
+        derive(x)
+    beside.compiler.wait()
+    assert backward.SELDOM in derive.explain() and not in_the_thread
+
+
+@pytest.mark.skipif(native.installed is None, reason="objects cannot be read here")
+def test_an_operator_that_is_called_often_gets_its_kernel_from_the_thread(in_the_thread):
+    x = tensor(4, 61)
+    wanted = ops.softmax(x, -1).asnumpy()
+    for _ in range(40):
+        np.testing.assert_allclose(ops.softmax(x, -1).asnumpy(), wanted, rtol=1e-5)
+    beside.compiler.wait()
+    for _ in range(5):
+        np.testing.assert_allclose(ops.softmax(x, -1).asnumpy(), wanted, rtol=1e-5)
+    assert in_the_thread and threading.get_ident() not in in_the_thread
+
+
+def test_a_large_operator_runs_by_numpy_until_its_kernel_is_there(in_the_thread):
+    x = tensor(67, 1024)
+    wanted = ops.softmax(x, -1).asnumpy()
+    for _ in range(4):
+        np.testing.assert_allclose(ops.softmax(x, -1).asnumpy(), wanted, rtol=1e-5)
+        beside.compiler.wait()
+    assert in_the_thread and threading.get_ident() not in in_the_thread
+
+
+def test_an_order_that_fails_raises_where_its_result_is_asked_for(in_the_thread):
+    def make():
+        raise InternalError("it cannot be made")
+    order = beside.compile_beside(make)
+    beside.compiler.wait()
+    assert order.is_ready
+    with pytest.raises(InternalError, match="cannot be made"):
+        order.result()
+
+
+def test_a_result_before_it_is_there_is_a_fault(in_the_thread):
+    held = threading.Event()
+    order = beside.compile_beside(lambda: held.wait(60))
+    with pytest.raises(InternalError, match="before it is there"):
+        order.result()
+    held.set()
+
+
+def test_switched_off_an_order_is_there_at_once():
+    assert not config.compile_beside
+    order = beside.compile_beside(threading.get_ident)
+    assert order.is_ready and order.result() == threading.get_ident()
+
+
+def test_the_switch_interval_is_the_programs_own_when_nothing_is_compiled(in_the_thread):
+    before = sys.getswitchinterval()
+    seen = beside.compile_beside(sys.getswitchinterval)
+    beside.compiler.wait()
+    deadline = time.monotonic() + 10
+    while sys.getswitchinterval() != before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert seen.result() <= beside.SWITCH_INTERVAL * 1.01 and sys.getswitchinterval() == before
+
+
+def test_a_parameter_that_is_trained_is_read_as_it_is_when_the_flow_runs(in_the_thread):
+    w = Parameter(tensor(5, 5), name="w")
+    derive, x = ms.grad(lambda a: ((a @ w) ** 2).sum()), tensor(2, 5)
+    for i in range(6):
+        w.set_data(Tensor(np.full((5, 5), i, np.float32)))
+        y = x.asnumpy() @ w.asnumpy()
+        np.testing.assert_allclose(derive(x).asnumpy(), 2 * y @ w.asnumpy().T, rtol=1e-4, atol=1e-4)
+        beside.compiler.wait()
