@@ -12,7 +12,7 @@ from ..common import dtype as dt
 from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
-from ..mindir.primitive import eval_rule, infer_rule, primitive, vmap_rule
+from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive, vmap_rule
 from .arithmetic import abs, ceil, clamp, floor, maximum, minimum
 from .basic import batched, reduce_sum, reshape
 from .creation import arange
@@ -119,7 +119,7 @@ def ps_roi_pooling(features, rois, spatial_scale, group_size, output_dim):
     return where(greater(area, 0.0), total / maximum(area, 1.0), 0.0)
 
 
-@primitive
+@primitive(traits={"library"})
 def first_apart(overlaps):
     """bool[.., N]: from the first on, whether a thing overlaps none that is kept before it.
 
@@ -147,6 +147,10 @@ def first_apart_eval(overlaps):
 @vmap_rule(first_apart)
 def first_apart_vmap(args, dims, size):
     return first_apart(batched(args[0], dims[0], size)), 0
+
+
+bprop_rule(first_apart)(lambda overlaps, out, dout: None)
+jvp_rule(first_apart)(lambda primals, tangents, out: None)
 
 
 def _spec(overlaps):
