@@ -49,7 +49,11 @@ def reduce_mean(x, *, axis=None, keepdims=False):
 
 @bprop_rule(reduce_mean)
 def reduce_mean_bprop(x, out, dout, *, axis, keepdims):
-    return expand_reduced(dout / product(x.shape[a] for a in axis), x.shape, axis, keepdims) if axis else dout
+    if not axis:
+        return dout
+    count = product(x.shape[a] for a in axis)                   # a half has no number above 65504
+    share = cast(cast(dout, dtype=dt.float32) / count, dtype=x.dtype) if x.dtype.is_small else dout / count
+    return expand_reduced(share, x.shape, axis, keepdims)
 
 
 @jvp_rule(reduce_mean)
@@ -72,10 +76,13 @@ def mean(x, axis=None, keep_dims=False):
 
 
 def var_mean(input, axis=None, ddof=0, keepdims=False):
-    """(variance, mean) along `axis`: the sum of squared deviations over (number of elements - ddof)."""
+    """(variance, mean) along `axis`: the sum of squared deviations over (number of elements - ddof); halves are added in float32."""
     input = as_operand(input)
     if dtype_of(input).kind in "bui":
         input = cast(input, dtype=dt.float32)
+    if dtype_of(input).is_small:
+        own, both = dtype_of(input), var_mean(cast(input, dtype=dt.float32), axis, ddof, keepdims)
+        return cast(both[0], dtype=own), cast(both[1], dtype=own)
     axes = normal_axes("var", axis, input.ndim)
     center = reduce_mean(input, axis=axes, keepdims=True)
     total = reduce_sum(square(input - center), axis=axes, keepdims=keepdims)
@@ -150,8 +157,10 @@ def logsumexp(input, axis=None, keep_dims=False):
 
 @composite(infer=_float_reduction_infer("reduce_norm"), prepare=reducing("norm"), traits={"reduction"})
 def reduce_norm(x, *, axis=None, keepdims=False):
-    """The Euclidean norm along `axis`; its gradient at 0 is 0."""
-    return sqrt(reduce_sum(x * x, axis=axis, keepdims=keepdims))
+    """The Euclidean norm along `axis`; its gradient at 0 is 0. Squares of halves are added in float32."""
+    wide = cast(x, dtype=dt.float32) if x.dtype.is_small else x
+    length = sqrt(reduce_sum(wide * wide, axis=axis, keepdims=keepdims))
+    return cast(length, dtype=x.dtype) if wide is not x else length
 
 
 def _direction(x, out, axis, keepdims):

@@ -5,6 +5,7 @@ product with the logarithms and the gradient are elementwise and join the kernel
 """
 import numpy as np
 
+from ..common import dtype as dt
 from ..common.dim import product
 from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..mindir.constraints import require
@@ -17,12 +18,14 @@ from .define import as_operand, cast_to, dtype_of, elementwise, promote_operands
 from .elementary import exp, log, sqrt
 from .indexing import bounded_indices, iota
 from .logic import equal, less, less_equal, logical_and, not_equal, where
+from .moments import reduce_mean
 from .structure import expand_dims
 
 
 def reduced(name, loss, reduction, total=None):
     """The loss as `reduction` says: "none" as it is, "sum", or "mean" (by `total`, or the number of elements).
 
+    Means of halves are made in float32: a half has no number above 65504.
     raises : ValueRangeError for another word
     """
     if reduction == "none":
@@ -31,6 +34,8 @@ def reduced(name, loss, reduction, total=None):
         return reduce_sum(loss)
     if reduction != "mean":
         raise ValueRangeError(f"{name}: reduction is 'none', 'mean' or 'sum', not {reduction!r}")
+    if total is None and dtype_of(loss).is_small:
+        return reduce_mean(loss)
     return reduce_sum(loss) / (product(loss.shape) if total is None else total)
 
 
@@ -118,7 +123,9 @@ def _nll_loss(name, inputs, target, weight, ignore_index, reduction, label_smoot
         counts = cast_to(not_equal(target, ignore_index), dtype)
         even = -reduce_sum(weighted, axis=axis) * counts / x.shape[axis]
         loss = loss * (1 - label_smoothing) + even * label_smoothing
-    return reduced(name, loss, reduction, reduce_sum(used) if reduction == "mean" else None)
+    if reduction == "mean" and dtype.is_small:
+        loss, used = cast_to(loss, dt.float32), cast_to(used, dt.float32)
+    return cast_to(reduced(name, loss, reduction, reduce_sum(used) if reduction == "mean" else None), dtype)
 
 
 def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):

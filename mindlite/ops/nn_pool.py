@@ -18,6 +18,7 @@ from .basic import batched, reduce_sum, reshape
 from .define import as_operand
 from .indexing import gather_elements_axis
 from .linalg import batch_matmul
+from .moments import reduce_mean
 from .sbp import sbp_rule
 from .windows import missing, out_size, pad_spatial, padding_of, pair, windows_of
 
@@ -451,7 +452,7 @@ def adaptive_avg_pool2d(input, output_size):
     wanted = tuple(n if w is None else as_size("adaptive_avg_pool2d", w) for w, n in zip(wanted, x.shape[-2:]))
     shape = tuple(x.shape)
     if wanted == (1, 1):
-        return reduce_sum(x, axis=(-2, -1), keepdims=True) / (shape[-2] * shape[-1])
+        return reduce_mean(x, axis=(-2, -1), keepdims=True)
     rows, columns = (None if w is n or w == n else averaging_matrix("adaptive_avg_pool2d", n, w, x.dtype)
                      for w, n in zip(wanted, shape[-2:]))
     if columns is not None:
