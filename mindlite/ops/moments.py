@@ -76,7 +76,7 @@ def mean(x, axis=None, keep_dims=False):
 
 
 def var_mean(input, axis=None, ddof=0, keepdims=False):
-    """(variance, mean) along `axis`: the sum of squared deviations over (number of elements - ddof); halves are added in float32."""
+    """(variance, mean) along `axis`: the sum of squared deviations over (number of elements - ddof); of halves, in float32."""
     input = as_operand(input)
     if dtype_of(input).kind in "bui":
         input = cast(input, dtype=dt.float32)

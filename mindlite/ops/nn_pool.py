@@ -14,7 +14,7 @@ from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kern
 from ..mindir.scalar import (cast as cast_scalar, maximum as max_scalar, minimum as min_scalar, reduce,
                              where as where_scalar)
 from .axes import as_size
-from .basic import batched, reduce_sum, reshape
+from .basic import batched, reshape
 from .define import as_operand
 from .indexing import gather_elements_axis
 from .linalg import batch_matmul

@@ -10,7 +10,8 @@ FUNCTIONS = {
     "mean": lambda x: ops.mean(x), "var": lambda x: ops.var(x), "std": lambda x: ops.std(x), "norm": lambda x: ops.norm(x),
     "global pooling": lambda x: ops.adaptive_avg_pool2d(x.reshape(1, 200, 400), 1).sum(),
     "mse_loss": lambda x: ops.mse_loss(x, x * 0.5), "l1_loss": lambda x: ops.l1_loss(x, x * 0.5),
-    "smooth_l1_loss": lambda x: ops.smooth_l1_loss(x, x * 0.5, reduction="mean"), "huber_loss": lambda x: ops.huber_loss(x, x * 0.5),
+    "smooth_l1_loss": lambda x: ops.smooth_l1_loss(x, x * 0.5, reduction="mean"),
+    "huber_loss": lambda x: ops.huber_loss(x, x * 0.5),
     "binary_cross_entropy_with_logits": lambda x: ops.binary_cross_entropy_with_logits(
         x, ops.zeros_like(x), ops.ones_like(x), ops.ones_like(x)),
     "cross_entropy": lambda x: ops.cross_entropy(x.reshape(-1, 1).expand((-1, 2)) * Tensor(np.array([1, -1], np.float16)),
