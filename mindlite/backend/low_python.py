@@ -27,6 +27,7 @@ import os
 import numpy as np
 
 from ..common.errors import InternalError
+from ..common.syntax import syntax_tree
 from .machine_code import compile_made
 _ARITHMETIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.FloorDiv: "sdiv", ast.Mod: "srem",
                ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor", ast.LShift: "shl", ast.RShift: "lshr"}
@@ -99,7 +100,7 @@ class _Unit:
     def __init__(self, source, constants, place, total):
         self.constants, self.place = constants, place
         self.used: dict = {}
-        functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+        functions = [node for node in syntax_tree(source).body if isinstance(node, ast.FunctionDef)]
         self.names = {f.name: len(f.args.args) for f in functions}
         made = [_Function(self, f).text() for f in functions]
         table = [f"@table = internal global [{total} x i64] zeroinitializer, align 64",

@@ -21,6 +21,7 @@ from dataclasses import replace
 
 from .config import config
 from .location import Location, cell_path, is_framework
+from .syntax import syntax_tree
 from .tracebacks import without_framework
 
 
@@ -365,7 +366,7 @@ def _only_expression_on(spot):
         line, indent = line[2:], indent + 2
     for whole in (line, line + "\n  pass"):                  # a statement, or the head of one
         try:
-            tree = ast.parse(whole)
+            tree = syntax_tree(whole)
         except SyntaxError:
             continue
         tests = [node.test for node in tree.body if isinstance(node, (ast.If, ast.While, ast.Assert))]

@@ -68,6 +68,7 @@ class Tensor(TensorMethods):
     tape: Any
     init: Any
     _shape: Any
+    placement: Any
 
     def __init__(self, input_data=None, dtype=None, shape=None, init=None, const_arg=False):
         self.tape = self.init = self._shape = None

@@ -57,7 +57,8 @@ class Source(Dataset):
     def evaluate(self, run: Run, payload: Any) -> Row:
         epoch, index = payload
         run.doing(self, index)
-        draws.begin(run.seed, run.numbers[id(self)], epoch, index)
+        first = index[0] if isinstance(index, list) else index          # a batch sampler gives several
+        draws.begin(run.seed, run.numbers[id(self)], epoch, first)
         try:
             if run.seeded and self.draws():
                 draws.lend_to_python()

@@ -17,6 +17,7 @@ from typing import Any
 
 from ..common.errors import ArgumentError, MindliteError
 from ..common.location import Location
+from ..common.syntax import syntax_tree
 from ..infer.access import LEAVES_TENSORS
 from ..infer.calls import EFFECTFUL
 from ..mindir import syntax
@@ -65,7 +66,7 @@ def check_file(path, name=None):
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        entries = _Functions(ast.parse(text, path)).entries
+        entries = _Functions(syntax_tree(text, path)).entries
         code = compile(text, path, "exec", dont_inherit=True)
     except SyntaxError as error:
         raise ArgumentError(f"{path} is no Python: {error.msg}", location=Location(path, error.lineno or 1)) from None

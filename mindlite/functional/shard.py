@@ -7,10 +7,11 @@ In a graph the wishes stand as `placed` nodes; the pass `partition` (mindlite/pa
 collectives, behind autodiff. In eager mode a call of the function is a call of its compiled form, one entry on the tape.
 """
 import functools
+from typing import Any
 
 from ..common.errors import ArgumentError, ValueRangeError
 from ..common.ranks import engine
-from ..common.tensor import Tensor
+from ..common.tensor import Parameter, Tensor
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import is_interpreting
 from ..mindir.protocol import CallOf
@@ -61,7 +62,8 @@ def _wish(value, layout):
     return place_as(value, layout.placement(len(value.shape)))
 
 
-def shard(fn, in_strategy, out_strategy=None, parameter_plan=None, device="CPU", level=0):
+def shard(fn: Any, in_strategy: tuple, out_strategy: tuple | None = None, parameter_plan: dict | None = None,
+          device: str = "CPU", level: int = 0) -> Sharded:
     """`fn`, a function or Cell, whose work the ranks of a mesh split between them.
 
     in_strategy    : a tuple with a Layout for each argument, or None where there is no wish; in place of a Layout a tuple of
@@ -90,14 +92,22 @@ def shard(fn, in_strategy, out_strategy=None, parameter_plan=None, device="CPU",
     return Sharded(fn, ins, outs)
 
 
-def place(param, layout):
-    """Say how graphs are to compute with a Parameter: each rank with the part that the Layout gives it. Its memory stays
-    whole."""
+def place(param: Parameter, layout: Layout) -> None:
+    """Say how graphs are to compute with a Parameter: each rank with the part that the Layout gives it.
+
+    param  : a Parameter, a Tensor whose memory stays whole
+    layout : a Layout of as many axes as it has
+    """
     param.placement = layout.placement(len(param.shape))
 
 
-def reshard(tensor, layout):
-    """The tensor itself; a graph computes with it as the Layout says. raises : ArgumentError for what is no tensor or Layout"""
+def reshard(tensor: Tensor, layout: Layout) -> Tensor:
+    """The tensor itself; a graph computes with it as the Layout says.
+
+    tensor : a Tensor of any shape
+    layout : a Layout of as many axes as it has
+    raises : ArgumentError for what is no Tensor or no Layout
+    """
     if not isinstance(layout, Layout) or not isinstance(tensor, (Tensor, AnfNode)):
         raise ArgumentError(f"reshard: takes a Tensor and a Layout, not {type(tensor).__name__} and {type(layout).__name__}")
     return _wish(tensor, layout)

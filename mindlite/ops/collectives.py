@@ -422,7 +422,7 @@ def placed_eval(x, *, placement):
 
 
 @kernel_rule(placed)
-def placed_kernel(x, out, *, placement):
+def _placed_kernel(x, out, *, placement):
     return lambda *i: x[i]
 
 

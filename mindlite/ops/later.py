@@ -15,7 +15,7 @@ FAMILIES = {
     "boxes": ("", "bounding_box_decode bounding_box_encode check_valid iou"),
     "candidates": ("", "uniform_candidate_sampler"),
     "collectives": ("all_gather all_reduce all_to_all broadcast_from on_rank placed receive reduce_scatter reduce_to send "
-                    "synchronise", "ReduceOp"),
+                    "synchronise", "ReduceOp place_as"),
     "counting": ("occurrences", "bincount bucketize cartesian_prod combinations histc reverse_sequence sequence_mask "
                                 "tril_indices triu_indices unique_consecutive unravel_index"),
     "ctc": ("", "ctc_greedy_decoder ctc_loss"),

@@ -88,7 +88,7 @@ def dense_to_sparse_csr(tensor):
 
 def _summed(indices, values, shape):
     """(different indices in order, the sums of their values): what several values at one place mean."""
-    flat = ravelled(indices, shape)
+    flat = _ravelled(indices, shape)
     places, group = unique(flat)
     order = argsort(places)
     total = tensor_scatter_add(zeros(places.shape, dtype_of(values)), expand_dims(group, -1), values)
@@ -100,7 +100,7 @@ def _summed(indices, values, shape):
     return cast_to(stack(parts[::-1], 1), dtype_of(indices)), total
 
 
-def ravelled(indices, shape):
+def _ravelled(indices, shape):
     """int64[N]: the places of indices[N, axes] in a flat tensor of that shape."""
     flat = 0
     for axis, size in enumerate(shape):
@@ -137,7 +137,7 @@ def coo_concat(sp_input, concat_dim=0):
         moved.append(stack(columns, 1))
         sizes[axis] += x.shape[axis]
     indices, values = concat(tuple(moved)), concat(tuple(x.values for x in sp_input))
-    order = argsort(ravelled(indices, sizes))
+    order = argsort(_ravelled(indices, sizes))
     return COOTensor(gather(indices, order, 0), gather(values, order, 0), tuple(sizes))
 
 

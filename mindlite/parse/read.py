@@ -30,6 +30,7 @@ import gast
 from ..common.errors import Refusal
 from ..common.location import Location
 from ..common.records import dataclass
+from ..common.syntax import syntax_tree
 
 _SHARED = ("<string>", "<stdin>")            # file names that many texts have
 _FUTURE = __future__.annotations.compiler_flag
@@ -166,7 +167,7 @@ def _register(name, text):
 @functools.lru_cache(maxsize=16)
 def _parse(text):
     try:
-        return ast.parse(text)
+        return syntax_tree(text)
     except (SyntaxError, ValueError):        # not Python as a whole (a REPL's fragment): not the text that was compiled
         return None
 

@@ -518,6 +518,7 @@ def test_a_million_iterations():
 
 
 @pytest.mark.python_runs("by_number(x, n + 1): no path of the recursion has a result; Python raises its own error")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")      # a finaliser may meet the recursion limit
 def test_recursion_without_an_end_is_an_error_not_a_crash():
     def by_value(n):
         if n <= 0:

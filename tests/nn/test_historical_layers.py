@@ -146,3 +146,17 @@ def test_names_that_nn_shares_with_metrics_and_mint_are_the_very_objects():
     from mindlite.train import metrics
     assert mindspore.nn.Top1CategoricalAccuracy is metrics.Top1CategoricalAccuracy
     assert mindspore.nn.LayerNormExt is mint.nn.LayerNorm and mindspore.nn.Linear is mint.nn.Linear
+
+
+@pytest.mark.parametrize("settings, shape", [(dict(size=(1, 2, 2), mode="area"), (1, 2, 2)), (dict(scale_factor=2.0), (8, 8)),
+                                             (dict(size=5, mode="linear"), (5,)),
+                                             (dict(size=(3, 3, 3), mode="trilinear"), (3, 3, 3))],
+                         ids=["area", "nearest", "linear", "trilinear"])
+def test_upsample_is_interpolate_for_lines_pictures_and_volumes(mode, settings, shape):
+    x = Tensor(draw.rand(1, 2, *(2, 4, 4)[-len(shape):]).astype(np.float32))
+    got = nn.Upsample(**settings)(x)
+    assert tuple(got.shape) == (1, 2, *shape)
+    np.testing.assert_array_equal(got.asnumpy(), ms.ops.interpolate(x, **settings).asnumpy())
+    if settings.get("mode") == "area":
+        np.testing.assert_allclose(got.asnumpy(), x.asnumpy().reshape(1, 2, 2, 1, 2, 2, 2, 2).mean((2, 5, 7)).reshape(got.shape),
+                                   rtol=1e-5)

@@ -19,7 +19,8 @@ def test_a_family_is_listed_whole(module):
     family = vars(importlib.import_module(f"mindlite.ops.{module}"))
     own = {x.name for x in family.values() if isinstance(x, Primitive) and x.origin and x.origin[0] == family["__file__"]}
     assert primitives == own
-    public = {name for name, x in family.items() if isinstance(x, types.FunctionType) and not name.startswith("_")
+    public = {name for name, x in family.items() if not name.startswith("_")
+              and (isinstance(x, types.FunctionType) or isinstance(x, type) and name in functions)
               and x.__module__ == family["__name__"] and not name.endswith(RULES)}
     assert public == functions - primitives
     for name in functions:

@@ -115,7 +115,7 @@ def test_copies_and_files_have_no_hooks():
 
 
 def test_what_cannot_be_a_hook_is_refused():
-    with pytest.raises(ArgumentError, match="requires_grad is False"):
+    with pytest.raises(GradientError, match="requires_grad is False"):
         Parameter(vector(1), requires_grad=False).register_hook(print)
     with pytest.raises(ArgumentError, match="takes a function, not int"):
         vector(1).register_hook(3)

@@ -58,22 +58,22 @@ class BiDense(Cell):
 
 
 class Upsample(Cell):
-    """Pictures [N, C, H, W] made larger: to `size` or by `scale_factor`, mode "nearest" or "bilinear".
+    """Lines, pictures or volumes [N, C, ..] made larger; see ops.interpolate.
 
-    align_corners : the first and last points of input and output coincide
+    size, scale_factor : one of them; an int or float, or a tuple with one for each axis
+    mode               : "nearest", "nearest-exact", "linear", "bilinear", "bicubic", "trilinear" or "area"
+    align_corners      : the first and last points of input and output coincide
+    recompute_scale_factor : make the factor anew from the sizes
+    raises             : ArgumentError, ValueRangeError, ShapeError for what does not fit together
     """
 
     def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=False, recompute_scale_factor=False):
         super().__init__()
         if (size is None) == (scale_factor is None):
             raise ArgumentError("Upsample: either size or scale_factor is wanted")
-        self.size, self.scale_factor, self.mode, self.align_corners = size, scale_factor, mode, bool(align_corners)
+        self.size, self.scale_factor, self.mode = size, scale_factor, mode
+        self.align_corners, self.recompute_scale_factor = bool(align_corners), bool(recompute_scale_factor)
 
     def construct(self, x):
-        """The larger picture."""
-        if self.size is not None:
-            size = self.size if isinstance(self.size, (tuple, list)) else (self.size, self.size)
-        else:
-            factor = self.scale_factor if isinstance(self.scale_factor, (tuple, list)) else (self.scale_factor,) * 2
-            size = tuple([int(n * f) for n, f in zip(x.shape[2:], factor)])
-        return ops.resize(x, size, self.mode, self.align_corners, self.mode == "bilinear" and not self.align_corners)
+        """The larger one."""
+        return ops.interpolate(x, self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor)
