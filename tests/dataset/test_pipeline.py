@@ -127,6 +127,16 @@ def test_a_batch_sampler_makes_a_row_of_several_samples():
     assert rows(summed) == [[[1], 1.5], [[4], 6]]
 
 
+def test_a_batch_sampler_runs_under_a_seed():
+    before = ds.config.get_seed()
+    ds.config.set_seed(3)
+    try:
+        made = rows(ds.GeneratorDataset(Squares(), ["a", "b"], batch_sampler=[[0, 1], [4]]))
+        assert made == [[[[0], [1]], [0, 1.5]], [[[4]], [6]]]
+    finally:
+        ds.config.set_seed(before)
+
+
 # ---- map
 
 def test_map_names_its_results():
