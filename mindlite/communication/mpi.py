@@ -8,10 +8,16 @@ another rank, ends all ranks: `MPI_Abort` with status 70.
 Large arrays go in pieces of 4 MiB, in place: one call for 64 MiB was measured four times slower.
 """
 import atexit
+import fcntl
 import hashlib
+import os
 import queue
+import stat
+import struct
 import sys
+import termios
 import threading
+import time
 
 import numpy as np
 
@@ -21,6 +27,7 @@ from ..common.ranks import FOLDS, Engine
 
 PIECE = 4 << 20                                  # bytes
 STATUS = 70                                      # EX_SOFTWARE of sysexits.h
+PATIENCE, PASS_ON = 2.0, 0.2                     # seconds for the launcher to read what a rank has written, and to pass it on
 TEXT = 240                                       # bytes of a description that ranks exchange where they differ
 _NATIVE = {"f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "c8", "c16"}
 
@@ -180,8 +187,11 @@ class MpiEngine(Engine):
 
     def abort(self, message):
         """End all ranks. The message goes to standard error; does not return."""
-        print(f"mindlite: {message}", file=sys.stderr, flush=True)
-        self.mpi.COMM_WORLD.Abort(STATUS)
+        try:
+            print(f"mindlite: {message}", file=sys.stderr, flush=True)
+            _wait_until_read()
+        finally:
+            self.mpi.COMM_WORLD.Abort(STATUS)
 
     def _end_on_exceptions(self):
         """An exception that ends the program ends all ranks; so does the end of one while others wait for it."""
@@ -219,6 +229,23 @@ def _load():
         raise ArgumentError("ranks as processes need mpi4py and an MPI library", note=str(error).splitlines()[0],
                             hint="pip install 'mindlite[mpi]'") from error
     return MPI
+
+
+def _wait_until_read():
+    """Wait until the launcher has passed on what this process wrote: it ends all at once when told, and what it has not read
+    from the pipes of standard output and error is lost (seen with mpich: the end of a traceback was missing)."""
+    sys.stdout.flush()
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end and any(map(_unread, (1, 2))):
+        time.sleep(0.01)
+    time.sleep(PASS_ON)
+
+
+def _unread(descriptor):
+    """The bytes in a pipe that nobody has read; 0 for what is no pipe."""
+    if not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+        return 0
+    return struct.unpack("i", fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)))[0]
 
 
 def _bytes_of(array, mpi):
