@@ -53,7 +53,7 @@ def address_of(text, name, symbol="kernel"):
     """
     key = key_of(text)
     with _lock:
-        if key not in _addresses and key not in _orders and kept_address(key, name, symbol) is None:
+        if key not in _addresses and key not in _orders and cached_address(key, name, symbol) is None:
             _orders[key] = ordered(text)
         return _addresses.get(key) or functools.partial(_compiled, key, name, symbol)
 
@@ -70,7 +70,7 @@ def _compiled(key, name, symbol):
         return _addresses[key]
 
 
-def kept_address(key, name, symbol="kernel"):
+def cached_address(key, name, symbol="kernel"):
     """The address of what is known or kept under a key; None if there is nothing."""
     with _lock:
         if key not in _addresses:

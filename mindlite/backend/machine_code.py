@@ -96,7 +96,7 @@ class MachineCode:
     """Code that is loaded when it is asked for first; it lives as long as this object.
 
     load : () -> an execution engine
-    file : the name of the object code on the disk; None where it is not kept
+    file : the name of the object code on the disk; None where it is not cached
     """
 
     def __init__(self, load, file=None):
@@ -132,7 +132,7 @@ def compile_ir(text, symbols=None, *, passes=0, level=2, keep=False, name="modul
     raises  : RuntimeError from LLVM if the text is wrong
     """
     file = _object_file(text, passes, level, name) if keep and config.cache_dir else None
-    made = None if file is None else kept_code(file, symbols, level=level, name=name)
+    made = None if file is None else cached_code(file, symbols, level=level, name=name)
     if made is None:
         order, path = Order({"text": text, "passes": passes, "level": level}), None if file is None else _place(file)
 
@@ -164,7 +164,7 @@ def compile_made(facts, make, address_of, *, passes=0, level=2, ahead=False):
         note = _read(path)
         if note is not None:
             name, file, names = json.loads(note)
-            found = kept_code(file, _addresses(names, address_of), level=level, name=name)
+            found = cached_code(file, _addresses(names, address_of), level=level, name=name)
             if found is not None:
                 return name, found
     name, text, names = make()
@@ -183,7 +183,7 @@ def _linked(code, symbols, level):
     return load_object(code, symbols() if callable(symbols) else symbols or {}, level=level)
 
 
-def kept_code(file, symbols, *, level=2, name="module"):
+def cached_code(file, symbols, *, level=2, name="module"):
     """The MachineCode that `compile_ir` has kept as `file`, None if it is gone; symbols, level, name: as there."""
     code = _read(_place(file)) if config.cache_dir else None
     if code is None:
@@ -224,7 +224,7 @@ def _write(path, code):
         with replacing(path, durable=False) as file:
             file.write(_MAGIC + hashlib.sha256(code).digest() + code)
     except OSError as error:
-        warnings.warn(f"compiled code is not kept: {error}", RuntimeWarning, stacklevel=3)
+        warnings.warn(f"compiled code is not cached: {error}", RuntimeWarning, stacklevel=3)
 
 
 def _c_libraries():

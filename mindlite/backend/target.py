@@ -107,7 +107,7 @@ class Target(abc.ABC):
         """
 
     @abc.abstractmethod
-    def kept(self, name: str, key: str, source: Any, cost: int = 1) -> Any:
+    def cached(self, name: str, key: str, source: Any, cost: int = 1) -> Any:
         """The Kernel that another process has compiled, by the key in its recipe; None if it is not on the disk any more."""
 
     # -- library kernels

@@ -1,12 +1,14 @@
-"""What an object is, told so that another process can tell whether it has the same: lists of numbers and strings.
+"""What an object is, described so that another process can see whether it has the same: lists of numbers and strings.
 
-    told = Description();   told.of(net)  ->  ["cell", ["class", "model", "Net", ..]]      told.of(net)  ->  ["again", 0]
+    description = Description()
+    description.of(net)  ->  ["cell", ["class", "model", "Net", ..]]
+    description.of(net)  ->  ["again", 0]
 
 An object that has an identity is entered under the next number, and comes again as that number. So two processes that
 describe the same things in the same order get equal lists if and only if what they have is equal and shared alike, and
-object n of the one is object n of the other. What inference reads of an object has a guard of its own (`kept.py`); what
+object n of the one is object n of the other. What inference reads of an object has a guard of its own (`disk_cache.py`); what
 it may read out of sight is in the description: code of the users' functions and classes, whatever mindlite's own
-objects hold, dtypes and sizes of Tensors. A value that cannot be told raises CannotKeep: then nothing is kept.
+objects hold, dtypes and sizes of Tensors. A value that cannot be described raises NotCacheable: then nothing is cached.
 
 The idea of naming what is depended on by what was read of it: Mitchell 2012 (Shake), Bazel's action inputs.
 """
@@ -37,7 +39,7 @@ OF_THIS_PROCESS = {"id", "hash"}
 PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
 
-class CannotKeep(Exception):
+class NotCacheable(Exception):
     """Something has no description. args[0]: what, for `explain`."""
 
 
@@ -72,18 +74,18 @@ class Description:
         cls = type(value)
         if value is None or cls is int or cls is str:
             return value
-        tell = VALUES.get(cls)
-        if tell is not None:
-            return tell(self, value)
+        describe = VALUES.get(cls)
+        if describe is not None:
+            return describe(self, value)
         if id(value) in self.numbers:
             return ["again", self.numbers[id(value)]]
         self.enter(value)
-        tell = OBJECTS.get(cls)
-        if tell is not None:
-            return tell(self, value)
-        for base, tell in KINDS:
+        describe = OBJECTS.get(cls)
+        if describe is not None:
+            return describe(self, value)
+        for base, describe in KINDS:
             if isinstance(value, base):
-                return tell(self, value)
+                return describe(self, value)
         return self.instance(value)
 
     def all(self, values):
@@ -95,34 +97,35 @@ class Description:
     def function(self, f):
         """A function of Python. The variables around it are entered, so that guards can name them."""
         ours = is_framework(f.__code__.co_filename)
-        told = ["function", f.__module__, f.__qualname__, self.enter(f.__globals__)]
+        description = ["function", f.__module__, f.__qualname__, self.enter(f.__globals__)]
         if (ours or from_library(f)) and getattr(named(f.__module__, f.__qualname__), "__func__", named(
                 f.__module__, f.__qualname__)) is f:
-            return told
-        told += [self.digest(f.__code__, f.__globals__), self.of(f.__defaults__), self.of(f.__kwdefaults__)]
+            return description
+        description += [self.digest(f.__code__, f.__globals__), self.of(f.__defaults__), self.of(f.__kwdefaults__)]
         for cell in f.__closure__ or ():
             if id(cell) in self.numbers:
-                told.append(["again", self.numbers[id(cell)]])
+                description.append(["again", self.numbers[id(cell)]])
                 continue
             self.enter(cell)
             try:
                 content = cell.cell_contents
             except ValueError:
-                told.append("empty")
+                description.append("empty")
                 continue
-            told.append(["cell", self.of(content)] if ours or isinstance(content, (*PLAIN, types.FunctionType)) else "cell")
+            read = ours or isinstance(content, (*PLAIN, types.FunctionType))
+            description.append(["cell", self.of(content)] if read else "cell")
         if not ours and not from_library(f):
             for name in sorted(_names(f.__code__)):
                 value = f.__globals__.get(name)
                 if isinstance(value, PLAIN) and value is not None or isinstance(value, types.FunctionType):
-                    told.append([name, self.of(value)])
-        return told
+                    description.append([name, self.of(value)])
+        return description
 
     def digest(self, code, namespace=None):
         """A hash of a code object, its constants, its lines, and (of a file) of the text of those lines."""
         if id(code) not in self.digests:
             if not is_framework(code.co_filename) and OF_THIS_PROCESS & set(code.co_names):
-                raise CannotKeep(f"{code.co_name} asks for id() or hash(), which are this process's")
+                raise NotCacheable(f"{code.co_name} asks for id() or hash(), which are this process's")
             self.enter(code)                             # alive as long as its digest is known
             parts = [code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_flags,
                      code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_filename, code.co_name,
@@ -145,18 +148,18 @@ class Description:
 
     def cls(self, cls):
         """A class: a known one by name, a user's with the code of its methods and its plain attributes."""
-        told = ["class", cls.__module__, cls.__qualname__]
+        description = ["class", cls.__module__, cls.__qualname__]
         if not cls.__flags__ & HEAP_TYPE or is_standard(cls.__module__):
             if named(cls.__module__, cls.__qualname__) is not cls and cls.__flags__ & HEAP_TYPE:
-                raise CannotKeep(f"the class {cls.__qualname__} is not to be found by its name")
-            return told
-        told += [self.of(type(cls)), self.all(cls.__bases__)]
+                raise NotCacheable(f"the class {cls.__qualname__} is not to be found by its name")
+            return description
+        description += [self.of(type(cls)), self.all(cls.__bases__)]
         for name, value in sorted(cls.__dict__.items(), key=lambda item: item[0]):
             if name in ("__dict__", "__weakref__", "__doc__", "__annotations__", "__static_attributes__"):
                 continue
             content = isinstance(value, (*PLAIN, types.FunctionType, staticmethod, classmethod, property))
-            told.append([name, self.of(value) if content else type(value).__qualname__])
-        return told
+            description.append([name, self.of(value) if content else type(value).__qualname__])
+        return description
 
     # -- data
 
@@ -164,7 +167,7 @@ class Description:
         """What a container holds."""
         if isinstance(value, np.ndarray):
             if value.dtype.hasobject:
-                raise CannotKeep("an array of objects")
+                raise NotCacheable("an array of objects")
             return [value.dtype.name, *value.shape, hashlib.sha256(value.tobytes()).hexdigest()]
         if isinstance(value, dict):
             return [[self.of(k), self.of(v)] for k, v in value.items()]
@@ -174,12 +177,12 @@ class Description:
         """A Tensor: what it is; its elements only where a graph may hold them."""
         kept = value.__dict__
         if kept.get(ROOT) or any(ref() is not None for ref in kept.get(VIEWS, ())):
-            raise CannotKeep("a Tensor is a view of another one, or has views")
-        told = ["tensor", self.of(type(value)), value.dtype.name, self.of(tuple(value.shape)), sorted({*kept} - {VIEWS}),
+            raise NotCacheable("a Tensor is a view of another one, or has views")
+        description = ["tensor", self.of(type(value)), value.dtype.name, self.of(tuple(value.shape)), sorted({*kept} - {VIEWS}),
                 kept.get("name"), kept.get("requires_grad")]
         if type(value) is Tensor and value.size <= SMALL:
-            told.append(value.init_data().host_array.tobytes().hex())
-        return told
+            description.append(value.init_data().host_array.tobytes().hex())
+        return description
 
     def structure(self, cell):
         """All that a Cell holds."""
@@ -198,11 +201,11 @@ class Description:
         if cls.__flags__ & HEAP_TYPE and not is_standard(cls.__module__) and all(
                 b is object or b.__flags__ & HEAP_TYPE and (not is_standard(b.__module__) or b.__module__ == "typing")
                 for b in cls.__mro__):
-            told = ["instance", self.of(cls)]
+            description = ["instance", self.of(cls)]
             if hasattr(value, "__dict__"):
                 self.enter(value.__dict__)
-            return told
-        raise CannotKeep(f"a {cls.__module__}.{cls.__qualname__} has no description")
+            return description
+        raise NotCacheable(f"a {cls.__module__}.{cls.__qualname__} has no description")
 
     def state(self, value):
         """What an object of mindlite holds."""
@@ -229,71 +232,71 @@ def _last_line(code):
     return max([code.co_firstlineno, *lines, *inner])
 
 
-def _builtin(told, f):
+def _builtin(description, f):
     owner = f.__self__
     if owner is None or isinstance(owner, types.ModuleType):
         return ["builtin", f.__module__, f.__qualname__]
-    return ["bound", told.of(owner), f.__name__]
+    return ["bound", description.of(owner), f.__name__]
 
 
-def _ufunc(told, f: np.ufunc):
+def _ufunc(description, f: np.ufunc):
     if getattr(np, f.__name__, None) is not f:
-        raise CannotKeep(f"the ufunc {f.__name__} is not NumPy's")
+        raise NotCacheable(f"the ufunc {f.__name__} is not NumPy's")
     return ["ufunc", f.__name__]
 
 
-def _primitive(told, prim: Any):
+def _primitive(description, prim: Any):
     name = prim.name
     if PRIMITIVES.get(name) is not prim:
-        raise CannotKeep(f"an operator of one's own, {name}")
+        raise NotCacheable(f"an operator of one's own, {name}")
     return ["primitive", name]
 
 
 def _refuse(what):
-    def tell(told, value):
-        raise CannotKeep(what)
-    return tell
+    def describe(description, value):
+        raise NotCacheable(what)
+    return describe
 
 
 # values: what is equal is the same; objects: each is itself
 VALUES = {
-    bool: lambda told, v: ["bool", int(v)],
-    float: lambda told, v: ["float", repr(v)],
-    complex: lambda told, v: ["complex", repr(v)],
-    bytes: lambda told, v: ["bytes", v.hex()],
-    tuple: lambda told, v: ["tuple", *told.all(v)],
-    frozenset: lambda told, v: ["frozenset", *told.all(v)],
-    range: lambda told, v: ["range", v.start, v.stop, v.step],
-    slice: lambda told, v: ["slice", *told.all((v.start, v.stop, v.step))],
-    type(...): lambda told, v: ["..."],
-    type(NotImplemented): lambda told, v: ["NotImplemented"],
-    Undefined: lambda told, v: ["undefined"],
-    types.MethodType: lambda told, v: ["method", told.of(v.__func__), told.of(v.__self__)],
-    property: lambda told, v: ["property", *told.all((v.fget, v.fset, v.fdel))],
-    staticmethod: lambda told, v: ["static", told.of(v.__func__)],
-    classmethod: lambda told, v: ["classmethod", told.of(v.__func__)],
-    functools.partial: lambda told, v: ["partial", *told.all((v.func, v.args, v.keywords))],
-    re.Pattern: lambda told, v: ["pattern", told.of(v.pattern), v.flags],
+    bool: lambda d, v: ["bool", int(v)],
+    float: lambda d, v: ["float", repr(v)],
+    complex: lambda d, v: ["complex", repr(v)],
+    bytes: lambda d, v: ["bytes", v.hex()],
+    tuple: lambda d, v: ["tuple", *d.all(v)],
+    frozenset: lambda d, v: ["frozenset", *d.all(v)],
+    range: lambda d, v: ["range", v.start, v.stop, v.step],
+    slice: lambda d, v: ["slice", *d.all((v.start, v.stop, v.step))],
+    type(...): lambda d, v: ["..."],
+    type(NotImplemented): lambda d, v: ["NotImplemented"],
+    Undefined: lambda d, v: ["undefined"],
+    types.MethodType: lambda d, v: ["method", d.of(v.__func__), d.of(v.__self__)],
+    property: lambda d, v: ["property", *d.all((v.fget, v.fset, v.fdel))],
+    staticmethod: lambda d, v: ["static", d.of(v.__func__)],
+    classmethod: lambda d, v: ["classmethod", d.of(v.__func__)],
+    functools.partial: lambda d, v: ["partial", *d.all((v.func, v.args, v.keywords))],
+    re.Pattern: lambda d, v: ["pattern", d.of(v.pattern), v.flags],
     Symbol: _refuse("a size that is declared outside of the function"),
     Dim: _refuse("a size that is declared outside of the function"),
 }
 OBJECTS: dict = {
     types.FunctionType: Description.function,
-    types.CodeType: lambda told, v: ["code", told.digest(v)],
+    types.CodeType: lambda d, v: ["code", d.digest(v)],
     types.BuiltinFunctionType: _builtin,
     np.ufunc: _ufunc,
-    **{kind: lambda told, v: [type(v).__name__, *told.content(v)] for kind in (list, dict, set, OrderedDict, deque)},
-    bytearray: lambda told, v: ["bytearray", told.content(v)],
+    **{kind: lambda d, v: [type(v).__name__, *d.content(v)] for kind in (list, dict, set, OrderedDict, deque)},
+    bytearray: lambda d, v: ["bytearray", d.content(v)],
 }
 KINDS = (
     (type, Description.cls),
-    (types.ModuleType, lambda told, v: ["module", v.__name__]),
+    (types.ModuleType, lambda d, v: ["module", v.__name__]),
     (Tensor, Description.tensor),
-    (np.ndarray, lambda told, v: ["array", told.of(type(v)), *told.content(v)]),
-    (np.generic, lambda told, v: ["number", v.dtype.name, v.tobytes().hex()]),
-    (np.dtype, lambda told, v: ["dtype", v.name, v.str]),
-    (DType, lambda told, v: ["type", v.name]),
+    (np.ndarray, lambda d, v: ["array", d.of(type(v)), *d.content(v)]),
+    (np.generic, lambda d, v: ["number", v.dtype.name, v.tobytes().hex()]),
+    (np.dtype, lambda d, v: ["dtype", v.name, v.str]),
+    (DType, lambda d, v: ["type", v.name]),
     (Primitive, _primitive),
-    (enum.Enum, lambda told, v: ["enum", told.of(type(v)), v.name, told.of(v.value)]),
-    (tuple, lambda told, v: ["tuple of", told.of(type(v)), *told.all(v)]),
+    (enum.Enum, lambda d, v: ["enum", d.of(type(v)), v.name, d.of(v.value)]),
+    (tuple, lambda d, v: ["tuple of", d.of(type(v)), *d.all(v)]),
 )

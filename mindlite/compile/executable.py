@@ -68,7 +68,7 @@ class Executable:
         self._start(Linked(planned, memory, config.verify if verify is None else verify), printer or config.printer)
 
     @classmethod
-    def kept(cls, program, memory, needs, file, printer):
+    def restored(cls, program, memory, needs, file, printer):
         """The Executable of a program that another process has made.
 
         program, memory, needs, file: `linked.program`, `plan`, `linked.run_needs()` and `object_file` there
@@ -105,7 +105,7 @@ class Executable:
 
     @property
     def object_file(self):
-        """The name of its machine code on the disk; None where it is not kept."""
+        """The name of its machine code on the disk; None where it is not cached."""
         return self._keep[0].file if self.printer == "native" else None
 
     def source(self):

@@ -95,8 +95,8 @@ def variant_lines(f, number, variant):
     if variant.reason.cure:
         lines.append(f"    cure: {variant.reason.cure}")
     lines.append(f"    {'taken from the disk' if compiled.from_disk else 'compiled'} in {variant.seconds:.3f} s")
-    if compiled.kept:
-        lines.append(f"    not kept on the disk: {compiled.kept}")
+    if compiled.not_cached:
+        lines.append(f"    not cached on the disk: {compiled.not_cached}")
     if compiled.plan is not None:
         lines += [f"    {line}" for line in compiled.plan.report().splitlines()]
     return lines + [f"    {location or 'somewhere'}: {note}" for location, note in compiled.notes]

@@ -5,7 +5,7 @@
 
 Instructions are written by the names of their classes (`flow.py`), dtypes, operators and errors by theirs. A kernel is
 the key of its object code (`backend/kernel_cache.py`) or the question that a library is asked; a Symbol is its number. What
-has no such form (the user's Python code in a segment, a message made at run time) raises CannotKeep.
+has no such form (the user's Python code in a segment, a message made at run time) raises NotCacheable.
 
 Bodies of Flows and the lifetimes of storages are read when somebody looks at them: machine code and addresses are
 enough to run, and most of the text is these.
@@ -27,7 +27,7 @@ from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTape, Abstrac
 from ..mindir.primitive import PRIMITIVES, Primitive, find_primitive
 from . import flow as F
 from . import memory
-from .description import CannotKeep
+from .description import NotCacheable
 from .python_calls import Evaluation, Failure, Objects, PythonCall
 
 RECORDS = {cls.__name__: cls for cls in (
@@ -98,13 +98,13 @@ class Writer:
         if cls is type and value.__name__ in TYPES and TYPES[value.__name__] is value:
             return ["type", value.__name__]
         if isinstance(value, memory.MemoryPlan):
-            return ["plan", *map(self.write, value.kept())]
+            return ["plan", *map(self.write, value.fields())]
         if cls is PythonCall and value.arrays and isinstance(value.function, Evaluation):
             return ["evaluate", *map(self.write, (value.function, value.given, value.gives, value.borrowed))]
         if cls is PythonCall:
-            raise CannotKeep("a part of it runs in Python")
+            raise NotCacheable("a part of it runs in Python")
         if cls is Failure and not self.is_error(value.error):
-            raise CannotKeep("it raises an exception of the user's")
+            raise NotCacheable("it raises an exception of the user's")
         if cls is functools.partial and self.is_error(value):
             return ["error", value.func.__name__, self.write(value.args)]
         if RECORDS.get(cls.__name__) is cls:
@@ -112,7 +112,7 @@ class Writer:
         if cls.__module__.startswith("numpy") and isinstance(value, np.generic):
             return ["number", value.dtype.name, value.tobytes().hex()]
         if self.other is None:
-            raise CannotKeep(f"a {cls.__qualname__} in the program")
+            raise NotCacheable(f"a {cls.__qualname__} in the program")
         return self.other(value)
 
     def place(self, location):
@@ -132,7 +132,7 @@ class Writer:
     def kernel(self, kernel):
         """A kernel: how another process comes by it."""
         if kernel.recipe is None:
-            raise CannotKeep(f"the kernel {kernel.name} is of this process alone")
+            raise NotCacheable(f"the kernel {kernel.name} is of this process alone")
         return [kernel.name, kernel.cost, self.write(kernel.recipe)]
 
     def array(self, value):
@@ -141,7 +141,7 @@ class Writer:
             return ["array", self.numbers["arrays", id(value)]]
         self.bytes += value.nbytes
         if value.dtype.hasobject or value.dtype.name not in DTYPES or self.bytes > MAX_BYTES:
-            raise CannotKeep(f"constant arrays of more than {MAX_BYTES >> 20} MB, or of objects")
+            raise NotCacheable(f"constant arrays of more than {MAX_BYTES >> 20} MB, or of objects")
         self.numbers["arrays", id(value)] = len(self.arrays)
         self.arrays.append(np.ascontiguousarray(value))
         self.alive.append(value)
@@ -149,7 +149,7 @@ class Writer:
 
 
 class Missing(Exception):
-    """What was kept cannot be used here: a kernel's object code is gone, a library has another kernel."""
+    """What was cached cannot be used here: a kernel's object code is gone, a library has another kernel."""
 
 
 class Reader:
@@ -174,7 +174,7 @@ class Reader:
         if recipe[0] == "library":
             found = current().library_kernel(recipe[1], **recipe[2])
         else:
-            found = current().kept(name, recipe[1], lambda: self.source(number), cost)
+            found = current().cached(name, recipe[1], lambda: self.source(number), cost)
         if found is None or found.name != name or found.cost != cost:
             raise Missing(f"the kernel {name}")
         return found

@@ -26,7 +26,7 @@ from ..parse.parse import parse_function
 from .executable import ending_of
 from .explanation import explain
 from .guards import changed_guard, guards_hold
-from .kept import compile_or_restore
+from .disk_cache import compile_or_restore
 from .quick import MISS, quick_call
 from .reasons import KNOWN_NUMBER, KNOWN_OUTSIDE, Reason, differences, nearest, parameter_names, reason_of
 from .signature import (Leaves, ScalarSpec, arguments_of, declared_spec, devices_in, numbers_in, open_numbers, open_sizes,

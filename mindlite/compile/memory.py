@@ -119,7 +119,7 @@ class MemoryPlan:
                 elsewhere.append((device, layout.peak, layout.lower_bound))
         return Layout(tuple(offsets), tuple(nbytes), here.peak, here.lower_bound, tuple(elsewhere))
 
-    def kept(self):
+    def fields(self):
         """Its fields but for `conflicts`; with its Layout, where sizes are known."""
         if not self.symbols:
             self.layout(())

@@ -36,7 +36,7 @@ class Compiled:
     seconds: {stage: float}     nodes: {stage: how many}
     notes  : (Location, text) of what transformations could not do     alone: lines on what was not fused, and why
     walked : {stage: FuncGraph; "plan": Program}; None for what was taken from the disk
-    whole  : () -> the same function compiled here;   kept: why it is not kept on the disk, "" if it is
+    whole  : () -> the same function compiled here;   not_cached: why it is not cached on the disk, "" if it is
     plan   : what ranks split between them, a parallel.partition.Plan, or None
     """
     specialised: Any
@@ -49,7 +49,7 @@ class Compiled:
     alone: list = field(default_factory=list)
     walked: dict | None = None
     whole: Any = None
-    kept: str = ""
+    not_cached: str = ""
     plan: object = None
 
     @property

@@ -82,9 +82,9 @@ class CPU(Target):
         return Kernel(name, kernel_cache.address_of(text, name), source, self.kind, cost,
                       recipe=("object", kernel_cache.key_of(text)))
 
-    def kept(self, name: str, key: str, source: Any, cost: int = 1) -> Any:
+    def cached(self, name: str, key: str, source: Any, cost: int = 1) -> Any:
         """The Kernel of kept object code, None if there is none any more."""
-        address = kernel_cache.kept_address(key, name)
+        address = kernel_cache.cached_address(key, name)
         return None if address is None else Kernel(name, address, source, self.kind, cost, recipe=("object", key))
 
     # -- library kernels

@@ -67,8 +67,8 @@ class CUDA(Target):
     def _kernel(self, name, texts, source, cost, least=32):
         return Kernel(name, functools.partial(self.driver.loaded, texts, name, least), source, self.kind, cost)
 
-    def kept(self, name: str, key: str, source: Any, cost: int = 1) -> Any:
-        """None: programs for other devices are not kept; the PTX of their kernels is (`ptx_cache`)."""
+    def cached(self, name: str, key: str, source: Any, cost: int = 1) -> Any:
+        """None: programs for other devices are not cached on the disk; the PTX of their kernels is (`ptx_cache`)."""
         return None
 
     def refuse(self, values: Any) -> None:

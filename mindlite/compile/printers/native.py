@@ -14,7 +14,7 @@ import numpy as np
 from ...backend import narrow_floats
 from ...backend.launcher import launch_address, launcher_code
 from ...backend.target import current
-from ...backend.machine_code import compile_ir, kept_code
+from ...backend.machine_code import compile_ir, cached_code
 from ...common.device import COPY, GIVE, LAUNCH, POISON, TAKE
 from ...common.errors import InternalError
 from .. import flow as F
@@ -64,7 +64,7 @@ def compile_native(linked, file=None):
     file : the name of its object code on the disk, where it is known; the text is not made then
     """
     runtime = R.runtime()
-    code = file and kept_code(file, runtime.address, name="native")
+    code = file and cached_code(file, runtime.address, name="native")
     if not code:
         count = sum(1 for flow in linked.program.all_flows() for _ in F.walk(flow.body))
         code = compile_ir(print_native(linked), runtime.address, level=0 if count > LONG else 2, keep=True, name="native")

@@ -19,7 +19,7 @@ from mindlite import Parameter, Tensor, nn, ops
 from mindlite.common.config import config
 from mindlite.common.errors import InternalError
 from mindlite.common.events import counting
-from mindlite.compile import flow, flow_text, kept
+from mindlite.compile import disk_cache, flow, flow_text
 from mindlite.compile.jit import JitFunction
 from mindlite.backend import kernel_cache as cache
 
@@ -93,7 +93,7 @@ X = np.linspace(-1, 2, 6, dtype=np.float32).reshape(2, 3)
 
 @pytest.fixture
 def disk(tmp_path):
-    """A cache directory of its own, in which compiled functions are kept."""
+    """A cache directory of its own, in which compiled functions are cached."""
     before = config.set(cache_dir=str(tmp_path / "cache"), keep_flows=True)
     yield tmp_path / "cache"
     config.set(**before)
@@ -141,7 +141,7 @@ def test_what_was_compiled_once_is_taken_from_the_disk(load):
     first = load()
     way, results = called(first.run, Tensor(X), 2)
     trained = called(first.run_train, Tensor(X))
-    assert way == trained[0] == "compiled" and first.run.compiled.variants[0].compiled.kept == ""
+    assert way == trained[0] == "compiled" and first.run.compiled.variants[0].compiled.not_cached == ""
     again = load()
     for f, args, before in ((again.run, (Tensor(X), 2), results), (again.run_train, (Tensor(X),), trained[1])):
         way, got = called(f, *args)
@@ -242,7 +242,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("what", CHANGES)
 def test_a_change_is_seen(load, what):
-    """After a change the function is compiled; what was kept before it is still right for what was before."""
+    """After a change the function is compiled; what was cached before it is still right for what was before."""
     old, new = CHANGES[what]
     assert old in MODULE
     called(load().run, Tensor(X), 2)
@@ -315,12 +315,12 @@ def test_switches_and_versions_are_part_of_the_question(load, monkeypatch):
             assert called(load().run, Tensor(X), 2)[0] == "compiled", name
         finally:
             config.set(**before)
-    monkeypatch.setattr(kept, "versions", lambda real=kept.versions(): ["another mindlite", *real[1:]])
+    monkeypatch.setattr(disk_cache, "versions", lambda real=disk_cache.versions(): ["another mindlite", *real[1:]])
     assert called(load().run, Tensor(X), 2)[0] == "compiled"
 
 
 def test_the_version_is_a_hash_of_all_sources_and_names_the_processor():
-    said = kept.versions()
+    said = disk_cache.versions()
     assert np.__version__ in said and any(len(str(part)) == 64 for part in said) and "-" in said[-1]
 
 
@@ -335,17 +335,17 @@ def test_one_function_with_two_networks_has_two_answers(load):
     assert len(folders) == 1 and called(load(text).run, Tensor(X), 2)[0] == "restored"
 
 
-def test_not_more_than_a_few_answers_are_kept(load, disk):
-    for number in range(kept.MOST + 3):
+def test_not_more_than_a_few_answers_are_cached(load, disk):
+    for number in range(disk_cache.MOST + 3):
         changed = load()
         changed.TABLE["shift"] = float(number)
         changed.run(Tensor(X), 2)
-    assert len(list(disk.rglob("*.flow"))) == kept.MOST
+    assert len(list(disk.rglob("*.flow"))) == disk_cache.MOST
 
 
-# ------------------------------------------------------------------ what is not kept
+# ------------------------------------------------------------------ what is not cached
 
-def test_explain_says_why_a_function_is_not_kept(disk, load):
+def test_explain_says_why_a_function_is_not_cached(disk, load):
     words, seen = {"b", "a"}, []
     cases = {
         "runs in Python": lambda x: (seen.append(x), x * 2)[1],
@@ -369,7 +369,7 @@ def test_nothing_is_kept_where_it_is_switched_off(disk, load):
     config.set(keep_flows=False)
     f = load().run
     f(Tensor(X), 2)
-    assert not list(disk.rglob("*.flow")) and "not kept" not in f.explain()
+    assert not list(disk.rglob("*.flow")) and "not cached" not in f.explain()
 
 
 # ------------------------------------------------------------------ files
@@ -403,10 +403,10 @@ def test_a_file_with_a_right_checksum_and_wrong_content_is_told_of(load, disk, c
 
 def change(path, how):
     """Change what a file tells, with a right checksum."""
-    text, data = kept.read(path)
+    text, data = disk_cache.read(path)
     how(text["entry"])
     path.unlink()
-    kept.write(path.parent, text, [np.frombuffer(data, np.uint8)])
+    disk_cache.write(path.parent, text, [np.frombuffer(data, np.uint8)])
     assert path.exists()
 
 
@@ -509,7 +509,7 @@ def test_processes_that_write_at_the_same_time_leave_one_whole_file(tmp_path):
     assert not {"compile", "kernel_compile", "flow_compile"} & last["counts"].keys()
 
 
-def test_a_loop_and_a_branch_of_the_data_are_kept(disk):
+def test_a_loop_and_a_branch_of_the_data_are_cached(disk):
     def f(x):
         total = x * 0
         while total.sum() < 10:
@@ -522,7 +522,7 @@ def test_a_loop_and_a_branch_of_the_data_are_kept(disk):
         assert n == 2 and bool(counts.get("flow_restore")) is (way == "restored")
 
 
-def test_constant_arrays_are_kept(disk):
+def test_constant_arrays_are_cached(disk):
     table = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
 
     def f(x):
@@ -540,7 +540,7 @@ def test_every_instruction_has_a_form_in_the_file():
     assert len(names) > 20 and names <= set(flow_text.RECORDS)
 
 
-def test_open_sizes_are_kept(disk):
+def test_open_sizes_are_cached(disk):
     def f(x):
         return ops.softmax(x * 2, -1).sum(0)
     for way in ("compiled", "restored"):

@@ -14,7 +14,7 @@ taken; its guards watch on, as those of a variant that was compiled here. That i
 (Mitchell 2012) are verified: nothing is used because of what it might depend on, but because of what it did depend on.
 
 A file holds text and arrays, nothing that is executed but the names of object code, of kernels and of the Flow; its checksum
-is looked at, and one that is damaged is told of and made anew. It is written under another name and renamed.
+is looked at, and one that is damaged is reported and made anew. It is written under another name and renamed.
 """
 import copy
 import functools
@@ -47,7 +47,7 @@ from ..infer.values import Place
 from ..mindir.control import make_tuple
 from ..mindir.graph import AnfNode, FuncGraph
 from . import flow as F
-from .description import CannotKeep, Description, is_standard, named
+from .description import Description, NotCacheable, is_standard, named
 from .executable import Executable, thread_arenas
 from .flow_text import DTYPES, Missing, Reader, Writer
 from .guards import current_value
@@ -61,7 +61,7 @@ MAGIC = b"mindlite flow 3\n"
 MOST = 8                         # answers to one question; the oldest gives way
 NOT_IN_THE_KEY = ("cache_dir", "keep_flows", "show_framework_frames", "compile_workers", "compile_beside")
 UNREADABLE = (KeyError, ValueError, TypeError, IndexError, AttributeError, struct.error, InternalError)
-NOT_THE_SAME = (CannotKeep, MindliteError, AttributeError, LookupError, TypeError, ValueError)
+NOT_THE_SAME = (NotCacheable, MindliteError, AttributeError, LookupError, TypeError, ValueError)
 FRAMEWORKS_OWN = (("mindlite.ops.generator", "generator_state"),)        # state of the framework's that graphs read
 
 
@@ -74,14 +74,14 @@ def compile_or_restore(function, args, kwargs, signature, **options):
     why_not = unsuited(options)
     if why_not is not None:
         compiled = compiling()
-        compiled.kept = why_not
+        compiled.not_cached = why_not
         return compiled
     start = time.perf_counter()
     try:
         question = Question(function, signature, options)
-    except (CannotKeep, RecursionError) as reason:
+    except (NotCacheable, RecursionError) as reason:
         compiled = compiling()
-        compiled.kept = str(reason)
+        compiled.not_cached = str(reason)
         return compiled
     for path in question.answers():
         found = question.restore(path, compiling)
@@ -90,7 +90,7 @@ def compile_or_restore(function, args, kwargs, signature, **options):
             emit("flow_restore", name=options["name"], seconds=found.seconds["disk"])
             return found
     compiled = compiling()
-    compiled.kept = question.keep(compiled) if compiled.plan is None else "ranks split it between them"
+    compiled.not_cached = question.store(compiled) if compiled.plan is None else "ranks split it between them"
     return compiled
 
 
@@ -119,18 +119,18 @@ class Question:
     """A function, the kinds of its arguments and how it is compiled, described."""
 
     def __init__(self, function, signature, options):
-        told = Description()
+        description = Description()
         self.symbols, self.function, self.options = [], function, options
         switches = [[s.name, repr(getattr(config, s.name))] for s in SWITCHES if s.name not in NOT_IN_THE_KEY]
         asked = [versions(), current().key, switches,
-                 told.of(function), self.signature(told, signature),
+                 description.of(function), self.signature(description, signature),
                  [options["name"], options["fullgraph"], options["jit_level"], options["printer"]],
                  [engine().rank, engine().size, sorted(engine().groups.items())]]
-        self.told, self.given = told, signature
+        self.description, self.given = description, signature
         key = hashlib.sha256(json.dumps(asked).encode()).hexdigest()
         self.folder = pathlib.Path(config.cache_dir) / f"flows-{VERSION}" / key[:2] / key
 
-    def signature(self, told, spec):
+    def signature(self, description, spec):
         """A signature as lists; its Symbols by number."""
         if isinstance(spec, TensorSpec):
             return ["tensor", spec.dtype.name, [self.symbol(s) if isinstance(s, Symbol) else s for s in spec.shape],
@@ -140,10 +140,10 @@ class Question:
         if isinstance(spec, ScalarSpec):
             return ["scalar", spec.type.__name__]
         if isinstance(spec, ObjectSpec):
-            return ["object", told.of(spec.keep)]
+            return ["object", description.of(spec.keep)]
         if isinstance(spec, tuple):
-            return ["tuple", *[self.signature(told, s) for s in spec]]
-        return told.of(spec)
+            return ["tuple", *[self.signature(description, s) for s in spec]]
+        return description.of(spec)
 
     def symbol(self, symbol):
         """A Symbol of the signature: its number among them."""
@@ -154,9 +154,11 @@ class Question:
 
     def again(self):
         """A Description in which the function and its arguments are described, nothing else yet."""
-        told = Description()
-        told.objects, told.numbers, told.digests = list(self.told.objects), dict(self.told.numbers), dict(self.told.digests)
-        return told
+        description = Description()
+        begun = self.description
+        description.objects, description.numbers = list(begun.objects), dict(begun.numbers)
+        description.digests = dict(begun.digests)
+        return description
 
     # -- looking
 
@@ -174,12 +176,12 @@ class Question:
             return None
         text, data = found
         try:
-            told = self.again()
-            guards = self.read_again(told, text["guards"])
+            description = self.again()
+            guards = self.read_again(description, text["guards"])
             if guards is None:
                 return None
             thread_arenas().touch(text["arena"])
-            return self.build(told, guards, text, data, compiling)
+            return self.build(description, guards, text, data, compiling)
         except Missing as missing:
             log.info("%s is compiled again: %s is gone", self.options["name"], missing)
         except UNREADABLE as error:
@@ -187,28 +189,28 @@ class Question:
         return None
 
     @staticmethod
-    def read_again(told, guards):
+    def read_again(description, guards):
         """The guards of this process, None if something is not as it was when the file was written."""
         made = []
-        for kind, owner, name, description in guards:
+        for kind, owner, name, wanted in guards:
             try:
-                owner = found_as(told, owner)
-                seen, value = observed(told, kind, owner, name)
+                owner = found_as(description, owner)
+                seen, value = observed(description, kind, owner, name)
             except NOT_THE_SAME:
                 return None
-            if seen != description:
+            if seen != wanted:
                 return None
             made.append((kind, owner, name, value))
         return made
 
-    def build(self, told, guards, text, data, compiling):
-        """The Compiled that a file tells of."""
+    def build(self, description, guards, text, data, compiling):
+        """The Compiled that a file describes."""
         made: list = []
         reader = Reader(text["tables"], arrays_of(text["arrays"], data), self.symbols,
                         lambda number: kernels_in(made[0].full.executable.linked.program)[number].source)
         reader.others = {
-            "kept object": lambda t: found_as(told, t[1]),
-            "variable": lambda t: Place(t[1], found_as(told, t[2]), t[3]),
+            "named object": lambda t: found_as(description, t[1]),
+            "variable": lambda t: Place(t[1], found_as(description, t[2]), t[3]),
             "Result": lambda t: Result(*t[1:]), "Container": lambda t: Container(t[1]),
             "made tensor": lambda t: Tensor.wrap(reader.read(t[1])),
             "made copy": lambda t: Made(functools.partial(copy_of, Tensor.wrap(reader.read(t[1]))), ()),
@@ -227,50 +229,50 @@ class Question:
                                   entry["reasons"], objects=entry["objects"],
                                   acts_and_raises=entry["acts_and_raises"],
                                   differentiated=entry["differentiated"])
-        executable = Executable.kept(program, entry["memory"], entry["needs"], entry["file"], self.options["printer"])
+        executable = Executable.restored(program, entry["memory"], entry["needs"], entry["file"], self.options["printer"])
         made.append(Compiled(specialised, lowered, executable, graph, {}, entry["nodes"], entry["notes"], entry["alone"],
                              whole=compiling))
         return made[0]
 
-    # -- keeping
+    # -- storing
 
-    def keep(self, compiled):
-        """Write a Compiled; why it is not kept, "" if it is."""
+    def store(self, compiled):
+        """Write a Compiled; why it is not cached, "" if it is."""
         try:
-            told = self.again()
-            guards = self.describe_guards(told, compiled.specialised.guards)
+            description = self.again()
+            guards = self.describe_guards(description, compiled.specialised.guards)
             if self.read_again(self.again(), guards) is None:
-                raise CannotKeep("what it reads is not the same when it is read again")
-            text, arrays = self.text(told, guards, compiled)
-        except (CannotKeep, RecursionError) as reason:
+                raise NotCacheable("what it reads is not the same when it is read again")
+            text, arrays = self.text(description, guards, compiled)
+        except (NotCacheable, RecursionError) as reason:
             return str(reason)
         write(self.folder, text, arrays)
-        emit("flow_keep", name=self.options["name"])
+        emit("flow_store", name=self.options["name"])
         return ""
 
     @staticmethod
-    def describe_guards(told, guards):
+    def describe_guards(description, guards):
         """[kind, owner, name, description] of each guard, in an order in which every owner is known."""
         made, waiting = [], list(guards)
         while waiting:
             later = []
             for guard in waiting:
                 kind, owner, name, _ = guard
-                place = locate(told, owner)
+                place = locate(description, owner)
                 if place is None:
                     later.append(guard)
                 else:
-                    made.append([kind, place, name, observed(told, kind, owner, name, guard)[0]])
+                    made.append([kind, place, name, observed(description, kind, owner, name, guard)[0]])
             if len(later) == len(waiting):
-                raise CannotKeep(f"a {type(later[0][1]).__name__} whose {later[0][2] or 'content'} it reads has no name")
+                raise NotCacheable(f"a {type(later[0][1]).__name__} whose {later[0][2] or 'content'} it reads has no name")
             waiting = later
         return made
 
-    def text(self, told, guards, compiled):
+    def text(self, description, guards, compiled):
         """(what is written as JSON, the arrays behind it)."""
         specialised, lowered, graph, executable = compiled.specialised, compiled.lowered, compiled.graph, compiled.executable
         if specialised.constraints or specialised.places or specialised.sites or specialised.keys:
-            raise CannotKeep("facts about its sizes are checked at each call" if specialised.constraints else
+            raise NotCacheable("facts about its sizes are checked at each call" if specialised.constraints else
                              "parts of it run in Python, or read variables")
 
         def other(value):
@@ -283,8 +285,8 @@ class Question:
             if isinstance(value, Made) and isinstance(value.make, functools.partial) and value.make.func is copy_of:
                 return ["made copy", writer.array(value.make.args[0].host_array)]
             if isinstance(value, Place):
-                return ["variable", value.kind, name_of(told, value.owner), value.name]
-            return ["kept object", name_of(told, value)]
+                return ["variable", value.kind, name_of(description, value.owner), value.name]
+            return ["named object", name_of(description, value)]
         writer = Writer(self.symbols)
         writer.other = other
         number = {p: n for n, p in enumerate(graph.parameters)}
@@ -303,30 +305,30 @@ class Question:
         made = {"guards": guards, "arena": arena, "entry": entry, "tables": writer.tables,
                 "arrays": [[a.dtype.name, *a.shape] for a in writer.arrays]}
         if " at 0x" in json.dumps(entry["output"]):
-            raise CannotKeep("a text that it gives holds an address")
+            raise NotCacheable("a text that it gives holds an address")
         return made, writer.arrays
 
 
 # ---------------------------------------------------------------- what is read, and who holds it
 
-def observed(told, kind, owner, name, guard=None):
+def observed(description, kind, owner, name, guard=None):
     """(description of what is read, the value of the guard); guard: describe what this one has read."""
     if kind == "protocol":
         answer = owner.__mindir__() if guard is None else guard[3][1]
-        return told.of(answer), (owner.cell_version, answer)
+        return description.of(answer), (owner.cell_version, answer)
     if kind == "content":
         held = owner if guard is None else guard[3]
-        return [type(held).__name__, told.content(held)], copy.copy(owner)
+        return [type(held).__name__, description.content(held)], copy.copy(owner)
     value = current_value(kind, owner, name) if guard is None else guard[3]
     if kind == "attr" and name == "cell_version":
-        return told.structure(owner), value
-    return told.of(value), value
+        return description.structure(owner), value
+    return description.of(value), value
 
 
-def locate(told, value):
+def locate(description, value):
     """How another process comes by an object: its number, or where the framework keeps it; None if there is no way."""
-    if id(value) in told.numbers:
-        return told.numbers[id(value)]
+    if id(value) in description.numbers:
+        return description.numbers[id(value)]
     module: str | None = None
     name: Any = None
     if type(value) is dict:
@@ -337,26 +339,26 @@ def locate(told, value):
         module, name = next(((m, n) for m, n in FRAMEWORKS_OWN if named(m, n) is value), (None, None))
     if not isinstance(module, str) or named(module, name) is not value:
         return None
-    told.enter(value)
+    description.enter(value)
     return ["named", module, name]
 
 
-def name_of(told, value):
-    """The same. raises : CannotKeep where there is no way"""
-    place = locate(told, value)
+def name_of(description, value):
+    """The same. raises : NotCacheable where there is no way"""
+    place = locate(description, value)
     if place is None:
-        raise CannotKeep(f"a {type(value).__name__} that it uses has no name")
+        raise NotCacheable(f"a {type(value).__name__} that it uses has no name")
     return place
 
 
-def found_as(told, place):
-    """The object of this process that `locate` told of."""
+def found_as(description, place):
+    """The object of this process that `locate` has named."""
     if isinstance(place, int):
-        return told.objects[place]
+        return description.objects[place]
     value = named(place[1], place[2])
     if value is None:
-        raise CannotKeep(f"{place[1]}.{place[2]} is gone")
-    told.enter(value)
+        raise NotCacheable(f"{place[1]}.{place[2]} is gone")
+    description.enter(value)
     return value
 
 
@@ -407,4 +409,4 @@ def write(folder, text, arrays):
         for old in sorted(folder.glob("*.flow"), key=lambda path: -path.stat().st_mtime_ns)[MOST:]:
             old.unlink(missing_ok=True)
     except OSError as error:
-        log.warning("a compiled function is not kept: %s", error)
+        log.warning("a compiled function is not cached: %s", error)
