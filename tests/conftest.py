@@ -1,4 +1,5 @@
-"""Every test compiles for itself: what an earlier run left on the disk is not taken (tests/compile/test_disk_cache.py asks for it).
+"""Every test compiles for itself: what an earlier run left on the disk is not taken
+(tests/compile/test_disk_cache.py asks for it).
 
 A FallbackWarning is an error: what a test compiles is a graph. Where Python has to run a call, the test says which statement
 and why:
