@@ -1,4 +1,7 @@
-"""What is annotated stays so: public functions of functional, and the stub of Tensor's operators and methods.
+"""What is annotated stays so: the functions of each room, and the stub of Tensor's operators and methods.
+
+BARE is how many functions of a room may still lack the type of a parameter or of their result. It only shrinks: annotate, then
+lower the number. What lacks is printed by `python tests/test_annotations.py`.
 
 `mindlite/common/tensor_methods.pyi` is for editors and type checkers: ops, pynative and functional give Tensor its methods at
 run time, and no checker sees that.
@@ -8,12 +11,49 @@ import inspect
 import pathlib
 import typing
 
+import pytest
+
 import mindlite.nn  # noqa: F401
 from mindlite import functional
 from mindlite.common import tensor
 from mindlite.common.tensor import Tensor
 
+ROOT = pathlib.Path(mindlite.__file__).parent
+BARE = {"nn": 0}
 STUB = pathlib.Path(tensor.__file__).with_name("tensor_methods.pyi")
+
+
+def functions(body):
+    """What a module or class defines; functions within functions are not signatures."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef):
+            yield node
+        elif isinstance(node, (ast.ClassDef, ast.If, ast.Try)):
+            yield from functions(node.body)
+
+
+def is_bare(function):
+    """True where a parameter but self and cls, or the result, has no type."""
+    args = function.args
+    params = [*args.posonlyargs, *args.args, *args.kwonlyargs, *filter(None, (args.vararg, args.kwarg))]
+    return function.returns is None or any(p.annotation is None for p in params if p.arg not in ("self", "cls"))
+
+
+def bare(room):
+    """The functions of a room that lack a type, as "path:line name"."""
+    return [f"{path.relative_to(ROOT)}:{function.lineno} {function.name}" for path in sorted((ROOT / room).rglob("*.py"))
+            for function in functions(ast.parse(path.read_text(encoding="utf-8")).body) if is_bare(function)]
+
+
+@pytest.mark.parametrize("room", BARE)
+def test_functions_of_annotated_rooms_have_types(room):
+    found = bare(room)
+    assert len(found) <= BARE[room], f"{len(found)} functions of {room} lack a type:\n" + "\n".join(found)
+
+
+def test_a_function_without_types_is_seen():
+    one, other, method = ast.parse("def f(x: int): 0\ndef g(x) -> int: 0\nclass A:\n  def h(self, *a: int) -> int: 0").body
+    assert is_bare(one) and is_bare(other) and [is_bare(f) for f in functions([method])] == [False]
 
 
 def test_public_functions_of_functional_have_types():
@@ -29,3 +69,8 @@ def test_the_stub_has_all_that_is_given_to_tensor():
     declared = {node.name for node in ast.walk(ast.parse(STUB.read_text())) if isinstance(node, ast.FunctionDef)}
     assert len(given) > 400 and not given - declared, sorted(given - declared)
     assert not declared - given, sorted(declared - given)
+
+
+if __name__ == "__main__":
+    for each in sorted(path.name for path in ROOT.iterdir() if path.is_dir()):
+        print(*bare(each), sep="\n")

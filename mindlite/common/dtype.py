@@ -3,6 +3,8 @@
 A DType prints as MindSpore prints it (`Float32`), and short in types and errors (`f32[N, C]`). A new type is a row here;
 docs/design/dtypes.md says what else it takes. It has no `__name__`: the parametrised tests of MindSpore rely on that.
 """
+from typing import Any, Union
+
 import ml_dtypes
 import numpy as np
 
@@ -87,6 +89,8 @@ class DType:
     def __deepcopy__(self, memo):
         return self
 
+
+DTypeLike = Union[DType, str, type, np.dtype[Any]]       # what `dtype` takes
 
 bool_ = DType("bool", "bool", np.bool_, "b", "Bool", "BOOL")
 uint8 = DType("uint8", "u8", np.uint8, "u", "UInt8", "U8")

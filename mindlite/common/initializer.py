@@ -8,6 +8,7 @@ random ones draw from `seed.generator()`, in the order in which they are called.
 Sources: Glorot & Bengio 2010 (Xavier), He et al. 2015 (He), Saxe et al. 2014 (Orthogonal), Martens 2010 (Sparse).
 """
 import math
+from typing import Union
 
 import numpy as np
 
@@ -40,6 +41,9 @@ class Initializer:
 
     def __repr__(self):
         return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in self.settings.items())})"
+
+
+Init = Union[Initializer, str, float, Tensor]                # how a Parameter begins: what `initializer` takes
 
 
 class Zero(Initializer, names=("zeros",)):

@@ -7,7 +7,8 @@ one floor up.
 """
 import itertools
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
@@ -359,6 +360,8 @@ def _is_away(tensor):
     except AttributeError:
         return False
 
+
+TensorLike = Union[Tensor, np.ndarray, np.generic, complex, Sequence[Any]]    # an operand; Python's numbers count as complex
 
 _new, _away = Tensor.__new__, vars(Tensor)["away"].__get__
 _BY_NUMPY = {d.numpy: d for d in dt.ALL}

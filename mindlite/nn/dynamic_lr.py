@@ -4,12 +4,16 @@
 
 The same curves as Cells of the step are in `learning_rate_schedule`.
 """
+from __future__ import annotations
+
 import math
+from typing import Any
+from collections.abc import Callable, Sequence
 
 from ..common.errors import ArgumentError, ValueRangeError
 
 
-def _check(function, **values):
+def _check(function: str, **values: Any) -> None:
     """Positive numbers; those whose name ends in step or epoch are ints. min_lr and end_learning_rate may be zero."""
     for name, value in values.items():
         kind = int if name.endswith(("step", "epoch")) else (int, float)
@@ -20,11 +24,11 @@ def _check(function, **values):
             raise ValueRangeError(f"{function}: {name} {value} is not positive")
 
 
-def _by_epoch(total_step, step_per_epoch, rate):
+def _by_epoch(total_step: int, step_per_epoch: int, rate: Callable[[int], float]) -> list[float]:
     return [float(rate(step // step_per_epoch)) for step in range(total_step)]
 
 
-def piecewise_constant_lr(milestone, learning_rates):
+def piecewise_constant_lr(milestone: Sequence[int], learning_rates: Sequence[float]) -> list[float]:
     """learning_rates[i] up to step milestone[i] (exclusive); len(milestone) == len(learning_rates), milestones grow.
 
     raises : ArgumentError, ValueRangeError
@@ -46,7 +50,8 @@ def piecewise_constant_lr(milestone, learning_rates):
     return rates
 
 
-def exponential_decay_lr(learning_rate, decay_rate, total_step, step_per_epoch, decay_epoch, is_stair=False):
+def exponential_decay_lr(learning_rate: float, decay_rate: float, total_step: int, step_per_epoch: int, decay_epoch: int,
+                         is_stair: bool = False) -> list[float]:
     """learning_rate * decay_rate ** (epoch / decay_epoch), the exponent cut to whole numbers with is_stair."""
     _check("exponential_decay_lr", learning_rate=learning_rate, decay_rate=decay_rate, total_step=total_step,
            step_per_epoch=step_per_epoch, decay_epoch=decay_epoch)
@@ -54,7 +59,8 @@ def exponential_decay_lr(learning_rate, decay_rate, total_step, step_per_epoch, 
         epoch // decay_epoch if is_stair else epoch / decay_epoch))
 
 
-def natural_exp_decay_lr(learning_rate, decay_rate, total_step, step_per_epoch, decay_epoch, is_stair=False):
+def natural_exp_decay_lr(learning_rate: float, decay_rate: float, total_step: int, step_per_epoch: int, decay_epoch: int,
+                         is_stair: bool = False) -> list[float]:
     """learning_rate * exp(-decay_rate * epoch), the epoch cut to a multiple of decay_epoch with is_stair."""
     _check("natural_exp_decay_lr", learning_rate=learning_rate, decay_rate=decay_rate, total_step=total_step,
            step_per_epoch=step_per_epoch, decay_epoch=decay_epoch)
@@ -62,7 +68,8 @@ def natural_exp_decay_lr(learning_rate, decay_rate, total_step, step_per_epoch, 
         -decay_rate * (epoch // decay_epoch * decay_epoch if is_stair else epoch)))
 
 
-def inverse_decay_lr(learning_rate, decay_rate, total_step, step_per_epoch, decay_epoch, is_stair=False):
+def inverse_decay_lr(learning_rate: float, decay_rate: float, total_step: int, step_per_epoch: int, decay_epoch: int,
+                     is_stair: bool = False) -> list[float]:
     """learning_rate / (1 + decay_rate * epoch / decay_epoch), the quotient cut to whole numbers with is_stair."""
     _check("inverse_decay_lr", learning_rate=learning_rate, decay_rate=decay_rate, total_step=total_step,
            step_per_epoch=step_per_epoch, decay_epoch=decay_epoch)
@@ -70,7 +77,7 @@ def inverse_decay_lr(learning_rate, decay_rate, total_step, step_per_epoch, deca
         1 + decay_rate * (epoch // decay_epoch if is_stair else epoch / decay_epoch)))
 
 
-def cosine_decay_lr(min_lr, max_lr, total_step, step_per_epoch, decay_epoch):
+def cosine_decay_lr(min_lr: float, max_lr: float, total_step: int, step_per_epoch: int, decay_epoch: int) -> list[float]:
     """From max_lr to min_lr along half a cosine over decay_epoch epochs, min_lr after (Loshchilov & Hutter 2017)."""
     _check("cosine_decay_lr", min_lr=min_lr, max_lr=max_lr, total_step=total_step, step_per_epoch=step_per_epoch,
            decay_epoch=decay_epoch)
@@ -80,8 +87,8 @@ def cosine_decay_lr(min_lr, max_lr, total_step, step_per_epoch, decay_epoch):
         1 + math.cos(math.pi * min(epoch, decay_epoch) / decay_epoch)))
 
 
-def polynomial_decay_lr(learning_rate, end_learning_rate, total_step, step_per_epoch, decay_epoch, power,
-                        update_decay_epoch=False):
+def polynomial_decay_lr(learning_rate: float, end_learning_rate: float, total_step: int, step_per_epoch: int, decay_epoch: int,
+                        power: float, update_decay_epoch: bool = False) -> list[float]:
     """(learning_rate - end) * (1 - epoch / decay_epoch) ** power + end; the end's rate after.
 
     update_decay_epoch : start over at decay_epoch: it becomes the next multiple of itself above the epoch
@@ -95,7 +102,7 @@ def polynomial_decay_lr(learning_rate, end_learning_rate, total_step, step_per_e
     return _by_epoch(total_step, step_per_epoch, rate)
 
 
-def warmup_lr(learning_rate, total_step, step_per_epoch, warmup_epoch):
+def warmup_lr(learning_rate: float, total_step: int, step_per_epoch: int, warmup_epoch: int) -> list[float]:
     """learning_rate * epoch / warmup_epoch, learning_rate after (Goyal et al. 2017)."""
     _check("warmup_lr", learning_rate=learning_rate, total_step=total_step, step_per_epoch=step_per_epoch,
            warmup_epoch=warmup_epoch)

@@ -2,7 +2,10 @@
 
     net = nn.GraphCell(load("net.mindir"));  net(x);  grad(net)(x);  net.trainable_params()
 """
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import Any
 
 from ..common.errors import ArgumentError, GradientError, ShapeError
 from ..common.tensor import Parameter, Tensor
@@ -21,31 +24,31 @@ from .cell import Cell
 class ModuleFunction:
     """A Module as a function: in eager mode it is compiled for each kind of arguments, in a graph it is written out."""
 
-    def __init__(self, module):
+    def __init__(self, module: Module) -> None:
         self.module = module
         self.compiled = JitFunction(_Reference(self), name=module.name)
 
-    def __mindir__(self):
+    def __mindir__(self) -> CallOfModule:
         return CallOfModule(self.module, self)
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         tensors_of(self.module, args, kwargs)
         return call_compiled(self.compiled, args, {})
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> ModuleFunction:
         return ModuleFunction(self.module)
 
 
 class _Reference:
     """What Python does where compiled code cannot go on: the graph is executed operator by operator."""
 
-    def __init__(self, function):
+    def __init__(self, function: ModuleFunction) -> None:
         self.function = function
 
-    def __mindir__(self):
+    def __mindir__(self) -> CallOfModule:
         return self.function.__mindir__()
 
-    def __call__(self, *args):
+    def __call__(self, *args: Any) -> Any:
         module = self.function.module
         if is_recording():
             raise GradientError(f"{module.name} has a gradient in compiled code only, which these values do not fit")
@@ -67,7 +70,7 @@ class GraphCell(Cell):
     raises      : ArgumentError for what is no graph, ShapeError for a value of another shape or dtype
     """
 
-    def __init__(self, graph, params_init=None):
+    def __init__(self, graph: Module, params_init: dict[str, Tensor] | None = None) -> None:
         super().__init__(auto_prefix=True)
         if not isinstance(graph, Module):
             raise ArgumentError(f"GraphCell: the graph is what `load` gives, not {type(graph).__name__}")
@@ -82,12 +85,12 @@ class GraphCell(Cell):
                 self.insert_param_to_cell(p.default.name, p.default, check_name_contain_dot=False)
         self.function = ModuleFunction(replace(graph, graph=made))
 
-    def construct(self, *inputs):
+    def construct(self, *inputs: Any) -> Any:
         """The result of the graph."""
         return self.function(*inputs)
 
 
-def parameter_of(parameter, values):
+def parameter_of(parameter: Parameter, values: dict[str, Tensor]) -> Parameter:
     """The Parameter itself, or one of another value where `values` has its name. raises : ShapeError"""
     given = values.get(parameter.name)
     if given is None:

@@ -4,8 +4,11 @@
 
 The same curves as lists of numbers, one per step, are in `dynamic_lr`.
 """
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +19,7 @@ from ..common.tensor import Parameter, Tensor
 from .cell import Cell
 
 
-def _number(owner, name, value, low=None, strict=True):
+def _number(owner: str, name: str, value: Any, low: float | None = None, strict: bool = True) -> Any:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ArgumentError(f"{owner}: {name} is a number, not {type(value).__name__}")
     if low is not None and (value < low or (strict and value == low)):
@@ -24,7 +27,7 @@ def _number(owner, name, value, low=None, strict=True):
     return value
 
 
-def _steps(owner, name, value):
+def _steps(owner: str, name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise ArgumentError(f"{owner}: {name} is an int, not {type(value).__name__}")
     return _number(owner, name, value, 0)
@@ -33,7 +36,7 @@ def _steps(owner, name, value):
 class LearningRateSchedule(Cell):
     """Base of schedules: a subclass defines construct(global_step)."""
 
-    def construct(self, global_step):
+    def construct(self, global_step: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} does not define construct(global_step)")
 
 
@@ -43,7 +46,7 @@ class ListLR(LearningRateSchedule):
     values : list, iterable or Tensor f32[n] of rates that are not negative
     """
 
-    def __init__(self, values, name="learning_rate"):
+    def __init__(self, values: Iterable[float] | Tensor, name: str = "learning_rate") -> None:
         super().__init__(auto_prefix=False)
         if not isinstance(values, Tensor):
             if not isinstance(values, Iterable):
@@ -56,14 +59,14 @@ class ListLR(LearningRateSchedule):
         self.learning_rate = Parameter(Tensor(array), name=name, requires_grad=False)
         self.count = array.size
 
-    def construct(self, global_step):
+    def construct(self, global_step: Tensor) -> Tensor:
         return ops.gather(self.learning_rate, ops.minimum(global_step, self.count - 1), 0)
 
 
 class _Decay(LearningRateSchedule):
     """What the exponential and inverse decays share: learning_rate, decay_rate, decay_steps, is_stair."""
 
-    def __init__(self, learning_rate, decay_rate, decay_steps, is_stair=False):
+    def __init__(self, learning_rate: float, decay_rate: float, decay_steps: int, is_stair: bool = False) -> None:
         super().__init__()
         owner = type(self).__name__
         self.learning_rate = _number(owner, "learning_rate", learning_rate, 0)
@@ -73,7 +76,7 @@ class _Decay(LearningRateSchedule):
             raise ArgumentError(f"{owner}: is_stair is a bool, not {type(is_stair).__name__}")
         self.is_stair = is_stair
 
-    def progress(self, global_step):
+    def progress(self, global_step: Tensor) -> Tensor:
         """step / decay_steps, as float32; with is_stair its whole part."""
         p = ops.cast(global_step, dtype=dt.float32) / self.decay_steps
         return ops.floor(p) if self.is_stair else p
@@ -82,28 +85,28 @@ class _Decay(LearningRateSchedule):
 class ExponentialDecayLR(_Decay):
     """learning_rate * decay_rate ** (step / decay_steps)."""
 
-    def construct(self, global_step):
+    def construct(self, global_step: Tensor) -> Tensor:
         return self.learning_rate * ops.exp(self.progress(global_step) * math.log(self.decay_rate))
 
 
 class NaturalExpDecayLR(_Decay):
     """learning_rate * exp(-decay_rate * step); with is_stair the step is cut to a multiple of decay_steps."""
 
-    def construct(self, global_step):
+    def construct(self, global_step: Tensor) -> Tensor:
         return self.learning_rate * ops.exp(self.progress(global_step) * (-self.decay_rate * self.decay_steps))
 
 
 class InverseDecayLR(_Decay):
     """learning_rate / (1 + decay_rate * step / decay_steps)."""
 
-    def construct(self, global_step):
+    def construct(self, global_step: Tensor) -> Tensor:
         return self.learning_rate / (1 + self.progress(global_step) * self.decay_rate)
 
 
 class CosineDecayLR(LearningRateSchedule):
     """From max_lr to min_lr along half a cosine over decay_steps, min_lr after (Loshchilov & Hutter 2017)."""
 
-    def __init__(self, min_lr, max_lr, decay_steps):
+    def __init__(self, min_lr: float, max_lr: float, decay_steps: int) -> None:
         super().__init__()
         self.min_lr = _number("CosineDecayLR", "min_lr", min_lr, 0, False)
         self.max_lr = _number("CosineDecayLR", "max_lr", max_lr, 0)
@@ -111,7 +114,7 @@ class CosineDecayLR(LearningRateSchedule):
         if min_lr >= max_lr:
             raise ValueRangeError(f"CosineDecayLR: min_lr {min_lr} is not below max_lr {max_lr}")
 
-    def construct(self, global_step):
+    def construct(self, global_step: Tensor) -> Tensor:
         p = ops.minimum(ops.cast(global_step, dtype=dt.float32), float(self.decay_steps))
         return self.min_lr + 0.5 * (self.max_lr - self.min_lr) * (1 + ops.cos(p * (math.pi / self.decay_steps)))
 
@@ -122,7 +125,8 @@ class PolynomialDecayLR(LearningRateSchedule):
     update_decay_steps : start over at decay_steps: they become the next multiple of themselves above the step
     """
 
-    def __init__(self, learning_rate, end_learning_rate, decay_steps, power, update_decay_steps=False):
+    def __init__(self, learning_rate: float, end_learning_rate: float, decay_steps: int, power: float,
+                 update_decay_steps: bool = False) -> None:
         super().__init__()
         owner = "PolynomialDecayLR"
         self.start = _number(owner, "learning_rate", learning_rate, 0)
@@ -133,7 +137,7 @@ class PolynomialDecayLR(LearningRateSchedule):
             raise ArgumentError(f"{owner}: update_decay_steps is a bool, not {type(update_decay_steps).__name__}")
         self.update_decay_steps = update_decay_steps
 
-    def construct(self, global_step):
+    def construct(self, global_step: Tensor) -> Tensor:
         step = ops.cast(global_step, dtype=dt.float32)
         total = float(self.decay_steps)
         if self.update_decay_steps:
@@ -146,11 +150,11 @@ class PolynomialDecayLR(LearningRateSchedule):
 class WarmUpLR(LearningRateSchedule):
     """learning_rate * step / warmup_steps, learning_rate after (Goyal et al. 2017)."""
 
-    def __init__(self, learning_rate, warmup_steps):
+    def __init__(self, learning_rate: float, warmup_steps: int) -> None:
         super().__init__()
         self.learning_rate = _number("WarmUpLR", "learning_rate", learning_rate, 0, False)
         self.warmup_steps = _steps("WarmUpLR", "warmup_steps", warmup_steps)
 
-    def construct(self, global_step):
+    def construct(self, global_step: Tensor) -> Tensor:
         p = ops.minimum(ops.cast(global_step, dtype=dt.float32), float(self.warmup_steps))
         return p * (self.learning_rate / self.warmup_steps)

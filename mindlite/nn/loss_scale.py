@@ -6,6 +6,8 @@
 
 A step whose gradients are not all finite changes no weight and halves the scale; after `scale_window` good ones it doubles.
 """
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,7 @@ class DynamicLossScaleUpdateCell(Cell):
     raises : ArgumentError, ValueRangeError for numbers that are not positive
     """
 
-    def __init__(self, loss_scale_value, scale_factor, scale_window):
+    def __init__(self, loss_scale_value: float, scale_factor: float, scale_window: int) -> None:
         super().__init__()
         for name, value in (("loss_scale_value", loss_scale_value), ("scale_window", scale_window)):
             if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -36,11 +38,11 @@ class DynamicLossScaleUpdateCell(Cell):
         self.cur_iter: Any = Parameter(Tensor(1, dt.int32), name="current_iterator_step", requires_grad=False)
         self.last_overflow_iter = Parameter(Tensor(0, dt.int32), name="last_overflow_iterator_step", requires_grad=False)
 
-    def get_loss_scale(self):
+    def get_loss_scale(self) -> float:
         """The scale at the beginning."""
         return self.loss_scale_value
 
-    def construct(self, loss_scale, overflow):
+    def construct(self, loss_scale: Any, overflow: Any) -> Any:
         grown = self.scale_window <= self.cur_iter - self.last_overflow_iter
         less = ops.maximum(loss_scale / self.scale_factor, 1.0)
         kept = ops.where(grown, loss_scale * self.scale_factor, loss_scale)
@@ -53,15 +55,15 @@ class DynamicLossScaleUpdateCell(Cell):
 class FixedLossScaleUpdateCell(Cell):
     """(loss_scale, overflow) -> overflow; the scale stays."""
 
-    def __init__(self, loss_scale_value):
+    def __init__(self, loss_scale_value: float) -> None:
         super().__init__()
         self.loss_scale_value = loss_scale_value
 
-    def get_loss_scale(self):
+    def get_loss_scale(self) -> float:
         """The scale."""
         return self.loss_scale_value
 
-    def construct(self, _, overflow):
+    def construct(self, _: Any, overflow: Any) -> Any:
         return overflow
 
 
@@ -72,7 +74,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
     raises      : ArgumentError for another scale_sense
     """
 
-    def __init__(self, network, optimizer, scale_sense):
+    def __init__(self, network: Cell, optimizer: Cell, scale_sense: Cell | Tensor) -> None:
         super().__init__(network, optimizer)
         self.loss_scaling_manager = scale_sense if isinstance(scale_sense, Cell) else None
         if self.loss_scaling_manager is not None:
@@ -84,17 +86,17 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
                                      requires_grad=False)
         self.grad_fn = functional.value_and_grad(self._scaled, None, self.weights, has_aux=True)
 
-    def _scaled(self, *inputs):
+    def _scaled(self, *inputs: Any) -> tuple[Tensor, Tensor]:
         loss = self.network(*inputs)
         return loss * ops.cast(self.scale_sense, dtype=loss.dtype), loss
 
-    def set_sense_scale(self, sens):
+    def set_sense_scale(self, sens: Tensor) -> None:
         """Another scale, a Tensor of one number. raises : ArgumentError"""
         if not isinstance(sens, Tensor):
             raise ArgumentError(f"set_sense_scale: takes a Tensor, not {type(sens).__name__}")
         self.scale_sense.set_data(ops.cast(ops.reshape(sens, ()), dtype=dt.float32))
 
-    def construct(self, *inputs):
+    def construct(self, *inputs: Any) -> Any:
         scale = self.scale_sense * 1
         (_, loss), scaled = self.grad_fn(*inputs)
         if self.reducer_flag:                                # a rank's overflow reaches all

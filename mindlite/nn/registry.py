@@ -7,14 +7,18 @@ Values live in the instance's `__dict__`; the registries `_params`, `_cells`, `_
 what, so that reading an attribute costs what it costs in Python. Every change bumps `cell_version`: a compiled graph
 that read attributes compares this number first.
 """
+from __future__ import annotations
+
 import warnings
 from collections import OrderedDict
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 from ..common.errors import ArgumentError, MissingAttributeError, user_level, user_location
-from ..common.tensor import Parameter, ParameterTuple, Tensor
+from ..common.tensor import Parameter, ParameterTuple, Tensor, TensorLike
 
 
+This = TypeVar("This", bound="Registry")
 _noted: set = set()
 
 
@@ -22,21 +26,21 @@ class Buffer(Tensor):
     """A Tensor that becomes a buffer of the Cell to whose attribute it is assigned: `self.scale = Buffer(x)`."""
     __slots__ = ()
 
-    def __init__(self, input_data):
+    def __init__(self, input_data: TensorLike) -> None:
         super().__init__(input_data)
 
 
 class Registry:
     """The attributes of a Cell, and the walks over everything below it."""
 
-    def _register_nothing(self, auto_prefix):
+    def _register_nothing(self, auto_prefix: bool) -> None:
         made = self.__dict__
         made["_params"], made["_cells"], made["_buffers"] = OrderedDict(), OrderedDict(), OrderedDict()
         made["_transient"], made["_auto_prefix"], made["_param_prefix"], made["_version"] = set(), auto_prefix, "", 0
 
     # ---------------------------------------------------------------- attributes
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         made = self.__dict__
         descriptor = getattr(type(self), name, None)
         if hasattr(descriptor, "__set__"):
@@ -56,14 +60,14 @@ class Registry:
         if "_version" in made:
             made["_version"] += 1
 
-    def __getattr__(self, name):                              # called only where the attribute is not found
+    def __getattr__(self, name: str) -> Any:                              # called only where the attribute is not found
         if name in ("_params", "_cells", "_version", "_forward_hooks"):
             raise self._not_initialised(name)
         error = MissingAttributeError(f"'{type(self).__name__}' object has no attribute {name!r}", wanted=name,
                                       among=lambda: dir(self))
         raise error if name.startswith("__") else error.at(user_location())      # protocols ask for dunder names often
 
-    def __delattr__(self, name):
+    def __delattr__(self, name: str) -> None:
         if name not in self.__dict__:
             raise MissingAttributeError(f"'{type(self).__name__}' object has no attribute {name!r}").at(user_location())
         if isinstance(self.__dict__[name], ParameterTuple):
@@ -73,12 +77,12 @@ class Registry:
             registry.pop(name, None)
         self._touch()
 
-    def _not_initialised(self, name):
+    def _not_initialised(self, name: str) -> MissingAttributeError:
         return MissingAttributeError(f"{type(self).__name__}: super().__init__() has not been called",
                                      note=f"wanted by {name!r}",
                                      hint="call super().__init__() first in __init__").at(user_location())
 
-    def _set_plain(self, name, value):
+    def _set_plain(self, name: str, value: Any) -> None:
         before: Any = self.__dict__.get(name)
         if name in self._params and isinstance(value, Tensor):
             before.set_data(value)
@@ -104,7 +108,7 @@ class Registry:
                     param.name = f"{name}.{number}"
                 self._params[param.name] = param
 
-    def _note_hidden_cells(self, name, value):
+    def _note_hidden_cells(self, name: str, value: Any) -> None:
         """Warn, once for each attribute of a class, of Cells in a list: their Parameters are not trained or saved."""
         items = value.values() if isinstance(value, dict) else value
         place = type(self), name
@@ -116,18 +120,18 @@ class Registry:
                           f"trainable_params, optimisers and checkpoints; nn.{wanted}(..) registers them",
                           stacklevel=user_level())
 
-    def _keep(self, name, value):
+    def _keep(self, name: str, value: Any) -> None:
         """Set an attribute without registering what it holds: Parameters that belong to another Cell."""
         self.__dict__[name] = value
         self._touch()
 
-    def _forget_tuple(self, params):
+    def _forget_tuple(self, params: Iterable[Parameter]) -> None:
         gone = {id(param) for param in params}
         for key, param in list(self._params.items()):
             if id(param) in gone and self.__dict__.get(key) is not param:
                 del self._params[key]
 
-    def _set_child(self, name, cell):
+    def _set_child(self, name: str, cell: Any) -> None:
         if "_cells" not in self.__dict__:
             raise self._not_initialised(name)
         self._params.pop(name, None)
@@ -136,7 +140,7 @@ class Registry:
             cell.update_parameters_name(name + ".")
         self._cells[name] = self.__dict__[name] = cell
 
-    def insert_child_to_cell(self, child_name, child_cell):
+    def insert_child_to_cell(self, child_name: str, child_cell: Any) -> None:
         """Register `child_cell` under `child_name`, which must be free. raises : ArgumentError"""
         if not isinstance(child_name, str) or not child_name or "." in child_name:
             raise ArgumentError(f"{type(self).__name__}: a child's name is a str without '.', not {child_name!r}")
@@ -147,7 +151,7 @@ class Registry:
             raise ArgumentError(f"{type(self).__name__}: {child_name!r} stands already")
         setattr(self, child_name, child_cell)
 
-    def insert_param_to_cell(self, param_name, param, check_name_contain_dot=True):
+    def insert_param_to_cell(self, param_name: str, param: Parameter, check_name_contain_dot: bool = True) -> None:
         """Register `param`; it takes `param_name` unless it has a name of its own.
 
         raises : ArgumentError for what is no Parameter, and for a name with a dot where that is checked
@@ -165,7 +169,7 @@ class Registry:
         self._params[param_name] = self.__dict__[param_name] = param
         self._touch()
 
-    def register_buffer(self, name, tensor, persistent=True):
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Register a Tensor (or None) that is state but is not trained; a persistent one stands in `state_dict`.
 
         raises : ArgumentError for a bad or taken name and for what is no Tensor
@@ -183,21 +187,21 @@ class Registry:
             self._transient.add(name)
         self._touch()
 
-    def _touch(self):
+    def _touch(self) -> None:
         self.__dict__["_version"] += 1
 
     @property
-    def cell_version(self):
+    def cell_version(self) -> int:
         """How often attributes of this Cell (not of its children) have changed."""
         return self._version
 
     # ---------------------------------------------------------------- walking
 
-    def cells(self):
+    def cells(self) -> Iterable[Any]:
         """The direct children."""
         return self.name_cells().values()
 
-    def name_cells(self):
+    def name_cells(self) -> dict[str, Any]:
         """{name: child} of the direct children, each once."""
         found, seen = OrderedDict(), set()
         for name, cell in self._cells.items():
@@ -206,7 +210,7 @@ class Registry:
                 found[name] = cell
         return found
 
-    def cells_and_names(self, cells=None, name_prefix=""):
+    def cells_and_names(self, cells: set | None = None, name_prefix: str = "") -> Iterator[tuple[str, Any]]:
         """(path, Cell) for this Cell and all below it, each once, depth first; this Cell's path is name_prefix."""
         seen = set() if cells is None else cells
         if self in seen:
@@ -216,7 +220,7 @@ class Registry:
         for name, cell in self._cells.items():
             yield from cell.cells_and_names(seen, f"{name_prefix}.{name}" if name_prefix else name)
 
-    def parameters_and_names(self, name_prefix="", expand=True):
+    def parameters_and_names(self, name_prefix: str = "", expand: bool = True) -> Iterator[tuple[str, Parameter]]:
         """(path, Parameter) of this Cell and, with `expand`, of all below; each Parameter once, by its first path."""
         seen = set()
         for path, cell in self.cells_and_names(name_prefix=name_prefix) if expand else [(name_prefix, self)]:
@@ -225,28 +229,28 @@ class Registry:
                     seen.add(id(param))
                     yield (f"{path}.{name}" if path else name), param
 
-    def get_parameters(self, expand=True):
+    def get_parameters(self, expand: bool = True) -> Iterator[Parameter]:
         """The Parameters of this Cell and, with `expand`, of all below."""
         for _, param in self.parameters_and_names(expand=expand):
             yield param
 
-    def parameters_dict(self, recurse=True):
+    def parameters_dict(self, recurse: bool = True) -> dict[str, Parameter]:
         """{Parameter's name: Parameter}."""
         return OrderedDict((param.name, param) for param in self.get_parameters(recurse))
 
-    def init_parameters_data(self, auto_parallel_mode=False):
+    def init_parameters_data(self, auto_parallel_mode: bool = False) -> dict[Parameter, Parameter]:
         """Make the values of all Parameters that an initialiser promises; {Parameter: itself}, as MindSpore has it."""
         return {param: param.init_data() for param in self.get_parameters()}
 
-    def trainable_params(self, recurse=True):
+    def trainable_params(self, recurse: bool = True) -> list[Parameter]:
         """The Parameters with requires_grad. raises : ArgumentError where two of them have one name"""
         return self._unique_names([param for param in self.get_parameters(recurse) if param.requires_grad])
 
-    def untrainable_params(self, recurse=True):
+    def untrainable_params(self, recurse: bool = True) -> list[Parameter]:
         """The Parameters without requires_grad."""
         return [param for param in self.get_parameters(recurse) if not param.requires_grad]
 
-    def _unique_names(self, params):
+    def _unique_names(self, params: list[Parameter]) -> list[Parameter]:
         seen = set()
         for param in params:
             if param.name in seen:
@@ -255,29 +259,29 @@ class Registry:
             seen.add(param.name)
         return params
 
-    def update_parameters_name(self, prefix="", recurse=True):
+    def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
         """Name each Parameter by `prefix` and its path from here."""
         for path, param in self.parameters_and_names(expand=recurse):
             param.name = prefix + path
 
-    def update_cell_prefix(self):
+    def update_cell_prefix(self) -> None:
         """Let every Cell below know its path: its `param_prefix`."""
         for path, cell in self.cells_and_names():
             cell.__dict__["_param_prefix"] = path
 
-    def buffers(self, recurse=True):
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """The buffers of this Cell and, with `recurse`, of all below."""
         for _, tensor in self.named_buffers(recurse=recurse):
             yield tensor
 
-    def named_buffers(self, prefix="", recurse=True):
+    def named_buffers(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Tensor]]:
         """(path, Tensor) of the buffers that are not None."""
         for path, cell in self.cells_and_names(name_prefix=prefix) if recurse else [(prefix, self)]:
             for name, tensor in cell._buffers.items():
                 if tensor is not None:
                     yield (f"{path}.{name}" if path else name), tensor
 
-    def get_sub_cell(self, target):
+    def get_sub_cell(self, target: str) -> Any:
         """The Cell at the dotted path `target`; "" is this one. raises : MissingAttributeError"""
         cell = self
         for name in filter(None, target.split(".")):
@@ -286,22 +290,22 @@ class Registry:
             cell = cell._cells[name]
         return cell
 
-    def get_parameter(self, target):
+    def get_parameter(self, target: str) -> Parameter:
         """The Parameter at the dotted path `target`. raises : MissingAttributeError"""
         return self._owned("parameter", "_params", target)
 
-    def get_buffer(self, target):
+    def get_buffer(self, target: str) -> Tensor:
         """The buffer at the dotted path `target`. raises : MissingAttributeError"""
         return self._owned("buffer", "_buffers", target)
 
-    def _owned(self, word, kind, target):
+    def _owned(self, word: str, kind: str, target: str) -> Any:
         path, _, name = target.rpartition(".")
         cell = self.get_sub_cell(path)
         if name not in getattr(cell, kind):
             raise MissingAttributeError(f"{type(cell).__name__}: no {word} is named {name!r}", note=f"in {target!r}")
         return getattr(cell, kind)[name]
 
-    def apply(self, fn):
+    def apply(self: This, fn: Callable[[Any], Any]) -> This:
         """Call fn(cell) on every Cell below and last on this one; returns self."""
         for cell in self.cells():
             cell.apply(fn)

@@ -5,10 +5,15 @@
 
 None of them prefixes the names of the network's parameters.
 """
+from __future__ import annotations
+
 import math
+from typing import Any
+from collections.abc import Iterable, Sequence
 
 from .. import functional, ops
 from ..common import dtype as dt
+from ..common.annotations import Function
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.ranks import WORLD, engine
 from ..common.tensor import Parameter, ParameterTuple, Tensor
@@ -18,7 +23,7 @@ from .cell import Cell
 from .layer.basic import Identity, positive_int
 
 
-def _is_cell(owner, name, value):
+def _is_cell(owner: str, name: str, value: Any) -> Cell:
     if not isinstance(value, Cell):
         raise ArgumentError(f"{owner}: {name} is a Cell, not {type(value).__name__}")
     return value
@@ -27,16 +32,16 @@ def _is_cell(owner, name, value):
 class WithLossCell(Cell):
     """loss_fn(backbone(data), label); loss_fn may be a function too."""
 
-    def __init__(self, backbone, loss_fn):
+    def __init__(self, backbone: Cell, loss_fn: Function) -> None:
         super().__init__(auto_prefix=False)
         self._backbone = _is_cell("WithLossCell", "backbone", backbone)
         self._loss_fn = loss_fn
 
-    def construct(self, data, label):
+    def construct(self, data: Any, label: Any) -> Any:
         return self._loss_fn(self._backbone(data), label)
 
     @property
-    def backbone_network(self):
+    def backbone_network(self) -> Cell:
         """The network."""
         return self._backbone
 
@@ -44,14 +49,14 @@ class WithLossCell(Cell):
 class WithEvalCell(Cell):
     """(loss_fn(network(data), label), network(data), label); add_cast_fp32 : outputs are made float32 first."""
 
-    def __init__(self, network, loss_fn, add_cast_fp32=False):
+    def __init__(self, network: Cell, loss_fn: Function, add_cast_fp32: bool = False) -> None:
         super().__init__(auto_prefix=False)
         self._network = _is_cell("WithEvalCell", "network", network)
         if not isinstance(add_cast_fp32, bool):
             raise ArgumentError(f"WithEvalCell: add_cast_fp32 is a bool, not {type(add_cast_fp32).__name__}")
         self._loss_fn, self.add_cast_fp32 = loss_fn, add_cast_fp32
 
-    def construct(self, data, label):
+    def construct(self, data: Any, label: Any) -> Any:
         outputs = self._network(data)
         if self.add_cast_fp32:
             outputs, label = ops.cast(outputs, dtype=dt.float32), ops.cast(label, dtype=dt.float32)
@@ -64,7 +69,7 @@ class WithGradCell(Cell):
     sens : the gradient of the loss, of its shape; None for ones
     """
 
-    def __init__(self, network, loss_fn=None, sens=None):
+    def __init__(self, network: Cell, loss_fn: Function | None = None, sens: Any = None) -> None:
         super().__init__(auto_prefix=False)
         self.network, self.loss_fn, self.sens = _is_cell("WithGradCell", "network", network), loss_fn, sens
         self.network_with_loss = network if loss_fn is None else WithLossCell(network, loss_fn)
@@ -72,7 +77,7 @@ class WithGradCell(Cell):
         self.network_with_loss.set_train()
         self.grad = functional.GradOperation(get_by_list=True, sens_param=sens is not None)
 
-    def construct(self, *inputs):
+    def construct(self, *inputs: Any) -> tuple[Tensor, ...]:
         if self.sens is not None:
             inputs = (*inputs, self.sens)
         return self.grad(self.network_with_loss, self.weights)(*inputs)
@@ -87,7 +92,8 @@ class ForwardValueAndGrad(Cell):
     sens_param  : the last input is the gradient of the output, of its shape; else it is 1
     """
 
-    def __init__(self, network, weights=None, get_all=False, get_by_list=False, sens_param=False):
+    def __init__(self, network: Function, weights: Sequence[Parameter] | None = None, get_all: bool = False,
+                 get_by_list: bool = False, sens_param: bool = False) -> None:
         super().__init__(auto_prefix=False)
         for name, value in (("get_all", get_all), ("get_by_list", get_by_list), ("sens_param", sens_param)):
             if not isinstance(value, bool):
@@ -102,7 +108,7 @@ class ForwardValueAndGrad(Cell):
         self.grad_fn = functional.Derived(self.network, "value_and_grad", {
             "grad_position": position, "weights": self.weights, "sens_param": sens_param})
 
-    def construct(self, *inputs):
+    def construct(self, *inputs: Any) -> Any:
         return self.grad_fn(*inputs)
 
 
@@ -120,7 +126,7 @@ class TrainOneStepCell(Cell):
     argument; `reducer_flag` tells), `sens`, `sense_flag`.
     """
 
-    def __init__(self, network, optimizer, sens=None, return_grad=False):
+    def __init__(self, network: Cell, optimizer: Cell, sens: Any = None, return_grad: bool = False) -> None:
         super().__init__(auto_prefix=False)
         self.network = _is_cell("TrainOneStepCell", "network", network)
         self.network.set_grad()
@@ -141,7 +147,7 @@ class TrainOneStepCell(Cell):
             if functional.get_auto_parallel_context("parameter_broadcast"):
                 broadcast_parameters(network)
 
-    def construct(self, *inputs):
+    def construct(self, *inputs: Any) -> Any:
         loss, grads = self.grad_fn(*inputs)
         if self.reducer_flag:
             grads = self.grad_reducer(grads)
@@ -156,18 +162,18 @@ class TrainOneStepCell(Cell):
 class _InParts(Cell):
     """The sum of network(*part) over equal parts of the inputs along their first axis."""
 
-    def __init__(self, owner, network, count):
+    def __init__(self, owner: str, network: Cell, count: int) -> None:
         super().__init__(auto_prefix=False)
         self.network, self._count = _is_cell(owner, "network", network), positive_int(owner, "the number of parts", count)
 
-    def construct(self, *inputs):
+    def construct(self, *inputs: Any) -> Any:
         total = None
         for number in range(self._count):
             output = self.network(*[self._part(x, number) for x in inputs])
             total = output if total is None else total + output
         return total
 
-    def _part(self, x, number):
+    def _part(self, x: Tensor, number: int) -> Tensor:
         if x.shape[0] % self._count:
             raise ShapeError(f"{type(self).__name__}: the first axis, of size {x.shape[0]}, does not split into "
                              f"{self._count} equal parts")
@@ -181,7 +187,7 @@ class GradAccumulationCell(_InParts):
     `amp.build_train_network`, and so Model, divides the gradient by micro_size.  raises : ShapeError where parts differ
     """
 
-    def __init__(self, network, micro_size):
+    def __init__(self, network: Cell, micro_size: int) -> None:
         super().__init__("GradAccumulationCell", network, micro_size)
         self.micro_size = micro_size
 
@@ -191,7 +197,8 @@ class PipelineCell(_InParts):
     below the network, which is checked.  raises : MissingAttributeError for a name that is none of them
     """
 
-    def __init__(self, network, micro_size, stage_config=None, segment_config=None):
+    def __init__(self, network: Cell, micro_size: int, stage_config: dict[str, int] | None = None,
+                 segment_config: dict[str, int] | None = None) -> None:
         super().__init__("PipelineCell", network, micro_size)
         self.micro_size = micro_size
         for attribute, settings in (("pipeline_stage", stage_config), ("pipeline_segment", segment_config)):
@@ -202,7 +209,7 @@ class PipelineCell(_InParts):
 class MicroBatchInterleaved(_InParts):
     """The sum of network(*part) over interleave_num equal parts of a batch."""
 
-    def __init__(self, network, interleave_num=2):
+    def __init__(self, network: Cell, interleave_num: int = 2) -> None:
         super().__init__("MicroBatchInterleaved", network, interleave_num)
         self.interleave_num = interleave_num
 
@@ -210,11 +217,11 @@ class MicroBatchInterleaved(_InParts):
 class VirtualDatasetCellTriple(Cell):
     """backbone(a, b, c): MindSpore's mark for three inputs that parallel runs split; there is one process."""
 
-    def __init__(self, backbone):
+    def __init__(self, backbone: Cell) -> None:
         super().__init__(auto_prefix=False)
         self._backbone = _is_cell("VirtualDatasetCellTriple", "backbone", backbone)
 
-    def construct(self, a, b, c):
+    def construct(self, a: Any, b: Any, c: Any) -> Any:
         return self._backbone(a, b, c)
 
 
@@ -227,7 +234,8 @@ class DistributedGradReducer(Cell):
     raises : ValueRangeError for a degree below 1 or a group that does not exist
     """
 
-    def __init__(self, parameters, mean=None, degree=None, fusion_type=1, group=WORLD):
+    def __init__(self, parameters: Iterable[Parameter], mean: bool | None = None, degree: int | None = None, fusion_type: int = 1,
+                 group: str = WORLD) -> None:
         super().__init__(auto_prefix=False)
         self.group = engine().members(group)
         if degree is not None:
@@ -236,10 +244,10 @@ class DistributedGradReducer(Cell):
         self.degree, self.fusion_type = degree or len(self.group), fusion_type
         self._pieces = _pieces(list(parameters), PIECE if fusion_type else 0)
 
-    def construct(self, grads):
+    def construct(self, grads: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         if len(self.group) == 1 and self.degree == 1:
             return grads
-        made = [None] * len(grads)
+        made = list(grads)
         for places in self._pieces:
             flat = ops.concat([grads[i].reshape(-1) for i in places]) if len(places) > 1 else grads[places[0]]
             total = all_reduce(flat, group=self.group)
@@ -253,7 +261,7 @@ class DistributedGradReducer(Cell):
         return tuple(made)
 
 
-def broadcast_parameters(network, root=0):
+def broadcast_parameters(network: Cell, root: int = 0) -> None:
     """Give all ranks the Parameters of rank `root`."""
     for param in network.get_parameters():
         param.set_data(broadcast_from(param, root=root))
@@ -262,7 +270,7 @@ def broadcast_parameters(network, root=0):
 PIECE = 4 << 20                                  # bytes of gradients that travel together
 
 
-def _pieces(parameters, most):
+def _pieces(parameters: Sequence[Parameter], most: int) -> tuple[tuple[int, ...], ...]:
     """The numbers of the gradients that travel together, from the last to the first: of one dtype, `most` bytes or one."""
     pieces: list = []
     size = 0
@@ -285,7 +293,7 @@ class TimeDistributed(Cell):
     raises            : ArgumentError for what cannot be called, ShapeError for an axis that the input does not have
     """
 
-    def __init__(self, layer, time_axis, reshape_with_axis=None):
+    def __init__(self, layer: Function, time_axis: int, reshape_with_axis: int | None = None) -> None:
         super().__init__(auto_prefix=True)
         if not callable(layer):
             raise ArgumentError(f"TimeDistributed: layer is a Cell or a function, not {type(layer).__name__}")
@@ -294,7 +302,7 @@ class TimeDistributed(Cell):
                 raise ArgumentError(f"TimeDistributed: {name} is an int, not {type(axis).__name__}")
         self.layer, self.time_axis, self.reshape_with_axis = layer, time_axis, reshape_with_axis
 
-    def construct(self, inputs):
+    def construct(self, inputs: Tensor) -> Tensor:
         time = self._axis(self.time_axis, inputs.ndim)
         if self.reshape_with_axis is None:
             return ops.stack([self.layer(x) for x in ops.unstack(inputs, time)], time)
@@ -308,7 +316,7 @@ class TimeDistributed(Cell):
         rest = [axis for axis in range(apart.ndim) if axis != place]
         return ops.transpose(apart, (*rest[:time], place, *rest[time:]))
 
-    def _axis(self, axis, ndim):
+    def _axis(self, axis: int, ndim: int) -> int:
         if not -ndim <= axis < ndim:
             raise ShapeError(f"TimeDistributed: the axis {axis} is outside an input of {ndim} axes")
         return axis % ndim
@@ -317,12 +325,12 @@ class TimeDistributed(Cell):
 class ParameterUpdate(Cell):
     """Write x into a Parameter; gives x. raises : ArgumentError for what is no Parameter"""
 
-    def __init__(self, param):
+    def __init__(self, param: Parameter) -> None:
         super().__init__(auto_prefix=False)
         if not isinstance(param, Parameter):
             raise ArgumentError(f"ParameterUpdate: param is a Parameter, not {type(param).__name__}")
         self._keep("_param", param)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Any:
         ops.assign(self._param, x)
         return x

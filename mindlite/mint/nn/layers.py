@@ -158,6 +158,7 @@ class _Convolution(Cell):
             raise ValueRangeError(f"{owner}: {in_channels} and {out_channels} channels do not split into {groups} groups")
         self.kernel_size = ints(owner, "kernel_size", kernel_size, counts)
         self.stride, self.dilation = ints(owner, "stride", stride, counts), ints(owner, "dilation", dilation, counts)
+        self.padding: str | tuple[int, ...]
         if isinstance(padding, str):
             if padding not in ("valid", "same"):
                 raise ValueRangeError(f"{owner}: padding is sizes, 'valid' or 'same', not {padding!r}")

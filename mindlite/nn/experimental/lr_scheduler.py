@@ -73,7 +73,7 @@ class LRScheduler:
         """The rates of all groups as they are: Tensors f32[]."""
         return [rate * 1.0 for rate in self._last_lr]
 
-    def step(self, epoch=None):                      # parsed where a graph calls it
+    def step(self, epoch: int | None = None) -> None:                      # parsed where a graph calls it
         """Go on to the next epoch, or to this one, and set the rates."""
         if epoch is None:
             ops.assign_add(self.last_epoch, 1)
@@ -87,7 +87,7 @@ class LRScheduler:
     def _get_closed_form_lr(self) -> list[Any]:
         return self.get_lr()
 
-    def _times(self, factor):
+    def _times(self, factor: Any) -> list[Any]:
         """The rates as they are, times a factor."""
         return [rate * factor for rate in self._last_lr]
 
@@ -107,7 +107,7 @@ class StepLR(LRScheduler):
         self.step_size, self.gamma = _number("StepLR", "step_size", step_size, int), _number("StepLR", "gamma", gamma, float)
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[Any]:
         epoch = self.last_epoch
         return self._times(ops.where(ops.logical_or(epoch == 0, epoch % self.step_size != 0), 1.0, self.gamma))
 
@@ -125,7 +125,7 @@ class MultiStepLR(LRScheduler):
         self.counted = tuple(self.milestones.items())
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[Any]:
         factor = ops.ones_like(self.last_epoch)
         for milestone, count in self.counted:
             factor = ops.where(self.last_epoch == milestone, self.gamma ** count, factor)
@@ -145,7 +145,7 @@ class ConstantLR(LRScheduler):
         self.factor, self.total_iters = factor, _number("ConstantLR", "total_iters", total_iters, int)
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[Any]:
         back = 1 / self.factor if self.factor > 0 else math.inf
         factor = ops.where(self.last_epoch == self.total_iters, back, 1.0)
         return self._times(ops.where(self.last_epoch == 0, self.factor, factor))
@@ -165,7 +165,7 @@ class LinearLR(LRScheduler):
         self.total_iters = _number("LinearLR", "total_iters", total_iters, int)
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[Any]:
         epoch, grown = self.last_epoch, self.end_factor - self.start_factor
         factor = 1 + grown / (self.total_iters * self.start_factor + (ops.minimum(epoch, self.total_iters) - 1) * grown)
         return self._times(ops.where(epoch == 0, self.start_factor, ops.where(epoch > self.total_iters, 1.0, factor)))
@@ -182,7 +182,7 @@ class ExponentialLR(LRScheduler):
         self.gamma = _number("ExponentialLR", "gamma", gamma, float)
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[Any]:
         return self._times(ops.where(self.last_epoch == 0, 1.0, self.gamma))
 
     def _get_closed_form_lr(self) -> list[Any]:
@@ -198,7 +198,7 @@ class PolynomialLR(LRScheduler):
         self.total_iters, self.power = _number("PolynomialLR", "total_iters", total_iters, int), power
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[Any]:
         epoch = ops.minimum(self.last_epoch, self.total_iters)
         share = ops.pow((1 - epoch / self.total_iters) / (1 - (epoch - 1) / self.total_iters), self.power)
         kept = ops.logical_or(self.last_epoch == 0, self.last_epoch > self.total_iters)
@@ -215,14 +215,14 @@ class LambdaLR(LRScheduler):
         self.lr_lambdas = _per_group(type(self).__name__, "lr_lambda", lr_lambda, optimizer)
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[Any]:
         return [base * factor(self.last_epoch) for factor, base in zip(self.lr_lambdas, self.base_lrs)]
 
 
 class MultiplicativeLR(LambdaLR):
     """The rate times lr_lambda(epoch) after each epoch."""
 
-    def get_lr(self):
+    def get_lr(self) -> list[Any]:
         return [ops.where(self.last_epoch > 0, rate * factor(self.last_epoch), rate)
                 for factor, rate in zip(self.lr_lambdas, self._last_lr)]
 
@@ -247,7 +247,7 @@ class CosineAnnealingLR(LRScheduler):
         self.eta_min = _number("CosineAnnealingLR", "eta_min", eta_min)
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[Any]:
         before = self.last_epoch - 1
         turns = (before - self.T_max) % (2 * self.T_max) == 0
         below = ops.where(turns, 1.0, 1 + ops.cos(before * (math.pi / self.T_max)))
@@ -326,7 +326,7 @@ class CyclicLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
         self.base_lrs = lows
 
-    def scale_fn(self, x):
+    def scale_fn(self, x: Any) -> Any:
         """The height of a cycle."""
         if self._scale is not None:
             return self._scale(x)
@@ -334,7 +334,7 @@ class CyclicLR(LRScheduler):
             return 1.0
         return ops.pow(2.0, 1 - x) if self.mode == "triangular2" else ops.pow(self.gamma, x)
 
-    def get_lr(self):
+    def get_lr(self) -> list[Any]:
         cycle = ops.floor(1 + self.last_epoch / self.total_size)
         place = 1 + self.last_epoch / self.total_size - cycle
         height = ops.where(place <= self.up_share, place / self.up_share, (place - 1) / (self.up_share - 1))

@@ -99,7 +99,7 @@ class Optimizer(Cell):
         """The learning rate of each group."""
         return [group["lr"] for group in self.param_groups]
 
-    def construct(self, gradients):                  # parsed in graph mode
+    def construct(self, gradients: tuple[Tensor, ...]) -> Any:                  # parsed in graph mode
         if len(gradients) != len(self.parameters):
             raise ArgumentError(f"{type(self).__name__}: {len(self.parameters)} gradients are wanted, "
                                 f"{len(gradients)} were given")
@@ -116,7 +116,7 @@ class Optimizer(Cell):
                 number += 1
         return True
 
-    def update(self, group, lr, step, number, param, grad):
+    def update(self, group: dict[str, Any], lr: Any, step: Tensor, number: int, param: Parameter, grad: Tensor) -> None:
         """Write the new values of the Parameter with this number and of its states; step is f32[], from 1 on."""
         raise NotImplementedError(f"{type(self).__name__} does not define update(..)")
 

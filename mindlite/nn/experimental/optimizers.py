@@ -8,6 +8,7 @@ from typing import Any
 
 from ... import ops
 from ...common.errors import ValueRangeError
+from ...common.tensor import Parameter, Tensor
 from .optimizer import Optimizer
 
 
@@ -27,7 +28,7 @@ class SGD(Optimizer):
                                   "weight_decay": weight_decay, "nesterov": nesterov, "maximize": maximize,
                                   "grad_centralization": False})
 
-    def update(self, group, lr, step, number, param, grad):
+    def update(self, group: dict[str, Any], lr: Any, step: Tensor, number: int, param: Parameter, grad: Tensor) -> None:
         momentum = group["momentum"]
         if momentum == 0:
             ops.assign(param, param - lr * grad)
@@ -43,12 +44,12 @@ class _Moments(Optimizer):
 
     STATES: tuple[str, ...] = ("exp_avg", "exp_avg_sq")
 
-    def moments(self, group, number, grad):
+    def moments(self, group: dict[str, Any], number: int, grad: Tensor) -> tuple[Tensor, Tensor]:
         beta1, beta2 = group["betas"]
         m, v = self.exp_avg[number], self.exp_avg_sq[number]
         return (ops.assign(m, beta1 * m + (1 - beta1) * grad), ops.assign(v, beta2 * v + (1 - beta2) * grad * grad))
 
-    def largest(self, group, number, v):
+    def largest(self, group: dict[str, Any], number: int, v: Tensor) -> Tensor:
         """v, with amsgrad the greatest v so far."""
         if group["amsgrad"]:
             greatest = self.max_exp_avg_sq[number]
@@ -69,7 +70,7 @@ class Adam(_Moments):
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
                                   "maximize": maximize})
 
-    def update(self, group, lr, step, number, param, grad):
+    def update(self, group: dict[str, Any], lr: Any, step: Tensor, number: int, param: Parameter, grad: Tensor) -> None:
         beta1, beta2 = group["betas"]
         m, v = self.moments(group, number, grad)
         spread = ops.sqrt(self.largest(group, number, v)) / ops.sqrt(1 - ops.pow(beta2, step)) + group["eps"]
@@ -85,7 +86,7 @@ class AdamW(Adam):
                  weight_decay: float = 0.01, amsgrad: bool = False, *, maximize: bool = False) -> None:
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)
 
-    def update(self, group, lr, step, number, param, grad):
+    def update(self, group: dict[str, Any], lr: Any, step: Tensor, number: int, param: Parameter, grad: Tensor) -> None:
         beta1, beta2 = group["betas"]
         m, v = self.moments(group, number, grad)
         spread = ops.sqrt(self.largest(group, number, v)) / ops.sqrt(1 - ops.pow(beta2, step)) + group["eps"]
@@ -103,7 +104,7 @@ class NAdam(_Moments):
                                   "momentum_decay": momentum_decay})
         self.mu_product = self._state("mu_product", 1.0)
 
-    def update(self, group, lr, step, number, param, grad):
+    def update(self, group: dict[str, Any], lr: Any, step: Tensor, number: int, param: Parameter, grad: Tensor) -> None:
         beta1, beta2 = group["betas"]
         m, v = self.moments(group, number, grad)
         mu = beta1 * (1 - 0.5 * ops.pow(0.96, step * group["momentum_decay"]))
@@ -121,7 +122,7 @@ class RAdam(_Moments):
                  weight_decay: float = 0.0) -> None:
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
 
-    def update(self, group, lr, step, number, param, grad):
+    def update(self, group: dict[str, Any], lr: Any, step: Tensor, number: int, param: Parameter, grad: Tensor) -> None:
         beta1, beta2 = group["betas"]
         m, v = self.moments(group, number, grad)
         left1, left2 = 1 - ops.pow(beta1, step), 1 - ops.pow(beta2, step)
@@ -143,7 +144,7 @@ class Adamax(Optimizer):
                  weight_decay: float = 0.0, *, maximize: bool = False) -> None:
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize})
 
-    def update(self, group, lr, step, number, param, grad):
+    def update(self, group: dict[str, Any], lr: Any, step: Tensor, number: int, param: Parameter, grad: Tensor) -> None:
         beta1, beta2 = group["betas"]
         m, u = self.exp_avg[number], self.exp_inf[number]
         m = ops.assign(m, beta1 * m + (1 - beta1) * grad)
@@ -162,7 +163,7 @@ class Adadelta(Optimizer):
             raise ValueRangeError(f"Adadelta: rho {rho} is outside [0, 1]")
         super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize})
 
-    def update(self, group, lr, step, number, param, grad):
+    def update(self, group: dict[str, Any], lr: Any, step: Tensor, number: int, param: Parameter, grad: Tensor) -> None:
         rho, eps = group["rho"], group["eps"]
         a, u = self.accum[number], self.accum_update[number]
         a = ops.assign(a, rho * a + (1 - rho) * grad * grad)
@@ -184,7 +185,7 @@ class Adagrad(Optimizer):
                                   "initial_accumulator_value": initial_accumulator_value, "maximize": maximize})
         self.accum = self._state("accum", initial_accumulator_value)
 
-    def update(self, group, lr, step, number, param, grad):
+    def update(self, group: dict[str, Any], lr: Any, step: Tensor, number: int, param: Parameter, grad: Tensor) -> None:
         accum = self.accum[number]
         total = ops.assign(accum, accum + grad * grad)
         ops.assign(param, param - lr / (1 + (step - 1) * group["lr_decay"]) * grad / (ops.sqrt(total) + group["eps"]))
@@ -201,7 +202,7 @@ class ASGD(Optimizer):
                                   "maximize": maximize})
         self.mu = self._state("mu", 1.0)
 
-    def update(self, group, lr, step, number, param, grad):
+    def update(self, group: dict[str, Any], lr: Any, step: Tensor, number: int, param: Parameter, grad: Tensor) -> None:
         eta, mu, ax, lambd = self.eta[number], self.mu[number], self.ax[number], group["lambd"]
         now = ops.where(step == 1, lr, eta)
         new = ops.assign(param, param * (1 - lambd * now) - now * grad)
@@ -223,7 +224,7 @@ class RMSprop(Optimizer):
         super().__init__(params, {"lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
                                   "weight_decay": weight_decay, "maximize": maximize})
 
-    def update(self, group, lr, step, number, param, grad):
+    def update(self, group: dict[str, Any], lr: Any, step: Tensor, number: int, param: Parameter, grad: Tensor) -> None:
         alpha, square, mean, moment = group["alpha"], self.mean_square[number], self.mean_grad[number], self.moment[number]
         spread = ops.assign(square, alpha * square + (1 - alpha) * grad * grad)
         if group["centered"]:
@@ -249,7 +250,7 @@ class Rprop(Optimizer):
             raise ValueRangeError(f"Rprop: etas are a number in (0, 1) and one above 1, not {etas}")
         super().__init__(params, {"lr": lr, "etas": etas, "step_sizes": step_sizes, "maximize": maximize})
 
-    def update(self, group, lr, step, number, param, grad):
+    def update(self, group: dict[str, Any], lr: Any, step: Tensor, number: int, param: Parameter, grad: Tensor) -> None:
         smaller, larger = group["etas"]
         least, most = group["step_sizes"]
         prev, size = self.prev[number], self.step_size[number]

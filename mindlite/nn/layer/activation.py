@@ -1,33 +1,37 @@
 """Activation functions as Cells; their mathematics stands in `ops`. `get_activation("relu")` makes one by name."""
+from __future__ import annotations
+
+from typing import Any
+
 from ... import ops
 from ...common.errors import ArgumentError, ValueRangeError
-from ...common.initializer import initializer
-from ...common.tensor import Parameter
+from ...common.initializer import Init, initializer
+from ...common.tensor import Parameter, Tensor
 from ..cell import Cell
 
 
 class ReLU(Cell):
     """max(x, 0)."""
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.relu(x)
 
 
 class ReLU6(Cell):
     """min(max(x, 0), 6)."""
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.relu6(x)
 
 
 class LeakyReLU(Cell):
     """x where x >= 0, else alpha * x."""
 
-    def __init__(self, alpha=0.2):
+    def __init__(self, alpha: float = 0.2) -> None:
         super().__init__()
         self.alpha = alpha
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.leaky_relu(x, self.alpha)
 
 
@@ -37,186 +41,186 @@ class PReLU(Cell):
     channel : 1 or the number of channels; w : first value, a number or a Tensor of [channel]
     """
 
-    def __init__(self, channel=1, w=0.25):
+    def __init__(self, channel: int = 1, w: Init = 0.25) -> None:
         super().__init__()
         if isinstance(channel, bool) or not isinstance(channel, int) or channel < 1:
             raise ValueRangeError(f"PReLU: channel is a positive int, not {channel!r}")
         self.weight = Parameter(initializer(w, (channel,)), name="a")
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.prelu(x, self.cast_param(self.weight))
 
 
 class ELU(Cell):
     """x where x > 0, else alpha * (exp(x) - 1) (Clevert et al. 2016)."""
 
-    def __init__(self, alpha=1.0):
+    def __init__(self, alpha: float = 1.0) -> None:
         super().__init__()
         self.alpha = alpha
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.elu(x, self.alpha)
 
 
 class CELU(Cell):
     """max(x, 0) + min(alpha * (exp(x / alpha) - 1), 0) (Barron 2017)."""
 
-    def __init__(self, alpha=1.0):
+    def __init__(self, alpha: float = 1.0) -> None:
         super().__init__()
         self.alpha = alpha
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.celu(x, self.alpha)
 
 
 class SeLU(Cell):
     """The scaled ELU that keeps mean 0 and variance 1 (Klambauer et al. 2017)."""
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.selu(x)
 
 
 class GELU(Cell):
     """x * Phi(x) (Hendrycks & Gimpel 2016); approximate: by tanh, else by erf."""
 
-    def __init__(self, approximate=True):
+    def __init__(self, approximate: bool = True) -> None:
         super().__init__()
         self.approximate = "tanh" if approximate else "none"
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.gelu(x, self.approximate)
 
 
 class SiLU(Cell):
     """x * sigmoid(x)."""
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.silu(x)
 
 
 class FastGelu(Cell):
     """x * sigmoid(1.702 x), close to GELU (Hendrycks & Gimpel 2016)."""
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.fast_gelu(x)
 
 
 class Mish(Cell):
     """x * tanh(softplus(x)) (Misra 2019)."""
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.mish(x)
 
 
 class HSwish(Cell):
     """x * relu6(x + 3) / 6 (Howard et al. 2019)."""
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.hardswish(x)
 
 
 class HSigmoid(Cell):
     """relu6(x + 3) / 6."""
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.hardsigmoid(x)
 
 
 class Sigmoid(Cell):
     """1 / (1 + exp(-x))."""
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.sigmoid(x)
 
 
 class LogSigmoid(Cell):
     """log(sigmoid(x))."""
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.logsigmoid(x)
 
 
 class Tanh(Cell):
     """tanh(x)."""
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.tanh(x)
 
 
 class Tanhshrink(Cell):
     """x - tanh(x)."""
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return x - ops.tanh(x)
 
 
 class Hardtanh(Cell):
     """x cut to [min_val, max_val]."""
 
-    def __init__(self, min_val=-1.0, max_val=1.0):
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0) -> None:
         super().__init__()
         if min_val > max_val:
             raise ValueRangeError(f"Hardtanh: min_val={min_val} is above max_val={max_val}")
         self.min_val, self.max_val = min_val, max_val
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.hardtanh(x, self.min_val, self.max_val)
 
 
 class HShrink(Cell):
     """x where |x| > lambd, else 0."""
 
-    def __init__(self, lambd=0.5):
+    def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
         self.lambd = lambd
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.hardshrink(x, self.lambd)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return f"lambd={self.lambd}"
 
 
 class SoftShrink(Cell):
     """x moved towards 0 by lambd, 0 inside [-lambd, lambd]."""
 
-    def __init__(self, lambd=0.5):
+    def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
         self.lambd = lambd
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.softshrink(x, self.lambd)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return f"lambd={self.lambd}"
 
 
 class Softsign(Cell):
     """x / (1 + |x|)."""
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.softsign(x)
 
 
 class Threshold(Cell):
     """x where x > threshold, else value."""
 
-    def __init__(self, threshold, value):
+    def __init__(self, threshold: float, value: float) -> None:
         super().__init__()
         self.threshold, self.value = threshold, value
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.where(x > self.threshold, x, self.value)
 
 
 class GLU(Cell):
     """a * sigmoid(b), with a and b the halves of x along `axis` (Dauphin et al. 2017)."""
 
-    def __init__(self, axis=-1):
+    def __init__(self, axis: int = -1) -> None:
         super().__init__()
         self.axis = axis
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         a, b = ops.chunk(x, 2, self.axis)
         return a * ops.sigmoid(b)
 
@@ -224,68 +228,68 @@ class GLU(Cell):
 class Softmax(Cell):
     """exp(x) normalised to sum 1 along `axis`."""
 
-    def __init__(self, axis=-1):
+    def __init__(self, axis: int = -1) -> None:
         super().__init__()
         self.axis = axis
 
     @property
-    def softmax(self):
+    def softmax(self) -> Any:
         """The operation, as MindSpore's layer has it: its axis is a tuple."""
         return ops.operations.Softmax((self.axis,))
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.softmax(x, self.axis)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return f"axis={self.axis}"
 
 
 class Softmax2d(Cell):
     """Softmax over the channels of x : [N, C, H, W] or [C, H, W]."""
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.softmax(x, -3)
 
 
 class RReLU(Cell):
     """x where it is not negative, else times a slope drawn from [lower, upper) (Xu et al. 2015)."""
 
-    def __init__(self, lower=1 / 8, upper=1 / 3):
+    def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3) -> None:
         super().__init__()
         self.lower, self.upper = lower, upper
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.rrelu(x, self.lower, self.upper)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return f"lower={self.lower}, upper={self.upper}"
 
 
 class Softmin(Cell):
     """softmax(-x) along `axis`."""
 
-    def __init__(self, axis=-1):
+    def __init__(self, axis: int = -1) -> None:
         super().__init__()
         self.axis = axis
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.softmax(-x, self.axis)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return f"axis={self.axis}"
 
 
 class LogSoftmax(Cell):
     """log(softmax(x)) along `axis`."""
 
-    def __init__(self, axis=-1):
+    def __init__(self, axis: int = -1) -> None:
         super().__init__()
         self.axis = axis
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.log_softmax(x, self.axis)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return f"axis={self.axis}"
 
 
@@ -297,7 +301,7 @@ _BY_NAME = {
 }
 
 
-def get_activation(name, prim_name=None):
+def get_activation(name: str | None, prim_name: str | None = None) -> Any:
     """A new Cell of the activation that `name` names; None for None.
 
     raises : ValueRangeError if there is none; prim_name names who asks
@@ -310,7 +314,7 @@ def get_activation(name, prim_name=None):
     return _BY_NAME[name]()
 
 
-def as_activation(owner, activation):
+def as_activation(owner: str, activation: Any) -> Any:
     """The activation that a layer was given: a name, a Cell or another callable, or None. raises : ArgumentError"""
     if activation is None or isinstance(activation, str):
         return get_activation(activation, owner)

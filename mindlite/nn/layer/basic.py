@@ -1,17 +1,22 @@
 """Dense, Flatten, Dropout and other small layers."""
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from ... import ops
 from ...common import dtype as dt
+from ...common.dtype import DTypeLike
+from ...common.annotations import Function
 from ...common.errors import ArgumentError, ValueRangeError
-from ...common.initializer import HeUniform, Uniform, fans, initializer
-from ...common.tensor import Parameter
+from ...common.initializer import HeUniform, Init, Uniform, fans, initializer
+from ...common.tensor import Parameter, Tensor
 from ..cell import Cell
 from .activation import as_activation
 
 
-def positive_int(owner, name, value):
+def positive_int(owner: str, name: str, value: Any) -> int:
     """`value` as an int. raises : ArgumentError for no int, ValueRangeError below 1"""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise ArgumentError(f"{owner}: {name} is an int, not {type(value).__name__}")
@@ -21,14 +26,14 @@ def positive_int(owner, name, value):
     return value
 
 
-def flag(owner, name, value):
+def flag(owner: str, name: str, value: Any) -> bool:
     """`value`, a bool. raises : ArgumentError"""
     if not isinstance(value, bool):
         raise ArgumentError(f"{owner}: {name} is a bool, not {type(value).__name__}")
     return value
 
 
-def ints(owner, name, value, counts, low=1):
+def ints(owner: str, name: str, value: Any, counts: Sequence[int], low: int = 1) -> tuple[int, ...]:
     """An int or a tuple of them as a tuple of ints, each at least `low`; a single one stands max(counts) times.
 
     counts : how many a tuple may hold; raises : ArgumentError, ValueRangeError
@@ -41,7 +46,7 @@ def ints(owner, name, value, counts, low=1):
     return tuple(v.__index__() for v in values)
 
 
-def channels_first(owner, data_format):
+def channels_first(owner: str, data_format: str) -> str:
     """`data_format`, which must have the channels on axis 1. raises : ValueRangeError"""
     if data_format not in ("NCHW", "NCW", "NCDHW"):
         raise ValueRangeError(f"{owner}: data_format {data_format!r} is not supported",
@@ -49,7 +54,8 @@ def channels_first(owner, data_format):
     return data_format
 
 
-def weight_and_bias(shape, channels, weight_init, bias_init, has_bias, dtype):
+def weight_and_bias(shape: tuple[int, ...], channels: int, weight_init: Init | None, bias_init: Init | None, has_bias: bool,
+                    dtype: DTypeLike) -> tuple[Parameter, Parameter | None]:
     """The Parameters of a linear layer: by default uniform in +-1 / sqrt(fan_in), He's rule with slope sqrt(5).
 
     shape : of the weight; channels : size of the bias; without one, None stands in its place
@@ -73,8 +79,8 @@ class Dense(Cell):
     raises      : ArgumentError, ValueRangeError for bad arguments; ShapeError where the last axis is not in_channels
     """
 
-    def __init__(self, in_channels, out_channels, weight_init=None, bias_init=None, has_bias=True, activation=None,
-                 dtype=dt.float32):
+    def __init__(self, in_channels: int, out_channels: int, weight_init: Init | None = None, bias_init: Init | None = None,
+                 has_bias: bool = True, activation: Cell | str | Function | None = None, dtype: DTypeLike = dt.float32) -> None:
         super().__init__()
         self.in_channels = positive_int("Dense", "in_channels", in_channels)
         self.out_channels = positive_int("Dense", "out_channels", out_channels)
@@ -84,13 +90,13 @@ class Dense(Cell):
         self.activation = as_activation("Dense", activation)
         self.activation_flag = self.activation is not None
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         x = ops.dense(x, self.cast_param(self.weight), self.cast_param(self.bias))
         if self.activation_flag:
             x = self.activation(x)
         return x
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         text = f"input_channels={self.in_channels}, output_channels={self.out_channels}"
         if self.has_bias:
             text += f", has_bias={self.has_bias}"
@@ -105,20 +111,20 @@ class Flatten(Cell):
     x : [..]; a tensor without axes becomes [1]
     """
 
-    def __init__(self, start_dim=1, end_dim=-1):
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
         if any(isinstance(axis, bool) or not isinstance(axis, int) for axis in (start_dim, end_dim)):
             raise ArgumentError("Flatten: start_dim and end_dim are ints")
         self.start_dim, self.end_dim = start_dim, end_dim
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.flatten(x, start_dim=self.start_dim, end_dim=self.end_dim)
 
 
 class Identity(Cell):
     """x."""
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return x
 
 
@@ -130,7 +136,7 @@ class Dropout(Cell):
     x, output : float, any shape; unchanged unless `set_train()` was called
     """
 
-    def __init__(self, keep_prob=0.5, p=None, dtype=dt.float32):
+    def __init__(self, keep_prob: float = 0.5, p: float | None = None, dtype: DTypeLike = dt.float32) -> None:
         super().__init__()
         if p is None:
             if not 0 < keep_prob <= 1:
@@ -142,12 +148,12 @@ class Dropout(Cell):
             raise ValueRangeError(f"Dropout: p {p} is outside [0, 1)")
         self.p = p
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         if not self.training or self.p == 0:
             return x
         return ops.dropout(x, self.p)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return f"p={self.p}"
 
 
@@ -155,7 +161,7 @@ class _ChannelDropout(Cell):
     """Zero whole channels [n, c, ..]: what Dropout1d, 2d and 3d share (Tompson et al. 2015)."""
     function: Any = None
 
-    def __init__(self, p=0.5):
+    def __init__(self, p: float = 0.5) -> None:
         super().__init__()
         if isinstance(p, bool) or not isinstance(p, (int, float)):
             raise ArgumentError(f"{type(self).__name__}: p is a number, not {type(p).__name__}")
@@ -163,10 +169,10 @@ class _ChannelDropout(Cell):
             raise ValueRangeError(f"{type(self).__name__}: p {p} is outside [0, 1]")
         self.p = p
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return self.function(x, self.p, self.training)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return f"p={self.p}"
 
 

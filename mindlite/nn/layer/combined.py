@@ -1,7 +1,12 @@
 """A linear layer, a BatchNorm and an activation as one layer."""
+from __future__ import annotations
+
 from typing import Any
+from ...common.annotations import Function, Ints
 
 from ...common.errors import ArgumentError
+from ...common.initializer import Init
+from ...common.tensor import Tensor
 from ..cell import Cell
 from .activation import LeakyReLU, as_activation
 from .basic import Dense
@@ -9,7 +14,7 @@ from .conv import Conv2d
 from .normalization import BatchNorm1d, BatchNorm2d
 
 
-def _after(owner, activation, alpha, after_fake):
+def _after(owner: str, activation: Any, alpha: float, after_fake: bool) -> Any:
     """The activation as a Cell, or None; "leakyrelu" takes the slope alpha."""
     if not isinstance(after_fake, bool):
         raise ArgumentError(f"{owner}: after_fake is a bool, not {type(after_fake).__name__}")
@@ -26,9 +31,10 @@ class Conv2dBnAct(Cell):
     raises     : ArgumentError, ValueRangeError for bad arguments
     """
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1,
-                 has_bias=False, weight_init="normal", bias_init="zeros", has_bn=False, momentum=0.997, eps=1e-5,
-                 activation=None, alpha=0.2, after_fake=True):
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Ints, stride: Ints = 1, pad_mode: str = "same",
+                 padding: Ints = 0, dilation: Ints = 1, group: int = 1, has_bias: bool = False, weight_init: Init = "normal",
+                 bias_init: Init = "zeros", has_bn: bool = False, momentum: float = 0.997, eps: float = 1e-5,
+                 activation: Cell | str | Function | None = None, alpha: float = 0.2, after_fake: bool = True) -> None:
         super().__init__()
         self.conv = Conv2d(in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
                            weight_init, bias_init)
@@ -36,7 +42,7 @@ class Conv2dBnAct(Cell):
         self.batchnorm: Any = BatchNorm2d(out_channels, eps, momentum) if has_bn else None
         self.activation = _after("Conv2dBnAct", activation, alpha, after_fake)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         x = self.conv(x)
         if self.has_bn:
             x = self.batchnorm(x)
@@ -53,15 +59,16 @@ class DenseBnAct(Cell):
     raises     : ArgumentError, ValueRangeError for bad arguments
     """
 
-    def __init__(self, in_channels, out_channels, weight_init="normal", bias_init="zeros", has_bias=True, has_bn=False,
-                 momentum=0.9, eps=1e-5, activation=None, alpha=0.2, after_fake=True):
+    def __init__(self, in_channels: int, out_channels: int, weight_init: Init = "normal", bias_init: Init = "zeros",
+                 has_bias: bool = True, has_bn: bool = False, momentum: float = 0.9, eps: float = 1e-5,
+                 activation: Cell | str | Function | None = None, alpha: float = 0.2, after_fake: bool = True) -> None:
         super().__init__()
         self.dense = Dense(in_channels, out_channels, weight_init, bias_init, has_bias)
         self.has_bn, self.has_act, self.after_fake = has_bn, activation is not None, after_fake
         self.batchnorm: Any = BatchNorm1d(out_channels, eps, momentum) if has_bn else None
         self.activation = _after("DenseBnAct", activation, alpha, after_fake)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         x = self.dense(x)
         if self.has_bn:
             x = self.batchnorm(x)

@@ -3,14 +3,17 @@
     nn.SequentialCell(nn.Dense(4, 8), nn.ReLU())        children "0" and "1", parameters "0.weight", "0.bias"
     nn.CellList([nn.Dense(4, 8)])[0](x)                 nn.CellDict({"head": nn.Dense(4, 8)})["head"](x)
 """
+from __future__ import annotations
+
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from ...common.errors import ArgumentError, IndexRangeError, MissingAttributeError
 from ..cell import Cell
 
 
-def _checked(owner, cell):
+def _checked(owner: Cell, cell: Any) -> Any:
     if not isinstance(cell, Cell):
         raise ArgumentError(f"{type(owner).__name__}: holds Cells, not {type(cell).__name__}")
     return cell
@@ -19,7 +22,7 @@ def _checked(owner, cell):
 class _Row(Cell):
     """What SequentialCell and CellList share: children in a row, named "0", "1", .. by their place."""
 
-    def _set_row(self, named):
+    def _set_row(self, named: Iterable[tuple[str, Cell]]) -> None:
         """Make `named`, [(name, Cell)], the children. A child that changes its name has its parameters renamed.
 
         The path of this Cell in a larger one is read off the names of the parameters that it has already.
@@ -36,16 +39,16 @@ class _Row(Cell):
             self._cells[name] = self.__dict__[name] = cell
         self.cell_list = tuple(self._cells.values())
 
-    def _outer_prefix(self):
+    def _outer_prefix(self) -> str:
         for path, param in self.parameters_and_names():
             if param.name.endswith(path):
                 return param.name[:len(param.name) - len(path)]
         return ""
 
-    def _set_cells(self, cells):
+    def _set_cells(self, cells: Iterable[Cell]) -> None:
         self._set_row([(str(number), _checked(self, cell)) for number, cell in enumerate(cells)])
 
-    def _place(self, index):
+    def _place(self, index: Any) -> int:
         if isinstance(index, bool) or not hasattr(index, "__index__"):
             raise ArgumentError(f"{type(self).__name__}: an index is an int or a slice, not {type(index).__name__}")
         index = index.__index__()
@@ -53,28 +56,29 @@ class _Row(Cell):
             raise IndexRangeError(f"{type(self).__name__}: index {index} is outside a row of {len(self)}")
         return index % len(self)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._cells)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return iter(self._cells.values())
 
-    def __contains__(self, cell):
+    def __contains__(self, cell: object) -> bool:
         return any(cell is child for child in self._cells.values())
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
-            return type(self)(OrderedDict(list(self._cells.items())[index]) if self._keeps_names()
-                              else list(self._cells.values())[index])
+            made: Any = type(self)
+            return made(OrderedDict(list(self._cells.items())[index]) if self._keeps_names()
+                        else list(self._cells.values())[index])
         return list(self._cells.values())[self._place(index)]
 
-    def __setitem__(self, index, cell):
+    def __setitem__(self, index: int, cell: Cell) -> None:
         named = list(self._cells.items())
         place = self._place(index)
         named[place] = (named[place][0], _checked(self, cell))
         self._set_row(named)
 
-    def __delitem__(self, index):
+    def __delitem__(self, index: int | slice) -> None:
         named = list(self._cells.items())
         if isinstance(index, slice):
             del named[index]
@@ -85,15 +89,15 @@ class _Row(Cell):
         else:
             self._set_cells(cell for _, cell in named)
 
-    def _keeps_names(self):
+    def _keeps_names(self) -> bool:
         return any(not name.isdigit() for name in self._cells)
 
-    def append(self, cell):
+    def append(self, cell: Cell) -> Any:
         """Add `cell` at the end; returns self."""
         self._set_row([*self._cells.items(), (str(len(self)), _checked(self, cell))])
         return self
 
-    def insert(self, index, cell):
+    def insert(self, index: int, cell: Cell) -> None:
         """Put `cell` before place `index`, in [-len, len]. raises : IndexRangeError"""
         place = len(self) if index == len(self) else self._place(index)
         cells = list(self._cells.values())
@@ -107,7 +111,7 @@ class SequentialCell(_Row):
     inputs : what the first Cell takes; output: what the last one gives
     """
 
-    def __init__(self, *args):
+    def __init__(self, *args: Any) -> None:
         super().__init__()
         self.cell_list = ()
         if len(args) == 1 and isinstance(args[0], Mapping):
@@ -117,7 +121,7 @@ class SequentialCell(_Row):
         else:
             self._set_cells(args)
 
-    def construct(self, x):
+    def construct(self, x: Any) -> Any:
         for cell in self.cell_list:
             x = cell(x)
         return x
@@ -130,14 +134,14 @@ class CellList(_Row):
     """
     is_ensemble = True                                        # to vmap: each Cell is called for an item of its own
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(auto_prefix=kwargs.pop("auto_prefix", True))
         if kwargs:
             raise ArgumentError(f"CellList: no argument is named {next(iter(kwargs))!r}")
         self.cell_list = ()
         self._set_cells(args[0] if len(args) == 1 and isinstance(args[0], (list, tuple, CellList)) else args)
 
-    def extend(self, cells):
+    def extend(self, cells: Iterable[Cell]) -> Any:
         """Add all of `cells`, an iterable, at the end; returns self."""
         if not isinstance(cells, Iterable):
             raise ArgumentError(f"CellList: extend takes an iterable of Cells, not {type(cells).__name__}")
@@ -146,7 +150,7 @@ class CellList(_Row):
 
     __iadd__ = extend
 
-    def construct(self, *inputs):
+    def construct(self, *inputs: Any) -> Any:
         raise MissingAttributeError("CellList: it holds Cells and is not called", hint="call its elements")
 
 
@@ -156,60 +160,60 @@ class CellDict(Cell):
     args : nothing, a mapping {name: Cell}, or an iterable of (name, Cell)
     """
 
-    def __init__(self, *args):
+    def __init__(self, *args: Any) -> None:
         super().__init__()
         if len(args) > 1:
             raise ArgumentError(f"CellDict: takes one argument, not {len(args)}")
         if args:
             self.update(args[0])
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: str) -> Any:
         if key not in self._cells:
             raise KeyError(key)
         return self._cells[key]
 
-    def __setitem__(self, key, cell):
+    def __setitem__(self, key: str, cell: Cell) -> None:
         if not isinstance(key, str) or not key or "." in key or hasattr(type(self), key) or \
                 (key in self.__dict__ and key not in self._cells):
             raise ArgumentError(f"CellDict: {key!r} cannot be a key", hint="a key is a str without '.', and no method")
         setattr(self, key, _checked(self, cell))
 
-    def __delitem__(self, key):
+    def __delitem__(self, key: str) -> None:
         self.pop(key)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._cells)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self._cells)
 
-    def __contains__(self, key):
+    def __contains__(self, key: object) -> bool:
         return key in self._cells
 
-    def clear(self):
+    def clear(self) -> None:
         """Take all Cells out."""
         for key in list(self._cells):
             delattr(self, key)
 
-    def pop(self, key):
+    def pop(self, key: str) -> Any:
         """Take the Cell of `key` out and return it. raises : KeyError"""
         cell = self[key]
         delattr(self, key)
         return cell
 
-    def keys(self):
+    def keys(self) -> Any:
         """The names, in order."""
         return self._cells.keys()
 
-    def values(self):
+    def values(self) -> Any:
         """The Cells, in order."""
         return self._cells.values()
 
-    def items(self):
+    def items(self) -> Any:
         """(name, Cell) pairs, in order."""
         return self._cells.items()
 
-    def update(self, cells):
+    def update(self, cells: Any) -> None:
         """Take over all (name, Cell) of a mapping, CellDict or iterable of pairs."""
         if isinstance(cells, (Mapping, CellDict)):
             cells = cells.items()
@@ -220,5 +224,5 @@ class CellDict(Cell):
                 raise ArgumentError(f"CellDict: a (name, Cell) pair is wanted, not {pair!r}")
             self[pair[0]] = pair[1]
 
-    def construct(self, *inputs):
+    def construct(self, *inputs: Any) -> Any:
         raise MissingAttributeError("CellDict: it holds Cells and is not called", hint="call its elements")

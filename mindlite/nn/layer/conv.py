@@ -4,9 +4,15 @@
 
 pad_mode "same" makes the output ceil(size / stride), "valid" pads nothing, "pad" pads by `padding`.
 """
+from __future__ import annotations
+
 from ... import ops
 from ...common import dtype as dt
+from ...common.dtype import DTypeLike
+from ...common.annotations import Ints
 from ...common.errors import ShapeError, ValueRangeError
+from ...common.initializer import Init
+from ...common.tensor import Tensor
 from ..cell import Cell
 from .basic import channels_first, flag, ints, positive_int, weight_and_bias
 
@@ -15,8 +21,9 @@ class _Conv(Cell):
     """What all convolutions share. `axes` is the number of window axes, `transposed` tells which way they go."""
     axes, transposed = 2, False
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
-                 weight_init, bias_init, data_format, dtype):
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Ints, stride: Ints, pad_mode: str, padding: Ints,
+                 dilation: Ints, group: int, has_bias: bool, weight_init: Init | None, bias_init: Init | None, data_format: str,
+                 dtype: DTypeLike) -> None:
         super().__init__()
         owner, axes = type(self).__name__, self.axes
         self.in_channels = positive_int(owner, "in_channels", in_channels)
@@ -41,16 +48,16 @@ class _Conv(Cell):
         self.weight, self.bias = weight_and_bias((outer, inner // group) + window, out_channels, weight_init, bias_init,
                                                  has_bias, dtype)
 
-    def _check(self, x):
+    def _check(self, x: Tensor) -> None:
         if x.ndim != self.axes + 2:
             raise ShapeError(f"{type(self).__name__}: an input of {self.axes + 2} axes is wanted, this has {x.ndim}",
                              hint="ops.expand_dims(x, 0) adds a batch of one")
 
-    def _room(self):
+    def _room(self) -> tuple[int, ...]:
         """By how much, along each axis, the stride is larger than the window: what "valid" adds in a transpose."""
         return tuple([max(s - (k - 1) * d - 1, 0) for s, k, d in zip(self.stride, self.kernel_size, self.dilation)])
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return (f"input_channels={self.in_channels}, output_channels={self.out_channels}, "
                 f"kernel_size={self.kernel_size}, stride={self.stride}, pad_mode={self.pad_mode}, "
                 f"padding={self.padding}, dilation={self.dilation}, group={self.group}, has_bias={self.has_bias}, "
@@ -68,12 +75,13 @@ class Conv2d(_Conv):
     raises      : ArgumentError, ValueRangeError for bad arguments, ShapeError for an x that does not fit
     """
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1,
-                 group=1, has_bias=False, weight_init=None, bias_init=None, data_format="NCHW", dtype=dt.float32):
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Ints, stride: Ints = 1, pad_mode: str = "same",
+                 padding: Ints = 0, dilation: Ints = 1, group: int = 1, has_bias: bool = False, weight_init: Init | None = None,
+                 bias_init: Init | None = None, data_format: str = "NCHW", dtype: DTypeLike = dt.float32) -> None:
         super().__init__(in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
                          weight_init, bias_init, data_format, dtype)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         self._check(x)
         return ops.conv2d(x, self.cast_param(self.weight), self.cast_param(self.bias), self.stride, self.pad_mode,
                           self._ends, self.dilation, self.group)
@@ -86,12 +94,13 @@ class Conv1d(_Conv):
     """
     axes = 1
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1,
-                 group=1, has_bias=False, weight_init=None, bias_init=None, dtype=dt.float32):
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Ints, stride: Ints = 1, pad_mode: str = "same",
+                 padding: Ints = 0, dilation: Ints = 1, group: int = 1, has_bias: bool = False, weight_init: Init | None = None,
+                 bias_init: Init | None = None, dtype: DTypeLike = dt.float32) -> None:
         super().__init__(in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
                          weight_init, bias_init, "NCW", dtype)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         self._check(x)
         out = ops.conv2d(ops.expand_dims(x, 2), self.cast_param(self.weight), self.cast_param(self.bias),
                          (1, *self.stride), self.pad_mode, (0, 0, *self._ends), (1, *self.dilation), self.group)
@@ -108,8 +117,9 @@ class Conv2dTranspose(_Conv):
     """
     transposed = True
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, output_padding=0,
-                 dilation=1, group=1, has_bias=False, weight_init=None, bias_init=None, dtype=dt.float32):
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Ints, stride: Ints = 1, pad_mode: str = "same",
+                 padding: Ints = 0, output_padding: Ints = 0, dilation: Ints = 1, group: int = 1, has_bias: bool = False,
+                 weight_init: Init | None = None, bias_init: Init | None = None, dtype: DTypeLike = dt.float32) -> None:
         super().__init__(in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
                          weight_init, bias_init, "NCHW", dtype)
         self.output_padding = ints("Conv2dTranspose", "output_padding", output_padding, (2,), 0)
@@ -118,7 +128,7 @@ class Conv2dTranspose(_Conv):
         if any(extra >= max(s, d) for extra, s, d in zip(self.output_padding, self.stride, self.dilation)):
             raise ValueRangeError(f"Conv2dTranspose: output_padding {self.output_padding} is not below the stride")
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         self._check(x)
         extra = self.output_padding
         if self.pad_mode == "valid":
@@ -134,12 +144,13 @@ class Conv1dTranspose(_Conv):
     """
     axes, transposed = 1, True
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1,
-                 group=1, has_bias=False, weight_init=None, bias_init=None, dtype=dt.float32):
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Ints, stride: Ints = 1, pad_mode: str = "same",
+                 padding: Ints = 0, dilation: Ints = 1, group: int = 1, has_bias: bool = False, weight_init: Init | None = None,
+                 bias_init: Init | None = None, dtype: DTypeLike = dt.float32) -> None:
         super().__init__(in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
                          weight_init, bias_init, "NCW", dtype)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         self._check(x)
         extra = (0, *self._room()) if self.pad_mode == "valid" else 0
         out = ops.conv2d_transpose(ops.expand_dims(x, 2), self.cast_param(self.weight), self.cast_param(self.bias),
@@ -156,12 +167,13 @@ class Conv3d(_Conv):
     """
     axes = 3
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1,
-                 group=1, has_bias=False, weight_init=None, bias_init=None, data_format="NCDHW", dtype=dt.float32):
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Ints, stride: Ints = 1, pad_mode: str = "same",
+                 padding: Ints = 0, dilation: Ints = 1, group: int = 1, has_bias: bool = False, weight_init: Init | None = None,
+                 bias_init: Init | None = None, data_format: str = "NCDHW", dtype: DTypeLike = dt.float32) -> None:
         super().__init__(in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
                          weight_init, bias_init, _volumes(type(self).__name__, data_format), dtype)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         self._check(x)
         return ops.conv3d(x, self.cast_param(self.weight), self.cast_param(self.bias), self.stride, self.pad_mode,
                           self._ends, self.dilation, self.group)
@@ -175,23 +187,24 @@ class Conv3dTranspose(_Conv):
     """
     axes, transposed = 3, True
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1,
-                 output_padding=0, has_bias=False, weight_init=None, bias_init=None, data_format="NCDHW",
-                 dtype=dt.float32):
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Ints, stride: Ints = 1, pad_mode: str = "same",
+                 padding: Ints = 0, dilation: Ints = 1, group: int = 1, output_padding: Ints = 0, has_bias: bool = False,
+                 weight_init: Init | None = None, bias_init: Init | None = None, data_format: str = "NCDHW",
+                 dtype: DTypeLike = dt.float32) -> None:
         super().__init__(in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
                          weight_init, bias_init, _volumes(type(self).__name__, data_format), dtype)
         self.output_padding = ints("Conv3dTranspose", "output_padding", output_padding, (3,), 0)
         if pad_mode != "pad" and any(self.output_padding):
             raise ValueRangeError(f"Conv3dTranspose: output_padding is used with pad_mode 'pad' only, not {pad_mode!r}")
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         self._check(x)
         extra = self._room() if self.pad_mode == "valid" else self.output_padding
         return ops.conv3d_transpose(x, self.cast_param(self.weight), self.cast_param(self.bias), self.stride, self.pad_mode,
                                     self._ends, extra, self.dilation, self.group)
 
 
-def _volumes(owner, data_format):
+def _volumes(owner: str, data_format: str) -> str:
     """The one format of volumes. raises : ValueRangeError for another"""
     if data_format != "NCDHW":
         raise ValueRangeError(f"{owner}: data_format is 'NCDHW', not {data_format!r}")

@@ -1,9 +1,14 @@
 """Embedding: a table of vectors, looked up by number."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 from ... import ops
 from ...common import dtype as dt
+from ...common.dtype import DTypeLike
 from ...common.errors import ValueRangeError
-from ...common.initializer import initializer
-from ...common.tensor import Parameter
+from ...common.initializer import Init, initializer
+from ...common.tensor import Parameter, Tensor
 from ..cell import Cell
 from .basic import positive_int
 
@@ -18,8 +23,8 @@ class Embedding(Cell):
     ids             : integer, any shape; output : [*ids.shape, embedding_size]
     """
 
-    def __init__(self, vocab_size, embedding_size, use_one_hot=False, embedding_table="normal", dtype=dt.float32,
-                 padding_idx=None):
+    def __init__(self, vocab_size: int, embedding_size: int, use_one_hot: bool = False, embedding_table: Init = "normal",
+                 dtype: DTypeLike = dt.float32, padding_idx: int | None = None) -> None:
         super().__init__()
         self.vocab_size = positive_int("Embedding", "vocab_size", vocab_size)
         self.embedding_size = positive_int("Embedding", "embedding_size", embedding_size)
@@ -32,14 +37,14 @@ class Embedding(Cell):
         self.embedding_table = Parameter(table, name="embedding_table")
         self.dtype = dtype
 
-    def construct(self, ids):
+    def construct(self, ids: Tensor) -> Tensor:
         table = self.cast_param(self.embedding_table)
         if self.use_one_hot:
             one, zero = ops.ones((), table.dtype), ops.zeros((), table.dtype)
             return ops.matmul(ops.one_hot(ids, self.vocab_size, one, zero), table)
         return ops.gather(table, ids, 0)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return (f"vocab_size={self.vocab_size}, embedding_size={self.embedding_size}, use_one_hot={self.use_one_hot}, "
                 f"embedding_table={self.embedding_table}, dtype={self.dtype!r}, padding_idx={self.padding_idx}")
 
@@ -55,8 +60,9 @@ class EmbeddingLookup(Cell):
     raises     : ArgumentError, ValueRangeError for bad arguments
     """
 
-    def __init__(self, vocab_size, embedding_size, param_init="normal", target="CPU", slice_mode="batch_slice",
-                 manual_shapes=None, max_norm=None, sparse=True, dtype=dt.float32):
+    def __init__(self, vocab_size: int, embedding_size: int, param_init: Init = "normal", target: str = "CPU",
+                 slice_mode: str = "batch_slice", manual_shapes: Sequence[int] | None = None, max_norm: float | None = None,
+                 sparse: bool = True, dtype: DTypeLike = dt.float32) -> None:
         super().__init__()
         self.vocab_size = positive_int("EmbeddingLookup", "vocab_size", vocab_size)
         self.embedding_size = positive_int("EmbeddingLookup", "embedding_size", embedding_size)
@@ -70,7 +76,7 @@ class EmbeddingLookup(Cell):
         self.target, self.slice_mode, self.max_norm = target, slice_mode, max_norm
         self.embedding_table = Parameter(initializer(param_init, (vocab_size, embedding_size), dtype), name="embedding_table")
 
-    def construct(self, indices):
+    def construct(self, indices: Tensor) -> Tensor:
         inside = ops.logical_and(indices >= 0, indices < self.vocab_size)
         rows = ops.gather(self.embedding_table, ops.where(inside, indices, ops.zeros_like(indices)), 0)
         rows = ops.where(ops.expand_dims(inside, -1), rows, ops.zeros_like(rows))

@@ -1,5 +1,9 @@
 """How alike two pictures are: peak signal-to-noise ratio and structural similarity."""
+from __future__ import annotations
+
 import math
+from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -14,19 +18,19 @@ from .basic import positive_int
 _LARGEST = {d: float(np.iinfo(d.numpy).max) for d in (dt.uint8, dt.int8, dt.uint16, dt.int16, dt.int32, dt.int64)}
 
 
-def _number(owner, name, value, kinds=(int, float)):
+def _number(owner: str, name: str, value: Any, kinds: Any = (int, float)) -> Any:
     if isinstance(value, bool) or not isinstance(value, kinds):
         raise ArgumentError(f"{owner}: {name} is {' or '.join(kind.__name__ for kind in kinds)}, not {type(value).__name__}")
     return value
 
 
-def _positive(owner, name, value, kinds=(int, float)):
+def _positive(owner: str, name: str, value: Any, kinds: Any = (int, float)) -> Any:
     if _number(owner, name, value, kinds) <= 0:
         raise ValueRangeError(f"{owner}: {name} is above 0, not {value}")
     return value
 
 
-def _two_pictures(owner, img1, img2):
+def _two_pictures(owner: str, img1: Tensor, img2: Tensor) -> None:
     if img1.shape != img2.shape or img1.dtype != img2.dtype:
         raise ShapeError(f"{owner}: the two batches have one shape and dtype",
                          note=f"img1: {img1.dtype}{list(img1.shape)}, img2: {img2.dtype}{list(img2.shape)}")
@@ -34,7 +38,7 @@ def _two_pictures(owner, img1, img2):
         raise ShapeError(f"{owner}: pictures are [N, C, H, W]", note=f"img1: {list(img1.shape)}")
 
 
-def _as_float(x, max_val):
+def _as_float(x: Tensor, max_val: float) -> tuple[Tensor, float]:
     """x in [0, 1] as float32, where integers have their dtype's range. max_val follows."""
     if x.dtype in (dt.float16, dt.float32, dt.float64):
         return ops.cast(x, dt.float32), max_val
@@ -50,11 +54,11 @@ class PSNR(Cell):
     raises : ArgumentError, ValueRangeError for max_val; ShapeError
     """
 
-    def __init__(self, max_val=1.0):
+    def __init__(self, max_val: float = 1.0) -> None:
         super().__init__()
         self.max_val = _positive("PSNR", "max_val", max_val)
 
-    def construct(self, img1, img2):
+    def construct(self, img1: Tensor, img2: Tensor) -> Tensor:
         _two_pictures("PSNR", img1, img2)
         img1, max_val = _as_float(img1, self.max_val)
         img2, _ = _as_float(img2, self.max_val)
@@ -65,7 +69,7 @@ class PSNR(Cell):
 class _Similarity(Cell):
     """What SSIM and MS-SSIM share: the settings, and both terms of a scale."""
 
-    def __init__(self, max_val, filter_size, filter_sigma, k1, k2):
+    def __init__(self, max_val: float, filter_size: int, filter_sigma: float, k1: float, k2: float) -> None:
         super().__init__()
         owner = type(self).__name__
         self.max_val = _positive(owner, "max_val", max_val)
@@ -77,13 +81,13 @@ class _Similarity(Cell):
         window = np.outer(weight, weight) / weight.sum() ** 2
         self.window = Tensor(window[None, None].astype(np.float32))
 
-    def blurred(self, x):
+    def blurred(self, x: Tensor) -> Tensor:
         """x[N, C, H, W] under the Gaussian window, channel by channel, without padding."""
         channels = x.shape[1]
         window = ops.broadcast_to(self.window, (channels, 1, self.filter_size, self.filter_size))
         return ops.conv2d(x, window, groups=channels)
 
-    def terms(self, img1, img2, max_val):
+    def terms(self, img1: Tensor, img2: Tensor, max_val: float) -> tuple[Tensor, Tensor]:
         """(l * c * s, c * s), the means over places: f32[N, C] each."""
         c1, c2 = (self.k1 * max_val) ** 2, (self.k2 * max_val) ** 2
         mean1, mean2 = self.blurred(img1), self.blurred(img2)
@@ -106,10 +110,11 @@ class SSIM(_Similarity):
     source       : Wang, Bovik, Sheikh, Simoncelli 2004, section III
     """
 
-    def __init__(self, max_val=1.0, filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03):
+    def __init__(self, max_val: float = 1.0, filter_size: int = 11, filter_sigma: float = 1.5, k1: float = 0.01,
+                 k2: float = 0.03) -> None:
         super().__init__(max_val, filter_size, filter_sigma, k1, k2)
 
-    def construct(self, img1, img2):
+    def construct(self, img1: Tensor, img2: Tensor) -> Tensor:
         _two_pictures("SSIM", img1, img2)
         dtype = img1.dtype
         img1, max_val = _as_float(img1, self.max_val)
@@ -126,14 +131,14 @@ class MSSSIM(_Similarity):
     source        : Wang, Simoncelli, Bovik 2003
     """
 
-    def __init__(self, max_val=1.0, power_factors=(0.0448, 0.2856, 0.3001, 0.2363, 0.1333), filter_size=11,
-                 filter_sigma=1.5, k1=0.01, k2=0.03):
+    def __init__(self, max_val: float = 1.0, power_factors: Sequence[float] = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333),
+                 filter_size: int = 11, filter_sigma: float = 1.5, k1: float = 0.01, k2: float = 0.03) -> None:
         super().__init__(max_val, filter_size, filter_sigma, k1, k2)
         if not isinstance(power_factors, (tuple, list)):
             raise ArgumentError(f"MSSSIM: power_factors is a tuple or a list, not {type(power_factors).__name__}")
         self.power_factors = tuple(power_factors)
 
-    def construct(self, img1, img2):
+    def construct(self, img1: Tensor, img2: Tensor) -> Tensor:
         _two_pictures("MSSSIM", img1, img2)
         dtype = img1.dtype
         img1, max_val = _as_float(img1, self.max_val)

@@ -1,9 +1,13 @@
 """Layers around products: MatMul of two inputs, BiDense with a weight between them, Upsample."""
+from __future__ import annotations
+
 from ... import ops
 from ...common import dtype as dt
+from ...common.dtype import DTypeLike
+from ...common.annotations import Floats, Ints
 from ...common.errors import ArgumentError
-from ...common.initializer import Uniform, initializer
-from ...common.tensor import Parameter
+from ...common.initializer import Init, Uniform, initializer
+from ...common.tensor import Parameter, Tensor
 from ..cell import Cell
 
 
@@ -13,11 +17,11 @@ class MatMul(Cell):
     transpose_x1, transpose_x2 : use the transposed input
     """
 
-    def __init__(self, transpose_x1=False, transpose_x2=False):
+    def __init__(self, transpose_x1: bool = False, transpose_x2: bool = False) -> None:
         super().__init__()
         self.transpose_x1, self.transpose_x2 = bool(transpose_x1), bool(transpose_x2)
 
-    def construct(self, x1, x2):
+    def construct(self, x1: Tensor, x2: Tensor) -> Tensor:
         """x1 @ x2"""
         x1 = ops.swapaxes(x1, -1, -2) if self.transpose_x1 and x1.ndim > 1 else x1
         x2 = ops.swapaxes(x2, -1, -2) if self.transpose_x2 and x2.ndim > 1 else x2
@@ -31,8 +35,8 @@ class BiDense(Cell):
     [-1 / sqrt(in1_channels), 1 / sqrt(in1_channels)] by default;  has_bias: add a bias
     """
 
-    def __init__(self, in1_channels, in2_channels, out_channels, weight_init=None,
-                 bias_init=None, has_bias=True, dtype=dt.float32):
+    def __init__(self, in1_channels: int, in2_channels: int, out_channels: int, weight_init: Init | None = None,
+                 bias_init: Init | None = None, has_bias: bool = True, dtype: DTypeLike = dt.float32) -> None:
         super().__init__()
         for size in (in1_channels, in2_channels, out_channels):
             if isinstance(size, bool) or not isinstance(size, int) or size < 1:
@@ -45,7 +49,7 @@ class BiDense(Cell):
         self.bias = Parameter(initializer(bound if bias_init is None else bias_init,
                               (out_channels,), dtype), name="bias") if has_bias else None
 
-    def construct(self, input1, input2):
+    def construct(self, input1: Tensor, input2: Tensor) -> Tensor:
         """The bilinear form of the last axes."""
         lead = input1.shape[:-1]
         left = ops.reshape(input1, shape=(-1, self.in1_channels))
@@ -67,13 +71,14 @@ class Upsample(Cell):
     raises             : ArgumentError, ValueRangeError, ShapeError for what does not fit together
     """
 
-    def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=False, recompute_scale_factor=False):
+    def __init__(self, size: Ints | None = None, scale_factor: Floats | None = None, mode: str = "nearest",
+                 align_corners: bool = False, recompute_scale_factor: bool = False) -> None:
         super().__init__()
         if (size is None) == (scale_factor is None):
             raise ArgumentError("Upsample: either size or scale_factor is wanted")
         self.size, self.scale_factor, self.mode = size, scale_factor, mode
         self.align_corners, self.recompute_scale_factor = bool(align_corners), bool(recompute_scale_factor)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         """The larger one."""
         return ops.interpolate(x, self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor)

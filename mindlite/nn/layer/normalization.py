@@ -5,17 +5,23 @@
     InstanceNorm over each plane                       (Ulyanov et al. 2016)
     GroupNorm    over each group of channels           (Wu & He 2018)
 """
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 from ... import ops
 from ...common import dtype as dt
+from ...common.dtype import DTypeLike
 from ...common.errors import ArgumentError, ShapeError, ValueRangeError
-from ...common.initializer import initializer
-from ...common.tensor import Parameter
+from ...common.initializer import Init, initializer
+from ...common.tensor import Parameter, Tensor
 from ...ops.nn_norm import update_moments
 from ..cell import Cell
 from .basic import channels_first, flag, positive_int
 
 
-def _scale_and_shift(shape, gamma_init, beta_init, affine, dtype):
+def _scale_and_shift(shape: tuple[int, ...], gamma_init: Init, beta_init: Init, affine: bool,
+                     dtype: DTypeLike) -> tuple[Parameter, Parameter]:
     return (Parameter(initializer(gamma_init, shape, dtype), name="gamma", requires_grad=affine),
             Parameter(initializer(beta_init, shape, dtype), name="beta", requires_grad=affine))
 
@@ -24,9 +30,10 @@ class _BatchNorm(Cell):
     """What BatchNorm1d, 2d and 3d share; `ranks` are the numbers of axes that they take."""
     ranks: tuple[int, ...] = ()
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.9, affine=True, gamma_init="ones", beta_init="zeros",
-                 moving_mean_init="zeros", moving_var_init="ones", use_batch_statistics=None, data_format="NCHW",
-                 dtype=dt.float32):
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.9, affine: bool = True,
+                 gamma_init: Init = "ones", beta_init: Init = "zeros", moving_mean_init: Init = "zeros",
+                 moving_var_init: Init = "ones", use_batch_statistics: bool | None = None, data_format: str = "NCHW",
+                 dtype: DTypeLike = dt.float32) -> None:
         super().__init__()
         owner = type(self).__name__
         self.num_features = positive_int(owner, "num_features", num_features)
@@ -42,7 +49,7 @@ class _BatchNorm(Cell):
         self.moving_variance = Parameter(variance, name="variance", requires_grad=False)
         self.gamma, self.beta = _scale_and_shift(shape, gamma_init, beta_init, flag(owner, "affine", affine), dtype)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         if x.ndim not in self.ranks:
             raise ShapeError(f"{type(self).__name__}: an input of {self.ranks[-1]} axes is wanted, this has {x.ndim}")
         if self.use_batch_statistics or (self.use_batch_statistics is None and self.training):
@@ -51,7 +58,7 @@ class _BatchNorm(Cell):
             return y
         return ops.batch_norm(x, self.moving_mean, self.moving_variance, self.gamma, self.beta, eps=self.eps)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return (f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, gamma={self.gamma}, "
                 f"beta={self.beta}, moving_mean={self.moving_mean}, moving_variance={self.moving_variance}")
 
@@ -84,8 +91,9 @@ class LayerNorm(Cell):
     x, output         : float, any shape that ends so
     """
 
-    def __init__(self, normalized_shape, begin_norm_axis=-1, begin_params_axis=-1, gamma_init="ones", beta_init="zeros",
-                 epsilon=1e-7, dtype=dt.float32):
+    def __init__(self, normalized_shape: Sequence[int], begin_norm_axis: int = -1, begin_params_axis: int = -1,
+                 gamma_init: Init = "ones", beta_init: Init = "zeros", epsilon: float = 1e-7,
+                 dtype: DTypeLike = dt.float32) -> None:
         super().__init__()
         if not isinstance(normalized_shape, (tuple, list)):
             raise ArgumentError(f"LayerNorm: normalized_shape is a tuple, not {type(normalized_shape).__name__}")
@@ -95,7 +103,7 @@ class LayerNorm(Cell):
         self.begin_norm_axis, self.begin_params_axis, self.epsilon = begin_norm_axis, begin_params_axis, epsilon
         self.gamma, self.beta = _scale_and_shift(self.normalized_shape, gamma_init, beta_init, True, dtype)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         after = -self.begin_params_axis if self.begin_params_axis < 0 else x.ndim - self.begin_params_axis
         if after != len(self.normalized_shape):
             raise ShapeError(f"LayerNorm: gamma of shape {self.normalized_shape} does not fill the axes from "
@@ -103,7 +111,7 @@ class LayerNorm(Cell):
         return ops.layer_norm_from_axis(x, self.cast_param(self.gamma), self.cast_param(self.beta),
                                         self.begin_norm_axis, self.epsilon)[0]
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return (f"normalized_shape={self.normalized_shape}, begin_norm_axis={self.begin_norm_axis}, "
                 f"begin_params_axis={self.begin_params_axis}, gamma={self.gamma}, beta={self.beta}")
 
@@ -114,8 +122,8 @@ class GroupNorm(Cell):
     raises : ValueRangeError where num_channels is no multiple of num_groups
     """
 
-    def __init__(self, num_groups, num_channels, eps=1e-05, affine=True, gamma_init="ones", beta_init="zeros",
-                 dtype=dt.float32):
+    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-05, affine: bool = True, gamma_init: Init = "ones",
+                 beta_init: Init = "zeros", dtype: DTypeLike = dt.float32) -> None:
         super().__init__()
         self.num_groups = positive_int("GroupNorm", "num_groups", num_groups)
         self.num_channels = positive_int("GroupNorm", "num_channels", num_channels)
@@ -125,10 +133,10 @@ class GroupNorm(Cell):
         flag("GroupNorm", "affine", affine)
         self.gamma, self.beta = _scale_and_shift((num_channels,), gamma_init, beta_init, affine, dtype)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.group_norm(x, self.num_groups, self.cast_param(self.gamma), self.cast_param(self.beta), self.eps)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return f"num_groups={self.num_groups}, num_channels={self.num_channels}"
 
 
@@ -136,8 +144,8 @@ class _InstanceNorm(Cell):
     """What InstanceNorm1d, 2d and 3d share; `rank` is the number of axes that they take."""
     rank = 0
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, gamma_init="ones", beta_init="zeros",
-                 dtype=dt.float32):
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = True,
+                 gamma_init: Init = "ones", beta_init: Init = "zeros", dtype: DTypeLike = dt.float32) -> None:
         super().__init__()
         owner = type(self).__name__
         self.num_features = positive_int(owner, "num_features", num_features)
@@ -145,12 +153,12 @@ class _InstanceNorm(Cell):
         flag(owner, "affine", affine)
         self.gamma, self.beta = _scale_and_shift((num_features,), gamma_init, beta_init, affine, dtype)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         if x.ndim != self.rank:
             raise ShapeError(f"{type(self).__name__}: an input of {self.rank} axes is wanted, this has {x.ndim}")
         return ops.instance_norm(x, self.cast_param(self.gamma), self.cast_param(self.beta), self.eps)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return (f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, gamma={self.gamma}, "
                 f"beta={self.beta}")
 

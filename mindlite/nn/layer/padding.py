@@ -1,6 +1,9 @@
 """Padding: what stands around a tensor's last axes."""
+from __future__ import annotations
+
 from ... import ops
 from ...common.errors import ArgumentError, ValueRangeError
+from ...common.tensor import Tensor
 from ..cell import Cell
 
 
@@ -10,7 +13,7 @@ class Pad(Cell):
     mode : "CONSTANT" (zeros), "REFLECT" (mirrored without the edge) or "SYMMETRIC" (mirrored with it)
     """
 
-    def __init__(self, paddings, mode="CONSTANT"):
+    def __init__(self, paddings: tuple[tuple[int, int], ...], mode: str = "CONSTANT") -> None:
         super().__init__()
         if not isinstance(paddings, tuple) or any(len(ends) != 2 for ends in paddings):
             raise ArgumentError(f"Pad: paddings is a tuple of (before, after), not {paddings!r}")
@@ -18,7 +21,7 @@ class Pad(Cell):
             raise ValueRangeError(f"Pad: mode is CONSTANT, REFLECT or SYMMETRIC, not {mode!r}")
         self.paddings, self.mode = paddings, mode
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         if len(self.paddings) != x.ndim:
             raise ArgumentError(f"Pad: paddings for {len(self.paddings)} axes, the input has {x.ndim}")
         if self.mode == "CONSTANT":
@@ -37,7 +40,7 @@ class Pad(Cell):
                 x = ops.concat(tuple(parts), axis)
         return x
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return f"paddings={self.paddings}, mode={self.mode}"
 
 
@@ -45,17 +48,17 @@ class _LastAxesPad(Cell):
     """(before, after) pairs for the last axes, the last axis first; `axes` is their number, `mode` is ops.pad's."""
     axes, mode = 0, "constant"
 
-    def __init__(self, padding, value=None):
+    def __init__(self, padding: int | tuple[int, ...], value: float | None = None) -> None:
         super().__init__()
         ends = (padding,) * (2 * self.axes) if isinstance(padding, int) and not isinstance(padding, bool) else padding
         if not isinstance(ends, tuple) or len(ends) != 2 * self.axes:
             raise ArgumentError(f"{type(self).__name__}: padding is an int or {2 * self.axes} of them, not {padding!r}")
         self.padding, self.value = ends, value
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.pad(x, self.padding, self.mode, self.value)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return f"padding={self.padding}" + (f", value={self.value}" if self.mode == "constant" else "")
 
 
@@ -77,7 +80,7 @@ class ConstantPad3d(_LastAxesPad):
 class ZeroPad2d(ConstantPad2d):
     """The last two axes padded with zeros; padding : int or (left, right, top, bottom)."""
 
-    def __init__(self, padding):
+    def __init__(self, padding: int | tuple[int, ...]) -> None:
         super().__init__(padding, 0)
 
 
@@ -85,7 +88,7 @@ class ReflectionPad1d(_LastAxesPad):
     """The last axis mirrored at its edges, the edge itself not repeated; padding : int or (left, right)."""
     axes, mode = 1, "reflect"
 
-    def __init__(self, padding):
+    def __init__(self, padding: int | tuple[int, ...]) -> None:
         super().__init__(padding)
 
 

@@ -1,8 +1,13 @@
 """Pooling: the maximum or the mean of each window, over channels-first tensors."""
+from __future__ import annotations
+
+from collections.abc import Sequence
 from typing import Any
 
 from ... import ops
+from ...common.annotations import Floats, Ints
 from ...common.errors import ArgumentError, ShapeError, ValueRangeError
+from ...common.tensor import Tensor
 from ..cell import Cell
 from .basic import channels_first, ints
 
@@ -11,7 +16,7 @@ class _Pool(Cell):
     """Settings that the pools share; `axes` is the number of window axes."""
     axes = 2
 
-    def __init__(self, kernel_size, stride, pad_mode, padding, ceil_mode, data_format):
+    def __init__(self, kernel_size: Ints, stride: Ints, pad_mode: str, padding: Ints, ceil_mode: bool, data_format: str) -> None:
         super().__init__()
         owner, axes = type(self).__name__, self.axes
         kernel, steps = ints(owner, "kernel_size", kernel_size, (axes,)), ints(owner, "stride", stride, (axes,))
@@ -28,23 +33,23 @@ class _Pool(Cell):
         one = (1,) * (2 - axes)                                 # one-axis windows run over pictures of height 1
         self._kernel, self._stride, self._ends = one + kernel, one + steps, (0,) * len(one) + ends
 
-    def _picture(self, x):
+    def _picture(self, x: Tensor) -> Tensor:
         if x.ndim not in (self.axes + 1, self.axes + 2):
             raise ShapeError(f"{type(self).__name__}: an input of {self.axes + 2} axes is wanted, this has {x.ndim}")
         if self.axes == 1:
             x = ops.expand_dims(x, -2)
         return ops.expand_dims(x, 0) if x.ndim == 3 else x
 
-    def _shaped(self, out, like):
+    def _shaped(self, out: Tensor, like: Tensor) -> Tensor:
         if self.axes == 1:
             out = ops.squeeze(out, -2)
         return ops.squeeze(out, 0) if out.ndim > like.ndim else out
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, pad_mode={self.pad_mode}"
 
 
-def _short(sizes):
+def _short(sizes: tuple[int, ...]) -> Ints:
     """One number where all are alike."""
     return sizes[0] if len(set(sizes)) == 1 else sizes
 
@@ -57,13 +62,13 @@ class MaxPool2d(_Pool):
     x : [N, C, H, W] or [C, H, W]; output : [N, C, H', W'] or [C, H', W']
     """
 
-    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, dilation=1, return_indices=False,
-                 ceil_mode=False, data_format="NCHW"):
+    def __init__(self, kernel_size: Ints = 1, stride: Ints = 1, pad_mode: str = "valid", padding: Ints = 0, dilation: Ints = 1,
+                 return_indices: bool = False, ceil_mode: bool = False, data_format: str = "NCHW") -> None:
         super().__init__(kernel_size, stride, pad_mode, padding, ceil_mode, data_format)
         self._dilation = (1,) * (2 - self.axes) + ints(type(self).__name__, "dilation", dilation, (self.axes,))
         self.return_indices = return_indices
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Any:
         out = ops.max_pool2d(self._picture(x), self._kernel, self._stride, self._ends, self._dilation,
                              self.return_indices, self.ceil_mode, pad_mode=self.pad_mode)
         if self.return_indices:
@@ -85,15 +90,16 @@ class AvgPool2d(_Pool):
     x : [N, C, H, W] or [C, H, W]; output : [N, C, H', W'] or [C, H', W']
     """
 
-    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, ceil_mode=False, count_include_pad=True,
-                 divisor_override=None, data_format="NCHW"):
+    def __init__(self, kernel_size: Ints = 1, stride: Ints = 1, pad_mode: str = "valid", padding: Ints = 0,
+                 ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
+                 data_format: str = "NCHW") -> None:
         super().__init__(kernel_size, stride, pad_mode, padding, ceil_mode, data_format)
         self.count_include_pad = count_include_pad and self.pad_mode != "SAME"
         if divisor_override is not None and (isinstance(divisor_override, bool) or not divisor_override > 0):
             raise ValueRangeError(f"{type(self).__name__}: divisor_override is above zero, not {divisor_override!r}")
         self.divisor_override = 0 if divisor_override is None else divisor_override
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         out = ops.avg_pool2d(self._picture(x), self._kernel, self._stride, self._ends, self.ceil_mode,
                              self.count_include_pad, self.divisor_override, pad_mode=self.pad_mode)
         return self._shaped(out, x)
@@ -103,7 +109,8 @@ class AvgPool1d(AvgPool2d):
     """The mean of each window of x : [N, C, L] or [C, L]. Arguments as AvgPool2d's, but ints."""
     axes = 1
 
-    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, ceil_mode=False, count_include_pad=True):
+    def __init__(self, kernel_size: Ints = 1, stride: Ints = 1, pad_mode: str = "valid", padding: Ints = 0,
+                 ceil_mode: bool = False, count_include_pad: bool = True) -> None:
         super().__init__(kernel_size, stride, pad_mode, padding, ceil_mode, count_include_pad)
 
 
@@ -111,7 +118,7 @@ class _VolumePool(_Pool):
     """Pools over volumes: [N, C, D, H, W], or [C, D, H, W]."""
     axes = 3
 
-    def _picture(self, x):
+    def _picture(self, x: Tensor) -> Tensor:
         if x.ndim not in (4, 5):
             raise ShapeError(f"{type(self).__name__}: an input of 5 axes is wanted, this has {x.ndim}")
         return ops.expand_dims(x, 0) if x.ndim == 4 else x
@@ -124,13 +131,13 @@ class MaxPool3d(_VolumePool):
     return_indices : give (maxima, their places (d * H + h) * W + w in the volume) too
     """
 
-    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, dilation=1, return_indices=False,
-                 ceil_mode=False):
+    def __init__(self, kernel_size: Ints = 1, stride: Ints = 1, pad_mode: str = "valid", padding: Ints = 0, dilation: Ints = 1,
+                 return_indices: bool = False, ceil_mode: bool = False) -> None:
         super().__init__(kernel_size, stride, pad_mode, padding, ceil_mode, "NCHW")
         self._dilation = ints("MaxPool3d", "dilation", dilation, (3,))
         self.return_indices = return_indices
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Any:
         out = ops.max_pool3d(self._picture(x), self._kernel, self._stride, self._ends, self._dilation, self.ceil_mode,
                              self.return_indices, pad_mode=self.pad_mode)
         return (self._shaped(out[0], x), self._shaped(out[1], x)) if self.return_indices else self._shaped(out, x)
@@ -139,13 +146,13 @@ class MaxPool3d(_VolumePool):
 class AvgPool3d(_VolumePool):
     """The mean of each window of x : [N, C, D, H, W] or [C, D, H, W]. Arguments as AvgPool2d's, of three."""
 
-    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, ceil_mode=False, count_include_pad=True,
-                 divisor_override=None):
+    def __init__(self, kernel_size: Ints = 1, stride: Ints = 1, pad_mode: str = "valid", padding: Ints = 0,
+                 ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> None:
         super().__init__(kernel_size, stride, pad_mode, padding, ceil_mode, "NCHW")
         self.count_include_pad = count_include_pad and self.pad_mode != "SAME"
         self.divisor_override = 0 if divisor_override is None else divisor_override
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         out = ops.avg_pool3d(self._picture(x), self._kernel, self._stride, self._ends, self.ceil_mode,
                              self.count_include_pad, self.divisor_override, pad_mode=self.pad_mode)
         return self._shaped(out, x)
@@ -158,30 +165,30 @@ class AdaptiveAvgPool2d(Cell):
     x : [N, C, H, W] or [C, H, W]; output : [.., *output_size]
     """
 
-    def __init__(self, output_size):
+    def __init__(self, output_size: int | Sequence[int | None] | None) -> None:
         super().__init__()
         self.output_size = output_size if isinstance(output_size, (tuple, list)) else (output_size, output_size)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.adaptive_avg_pool2d(x, self.output_size)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return f"output_size={self.output_size}"
 
 
 class AdaptiveAvgPool1d(Cell):
     """The axis cut into output_size parts, each replaced by its mean; x : [N, C, L] or [C, L]."""
 
-    def __init__(self, output_size):
+    def __init__(self, output_size: int) -> None:
         super().__init__()
         if isinstance(output_size, bool) or not isinstance(output_size, int) or output_size < 1:
             raise ValueRangeError(f"AdaptiveAvgPool1d: output_size is a positive int, not {output_size!r}")
         self.output_size = output_size
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return ops.squeeze(ops.adaptive_avg_pool2d(ops.expand_dims(x, -2), (1, self.output_size)), -2)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return f"output_size={self.output_size}"
 
 
@@ -189,14 +196,14 @@ class _AdaptivePool(Cell):
     """The last axes cut into output_size parts; None keeps an axis."""
     function: Any = None
 
-    def __init__(self, output_size, *settings):
+    def __init__(self, output_size: int | Sequence[int | None] | None, *settings: Any) -> None:
         super().__init__()
         self.output_size, self._settings = output_size, settings
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Any:
         return self.function(x, self.output_size, *self._settings)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return f"output_size={self.output_size}"
 
 
@@ -204,7 +211,7 @@ class AdaptiveAvgPool3d(_AdaptivePool):
     """The volume cut into output_size parts, each replaced by its mean; x : [N, C, D, H, W] or [C, D, H, W]."""
     function = staticmethod(ops.adaptive_avg_pool3d)
 
-    def __init__(self, output_size):
+    def __init__(self, output_size: int | Sequence[int | None] | None) -> None:
         super().__init__(output_size)
 
 
@@ -212,7 +219,7 @@ class AdaptiveMaxPool1d(_AdaptivePool):
     """The axis cut into output_size parts, each replaced by its maximum; x : [N, C, L] or [C, L]."""
     function = staticmethod(ops.adaptive_max_pool1d)
 
-    def __init__(self, output_size, return_indices=False):
+    def __init__(self, output_size: int, return_indices: bool = False) -> None:
         super().__init__(output_size, return_indices)
 
 
@@ -223,7 +230,7 @@ class AdaptiveMaxPool2d(_AdaptivePool):
     """
     function = staticmethod(ops.adaptive_max_pool2d)
 
-    def __init__(self, output_size, return_indices=False):
+    def __init__(self, output_size: int | Sequence[int | None] | None, return_indices: bool = False) -> None:
         super().__init__(output_size, return_indices)
 
 
@@ -231,7 +238,7 @@ class AdaptiveMaxPool3d(_AdaptivePool):
     """The volume cut into output_size parts, each replaced by its maximum; with return_indices also their places."""
     function = staticmethod(ops.adaptive_max_pool3d)
 
-    def __init__(self, output_size, return_indices=False):
+    def __init__(self, output_size: int | Sequence[int | None] | None, return_indices: bool = False) -> None:
         super().__init__(output_size, return_indices)
 
 
@@ -243,12 +250,13 @@ class FractionalMaxPool2d(Cell):
     _random_samples : float[N, C, 2] in [0, 1), or None: drawn at each call
     x              : [N, C, H, W] or [C, H, W]
     """
-    def __init__(self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+    def __init__(self, kernel_size: Ints, output_size: Ints | None = None, output_ratio: Floats | None = None,
+                 return_indices: bool = False, _random_samples: Tensor | None = None) -> None:
         super().__init__()
         self.kernel_size, self.output_size, self.output_ratio = kernel_size, output_size, output_ratio
         self.return_indices, self._random_samples = return_indices, _random_samples
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Any:
         return ops.fractional_max_pool2d(x, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
                                          self._random_samples)
 
@@ -256,6 +264,6 @@ class FractionalMaxPool2d(Cell):
 class FractionalMaxPool3d(FractionalMaxPool2d):
     """As FractionalMaxPool2d for [N, C, D, H, W] or [C, D, H, W]; see ops.fractional_max_pool3d."""
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Any:
         return ops.fractional_max_pool3d(x, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
                                          self._random_samples)

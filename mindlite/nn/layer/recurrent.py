@@ -8,35 +8,39 @@
 A layer first multiplies the whole sequence by W, one product, and then steps along time with U alone. Gates stand in
 one matrix, in the order above. With seq_length, an item's state rests after its length and its outputs there are zero.
 """
+from __future__ import annotations
+
 import math
+from typing import Any
 
 from ... import ops
 from ...common import dtype as dt
+from ...common.dtype import DTypeLike
 from ...common.errors import ArgumentError, ShapeError, ValueRangeError
 from ...common.initializer import Uniform, initializer
-from ...common.tensor import Parameter
+from ...common.tensor import Parameter, Tensor
 from ..cell import Cell
 from .basic import flag, positive_int
 
 
-def _rnn_step(gates, hidden, state):
+def _rnn_step(gates: Tensor, hidden: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
     h = ops.tanh(gates + hidden)
     return h, (h,)
 
 
-def _rnn_relu_step(gates, hidden, state):
+def _rnn_relu_step(gates: Tensor, hidden: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
     h = ops.relu(gates + hidden)
     return h, (h,)
 
 
-def _lstm_step(gates, hidden, state):
+def _lstm_step(gates: Tensor, hidden: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
     i, f, g, o = ops.chunk(gates + hidden, 4, -1)
     c = ops.sigmoid(f) * state[1] + ops.sigmoid(i) * ops.tanh(g)
     h = ops.sigmoid(o) * ops.tanh(c)
     return h, (h, c)
 
 
-def _gru_step(gates, hidden, state):
+def _gru_step(gates: Tensor, hidden: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
     r, z, n = ops.chunk(gates, 3, -1)
     hidden_r, hidden_z, hidden_n = ops.chunk(hidden, 3, -1)
     n = ops.tanh(n + ops.sigmoid(r + hidden_r) * hidden_n)
@@ -45,7 +49,7 @@ def _gru_step(gates, hidden, state):
     return h, (h,)
 
 
-def _parameters(gates, input_size, hidden_size, has_bias, dtype):
+def _parameters(gates: int, input_size: int, hidden_size: int, has_bias: bool, dtype: DTypeLike) -> list:
     """W [gates * hidden, input], U [gates * hidden, hidden], b, c [gates * hidden], uniform in +-1 / sqrt(hidden)."""
     init = Uniform(1 / math.sqrt(hidden_size))
     rows = gates * hidden_size
@@ -58,7 +62,7 @@ class _StepCell(Cell):
     """One step: what RNNCell, LSTMCell and GRUCell share. `step` is the formula, `gates` the number of its gates."""
     gates, step = 1, staticmethod(_rnn_step)
 
-    def __init__(self, input_size, hidden_size, has_bias=True, dtype=dt.float32):
+    def __init__(self, input_size: int, hidden_size: int, has_bias: bool = True, dtype: DTypeLike = dt.float32) -> None:
         super().__init__()
         owner = type(self).__name__
         self.input_size = positive_int(owner, "input_size", input_size)
@@ -67,13 +71,13 @@ class _StepCell(Cell):
         self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh = _parameters(self.gates, input_size, hidden_size,
                                                                                  has_bias, dtype)
 
-    def next_state(self, x, state):
+    def next_state(self, x: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """The state after x."""
         gates = ops.dense(x, self.cast_param(self.weight_ih), self.cast_param(self.bias_ih))
         hidden = ops.dense(state[0], self.cast_param(self.weight_hh), self.cast_param(self.bias_hh))
         return self.step(gates, hidden, state)[1]
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return f"input_size={self.input_size}, hidden_size={self.hidden_size}, has_bias={self.has_bias}"
 
 
@@ -83,14 +87,15 @@ class RNNCell(_StepCell):
     nonlinearity : "tanh" or "relu"; x : [N, input_size]; hx : [N, hidden_size]; output : the new hx
     """
 
-    def __init__(self, input_size, hidden_size, has_bias=True, nonlinearity="tanh", dtype=dt.float32):
+    def __init__(self, input_size: int, hidden_size: int, has_bias: bool = True, nonlinearity: str = "tanh",
+                 dtype: DTypeLike = dt.float32) -> None:
         super().__init__(input_size, hidden_size, has_bias, dtype)
         if nonlinearity not in ("tanh", "relu"):
             raise ValueRangeError(f"RNNCell: nonlinearity is tanh or relu, not {nonlinearity!r}")
         self.nonlinearity = nonlinearity
         self.step = _rnn_step if nonlinearity == "tanh" else _rnn_relu_step
 
-    def construct(self, x, hx):
+    def construct(self, x: Tensor, hx: Tensor) -> Tensor:
         return self.next_state(x, (hx,))[0]
 
 
@@ -98,7 +103,7 @@ class LSTMCell(_StepCell):
     """One step of an LSTM. x : [N, input_size]; hx : (h, c), both [N, hidden_size]; output : the new (h, c)."""
     gates, step = 4, staticmethod(_lstm_step)
 
-    def construct(self, x, hx):
+    def construct(self, x: Tensor, hx: tuple[Tensor, Tensor]) -> tuple[Tensor, ...]:
         return self.next_state(x, hx)
 
 
@@ -106,7 +111,7 @@ class GRUCell(_StepCell):
     """One step of a GRU. x : [N, input_size]; hx : [N, hidden_size]; output : the new hx."""
     gates, step = 3, staticmethod(_gru_step)
 
-    def construct(self, x, hx):
+    def construct(self, x: Tensor, hx: Tensor) -> Tensor:
         return self.next_state(x, (hx,))[0]
 
 
@@ -121,8 +126,8 @@ class _Recurrent(Cell):
     """
     gates, states, step = 1, 1, staticmethod(_rnn_step)
 
-    def __init__(self, input_size, hidden_size, num_layers=1, has_bias=True, batch_first=False, dropout=0.0,
-                 bidirectional=False, dtype=dt.float32):
+    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, has_bias: bool = True, batch_first: bool = False,
+                 dropout: float = 0.0, bidirectional: bool = False, dtype: DTypeLike = dt.float32) -> None:
         super().__init__()
         owner = type(self).__name__
         self.input_size = positive_int(owner, "input_size", input_size)
@@ -146,13 +151,14 @@ class _Recurrent(Cell):
         self.param_names = tuple(tuple(f"{kind}_l{layer}{direction}" for kind in kinds) for layer, direction in places)
         self.directions = len(directions)
 
-    def _weights(self, number):
+    def _weights(self, number: int) -> list:
         weights = []
         for name in self.param_names[number]:
             weights.append(self.cast_param(getattr(self, name)))
         return weights
 
-    def _run(self, x, state, weights, backward, seq_length):
+    def _run(self, x: Tensor, state: tuple[Tensor, ...], weights: list, backward: bool,
+             seq_length: Tensor | None) -> tuple[Tensor, tuple[Tensor, ...]]:
         """One direction of one layer: (outputs [T, N, H], last state)."""
         weight_ih, weight_hh, bias_ih, bias_hh = weights
         gates = ops.dense(x, weight_ih, bias_ih)
@@ -171,11 +177,11 @@ class _Recurrent(Cell):
             outputs = outputs[::-1]
         return ops.stack(outputs, 0), state
 
-    def _zero_state(self, x):
+    def _zero_state(self, x: Tensor) -> tuple[Tensor, ...]:
         shape = (self.num_layers * self.directions, x.shape[1], self.hidden_size)
         return (ops.zeros(shape, x.dtype),) * self.states
 
-    def _forward(self, x, hx, seq_length):
+    def _forward(self, x: Tensor, hx: tuple[Tensor, ...] | None, seq_length: Tensor | None) -> tuple[Tensor, tuple[Tensor, ...]]:
         if x.ndim != 3:
             raise ShapeError(f"{type(self).__name__}: an input of 3 axes is wanted, this has {x.ndim}")
         if self.batch_first:
@@ -197,11 +203,11 @@ class _Recurrent(Cell):
             x = ops.transpose(x, (1, 0, 2))
         return x, tuple([ops.stack([last[part] for last in lasts], 0) for part in range(self.states)])
 
-    def construct(self, x, hx=None, seq_length=None):
+    def construct(self, x: Tensor, hx: Any = None, seq_length: Tensor | None = None) -> Any:
         out, state = self._forward(x, None if hx is None else (hx,), seq_length)
         return out, state[0]
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return (f"input_size={self.input_size}, hidden_size={self.hidden_size}, num_layers={self.num_layers}, "
                 f"has_bias={self.has_bias}, batch_first={self.batch_first}, dropout={self.dropout}, "
                 f"bidirectional={self.bidirectional}")
@@ -214,8 +220,9 @@ class RNN(_Recurrent):
     output : ([T, N, directions * hidden_size], the last hx)
     """
 
-    def __init__(self, input_size, hidden_size, num_layers=1, nonlinearity="tanh", has_bias=True, batch_first=False,
-                 dropout=0.0, bidirectional=False, dtype=dt.float32):
+    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", has_bias: bool = True,
+                 batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
+                 dtype: DTypeLike = dt.float32) -> None:
         super().__init__(input_size, hidden_size, num_layers, has_bias, batch_first, dropout, bidirectional, dtype)
         if nonlinearity not in ("tanh", "relu"):
             raise ValueRangeError(f"RNN: nonlinearity is tanh or relu, not {nonlinearity!r}")
@@ -231,7 +238,7 @@ class LSTM(_Recurrent):
     """
     gates, states, step = 4, 2, staticmethod(_lstm_step)
 
-    def construct(self, x, hx=None, seq_length=None):
+    def construct(self, x: Tensor, hx: Any = None, seq_length: Tensor | None = None) -> Any:
         return self._forward(x, hx, seq_length)
 
 

@@ -5,14 +5,19 @@
 Sequences are [T, N, E], or [N, T, E] with batch_first. A bool mask is True where attention is *not* allowed; a float
 mask is added to the scores.
 """
+from __future__ import annotations
+
 import copy
 import math
+from typing import Any
 
 from ... import ops
 from ...common import dtype as dt
+from ...common.dtype import DTypeLike
+from ...common.annotations import Function
 from ...common.errors import ArgumentError, ShapeError, ValueRangeError
 from ...common.initializer import XavierNormal, XavierUniform, initializer
-from ...common.tensor import Parameter
+from ...common.tensor import Parameter, Tensor
 from ..cell import Cell
 from .activation import get_activation
 from .basic import Dense, Dropout, flag, positive_int
@@ -34,8 +39,9 @@ class MultiheadAttention(Cell):
                     [N, num_heads, T, S], without need_weights None
     """
 
-    def __init__(self, embed_dim, num_heads, dropout=0.0, has_bias=True, add_bias_kv=False, add_zero_attn=False,
-                 kdim=None, vdim=None, batch_first=False, dtype=dt.float32):
+    def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, has_bias: bool = True, add_bias_kv: bool = False,
+                 add_zero_attn: bool = False, kdim: int | None = None, vdim: int | None = None, batch_first: bool = False,
+                 dtype: DTypeLike = dt.float32) -> None:
         super().__init__()
         owner = "MultiheadAttention"
         self.embed_dim = positive_int(owner, "embed_dim", embed_dim)
@@ -57,7 +63,7 @@ class MultiheadAttention(Cell):
         self.bias_k = Parameter(initializer(XavierNormal(), (1, 1, embed_dim), dtype)) if add_bias_kv else None
         self.bias_v = Parameter(initializer(XavierNormal(), (1, 1, embed_dim), dtype)) if add_bias_kv else None
 
-    def _project(self, query, key, value):
+    def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
         if self.same_dims:
             weights = ops.chunk(self.cast_param(self.in_proj_weight), 3, 0)
         else:
@@ -69,13 +75,14 @@ class MultiheadAttention(Cell):
         biases = ops.chunk(self.cast_param(self.in_proj_bias), 3, 0)
         return tuple([x + bias for x, bias in zip(made, biases)])
 
-    def _heads(self, x):
+    def _heads(self, x: Tensor) -> Tensor:
         """[T, N, E] as [N, heads, T, d]."""
         x = ops.reshape(x, (x.shape[0], x.shape[1], self.num_heads, self.head_dim))
         return ops.transpose(x, (1, 2, 0, 3))
 
-    def construct(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None,
-                  average_attn_weights=True):
+    def construct(self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None,
+                  need_weights: bool = True, attn_mask: Tensor | None = None,
+                  average_attn_weights: bool = True) -> tuple[Tensor, Tensor | None]:
         batched = query.ndim == 3
         if query.ndim not in (2, 3) or key.ndim != query.ndim or value.ndim != query.ndim:
             raise ShapeError("MultiheadAttention: query, key and value have 3 axes, or 2 without a batch")
@@ -121,11 +128,11 @@ class MultiheadAttention(Cell):
             weights = ops.mean(weights, 1)
         return out, weights if batched else ops.squeeze(weights, 0)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return f"embed_dim={self.embed_dim}, num_heads={self.num_heads}, dropout={self.dropout}"
 
 
-def as_added(mask, dtype, extra=0):
+def as_added(mask: Tensor, dtype: dt.DType, extra: int = 0) -> Tensor:
     """A mask as numbers to be added to scores: -inf where a bool mask is True; `extra` open places at the end."""
     if mask.dtype is dt.bool_:
         mask = ops.where(mask, float("-inf"), ops.zeros(mask.shape, dtype))
@@ -134,7 +141,7 @@ def as_added(mask, dtype, extra=0):
     return mask
 
 
-def _activation(owner, activation):
+def _activation(owner: str, activation: Any) -> Any:
     if isinstance(activation, str):
         if activation not in ("relu", "gelu"):
             raise ValueRangeError(f"{owner}: activation is relu, gelu or a Cell, not {activation!r}")
@@ -152,8 +159,9 @@ class TransformerEncoderLayer(Cell):
     src, output : [T, N, d_model], or [N, T, d_model] with batch_first
     """
 
-    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation="relu", layer_norm_eps=1e-5,
-                 batch_first=False, norm_first=False, dtype=dt.float32):
+    def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
+                 activation: str | Function = "relu", layer_norm_eps: float = 1e-5, batch_first: bool = False,
+                 norm_first: bool = False, dtype: DTypeLike = dt.float32) -> None:
         super().__init__()
         self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, dtype=dtype)
         self.linear1 = Dense(d_model, dim_feedforward, dtype=dtype)
@@ -163,13 +171,13 @@ class TransformerEncoderLayer(Cell):
         self.dropout, self.dropout1, self.dropout2 = Dropout(p=dropout), Dropout(p=dropout), Dropout(p=dropout)
         self.activation, self.norm_first = _activation("TransformerEncoderLayer", activation), norm_first
 
-    def _attend(self, x, mask, padding):
+    def _attend(self, x: Tensor, mask: Tensor | None, padding: Tensor | None) -> Tensor:
         return self.dropout1(self.self_attn(x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False)[0])
 
-    def _feed_forward(self, x):
+    def _feed_forward(self, x: Tensor) -> Tensor:
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
-    def construct(self, src, src_mask=None, src_key_padding_mask=None):
+    def construct(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None) -> Tensor:
         if self.norm_first:
             src = src + self._attend(self.norm1(src), src_mask, src_key_padding_mask)
             return src + self._feed_forward(self.norm2(src))
@@ -184,8 +192,9 @@ class TransformerDecoderLayer(Cell):
     tgt, output : [T, N, d_model]; memory : [S, N, d_model]
     """
 
-    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation="relu", layer_norm_eps=1e-5,
-                 batch_first=False, norm_first=False, dtype=dt.float32):
+    def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
+                 activation: str | Function = "relu", layer_norm_eps: float = 1e-5, batch_first: bool = False,
+                 norm_first: bool = False, dtype: DTypeLike = dt.float32) -> None:
         super().__init__()
         self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, dtype=dtype)
         self.multihead_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, dtype=dtype)
@@ -198,18 +207,18 @@ class TransformerDecoderLayer(Cell):
         self.dropout2, self.dropout3 = Dropout(p=dropout), Dropout(p=dropout)
         self.activation, self.norm_first = _activation("TransformerDecoderLayer", activation), norm_first
 
-    def _attend(self, x, mask, padding):
+    def _attend(self, x: Tensor, mask: Tensor | None, padding: Tensor | None) -> Tensor:
         return self.dropout1(self.self_attn(x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False)[0])
 
-    def _attend_to(self, x, memory, mask, padding):
+    def _attend_to(self, x: Tensor, memory: Tensor, mask: Tensor | None, padding: Tensor | None) -> Tensor:
         return self.dropout2(self.multihead_attn(x, memory, memory, attn_mask=mask, key_padding_mask=padding,
                                                  need_weights=False)[0])
 
-    def _feed_forward(self, x):
+    def _feed_forward(self, x: Tensor) -> Tensor:
         return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
-    def construct(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None,
-                  memory_key_padding_mask=None):
+    def construct(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
+                  tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None) -> Tensor:
         if self.norm_first:
             tgt = tgt + self._attend(self.norm1(tgt), tgt_mask, tgt_key_padding_mask)
             tgt = tgt + self._attend_to(self.norm2(tgt), memory, memory_mask, memory_key_padding_mask)
@@ -222,12 +231,12 @@ class TransformerDecoderLayer(Cell):
 class TransformerEncoder(Cell):
     """num_layers copies of encoder_layer, one after the other, then `norm` if there is one."""
 
-    def __init__(self, encoder_layer, num_layers, norm=None):
+    def __init__(self, encoder_layer: Cell, num_layers: int, norm: Cell | None = None) -> None:
         super().__init__()
         self.num_layers, self.norm = positive_int("TransformerEncoder", "num_layers", num_layers), norm
         self.layers = CellList([copy.deepcopy(encoder_layer) for _ in range(num_layers)])
 
-    def construct(self, src, src_mask=None, src_key_padding_mask=None):
+    def construct(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None) -> Tensor:
         for layer in self.layers.cell_list:
             src = layer(src, src_mask, src_key_padding_mask)
         return src if self.norm is None else self.norm(src)
@@ -236,13 +245,13 @@ class TransformerEncoder(Cell):
 class TransformerDecoder(Cell):
     """num_layers copies of decoder_layer, one after the other, then `norm` if there is one."""
 
-    def __init__(self, decoder_layer, num_layers, norm=None):
+    def __init__(self, decoder_layer: Cell, num_layers: int, norm: Cell | None = None) -> None:
         super().__init__()
         self.num_layers, self.norm = positive_int("TransformerDecoder", "num_layers", num_layers), norm
         self.layers = CellList([copy.deepcopy(decoder_layer) for _ in range(num_layers)])
 
-    def construct(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None,
-                  memory_key_padding_mask=None):
+    def construct(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
+                  tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None) -> Tensor:
         for layer in self.layers.cell_list:
             tgt = layer(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
         return tgt if self.norm is None else self.norm(tgt)
@@ -254,9 +263,10 @@ class Transformer(Cell):
     src : [S, N, d_model]; tgt, output : [T, N, d_model]; other arguments as TransformerEncoderLayer's
     """
 
-    def __init__(self, d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, dim_feedforward=2048,
-                 dropout=0.1, activation="relu", custom_encoder=None, custom_decoder=None, layer_norm_eps=1e-5,
-                 batch_first=False, norm_first=False, dtype=dt.float32):
+    def __init__(self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
+                 dim_feedforward: int = 2048, dropout: float = 0.1, activation: str | Function = "relu",
+                 custom_encoder: Cell | None = None, custom_decoder: Cell | None = None, layer_norm_eps: float = 1e-5,
+                 batch_first: bool = False, norm_first: bool = False, dtype: DTypeLike = dt.float32) -> None:
         super().__init__()
         settings = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first,
                     dtype)
@@ -269,7 +279,8 @@ class Transformer(Cell):
         self.encoder, self.decoder = custom_encoder, custom_decoder
         self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
 
-    def construct(self, src, tgt, src_mask=None, tgt_mask=None, memory_mask=None, src_key_padding_mask=None,
-                  tgt_key_padding_mask=None, memory_key_padding_mask=None):
+    def construct(self, src: Tensor, tgt: Tensor, src_mask: Tensor | None = None, tgt_mask: Tensor | None = None,
+                  memory_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+                  tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None) -> Tensor:
         memory = self.encoder(src, src_mask, src_key_padding_mask)
         return self.decoder(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)

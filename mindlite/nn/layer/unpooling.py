@@ -1,8 +1,13 @@
 """Layers around pooling: MaxUnpool1d/2d/3d, LPPool1d/2d, CentralCrop."""
+from __future__ import annotations
+
+from collections.abc import Sequence
 from typing import Any
 
 from ... import ops
+from ...common.annotations import Ints
 from ...common.errors import ArgumentError, ShapeError, ValueRangeError
+from ...common.tensor import Tensor
 from ..cell import Cell
 
 
@@ -10,11 +15,11 @@ class _MaxUnpool(Cell):
     """kernel_size, stride (0 or None: kernel_size), padding: as the pooling had them."""
     unpool: Any = None
 
-    def __init__(self, kernel_size, stride=None, padding=0):
+    def __init__(self, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0) -> None:
         super().__init__()
         self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
 
-    def construct(self, x, indices, output_size=None):
+    def construct(self, x: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         """The values x at their places, zeros elsewhere."""
         return self.unpool(x, indices, self.kernel_size, self.stride, self.padding, output_size)
 
@@ -37,11 +42,11 @@ class MaxUnpool3d(_MaxUnpool):
 class _LPPool(Cell):
     pool: Any = None
 
-    def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
+    def __init__(self, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False) -> None:
         super().__init__()
         self.norm_type, self.kernel_size, self.stride, self.ceil_mode = float(norm_type), kernel_size, stride, ceil_mode
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         """The power sums of the windows."""
         return self.pool(x, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
 
@@ -63,7 +68,7 @@ class CentralCrop(Cell):
     raises           : ArgumentError for what is no float, ValueRangeError outside (0, 1]; ShapeError for other pictures
     """
 
-    def __init__(self, central_fraction):
+    def __init__(self, central_fraction: float) -> None:
         super().__init__()
         if not isinstance(central_fraction, float):
             raise ArgumentError(f"CentralCrop: central_fraction is a float, not {type(central_fraction).__name__}")
@@ -71,7 +76,7 @@ class CentralCrop(Cell):
             raise ValueRangeError(f"CentralCrop: central_fraction is in (0, 1], not {central_fraction}")
         self.central_fraction = central_fraction
 
-    def construct(self, image):
+    def construct(self, image: Tensor) -> Tensor:
         """The cropped pictures."""
         if image.ndim not in (3, 4):
             raise ShapeError(f"CentralCrop: pictures of 3 or 4 axes are wanted, not {image.ndim}")

@@ -3,7 +3,14 @@
 reduction : "mean", "sum" or "none", of the losses of the elements or items
 raises    : ValueRangeError for another reduction; ShapeError and DTypeError as the operators
 """
+from __future__ import annotations
+
+from typing import Any
+
+from collections.abc import Sequence
+
 from ... import ops
+from ...common.annotations import Function
 from ...common.errors import ArgumentError, ShapeError, ValueRangeError
 from ...common.tensor import Tensor
 from ..cell import Cell
@@ -13,7 +20,7 @@ from ..layer.activation import as_activation
 class LossBase(Cell):
     """Base of losses: `get_loss` weighs and reduces the losses of the elements."""
 
-    def __init__(self, reduction="mean"):
+    def __init__(self, reduction: str | None = "mean") -> None:
         super().__init__()
         if reduction is None:
             reduction = "none"
@@ -21,11 +28,11 @@ class LossBase(Cell):
             raise ValueRangeError(f"{type(self).__name__}: reduction is mean, sum or none, not {reduction!r}")
         self.reduction = reduction
 
-    def get_axis(self, x):
+    def get_axis(self, x: Tensor) -> tuple[int, ...]:
         """The axes of x: (0, .., ndim - 1)."""
         return tuple(range(x.ndim))
 
-    def get_loss(self, x, weights=1.0):
+    def get_loss(self, x: Tensor, weights: Tensor | float = 1.0) -> Tensor:
         """The mean or sum of weights * x, or weights * x itself."""
         x = x * weights
         if self.reduction == "mean":
@@ -34,14 +41,14 @@ class LossBase(Cell):
             return ops.reduce_sum(x)
         return x
 
-    def construct(self, *args, **kwargs):
+    def construct(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} does not define construct(logits, labels)")
 
 
 class _WithWeight(LossBase):
     """A loss with an optional Tensor of weights."""
 
-    def __init__(self, weight=None, reduction="mean"):
+    def __init__(self, weight: Tensor | None = None, reduction: str | None = "mean") -> None:
         super().__init__(reduction)
         if weight is not None and not isinstance(weight, Tensor):
             raise ArgumentError(f"{type(self).__name__}: weight is a Tensor, not {type(weight).__name__}")
@@ -51,21 +58,21 @@ class _WithWeight(LossBase):
 class L1Loss(LossBase):
     """|logits - labels|."""
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return ops.l1_loss(logits, labels, self.reduction)
 
 
 class MSELoss(LossBase):
     """(logits - labels) squared."""
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return ops.mse_loss(logits, labels, self.reduction)
 
 
 class RMSELoss(Cell):
     """The square root of the mean of (logits - labels) squared."""
 
-    def construct(self, logits, label):
+    def construct(self, logits: Tensor, label: Tensor) -> Tensor:
         return ops.sqrt(ops.mse_loss(logits, label))
 
 
@@ -76,22 +83,22 @@ class MAELoss(L1Loss):
 class SmoothL1Loss(LossBase):
     """d * d / (2 * beta) where d = |logits - labels| < beta, else d - beta / 2 (Girshick 2015)."""
 
-    def __init__(self, beta=1.0, reduction="none"):
+    def __init__(self, beta: float = 1.0, reduction: str = "none") -> None:
         super().__init__(reduction)
         self.beta = beta
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return ops.smooth_l1_loss(logits, labels, self.beta, self.reduction)
 
 
 class HuberLoss(LossBase):
     """d * d / 2 where d = |logits - labels| <= delta, else delta * (d - delta / 2) (Huber 1964)."""
 
-    def __init__(self, reduction="mean", delta=1.0):
+    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction)
         self.delta = delta
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return ops.huber_loss(logits, labels, self.reduction, self.delta)
 
 
@@ -102,22 +109,23 @@ class CrossEntropyLoss(_WithWeight):
     weight : Tensor [C]; ignore_index : a label that counts for nothing; label_smoothing : in [0, 1]
     """
 
-    def __init__(self, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+    def __init__(self, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean",
+                 label_smoothing: float = 0.0) -> None:
         super().__init__(weight, reduction)
         self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return ops.cross_entropy(logits, labels, self.weight, self.ignore_index, self.reduction, self.label_smoothing)
 
 
 class NLLLoss(_WithWeight):
     """-logits at the labels, logits being log-probabilities [N, C] or [N, C, ..]; arguments as CrossEntropyLoss's."""
 
-    def __init__(self, weight=None, ignore_index=-100, reduction="mean"):
+    def __init__(self, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean") -> None:
         super().__init__(weight, reduction)
         self.ignore_index = ignore_index
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return ops.nll_loss(logits, labels, self.weight, self.ignore_index, self.reduction)
 
 
@@ -127,13 +135,13 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
     sparse : labels are integers [N], not probabilities [N, C]
     """
 
-    def __init__(self, sparse=False, reduction="none"):
+    def __init__(self, sparse: bool = False, reduction: str = "none") -> None:
         super().__init__(reduction)
         if not isinstance(sparse, bool):
             raise ArgumentError(f"SoftmaxCrossEntropyWithLogits: sparse is a bool, not {type(sparse).__name__}")
         self.sparse = sparse
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         if self.sparse:
             return ops.cross_entropy(logits, labels, reduction=self.reduction)
         return self.get_loss(ops.softmax_cross_entropy_with_logits(logits, labels))
@@ -142,20 +150,20 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
 class BCELoss(_WithWeight):
     """-(labels * log(logits) + (1 - labels) * log(1 - logits)), logits being probabilities; logs are cut at -100."""
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return ops.binary_cross_entropy(logits, labels, self.weight, self.reduction)
 
 
 class BCEWithLogitsLoss(_WithWeight):
     """Binary cross entropy of sigmoid(logits); pos_weight : Tensor that weighs the positive labels."""
 
-    def __init__(self, reduction="mean", weight=None, pos_weight=None):
+    def __init__(self, reduction: str = "mean", weight: Tensor | None = None, pos_weight: Tensor | None = None) -> None:
         super().__init__(weight, reduction)
         if pos_weight is not None and not isinstance(pos_weight, Tensor):
             raise ArgumentError(f"BCEWithLogitsLoss: pos_weight is a Tensor, not {type(pos_weight).__name__}")
         self.pos_weight = pos_weight
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return ops.binary_cross_entropy_with_logits(logits, labels, self.weight, self.pos_weight, self.reduction)
 
 
@@ -165,53 +173,53 @@ class KLDivLoss(LossBase):
     reduction : "batchmean" too: the sum divided by the number of items
     """
 
-    def __init__(self, reduction="mean"):
+    def __init__(self, reduction: str = "mean") -> None:
         super().__init__("mean" if reduction == "batchmean" else reduction)
         self.reduction = "none" if reduction is None else reduction
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return ops.kl_div(logits, labels, self.reduction)
 
 
 class CosineEmbeddingLoss(LossBase):
     """1 - cos(a, b) where the label is 1, max(0, cos(a, b) - margin) where it is -1; margin in [-1, 1]."""
 
-    def __init__(self, margin=0.0, reduction="mean"):
+    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
         super().__init__(reduction)
         if isinstance(margin, bool) or not isinstance(margin, (int, float)) or not -1 <= margin <= 1:
             raise ValueRangeError(f"CosineEmbeddingLoss: margin is a number in [-1, 1], not {margin!r}")
         self.margin = margin
 
-    def construct(self, logits_x1, logits_x2, labels):
+    def construct(self, logits_x1: Tensor, logits_x2: Tensor, labels: Tensor) -> Tensor:
         return ops.cosine_embedding_loss(logits_x1, logits_x2, labels, self.margin, self.reduction)
 
 
 class MarginRankingLoss(LossBase):
     """max(0, margin - target * (input1 - input2))."""
 
-    def __init__(self, margin=0.0, reduction="mean"):
+    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
         super().__init__(reduction)
         self.margin = margin
 
-    def construct(self, input1, input2, target):
+    def construct(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         return ops.margin_ranking_loss(input1, input2, target, self.margin, self.reduction)
 
 
 class HingeEmbeddingLoss(LossBase):
     """logits where the label is 1, max(0, margin - logits) where it is -1."""
 
-    def __init__(self, margin=1.0, reduction="mean"):
+    def __init__(self, margin: float = 1.0, reduction: str = "mean") -> None:
         super().__init__(reduction)
         self.margin = margin
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return ops.hinge_embedding_loss(logits, labels, self.margin, self.reduction)
 
 
 class SoftMarginLoss(LossBase):
     """log(1 + exp(-labels * logits))."""
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return ops.soft_margin_loss(logits, labels, self.reduction)
 
 
@@ -221,35 +229,36 @@ class TripletMarginLoss(LossBase):
     Source: Balntas et al. 2016.
     """
 
-    def __init__(self, p=2, swap=False, eps=1e-06, reduction="mean", margin=1.0):
+    def __init__(self, p: float = 2, swap: bool = False, eps: float = 1e-06, reduction: str = "mean",
+                 margin: float = 1.0) -> None:
         super().__init__(reduction)
         self.p, self.swap, self.eps, self.margin = p, swap, eps, margin
 
-    def construct(self, x, positive, negative):
+    def construct(self, x: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
         return ops.triplet_margin_loss(x, positive, negative, self.margin, self.p, self.eps, self.swap, self.reduction)
 
 
 class GaussianNLLLoss(LossBase):
     """(log(var) + (logits - labels) squared / var) / 2; full : with the constant log(2 pi) / 2; var is at least eps."""
 
-    def __init__(self, *, full=False, eps=1e-6, reduction="mean"):
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(reduction)
         self.full, self.eps = full, eps
 
-    def construct(self, logits, labels, var):
+    def construct(self, logits: Tensor, labels: Tensor, var: Tensor) -> Tensor:
         return ops.gaussian_nll_loss(logits, labels, var, self.full, self.eps, self.reduction)
 
 
 class DiceLoss(LossBase):
     """1 - 2 * sum(logits * labels) / (sum(logits squared) + sum(labels squared) + smooth) (Milletari et al. 2016)."""
 
-    def __init__(self, smooth=1e-5):
+    def __init__(self, smooth: float = 1e-5) -> None:
         super().__init__()
         if smooth < 0:
             raise ValueRangeError(f"DiceLoss: smooth {smooth} is negative")
         self.smooth = smooth
 
-    def construct(self, logits, label):
+    def construct(self, logits: Tensor, label: Tensor) -> Tensor:
         both = ops.reduce_sum(logits * label)
         return 1 - 2 * both / (ops.reduce_sum(logits * logits) + ops.reduce_sum(label * label) + self.smooth)
 
@@ -264,7 +273,8 @@ class MultiClassDiceLoss(LossBase):
     raises        : ArgumentError for other arguments, ShapeError where the shapes differ
     """
 
-    def __init__(self, weights=None, ignore_indiex=None, activation="softmax"):
+    def __init__(self, weights: Tensor | None = None, ignore_indiex: int | None = None,
+                 activation: str | Function | None = "softmax") -> None:
         super().__init__()
         if weights is not None and not isinstance(weights, Tensor):
             raise ArgumentError(f"MultiClassDiceLoss: weights is a Tensor or None, not {type(weights).__name__}")
@@ -274,13 +284,13 @@ class MultiClassDiceLoss(LossBase):
         self.activation = None if activation is None else as_activation("MultiClassDiceLoss", activation)
         self.binary = DiceLoss(smooth=1e-5)
 
-    def construct(self, logits, label):
+    def construct(self, logits: Tensor, label: Tensor) -> Tensor:
         if len(logits.shape) < 2 or logits.shape != label.shape:
             raise ShapeError("MultiClassDiceLoss: logits and label are [N, C, ..], of one shape",
                              note=f"logits: {list(logits.shape)}, label: {list(label.shape)}")
         if self.activation is not None:
             logits = self.activation(logits)
-        total = 0.0
+        total: Any = 0.0
         for i in range(label.shape[1]):
             if i != self.ignored:
                 loss = self.binary(logits[:, i], label[:, i])
@@ -300,8 +310,8 @@ class SampledSoftmaxLoss(LossBase):
     source                   : Jean et al. 2015, section 3
     """
 
-    def __init__(self, num_sampled, num_classes, num_true=1, sampled_values=None, remove_accidental_hits=True, seed=0,
-                 reduction="none"):
+    def __init__(self, num_sampled: int, num_classes: int, num_true: int = 1, sampled_values: Sequence[Tensor] | None = None,
+                 remove_accidental_hits: bool = True, seed: int = 0, reduction: str = "none") -> None:
         super().__init__(reduction)
         if num_true < 1 or num_sampled < 1 or num_sampled > num_classes:
             raise ValueRangeError("SampledSoftmaxLoss: 1 <= num_sampled <= num_classes and num_true >= 1 are wanted",
@@ -311,7 +321,7 @@ class SampledSoftmaxLoss(LossBase):
         self.num_sampled, self.num_classes, self.num_true = num_sampled, num_classes, num_true
         self.sampled_values, self.remove_accidental_hits, self.seed = sampled_values, remove_accidental_hits, seed
 
-    def construct(self, weights, bias, labels, logits):
+    def construct(self, weights: Tensor, bias: Tensor, labels: Tensor, logits: Tensor) -> Tensor:
         if len(labels.shape) == 1:
             labels = ops.expand_dims(labels, -1)
         if self.sampled_values is None:
@@ -333,47 +343,48 @@ class SampledSoftmaxLoss(LossBase):
 class MultiMarginLoss(_WithWeight):
     """The mean over classes of max(0, margin - x[target] + x[i]) ** p; see ops.multi_margin_loss."""
 
-    def __init__(self, p=1, margin=1.0, reduction="mean", weight=None):
+    def __init__(self, p: float = 1, margin: float = 1.0, reduction: str = "mean", weight: Tensor | None = None) -> None:
         super().__init__(weight, reduction)
         self.p, self.margin = p, margin
 
-    def construct(self, x, target):
+    def construct(self, x: Tensor, target: Tensor) -> Tensor:
         return ops.multi_margin_loss(x, target, self.p, self.margin, self.weight, self.reduction)
 
 
 class MultilabelMarginLoss(LossBase):
     """The hinge of every label against every other class; see ops.multilabel_margin_loss."""
 
-    def construct(self, x, target):
+    def construct(self, x: Tensor, target: Tensor) -> Tensor:
         return ops.multilabel_margin_loss(x, target, self.reduction)
 
 
 class MultiLabelSoftMarginLoss(_WithWeight):
     """The mean over classes of the binary cross entropy of sigmoid(x)."""
 
-    def construct(self, x, target):
+    def construct(self, x: Tensor, target: Tensor) -> Tensor:
         return ops.multilabel_soft_margin_loss(x, target, self.weight, self.reduction)
 
 
 class PoissonNLLLoss(LossBase):
     """exp(x) - target * x, or with log_input=False x - target * log(x + eps); see ops.poisson_nll_loss."""
 
-    def __init__(self, log_input=True, full=False, eps=1e-08, reduction="mean"):
+    def __init__(self, log_input: bool = True, full: bool = False, eps: float = 1e-08, reduction: str = "mean") -> None:
         super().__init__(reduction)
         self.log_input, self.full, self.eps = log_input, full, eps
 
-    def construct(self, input, target):
+    def construct(self, input: Tensor, target: Tensor) -> Tensor:
         return ops.poisson_nll_loss(input, target, self.log_input, self.full, self.eps, self.reduction)
 
 
 class TripletMarginWithDistanceLoss(LossBase):
     """max(0, d(x, positive) - d(x, negative) + margin) for any distance; see ops.triplet_margin_with_distance_loss."""
 
-    def __init__(self, distance_function=None, swap=False, reduction="mean", margin=1.0):
+    def __init__(self, distance_function: Function | None = None, swap: bool = False, reduction: str = "mean",
+                 margin: float = 1.0) -> None:
         super().__init__(reduction)
         self.distance_function, self.swap, self.margin = distance_function, swap, margin
 
-    def construct(self, x, positive, negative):
+    def construct(self, x: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
         return ops.triplet_margin_with_distance_loss(x, positive, negative, self.distance_function, self.swap, self.margin,
                                                      self.reduction)
 
@@ -381,11 +392,11 @@ class TripletMarginWithDistanceLoss(LossBase):
 class CTCLoss(LossBase):
     """Minus the logarithm of the probability of a sequence of labels of unknown timing; see ops.ctc_loss."""
 
-    def __init__(self, blank=0, reduction="mean", zero_infinity=False):
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__(reduction)
         self.blank, self.zero_infinity = blank, zero_infinity
 
-    def construct(self, log_probs, targets, input_lengths, target_lengths):
+    def construct(self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor) -> Tensor:
         return ops.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction,
                             self.zero_infinity)[0]
 
@@ -397,13 +408,13 @@ class FocalLoss(LossBase):
     logits : float[N, C, ..]; labels : int[N, 1, ..], classes, or float of logits' shape, probabilities
     """
 
-    def __init__(self, weight=None, gamma=2.0, reduction="mean"):
+    def __init__(self, weight: Tensor | None = None, gamma: float = 2.0, reduction: str = "mean") -> None:
         super().__init__(reduction)
         if weight is not None and not isinstance(weight, Tensor):
             raise ArgumentError(f"FocalLoss: weight is a Tensor, not {type(weight).__name__}")
         self.weight, self.gamma = weight, gamma
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         shape = (logits.shape[0], logits.shape[1], -1)
         x, y = ops.reshape(logits, shape), ops.reshape(labels, (labels.shape[0], labels.shape[1], -1))
         logs = ops.log_softmax(x, 1)

@@ -8,7 +8,7 @@ from ...common import dtype as dt
 from ...common.errors import ArgumentError, ValueRangeError
 from ...common.initializer import initializer
 from ...common.tensor import Parameter, ParameterTuple, Tensor
-from .optimizer import Optimizer, not_negative
+from .optimizer import Optimizer, Params, Rate, not_negative
 
 
 class AdaFactor(Optimizer):
@@ -22,7 +22,7 @@ class AdaFactor(Optimizer):
     raises : ValueRangeError for settings that do not go together. Arguments else as Optimizer's.
     """
 
-    def __init__(self, params: Any, learning_rate: Any = None, eps: Any = (1e-30, 0.001), clip_threshold: float = 1.0,
+    def __init__(self, params: Params, learning_rate: Rate | None = None, eps: Any = (1e-30, 0.001), clip_threshold: float = 1.0,
                  decay_rate: float = 0.8, beta1: float | None = 0.9, weight_decay: float = 0.0, scale_parameter: bool = True,
                  relative_step: bool = True, warmup_init: bool = False, compression: bool = False,
                  loss_scale: float = 1.0) -> None:
@@ -56,7 +56,7 @@ class AdaFactor(Optimizer):
                                                      else param.dtype), name=ending + param.name, requires_grad=False)
                                for param in self.parameters])
 
-    def update(self, gradients, rates):
+    def update(self, gradients: tuple[Tensor, ...], rates: tuple[Tensor, ...]) -> None:
         gradients = self.scale_grad(gradients)
         step = ops.reshape(ops.assign_add(self.step, 1.0), ())
         kept = 1 - ops.pow(step, -self.decay_rate)
@@ -83,5 +83,5 @@ class AdaFactor(Optimizer):
             ops.assign(param, param - lr * self.decay * param - move)
 
 
-def _rms(x):
+def _rms(x: Tensor) -> Tensor:
     return ops.sqrt(ops.mean(x * x))

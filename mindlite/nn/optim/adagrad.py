@@ -1,7 +1,10 @@
 """Step sizes by element from past squared gradients: Adagrad, RMSProp, Adadelta."""
+from __future__ import annotations
+
 from ... import ops
 from ...common.errors import ArgumentError
-from .optimizer import Optimizer, in_unit_interval, not_negative, positive
+from ...common.tensor import Tensor
+from .optimizer import Decay, Optimizer, Params, Rate, in_unit_interval, not_negative, positive
 
 
 class Adagrad(Optimizer):
@@ -11,14 +14,15 @@ class Adagrad(Optimizer):
     States: accum.<name>. Arguments else as Optimizer's.
     """
 
-    def __init__(self, params, accum=0.1, learning_rate=0.001, update_slots=True, loss_scale=1.0, weight_decay=0.0):
+    def __init__(self, params: Params, accum: float = 0.1, learning_rate: Rate = 0.001, update_slots: bool = True,
+                 loss_scale: float = 1.0, weight_decay: Decay = 0.0) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         if not isinstance(update_slots, bool):
             raise ArgumentError(f"Adagrad: update_slots is a bool, not {type(update_slots).__name__}")
         self.accum = self.states("accum", not_negative("Adagrad", "accum", accum))
         self.update_slots = update_slots
 
-    def update(self, gradients, rates):
+    def update(self, gradients: tuple[Tensor, ...], rates: tuple[Tensor, ...]) -> None:
         gradients = self.prepared(gradients)
         for param, grad, accum, lr in zip(self.parameters, gradients, self.accum, rates):
             total = ops.assign(accum, accum + grad * grad) if self.update_slots else accum
@@ -33,8 +37,9 @@ class RMSProp(Optimizer):
     States: mean_square.<name>, moment.<name>, mean_grad.<name>. Arguments else as Optimizer's.
     """
 
-    def __init__(self, params, learning_rate=0.1, decay=0.9, momentum=0.0, epsilon=1e-10, use_locking=False,
-                 centered=False, loss_scale=1.0, weight_decay=0.0):
+    def __init__(self, params: Params, learning_rate: Rate = 0.1, decay: float = 0.9, momentum: float = 0.0,
+                 epsilon: float = 1e-10, use_locking: bool = False, centered: bool = False, loss_scale: float = 1.0,
+                 weight_decay: Decay = 0.0) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         for name, value in (("use_locking", use_locking), ("centered", centered)):
             if not isinstance(value, bool):
@@ -45,7 +50,7 @@ class RMSProp(Optimizer):
         self.squares, self.moments = self.states("mean_square", "ones"), self.states("moment")
         self.means = self.states("mean_grad") if centered else (None,) * len(self.parameters)
 
-    def update(self, gradients, rates):
+    def update(self, gradients: tuple[Tensor, ...], rates: tuple[Tensor, ...]) -> None:
         gradients = self.prepared(gradients)
         states = zip(self.parameters, gradients, self.squares, self.moments, self.means, rates)
         for param, grad, square, moment, mean, lr in states:
@@ -63,13 +68,14 @@ class Adadelta(Optimizer):
     States: accum.<name> (a), accum_update.<name> (u). Source: Zeiler 2012. Arguments else as Optimizer's.
     """
 
-    def __init__(self, params, learning_rate=1.0, rho=0.9, epsilon=1e-6, loss_scale=1.0, weight_decay=0.0):
+    def __init__(self, params: Params, learning_rate: Rate = 1.0, rho: float = 0.9, epsilon: float = 1e-6,
+                 loss_scale: float = 1.0, weight_decay: Decay = 0.0) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         self.rho = in_unit_interval("Adadelta", "rho", rho)
         self.epsilon = not_negative("Adadelta", "epsilon", epsilon)
         self.accum, self.accum_update = self.states("accum"), self.states("accum_update")
 
-    def update(self, gradients, rates):
+    def update(self, gradients: tuple[Tensor, ...], rates: tuple[Tensor, ...]) -> None:
         gradients = self.prepared(gradients)
         for param, grad, accum, moved, lr in zip(self.parameters, gradients, self.accum, self.accum_update, rates):
             total = ops.assign(accum, self.rho * accum + (1 - self.rho) * grad * grad)

@@ -4,14 +4,18 @@
     v = beta2 * v + (1 - beta2) * g * g
     p -= lr * correction * m / (sqrt(v) + eps)
 """
+from __future__ import annotations
+
+from typing import Any
+
 from ... import ops
 from ...common import dtype as dt
 from ...common.errors import ArgumentError, ValueRangeError
 from ...common.tensor import Parameter, Tensor
-from .optimizer import Optimizer, in_unit_interval, positive
+from .optimizer import Decay, Optimizer, Params, Rate, in_unit_interval, positive
 
 
-def _moments(beta1, beta2, m, v, grad):
+def _moments(beta1: float, beta2: float, m: Tensor, v: Tensor, grad: Tensor) -> tuple[Tensor, Tensor]:
     """The new running means, written into m and v."""
     return (ops.assign(m, beta1 * m + (1 - beta1) * grad),
             ops.assign(v, beta2 * v + (1 - beta2) * grad * grad))
@@ -20,7 +24,8 @@ def _moments(beta1, beta2, m, v, grad):
 class _WithBetas(Optimizer):
     """beta1, beta2, eps and the states m, v: what Adam's kin share."""
 
-    def __init__(self, params, learning_rate, beta1, beta2, eps, weight_decay, loss_scale, prefixes):
+    def __init__(self, params: Params, learning_rate: Rate, beta1: float, beta2: float, eps: float, weight_decay: Any,
+                 loss_scale: float, prefixes: tuple[str, str]) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         owner = type(self).__name__
         self.beta1, self.beta2 = in_unit_interval(owner, "beta1", beta1), in_unit_interval(owner, "beta2", beta2)
@@ -30,7 +35,7 @@ class _WithBetas(Optimizer):
     moments1 = property(lambda self: self.moment1, doc="moment1, as MindSpore's AdamWeightDecay and Lamb call it")
     moments2 = property(lambda self: self.moment2, doc="moment2, as MindSpore's AdamWeightDecay and Lamb call it")
 
-    def _power(self, name):
+    def _power(self, name: str) -> Parameter:
         return Parameter(Tensor(1.0, dt.float32), name=name, requires_grad=False)
 
 
@@ -43,9 +48,9 @@ class Adam(_WithBetas):
     States: moment1.<name>, moment2.<name>, vhat.<name>, beta1_power, beta2_power. Arguments else as Optimizer's.
     """
 
-    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, use_locking=False,
-                 use_nesterov=False, weight_decay=0.0, loss_scale=1.0, use_amsgrad=False, use_lazy=False,
-                 use_offload=False):
+    def __init__(self, params: Params, learning_rate: Rate = 1e-3, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8,
+                 use_locking: bool = False, use_nesterov: bool = False, weight_decay: Decay = 0.0, loss_scale: float = 1.0,
+                 use_amsgrad: bool = False, use_lazy: bool = False, use_offload: bool = False) -> None:
         super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, loss_scale, ("moment1", "moment2"))
         for name, value in (("use_locking", use_locking), ("use_nesterov", use_nesterov), ("use_amsgrad", use_amsgrad),
                             ("use_lazy", use_lazy), ("use_offload", use_offload)):
@@ -59,7 +64,7 @@ class Adam(_WithBetas):
         self.beta1_power, self.beta2_power = self._power("beta1_power"), self._power("beta2_power")
         self.vhats = self.states("vhat") if use_amsgrad else (None,) * len(self.parameters)
 
-    def update(self, gradients, rates):
+    def update(self, gradients: tuple[Tensor, ...], rates: tuple[Tensor, ...]) -> None:
         gradients = self.prepared(gradients)
         power1 = ops.assign(self.beta1_power, self.beta1_power * self.beta1)
         power2 = ops.assign(self.beta2_power, self.beta2_power * self.beta2)
@@ -77,16 +82,18 @@ class Adam(_WithBetas):
 class LazyAdam(Adam):
     """Adam, by MindSpore's name for gradients of a few rows; here gradients are whole, and the numbers are Adam's."""
 
-    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, use_locking=False,
-                 use_nesterov=False, weight_decay=0.0, loss_scale=1.0):
+    def __init__(self, params: Params, learning_rate: Rate = 1e-3, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8,
+                 use_locking: bool = False, use_nesterov: bool = False, weight_decay: Decay = 0.0,
+                 loss_scale: float = 1.0) -> None:
         super().__init__(params, learning_rate, beta1, beta2, eps, use_locking, use_nesterov, weight_decay, loss_scale)
 
 
 class AdamOffload(Adam):
     """Adam, by MindSpore's name for moments that are computed on the host; the numbers are Adam's."""
 
-    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, use_locking=False,
-                 use_nesterov=False, weight_decay=0.0, loss_scale=1.0):
+    def __init__(self, params: Params, learning_rate: Rate = 1e-3, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8,
+                 use_locking: bool = False, use_nesterov: bool = False, weight_decay: Decay = 0.0,
+                 loss_scale: float = 1.0) -> None:
         super().__init__(params, learning_rate, beta1, beta2, eps, use_locking, use_nesterov, weight_decay, loss_scale)
 
 
@@ -96,10 +103,11 @@ class AdamWeightDecay(_WithBetas):
     States: adam_m.<name>, adam_v.<name>. Arguments else as Optimizer's.
     """
 
-    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-6, weight_decay=0.0):
+    def __init__(self, params: Params, learning_rate: Rate = 1e-3, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-6,
+                 weight_decay: Decay = 0.0) -> None:
         super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, 1.0, ("adam_m", "adam_v"))
 
-    def update(self, gradients, rates):
+    def update(self, gradients: tuple[Tensor, ...], rates: tuple[Tensor, ...]) -> None:
         gradients = self.gradients_centralization(gradients)
         states = zip(self.parameters, gradients, self.moment1, self.moment2, rates, self.get_weight_decay())
         for param, grad, m, v, lr, decay in states:
@@ -114,11 +122,12 @@ class AdamW(_WithBetas):
     States: moment1.<name>, moment2.<name>, beta1_power, beta2_power. Arguments else as Optimizer's.
     """
 
-    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.01, loss_scale=1.0):
+    def __init__(self, params: Params, learning_rate: Rate = 1e-3, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8,
+                 weight_decay: Decay = 0.01, loss_scale: float = 1.0) -> None:
         super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, loss_scale, ("moment1", "moment2"))
         self.beta1_power, self.beta2_power = self._power("beta1_power"), self._power("beta2_power")
 
-    def update(self, gradients, rates):
+    def update(self, gradients: tuple[Tensor, ...], rates: tuple[Tensor, ...]) -> None:
         gradients = self.gradients_centralization(self.scale_grad(gradients))
         power1 = ops.assign(self.beta1_power, self.beta1_power * self.beta1)
         power2 = ops.assign(self.beta2_power, self.beta2_power * self.beta2)
@@ -135,11 +144,12 @@ class AdaMax(_WithBetas):
     States: moment1.<name>, moment2.<name> (u), beta1_power. Arguments else as Optimizer's.
     """
 
-    def __init__(self, params, learning_rate=0.001, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.0, loss_scale=1.0):
+    def __init__(self, params: Params, learning_rate: Rate = 0.001, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8,
+                 weight_decay: Decay = 0.0, loss_scale: float = 1.0) -> None:
         super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, loss_scale, ("moment1", "moment2"))
         self.beta1_power = self._power("beta1_power")
 
-    def update(self, gradients, rates):
+    def update(self, gradients: tuple[Tensor, ...], rates: tuple[Tensor, ...]) -> None:
         gradients = self.prepared(gradients)
         power1 = ops.assign(self.beta1_power, self.beta1_power * self.beta1)
         for param, grad, m, u, lr in zip(self.parameters, gradients, self.moment1, self.moment2, rates):
@@ -154,11 +164,12 @@ class Lamb(_WithBetas):
     States: lamb_m.<name>, lamb_v.<name>. Arguments else as Optimizer's.
     """
 
-    def __init__(self, params, learning_rate, beta1=0.9, beta2=0.999, eps=1e-6, weight_decay=0.0):
+    def __init__(self, params: Params, learning_rate: Rate, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-6,
+                 weight_decay: Decay = 0.0) -> None:
         super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, 1.0, ("lamb_m", "lamb_v"))
         self.beta1_power, self.beta2_power = self._power("beta1_power"), self._power("beta2_power")
 
-    def update(self, gradients, rates):
+    def update(self, gradients: tuple[Tensor, ...], rates: tuple[Tensor, ...]) -> None:
         gradients = self.gradients_centralization(gradients)
         power1 = ops.assign(self.beta1_power, self.beta1_power * self.beta1)
         power2 = ops.assign(self.beta2_power, self.beta2_power * self.beta2)

@@ -5,7 +5,7 @@ from typing import Any, Callable
 
 from ... import ops
 from ...common.errors import ArgumentError
-from ...common.tensor import Parameter
+from ...common.tensor import Parameter, Tensor
 from ..cell import Cell
 from .optimizer import Optimizer, not_negative
 
@@ -47,7 +47,7 @@ class LARS(Cell):
         """The optimizer's."""
         return self.opt.global_step
 
-    def construct(self, gradients):
+    def construct(self, gradients: tuple[Tensor, ...]) -> Any:
         scaled = []
         rates = self.opt.rates()
         for param, grad, decay, lr, wanted in zip(self.parameters, gradients, self._decays, rates, self.lars_flag):

@@ -1,7 +1,10 @@
 """Gradient descent along the gradient or its running sum: SGD, Momentum (Sutskever et al. 2013), and averaged SGD."""
+from __future__ import annotations
+
 from ... import ops
 from ...common.errors import ArgumentError, ValueRangeError
-from .optimizer import Optimizer, not_negative
+from ...common.tensor import Tensor
+from .optimizer import Decay, Optimizer, Params, Rate, not_negative
 
 
 class Momentum(Optimizer):
@@ -10,7 +13,8 @@ class Momentum(Optimizer):
     States: moments.<name>. Arguments else as Optimizer's.
     """
 
-    def __init__(self, params, learning_rate, momentum, weight_decay=0.0, loss_scale=1.0, use_nesterov=False):
+    def __init__(self, params: Params, learning_rate: Rate, momentum: float, weight_decay: Decay = 0.0, loss_scale: float = 1.0,
+                 use_nesterov: bool = False) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         self.momentum = not_negative("Momentum", "momentum", momentum)
         if not isinstance(use_nesterov, bool):
@@ -18,7 +22,7 @@ class Momentum(Optimizer):
         self.use_nesterov = use_nesterov
         self.moments = self.states("moments")
 
-    def update(self, gradients, rates):
+    def update(self, gradients: tuple[Tensor, ...], rates: tuple[Tensor, ...]) -> None:
         gradients = self.prepared(gradients)
         for param, grad, moment, lr in zip(self.parameters, gradients, self.moments, rates):
             v = ops.assign(moment, self.momentum * moment + grad)
@@ -33,8 +37,8 @@ class SGD(Optimizer):
     States   : accum.<name> where momentum is not zero. Arguments else as Optimizer's.
     """
 
-    def __init__(self, params, learning_rate=0.1, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False,
-                 loss_scale=1.0):
+    def __init__(self, params: Params, learning_rate: Rate = 0.1, momentum: float = 0.0, dampening: float = 0.0,
+                 weight_decay: Decay = 0.0, nesterov: bool = False, loss_scale: float = 1.0) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         self.momentum = not_negative("SGD", "momentum", momentum)
         self.dampening = not_negative("SGD", "dampening", dampening)
@@ -45,7 +49,7 @@ class SGD(Optimizer):
         self.nesterov = nesterov
         self.accum = self.states("accum") if self.momentum else None
 
-    def update(self, gradients, rates):
+    def update(self, gradients: tuple[Tensor, ...], rates: tuple[Tensor, ...]) -> None:
         gradients = self.prepared(gradients)
         if self.accum is None:
             for param, grad, lr in zip(self.parameters, gradients, rates):
@@ -69,13 +73,14 @@ class ASGD(Optimizer):
     States: ax.<name> (the average). Arguments else as Optimizer's.
     """
 
-    def __init__(self, params, learning_rate=0.1, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0.0):
+    def __init__(self, params: Params, learning_rate: Rate = 0.1, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6,
+                 weight_decay: Decay = 0.0) -> None:
         super().__init__(learning_rate, params, weight_decay)
         self.lambd, self.alpha = not_negative("ASGD", "lambd", lambd), not_negative("ASGD", "alpha", alpha)
         self.t0 = not_negative("ASGD", "t0", t0)
         self.ax = self.states("ax")
 
-    def update(self, gradients, rates):
+    def update(self, gradients: tuple[Tensor, ...], rates: tuple[Tensor, ...]) -> None:
         gradients = self.prepared(gradients)
         step = ops.cast(ops.reshape(self.global_step, ()), dtype="float32") + 1
         for param, grad, ax, lr in zip(self.parameters, gradients, self.ax, rates):
@@ -91,7 +96,8 @@ class Rprop(Optimizer):
     States: prev.<name> (last gradient), step_size.<name>. Arguments else as Optimizer's.
     """
 
-    def __init__(self, params, learning_rate=0.1, etas=(0.5, 1.2), step_sizes=(1e-6, 50.0), weight_decay=0.0):
+    def __init__(self, params: Params, learning_rate: Rate = 0.1, etas: tuple[float, float] = (0.5, 1.2),
+                 step_sizes: tuple[float, float] = (1e-6, 50.0), weight_decay: Decay = 0.0) -> None:
         super().__init__(learning_rate, params, weight_decay)
         if not isinstance(etas, tuple) or len(etas) != 2 or not 0 < etas[0] < 1 < etas[1]:
             raise ValueRangeError(f"Rprop: etas are a number in (0, 1) and one above 1, not {etas}")
@@ -100,7 +106,7 @@ class Rprop(Optimizer):
         self.etas, self.step_sizes = etas, step_sizes
         self.prev, self.step_size = self.states("prev"), self.states("step_size")
 
-    def update(self, gradients, rates):
+    def update(self, gradients: tuple[Tensor, ...], rates: tuple[Tensor, ...]) -> None:
         gradients = self.prepared(gradients)
         first = ops.reshape(self.global_step, ()) == 0
         for param, grad, prev, size, lr in zip(self.parameters, gradients, self.prev, self.step_size, rates):

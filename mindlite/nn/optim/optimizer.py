@@ -8,18 +8,23 @@ A subclass gives `update`, which runs over zipped tuples of Parameters and gradi
 Python that runs line by line or becomes one graph. Learning rates are Parameters or Cells of the step, so that a
 compiled step sees them change. The weights belong to the network and are not registered here; the states are.
 """
+from __future__ import annotations
+
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NoReturn, Union
 
 from ... import ops
 from ...common import dtype as dt
 from ...common.errors import ArgumentError, MindliteError, ValueRangeError
-from ...common.initializer import initializer
+from ...common.initializer import Init, initializer
 from ...common.records import dataclass
 from ...common.tensor import Parameter, ParameterTuple, Tensor
 from ..cell import Cell
 from ..learning_rate_schedule import ListLR
 
+Params = Union[Iterable[Parameter], Iterable[dict[str, Any]]]
+Rate = Union[float, Tensor, Iterable[float], Cell]
+Decay = Union[float, Cell]
 GROUP_KEYS = ("params", "lr", "weight_decay", "grad_centralization", "order_params")
 
 
@@ -32,7 +37,7 @@ class Group:
     """One group as the user gave it; None where it leaves the optimiser's own setting."""
     params: tuple
     lr: Any = None
-    weight_decay: Any = None
+    weight_decay: Decay | None = None
     grad_centralization: bool = False
 
 
@@ -50,7 +55,7 @@ class Optimizer(Cell):
     With groups, weight_decay, decay_flags and (where rates differ) learning_rate are tuples in the order of parameters.
     """
 
-    def __init__(self, learning_rate, parameters, weight_decay=0.0, loss_scale=1.0):
+    def __init__(self, learning_rate: Rate, parameters: Params, weight_decay: Decay = 0.0, loss_scale: float = 1.0) -> None:
         super().__init__(auto_prefix=False)
         groups, order = self._read_groups(parameters)
         self.is_group, self.is_group_params_ordered = groups is not None, bool(order) and groups is not None
@@ -74,12 +79,12 @@ class Optimizer(Cell):
             self._refuse(f"loss_scale is a positive number, not {loss_scale!r}", ValueRangeError)
         self.loss_scale = float(loss_scale)
 
-    def _refuse(self, message, kind=ArgumentError, **fields):
+    def _refuse(self, message: str, kind: type[Exception] = ArgumentError, **fields: Any) -> NoReturn:
         raise kind(f"{type(self).__name__}: {message}", **fields)
 
     # ---------------------------------------------------------------- groups
 
-    def _read_groups(self, parameters):
+    def _read_groups(self, parameters: Any) -> tuple[list[Group] | None, tuple[Parameter, ...]]:
         """(groups, order): groups is None where the user gave plain Parameters, order () where none is prescribed."""
         if isinstance(parameters, (Parameter, str, dict)) or not isinstance(parameters, Iterable):
             self._refuse(f"parameters is an iterable of Parameters or dicts, not {type(parameters).__name__}")
@@ -88,7 +93,8 @@ class Optimizer(Cell):
             raise ValueRangeError(f"For 'Optimizer', the argument parameters must not be empty ({type(self).__name__})")
         if all(isinstance(item, Parameter) for item in items):
             return None, tuple(items)
-        groups, order = [], ()
+        groups: list[Group] = []
+        order: tuple[Parameter, ...] = ()
         for item in items:
             if not isinstance(item, dict):
                 self._refuse(f"parameters holds Parameters or dicts, not {type(item).__name__}")
@@ -110,7 +116,7 @@ class Optimizer(Cell):
                 self._refuse("order_params and the groups do not hold the same parameters", ParameterGroupError)
         return groups, order
 
-    def _only_parameters(self, params):
+    def _only_parameters(self, params: Any) -> tuple[Parameter, ...]:
         params = tuple(params) if isinstance(params, Iterable) else (params,)
         for param in params:
             if not isinstance(param, Parameter):
@@ -121,7 +127,7 @@ class Optimizer(Cell):
 
     # ---------------------------------------------------------------- learning rate
 
-    def _make_rates(self, learning_rate, groups):
+    def _make_rates(self, learning_rate: Rate, groups: Any) -> None:
         if not self.is_group_lr:
             self.learning_rate = self._rate(learning_rate, "learning_rate")
             self._rates = None
@@ -134,7 +140,7 @@ class Optimizer(Cell):
         self._rates = tuple(getattr(self, name) for name in names)
         self._keep("learning_rate", tuple(self._rates[place] for place in self._place))
 
-    def _of_equal_length(self, rates):
+    def _of_equal_length(self, rates: list) -> list:
         """`rates`, where one is a list of one rate per step the numbers among them as lists of that length too."""
         counts = {rate.count for rate in rates if isinstance(rate, ListLR)}
         if len(counts) > 1:
@@ -144,7 +150,7 @@ class Optimizer(Cell):
             rates = [listed.get(id(rate), rate) for rate in rates]
         return rates
 
-    def _rate(self, rate, name):
+    def _rate(self, rate: Any, name: str) -> Any:
         """The Parameter f32[] or the Cell of the step that gives a learning rate."""
         if isinstance(rate, Cell):
             return rate
@@ -159,23 +165,23 @@ class Optimizer(Cell):
         return ListLR(rate, name)
 
     @property
-    def dynamic_lr(self):
+    def dynamic_lr(self) -> bool:
         """True where a learning rate depends on the step."""
         return any(isinstance(rate, Cell) for rate in self._rates or (self.learning_rate,))
 
-    def get_lr(self):
+    def get_lr(self) -> Any:
         """The learning rate of this step, a Tensor f32[]; with rates by group, a tuple with that of each parameter."""
         if self._rates is None:
             return self._rate_now(self.learning_rate)
         rates = [self._rate_now(rate) for rate in self._rates]
         return tuple([rates[place] for place in self._place])
 
-    def _rate_now(self, rate):
+    def _rate_now(self, rate: Any) -> Any:
         if isinstance(rate, Parameter):
             return rate
         return ops.reshape(rate(self.global_step), ())
 
-    def get_lr_parameter(self, param):
+    def get_lr_parameter(self, param: Any) -> Any:
         """What gives the learning rate of `param`: a Parameter f32[], f32[n] with one rate per step, or a schedule.
 
         For a list of Parameters a list of them. raises : ArgumentError for what is not optimised here
@@ -191,7 +197,7 @@ class Optimizer(Cell):
 
     # ---------------------------------------------------------------- weight decay
 
-    def _make_decays(self, weight_decay, groups, params):
+    def _make_decays(self, weight_decay: Any, groups: Any, params: Any) -> None:
         own = self._decay(weight_decay)
         kinds = []
         for number, group in enumerate(groups):
@@ -210,17 +216,17 @@ class Optimizer(Cell):
         else:
             self.weight_decay = _shown_decay(own)
 
-    def decay_everything(self, weight_decay):
+    def decay_everything(self, weight_decay: Decay) -> None:
         """Let weight_decay hold for Parameters named beta or gamma too."""
         self._decays = (self._decay(weight_decay),) * len(self.parameters)
         self.decay_flags = tuple(isinstance(decay, Cell) or decay > 0 for decay in self._decays)
 
-    def take_over_decay(self):
+    def take_over_decay(self) -> tuple:
         """What decays each Parameter, a tuple of floats and Cells; from now on this optimiser decays and scales nothing."""
         taken, self._decays, self.loss_scale = self._decays, (0.0,) * len(self.parameters), 1.0
         return taken
 
-    def _decay(self, decay):
+    def _decay(self, decay: Any) -> Any:
         if isinstance(decay, Cell):
             return decay
         if isinstance(decay, bool) or not isinstance(decay, (int, float)):
@@ -229,12 +235,12 @@ class Optimizer(Cell):
             self._refuse(f"weight_decay {decay} is negative", ValueRangeError)
         return float(decay)
 
-    def get_weight_decay(self):
+    def get_weight_decay(self) -> tuple:
         """The weight decay of each parameter at this step: a tuple of floats and, from a Cell, Tensors."""
         return tuple([ops.reshape(decay(self.global_step), ()) if isinstance(decay, Cell) else decay
                       for decay in self._decays])
 
-    def decay_weight(self, gradients):
+    def decay_weight(self, gradients: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """gradient + weight_decay * parameter, for each."""
         decayed = []
         for param, grad, decay in zip(self.parameters, gradients, self.get_weight_decay()):
@@ -246,13 +252,13 @@ class Optimizer(Cell):
 
     # ---------------------------------------------------------------- the step
 
-    def scale_grad(self, gradients):
+    def scale_grad(self, gradients: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Gradients divided by loss_scale."""
         if self.loss_scale == 1.0:
             return gradients
         return tuple([grad / self.loss_scale for grad in gradients])
 
-    def gradients_centralization(self, gradients):
+    def gradients_centralization(self, gradients: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Gradients minus their mean over all axes but the first, in the groups that ask for it (Yong et al. 2020)."""
         centred = []
         for grad, wanted in zip(gradients, self._centralized):
@@ -261,25 +267,25 @@ class Optimizer(Cell):
             centred.append(grad)
         return tuple(centred)
 
-    def rates(self):
+    def rates(self) -> tuple[Tensor, ...]:
         """The learning rate of each parameter, a tuple."""
         lr = self.get_lr()
         if self._rates is None:
             lr = (lr,) * len(self.parameters)
         return lr
 
-    def prepared(self, gradients):
+    def prepared(self, gradients: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Gradients scaled, centralised and with weight decay added: what most `update`s start from."""
         return self.decay_weight(self.gradients_centralization(self.scale_grad(gradients)))
 
-    def states(self, prefix, init="zeros"):
+    def states(self, prefix: str, init: Init = "zeros") -> ParameterTuple:
         """One new Parameter for each parameter, like it, named by prefix and its name; not trained."""
         made = self.parameters.clone(prefix, init)
         for state in made:
             state.requires_grad = False
         return made
 
-    def construct(self, gradients):
+    def construct(self, gradients: tuple[Tensor, ...]) -> Any:
         if not isinstance(gradients, (tuple, list)):
             raise ArgumentError(f"{type(self).__name__}: a tuple of gradients is wanted, one for each parameter, not "
                                 f"{type(gradients).__name__}", hint="optimizer((gradient,)) for one parameter")
@@ -290,16 +296,16 @@ class Optimizer(Cell):
         ops.assign_add(self.global_step, 1)
         return True
 
-    def update(self, gradients, rates):
+    def update(self, gradients: tuple[Tensor, ...], rates: tuple[Tensor, ...]) -> None:
         """Write the new values of parameters and states; rates is the learning rate of each parameter."""
         raise NotImplementedError(f"{type(self).__name__} does not define update(gradients, rates)")
 
 
-def _shown_decay(decay):
+def _shown_decay(decay: Any) -> Any:
     return decay if isinstance(decay, Cell) else Tensor(decay, dt.float32)
 
 
-def in_unit_interval(owner, name, value):
+def in_unit_interval(owner: str, name: str, value: Any) -> float:
     """`value` as a float in [0, 1). raises : ArgumentError, ValueRangeError"""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ArgumentError(f"{owner}: {name} is a number, not {type(value).__name__}")
@@ -308,7 +314,7 @@ def in_unit_interval(owner, name, value):
     return float(value)
 
 
-def not_negative(owner, name, value):
+def not_negative(owner: str, name: str, value: Any) -> float:
     """`value` as a float that is not negative. raises : ArgumentError, ValueRangeError"""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ArgumentError(f"{owner}: {name} is a number, not {type(value).__name__}")
@@ -317,7 +323,7 @@ def not_negative(owner, name, value):
     return float(value)
 
 
-def positive(owner, name, value):
+def positive(owner: str, name: str, value: Any) -> float:
     """`value` as a float above zero. raises : ArgumentError, ValueRangeError"""
     if not_negative(owner, name, value) == 0:
         raise ValueRangeError(f"{owner}: {name} is zero")

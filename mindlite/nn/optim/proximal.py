@@ -5,7 +5,8 @@ from typing import Any
 
 from ... import ops
 from ...common.errors import ArgumentError, ValueRangeError
-from .optimizer import Optimizer, not_negative
+from ...common.tensor import Tensor
+from .optimizer import Decay, Optimizer, Params, Rate, not_negative
 
 
 class ProximalAdagrad(Optimizer):
@@ -15,15 +16,15 @@ class ProximalAdagrad(Optimizer):
     States: accum.<name>. Arguments else as Optimizer's.
     """
 
-    def __init__(self, params: Any, accum: float = 0.1, learning_rate: Any = 0.001, l1: float = 0.0, l2: float = 0.0,
-                 use_locking: bool = False, loss_scale: float = 1.0, weight_decay: Any = 0.0) -> None:
+    def __init__(self, params: Params, accum: float = 0.1, learning_rate: Rate = 0.001, l1: float = 0.0, l2: float = 0.0,
+                 use_locking: bool = False, loss_scale: float = 1.0, weight_decay: Decay = 0.0) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         if not isinstance(use_locking, bool):
             raise ArgumentError(f"ProximalAdagrad: use_locking is a bool, not {type(use_locking).__name__}")
         self.accum = self.states("accum", not_negative("ProximalAdagrad", "accum", accum))
         self.l1, self.l2 = not_negative("ProximalAdagrad", "l1", l1), not_negative("ProximalAdagrad", "l2", l2)
 
-    def update(self, gradients, rates):
+    def update(self, gradients: tuple[Tensor, ...], rates: tuple[Tensor, ...]) -> None:
         gradients = self.prepared(gradients)
         for param, grad, accum, lr in zip(self.parameters, gradients, self.accum, rates):
             rate = lr / ops.sqrt(ops.assign(accum, accum + grad * grad))
@@ -44,7 +45,7 @@ class FTRL(Optimizer):
 
     def __init__(self, params: Any, initial_accum: float = 0.1, learning_rate: float = 0.001, lr_power: float = -0.5,
                  l1: float = 0.0, l2: float = 0.0, use_locking: bool = False, loss_scale: float = 1.0,
-                 weight_decay: Any = 0.0) -> None:
+                 weight_decay: Decay = 0.0) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         if self.dynamic_lr or self.is_group_lr or learning_rate <= 0:
             raise ValueRangeError("FTRL: learning_rate is one number above 0, the same for all groups and steps")
@@ -60,7 +61,7 @@ class FTRL(Optimizer):
         if not self.is_group:
             self.decay_everything(weight_decay)
 
-    def update(self, gradients, rates):
+    def update(self, gradients: tuple[Tensor, ...], rates: tuple[Tensor, ...]) -> None:
         gradients = self.prepared(gradients)
         for param, grad, moment, linear, lr in zip(self.parameters, gradients, self.moments, self.linear, rates):
             before = ops.pow(moment, -self.lr_power)
