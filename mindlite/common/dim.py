@@ -210,8 +210,12 @@ def is_dim(value):
     return isinstance(value, Dim) or (isinstance(value, int) and not isinstance(value, bool))
 
 
-def bounds(value):
-    """Inclusive (lo, hi) of an int or Dim; None for a side that is unknown."""
+def bounds(value, splits=4):
+    """Inclusive (lo, hi) of an int or Dim; None for a side that is unknown.
+
+    A term c * max(a, b) or c * min(a, b) is one of c * a and c * b, and the rest may be of the same symbols: n - min(1, n)
+    is at least 0. splits: of so many of them, one in another, both cases are looked at.
+    """
     if isinstance(value, int):
         return value, value
     lo: int | None = 0
@@ -229,7 +233,28 @@ def bounds(value):
         low, high = (mlo, mhi) if c > 0 else (mhi, mlo)
         lo = None if lo is None or low is None else lo + c * low
         hi = None if hi is None or high is None else hi + c * high
+    choice = next(((m, c) for m, c in value.terms.items() if _is_choice(m)), None) if splits and len(value.terms) > 1 else None
+    if choice is not None:
+        lo, hi = _within((lo, hi), *choice, Dim.make({m: c for m, c in value.terms.items() if m != choice[0]}), splits - 1)
     return lo, hi
+
+
+def _is_choice(monomial):
+    """True for one max or min alone."""
+    return len(monomial) == 1 and monomial[0][1] == 1 and isinstance(monomial[0][0], Operation) \
+        and monomial[0][0].op in ("max", "min")
+
+
+def _within(known, monomial, c, rest, splits):
+    """The bounds of rest + c * (a max or min), given some that are known."""
+    atom = monomial[0][0]
+    cases = [bounds(rest + c * part, splits) for part in (atom.a, atom.b)]
+    larger = (atom.op == "max") == (c > 0)                   # it is the larger one of the two cases, or the smaller one
+    lows, highs = ([x for x in found if x is not None] for found in zip(*cases))
+    lo = (max(lows) if larger and lows else min(lows) if len(lows) == 2 else None)
+    hi = (min(highs) if not larger and highs else max(highs) if len(highs) == 2 else None)
+    return (max([x for x in (lo, known[0]) if x is not None], default=None),
+            min([x for x in (hi, known[1]) if x is not None], default=None))
 
 
 def _divide_exactly(value, divisor):

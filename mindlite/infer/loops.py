@@ -418,15 +418,20 @@ class Plan:
         ev = self.ev
         captured = align([body, test])
         with interpreting(ev.tracer), ev.tracer.at(header.origin):
-            operands = [undefined_value(ev, p.abstract) if isinstance(v, Undefined) and not ev.is_object(p) else
+            operands = [self.no_value(p.abstract) if isinstance(v, Undefined) and not ev.is_object(p) else
                         convert(ev, v, p.abstract) for v, p in zip(inits, parameters)]
-            operands += [undefined_value(ev, x) if isinstance(x, Abstract) else x for x in extra]
+            operands += [self.no_value(x) if isinstance(x, Abstract) else x for x in extra]
             if self.plain and any(isinstance(v, Undefined) and v is not NOTHING or isinstance(p.abstract, AbstractTensor)
                                   and type_of_state(v) in (bool, int, float) for v, p in zip(inits, parameters)):
                 self.demand_a_turn(test, [*operands, *captured])
             return control_node(ev, while_prim, [*operands, *captured], [p.abstract for p in parameters],
                                  cond=test.graph, body=body.graph, invariants=len(captured),
                                  **({"remat": ev.tracer.remat} if ev.tracer.remat else {}))
+
+    def no_value(self, abstract):
+        """What stands for a value of this type before the first iteration. The sizes that the loop makes are those of its
+        results; a gradient gives this operand's cotangent too, whose sizes are others."""
+        return undefined_value(self.ev, own_sizes(abstract, self.ev.tracer.region.symbols() - self.widened, {}))
 
     def demand_a_turn(self, test, operands):
         """What is first assigned in the loop and read behind it has a value after one iteration, and what begins as a number

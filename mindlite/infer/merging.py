@@ -9,7 +9,7 @@ import keyword
 import operator
 
 from ..common import dtype as dt
-from ..common.dim import Dim, Symbol, lone_symbol, symbols_of
+from ..common.dim import Dim, Symbol, compare, lone_symbol, symbols_of
 from ..common.errors import GraphSyntaxError, InternalError, MindliteError, Refusal
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor
@@ -37,7 +37,7 @@ class Merge:
 
     def __init__(self, ev, inlined=False):
         self.ev, self.slots, self.seen, self.boxes, self.inlined = ev, [], {}, [], inlined
-        self.sizes = {}                                      # {a size made of Symbols of one side: the Symbol that it is outside}
+        self.sizes = {}                                      # {sides without the value: {a size in there: its Symbol outside}}
 
     def value(self, a, b):
         """The merged value; run-time parts become placeholders `Slot`."""
@@ -132,7 +132,8 @@ class Merge:
         key = (_key(a), _key(b))
         if key not in self.seen:
             if not self.inlined:
-                abstract = sized_outside(abstract, self.ev.tracer.region, self.sizes)
+                without = a is None, b is None
+                abstract = sized_outside(abstract, self.ev.tracer.region, self.sizes.setdefault(without, {}), any(without))
             self.seen[key] = Slot(len(self.slots), abstract)
             self.slots.append((a, b, abstract))
         return self.seen[key]
@@ -313,15 +314,20 @@ def join_abstracts(a, b, fresh=True):
     return AbstractTensor(a.dtype, tuple(x if x == y else Symbol(lo=0).dim for x, y in zip(a.shape, b.shape)))
 
 
-def sized_outside(abstract, region, made):
+def sized_outside(abstract, region, made, one_side):
     """The type that a value of a branch has behind it, in `region`: a size computed from Symbols that only the branch has is
-    a Symbol of its own there, as nothing could compute it. made: {size: its Symbol} of this branch."""
+    a Symbol of its own there, as nothing could compute it. So is one that may be negative where only one side has the value,
+    as n - 1 is behind a loop until n is 0: nothing stands for it on the other side, and its size is 0.
+
+    made: {size: its Symbol} of this branch, for the values that the same sides have
+    """
     if not isinstance(abstract, AbstractTensor):
         return abstract
     inner = [s for s in abstract.shape if isinstance(s, Dim) and lone_symbol(s) is None and s not in made]
     if inner:
         known = region.symbols()
-        made.update((s, Symbol(lo=0).dim) for s in inner if not symbols_of(s) <= known)
+        made.update((s, Symbol(lo=0).dim) for s in inner
+                    if not symbols_of(s) <= known or one_side and compare(">=", s, 0) is not True)
     return AbstractTensor(abstract.dtype, tuple([made.get(s, s) for s in abstract.shape])) if made else abstract
 
 

@@ -198,6 +198,14 @@ def test_is_dim_and_lone_symbol():
     assert [lone_symbol(x) for x in (2 * N.dim, N.dim + 1, N.dim * N.dim, 3, None, dim_max(N.dim, 4))] == [None] * 6
 
 
+def test_what_a_slice_leaves_is_never_of_a_size_below_zero():
+    n = Symbol("n", lo=0).dim
+    assert bounds(n - dim_min(1, n)) == (0, None)
+    assert bounds(dim_max(n - 2, 0) - n) == (-2, 0)
+    assert bounds(dim_min(n, 3) - dim_min(n, 1)) == (0, 3)
+    assert bounds(n - 1) == (-1, None)
+
+
 def test_symbols_have_bounds_and_names_of_their_own():
     assert Symbol(min=2, max=5).bounds() == (2, 5)
     assert Symbol().name != Symbol().name

@@ -91,6 +91,32 @@ def shrinking_in_a_branch(x, w, n):
     return (u * u).sum()
 
 
+def shrinking_behind_a_branch(x, w, n):
+    u = ops.concat([x, x])
+    for _ in range(n):
+        u = ops.concat([u[:2], ops.sin(x[x < 0.6])])
+        if u.sum() < 0.3:
+            break
+    while u.sum() > -0.07 and u.shape[0] > 1:
+        u = u[:u.shape[0] - 1] * x[0]
+    return (u * u).sum()
+
+
+def of_one_side_each(x, w, n):
+    while n > 0:
+        if x.sum() > 0.5:
+            y, z = x[:x.shape[0] - 1] * w[0], x * w[1]
+        else:
+            z = x[:x.shape[0] - 1] * 2
+            if z.sum() > 9:
+                break
+            v = x[:x.shape[0] - 1] * x[0]
+        x, n = z, n - 1
+        if x.shape[0] < 2:
+            return (v * v).sum() if x.sum() < 0 else (y ** 3).sum()
+    return (x ** 3).sum()
+
+
 def grown(y, w, n):
     if n <= 0:
         return (y ** 3).sum()
@@ -172,7 +198,8 @@ BRANCHES = [saved_on_one_side, two_that_save_in_a_branch, loop_that_saves_at_tim
 SIZES = [shrinking_while_data_says_so, growing_in_a_loop, masked_in_a_loop, growing_in_a_recursion,
          result_that_grows_in_a_recursion, recursion_over_halves, two_that_call_each_other, recursion_of_constant_depth,
          left_with_a_size_of_the_iteration, only_the_size_is_read]
-CASES = [(f, 3) for f in BRANCHES] + [(f, 2) for f in SIZES] + [(shrinking_in_a_branch, 1)]
+CASES = [(f, 3) for f in BRANCHES] + [(f, 2) for f in SIZES] + [
+    (shrinking_in_a_branch, 2), (shrinking_behind_a_branch, 3), (of_one_side_each, 2)]
 
 
 def order(f, n):
