@@ -15,7 +15,7 @@ os.environ.setdefault("MINDLITE_VERIFY_GRAPHS", "1")              # typed graphs
 os.environ.setdefault("MINDLITE_COMPILE_BESIDE", "0")            # counts decide when something is compiled: tests can say when
 IS_AN_ERROR = pytest.mark.filterwarnings("error::mindlite.compile.jit.FallbackWarning")
 # rooms whose tests have not been gone through: there a FallbackWarning is still a warning
-NOT_YET = ("backend", "fuzz", "graph_kernel", "ops")
+NOT_YET = ("backend", "graph_kernel")
 
 
 def pytest_collection_modifyitems(config, items):
