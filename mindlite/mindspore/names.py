@@ -114,6 +114,8 @@ MODULES = {
     **{f"nn.optim.{name}": (_NN, {}) for name in (
         "ada_grad", "adadelta", "adafactor", "adagrad", "adam", "adamax", "asgd", "ftrl", "lamb", "lars", "lazyadam", "momentum",
         "optimizer", "proximal_ada_grad", "rmsprop", "rprop", "sgd")},
+    **{f"nn.{name}": ((f"mindlite.nn.{name}",), {}) for name in (
+        "probability", "probability.distribution", "probability.bijector")},
     "nn.grad": (_NN, {}),
     "nn.grad.cell_grad": (_NN, {}),
     "nn.wrap": (_NN, {}),

@@ -3,7 +3,8 @@
     gamma     the first of twelve proposals that is accepted (Marsaglia and Tsang 2000; one is rejected with less than 1 in 20)
     poisson   the first count whose probability of no more exceeds a uniform number, by bisection
 
-Nothing here has a gradient by what is drawn, but for gumbel_softmax and rrelu, which pass it to their input.
+Gamma numbers have a gradient by alpha, that of their quantiles (Figurnov et al. 2018). Nothing else here has one by what
+is drawn, but for gumbel_softmax and rrelu, which pass it to their input.
 """
 import math
 
@@ -16,7 +17,7 @@ from .basic import broadcast_to, cast
 from .creation import full, one_hot
 from .define import as_operand, cast_to, dtype_of
 from .elementary import exp, log, log1p, sqrt, tan
-from .gamma_functions import igammac
+from .gamma_functions import drawn_gamma, igammac
 from .generator import Generator
 from .logic import greater, less, logical_and, where
 from .random import gumbel, multinomial, rand, shuffle, standard_normal
@@ -72,7 +73,7 @@ def _standard_gamma(shape, alpha, seed):
         good = logical_and(greater(v, 0), less(log(u), 0.5 * x * x + d - d * v + d * log(safe)))
         out = where(good, d * v, out)
     boost = pow(_open(shape, _after(seed, 99), dt.float64), 1 / where(few, alpha, 1.0))
-    return stop_gradient(where(few, out * boost, out))
+    return drawn_gamma(broadcast_to(alpha, shape=shape), stop_gradient(where(few, out * boost, out)))
 
 
 def gamma(shape, alpha, beta, seed=None):

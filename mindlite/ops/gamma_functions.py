@@ -95,6 +95,45 @@ def igammac(input, other):
     return incomplete_gamma(input, other, order=0, upper=True)
 
 
+# ---------------------------------------------------------------- slopes of quantiles
+
+def _gamma_slope(a, x):
+    """Minus the sum of (d t_n / da) / (dP / dx): the powers of x cancel, so nothing of it is too small for a float."""
+    a, x = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(x, np.float64))
+    known = (a > 0) & (x > 0) & np.isfinite(x) & np.isfinite(a)
+    a, y = np.where(known, a, 1.0), np.where(known, x, 1.0)
+    log_x, term = np.log(y), y / a
+    psi = polygamma_of_ndarray(a + 1)
+    total = np.zeros_like(y)
+    past = np.max(y - a, initial=0) + 12 * math.sqrt(np.max(y, initial=0)) + 40
+    for n in range(int(past)):
+        total += term * (psi - log_x)
+        term, psi = term * y / (a + n + 1), psi + 1 / (a + n + 1)
+    return np.where(known, total, np.where((a > 0) & (x == 0), 0.0, np.nan))
+
+
+@elementwise(scalar=None, array=_gamma_slope, accepts="f", prepare=to_float, kernel=False, traits={"library"}, derivatives=[
+    lambda a, x, out: -incomplete_gamma(a, x, order=2, upper=False) / _density(a, x, out, order=0, upper=False)
+    - out * (log(x) - digamma(a)),
+    lambda a, x, out: digamma(a) - log(x) - out * ((a - 1) / x - 1)])
+def gamma_quantile_slope(a, x):
+    """dx / da at a constant P(a, x): how the quantile x of the gamma distribution moves with its parameter a.
+
+    a, x : float[...], above 0; out: like both, NaN elsewhere, 0 at x = 0
+    source : Figurnov, Mohamed, Mnih 2018, "Implicit reparameterization gradients", equation 5
+    """
+
+
+@elementwise(scalar=None, array=lambda a, drawn: np.broadcast_arrays(a, drawn)[1], accepts="f", kernel=False, traits={"library"},
+             derivatives=[lambda a, drawn, out: gamma_quantile_slope(a, out), 0], sbp_linear=())
+def drawn_gamma(a, drawn):
+    """`drawn`, numbers of the gamma distribution of the parameter a, with the gradient that their quantiles have by a.
+
+    a, drawn : float[...]; out: as they broadcast
+    source   : Figurnov, Mohamed, Mnih 2018, "Implicit reparameterization gradients"
+    """
+
+
 def mvlgamma(input, p):
     """The logarithm of the gamma function of p x p matrices: p (p - 1) / 4 log(pi) + the sum of lgamma(input - i / 2)."""
     total = p * (p - 1) / 4 * math.log(math.pi)

@@ -110,6 +110,8 @@ SAMPLES = {
     "bessel_k": [((_within(0.3, 9, 4, 3),), dict(n=0, scaled=False)), ((_within(0.3, 60, 5),), dict(n=1, scaled=True))],
     "incomplete_gamma": [((_within(0.5, 4, 4, 3), _within(0.3, 6, 3)), dict(order=0, upper=upper))
                          for upper in (False, True)],
+    "gamma_quantile_slope": [((_within(0.3, 6, 4, 3), _within(0.3, 6, 3)), {})],
+    "drawn_gamma": [((_within(0.5, 4, 4, 3), _within(0.3, 6, 3)), {})],
     "betainc": [((_within(0.5, 4, 4), _within(0.5, 4, 4), _within(0.1, 0.9, 4)), {})],
     "zeta": [((_within(1.5, 4, 4), _within(0.5, 4, 4)), {})],
     "nextafter": _binary(_f),
