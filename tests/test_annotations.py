@@ -9,9 +9,11 @@ run time, and no checker sees that.
 import ast
 import inspect
 import pathlib
+import re
 import typing
 
 import pytest
+from mypy import api
 
 import mindlite.nn  # noqa: F401
 from mindlite import functional
@@ -69,6 +71,48 @@ def test_the_stub_has_all_that_is_given_to_tensor():
     declared = {node.name for node in ast.walk(ast.parse(STUB.read_text())) if isinstance(node, ast.FunctionDef)}
     assert len(given) > 400 and not given - declared, sorted(given - declared)
     assert not declared - given, sorted(declared - given)
+
+
+def test_the_stub_of_the_public_names_has_them_all():
+    stub = ast.parse(ROOT.joinpath("__init__.pyi").read_text()).body
+    declared = {alias.asname: (node.module or "", alias.name) for node in stub if isinstance(node, ast.ImportFrom)
+                for alias in node.names}
+    expected = {name: ("", name) for name in mindlite._ROOMS}
+    expected |= {name: (home, name) for name, home in mindlite._HOME.items()}
+    expected |= {name: (home, what) if what else tuple(home.rsplit(".", 1))
+                 for name, (home, what) in mindlite._OTHER_NAMES.items()}
+    assert declared == expected
+
+
+SEEN = [                                             # what a checker must say of tests/typed_program.py, line by line
+    'Revealed type is "mindlite.common.tensor.Tensor"',
+    'Revealed type is "mindlite.common.tensor.Tensor"',
+    'Revealed type is "typed_program.Net"',
+    'Revealed type is "mindlite.common.tensor.Tensor"',
+    'Revealed type is "mindlite.functional.jit.Jitted[[x: mindlite.common.tensor.Tensor], mindlite.common.tensor.Tensor]"',
+    'Revealed type is "mindlite.common.tensor.Tensor"',
+    'Revealed type is "mindlite.common.tensor.Tensor"',
+    'Revealed type is "typed_program.Net"',
+    'Revealed type is "mindlite.functional.derivative.Derived[[x: mindlite.common.tensor.Tensor], Any]"',
+    'Revealed type is "tuple[mindlite.common.tensor.Tensor, Any]"',
+    'Revealed type is "mindlite.common.tensor.Tensor"',
+    'Argument 1 to "Dense" has incompatible type "str"; expected "int"',
+    'Too many arguments for "__call__" of "Cell"',
+    'Argument 1 to "__call__" of "Jitted" has incompatible type "int"; expected "Tensor"',
+    'Unexpected keyword argument "fulgraph"',
+]
+
+
+@pytest.mark.slow                                    # a checker reads the whole package: 20 s
+def test_a_checker_knows_the_types_of_a_program(tmp_path):
+    program = pathlib.Path(__file__).with_name("typed_program.py")
+    text, errors, _ = api.run(["--cache-dir", str(tmp_path), "--config-file", str(ROOT.parent / "setup.cfg"), str(program)])
+    said = {}
+    for line in text.splitlines():
+        if found := re.match(rf".*{program.name}:(\d+): (.*)", line):
+            said.setdefault(int(found[1]), found[2])
+    assert not errors and len(said) == len(SEEN), text
+    assert all(want in got for want, (_, got) in zip(SEEN, sorted(said.items()))), text
 
 
 if __name__ == "__main__":

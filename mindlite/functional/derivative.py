@@ -5,10 +5,12 @@
 In eager mode the function runs with a tape (pynative); inside jit, and in GRAPH_MODE, it becomes a graph and ad derives
 its gradient. What the objects here answer to `__mindir__` is how inference knows them.
 """
+from __future__ import annotations
+
 import collections
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, Literal, ParamSpec, TypeVar, overload
 
 from ..common.config import GRAPH_MODE, config
 from ..common.errors import ArgumentError, GradientError, ValueRangeError
@@ -22,8 +24,11 @@ from ..pynative import Linearized, Recorded, differentiate, forward, recompute a
 from ..pynative.differentiate import numbers_in
 from ..pynative.jitted import call_compiled
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
-class Derived:
+
+class Derived(Generic[P, R]):
     """A function made by differentiating another one. kind, options: as protocol.Derivative has them."""
 
     def __init__(self, function, kind, options):
@@ -39,7 +44,7 @@ class Derived:
             return forward(function, args, kwargs)
         return differentiate(function, self.kind, self.options, args, kwargs, self._walks)
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if (self.kind == "jvp" or config.mode == GRAPH_MODE) and not is_interpreting():
             return call_compiled(self.compiled, args, kwargs)
         return self._at_once(self.function, args, kwargs)
@@ -81,6 +86,18 @@ def checked(what: str, fn: Any) -> Any:
     return fn
 
 
+@overload
+def grad(fn: Callable[P, Any], grad_position: int | tuple[int, ...] | None = 0, weights: Any = None, has_aux: bool = False,
+         return_ids: bool = False, sens_param: Literal[False] = False) -> Derived[P, Any]:
+    """The arguments are those of `fn`."""
+
+
+@overload
+def grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0, weights: Any = None, has_aux: bool = False,
+         return_ids: bool = False, sens_param: bool = False) -> Derived[..., Any]:
+    """A cotangent follows them."""
+
+
 def grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0, weights: Any = None, has_aux: bool = False,
          return_ids: bool = False, sens_param: bool = False) -> Derived:
     """A function that gives the gradient of `fn`.
@@ -106,6 +123,20 @@ def _derived(kind, fn, grad_position, weights, has_aux, return_ids, sens_param):
         raise ValueRangeError(f"{kind}: grad_position and weights are both None", hint="say what to differentiate by")
     return Derived(checked(kind, fn), kind, {"grad_position": grad_position, "weights": weights, "has_aux": has_aux,
                                              "return_ids": return_ids, "sens_param": sens_param})
+
+
+@overload
+def value_and_grad(fn: Callable[P, R], grad_position: int | tuple[int, ...] | None = 0, weights: Any = None,
+                   has_aux: bool = False, return_ids: bool = False,
+                   sens_param: Literal[False] = False) -> Derived[P, tuple[R, Any]]:
+    """The arguments are those of `fn`."""
+
+
+@overload
+def value_and_grad(fn: Callable[..., R], grad_position: int | tuple[int, ...] | None = 0, weights: Any = None,
+                   has_aux: bool = False, return_ids: bool = False,
+                   sens_param: bool = False) -> Derived[..., tuple[R, Any]]:
+    """A cotangent follows them."""
 
 
 def value_and_grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0, weights: Any = None,
@@ -277,7 +308,7 @@ def _vjp_in_graph(fn, *inputs, weights=None, has_aux=False):
 def _pullback_in_graph(fn, inputs, weights, has_aux):
     options = {"grad_position": "all", "weights": weights, "has_aux": has_aux, "sens_param": True, "numbers": True,
                "again": True}
-    gradient = Derived(fn, "grad", options)
+    gradient: Derived[..., Any] = Derived(fn, "grad", options)
 
     def pullback(*cotangents):
         return gradient(*inputs, cotangents)
@@ -291,7 +322,8 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> A
     has_aux   : only the first result is differentiated; the others are the third value (alone where it is one)
     raises    : ShapeError where a tangent is not like its input
     """
-    value, tangent = Derived(checked("jvp", fn), "jvp", {})(inputs, v)
+    derived: Derived[..., Any] = Derived(checked("jvp", fn), "jvp", {})
+    value, tangent = derived(inputs, v)
     if has_aux:
         return first_of(value), tangent[0], aux_of(value)
     return value, tangent
@@ -404,7 +436,7 @@ def _linearize_in_graph(fn, inputs):
 
 
 def _pushforward_in_graph(fn, inputs):
-    tangent = Derived(fn, "jvp", {"again": True})
+    tangent: Derived[..., Any] = Derived(fn, "jvp", {"again": True})
 
     def pushforward(tangents):
         return tangent(inputs, tangents)[1]

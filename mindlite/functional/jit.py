@@ -7,11 +7,13 @@ What it gives is called like the function. It compiles once per kind of argument
 into: `graph(stage)`, `kernels()`, `explain()`, `source()`. While a gradient is being made, a call is one entry on the
 tape.
 """
+from __future__ import annotations
+
 import copy
 import functools
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypedDict, TypeVar, overload
 
 from ..common.errors import ArgumentError, Stage, ValueRangeError, user_location
 from ..common.records import dataclass
@@ -23,7 +25,44 @@ from ..pynative.jitted import call_compiled
 from ..pynative.native import install_calls
 from .derivative import name_of
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 LEVELS = ("O0", "O1", "O2")
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class HasConstruct(Protocol):
+    """A Cell, or a class of Cells, which are above this module."""
+
+    @property
+    def construct(self) -> Any:
+        """What it computes."""
+
+    @property
+    def __mindir__(self) -> Any:
+        """What a call of it is in a graph."""
+
+
+C = TypeVar("C", bound=HasConstruct)
+
+
+class JitOptions(TypedDict, total=False):
+    """The keyword arguments of `jit`, which its docstring explains."""
+    fullgraph: bool | None
+    dynamic: int
+    jit_level: str | None
+    jit_config: JitConfig | None
+    input_signature: Any
+    printer: str | None
+    remat: str | None
+    mode: str
+    capture_mode: str
+    backend: str
+    hash_args: Any
+    compile_once: bool
+    fn: Any
 
 
 @dataclass(frozen=True)
@@ -53,7 +92,7 @@ class JitConfig:
         return self.jit_syntax_level == "STRICT" if self.jit_syntax_level else None
 
 
-class Jitted(HasPlans):
+class Jitted(HasPlans, Generic[P, R]):
     """A function that runs as compiled graphs: what `jit` gives.
 
     function : the Python function or bound method;   options : the keyword arguments of JitFunction
@@ -70,12 +109,12 @@ class Jitted(HasPlans):
             functools.update_wrapper(self, function, updated=())
         self.__wrapped__ = function
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if is_interpreting():
             return self.__wrapped__(*args, **kwargs)
         return call_compiled(self.compiled, args, kwargs)
 
-    def __get__(self, owner, cls=None):
+    def __get__(self, owner: Any, cls: Any = None) -> Any:
         """The method of `owner`: one Jitted for each instance, which lives with it."""
         if owner is None:
             return self
@@ -146,6 +185,21 @@ class Remat:
 
     def __call__(self, *args, **kwargs):
         return self.function(*args, **kwargs)
+
+
+@overload
+def jit(function: C, **options: Unpack[JitOptions]) -> C:
+    """A Cell, or a class of them."""
+
+
+@overload
+def jit(function: Callable[P, R], **options: Unpack[JitOptions]) -> Jitted[P, R]:
+    """A function."""
+
+
+@overload
+def jit(function: None = None, **options: Unpack[JitOptions]) -> Callable[[Callable[P, R]], Jitted[P, R]]:
+    """A decorator."""
 
 
 def jit(function: Any = None, *, fullgraph: bool | None = None, dynamic: int = 0, jit_level: str | None = None,

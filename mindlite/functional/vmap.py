@@ -6,7 +6,7 @@ The mapped function becomes a graph, and the transformation `vmap` batches its o
 the function does besides computing (print, say) happens as in a graph.
 """
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,10 @@ from ..mindir.protocol import CallOf, Mapped
 from ..ops.random import drawn_inside, generator_state
 from ..pynative.jitted import call_compiled
 from .derivative import name_of
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Vmapped:
@@ -217,7 +221,7 @@ def _of_several(outs):
                         hint="an int: where their axis stands in it")
 
 
-def vmap(fn: Any, in_axes: Any = 0, out_axes: Any = 0, randomness: str = "same") -> Any:
+def vmap(fn: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0, randomness: str = "same") -> Callable[P, R]:
     """Map `fn` over an axis of its arguments.
 
     fn       : a function or a Cell; a CellList: each Cell of it, all of one class, is called for its own item, with its
