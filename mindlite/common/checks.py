@@ -21,6 +21,14 @@ def check_positive_int(arg_value, arg_name=None, prim_name=None):
     return arg_value
 
 
+def check_positive_float(arg_value, arg_name=None, prim_name=None):
+    """The value. raises : ArgumentError for what is no float, ValueRangeError for 0 and below"""
+    check_value_type(arg_name, arg_value, float, prim_name)
+    if not arg_value > 0:
+        raise ValueRangeError(f"{_of(prim_name)}{arg_name} is above 0, not {arg_value}")
+    return arg_value
+
+
 def check_non_negative_int(arg_value, arg_name=None, prim_name=None):
     """The value. raises : ArgumentError for what is no int, ValueRangeError below 0"""
     check_value_type(arg_name, arg_value, int, prim_name)

@@ -62,6 +62,10 @@ class ArgumentError(MindliteError, TypeError):
     """Too many, too few or unknown arguments, or an argument of the wrong kind."""
 
 
+class NameTakenError(ArgumentError, KeyError):
+    """A name under which nothing can be registered: it is taken, empty, or has a dot."""
+
+
 class ValueRangeError(MindliteError, ValueError):
     """A value outside what the operator allows."""
 
@@ -103,6 +107,10 @@ class MissingAttributeError(MindliteError, AttributeError):
 
 class IndexRangeError(MindliteError, IndexError):
     """An index outside the axis."""
+
+
+class OperandIndexError(IndexRangeError, ValueError, RuntimeError):
+    """An index among an operand's numbers that is outside the axis; MindSpore's is a ValueError or a RuntimeError."""
 
 
 class NotFiniteError(MindliteError, FloatingPointError):

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..common.dim import Dim, compare
 from ..common.dtype import int64
-from ..common.errors import IndexRangeError, ValueRangeError
+from ..common.errors import IndexRangeError, OperandIndexError, ValueRangeError
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
 from ..mindir.control import check
@@ -95,7 +95,7 @@ def demand_between(tracer, indices, what, low, high, ignored=None):
         if ignored is not None and (ignored >= 0 or wide.dtype.kind == "i"):
             holds = logical_or(holds, equal(wide, as_operand(ignored, wide.dtype)))
         holds = tensor_to_scalar(reduce_all(holds, axis=tuple(range(wide.ndim)), keepdims=False))
-    demand(tracer, holds, f"{what} is outside [{low}, {high})")
+    demand(tracer, holds, f"{what} is outside [{low}, {high})", OperandIndexError)
 
 
 def demand_probabilities(tracer, x, what):

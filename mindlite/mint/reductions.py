@@ -30,19 +30,19 @@ def _counted(x, dtype):
 @_public
 def sum(input, dim=None, keepdim=False, *, dtype=None):
     """The sum along `dim`, an int or several; integers are summed as int64."""
-    return ops.sum(_counted(input, dtype), _all_axes(dim), keepdim)
+    return ops.sum(input, _all_axes(dim), keepdim, dtype=dtype)
 
 
 @_public
 def nansum(input, dim=None, keepdim=False, *, dtype=None):
     """The sum of what is no NaN."""
-    return METHODS["nansum"](_counted(input, dtype), _all_axes(dim), keepdim)
+    return METHODS["nansum"](_counted(input, dtype), _all_axes(dim), keepdim, dtype=dtype)
 
 
 @_public
 def prod(input, dim=None, keepdim=False, *, dtype=None):
     """The product along `dim`; integers are multiplied as int64."""
-    return ops.prod(_counted(input, dtype), dim, keepdim)
+    return ops.prod(input, dim, keepdim, dtype=dtype)
 
 
 @_public

@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-from ..common.errors import ArgumentError, MissingAttributeError, user_level, user_location
+from ..common.errors import ArgumentError, MissingAttributeError, NameTakenError, user_level, user_location
 from ..common.tensor import Parameter, ParameterTuple, Tensor, TensorLike
 
 
@@ -140,26 +140,30 @@ class Registry:
             cell.update_parameters_name(name + ".")
         self._cells[name] = self.__dict__[name] = cell
 
+    def _check_name(self, kind: str, name: Any, dots: bool = True) -> None:
+        if not isinstance(name, str):
+            raise ArgumentError(f"{type(self).__name__}: a {kind} name should be a string, not {name!r}")
+        if not name or dots and "." in name:
+            raise NameTakenError(f"{type(self).__name__}: a {kind} name is not empty and does not contain \".\": {name!r}")
+
     def insert_child_to_cell(self, child_name: str, child_cell: Any) -> None:
-        """Register `child_cell` under `child_name`, which must be free. raises : ArgumentError"""
-        if not isinstance(child_name, str) or not child_name or "." in child_name:
-            raise ArgumentError(f"{type(self).__name__}: a child's name is a str without '.', not {child_name!r}")
+        """Register `child_cell` under `child_name`, which must be free. raises : ArgumentError, NameTakenError"""
+        self._check_name("child", child_name)
         if not isinstance(child_cell, Registry):
             raise ArgumentError(f"{type(self).__name__}: the child {child_name!r} is a Cell, "
                                 f"not {type(child_cell).__name__}")
         if child_name in self.__dict__ or hasattr(type(self), child_name):
-            raise ArgumentError(f"{type(self).__name__}: {child_name!r} stands already")
+            raise NameTakenError(f"{type(self).__name__}: {child_name!r} stands already")
         setattr(self, child_name, child_cell)
 
     def insert_param_to_cell(self, param_name: str, param: Parameter, check_name_contain_dot: bool = True) -> None:
         """Register `param`; it takes `param_name` unless it has a name of its own.
 
-        raises : ArgumentError for what is no Parameter, and for a name with a dot where that is checked
+        raises : ArgumentError for what is no Parameter, NameTakenError for a name with a dot where that is checked
         """
         if "_params" not in self.__dict__:
             raise self._not_initialised(param_name)
-        if not isinstance(param_name, str) or not param_name or (check_name_contain_dot and "." in param_name):
-            raise ArgumentError(f"{type(self).__name__}: a parameter's name is a str without '.', not {param_name!r}")
+        self._check_name("parameter", param_name, check_name_contain_dot)
         if not isinstance(param, Parameter):
             raise ArgumentError(f"{type(self).__name__}: {param_name!r} is a Parameter, not {type(param).__name__}")
         self._cells.pop(param_name, None)
@@ -172,12 +176,11 @@ class Registry:
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Register a Tensor (or None) that is state but is not trained; a persistent one stands in `state_dict`.
 
-        raises : ArgumentError for a bad or taken name and for what is no Tensor
+        raises : ArgumentError for a name that is no str and for what is no Tensor; NameTakenError for a bad or taken name
         """
-        if not isinstance(name, str) or not name or "." in name:
-            raise ArgumentError(f"{type(self).__name__}: a buffer's name is a str without '.', not {name!r}")
+        self._check_name("buffer", name)
         if name not in self._buffers and (name in self.__dict__ or hasattr(type(self), name)):
-            raise ArgumentError(f"{type(self).__name__}: {name!r} stands already")
+            raise NameTakenError(f"{type(self).__name__}: {name!r} stands already")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise ArgumentError(f"{type(self).__name__}: the buffer {name!r} takes a Tensor or None, "
                                 f"not {type(tensor).__name__}")
@@ -286,7 +289,8 @@ class Registry:
         cell = self
         for name in filter(None, target.split(".")):
             if name not in cell._cells:
-                raise MissingAttributeError(f"{type(cell).__name__}: no child is named {name!r}", note=f"in {target!r}")
+                raise MissingAttributeError(f"{type(cell).__name__!r} has no attribute {name!r}: no child is named so",
+                                            note=f"in {target!r}")
             cell = cell._cells[name]
         return cell
 
@@ -302,7 +306,8 @@ class Registry:
         path, _, name = target.rpartition(".")
         cell = self.get_sub_cell(path)
         if name not in getattr(cell, kind):
-            raise MissingAttributeError(f"{type(cell).__name__}: no {word} is named {name!r}", note=f"in {target!r}")
+            raise MissingAttributeError(f"{type(cell).__name__!r} has no attribute {name!r}: no {word} is named so",
+                                        note=f"in {target!r}")
         return getattr(cell, kind)[name]
 
     def apply(self: This, fn: Callable[[Any], Any]) -> This:

@@ -3,6 +3,7 @@ import numpy as np
 
 from .. import ops
 from ..common import dtype as dt
+from ..common.checks import check_value_type
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor
 from .arrays import arange, cast, tensor
@@ -120,8 +121,14 @@ def promote(a, b):
 
 # ---------------------------------------------------------------- sets and searches
 
+def _check_flags(function, **flags):
+    for name, value in flags.items():
+        check_value_type(name, value, bool, function)
+
+
 def unique(x, return_inverse=False):
     """The elements once each, sorted; with return_inverse also where each element stands among them."""
+    _check_flags("unique", return_inverse=return_inverse)
     x = tensor(x)
     found = np.unique(x.asnumpy(), return_inverse=return_inverse)
     return tuple([Tensor(a if not i else a.reshape(-1).astype(np.int32)) for i, a in enumerate(found)]) \
@@ -129,7 +136,8 @@ def unique(x, return_inverse=False):
 
 
 def isin(element, test_elements, invert=False):
-    """Which elements are among the others."""
+    """Which elements are among the others. raises : ArgumentError for a flag that is no bool, as all set functions"""
+    _check_flags("isin", invert=invert)
     element = tensor(element)
     found = ops.any(ops.equal(ops.expand_dims(element, -1), ravel(test_elements)), element.ndim)
     return ops.logical_not(found) if invert else found
@@ -142,12 +150,14 @@ def in1d(ar1, ar2, invert=False):
 
 def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
     """What stands in both, sorted; with return_indices also where it stands first in each."""
+    _check_flags("intersect1d", assume_unique=assume_unique, return_indices=return_indices)
     made = np.intersect1d(tensor(ar1).asnumpy(), tensor(ar2).asnumpy(), assume_unique, return_indices)
     return tuple([Tensor(np.asarray(a)) for a in made]) if return_indices else Tensor(made)
 
 
 def setdiff1d(ar1, ar2, assume_unique=False):
     """What stands in the first and not in the second, sorted."""
+    _check_flags("setdiff1d", assume_unique=assume_unique)
     return Tensor(np.setdiff1d(tensor(ar1).asnumpy(), tensor(ar2).asnumpy(), assume_unique))
 
 

@@ -208,13 +208,13 @@ def gelu(input, approximate="none"):
 @_smooth
 def hardsigmoid(input):
     """relu6(input + 3) / 6."""
-    return relu6(input + 3) * (1 / 6)
+    return relu6(input + 3) / 6
 
 
 @_smooth
 def hardswish(input):
     """input * relu6(input + 3) / 6. source : Howard et al. 2019"""
-    return input * relu6(input + 3) * (1 / 6)
+    return input * relu6(input + 3) / 6
 
 
 _bent(hardswish, lambda t, x, out: t * where(less_equal(x, -3), 0, where(greater_equal(x, 3), 1, x * (1 / 3) + 0.5)))

@@ -67,6 +67,14 @@ def as_operand(value, dtype=None):
     raise ArgumentError(f"a tensor or a number is wanted, not {type(value).__name__}", note=repr(value)[:80])
 
 
+def check_tensors(operator, **operands):
+    """raises : ArgumentError for an operand that is a Python number, a list or anything else that is no tensor"""
+    for name, value in operands.items():
+        if not isinstance(value, (Tensor, np.ndarray)) and (
+                not isinstance(value, AnfNode) or isinstance(value.abstract, AbstractScalar)):
+            raise ArgumentError(f"{operator}: {name} is a tensor, not {type(value).__name__}")
+
+
 def as_sequence(values, dtype=None):
     """A tensor of nested lists and tuples: an array where all is known, else their tensors, stacked."""
     if not any(map(_holds_tensor, values)):

@@ -11,6 +11,7 @@ import numpy as np
 from ..common.errors import ArgumentError, ValueRangeError
 from ..common.seed import set_seed, when_seeded
 from ..common.tensor import Parameter, Tensor
+from .state import assign
 
 generator_state = Parameter(np.array([0, 0], np.int64), name="random_state", requires_grad=False)
 
@@ -56,6 +57,12 @@ class Generator:
     def get_state(self):
         """Where the stream is: a Tensor int64[2]."""
         return Tensor(self.state.asnumpy().copy())
+
+    def _step(self, step):
+        """(seed, offset) of the stream, which goes on by `step` numbers; MindSpore's own name for it."""
+        before = self.state * 1
+        assign(self.state, before + np.array([0, 1]) * step)
+        return before[0], before[1]
 
     def set_state(self, state):
         """Go on from where `get_state` was. raises : ArgumentError for what is no such Tensor"""

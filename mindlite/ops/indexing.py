@@ -2,14 +2,14 @@
 
 `gather_axis` and its transpose `index_add_axis` along one axis, `gather_nd` and `scatter_nd_add` over several,
 `gather_elements` and `scatter_elements_add` element by element: each one's gradient is its partner. Integer indices
-are like Python's: negative ones count from the end; an index outside the axis raises IndexRangeError: eagerly here, in
+are like Python's: negative ones count from the end; an index outside the axis raises OperandIndexError: eagerly here, in
 a graph by the check that inference writes (`infer.bounds`). Inside a kernel it is clamped to the edge (no stray read).
 Numbers that are compared with places instead of being read at (labels, segments) pass through `bounded_indices`.
 """
 import numpy as np
 
 from ..common import dtype as dt
-from ..common.errors import DTypeError, IndexRangeError, ShapeError
+from ..common.errors import DTypeError, OperandIndexError, ShapeError
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
@@ -29,7 +29,7 @@ def check_indices(name, indices, what="indices"):
 
 
 def refuse_outside(what, indices, low, high, ignored=None):
-    """raises : IndexRangeError naming the first of the ndarray `indices` that is outside [low, high); None: no bound"""
+    """raises : OperandIndexError naming the first of the ndarray `indices` that is outside [low, high); None: no bound"""
     outside = np.zeros(indices.shape, bool) if high is None else indices >= high
     if low is not None:
         outside |= indices < low
@@ -37,12 +37,12 @@ def refuse_outside(what, indices, low, high, ignored=None):
         outside &= indices != ignored
     if outside.any():
         first = indices[outside].flat[0]
-        raise IndexRangeError(f"{what} {first} is outside an axis of size {high}" if low is not None and low == -high else
+        raise OperandIndexError(f"{what} {first} is outside an axis of size {high}" if low is not None and low == -high else
                               f"{what} {first} is outside {0 if low is None else low}..{high - 1}")
 
 
 def checked(name, indices, size):
-    """The ndarray `indices` with negative ones counted from the end; raises : IndexRangeError outside [-size, size)."""
+    """The ndarray `indices` with negative ones counted from the end; raises : OperandIndexError outside [-size, size)."""
     indices = indices if indices.dtype.itemsize == 8 else indices.astype(np.int64)
     refuse_outside(f"{name}: index", indices, -size, size)
     return np.where(indices < 0, indices + size, indices)
@@ -69,7 +69,7 @@ def bounded_indices(indices, *, what, low, high, ignored=None):
     """The integers `indices`, all of which must be in [low, high) or equal `ignored`.
 
     what   : begins the error's text: "nll_loss: label";   low, high : int, Dim, or None for no bound
-    raises : IndexRangeError
+    raises : OperandIndexError
     """
 
 
@@ -117,7 +117,7 @@ def _axis_prepare(args, attrs):
 def gather_axis(x, indices, *, axis=0):
     """out[a.., i.., b..] = x[a.., indices[i..], b..], `axis` being where the indices' axes stand in the result.
 
-    x: any; indices: integers of any shape; raises : IndexRangeError (eagerly) for an index outside the axis
+    x: any; indices: integers of any shape; raises : OperandIndexError (eagerly) for an index outside the axis
     """
 
 

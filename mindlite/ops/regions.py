@@ -16,7 +16,7 @@ from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, prim
 from .arithmetic import abs, ceil, clamp, floor, maximum, minimum
 from .basic import batched, reduce_sum, reshape
 from .creation import arange
-from .define import as_operand, cast_to, dtype_of
+from .define import as_operand, cast_to, check_tensors, dtype_of
 from .indexing import gather_axis
 from .linalg import matmul
 from .logic import greater, greater_equal, less, less_equal, logical_and, where
@@ -91,6 +91,7 @@ def ps_roi_pooling(features, rois, spatial_scale, group_size, output_dim):
             raise ValueRangeError(f"ps_roi_pooling: {name} is at least 1, not {value}")
     if group_size > 127:
         raise ValueRangeError(f"ps_roi_pooling: group_size is at most 127, not {group_size}")
+    check_tensors("ps_roi_pooling", features=features, rois=rois)
     rois = as_operand(rois)
     if rois.ndim != 3:
         raise ShapeError("ps_roi_pooling: rois are [B, 5, R]", note=f"rois: {list(rois.shape)}")

@@ -63,3 +63,12 @@ def test_silu_writes_into_its_input_where_it_is_told_to():
     assert x.tolist() == [1.0]
     mint.nn.functional.silu(x, inplace=True)
     assert x.item() == pytest.approx(0.7310586)
+
+
+@pytest.mark.parametrize("dtype", [ms.int8, ms.int32, ms.uint8, ms.float64])
+@pytest.mark.parametrize("name", ["sum", "prod", "nansum"])
+def test_what_is_summed_in_a_dtype_has_that_dtype(name, dtype):
+    add = lambda x: getattr(mint, name)(x, 1, dtype=dtype)                                                    # noqa: E731
+    eager, graph = add(X), ms.jit(add, fullgraph=True)(X)
+    assert eager.dtype is graph.dtype is dtype
+    assert eager.tolist() == graph.tolist() == getattr(A, name.removeprefix("nan"))(1).tolist()

@@ -143,3 +143,14 @@ def test_random_numbers_fill_a_tensor_in_place_by_the_seed():
     assert drawn[0][2].min() >= 1 and drawn[0][2].max() < 2
     with pytest.raises(ValueRangeError, match="empty"):
         x.random_(5, 2)
+
+
+@pytest.mark.parametrize("register", [lambda cell, name: cell.register_buffer(name, Tensor([1.0])),
+                                      lambda cell, name: cell.insert_child_to_cell(name, nn.ReLU()),
+                                      lambda cell, name: cell.insert_param_to_cell(name, Parameter(Tensor([1.0])))])
+def test_a_name_to_register_is_a_string_without_dots(register):
+    with pytest.raises(TypeError, match="should be a string, not 2"):
+        register(Net(), 2)
+    for name in ("a.b", ""):
+        with pytest.raises(KeyError, match='not empty and does not contain "."'):
+            register(Net(), name)

@@ -178,3 +178,10 @@ def test_arrays_have_the_names_that_mindspore_gives_them(run):
     assert two[0].tolist() == [3, 2.5] and one[1].tolist() == [-1, -0.5] and one[2].tolist() == [False, False]
     with pytest.raises(TypeError):
         mnp.add(x, x, x, x)
+
+
+@pytest.mark.parametrize("call", [lambda: mnp.unique([1, 1], return_inverse=1), lambda: mnp.isin([1], [1], invert=0),
+                                  lambda: mnp.intersect1d([1], [1], assume_unique=1), lambda: mnp.setdiff1d([1], [2], "yes")])
+def test_a_flag_of_a_set_function_is_a_bool(call):
+    with pytest.raises(TypeError, match="is bool, not"):
+        call()

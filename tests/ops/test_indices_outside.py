@@ -266,3 +266,11 @@ def test_what_stands_for_places_in_other_ways_is_refused_too(name, way):
     run(X, Tensor(np.array([1, 2, 1], np.int32)))
     with pytest.raises(IndexRangeError, match=f" {first_outside} is outside"):
         run(X, Tensor(np.array([1, first_outside, 1], np.int32)))
+
+
+@pytest.mark.parametrize("kind", [IndexError, ValueError, RuntimeError])
+def test_a_program_that_catches_mindspores_class_catches_ours(kind):
+    write = lambda x, i: P.TensorScatterUpdate()(x, i, ROWS)                                                  # noqa: E731
+    for way in (write, ms.jit(write, fullgraph=True)):
+        with pytest.raises(kind, match="index 7 is outside"):
+            way(X, Tensor([[0], [7], [1]]))

@@ -230,3 +230,11 @@ def test_the_default_generator_is_the_seed_of_everything():
     np.testing.assert_array_equal(ops.rand(3).asnumpy(), first)
     default_generator.set_state(state)
     np.testing.assert_array_equal(ops.rand(3).asnumpy(), first)
+
+
+def test_a_generator_hands_out_places_of_its_stream_in_both_modes():
+    eager, graph = Generator().manual_seed(3), Generator().manual_seed(3)
+    hand_out = ms.jit(lambda n: graph._step(n), fullgraph=True)
+    for steps in (4, 2, 1):
+        assert [int(n) for n in eager._step(Tensor(steps))] == [int(n) for n in hand_out(Tensor(steps))]
+    assert eager.get_state().tolist() == graph.get_state().tolist() == [3, 7]

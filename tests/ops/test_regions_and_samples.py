@@ -211,3 +211,28 @@ def test_indices_are_int32_where_mindspore_has_them_so():
     assert ops.sort(x)[1].dtype == ops.topk(x, 2)[1].dtype == ms.int64
     assert mindspore.ops.scalar_to_tensor(1).dtype == ms.float32 and ops.scalar_cast(255.7, ms.int64) == 255
     assert ops.view_as(x, Tensor(np.ones((3, 1)))).shape == (3, 1)
+
+
+@pytest.mark.parametrize("settings, error", [((0.5, 2.5, 3), TypeError), ((0.5, -1, 3), ValueError), ((0.5, 2, True), TypeError),
+                                             ((0.5, 2, 0), ValueError), (("a", 2, 3), TypeError), ((-0.5, 2, 3), ValueError)])
+def test_a_setting_is_checked_when_an_operation_is_made(settings, error):
+    with pytest.raises(error, match="PSROIPooling: "):
+        P.PSROIPooling(*settings)
+
+
+def test_a_list_or_a_number_in_place_of_a_tensor_is_named():
+    x, rows = Tensor(np.ones((1, 12, 4, 4), np.float32)), Tensor(np.ones((1, 5, 1), np.float32))
+    for operands in ((1.0, rows), (x, 1.0), ([x], rows)):
+        with pytest.raises(TypeError, match="ps_roi_pooling: (features|rois) is a tensor, not"):
+            P.PSROIPooling(0.5, 2, 3)(*operands)
+    table = [Parameter(Tensor(np.ones((3, 2), np.float32)), name=name) for name in ("w", "m", "v")]
+    gradient, numbers, rate = Tensor(np.ones((1, 2), np.float32)), Tensor([0], ms.int32), Tensor(0.1, ms.float32)
+    for operands in (([gradient], numbers), (gradient, [numbers])):
+        with pytest.raises(TypeError, match="FusedSparseAdam: (gradient|indices) is a tensor, not list"):
+            P.FusedSparseAdam()(*table, rate, rate, rate, 0.9, 0.99, 1e-8, *operands)
+
+
+def test_hard_sigmoid_and_hard_swish_of_halves_are_rounded_once(way):
+    x = np.linspace(-4, 4, 161).astype(np.float16)
+    inner = np.clip(x + np.float16(3), 0, 6)
+    np.testing.assert_array_equal(way(ops.hardsigmoid)(Tensor(x)).asnumpy(), inner / np.float16(6))

@@ -22,6 +22,7 @@ class Operation:
     """Base of the classes. function: (*arrays, **settings) -> Tensors; settings: {name: value} of this object."""
     function: Any = None
     parameters: tuple = ()
+    checks: dict = {}
 
     def __init__(self, *args, **kwargs):
         self.settings, self.attrs = {}, {}
@@ -44,6 +45,8 @@ class Operation:
                 if p.default is p.empty:
                     raise ArgumentError(f"{self.name}: the setting {p.name!r} is missing")
                 settings[p.name] = p.default
+            elif p.name in self.checks:
+                self.checks[p.name](settings[p.name], p.name, self.name)
         self.settings = settings
 
     @property
@@ -139,6 +142,14 @@ def prim_attr_register(init):
     return keep
 
 
+def checking(**checks):
+    """A decorator below `operation`: {setting: a function of `common.checks`, (value, name, class) -> value, or an error}."""
+    def keep(function):
+        function.checks = checks
+        return function
+    return keep
+
+
 def operation(function):
     """The class of a function; see the module."""
     parameters = tuple(p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY)
@@ -153,7 +164,7 @@ def table(names):
 def _class(name, function, parameters, doc):
     call = staticmethod(function if not isinstance(function, Primitive) else functools.partial(_call, function))
     made = type(name, (Operation,), {"function": call, "parameters": parameters, "__doc__": doc,
-                                               "__module__": __package__})
+                                     "checks": getattr(function, "checks", {}), "__module__": __package__})
     OPERATIONS[name] = made
     return made
 

@@ -4,7 +4,7 @@ With a gradient of some rows (Sparse.., FusedSparse..) the step is made for thes
 """
 from ...common.errors import DTypeError, ShapeError
 from .. import abs, adam_update, exp, expand_dims, gather, maximum, ones_like, pow, sign, sqrt, where, zeros_like
-from ..define import as_operand, dtype_of
+from ..define import as_operand, check_tensors, dtype_of
 from ..scatter import tensor_scatter_add, tensor_scatter_update
 from .define import operation
 from .writing import written
@@ -113,6 +113,7 @@ def ApplyFtrl(variable, accumulation, linear, gradient, lr, l1, l2, lr_power, *,
 # ---------------------------------------------------------------- gradients of some rows
 
 def _check_rows(name, variable, states, gradient, indices):
+    check_tensors(name, gradient=gradient, indices=indices)
     for state in states:
         if tuple(state.shape) != tuple(variable.shape):
             raise ShapeError(f"{name}: state unlike the variable",

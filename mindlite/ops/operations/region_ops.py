@@ -1,4 +1,5 @@
 """Regions, pooling at drawn steps, drawn classes, pictures by cubics, and scalars, as classes."""
+from ...common.checks import check_positive_float, check_positive_int
 from ...common.errors import ArgumentError, ShapeError
 from .. import (
     fractional_max_pool2d, fractional_max_pool3d, nms_with_mask, ps_roi_pooling, roi_align, scalar_cast,
@@ -6,7 +7,7 @@ from .. import (
 from ..define import as_operand
 from ..resize import resize
 from ..structure import concat
-from .define import operation
+from .define import checking, operation
 
 
 @operation
@@ -16,6 +17,7 @@ def ROIAlign(features, rois, *, pooled_height, pooled_width, spatial_scale, samp
 
 
 @operation
+@checking(spatial_scale=check_positive_float, group_size=check_positive_int, output_dim=check_positive_int)
 def PSROIPooling(features, rois, *, spatial_scale, group_size, output_dim):
     """See ps_roi_pooling."""
     return ps_roi_pooling(features, rois, spatial_scale, group_size, output_dim)
