@@ -47,17 +47,21 @@ class Symbol:
 
 
 class Operation:
-    """An atom: op in floordiv, mod, max, min, over two Dims or ints."""
-    __slots__ = ("op", "a", "b")
+    """An atom: op in floordiv, mod, max, min, over two Dims or ints. What is derived from the operands is derived once, as an
+    operand may stand in both of them, at every depth."""
+    __slots__ = ("op", "a", "b", "_hash", "_bounds", "_symbols")
 
     def __init__(self, op, a, b):
         self.op, self.a, self.b = op, a, b
+        self._hash = hash((op, a, b))
+        self._bounds = self._symbols = None
 
     def __eq__(self, other):
-        return isinstance(other, Operation) and (self.op, self.a, self.b) == (other.op, other.a, other.b)
+        return self is other or isinstance(other, Operation) and self._hash == other._hash and \
+            (self.op, self.a, self.b) == (other.op, other.a, other.b)
 
     def __hash__(self):
-        return hash((self.op, self.a, self.b))
+        return self._hash
 
     def __repr__(self):
         if self.op in ("max", "min"):
@@ -68,6 +72,11 @@ class Operation:
 
     def bounds(self):
         """(lo, hi) derived from the operands' bounds; None where unknown."""
+        if self._bounds is None:
+            self._bounds = self._find_bounds()
+        return self._bounds
+
+    def _find_bounds(self):
         (alo, ahi), (blo, bhi) = bounds(self.a), bounds(self.b)
         if self.op == "max":
             los = [x for x in (alo, blo) if x is not None]
@@ -85,7 +94,9 @@ class Operation:
 
     def symbols(self):
         """The symbols in this atom."""
-        return symbols_of(self.a) | symbols_of(self.b)
+        if self._symbols is None:
+            self._symbols = symbols_of(self.a) | symbols_of(self.b)
+        return self._symbols
 
     def evaluate(self, env):
         """The atom's value under env: {Symbol: int}."""
@@ -122,7 +133,7 @@ class Dim:
         return self._hash
 
     def __eq__(self, other):
-        return isinstance(other, Dim) and self.terms == other.terms
+        return self is other or isinstance(other, Dim) and self._hash == other._hash and self.terms == other.terms
 
     def __add__(self, other):
         if not isinstance(other, (int, Dim)):

@@ -25,7 +25,7 @@ from ..mindir.primitive import PRIMITIVES, interpreting
 from ..ops.basic import cast
 from ..ops.define import as_operand
 from ..ops.dynamic_slicing import dynamic_slice, dynamic_update
-from ..ops.indexing import bounded_indices, gather_nd, refuse_outside, scatter_nd_add, scatter_nd_update, widened
+from ..ops.indexing import bounded_indices, gather_nd, index_depth, refuse_outside, scatter_nd_add, scatter_nd_update, widened
 from ..ops.logic import equal, greater, greater_equal, less, logical_and, logical_not, logical_or
 from ..ops.nn_loss import probabilities
 from ..ops.reduction import reduce_all, reduce_any
@@ -55,15 +55,14 @@ def demand_bounds(tracer, prim, args, attrs):
     if prim is bounded_indices:
         demand_between(tracer, args[0], **attrs)
     if prim in (gather_nd, scatter_nd_add, scatter_nd_update):
-        for indices, size in columns(tracer, args[1], args[0].shape):
+        for indices, size in columns(tracer, args[1], args[0].shape, index_depth(prim.name, *args[:2])):
             demand_indices(tracer, prim.name, indices, size)
     if prim in INDICES:
         demand_indices(tracer, prim.name.partition("_")[0], *INDICES[prim](args, attrs))
 
 
-def columns(tracer, indices, sizes):
-    """[(the indices that stand for an axis, its size)] of indices that stand side by side."""
-    count = indices.shape[-1]
+def columns(tracer, indices, sizes, count):
+    """[(the indices that stand for an axis, its size)] of `count` indices that stand side by side."""
     if getattr(getattr(indices, "fn", None), "name", "") == "concatenate" and len(indices.args) == count:
         return list(zip(indices.args, sizes))
     with interpreting(tracer):

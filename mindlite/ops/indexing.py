@@ -254,7 +254,8 @@ def gather_nd(input_x, indices):
     """out[i.., b..] = input_x[indices[i.., 0], .., indices[i.., k - 1], b..]; the last axis of indices has size k."""
 
 
-def _depth(name, x, indices):
+def index_depth(name, x, indices):
+    """How many leading axes of x the indices stand for, a known number: the ranks hang on it. raises : ShapeError"""
     check_indices(name, indices)
     if not indices.shape or not isinstance(indices.shape[-1], int) or indices.shape[-1] > len(x.shape):
         raise ShapeError(f"{name}: the last axis of indices counts axes of x", note=f"x: {x}, indices: {indices}")
@@ -263,7 +264,7 @@ def _depth(name, x, indices):
 
 @infer_rule(gather_nd)
 def gather_nd_infer(input_x, indices):
-    return AbstractTensor(input_x.dtype, indices.shape[:-1] + input_x.shape[_depth("gather_nd", input_x, indices):])
+    return AbstractTensor(input_x.dtype, indices.shape[:-1] + input_x.shape[index_depth("gather_nd", input_x, indices):])
 
 
 def _columns(name, x, indices):
@@ -324,7 +325,7 @@ def scatter_nd_update(x, indices, updates):
 
 
 def _scatter_nd_infer(x, indices, updates):
-    depth = _depth("scatter_nd", x, indices)
+    depth = index_depth("scatter_nd", x, indices)
     _same_shape("scatter_nd", updates, indices.shape[:-1] + x.shape[depth:], x)
     return x
 

@@ -10,6 +10,7 @@ from ..common import dtype as dt
 from ..mindir.primitive import bprop_rule, jvp_rule, vmap_rule
 from ..mindir.scalar import call as call_scalar, cast as cast_scalar, logical_and as and_scalar, \
     logical_or as or_scalar, where as where_scalar
+from .axes import broadcast_shapes
 from .basic import sum_to
 from .define import as_operand, cast_to, composite, elementwise, promote_operands, same_shape_tangent, vmap_elementwise
 from .sbp import elementwise_spec, sbp_rule
@@ -162,7 +163,12 @@ def where_jvp(primals, tangents, out):
 select = where
 
 
-@composite(infer=lambda flows, x: x)
+def _flowing_infer(flows, x):
+    broadcast_shapes("flowing", flows.shape, x.shape)
+    return x
+
+
+@composite(infer=_flowing_infer)
 def flowing(flows, x):
     """x where it flows, else zeros, whatever x is there: a cotangent that data may have cut off (`ad/flows.py`).
 

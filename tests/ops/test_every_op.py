@@ -10,6 +10,7 @@ from operator_checks import (abstracts_of, batch_axes, difference, fresh, graph_
                              with_symbols)
 from samples import SAMPLES, TWICE
 
+import mindlite as ms
 from mindlite.ad import jvp_graph, vjp_graph
 from mindlite.common import dtype as dt
 from mindlite.common.dim import Dim, bounds, compare, evaluate, symbols_of
@@ -140,6 +141,31 @@ def test_inferred_dims_are_the_sizes_at_run_time(name, k):
                 assert evaluate(size, env) == actual
             else:
                 assert "dynamic" in prim.traits
+
+
+def _check_open_sizes(name, k):
+    prim, args, attrs = case(name, k)
+    want, tensors = meaning(prim, args, attrs), [Tensor(a) if isinstance(a, np.ndarray) else a for a in fresh(args)]
+    made = ms.jit(lambda *operands: prim(*operands, **attrs), dynamic=1, fullgraph=True, jit_level="O0")(*tensors)
+    made = made if isinstance(made, tuple) else (made,)
+    assert len(made) == len(want)
+    for got, expected in zip(made, want):
+        close(got.asnumpy(), expected, 1e-6, 1e-6)
+
+
+def _has_a_value(prim):
+    return prim.name != "room"
+
+
+@cases_of(_has_a_value, samples=1)
+def test_a_graph_with_open_sizes_gives_the_same(name, k):
+    _check_open_sizes(name, k)
+
+
+@pytest.mark.slow
+@cases_of(_has_a_value)
+def test_a_graph_with_open_sizes_gives_the_same_for_every_sample(name, k):
+    _check_open_sizes(name, k)
 
 
 # ---------------------------------------------------------------- derivatives
