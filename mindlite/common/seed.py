@@ -2,14 +2,38 @@
 
     set_seed(1)        initialisers draw from NumPy's PCG64 seeded with 1; whoever asked by `when_seeded` is told
 """
+import copy
+import threading
 from typing import Any
 
 import numpy as np
 
 from .errors import ArgumentError, ValueRangeError
 
-_state: dict[str, Any] = {"seed": None, "generator": None}
+process_seed: dict[str, Any] = {"seed": None, "generator": None}
 _listeners: list = []
+
+
+class _Own(threading.local):
+    state: dict | None = None
+
+
+_own = _Own()
+
+
+def seed_state():
+    """What this rank's random numbers start from: the process', or that of a rank which is a thread (`begin_own_seed`)."""
+    return process_seed if _own.state is None else _own.state
+
+
+def begin_own_seed():
+    """From here on this thread is a rank: it has a seed and streams of its own, which begin as the process' are now."""
+    _own.state = {"seed": process_seed["seed"], "generator": copy.deepcopy(process_seed["generator"])}
+
+
+def end_own_seed():
+    """The reverse of `begin_own_seed`."""
+    _own.state = None
 
 
 def set_seed(seed):
@@ -24,26 +48,27 @@ def set_seed(seed):
     if not 0 <= seed < 2 ** 32:
         raise ValueRangeError(f"set_seed: the seed {seed} is outside [0, 2**32)")
     np.random.seed(seed)
-    _state["seed"], _state["generator"] = seed, np.random.default_rng(seed)
+    seed_state().update(seed=seed, generator=np.random.default_rng(seed))
     for listener in _listeners:
         listener(seed)
 
 
 def get_seed():
     """The seed last set, or None."""
-    return _state["seed"]
+    return seed_state()["seed"]
 
 
 def generator():
     """NumPy's Generator that initialisers draw from; seeded by the operating system until `set_seed` is called."""
-    if _state["generator"] is None:
-        _state["generator"] = np.random.default_rng()
-    return _state["generator"]
+    state = seed_state()
+    if state["generator"] is None:
+        state["generator"] = np.random.default_rng()
+    return state["generator"]
 
 
 def when_seeded(listener):
     """Call `listener(seed)` at every `set_seed`, and at once if a seed is set already; returns the listener."""
     _listeners.append(listener)
-    if _state["seed"] is not None:
-        listener(_state["seed"])
+    if process_seed["seed"] is not None:
+        listener(process_seed["seed"])
     return listener

@@ -5,7 +5,8 @@
 
 Elements on the CPU are an ndarray, which is the buffer: their Storage is a view that is made when somebody asks, and costs
 nothing until then. Elsewhere the buffer is a Buffer and a DeviceArray stands for the ndarray: it has a dtype, a shape and a
-Storage, and Python cannot read its elements without a copy. A DeviceArray is contiguous.
+Storage, and Python cannot read its elements without a copy. A DeviceArray is contiguous. A ShardedArray stands for elements
+that lie in parts on several ranks, of which this rank has one.
 """
 import numpy as np
 
@@ -106,6 +107,69 @@ class DeviceArray:
         return self.storage.strides
 
 
+class ShardedArray:
+    """This rank's part of a tensor whose elements lie on several ranks.
+
+    part : ndarray, contiguous      shape: that of the whole, a tuple of int      placement: a parallel.Placement
+    """
+    __slots__ = ("part", "shape", "placement")
+    device = CPU
+
+    def __init__(self, part: np.ndarray, shape: tuple, placement) -> None:
+        self.part, self.shape, self.placement = part, shape, placement
+
+    @property
+    def dtype(self) -> np.dtype:
+        """NumPy's."""
+        return self.part.dtype
+
+    @property
+    def storage(self) -> Storage:
+        """Where this rank's part lies."""
+        return storage_of(self.part)
+
+    @property
+    def address(self) -> int:
+        """Where the first element of this rank's part lies."""
+        return self.part.__array_interface__["data"][0]
+
+    @property
+    def size(self) -> int:
+        """Number of elements of the whole."""
+        return product(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.part.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the whole; `part.nbytes` are those that lie here."""
+        return self.size * self.part.itemsize
+
+    @property
+    def strides(self) -> tuple:
+        """Bytes from one element of this rank's part to the next, by axis."""
+        return self.part.strides
+
+    def whole(self) -> np.ndarray:
+        """All elements: a collective, which every rank of the mesh calls."""
+        return self.placement.gathered(self.part, self.shape)
+
+    def write(self, value) -> None:
+        """The elements become those of a ShardedArray of the same placement, or of an array that every rank has in whole."""
+        if isinstance(value, ShardedArray):
+            self.part[...] = value.part if value.placement == self.placement else self.placement.part_of(value.whole())
+        else:
+            self.part[...] = self.placement.part_of(np.broadcast_to(value, self.shape))
+
+
+def part_here(array):
+    """What lies in this process of an ndarray, DeviceArray or ShardedArray."""
+    return array.part if type(array) is ShardedArray else array
+
+
 def empty_on(place: Device, shape: tuple, dtype: np.dtype):
     """A new array on a device, with any elements: an ndarray on the CPU, else a DeviceArray. raises : MemoryError"""
     if driver_of(place) is None:
@@ -145,17 +209,21 @@ def copy_on(target: DeviceArray, source: DeviceArray) -> None:
     driver_of(target.device).copy(target.device, target.address, source.device, source.address, source.nbytes)
 
 
-def download(source: DeviceArray) -> np.ndarray:
-    """A copy in an ndarray; it waits for what is computed there."""
+def download(source) -> np.ndarray:
+    """A copy in an ndarray; it waits for what is computed there. Of a ShardedArray: collected from all ranks, which all ask."""
+    if isinstance(source, ShardedArray):
+        return source.whole()
     array = np.empty(source.shape, source.dtype)
     driver_of(source.device).copy(CPU, array.__array_interface__["data"][0], source.device, source.address, array.nbytes)
     return array
 
 
 def copied(array):
-    """A copy of an ndarray or DeviceArray on its own device."""
+    """A copy of an ndarray or DeviceArray on its own device, or of this rank's part."""
     if isinstance(array, np.ndarray):
         return array.copy()
+    if isinstance(array, ShardedArray):
+        return ShardedArray(array.part.copy(), array.shape, array.placement)
     made = empty_on(array.device, array.shape, array.dtype)
     copy_on(made, array)
     return made
@@ -172,7 +240,8 @@ def is_view(array) -> bool:
 
 
 def may_share(a, b) -> bool:
-    """True if two ndarrays or DeviceArrays may show the same elements."""
+    """True if two ndarrays, DeviceArrays or parts may show the same elements."""
+    a, b = part_here(a), part_here(b)
     if isinstance(a, DeviceArray) or isinstance(b, DeviceArray):
         return isinstance(a, DeviceArray) and isinstance(b, DeviceArray) and a.storage.buffer is b.storage.buffer
     return np.may_share_memory(a, b)

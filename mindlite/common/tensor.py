@@ -16,7 +16,7 @@ from . import dtype as dt
 from .device import CPU, Device
 from .dim import Symbol
 from .errors import ArgumentError, DeviceError, DTypeError, MissingAttributeError, ShapeError
-from .storage import DeviceArray, Storage, copy_on, download, moved, storage_of, write_on
+from .storage import DeviceArray, ShardedArray, Storage, copied, copy_on, download, moved, storage_of, write_on
 
 if TYPE_CHECKING:
     from .tensor_methods import TensorMethods
@@ -63,13 +63,12 @@ class Tensor(TensorMethods):
     const_arg  : MindSpore's: a constant of the graphs that take it; every graph here takes its value at run time
     raises     : DTypeError for what is no number, ShapeError for ragged lists
     """
-    __slots__ = ("host_array", "away", "tape", "_shape", "init", "placement", "sbp", "__weakref__", "__dict__")
+    __slots__ = ("host_array", "away", "tape", "_shape", "init", "__weakref__", "__dict__")
     host_array: np.ndarray
     away: Any
     tape: Any
     init: Any
     _shape: Any
-    placement: Any
 
     def __init__(self, input_data=None, dtype=None, shape=None, init=None, const_arg=False):
         self.tape = self.init = self._shape = None
@@ -159,6 +158,18 @@ class Tensor(TensorMethods):
         return str(self.device_of)
 
     @property
+    def placement(self):
+        """How the elements lie on a mesh of ranks, a parallel.Placement; None for a Tensor that is this rank's own."""
+        elements = self.elements
+        return elements.placement if isinstance(elements, ShardedArray) else None
+
+    @property
+    def sbp(self):
+        """For each axis of the mesh Split, Broadcast or Partial; None for a Tensor that is this rank's own."""
+        placement = self.placement
+        return None if placement is None else placement.sbps
+
+    @property
     def shape(self):
         """The sizes, a tuple of int (None or Symbol where a placeholder leaves them open)."""
         if self._shape is not None:
@@ -226,7 +237,10 @@ class Tensor(TensorMethods):
         return self
 
     def asnumpy(self):
-        """The data as an ndarray that shares memory with the Tensor; of a Tensor that is not on the CPU, a copy."""
+        """The data as an ndarray that shares memory with the Tensor; of a Tensor that is not on the CPU, a copy.
+
+        Of a sharded one: the whole, collected from the ranks; all of them call this.
+        """
         try:
             return self.host_array
         except DeviceError:
@@ -255,8 +269,11 @@ class Tensor(TensorMethods):
         """The elements become those of `value`, a Tensor, array or number that fits, wherever either lies."""
         elements = self.elements
         value = value.elements if isinstance(value, Tensor) else value
+        if isinstance(elements, ShardedArray):
+            elements.write(download(value) if isinstance(value, DeviceArray) else value)
+            return
         if isinstance(elements, np.ndarray):
-            elements[...] = download(value) if isinstance(value, DeviceArray) else value
+            elements[...] = download(value) if isinstance(value, (DeviceArray, ShardedArray)) else value
             return
         if isinstance(value, DeviceArray):
             if value.dtype == elements.dtype and value.shape == elements.shape:
@@ -313,6 +330,10 @@ class Tensor(TensorMethods):
 
     def __getattr__(self, name):
         if name == "host_array" and _is_away(self):
+            if isinstance(self.away, ShardedArray):
+                raise DeviceError(f"the elements of this Tensor lie {self.away.placement} on ranks, this one has a part",
+                                  note=f"{_BY_NUMPY[self.away.dtype].short}{list(self.away.shape)}",
+                                  hint="x.asnumpy() on all ranks, or x.to_local()")
             raise DeviceError(f"the elements of this Tensor lie on {self.away.device}, where Python cannot read them",
                               note=f"{_BY_NUMPY[self.away.dtype].short}{list(self.away.shape)}",
                               hint="x.asnumpy(), or x.to('CPU')")
@@ -324,12 +345,14 @@ class Tensor(TensorMethods):
     def __repr__(self):
         if self._shape is not None:
             return f"Tensor(shape={list(self._shape)}, dtype={self.dtype!r})"
+        if self.placement is not None:                       # no rank prints what lies on others
+            return f"Tensor(shape={list(self.shape)}, dtype={self.dtype!r}, {self.placement} on {self.placement.mesh})"
         text = np.array2string(self.asnumpy(), separator=", ", prefix=" ")
         return f"Tensor(shape={list(self.shape)}, dtype={self.dtype!r}, value=\n{text})" if self.shape else \
             f"Tensor(shape=[], dtype={self.dtype!r}, value= {text})"
 
     def __str__(self):
-        return str(self.asnumpy()) if self._shape is None else repr(self)
+        return str(self.asnumpy()) if self._shape is None and self.placement is None else repr(self)
 
     def __format__(self, spec):
         return format(self.item(), spec) if spec and self.size == 1 else format(str(self), spec)
@@ -341,7 +364,7 @@ class Tensor(TensorMethods):
         made = _new(type(self))
         made.__dict__.update(self._own_attributes())
         made.tape, made.init, made._shape = None, self.init, self._shape
-        made.elements = moved(self.asnumpy().copy(), self.device_of)
+        made.elements = copied(self.elements)
         return made
 
     def __getstate__(self):

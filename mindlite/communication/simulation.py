@@ -13,6 +13,7 @@ import numpy as np
 from ..common.config import config
 from ..common.errors import ArgumentError, RankError, ValueRangeError
 from ..common.ranks import FOLDS, Engine, set_thread_engine
+from ..common.seed import begin_own_seed, end_own_seed
 
 
 class SimWorld:
@@ -40,6 +41,7 @@ class SimWorld:
 
         def work(engine):
             set_thread_engine(engine)
+            begin_own_seed()
             try:
                 results[engine.rank] = function(*args)
                 engine.close()
@@ -47,6 +49,7 @@ class SimWorld:
                 failures.append(error)
                 room.end(f"rank {engine.rank} has failed: {type(error).__name__}: {str(error).partition(chr(10))[0]}")
             finally:
+                end_own_seed()
                 set_thread_engine(None)
         threads = [threading.Thread(target=work, args=(engine,), name=f"rank {engine.rank}", daemon=True) for engine in engines]
         for thread in threads:

@@ -16,7 +16,7 @@ import numpy as np
 from ..backend import python_entry
 from ..common.dim import evaluate
 from ..common.errors import ArgumentError
-from ..common.storage import address_of, empty_on
+from ..common.storage import ShardedArray, address_of, empty_on, part_here
 from ..mindir.abstract import AbstractScalar
 from . import flow as F
 from .executable import Context, thread_arenas
@@ -50,8 +50,10 @@ class CallPlan:
     objects : where Python objects of a run live
     """
 
-    def __init__(self, executable, lowered, graph, arguments, symbols):
-        """arguments: the parameters of the graph that a call gives, in order"""
+    def __init__(self, executable, lowered, graph, arguments, symbols, parts=None):
+        """arguments: the parameters of the graph that a call gives, in order; parts: {number of an output: (Placement, shape)}
+        of those of which a rank has a part, None where ranks share nothing"""
+        self.shared, self.parts = parts is not None, parts or {}
         self.executable, self.results, self.symbols = executable, lowered.outputs, symbols
         self.abstracts, self.objects = [node.abstract for node in graph.outputs], lowered.keep[1]
         given = {p: n for n, p in enumerate(arguments)}
@@ -92,6 +94,8 @@ class CallPlan:
                 params.append(address_of(array))
                 continue
             value = arrays[place] if place is not None else self.held[more].elements
+            if self.shared:
+                value = part_here(value)
             if kind == "tensor":
                 if isinstance(value, np.ndarray) and not value.flags.c_contiguous:
                     copies.append((value, np.ascontiguousarray(value)))
@@ -110,10 +114,12 @@ class CallPlan:
     def result(self, number, ran):
         """An output of the graph: an ndarray, a DeviceArray, a number or an object."""
         kind, place = self.results[number]
-        if kind == "param":
-            return ran.made[place]
-        if kind == "output":
-            return ran.outputs[place]
+        if kind in ("param", "output"):
+            made = ran.made[place] if kind == "param" else ran.outputs[place]
+            if number in self.parts:
+                placement, shape = self.parts[number]
+                return ShardedArray(made, shape, placement)
+            return made
         if kind == "value":
             value, abstract = ran.values[place], self.abstracts[number]
             return abstract.type(value) if isinstance(abstract, AbstractScalar) else ran.objects[value]
@@ -122,6 +128,8 @@ class CallPlan:
     def why_not_known(self):
         """Why there is no KnownCall of it; "" where there is."""
         executable = self.executable
+        if self.shared:
+            return "ranks split it between them"
         if not python_entry.available():
             return "this Python lays out its objects in another way"
         if executable.printer != "native" or executable.linked.verify:

@@ -46,6 +46,7 @@ from ..infer.specialise import Specialised
 from ..infer.values import Place
 from ..mindir.control import make_tuple
 from ..mindir.graph import AnfNode, FuncGraph
+from ..parallel.partition import WISH
 from . import flow as F
 from .description import Description, NotCacheable, is_standard, named
 from .executable import Executable, thread_arenas
@@ -85,13 +86,18 @@ def compile_or_restore(function, args, kwargs, signature, **options):
         return compiled
     for path in question.answers():
         found = question.restore(path, compiling)
-        if found is not None:
+        if found is not None and not any(is_split(p.default) for p in found.graph.parameters):
             found.seconds = {"disk": time.perf_counter() - start}
             emit("flow_restore", name=options["name"], seconds=found.seconds["disk"])
             return found
     compiled = compiling()
     compiled.not_cached = question.store(compiled) if compiled.plan is None else "ranks split it between them"
     return compiled
+
+
+def is_split(param):
+    """True for a Parameter that ranks split between them, in memory or for computing."""
+    return isinstance(param, Tensor) and (param.placement is not None or WISH in param.__dict__)
 
 
 def unsuited(options):
@@ -103,6 +109,8 @@ def unsuited(options):
         return "parts of it run in Python"
     if options["devices"] or config.device_target != "CPU":
         return "it runs on another device than the CPU"
+    if options["placements"]:
+        return "ranks split it between them"
     if options["varying"]:
         return "variables outside of it are run-time values"
     return "it is tried as Python has run it" if options["pure"] else None

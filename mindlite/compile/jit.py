@@ -30,7 +30,7 @@ from .disk_cache import compile_or_restore
 from .quick import MISS, quick_call
 from .reasons import KNOWN_NUMBER, KNOWN_OUTSIDE, Reason, differences, nearest, parameter_names, reason_of
 from .signature import (Leaves, ScalarSpec, arguments_of, declared_spec, devices_in, numbers_in, open_numbers, open_sizes,
-                        signature_of, sizes_in, sizes_that_differ)
+                        placements_in, signature_of, sizes_in, sizes_that_differ)
 from .variant import Runner
 
 MAX_SHAPE_VARIANTS = 4
@@ -419,7 +419,8 @@ class JitFunction:
             compiled = compile_or_restore(self.function, inside_args, inside_kwargs, spec, name=self.name,
                                           fullgraph=self.fullgraph, fallbacks=self.fallbacks,
                                           pure=signature in self.pure, jit_level=self.jit_level,
-                                          printer=self.printer, varying=self.varying, devices=devices_in(spec))
+                                          printer=self.printer, varying=self.varying, devices=devices_in(spec),
+                                          placements=placements_in(spec))
             return Runner(spec, compiled, why, time.perf_counter() - start, compiled.specialised.guards)
         variant = make(wanted, reason)
         if not variant.fits(signature):                      # a size was assumed that these sizes do not have

@@ -27,7 +27,8 @@ from ..mindir.graph import FuncGraph
 from ..mindir.markers import expand
 from ..mindir.verify import order_of_effects, verify
 from ..optim import optimise
-from ..parallel.partition import partition
+from ..parallel.layout import whole
+from ..parallel.partition import Ends, partition
 from ..optim.panels import put_in_panels
 from ..vmap import vmap_graph
 from .library import LIBRARY
@@ -50,11 +51,15 @@ class Wanted:
     level  : "O0" or "O1", see jit_level        devices: where the arguments lie, as `placement.place` takes it
     device : where the kernels run, None for the CPU
     plan   : the parallel.partition.Plan of a graph that ranks split between them: `partition` finds it
+    placements: how the arguments lie on several ranks, as `devices`
+    updates: [(Tensor or number of a parameter, number of the result that is written to it)]
     """
     level: str
     devices: tuple = ()
     device: Any = None
     plan: Any = None
+    placements: tuple = ()
+    updates: tuple = ()
 
     @property
     def target(self) -> Target:
@@ -222,8 +227,22 @@ def noting():
 
 
 def _partition(graph: FuncGraph, wanted: Wanted) -> FuncGraph:
-    graph, wanted.plan = partition(graph)
+    graph, wanted.plan = partition(graph, ends=ends_of(graph, wanted))
     return graph if wanted.plan is None else optimise(graph)
+
+
+def ends_of(graph: FuncGraph, wanted: Wanted) -> Ends:
+    """How the arguments lie on several ranks, Parameters, and what is written to them."""
+    given, lying = iter(wanted.placements), {}
+    for p in graph.parameters:
+        placement = next(given, None) if p.default is None else getattr(p.default, "placement", None)
+        if placement is not None:
+            lying[p] = placement
+    if not lying:
+        return Ends()
+    of = {id(p.default): p for p in graph.parameters if p.default is not None}
+    owners = [(graph.parameters[owner] if isinstance(owner, int) else of[id(owner)], number) for owner, number in wanted.updates]
+    return Ends(lying, {number: lying.get(owner) or whole(next(iter(lying.values())).mesh) for owner, number in owners}, True)
 
 
 def _place(graph: FuncGraph, wanted: Wanted) -> FuncGraph:

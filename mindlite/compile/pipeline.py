@@ -77,10 +77,11 @@ class Compiled:
 
 
 def compile_function(function, args, kwargs, *, name, fullgraph=False, fallbacks=None, pure=False,
-                     jit_level=None, printer=None, varying=(), devices=()):
+                     jit_level=None, printer=None, varying=(), devices=(), placements=()):
     """Compile `function` for arguments in which Abstracts stand for run-time values.
 
     devices : where the Tensors among the arguments lie, in order, None for the CPU; kernels run on config.device_target
+    placements: how they lie on several ranks, in order, None for what is a rank's own
     varying : Places outside of the function whose numbers are run-time values too
     """
     stages, seconds = {}, {}
@@ -95,7 +96,7 @@ def compile_function(function, args, kwargs, *, name, fullgraph=False, fallbacks
     with timed("infer"):
         specialised = specialise(function, args, kwargs, name, fullgraph, fallbacks, pure, varying=varying)
     stages["infer"], level = specialised.graph, jit_level or config.jit_level
-    wanted = Wanted(level, devices, target_device())
+    wanted = Wanted(level, devices, target_device(), placements=placements, updates=specialised.updates)
 
     def seen(one, graph, took):
         stages[one.stage] = graph

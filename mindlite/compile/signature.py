@@ -13,6 +13,7 @@ from ..common.device import Device, numbered
 from ..common.dim import Symbol
 from ..common.dtype import DType
 from ..common.records import dataclass
+from ..common.storage import ShardedArray
 from ..common.tensor import Parameter, Tensor
 from ..infer.arguments import Leaf, Same
 from ..mindir.abstract import AbstractScalar, AbstractTensor
@@ -30,12 +31,13 @@ class ObjectSpec:
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """What a signature says of a Tensor: dtype, sizes (int, or Symbol in a variant), whether it is a Parameter, and where it
-    lies (a Device, or None for the CPU)."""
+    """What a signature says of a Tensor: dtype, sizes (int, or Symbol in a variant), whether it is a Parameter, where it
+    lies (a Device, or None for the CPU), and how on several ranks (a Placement)."""
     dtype: DType
     shape: tuple
     parameter: bool = False
     device: Device | None = None
+    placement: Any = None
 
     def __str__(self):
         return f"{self.dtype.short}[{', '.join(map(str, self.shape))}]" + ("" if self.device is None else f"@{self.device}")
@@ -82,8 +84,11 @@ class Leaves(list):
         if is_parameter and config.device_target != "CPU":
             value.move_here(numbered(config.device_target, config.device_id))
         elements = value.init_data().elements
-        device = None if isinstance(elements, np.ndarray) else elements.device
-        return TensorSpec(value.dtype, elements.shape, is_parameter, device)
+        if isinstance(elements, np.ndarray):
+            return TensorSpec(value.dtype, elements.shape, is_parameter)
+        if isinstance(elements, ShardedArray):
+            return TensorSpec(value.dtype, elements.shape, is_parameter, None, elements.placement)
+        return TensorSpec(value.dtype, elements.shape, is_parameter, elements.device)
 
     def container(self, value):
         """None, or the SameSpec of a list or dict that has come before: they are counted from -1 downwards."""
@@ -151,6 +156,14 @@ def devices_in(signature):
     return devices if any(devices) else ()
 
 
+def placements_in(signature):
+    """How the Tensors of a signature lie on several ranks, in the order of the leaves; empty if none does."""
+    specs: list = []
+    flat_specs(signature, specs)
+    placements = tuple([getattr(spec, "placement", None) for spec in specs])
+    return placements if any(placements) else ()
+
+
 def is_number(signature):
     """True for the signature of an int or float."""
     return isinstance(signature, ScalarSpec) or (isinstance(signature, tuple) and len(signature) > 1
@@ -173,6 +186,7 @@ def open_numbers(pattern, signature):
     if isinstance(signature, TensorSpec):
         same = isinstance(pattern, TensorSpec) and pattern.dtype is signature.dtype \
             and pattern.parameter is signature.parameter and pattern.device == signature.device \
+            and pattern.placement == signature.placement \
             and len(pattern.shape) == len(signature.shape)
         return signature if same else None
     if is_number(signature) and is_number(pattern):
@@ -222,6 +236,7 @@ def matches(pattern: Any, signature: Any, env: dict) -> bool:
     if isinstance(pattern, TensorSpec):
         if not isinstance(signature, TensorSpec) or pattern.dtype is not signature.dtype or \
                 pattern.parameter is not signature.parameter or pattern.device != signature.device or \
+                pattern.placement != signature.placement or \
                 len(pattern.shape) != len(signature.shape):
             return False
         for want, have in zip(pattern.shape, signature.shape):
@@ -271,6 +286,8 @@ def open_sizes(signature, chosen, path="x", symbols=None):
     """The signature with a Symbol for each chosen size; equal sizes share one."""
     symbols = {} if symbols is None else symbols
     if isinstance(signature, TensorSpec):
+        if signature.placement is not None:                  # the parts of ranks have known sizes
+            return signature
         shape = []
         for axis, size in enumerate(signature.shape):
             if not isinstance(size, Symbol) and chosen(f"{path}.shape[{axis}]", size):

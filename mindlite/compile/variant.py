@@ -51,10 +51,11 @@ class Runner(Variant):
             for axis, size in enumerate(getattr(spec, "shape", ())):
                 if isinstance(size, Symbol):
                     symbols.setdefault(size, (number, axis))
-        self.plan = CallPlan(compiled.executable, lowered, graph, [p for p in graph.parameters if p.default is None], symbols)
+        self.plan = CallPlan(compiled.executable, lowered, graph, [p for p in graph.parameters if p.default is None], symbols,
+                             None if compiled.plan is None else compiled.plan.results)
         self.inputs = self.plan.held
         self.input_shapes = [(t.elements.dtype, t.elements.shape) for t in self.inputs]
-        self.input_devices = [None if isinstance(t.elements, np.ndarray) else t.elements.device for t in self.inputs]
+        self.input_devices = [lies_at(t.elements) for t in self.inputs]
         self.output = compiled.specialised.output
         self.constraints = compiled.specialised.constraints
         self.calls_python = self.executable.linked.has_python
@@ -104,7 +105,7 @@ class Runner(Variant):
         for tensor, (dtype, shape), device in zip(self.inputs, self.input_shapes, self.input_devices):
             array = tensor.elements
             if array.shape != shape or array.dtype != dtype or (
-                    device is not None if isinstance(array, np.ndarray) else device != array.device):
+                    device is not None if isinstance(array, np.ndarray) else device != lies_at(array)):
                 return False
         return config.device_target == "CPU" if self.device is None else self.device == target_device()
 
@@ -175,6 +176,11 @@ class Runner(Variant):
         if isinstance(value, Container):
             return leaves.containers[value.number]
         return value
+
+
+def lies_at(elements):
+    """The Device or Placement of elements; None for this process' own on the CPU."""
+    return None if isinstance(elements, np.ndarray) else getattr(elements, "placement", None) or elements.device
 
 
 def _copy_to(tensor, value):

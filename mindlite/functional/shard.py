@@ -17,6 +17,7 @@ from ..mindir.primitive import is_interpreting
 from ..mindir.protocol import CallOf
 from ..ops.collectives import place_as
 from ..parallel import Layout
+from ..parallel.partition import WISH
 from .derivative import name_of
 from .jit import jit
 
@@ -98,19 +99,19 @@ def place(param: Parameter, layout: Layout) -> None:
     param  : a Parameter, a Tensor whose memory stays whole
     layout : a Layout of as many axes as it has
     """
-    param.placement = layout.placement(len(param.shape))
+    param.__dict__[WISH] = layout.placement(len(param.shape))
 
 
 def reshard(tensor: Tensor, layout: Layout) -> Tensor:
-    """The tensor itself; a graph computes with it as the Layout says.
+    """The tensor in parts: each rank of the mesh has the one that the Layout gives it, as `Tensor.to_global`.
 
-    tensor : a Tensor of any shape
+    tensor : a Tensor of any shape, sharded in any way, or whole and equal on all ranks
     layout : a Layout of as many axes as it has
     raises : ArgumentError for what is no Tensor or no Layout
     """
     if not isinstance(layout, Layout) or not isinstance(tensor, (Tensor, AnfNode)):
         raise ArgumentError(f"reshard: takes a Tensor and a Layout, not {type(tensor).__name__} and {type(layout).__name__}")
-    return _wish(tensor, layout)
+    return tensor.to_global(layout)
 
 
 def _strategies(name, value):

@@ -19,7 +19,7 @@ from ..infer.transforms import is_data
 from ..infer.values import rebuild
 from ..mindir.primitive import is_interpreting
 from ..mindir.protocol import CallOf, Mapped
-from ..ops.random import drawn_inside, generator_state
+from ..ops.random import current_state, drawn_inside
 from ..pynative.jitted import call_compiled
 from .derivative import name_of
 
@@ -83,10 +83,11 @@ class Streamed:
 
     def call(self, state, *args, **kwargs):
         """The function's result; the stream outside stays where it is."""
-        outside = generator_state + 0
-        ops.assign(generator_state, state)
+        stream = current_state()
+        outside = stream + 0
+        ops.assign(stream, state)
         out = self.function(*args, **kwargs)
-        ops.assign(generator_state, outside)
+        ops.assign(stream, outside)
         return out
 
 
@@ -176,14 +177,14 @@ def one_by_one(function: Callable[..., Any], in_axes: Any, out_axes: Any, args: 
             raise ShapeError("vmap: the mapped axes differ in size", note=f"{sizes[0]} and {size}")
     if sizes[0] == 0:
         raise ShapeError("vmap: the mapped axis has size 0, and without an item Python cannot tell the results' sizes")
-    outs, stream = [], generator_state.host_array.copy()
+    outs, stream = [], current_state().host_array.copy()
     for i in range(sizes[0]):
         if i:
-            ops.assign(generator_state, Tensor(stream))      # the same numbers for each item
+            ops.assign(current_state(), Tensor(stream))      # the same numbers for each item
         items = [_parts(arg, axis, argument_axes, lambda x, a, i=i: _view(x, a, i) if a is not None and is_data(x) else x)
                  for arg, axis in zip(args, axes)]
         outs.append(function(*items, **kwargs))
-        if randomness == "error" and (generator_state.host_array != stream).any():
+        if randomness == "error" and (current_state().host_array != stream).any():
             raise drawn_inside()
     return _stacked(outs, out_axes, _the_same)
 

@@ -399,10 +399,11 @@ def send_vmap(args, dims, size, *, to, tag, group):
 # ---------------------------------------------------------------- placed, on_rank
 
 @primitive(prepare=lambda args, attrs: ((as_operand(args[0]),), attrs))
-def placed(x, *, placement):
+def placed(x, *, placement, lasting=False):
     """x, of which each rank has the part that `placement` says (parallel/layout.py). Where nothing parts the program: x itself.
 
     placement : a parallel.Placement, or None for no wish
+    lasting   : as a result of the program it lies so too
     """
 
 
@@ -412,34 +413,34 @@ def place_as(x, placement):
 
 
 @infer_rule(placed)
-def placed_infer(x, *, placement):
+def placed_infer(x, *, placement, lasting):
     return AbstractTensor(x.dtype, x.shape)
 
 
 @eval_rule(placed)
-def placed_eval(x, *, placement):
+def placed_eval(x, *, placement, lasting):
     return x.copy()
 
 
 @kernel_rule(placed)
-def _placed_kernel(x, out, *, placement):
+def _placed_kernel(x, out, *, placement, lasting):
     return lambda *i: x[i]
 
 
 @bprop_rule(placed)
-def placed_bprop(x, out, dout, *, placement):
+def placed_bprop(x, out, dout, *, placement, lasting):
     return placed(dout, placement=placement)
 
 
 @jvp_rule(placed)
-def placed_jvp(primals, tangents, out, *, placement):
-    return placed(tangents[0], placement=placement)
+def placed_jvp(primals, tangents, out, *, placement, lasting):
+    return placed(tangents[0], placement=placement, lasting=lasting)
 
 
 @vmap_rule(placed)
-def placed_vmap(args, dims, size, *, placement):
+def placed_vmap(args, dims, size, *, placement, lasting):
     behind = placement and placement.behind_axis(dims[0])
-    return placed(args[0], placement=behind), dims[0]
+    return placed(args[0], placement=behind, lasting=lasting), dims[0]
 
 
 sbp_rule(placed, elementwise_spec, linear=[{0}])

@@ -9,17 +9,27 @@ import os
 import numpy as np
 
 from ..common.errors import ArgumentError, ValueRangeError
-from ..common.seed import set_seed, when_seeded
+from ..common.seed import process_seed, seed_state, set_seed, when_seeded
 from ..common.tensor import Parameter, Tensor
 from .state import assign
 
 generator_state = Parameter(np.array([0, 0], np.int64), name="random_state", requires_grad=False)
 
 
+def current_state():
+    """The state that is drawn from where no other is named: the process' or, of a rank that is a thread, its own."""
+    own = seed_state()
+    if own is process_seed:
+        return generator_state
+    if "stream" not in own:
+        own["stream"] = Parameter(generator_state.asnumpy().copy(), name="random_state", requires_grad=False)
+    return own["stream"]
+
+
 @when_seeded
 def seed_generator(seed):
     """Begin the stream of `seed`: mindlite.set_seed calls it."""
-    generator_state.overwrite((seed, 0))
+    current_state().overwrite((seed, 0))
 
 
 class Generator:
@@ -75,7 +85,15 @@ class _Default(Generator):
     """The stream that is drawn from where no other is named; its seed is that of all that is random."""
 
     def __init__(self):
-        self.state = generator_state
+        """Its state is that of the rank which asks."""
+
+    @property
+    def state(self):
+        return current_state()
+
+    @state.setter
+    def state(self, state):
+        current_state().overwrite(state)
 
     def _begin(self, seed):
         set_seed(seed)

@@ -20,7 +20,7 @@ from .axes import as_shape, as_size, broadcast_shapes, flatten_index
 from .basic import broadcast_to, move_batch_axis, reshape
 from .define import as_operand, cast_to, dtype_of
 from .elementary import cos, log, sqrt
-from .generator import Generator, generator_state
+from .generator import Generator, current_state, generator_state  # noqa: F401
 from .indexing import gather_axis
 from .logic import where
 from .reduction import argmax
@@ -221,7 +221,7 @@ def _draw(prim, shape, words, seed, **attrs):
     always the same numbers."""
     if seed is not None and not isinstance(seed, Generator):
         return prim(np.array([as_size(prim.name, seed), 0], np.int64), shape=shape, **attrs)
-    state = generator_state if seed is None else seed.state
+    state = current_state() if seed is None else seed.state
     out = prim(state, shape=shape, **attrs)
     assign(state, random_advance(state, blocks=(product(shape) * words + 3) // 4))
     return out

@@ -5,6 +5,18 @@
     search.py      the cheapest choice for all operators together, exactly
     partition.py   the pass: (graph of whole tensors) -> (graph of this rank's parts, with explicit collectives)
 
-`shard` itself, a function of functions, is in `functional/shard.py`.
+Sharded Tensors of eager mode are in `pynative/sharded.py`; `shard`, a function of functions, and `zero` are in `functional`. They
+are names of this package for those who look for them here.
 """
+import importlib
+
 from .layout import Layout, Mesh, Placement  # noqa: F401
+
+ABOVE = {"shard": "functional.shard", "reshard": "functional.shard", "zero": "functional.zero", "bytes_here": "functional.zero",
+         "from_local": "pynative.sharded", "shard_in_place": "pynative.sharded"}
+
+
+def __getattr__(name):
+    if name not in ABOVE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"mindlite.{ABOVE[name]}"), name)

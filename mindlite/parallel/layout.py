@@ -9,7 +9,9 @@ Sizes need not be even: the first parts have one element more. Source: OneFlow (
 """
 import math
 
-from ..common.errors import ArgumentError, ValueRangeError
+import numpy as np
+
+from ..common.errors import ArgumentError, RankError, ValueRangeError
 from ..common.ranks import engine, even_sizes
 from ..common.records import dataclass
 from ..common.sbp import Broadcast, Partial, Split
@@ -35,6 +37,11 @@ class Mesh:
         step = math.prod(self.shape[axis + 1:])
         first = self.ranks.index(rank) - self.coordinates(rank)[axis] * step
         return tuple([self.ranks[first + i * step] for i in range(self.shape[axis])])
+
+    def check(self, rank):
+        """raises : RankError for a rank that is not of the mesh"""
+        if rank not in self.ranks:
+            raise RankError(f"rank {rank} is not in the mesh {self}", note=f"its ranks: {list(self.ranks)}")
 
     def __str__(self):
         return " x ".join(f"{name} {size}" for name, size in zip(self.names, self.shape))
@@ -73,6 +80,52 @@ class Placement:
     def _bounds_of(self, shape, splits, rank):
         """`bounds`, with (0, 0) for axes that are whole, whose sizes may be open."""
         return self.bounds([size if axis in splits else 0 for axis, size in enumerate(shape)], rank)
+
+    def part_of(self, array):
+        """What this rank has of an ndarray that all ranks have in whole: a new array; of addends the first rank has all.
+
+        raises : RankError on a rank that is not of the mesh
+        """
+        rank = engine().rank
+        self.mesh.check(rank)
+        part = np.array(array[tuple([slice(begin, end) for begin, end in self.bounds(np.shape(array), rank)])], order="C")
+        at = self.mesh.coordinates(rank)
+        for k, sbp in enumerate(self.sbps):
+            if isinstance(sbp, Partial) and at[k] and sbp.reduction in ("sum", "prod"):
+                part[...] = sbp.reduction == "prod"
+        return part
+
+    def gathered(self, part, shape):
+        """The whole array of this rank's part, a collective: inner axes of the mesh first, as the outer ones consist of them.
+
+        part : an ndarray       shape: that of the whole
+        """
+        rank, sbps = engine().rank, list(self.sbps)
+        self.mesh.check(rank)
+        for k in reversed(range(len(sbps))):
+            sbp, group, sbps[k] = sbps[k], self.mesh.group(k, rank), Broadcast()
+            if isinstance(sbp, Partial):
+                part = engine().all_reduce(part, sbp.reduction, group)
+            elif isinstance(sbp, Split):
+                size = Placement(self.mesh, tuple(sbps)).local_shape(shape, rank)[sbp.axis]
+                part = engine().all_gather(part, even_sizes(size, self.mesh.shape[k]), sbp.axis, group)
+        return part
+
+    def with_partial(self, reductions):
+        """The Placement with addends along some axes of the mesh. reductions: {name of the axis: how they are folded}"""
+        unknown = [name for name in reductions if name not in self.mesh.names]
+        if unknown:
+            raise ValueRangeError(f"{unknown[0]!r} is no axis of the mesh {self.mesh}")
+        return Placement(self.mesh, tuple([Partial(reductions[name]) if name in reductions else sbp
+                                           for name, sbp in zip(self.mesh.names, self.sbps)]))
+
+    def whole_shape(self, part):
+        """The shape of the tensor of which this rank has a part of that shape: a collective, as parts may be uneven."""
+        rank, shape = engine().rank, list(part)
+        for k, sbp in enumerate(self.sbps):
+            if isinstance(sbp, Split):
+                shape[sbp.axis] = int(engine().all_reduce(np.array(shape[sbp.axis], np.int64), "sum", self.mesh.group(k, rank)))
+        return tuple(shape)
 
     def behind_axis(self, axis):
         """The Placement of a tensor that has one more axis, which is whole, at `axis`; None: no more."""

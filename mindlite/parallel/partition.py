@@ -35,6 +35,7 @@ from .search import cheapest
 
 UNSPLIT = {"effect", "random", "control", "scalar", "collective", "tape", "dynamic"}
 MOST = 64                                        # options of one operator
+WISH = "_wish"                                   # the attribute of a Parameter that holds the Placement in which to compute
 
 
 @dataclass(frozen=True)
@@ -60,12 +61,14 @@ class Plan:
     """What was chosen for one program, on this rank.
 
     boxings : (Location, what, Placement before, after, Steps) in order       whole: {name: how often it was computed in whole}
+    results : {number: (Placement, whole shape)} of those that lie in parts
     points  : (points of this rank, of the whole program)                     seconds: the price    exact: no plan is cheaper
     """
     mesh: object
     boxings: list = field(default_factory=list)
     whole: dict = field(default_factory=dict)
     chosen: list = field(default_factory=list)
+    results: dict = field(default_factory=dict)
     points: tuple = (0, 0)
     seconds: float = 0.0
     exact: bool = True
@@ -97,14 +100,31 @@ class Plan:
         return "\n".join(lines) + "\n"
 
 
-def partition(graph, machine=Machine()):
-    """(this rank's graph, its Plan); (graph, None) where nothing is `placed`.
+@dataclass(frozen=True)
+class Ends:
+    """How the program meets its caller.
 
+    lying : {parameter: Placement} of those of which a rank has a part in its memory; the others are whole
+    kept  : {number of a result: Placement} of those that are written to such a memory
+    free  : results may lie in parts, where they are more than one element      partial: and be addends
+    """
+    lying: dict = field(default_factory=dict)
+    kept: dict = field(default_factory=dict)
+    free: bool = False
+    partial: bool = False
+
+
+def partition(graph, machine=Machine(), ends=None):
+    """(this rank's graph, its Plan); (graph, None) where nothing is `placed` and nothing lies in parts.
+
+    ends   : Ends; None: all arguments and results are whole
     raises : ArgumentError for two meshes in one program, or a rank that is in none
     """
+    ends = ends or Ends()
     meshes = {node.attrs["placement"].mesh: node for node in graph.nodes
               if node.fn is placed and node.attrs["placement"] is not None}
     meshes.update({wish(p).mesh: p for p in graph.parameters if wish(p) is not None})
+    meshes.update({placement.mesh: p for p, placement in ends.lying.items()})
     if not meshes:
         return graph, None
     if len(meshes) > 1:
@@ -113,13 +133,26 @@ def partition(graph, machine=Machine()):
     mesh = next(iter(meshes))
     if engine().rank not in mesh.ranks:
         raise ArgumentError(f"rank {engine().rank} is not in the mesh {mesh}", note=f"its ranks: {list(mesh.ranks)}")
-    chosen, plan = choose(graph, mesh, machine)
-    return _Writer(graph, mesh, chosen, plan).write(), plan
+    chosen, plan = choose(graph, mesh, machine, ends)
+    return _Writer(graph, mesh, chosen, plan, ends).write(), plan
 
 
 def wish(parameter):
     """How graphs are to compute with a Parameter that the user has placed, else None."""
-    return getattr(parameter.default, "placement", None)
+    return getattr(parameter.default, "__dict__", {}).get(WISH)
+
+
+def result_sbps(graph, number, ends, have):
+    """The SBPs that a result is wanted with, of those that it is made with."""
+    node = graph.outputs[number]
+    if number in ends.kept:
+        return ends.kept[number].sbps
+    if isinstance(node, CNode) and node.fn is placed and node.attrs["lasting"]:
+        placement = node.attrs["placement"]
+        return (Broadcast(),) * len(have) if placement is None else placement.sbps
+    if not ends.free or not isinstance(node.abstract, AbstractTensor) or _elements(node.abstract) <= 1:
+        return (Broadcast(),) * len(have)
+    return tuple([Broadcast() if isinstance(sbp, Partial) and not ends.partial else sbp for sbp in have])
 
 
 # ---------------------------------------------------------------- options and their price
@@ -143,7 +176,7 @@ def options(node, mesh):
             continue
         ins = tuple([tuple([s.ins[i] for s in choice]) for i in range(len(kinds))])
         made = tuple([tuple([s.outs[i] for s in choice]) for i in range(len(outs))])
-        if all(map(_fits, itertools.repeat(mesh), kinds, ins)) and all(map(_fits, itertools.repeat(mesh), outs, made)):
+        if all(map(fits, itertools.repeat(mesh), kinds, ins)) and all(map(fits, itertools.repeat(mesh), outs, made)):
             share = math.prod(1 / size for s, size in zip(choice, mesh.shape) if s.letter)
             found.append(Option(ins, made, share))
     return found[:MOST]
@@ -153,7 +186,7 @@ def _is_whole(signature):
     return all(isinstance(sbp, Broadcast) for sbp in (*signature.ins, *signature.outs))
 
 
-def _fits(mesh, abstract, sbps):
+def fits(mesh, abstract, sbps):
     """True if every rank gets an element of what is split, and addends are of numbers."""
     if not isinstance(abstract, AbstractTensor):
         return all(isinstance(sbp, Broadcast) for sbp in sbps)
@@ -167,7 +200,7 @@ def _fits(mesh, abstract, sbps):
 
 
 def _check_sizes(node, placement):
-    if not _fits(placement.mesh, node.abstract, placement.sbps):
+    if not fits(placement.mesh, node.abstract, placement.sbps):
         raise ArgumentError(f"a tensor {node.abstract} cannot lie as {placement} on the mesh {placement.mesh}: each rank wants "
                             "an element", location=node.origin.location)
 
@@ -192,7 +225,7 @@ def _elements(tensor):
     return math.prod([size for size in tensor.shape if isinstance(size, int)])
 
 
-def choose(graph, mesh, machine):
+def choose(graph, mesh, machine, ends=Ends()):
     """({node: Option}, Plan) with the least price."""
     choices = {node: options(node, mesh) for node in graph.nodes if node.fn is not tuple_getitem}
     wholes, first = (Broadcast(),) * len(mesh.shape), mesh.ranks[0]
@@ -218,15 +251,25 @@ def choose(graph, mesh, machine):
                 table = [[price(a.outs[index], b.ins[place], arg.abstract) for b in found] for a in choices[source]]
                 factors.append(((source, node), table))
             else:
-                have = wish(source).sbps if isinstance(source, Parameter) and wish(source) is not None else wholes
+                have = _given(source, ends, wholes)
                 factors.append(((node,), [price(have, option.ins[place], arg.abstract) for option in found]))
-    for out in graph.outputs:
+    for number, out in enumerate(graph.outputs):
         source, index = _source(out)
         if source in choices:
-            factors.append(((source,), [price(option.outs[index], wholes, out.abstract) for option in choices[source]]))
+            factors.append(((source,), [
+                price(option.outs[index], result_sbps(graph, number, ends, option.outs[index]), out.abstract)
+                for option in choices[source]]))
     found, seconds, exact = cheapest({node: len(opts) for node, opts in choices.items()}, factors)
     plan = Plan(mesh, seconds=seconds, exact=exact)
     return {node: choices[node][number] for node, number in found.items()}, plan
+
+
+def _given(source, ends, wholes):
+    """The SBPs of a parameter or constant, as the program computes with it."""
+    if not isinstance(source, Parameter):
+        return wholes
+    placement = wish(source) or ends.lying.get(source)
+    return wholes if placement is None else placement.sbps
 
 
 def _source(node):
@@ -241,7 +284,8 @@ def _source(node):
 class _Writer:
     """This rank's graph of a graph and the Options of its nodes."""
 
-    def __init__(self, graph, mesh, chosen, plan):
+    def __init__(self, graph, mesh, chosen, plan, ends):
+        self.ends = ends
         self.graph, self.mesh, self.chosen, self.plan, self.rank = graph, mesh, chosen, plan, engine().rank
         self.wholes = (Broadcast(),) * len(mesh.shape)
         self.values, self.boxed = {}, {}             # {(node, number): (local node, SBPs)}; {(node, number, SBPs): local node}
@@ -249,7 +293,11 @@ class _Writer:
     def write(self):
         graph, target = self.graph, FuncGraph(self.graph.name, self.graph.origin)
         for p in graph.parameters:
-            self.values[p, 0] = target.add_parameter(p.name, p.abstract, p.origin, p.default), self.wholes
+            lies, abstract = self.ends.lying.get(p), p.abstract
+            if lies is not None:
+                abstract = AbstractTensor(abstract.dtype, lies.local_shape(abstract.shape, self.rank))
+            self.values[p, 0] = (target.add_parameter(p.name, abstract, p.origin, p.default),
+                                 self.wholes if lies is None else lies.sbps)
         wanted = [p for p in graph.parameters if wish(p) is not None]
         with building(target, graph.origin, by="shard") as builder:
             self.builder = builder
@@ -261,9 +309,18 @@ class _Writer:
                 if node.fn is not tuple_getitem:
                     with builder.at(node.origin):
                         self.node(node)
-            target.set_outputs([self.value(out, self.wholes, "the result") for out in graph.outputs], make_tuple)
+            target.set_outputs([self.result(number) for number in range(len(graph.outputs))], make_tuple)
         target.transforms.update({key: value for key, value in graph.transforms.items() if key == "notes"})
         return target
+
+    def result(self, number):
+        """This rank's node for a result."""
+        out = self.graph.outputs[number]
+        have = self.values.get(_source(out), (None, self.wholes))[1]
+        want = result_sbps(self.graph, number, self.ends, have)
+        if any(sbp != Broadcast() for sbp in want) and number not in self.ends.kept:
+            self.plan.results[number] = Placement(self.mesh, want), tuple(out.abstract.shape)
+        return self.value(out, want, "the result")
 
     def node(self, node):
         """Write one node."""

@@ -42,6 +42,7 @@ REUSED, BUILT = "as one compiled Flow", "as one Flow, compiled for it"
 FIRST = "operation by operation: the first of its structure"
 SELDOM = "operation by operation: to compile its structure does not pay yet"
 ORDERED = "operation by operation, while its structure is being compiled"
+PARTS = "operation by operation: ranks have parts of what was saved"
 CHECKED = "operation by operation, each one checked for NaN and infinity"
 OF_ITS_OWN = "as the Flow of the one compiled function on it"
 NOTHING = "not at all: nothing that is asked for depends on what was watched"
@@ -233,6 +234,8 @@ def flow_of(key, live, seeds, wrt, saved):
     """(how it will run, the `flow` of its Structure; None where it is walked)."""
     if is_watching():
         return CHECKED, None
+    if any([isinstance(value, Tensor) and value.placement is not None for value in (*saved, *[c for _, c in seeds])]):
+        return PARTS, None                                   # ranks would change to a Flow at different times
     with _lock:
         seen = _structures.get(key)
         if seen is None:

@@ -18,7 +18,7 @@ from ..mindir.derivative import check_bprop, check_gradient
 from ..mindir.hooks import replaced
 from ..mindir.protocol import Gate
 from ..ops.basic import cast, sum_to
-from ..ops.random import generator_state
+from ..ops.random import current_state
 from .differentiate import Recorded, map_leaves, tensors_in
 from .tape import paused
 
@@ -150,7 +150,7 @@ def recompute(function, *args, **kwargs):
     """
     if not here.state.tapes:
         return function(*args, **kwargs)
-    seeded = generator_state.host_array.copy()
+    seeded = current_state().host_array.copy()
     with paused():
         out = function(*args, **kwargs)
     inputs, out = tensors_in(args), own_tensors(out, args)
@@ -162,8 +162,8 @@ def recompute(function, *args, **kwargs):
         each = iter(saved)
         again = map_leaves(tuple(args), lambda x: next(each) if isinstance(x, Tensor) else x)
         leaves = tensors_in(again)
-        now = generator_state.host_array.copy()
-        generator_state.host_array[:] = seeded
+        now = current_state().host_array.copy()
+        current_state().host_array[:] = seeded
 
         def flat(*values):
             place = dict(zip(floats, values))
@@ -172,7 +172,7 @@ def recompute(function, *args, **kwargs):
         try:
             made = Recorded(flat, [leaves[i] for i in floats], {}, tuple(range(len(floats))), weights, "recompute", hooked=False)
         finally:
-            generator_state.host_array[:] = now
+            current_state().host_array[:] = now
         seeds = made.seeds(made.value, douts)
         found, of_weights = made.gradients(seeds)
         gradients = [None] * len(inputs)

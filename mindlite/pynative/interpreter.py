@@ -11,7 +11,7 @@ import numpy as np
 
 from ..common.device import CPU
 from ..common.errors import DeviceError, MindliteError, Stage, user_location
-from ..common.storage import DeviceArray
+from ..common.storage import DeviceArray, ShardedArray
 from ..common.tensor import HOOKS, Parameter, Tensor
 from ..common.threads import here
 from ..mindir.builder import constant
@@ -22,6 +22,7 @@ from .elsewhere import compute_elsewhere
 from .kernels import compute_of
 from .native import learn, offer
 from .operation import Operation
+from .sharded import compute_sharded
 from .tape import holding, paused, protect
 from .views import link
 
@@ -99,14 +100,15 @@ class PyNative:
 
     def bind_elsewhere(self, prim, args, attrs):
         """`bind`, where an operand lies on another device than the CPU."""
+        sharded = any([isinstance(a, Tensor) and isinstance(a.elements, ShardedArray) for a in args])
         if prim is assign and isinstance(args[0], Tensor):
             self.write_elsewhere(*args)
             written(args[0], self.write_elsewhere)
             return args[0]
-        operation, out = compute_elsewhere(prim, args, attrs)
+        operation, out = (compute_sharded if sharded else compute_elsewhere)(prim, args, attrs)
         if here.state.tapes and operation.differentiable:
             enter(operation, args, out if operation.several else (out,))
-        if prim in WRITE_BACK and isinstance(args[0], Tensor):
+        if prim in WRITE_BACK and isinstance(args[0], Tensor) and not sharded:
             link(out, args[0], prim, args[1:], attrs)
         return out
 
@@ -254,7 +256,7 @@ def number_assigned(variable, value, *outs):
 def apply(operation, tensors):
     """Run a GraphOperation on Tensors and numbers, recording it; gives a list of Tensors and numbers."""
     values = operation.run([t.elements if isinstance(t, Tensor) else t for t in tensors])
-    outs = [Tensor.of_elements(v) if isinstance(v, (np.ndarray, DeviceArray)) else wrap(v) for v in values]
+    outs = [Tensor.of_elements(v) if isinstance(v, (np.ndarray, DeviceArray, ShardedArray)) else wrap(v) for v in values]
     if here.state.tapes and operation.differentiable:
         enter(operation, tensors, outs)
     return outs

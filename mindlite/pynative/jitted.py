@@ -81,6 +81,8 @@ def call_recorded(jit_function, args, kwargs):
 
 def run_recorded(jit_function, variant, leaves, signature, args, kwargs):
     """The call of a variant, as one entry on the tape."""
+    if any([isinstance(x, Tensor) and x.placement is not None for x in (*leaves, *variant.inputs)]):
+        return in_eager_mode(jit_function, args, kwargs)     # its gradients lie where eager mode makes them
     if not variant.calls_python:
         plan = plan_of(variant, jit_function, signature, args, kwargs, ())
         if not plan.has_hooks or plan.takes_hooks(leaves, jit_function):

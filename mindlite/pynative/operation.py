@@ -18,7 +18,7 @@ from ..common.device import listeners
 from ..common.dim import lone_symbol
 from ..common.errors import GradientError, Stage, user_location
 from ..common.events import emit
-from ..common.storage import DeviceArray, moved
+from ..common.storage import DeviceArray, ShardedArray, moved
 from ..mindir.abstract import AbstractAny, AbstractTensor, AbstractTuple
 from ..mindir.builder import building, typed
 from ..mindir.constraints import collecting
@@ -29,6 +29,7 @@ from ..mindir.primitive import bprop_rule, expand_rule
 from ..ops.basic import cast
 from ..optim import optimise
 from .kernels import Compiled, Walk, can_walk
+from .local_program import LocalProgram, program_key
 from collections.abc import Callable
 from typing import Any
 
@@ -145,17 +146,27 @@ class GraphOperation:
         self.outs = tuple([node.abstract for node in graph.outputs])
         self.seeds = tuple([i for i, out in enumerate(self.outs) if is_differentiable(out)])
         self.differentiable = bool(self.seeds)
-        self.backwards, self.runner, self.offered = {}, None, False
+        self.backwards, self.runner, self.offered, self.programs = {}, None, False, {}
 
     def run(self, arrays):
         """The outputs, a list of arrays and numbers, for ndarrays, DeviceArrays and numbers; they lie where those lie that are
         not on the CPU."""
-        if any([type(a) is DeviceArray for a in arrays]):
+        kinds = set(map(type, arrays))
+        if ShardedArray in kinds:
+            return self.run_sharded(arrays)
+        if DeviceArray in kinds:
             return self.run_elsewhere(arrays)
         if self.runner is None:
             with Stage("backward", user_location):
                 self.runner = Walk(self.graph, Operation) if can_walk(self.graph) else Compiled(self.graph)
         return self.runner.run(arrays)
+
+    def run_sharded(self, arrays):
+        """`run`, where ranks have parts of some arrays: each computes its own."""
+        key = program_key(arrays)
+        if key not in self.programs:
+            self.programs[key] = LocalProgram(self.graph, key[2], Operation)
+        return self.programs[key].run(arrays)
 
     def run_elsewhere(self, arrays):
         """`run`, compiled for where the arrays lie."""

@@ -13,7 +13,7 @@ import contextlib
 import threading
 import weakref
 
-from ..common.storage import DeviceArray, copied, is_view
+from ..common.storage import DeviceArray, copied, is_view, part_here
 from ..common.tensor import HOOKS, ROOT, Parameter, Tensor
 from ..common.threads import here
 
@@ -35,6 +35,7 @@ def owner_of(array):
     """What identifies the memory of an ndarray or DeviceArray: arrays that share memory have the same owner."""
     if isinstance(array, DeviceArray):
         return id(array.storage.buffer)
+    array = part_here(array)
     base = array.base
     while base is not None:
         array, base = base, getattr(base, "base", None)

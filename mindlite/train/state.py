@@ -27,7 +27,7 @@ from ..common.errors import ArgumentError, FileFormatError, ValueRangeError
 from ..common.files import replacing
 from ..common.tensor import Parameter, Tensor
 from ..dataset import config as data_config
-from ..ops.generator import generator_state
+from ..ops.generator import current_state
 from .callback import Callback, RunContext
 from .checkpoint import read_ckpt, write_ckpt
 from .model import size_of
@@ -53,7 +53,7 @@ def save_state(path: Any, *, network: nn.Cell | None = None, optimizer: nn.Cell 
     if isinstance(scaler, LossScaleManager):
         values["manager"] = json.dumps({name: value for name, value in vars(scaler).items()
                                         if isinstance(value, (int, float, bool))})
-    values["random"] = generator_state.asnumpy()
+    values["random"] = current_state().asnumpy()
     state: Any = np.random.get_state()
     values["numpy"] = json.dumps([state[0], state[1].tolist(), *state[2:]])
     values["python"] = json.dumps(random.getstate())
@@ -109,7 +109,7 @@ def load_state(path: Any, *, network: nn.Cell | None = None, optimizer: nn.Cell 
     if seed is not None:
         seeds.set_seed(seed)
     seeds.generator().bit_generator.state = bits
-    generator_state.overwrite(values["random"])
+    current_state().overwrite(values["random"])
     kind, keys, *rest = json.loads(values["numpy"])
     np.random.set_state((kind, np.array(keys, np.uint32), *rest))
     version, numbers, gauss = json.loads(values["python"])

@@ -55,6 +55,8 @@ class Optimizer(Cell):
     With groups, weight_decay, decay_flags and (where rates differ) learning_rate are tuples in the order of parameters.
     """
 
+    gradient_placements: Any = None              # a Placement (or None) for each; None: gradients lie as they come (ZeRO)
+
     def __init__(self, learning_rate: Rate, parameters: Params, weight_decay: Decay = 0.0, loss_scale: float = 1.0) -> None:
         super().__init__(auto_prefix=False)
         groups, order = self._read_groups(parameters)
@@ -292,6 +294,9 @@ class Optimizer(Cell):
         if len(gradients) != len(self.parameters):
             raise ArgumentError(f"{type(self).__name__}: {len(self.parameters)} gradients are wanted, "
                                 f"{len(gradients)} were given")
+        if self.gradient_placements is not None:
+            gradients = tuple([grad if placement is None else grad.to_global(placement)
+                               for grad, placement in zip(gradients, self.gradient_placements)])
         self.update(gradients, self.rates())
         ops.assign_add(self.global_step, 1)
         return True

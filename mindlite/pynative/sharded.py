@@ -1,0 +1,166 @@
+"""Eager mode on several ranks: an operator on sharded Tensors chooses SBPs by the rules of the graph, and boxes.
+
+    x : f32[8, 4] (S0), w : f32[4, 6] (B)         x @ w   ->  each rank multiplies its rows      f32[8, 6] (S0)
+    x : f32[8, 4] (S1), w : f32[4, 6] (S0)        x @ w   ->  an addend on each rank             f32[8, 6] (P)
+
+An operator is a graph of one node, parted by `parallel/partition.py` with its operands where they lie; the result stays where
+it is made. The program of a rank is kept by signature. A tape records the operator of whole tensors, and its backward graph is
+parted in the same way: gradients are those of one process. Operands that are not sharded count as whole and equal on all ranks.
+"""
+import threading
+
+import numpy as np
+
+from ..common.errors import ArgumentError, MindliteError, user_location
+from ..common.ranks import engine
+from ..common.storage import ShardedArray
+from ..common.tensor import Tensor
+from ..common.threads import here
+from ..mindir.abstract import AbstractTensor
+from ..mindir.builder import constant
+from ..mindir.graph import AnfNode
+from ..mindir.primitive import infer_rule
+from ..ops.collectives import placed
+from ..ops.methods import method
+from ..parallel.boxing import box
+from ..parallel.layout import Layout, Placement, whole
+from ..parallel.partition import fits
+from .kernels import single_node
+from .local_program import LocalProgram, placements_of, program_key
+from .operation import Operation
+from .tape import paused, protect
+
+MAX_PROGRAMS = 1 << 12
+_operators: dict = {}
+_lock = threading.Lock()
+
+
+def compute_sharded(prim, args, attrs):
+    """prim(*args, **attrs), where a Tensor among the arguments is sharded: (its Operation, a Tensor or a tuple of them).
+
+    raises : ArgumentError for operands on two meshes; what the operator raises
+    """
+    values = [a.elements if isinstance(a, Tensor) else np.asarray(a) if isinstance(a, np.generic) else a for a in args]
+    key = (prim, *program_key(values), *[
+        (type(v), v.dtype, v.shape) if isinstance(v, (np.ndarray, ShardedArray)) else (type(v), repr(v)) for v in values],
+        *[(name, type(value), repr(value)) for name, value in attrs.items()])
+    found = _operators.get(key)
+    if found is None:
+        try:
+            abstracts = tuple([AbstractTensor(constant(v.part).abstract.dtype, v.shape) if isinstance(v, ShardedArray)
+                               else constant(v).abstract for v in values])
+            operation = Operation(prim, abstracts, attrs, infer_rule[prim](*abstracts, **attrs))
+            found = operation, LocalProgram(single_node(operation), placements_of(values), Operation)
+        except MindliteError as error:
+            raise error.at(user_location())
+        with _lock:
+            if len(_operators) >= MAX_PROGRAMS:
+                _operators.clear()
+            _operators[key] = found
+    operation, program = found
+    results = [Tensor.of_elements(r) if isinstance(r, (np.ndarray, ShardedArray)) else
+               Tensor.wrap(np.asarray(r)) if isinstance(r, np.generic) else r for r in program.run(values)]
+    return operation, tuple(results) if operation.several else results[0]
+
+
+# ---------------------------------------------------------------- from one placement to another
+
+def boxed(elements, want):
+    """The elements, an ndarray that is whole on every rank or a ShardedArray, placed as `want`: a ShardedArray."""
+    if not isinstance(elements, ShardedArray):
+        return ShardedArray(want.part_of(elements), tuple(elements.shape), want)
+    have = elements.placement
+    if have == want:
+        return elements
+    if have.mesh != want.mesh:
+        raise ArgumentError(f"a tensor on the mesh {have.mesh} cannot go to the mesh {want.mesh}",
+                            hint="x.full_tensor(), then x.to_global(layout)").at(user_location())
+    have.mesh.check(engine().rank)
+    with paused():
+        part = box(Tensor.wrap(elements.part), have, want, elements.shape, engine().rank)
+    return ShardedArray(np.ascontiguousarray(part.host_array), elements.shape, want)
+
+
+def _moved(tensor, elements):
+    """A Tensor of the same value, with its number on the tapes; the tensor itself where the elements are its own."""
+    if elements is tensor.elements:
+        return tensor
+    made = Tensor.of_elements(elements)
+    for tape in here.state.tapes:
+        number = tape.number(tensor)
+        if number is not None:
+            tape.set_number(made, number)
+    return made
+
+
+def to_global(self, layout):
+    """This Tensor in parts: each rank of a mesh keeps the one that `layout` gives it. Gradients pass.
+
+    layout : a Layout that was called with a word for each axis, or a parallel.Placement. Of a Tensor that is not sharded every
+             rank gives the same whole one, and nothing is sent
+    out    : a Tensor of the same dtype and (whole) shape
+    raises : ArgumentError for what is no layout, or where a rank would get no element
+    """
+    placement = layout.placement(len(self.shape)) if isinstance(layout, Layout) else layout
+    if not isinstance(placement, Placement):
+        raise ArgumentError(f"to_global: takes a Layout, not {type(layout).__name__}").at(user_location())
+    if isinstance(self, AnfNode):
+        return placed(self, placement=placement, lasting=True)
+    elements = self.init_data().elements
+    if not fits(placement.mesh, AbstractTensor(self.dtype, tuple(self.shape)), placement.sbps):
+        raise ArgumentError(f"a tensor {self.dtype.short}{list(self.shape)} cannot lie as {placement} on the mesh "
+                            f"{placement.mesh}: each rank wants an element").at(user_location())
+    return _moved(self, boxed(elements, placement))
+
+
+def to_local(self):
+    """This rank's part of a sharded Tensor, which shares its memory and is on no tape; another Tensor itself. Not in graphs,
+    which compute with whole tensors."""
+    return Tensor.wrap(self.elements.part) if isinstance(self.elements, ShardedArray) else self
+
+
+def full_tensor(self):
+    """The whole of a sharded Tensor on every rank: a collective that all ranks of its mesh call. Gradients pass; another Tensor
+    is itself."""
+    if isinstance(self, AnfNode):
+        return placed(self, placement=None, lasting=True)
+    if not isinstance(self.elements, ShardedArray):
+        return self
+    return _moved(self, boxed(self.elements, whole(self.placement.mesh)).part)
+
+
+def shard_in_place(tensor, layout):
+    """From now on the elements of this very Tensor, which every rank has in whole, lie in parts; returns it.
+
+    tensor : a Tensor or Parameter       layout : as `to_global` takes it
+    """
+    protect(tensor.init_data().elements)
+    tensor.elements = to_global(tensor, layout).elements
+    return tensor
+
+
+def from_local(part, layout, shape=None, partial=None):
+    """A sharded Tensor of the parts that the ranks have.
+
+    part    : a Tensor, this rank's part, or its addend (see partial)
+    layout  : a Layout called with a word for each axis
+    shape   : of the whole; None: found from the parts, by a collective
+    partial : {name of an axis of the mesh: "sum", "max", ..} of axes along which the ranks have addends
+    raises  : ArgumentError where the part is not the one that the layout gives this rank
+    """
+    if not isinstance(part, Tensor) or not isinstance(layout, Layout):
+        raise ArgumentError(f"from_local: takes a Tensor and a Layout, not {type(part).__name__} and {type(layout).__name__}")
+    rank, placement = engine().rank, layout.placement(len(part.shape)).with_partial(partial or {})
+    placement.mesh.check(rank)
+    if shape is None:
+        shape = placement.whole_shape(tuple(part.shape))
+    want = placement.local_shape(shape, rank)
+    if tuple(part.shape) != want:
+        raise ArgumentError(f"from_local: rank {rank} has {list(part.shape)}; {placement} of {list(shape)} gives it {list(want)}",
+                            hint="the first ranks have one element more where sizes are uneven").at(user_location())
+    return Tensor.of_elements(ShardedArray(np.ascontiguousarray(part.asnumpy()), tuple(shape), placement))
+
+
+for function in (to_global, full_tensor):
+    method(function.__name__, function)
+setattr(Tensor, "to_local", to_local)
