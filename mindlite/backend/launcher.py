@@ -25,9 +25,9 @@ import atexit
 import ctypes
 import functools
 import os
-import platform
 
-from .machine_code import c_address, compile_ir
+from .low_python import LowModule, source_of
+from .machine_code import c_address
 from .target import current
 
 MAX_THREADS = 64
@@ -36,411 +36,11 @@ _PLACES = ("sched_getcpu", "sched_getaffinity", "sched_setaffinity")       # whe
 _THREADS = ("pthread_create", "pthread_join", "pthread_mutex_init", "pthread_mutex_lock", "pthread_mutex_unlock",
             "pthread_cond_init", "pthread_cond_wait", "pthread_cond_broadcast", "sched_yield")
 
-_SEQUENTIAL = """
-define i64 @launch(ptr %kernel, ptr %args, i64 %extent, i64 %cost) {
-  %status = tail call i64 %kernel(ptr %args, i64 0, i64 %extent)
-  ret i64 %status
-}
-"""
-
-# the cores of the threads that take part in a launch are bits; a mask of 1024 cores is what the C library takes
-_APART = """
-declare i32 @ml_sched_getcpu()
-declare i32 @ml_sched_getaffinity(i32, i64, ptr)
-declare i32 @ml_sched_setaffinity(i32, i64, ptr)
-@cores = internal global [16 x i64] zeroinitializer, align 64
-
-; note that this thread's core takes part; whether another thread of the launch is on it
-define internal i1 @occupy() {
-entry:
-  %core = call i32 @ml_sched_getcpu()
-  %known = icmp ult i32 %core, 1024
-  br i1 %known, label %note, label %unknown
-note:
-  %n = zext i32 %core to i64
-  %word = lshr i64 %n, 6
-  %low = and i64 %n, 63
-  %bit = shl i64 1, %low
-  %p = getelementptr i64, ptr @cores, i64 %word
-  %old = atomicrmw or ptr %p, i64 %bit seq_cst
-  %mine = and i64 %old, %bit
-  %taken = icmp ne i64 %mine, 0
-  ret i1 %taken
-unknown:
-  ret i1 false
-}
-
-; the caller's core is the first of a launch
-define internal void @begin_apart() {
-entry:
-  store [16 x i64] zeroinitializer, ptr @cores
-  %taken = call i1 @occupy()
-  ret void
-}
-
-; a worker on a core that is taken goes to one that it may use and no other thread of the launch has, if there is one. It may
-; go anywhere again afterwards
-define internal void @stand_apart() {
-entry:
-  %before = alloca [16 x i64]
-  %free = alloca [16 x i64]
-  %taken = call i1 @occupy()
-  br i1 %taken, label %ask, label %done
-ask:
-  store [16 x i64] zeroinitializer, ptr %before
-  %failed = call i32 @ml_sched_getaffinity(i32 0, i64 128, ptr %before)
-  %bad = icmp ne i32 %failed, 0
-  br i1 %bad, label %done, label %head
-head:
-  %i = phi i64 [0, %ask], [%next, %head]
-  %any = phi i64 [0, %ask], [%more, %head]
-  %before_p = getelementptr i64, ptr %before, i64 %i
-  %may = load i64, ptr %before_p
-  %cores_p = getelementptr i64, ptr @cores, i64 %i
-  %used = load atomic i64, ptr %cores_p monotonic, align 8
-  %unused = xor i64 %used, -1
-  %word = and i64 %may, %unused
-  %free_p = getelementptr i64, ptr %free, i64 %i
-  store i64 %word, ptr %free_p
-  %more = or i64 %any, %word
-  %next = add i64 %i, 1
-  %again = icmp ult i64 %next, 16
-  br i1 %again, label %head, label %judge
-judge:
-  %none = icmp eq i64 %more, 0
-  br i1 %none, label %done, label %go
-go:
-  %r1 = call i32 @ml_sched_setaffinity(i32 0, i64 128, ptr %free)
-  %r2 = call i32 @ml_sched_setaffinity(i32 0, i64 128, ptr %before)
-  %also = call i1 @occupy()
-  br label %done
-done:
-  ret void
-}
-"""
-_ANYWHERE = """
-define internal void @begin_apart() {
-  ret void
-}
-define internal void @stand_apart() {
-  ret void
-}
-"""
-
-# ready and sleepers are read and written in one total order (seq_cst): either the worker that goes to sleep sees
-# the new job, or the launcher sees the sleeper and, through the mutex, wakes it.
-_PARALLEL = """
-declare i32 @ml_pthread_create(ptr, ptr, ptr, ptr)
-declare i32 @ml_pthread_join(i64, ptr)
-declare i32 @ml_pthread_mutex_init(ptr, ptr)
-declare i32 @ml_pthread_mutex_lock(ptr)
-declare i32 @ml_pthread_mutex_unlock(ptr)
-declare i32 @ml_pthread_cond_init(ptr, ptr)
-declare i32 @ml_pthread_cond_wait(ptr, ptr)
-declare i32 @ml_pthread_cond_broadcast(ptr)
-declare i32 @ml_sched_yield()
-declare i64 @llvm.umax.i64(i64, i64)
-declare i64 @llvm.umin.i64(i64, i64)
-declare i64 @llvm.ctlz.i64(i64, i1)
-PAUSE_DECLARATION
-
-@busy = internal global i64 0, align 64
-@left = internal global i64 0, align 64
-@ready = internal global i64 0, align 64
-@pending = internal global i64 0, align 64
-@sleepers = internal global i64 0, align 64
-@threads = internal global i64 1, align 64
-@chunks = internal global i64 1, align 64
-@started = internal global i64 0
-@first_seen = internal global i64 0
-@stop = internal global i64 0
-@job_kernel = internal global ptr null
-@job_args = internal global ptr null
-@job_extent = internal global i64 0
-@statuses = internal global [64 x i64] zeroinitializer, align 64
-@handles = internal global [64 x i64] zeroinitializer, align 64
-@mutex = internal global [16 x i64] zeroinitializer, align 64
-@condition = internal global [16 x i64] zeroinitializer, align 64
-
-; where chunk t begins: at extent t / threads, rounded down to a multiple of the greatest power of two that is at most
-; 1/SPARE of a chunk
-define internal i64 @cut(i64 %t, i64 %threads, i64 %extent) {
-  %fine = mul i64 %threads, SPARE
-  %share = udiv i64 %extent, %fine
-  %share.1 = call i64 @llvm.umax.i64(i64 %share, i64 1)
-  %most = call i64 @llvm.umin.i64(i64 %share.1, i64 WHOLE_LINE)
-  %zeros = call i64 @llvm.ctlz.i64(i64 %most, i1 true)
-  %top = lshr i64 -9223372036854775808, %zeros
-  %mask = sub i64 0, %top
-  %b = mul i64 %extent, %t
-  %even = udiv i64 %b, %threads
-  %begin = and i64 %even, %mask
-  %last = icmp eq i64 %t, %threads
-  %cut = select i1 %last, i64 %extent, i64 %begin
-  ret i64 %cut
-}
-
-define internal i64 @chunk(i64 %t, i64 %threads) {
-  %kernel = load ptr, ptr @job_kernel
-  %args = load ptr, ptr @job_args
-  %extent = load i64, ptr @job_extent
-  %begin = call i64 @cut(i64 %t, i64 %threads, i64 %extent)
-  %t1 = add i64 %t, 1
-  %end = call i64 @cut(i64 %t1, i64 %threads, i64 %extent)
-  %status = call i64 %kernel(ptr %args, i64 %begin, i64 %end)
-  ret i64 %status
-}
-
-; run chunks that nobody has begun until none is left; who comes late finds no more than 0 left, whatever is launched next
-define internal void @participate() {
-entry:
-  br label %claim
-claim:
-  %left = atomicrmw sub ptr @left, i64 1 seq_cst
-  %mine = icmp sgt i64 %left, 0
-  br i1 %mine, label %run, label %done
-run:
-  %chunks = load i64, ptr @chunks
-  %t = sub i64 %chunks, %left
-  %status = call i64 @chunk(i64 %t, i64 %chunks)
-  %status_p = getelementptr i64, ptr @statuses, i64 %t
-  store i64 %status, ptr %status_p
-  %p = atomicrmw sub ptr @pending, i64 1 seq_cst
-  br label %claim
-done:
-  ret void
-}
-
-define internal ptr @worker(ptr %number) {
-entry:
-  %start = load i64, ptr @first_seen
-  br label %wait
-wait:
-  %seen = phi i64 [%start, %entry], [%now, %work]
-  br label %spin
-spin:
-  %i = phi i64 [0, %wait], [%i1, %again], [%i1, %let]
-  %r = load atomic i64, ptr @ready seq_cst, align 8
-  %new = icmp ne i64 %r, %seen
-  br i1 %new, label %awake, label %again
-again:
-  PAUSE
-  %i1 = add i64 %i, 1
-  %soon = icmp ult i64 %i1, SPINS
-  br i1 %soon, label %spin, label %let
-let:
-  %y = call i32 @ml_sched_yield()
-  %patient = icmp ult i64 %i1, PATIENCE
-  br i1 %patient, label %spin, label %sleep
-sleep:
-  %l = call i32 @ml_pthread_mutex_lock(ptr @mutex)
-  %s0 = atomicrmw add ptr @sleepers, i64 1 seq_cst
-  br label %doze
-doze:
-  %r2 = load atomic i64, ptr @ready seq_cst, align 8
-  %new2 = icmp ne i64 %r2, %seen
-  br i1 %new2, label %rise, label %cond_wait
-cond_wait:
-  %w = call i32 @ml_pthread_cond_wait(ptr @condition, ptr @mutex)
-  br label %doze
-rise:
-  %s1 = atomicrmw sub ptr @sleepers, i64 1 seq_cst
-  %u = call i32 @ml_pthread_mutex_unlock(ptr @mutex)
-  br label %awake
-awake:
-  %now = load atomic i64, ptr @ready seq_cst, align 8
-  %stopping = load atomic i64, ptr @stop seq_cst, align 8
-  %ends = icmp ne i64 %stopping, 0
-  br i1 %ends, label %done, label %work
-work:
-  call void @stand_apart()
-  call void @participate()
-  br label %wait
-done:
-  ret ptr null
-}
-
-define internal void @announce() {
-  %r = atomicrmw add ptr @ready, i64 1 seq_cst
-  %s = load atomic i64, ptr @sleepers seq_cst, align 8
-  %any = icmp ne i64 %s, 0
-  br i1 %any, label %wake, label %done
-wake:
-  %l = call i32 @ml_pthread_mutex_lock(ptr @mutex)
-  %b = call i32 @ml_pthread_cond_broadcast(ptr @condition)
-  %u = call i32 @ml_pthread_mutex_unlock(ptr @mutex)
-  br label %done
-done:
-  ret void
-}
-
-; make the workers that are missing; if the system gives fewer, that many threads are used from now on
-define internal void @start() {
-entry:
-  %seen = load i64, ptr @ready
-  store i64 %seen, ptr @first_seen
-  store i64 0, ptr @stop
-  %m = call i32 @ml_pthread_mutex_init(ptr @mutex, ptr null)
-  %c = call i32 @ml_pthread_cond_init(ptr @condition, ptr null)
-  %threads = load i64, ptr @threads
-  br label %head
-head:
-  %t = phi i64 [1, %entry], [%next, %body]
-  %more = icmp ult i64 %t, %threads
-  br i1 %more, label %body, label %done
-body:
-  %handle = getelementptr i64, ptr @handles, i64 %t
-  %number = inttoptr i64 %t to ptr
-  %failed = call i32 @ml_pthread_create(ptr %handle, ptr null, ptr @worker, ptr %number)
-  %next = add i64 %t, 1
-  %bad = icmp ne i32 %failed, 0
-  br i1 %bad, label %fewer, label %head
-fewer:
-  store i64 %t, ptr @threads
-  br label %done
-done:
-  store i64 1, ptr @started
-  ret void
-}
-
-define i64 @launch(ptr %kernel, ptr %args, i64 %extent, i64 %cost) {
-entry:
-  %work = mul i64 %extent, %cost
-  %small = icmp slt i64 %work, WORTH_IT
-  br i1 %small, label %alone, label %large
-large:
-  %all = load i64, ptr @threads
-  %wanted = call i64 @llvm.umin.i64(i64 %all, i64 %extent)
-  %one = icmp slt i64 %wanted, 2
-  br i1 %one, label %alone, label %take
-take:
-  %got = cmpxchg ptr @busy, i64 0, i64 1 seq_cst seq_cst
-  %mine = extractvalue { i64, i1 } %got, 1
-  br i1 %mine, label %check, label %serial
-check:
-  %running = load i64, ptr @started
-  %absent = icmp eq i64 %running, 0
-  br i1 %absent, label %create, label %fork
-create:
-  call void @start()
-  br label %fork
-fork:
-  %there = load i64, ptr @threads
-  %chunks = call i64 @llvm.umin.i64(i64 %there, i64 %extent)
-  store i64 %chunks, ptr @chunks
-  store ptr %kernel, ptr @job_kernel
-  store ptr %args, ptr @job_args
-  store i64 %extent, ptr @job_extent
-  store atomic i64 %chunks, ptr @pending seq_cst, align 8
-  store atomic i64 %chunks, ptr @left seq_cst, align 8
-  call void @begin_apart()
-  call void @announce()
-  %long = icmp sge i64 %work, WORTH_YIELDING
-  br i1 %long, label %offer, label %ours
-offer:
-  %o = call i32 @ml_sched_yield()
-  br label %ours
-ours:
-  call void @participate()
-  br label %join
-join:
-  %i = phi i64 [0, %ours], [%i1, %pause], [0, %yield]
-  %left = load atomic i64, ptr @pending seq_cst, align 8
-  %over = icmp eq i64 %left, 0
-  br i1 %over, label %collect, label %pause
-pause:
-  PAUSE
-  %i1 = add i64 %i, 1
-  %patient = icmp ult i64 %i1, SPINS
-  br i1 %patient, label %join, label %yield
-yield:
-  %y = call i32 @ml_sched_yield()
-  br label %join
-collect:
-  %t = phi i64 [0, %join], [%next, %look]
-  %ended = icmp uge i64 %t, %chunks
-  br i1 %ended, label %release, label %look
-look:
-  %status_p = getelementptr i64, ptr @statuses, i64 %t
-  %status = load i64, ptr %status_p
-  %next = add i64 %t, 1
-  %fine = icmp eq i64 %status, 0
-  br i1 %fine, label %collect, label %release
-release:
-  %result = phi i64 [0, %collect], [%status, %look]
-  store atomic i64 0, ptr @busy seq_cst, align 8
-  ret i64 %result
-; another launch is under way: the same chunks, one after the other
-serial:
-  %c = phi i64 [0, %take], [%c1, %step]
-  %begin = call i64 @cut(i64 %c, i64 %wanted, i64 %extent)
-  %c1 = add i64 %c, 1
-  %stop.1 = call i64 @cut(i64 %c1, i64 %wanted, i64 %extent)
-  %cs = call i64 %kernel(ptr %args, i64 %begin, i64 %stop.1)
-  %good = icmp eq i64 %cs, 0
-  br i1 %good, label %step, label %bad
-step:
-  %finished = icmp uge i64 %c1, %wanted
-  br i1 %finished, label %bad, label %serial
-bad:
-  ret i64 %cs
-alone:
-  %s = call i64 %kernel(ptr %args, i64 0, i64 %extent)
-  ret i64 %s
-}
-
-; end the workers and use `count` threads from now on; 0 if a launch is under way, then nothing has changed
-define i64 @set_threads(i64 %count) {
-entry:
-  %got = cmpxchg ptr @busy, i64 0, i64 1 seq_cst seq_cst
-  %mine = extractvalue { i64, i1 } %got, 1
-  br i1 %mine, label %check, label %no
-check:
-  %running = load i64, ptr @started
-  %absent = icmp eq i64 %running, 0
-  br i1 %absent, label %set, label %end
-end:
-  store atomic i64 1, ptr @stop seq_cst, align 8
-  call void @announce()
-  %threads = load i64, ptr @threads
-  br label %head
-head:
-  %t = phi i64 [1, %end], [%next, %body]
-  %more = icmp ult i64 %t, %threads
-  br i1 %more, label %body, label %set
-body:
-  %handle_p = getelementptr i64, ptr @handles, i64 %t
-  %handle = load i64, ptr %handle_p
-  %j = call i32 @ml_pthread_join(i64 %handle, ptr null)
-  %next = add i64 %t, 1
-  br label %head
-set:
-  store i64 0, ptr @started
-  store i64 %count, ptr @threads
-  store atomic i64 0, ptr @busy seq_cst, align 8
-  ret i64 1
-no:
-  ret i64 0
-}
-
-; in the child of a fork: there are no workers, and no launch is under way
-define void @forget() {
-  store i64 0, ptr @started
-  store i64 0, ptr @sleepers
-  store i64 0, ptr @pending
-  store i64 0, ptr @busy
-  ret void
-}
-"""
-
-
-def _text():
-    x86, target = platform.machine().lower() in ("x86_64", "amd64"), current()
-    return (_PARALLEL.replace("PAUSE_DECLARATION", "declare void @llvm.x86.sse2.pause()" if x86 else "")
-            .replace("PAUSE", "call void @llvm.x86.sse2.pause()" if x86 else "fence seq_cst")
-            .replace("SPINS", str(_SPINS)).replace("PATIENCE", str(_SPINS + _YIELDS)).replace("SPARE", str(target.spare))
-            .replace("WHOLE_LINE", str(target.line)).replace("WORTH_IT", str(target.parallel_from))
-            .replace("WORTH_YIELDING", str(target.yield_from)))
+_SEQUENTIAL = "def launch(kernel, args, extent, cost):\n    return call(kernel, args, 0, extent)\n"
+_LINE = 8                      # words of a cache line: what several threads write stands in lines of its own
+_WORDS = {**dict.fromkeys(("BUSY", "LEFT", "READY", "PENDING", "SLEEPERS", "THREADS", "CHUNKS"), _LINE),
+          **dict.fromkeys(("STARTED", "FIRST_SEEN", "STOP", "KERNEL", "ARGS", "EXTENT"), 1), "STATUSES": MAX_THREADS,
+          "HANDLES": MAX_THREADS, "CORES": 2 * _LINE, "MUTEX": 2 * _LINE, "CONDITION": 2 * _LINE}
 
 
 class _Launcher:
@@ -453,22 +53,25 @@ class _Launcher:
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=forget)
         atexit.register(self.set_threads, 1)
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.code.engine))     # a daemon thread may launch to the very end
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.code.code.engine))     # a daemon thread may launch to the very end
 
 
 @functools.lru_cache(maxsize=None)
 def launcher_code():
-    """(its MachineCode, which may be compiled while Python goes on; whether it has threads)."""
-    try:
-        symbols = {f"ml_{name}": c_address(name) for name in _THREADS}
-    except KeyError:
-        return compile_ir(_SEQUENTIAL, keep=True, name="launcher", ahead=True), False
-    try:
-        symbols |= {f"ml_{name}": c_address(name) for name in _PLACES}
-        text = _APART + _text()
-    except KeyError:
-        text = _ANYWHERE + _text()
-    return compile_ir(text, symbols, level=1, keep=True, name="launcher", ahead=True), True
+    """(its LowModule, which may be compiled while Python goes on; whether it has threads)."""
+    here = {}
+    for name in (*_THREADS, *_PLACES):
+        try:
+            here[f"ml_{name}"] = c_address(name)
+        except KeyError:
+            continue
+    if not all(f"ml_{name}" in here for name in _THREADS):
+        return LowModule(_SEQUENTIAL, {}, {}, "launcher", ahead=True), False
+    target = current()
+    constants = {"SPINS": _SPINS, "PATIENCE": _SPINS + _YIELDS, "SPARE": target.spare, "WHOLE_LINE": target.line,
+                 "WORTH_IT": target.parallel_from, "WORTH_YIELDING": target.yield_from,
+                 "PLACES": all(f"ml_{name}" in here for name in _PLACES)}
+    return LowModule(source_of(__file__, "launcher_code"), constants, _WORDS, "launcher", here.__getitem__, ahead=True), True
 
 
 @functools.lru_cache(maxsize=None)

@@ -9,7 +9,6 @@ in numeric programs", 1996, has such sums). Beyond the largest number comes infi
 ml_dtypes, torch and the OCP 8-bit specification. Values may be vectors.
 """
 import ctypes
-import functools
 import struct
 from typing import Any
 
@@ -98,14 +97,11 @@ _D, _I = ctypes.c_double, ctypes.c_int64
 # what runs call to read and write one element at an address: {name: (result, arguments)}
 SIGNATURES: dict[str, tuple[Any, list]]
 SIGNATURES = {**{f"rt_load_{d.short}": (_D, [_I]) for d in TYPES}, **{f"rt_store_{d.short}": (None, [_I, _D]) for d in TYPES}}
-DECLARATIONS = "\n".join(f"declare {'double' if result else 'void'} @{name}({'i64' if result else 'i64, double'})"
-                         for name, (result, _) in SIGNATURES.items())
 
 
-@functools.lru_cache(maxsize=None)
-def accessors():
-    """The IR of these functions."""
-    module, texts, pointer, double = ir.Module(), [], ir.PointerType(), ir.DoubleType()
+def write_accessors(module):
+    """Write these functions into a module of llvmlite."""
+    pointer, double = ir.PointerType(), ir.DoubleType()
     for dtype in TYPES:
         load = ir.Function(module, ir.FunctionType(double, [ir.IntType(64)]), f"rt_load_{dtype.short}")
         b = ir.IRBuilder(load.append_basic_block("entry"))
@@ -116,5 +112,3 @@ def accessors():
         raw = narrow(b, b.fptrunc(store.args[1], ir.FloatType()), dtype)
         b.store(raw, b.inttoptr(store.args[0], pointer), align=1)
         b.ret_void()
-        texts += [str(load), str(store)]
-    return "\n".join(texts)

@@ -34,7 +34,7 @@ from .hoist import hoist_checks
 from .link import KeptLinked, Linked
 from .memory import ALIGNMENT, plan
 from .printers import runtime as R
-from .printers.native import compile_native, print_native
+from .printers.native import compile_native, native_ir
 from .printers.python import load_python, print_python, to_bits
 from .printers.vm import load_vm, print_vm
 from .printers.vm_file import read_vm, save_vm
@@ -110,7 +110,7 @@ class Executable:
 
     def source(self):
         """The program as this printer writes it: LLVM IR, the table in words, or Python."""
-        return {"native": print_native, "vm": print_vm, "python": print_python}[self.printer](self.linked)
+        return {"native": native_ir.print_native, "vm": print_vm, "python": print_python}[self.printer](self.linked)
 
     def run(self, params):
         """Run once.

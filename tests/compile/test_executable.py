@@ -443,7 +443,7 @@ flow main(%0 x: ptr, %1 n: i64) {
   }
   return %12
 }"""
-    assert "define i64 @run(ptr %ctx)" in Executable(program, "native").source()
+    assert 'define i64 @"run"(ptr %"ctx")' in Executable(program, "native").source()
     assert "launch       number=0 place=" in Executable(program, "vm").source()
     assert "r3 = wrap(r1 * r2)" in Executable(program, "python").source()
 

@@ -1,7 +1,7 @@
 """What all three printers share at run time: the context, the pool of blocks, tapes, outputs, the trace.
 
 A *context* is a vector of i64 that one run works with; the constants below name its places. The functions here are
-written once, in LLVM IR, compiled once and kept on disk; native code and the register machine call them directly,
+written once, in low Python, compiled once and kept on disk; native code and the register machine call them directly,
 Python through ctypes. So storages, tapes and traces cannot differ between printers.
 
     rt_static(context, first, count, nbytes, avoid*, navoid) -> pointer       a planned storage, 0 if nbytes is more than planned
@@ -20,8 +20,13 @@ import functools
 from typing import Any
 
 from ...backend import narrow_floats
-from ...backend.low_python import source_of, text_of
+from ...backend.low_python import source_of
 from ...backend.machine_code import c_address, compile_made
+from ...common.lazy import LazyModule
+from ...common.sources import sources_hash
+
+ir, words, low_writer, scalar_ir = (LazyModule(name) for name in (
+    "llvmlite.ir", "mindlite.backend.words", "mindlite.backend.low_writer", "mindlite.compile.printers.scalar_ir"))
 
 # places in the context
 TABLE = 1             # -> [address, bytes] of each planned storage, then the handles
@@ -47,150 +52,21 @@ OUTPUT_RECORD = 3 + MAX_DIMS
 SYMBOLS = {f"ml_{name}": name for name in
            ("malloc", "free", "realloc", "memset", "memmove", "pow", "exp", "log", "sin", "cos", "tanh", "fmod")}
 
-
-DECLARATIONS = """
-declare double @ml_pow(double, double)
-declare double @ml_exp(double)
-declare double @ml_log(double)
-declare double @ml_sin(double)
-declare double @ml_cos(double)
-declare double @ml_tanh(double)
-declare double @ml_fmod(double, double)
-declare double @llvm.fabs.f64(double)
-declare double @llvm.floor.f64(double)
-declare double @llvm.sqrt.f64(double)
-declare double @llvm.copysign.f64(double, double)
-declare i64 @llvm.fptosi.sat.i64.f64(double)
-declare i64 @llvm.smax.i64(i64, i64)
-declare i64 @llvm.smin.i64(i64, i64)
-declare i64 @llvm.abs.i64(i64, i1)
-declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
-declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
-"""
-
-# Arithmetic that needs more than one instruction: inlined by the passes, the same code for every printer.
-ARITHMETIC = """
-define i64 @rt_floordiv(i64 %a, i64 %b) alwaysinline {
-  %zero = icmp eq i64 %b, 0
-  %minus = icmp eq i64 %b, -1
-  %special = or i1 %zero, %minus
-  %divisor = select i1 %special, i64 1, i64 %b
-  %q = sdiv i64 %a, %divisor
-  %r = srem i64 %a, %divisor
-  %inexact = icmp ne i64 %r, 0
-  %signs = xor i64 %r, %divisor
-  %differ = icmp slt i64 %signs, 0
-  %down = and i1 %inexact, %differ
-  %one = zext i1 %down to i64
-  %floored = sub i64 %q, %one
-  %negated = sub i64 0, %a
-  %x = select i1 %minus, i64 %negated, i64 %floored
-  %y = select i1 %zero, i64 0, i64 %x
-  ret i64 %y
-}
-define i64 @rt_mod(i64 %a, i64 %b) alwaysinline {
-  %zero = icmp eq i64 %b, 0
-  %minus = icmp eq i64 %b, -1
-  %special = or i1 %zero, %minus
-  %divisor = select i1 %special, i64 1, i64 %b
-  %r = srem i64 %a, %divisor
-  %inexact = icmp ne i64 %r, 0
-  %signs = xor i64 %r, %divisor
-  %differ = icmp slt i64 %signs, 0
-  %up = and i1 %inexact, %differ
-  %add = select i1 %up, i64 %divisor, i64 0
-  %x = add i64 %r, %add
-  ret i64 %x
-}
-define i64 @rt_shl(i64 %a, i64 %b) alwaysinline {
-  %big = icmp ugt i64 %b, 63
-  %n = and i64 %b, 63
-  %x = shl i64 %a, %n
-  %y = select i1 %big, i64 0, i64 %x
-  ret i64 %y
-}
-define i64 @rt_shr(i64 %a, i64 %b) alwaysinline {
-  %big = icmp ugt i64 %b, 63
-  %n = select i1 %big, i64 63, i64 %b
-  %x = ashr i64 %a, %n
-  ret i64 %x
-}
-define double @rt_fdiv(double %a, double %b) alwaysinline {
-  %x = fdiv double %a, %b
-  ret double %x
-}
-define double @rt_fsqrt(double %a) alwaysinline {
-  %x = call double @llvm.sqrt.f64(double %a)
-  ret double %x
-}
-define double @rt_fmod(double %a, double %b) {
-  %m = call double @ml_fmod(double %a, double %b)
-  %zero = fcmp oeq double %m, 0.0
-  br i1 %zero, label %exact, label %inexact
-exact:
-  %signed = call double @llvm.copysign.f64(double 0.0, double %b)
-  ret double %signed
-inexact:
-  %m_negative = fcmp olt double %m, 0.0
-  %b_negative = fcmp olt double %b, 0.0
-  %differ = xor i1 %m_negative, %b_negative
-  %sum = fadd double %m, %b
-  %nan = fcmp uno double %m, %m
-  %plain = xor i1 %nan, true
-  %adjust = and i1 %differ, %plain
-  %x = select i1 %adjust, double %sum, double %m
-  ret double %x
-}
-define double @rt_ffloordiv(double %a, double %b) {
-  %by_zero = fcmp oeq double %b, 0.0
-  br i1 %by_zero, label %infinite, label %finite
-infinite:
-  %i = fdiv double %a, %b
-  ret double %i
-finite:
-  %m = call double @ml_fmod(double %a, double %b)
-  %difference = fsub double %a, %m
-  %div = fdiv double %difference, %b
-  %exact = fcmp oeq double %m, 0.0
-  %m_negative = fcmp olt double %m, 0.0
-  %b_negative = fcmp olt double %b, 0.0
-  %differ = xor i1 %m_negative, %b_negative
-  %inexact = xor i1 %exact, true
-  %adjust = and i1 %inexact, %differ
-  %less = fsub double %div, 1.0
-  %d = select i1 %adjust, double %less, double %div
-  %is_zero = fcmp oeq double %d, 0.0
-  br i1 %is_zero, label %zero, label %nonzero
-zero:
-  %quotient = fdiv double %a, %b
-  %signed = call double @llvm.copysign.f64(double 0.0, double %quotient)
-  ret double %signed
-nonzero:
-  %floor = call double @llvm.floor.f64(double %d)
-  %rest = fsub double %d, %floor
-  %up = fcmp ogt double %rest, 0.5
-  %more = fadd double %floor, 1.0
-  %x = select i1 %up, double %more, double %floor
-  ret double %x
-}
-"""
-
 # What low Python calls `at.NAME`: bytes from the beginning of the context, and bytes before the data of a block
-_PLACES = {name: 8 * place for name, place in list(globals().items()) if name.isupper() and isinstance(place, int)}
-_PLACES |= {"NBYTES": -64, "CAPACITY": -56, "IN_USE": -48, "NEXT": -40, "RAW": -32}
+PLACES = {name: 8 * place for name, place in list(globals().items()) if name.isupper() and isinstance(place, int)}
+PLACES |= {"NBYTES": -64, "CAPACITY": -56, "IN_USE": -48, "NEXT": -40, "RAW": -32}
 
 
-def filled(text):
-    """IR text with {NAME} replaced by the place of that name."""
-    for name, value in globals().items():
-        if isinstance(value, int) and name.isupper():
-            text = text.replace("{" + name + "}", str(value))
-    return text
-
-
-def module_text():
-    """The IR of the shared functions, with everything they use."""
-    return DECLARATIONS + ARITHMETIC + text_of(_source(), _PLACES) + narrow_floats.accessors()
+def _module():
+    """The module of the shared functions, with everything they use."""
+    module = ir.Module("runtime")
+    for name, build in scalar_ir.FLOAT_FUNCTIONS.items():
+        function = external(module, name)
+        builder = ir.IRBuilder(function.append_basic_block())
+        builder.ret(build(builder, *function.args))
+    low_writer.write_functions(module, _source(), PLACES)
+    narrow_floats.write_accessors(module)
+    return module
 
 
 def _source():
@@ -213,6 +89,13 @@ SIGNATURES: dict[str, tuple[Any, list]] = {
 }
 
 
+def external(module, name):
+    """One of SIGNATURES in a module of llvmlite; addresses are int64 there too."""
+    result, arguments = SIGNATURES[name]
+    types = {_I: words.WORD, _D: words.DOUBLE, None: words.NOTHING}
+    return words.external(module, name, types[result], [types[a] for a in arguments])
+
+
 class Runtime:
     """The shared functions of this process: `address[name]` for generated code, and as attributes for Python."""
 
@@ -231,8 +114,8 @@ class Runtime:
 def runtime_code():
     """Its MachineCode, which may be compiled while Python goes on."""
     def make():
-        return "runtime", module_text(), set(SYMBOLS)
-    facts = DECLARATIONS, ARITHMETIC, _source(), tuple(_PLACES.items())
+        return "runtime", str(_module()), set(SYMBOLS)
+    facts = sources_hash("compile"), tuple(PLACES.items())
     return compile_made(facts, make, symbols().__getitem__, passes=1, level=1, ahead=True)[1]
 
 

@@ -6,6 +6,32 @@ at.TABLE, at.POOL, ..: bytes from the beginning of the context; at.NBYTES, ..: b
 # mypy: ignore-errors
 
 
+def rt_floordiv(a, b):
+    """a // b as Python rounds it, 0 for b = 0."""
+    if b == 0:
+        return 0
+    if b == -1:                                              # the processor has no -2 ** 63 // -1
+        return -a
+    rest = a % b
+    return a // b - (rest != 0 and (rest ^ b) < 0)
+
+
+def rt_mod(a, b):
+    if b == 0 or b == -1:
+        return 0
+    rest = a % b
+    return rest + b if rest != 0 and (rest ^ b) < 0 else rest
+
+
+def rt_shl(a, b):
+    return a << b if b >= 0 and b < 64 else 0
+
+
+def rt_shr(a, b):
+    n = b if b >= 0 and b < 64 else 63
+    return a >> n if a >= 0 else -1 - (-1 - a >> n)          # >> fills up with zeros
+
+
 def rt_trace(ctx, kind, number, offset, nbytes):
     length = load(ctx, at.TRACE_LENGTH)
     if length >= load(ctx, at.TRACE_CAPACITY):

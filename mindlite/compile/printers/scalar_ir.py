@@ -1,104 +1,110 @@
 """LLVM IR of one scalar instruction: shared by native code and the register machine, so that they cannot disagree.
 
-Each function gives lines that make `dst` (a name such as "%r5"); temporary names are derived from it.
+Each function writes where an IRBuilder stands, and gives the value: an i64, which may be an address, or a double.
 """
+from llvmlite import ir
+
 from ...backend.narrow_floats import is_narrow
+from ...backend.words import BIT, DOUBLE, NOTHING, POINTER, WORD, call
 
-_PLAIN = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor"}
-_COMPARE = {op: f"icmp {word}" for op, word in
-            zip(("eq", "ne", "lt", "le", "gt", "ge"), ("eq", "ne", "slt", "sle", "sgt", "sge"))}
-_FLOAT = {"fadd": "fadd", "fsub": "fsub", "fmul": "fmul", "fdiv": "fdiv"}
-_FLOAT_COMPARE = {op: f"fcmp {word}" for op, word in
-                  zip(("feq", "fne", "flt", "fle", "fgt", "fge"), ("oeq", "une", "olt", "ole", "ogt", "oge"))}
-_INT_CALLS = {"floordiv": "rt_floordiv", "mod": "rt_mod", "shl": "rt_shl", "shr": "rt_shr",
-              "max": "llvm.smax.i64", "min": "llvm.smin.i64"}
-_FLOAT_CALLS = {"fpow": "ml_pow", "fmod": "rt_fmod", "ffloordiv": "rt_ffloordiv"}
-_UNARY_CALLS = {"fexp": "ml_exp", "flog": "ml_log", "fsin": "ml_sin", "fcos": "ml_cos", "ftanh": "ml_tanh",
-                "fabs": "llvm.fabs.f64", "fsqrt": "llvm.sqrt.f64"}
+_COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_PLAIN = {"and": "and_", "or": "or_"}                      # of others the IRBuilder has a method with their name
+_CALLS = {"floordiv": "rt_floordiv", "mod": "rt_mod", "shl": "rt_shl", "shr": "rt_shr", "max": "llvm.smax.i64",
+          "min": "llvm.smin.i64", "fpow": "ml_pow", "fmod": "rt_fmod", "ffloordiv": "rt_ffloordiv", "fexp": "ml_exp",
+          "flog": "ml_log", "fsin": "ml_sin", "fcos": "ml_cos", "ftanh": "ml_tanh", "fabs": "llvm.fabs.f64",
+          "fsqrt": "llvm.sqrt.f64"}
 
 
-def arith(op, dst, a, b):
-    """dst = a op b"""
-    if op in _PLAIN:
-        return [f"{dst} = {_PLAIN[op]} i64 {a}, {b}"]
+def arith(b, op, x, y):
+    """x op y"""
+    floats = x.type == DOUBLE
+    if op in _CALLS:
+        return call(b, _CALLS[op], x, y, result=x.type)
+    if op in ("fmax", "fmin"):
+        return b.select(b.fcmp_ordered(">" if op == "fmax" else "<", y, x), y, x)
+    if floats and op[1:] in _COMPARE:
+        compare = b.fcmp_unordered if op == "fne" else b.fcmp_ordered
+        return b.zext(compare(_COMPARE[op[1:]], x, y), WORD)
     if op in _COMPARE:
-        return [f"{dst}.c = {_COMPARE[op]} i64 {a}, {b}", f"{dst} = zext i1 {dst}.c to i64"]
-    if op in _FLOAT:
-        return [f"{dst} = {_FLOAT[op]} double {a}, {b}"]
-    if op in _FLOAT_COMPARE:
-        return [f"{dst}.c = {_FLOAT_COMPARE[op]} double {a}, {b}", f"{dst} = zext i1 {dst}.c to i64"]
-    if op in _INT_CALLS:
-        return [f"{dst} = call i64 @{_INT_CALLS[op]}(i64 {a}, i64 {b})"]
-    if op in _FLOAT_CALLS:
-        return [f"{dst} = call double @{_FLOAT_CALLS[op]}(double {a}, double {b})"]
-    word = {"fmax": "ogt", "fmin": "olt"}[op]
-    return [f"{dst}.c = fcmp {word} double {b}, {a}", f"{dst} = select i1 {dst}.c, double {b}, double {a}"]
+        return b.zext(b.icmp_signed(_COMPARE[op], x, y), WORD)
+    return getattr(b, _PLAIN.get(op, op))(x, y)
 
 
-def exact(op, dst, a, b):
-    """dst = a op b, and {dst}.o is true where 64 bits do not hold it"""
-    return [f"{dst}.x = call {{i64, i1}} @llvm.s{op}.with.overflow.i64(i64 {a}, i64 {b})",
-            f"{dst} = extractvalue {{i64, i1}} {dst}.x, 0", f"{dst}.o = extractvalue {{i64, i1}} {dst}.x, 1"]
+def exact(b, op, x, y):
+    """(x op y, whether 64 bits do not hold it)"""
+    made = getattr(b, f"s{op}_with_overflow")(x, y)
+    return b.extract_value(made, 0), b.extract_value(made, 1)
 
 
-def unary(op, dst, a):
-    """dst = op a"""
-    if op in _UNARY_CALLS:
-        return [f"{dst} = call double @{_UNARY_CALLS[op]}(double {a})"]
-    return {
-        "neg": [f"{dst} = sub i64 0, {a}"],
-        "not": [f"{dst}.c = icmp eq i64 {a}, 0", f"{dst} = zext i1 {dst}.c to i64"],
-        "abs": [f"{dst} = call i64 @llvm.abs.i64(i64 {a}, i1 false)"],
-        "itof": [f"{dst} = sitofp i64 {a} to double"],
-        "ftoi": [f"{dst} = call i64 @llvm.fptosi.sat.i64.f64(double {a})"],
-        "fneg": [f"{dst} = fneg double {a}"],
-    }[op]
+def unary(b, op, x):
+    """op x"""
+    if op in _CALLS:
+        return call(b, _CALLS[op], x, result=x.type)
+    return {"neg": lambda: b.sub(WORD(0), x), "not": lambda: b.zext(b.icmp_signed("==", x, WORD(0)), WORD),
+            "abs": lambda: call(b, "llvm.abs.i64", x, BIT(0)), "ftoi": lambda: call(b, "llvm.fptosi.sat.i64.f64", x),
+            "itof": lambda: b.sitofp(x, DOUBLE), "fneg": lambda: b.fneg(x)}[op]()
 
 
-def load(dtype, dst, ptr):
-    """dst = element 0 at ptr, an i64 that is an address"""
+def _memory_type(dtype):
+    floats = {"float64": DOUBLE, "float32": ir.FloatType(), "float16": ir.HalfType()}
+    return floats[dtype.name] if dtype.is_float else ir.IntType(8 * dtype.itemsize)
+
+
+def load(b, dtype, address):
+    """Element 0 at an address."""
     if is_narrow(dtype):
-        return [f"{dst} = call double @rt_load_{dtype.short}(i64 {ptr})"]
-    lines, source = [f"{dst}.p = inttoptr i64 {ptr} to ptr"], f"ptr {dst}.p, align 1"
-    if dtype.kind == "b":
-        return lines + [f"{dst}.v = load i8, {source}", f"{dst}.c = icmp ne i8 {dst}.v, 0",
-                        f"{dst} = zext i1 {dst}.c to i64"]
-    if dtype.name == "float64":
-        return lines + [f"{dst} = load double, {source}"]
-    if dtype.name == "float16":
-        return lines + [f"{dst}.v = load half, {source}", f"{dst}.f = fpext half {dst}.v to float",
-                        f"{dst} = fpext float {dst}.f to double"]
-    if dtype.name == "float32":
-        return lines + [f"{dst}.v = load float, {source}", f"{dst} = fpext float {dst}.v to double"]
-    if dtype.bits == 64:
-        return lines + [f"{dst} = load i64, {source}"]
-    extend = "sext" if dtype.kind == "i" else "zext"
-    whole = 8 * dtype.itemsize
-    lines.append(f"{dst}.v = load i{whole}, {source}")
-    if dtype.bits < whole:
-        return lines + [f"{dst}.w = trunc i{whole} {dst}.v to i{dtype.bits}", f"{dst} = {extend} i{dtype.bits} {dst}.w to i64"]
-    return lines + [f"{dst} = {extend} i{whole} {dst}.v to i64"]
-
-
-def store(dtype, temporary, ptr, value):
-    """Element 0 at ptr becomes value; temporary: a fresh name for what is needed in between."""
-    if is_narrow(dtype):
-        return [f"call void @rt_store_{dtype.short}(i64 {ptr}, double {value})"]
-    t = temporary
-    lines, target = [f"{t}.p = inttoptr i64 {ptr} to ptr"], f"ptr {t}.p, align 1"
-    if dtype.kind == "b":
-        return lines + [f"{t}.c = icmp ne i64 {value}, 0", f"{t}.v = zext i1 {t}.c to i8", f"store i8 {t}.v, {target}"]
-    if dtype.name == "float64":
-        return lines + [f"store double {value}, {target}"]
+        return call(b, f"rt_load_{dtype.short}", address, result=DOUBLE)
+    raw = b.load(b.inttoptr(address, POINTER), typ=_memory_type(dtype), align=1)
     if dtype.is_float:
-        lines.append(f"{t}.f = fptrunc double {value} to float")
-        if dtype.name == "float32":
-            return lines + [f"store float {t}.f, {target}"]
-        return lines + [f"{t}.v = fptrunc float {t}.f to half", f"store half {t}.v, {target}"]
-    if dtype.bits == 64:
-        return lines + [f"store i64 {value}, {target}"]
-    whole = 8 * dtype.itemsize
-    if dtype.bits < whole:                                    # the upper bits of the byte are 0, as in ml_dtypes
-        return lines + [f"{t}.w = trunc i64 {value} to i{dtype.bits}", f"{t}.v = zext i{dtype.bits} {t}.w to i{whole}",
-                        f"store i{whole} {t}.v, {target}"]
-    return lines + [f"{t}.v = trunc i64 {value} to i{whole}", f"store i{whole} {t}.v, {target}"]
+        return raw if dtype.bits == 64 else b.fpext(b.fpext(raw, ir.FloatType()), DOUBLE)
+    if dtype.kind == "b":
+        return b.zext(b.icmp_signed("!=", raw, raw.type(0)), WORD)
+    return (b.sext if dtype.kind == "i" else b.zext)(b.trunc(raw, ir.IntType(dtype.bits)), WORD)
+
+
+def store(b, dtype, address, value):
+    """Element 0 at an address becomes value."""
+    if is_narrow(dtype):
+        call(b, f"rt_store_{dtype.short}", address, value, result=NOTHING)
+        return
+    type_ = _memory_type(dtype)
+    if dtype.is_float:
+        value = value if dtype.bits == 64 else b.fptrunc(b.fptrunc(value, ir.FloatType()), type_)
+    elif dtype.kind == "b":
+        value = b.zext(b.icmp_signed("!=", value, value.type(0)), type_)
+    else:                                                   # the upper bits of a byte that is not filled are 0, as in ml_dtypes
+        value = b.zext(b.trunc(value, ir.IntType(dtype.bits)), type_)
+    b.store(value, b.inttoptr(address, POINTER), align=1)
+
+
+# ---- what takes more than an instruction: functions of the runtime, the same code for every printer
+
+def _remainder(b, x, y):
+    """(C's fmod; whether it is not 0 and its sign is not that of y)"""
+    rest, zero = call(b, "ml_fmod", x, y, result=x.type), x.type(0.0)
+    differ = b.icmp_signed("!=", b.fcmp_ordered("<", rest, zero), b.fcmp_ordered("<", y, zero))
+    return rest, b.and_(differ, b.fcmp_ordered("!=", rest, zero))
+
+
+def _modulo(b, x, y):
+    """x % y as Python has it: 0 with the sign of y."""
+    rest, apart = _remainder(b, x, y)
+    signed = call(b, "llvm.copysign.f64", x.type(0.0), y, result=x.type)
+    return b.select(b.fcmp_ordered("==", rest, x.type(0.0)), signed, b.select(apart, b.fadd(rest, y), rest))
+
+
+def _floor_quotient(b, x, y):
+    """x // y as Python has it: x / y for y = 0, the nearest whole number below otherwise."""
+    zero, one = x.type(0.0), x.type(1.0)
+    rest, apart = _remainder(b, x, y)
+    near = b.fdiv(b.fsub(x, rest), y)
+    near = b.select(apart, b.fsub(near, one), near)
+    floor = call(b, "llvm.floor.f64", near, result=x.type)
+    floor = b.select(b.fcmp_ordered(">", b.fsub(near, floor), x.type(0.5)), b.fadd(floor, one), floor)
+    quotient = b.fdiv(x, y)
+    floor = b.select(b.fcmp_ordered("==", near, zero), call(b, "llvm.copysign.f64", zero, quotient, result=x.type), floor)
+    return b.select(b.fcmp_ordered("==", y, zero), quotient, floor)
+
+
+FLOAT_FUNCTIONS = {"rt_fdiv": lambda b, x, y: b.fdiv(x, y), "rt_fsqrt": lambda b, x: unary(b, "fsqrt", x),
+                   "rt_fmod": _modulo, "rt_ffloordiv": _floor_quotient}

@@ -8,13 +8,21 @@ compiler.
 
 If and While become jumps, their results moves. `vm_file.py` writes tables to files.
 """
+import functools
+
 import numpy as np
 
+from ...backend.launcher import launch_address
+from ...backend.machine_code import compile_made
 from ...common.errors import ValueRangeError
+from ...common.lazy import LazyModule
+from ...common.sources import sources_hash
 from .. import flow as F
 from . import runtime as R
 from .python import to_bits
-from .vm_machine import NUMBER, OPCODES, OPERANDS, machine
+from .vm_table import NUMBER, OPCODES, OPERANDS
+
+vm_machine = LazyModule("mindlite.compile.printers.vm_machine")
 
 
 class Table:
@@ -217,6 +225,18 @@ class _Writer:
         self.emit("jump", head)
         self.code[to_end] = len(self.code)
         self.moves(i.dsts, i.params)
+
+
+@functools.lru_cache(maxsize=None)
+def machine():
+    """(address of vm_run, address of the launcher, objects to keep)"""
+    shared = R.runtime()
+
+    def make():
+        text, names = vm_machine.print_machine()
+        return "machine", text, names
+    _, code = compile_made(sources_hash("compile"), make, shared.address.__getitem__, passes=2)
+    return code.address("vm_run"), launch_address(), (code, shared)
 
 
 def load_vm(linked, table=None):

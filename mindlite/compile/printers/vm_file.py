@@ -21,7 +21,7 @@ from .. import flow as F
 from ..link import Linked
 from ..memory import MemoryPlan, Storage
 from .vm import Table, print_table
-from .vm_machine import OPCODES
+from .vm_table import OPCODES
 from .vm_verify import verify_table
 
 zipfile, zlib, tokenize = LazyModule("zipfile"), LazyModule("zlib"), LazyModule("tokenize")

@@ -20,7 +20,7 @@ from ...common.errors import ValueRangeError
 from .. import flow as F
 from . import runtime as R
 from .vm import instructions
-from .vm_machine import OPERANDS
+from .vm_table import OPERANDS
 
 NUMBER, POINTER, POPPED, TAPE, MIXED = "number", "pointer", "popped pointer", "tape", "something else on each path"
 MOVED = "pointer moved by a number of the run"   # for kernels and copies alone
