@@ -23,6 +23,7 @@ class Engine:
 
     rank, size : its number in the world, and how many there are        groups: {name: ranks of the world, ascending}
     sent       : {operator: [calls, bytes that this rank sent]}, counted from the arrays by the cost of a ring (`ring_bytes`)
+    steps      : what this rank took part in, a key for each; None while nobody collects it (communication/execution_order.py)
 
     An engine defines the six methods that raise NotImplementedError. Arrays are contiguous, `ranks` is the tuple of a group in
     which this rank is; what they give is a new array.
@@ -30,6 +31,7 @@ class Engine:
 
     def __init__(self, rank, size):
         self.rank, self.size, self.sent = rank, size, {}
+        self.steps: list | None = None
         self.groups = {WORLD: tuple(range(size))}
 
     # -- what an engine defines
@@ -141,25 +143,32 @@ class Engine:
 
     def send(self, array, to, tag, group):
         """Send to a rank of the group; it may wait until that has called `receive`."""
-        ranks = self._joined("send", group, array.nbytes)
+        ranks = self._joined("send", group, array.nbytes, to)
         self.deliver(np.asarray(array, order="C"), ranks[to], tag)
 
     def receive(self, shape, dtype, source, tag, group):
         """What a rank of the group has sent."""
-        return self.collect(tuple(shape), np.dtype(dtype), self.members(group)[source], tag)
+        ranks = self.members(group)
+        self._note("send", group, f"{ranks[source]})->({self.rank}")
+        return self.collect(tuple(shape), np.dtype(dtype), ranks[source], tag)
 
     def barrier(self, group):
         """Wait until all ranks of the group are here."""
         ranks = self._joined("barrier", group, 0)
         self.fold(np.zeros(1, np.int32), "sum", ranks)
 
-    def _joined(self, operator, group, nbytes):
+    def _joined(self, operator, group, nbytes, to=None):
         self.place(group)
         ranks = self.members(group)
+        self._note(operator, group, ",".join(map(str, ranks)) if to is None else f"{self.rank})->({ranks[to]}")
         entry = self.sent.setdefault(operator, [0, 0])
         entry[0] += 1
         entry[1] += ring_bytes(operator, nbytes, len(ranks))
         return ranks
+
+    def _note(self, operator, group, ranks):
+        if self.steps is not None:
+            self.steps.append(f"{operator}_{SYNONYMS.get(group, group)}_({ranks})")
 
 
 def ring_bytes(operator, nbytes, count):
