@@ -144,19 +144,19 @@ def dtype(spec):
     return found
 
 
-def dtype_to_nptype(spec):
+def dtype_to_nptype(type_):
     """The NumPy scalar type of a DType: float32 -> numpy.float32."""
-    return dtype(spec).numpy.type
+    return dtype(type_).numpy.type
 
 
-def dtype_to_pytype(spec):
+def dtype_to_pytype(type_):
     """The Python type of a DType's kind: float32 -> float."""
-    return {"b": bool, "u": int, "i": int, "f": float, "c": complex}[dtype(spec).kind]
+    return {"b": bool, "u": int, "i": int, "f": float, "c": complex}[dtype(type_).kind]
 
 
-def pytype_to_dtype(spec):
+def pytype_to_dtype(obj):
     """The DType of a Python or NumPy type: int -> int64, float -> float64 (as MindSpore says it), bool -> bool_."""
-    return {int: int64, float: float64, bool: bool_}.get(spec) or dtype(spec)
+    return {int: int64, float: float64, bool: bool_}.get(obj) or dtype(obj)
 
 
 def type_id_to_type(spec):

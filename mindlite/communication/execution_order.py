@@ -2,8 +2,8 @@
 
     rank 0: all_reduce, broadcast        rank 1: broadcast, all_reduce        each waits for the other: a cycle of two steps
 
-Steps come from the files `rank_N/execute_order/comm_execute_order.csv` that MindSpore writes (`runtime_execution_order_check`), or
-from this program while it runs (`comm_exec_order_check`). A step has one key on all ranks that take part in it. Two things are
+Steps come from the files `rank_N/execute_order/comm_execute_order.csv` that MindSpore writes (`runtime_execution_order_check`),
+or from this program while it runs (`comm_exec_order_check`). A step has one key on all ranks that take part in it. Two things are
 looked for: a step that a rank lacks, and a cycle in the graph whose edges lead from each step of a rank to its next.
 """
 import csv
@@ -105,7 +105,8 @@ def modify_execute_orders(execute_orders_map):
 
 
 def _numbered(keys):
-    seen, made = Counter(), []
+    seen: Counter = Counter()
+    made = []
     for key in keys:
         seen[key] += 1
         made.append(f"{key}_{seen[key]}th")
@@ -146,7 +147,7 @@ def detect_cycle_in_graph(ranks_map):
         after.setdefault(a, []).append(b)
     done: set = set()
     for first in after:
-        path: dict = {} if first in done else {first: iter(after[first])}          # in the order of insertion, the last one on top
+        path: dict = {} if first in done else {first: iter(after[first])}   # in order of insertion, the last one on top
         while path:
             top = next(reversed(path))
             step = next(path[top], None)

@@ -258,14 +258,14 @@ def switch(condition: Any, x: Any, y: Any) -> Any:
     return x if condition else y
 
 
-def scalar_add(a: Any, b: Any) -> Any:
-    """a + b for numbers"""
-    return a + b
+def scalar_add(x: Any, y: Any) -> Any:
+    """x + y for numbers"""
+    return x + y
 
 
-def scalar_mul(a: Any, b: Any) -> Any:
-    """a * b for numbers"""
-    return a * b
+def scalar_mul(x: Any, y: Any) -> Any:
+    """x * y for numbers"""
+    return x * y
 
 
 def is_parameter(value: Any) -> bool:

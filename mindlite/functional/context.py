@@ -113,20 +113,24 @@ def set_mindspore_context(**settings: Any) -> None:
         config.set(mindspore_rules=True)
 
 
-def get_context(name: str) -> Any:
-    """The value of a setting. raises : ArgumentError for one that does not exist"""
-    if name not in _SETTINGS:
-        raise ArgumentError(f"get_context: there is no setting {name!r}", hint=f"one of {', '.join(_SETTINGS)}")
-    return getattr(config, _SETTINGS[name][0])
+def get_context(attr_key: str) -> Any:
+    """The value of a setting.
+
+    attr_key : str, its name
+    raises   : ArgumentError for one that does not exist
+    """
+    if attr_key not in _SETTINGS:
+        raise ArgumentError(f"get_context: there is no setting {attr_key!r}", hint=f"one of {', '.join(_SETTINGS)}")
+    return getattr(config, _SETTINGS[attr_key][0])
 
 
-def set_device(device_target: str, device_id: int = 0) -> None:
+def set_device(device_target: str, device_id: int | None = None) -> None:
     """Choose the device that kernels are made for.
 
-    device_target : str, "CPU" or another kind of device that is here;   device_id: int, which of them
+    device_target : str, "CPU" or another kind of device that is here;   device_id: int, which of them; None is 0
     raises        : ValueRangeError for what is no device, DeviceError for one that is missing here
     """
-    set_context(device_target=device_target, device_id=device_id)
+    set_context(device_target=device_target, device_id=device_id or 0)
 
 
 def set_deterministic(deterministic: bool) -> None:

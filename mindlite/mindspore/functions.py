@@ -1,6 +1,7 @@
-"""Functions that mean in MindSpore what they mean here, but whose indices are int32 there. Imported by name from the table."""
+"""Functions that MindSpore has under other names of arguments, or with int32 indices. Imported by name from the table."""
 from .. import ops
 from ..common import dtype as dt
+from ..ops.operations import Slice
 
 
 def _int32(indices):
@@ -27,3 +28,28 @@ def topk(input, k, dim=None, largest=True, sorted=True):
     """(the k largest or smallest elements along `dim`, their indices): `mindlite.ops.topk` with int32 indices."""
     values, indices = ops.topk(input, k, dim, largest, sorted)
     return values, _int32(indices)
+
+
+def i0(input):
+    """The modified Bessel function of the first kind of order 0: `mindlite.ops.bessel_i0`."""
+    return ops.bessel_i0(input)
+
+
+def reverse(x, axis):
+    """The elements in the other order along the axes, an int or several: `mindlite.ops.flip`."""
+    return ops.flip(x, axis)
+
+
+def tensor_div(x, y):
+    """x / y, element by element: `mindlite.ops.div`."""
+    return ops.div(x, y)
+
+
+def row_stack(tensors):
+    """Rows on top of each other: `mindlite.ops.vstack`."""
+    return ops.vstack(tensors)
+
+
+def slice(input_x, begin, size):
+    """The part of `size` elements from `begin` on, along each axis; a size of -1 goes to the end."""
+    return Slice()(input_x, begin, size)

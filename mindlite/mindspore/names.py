@@ -31,15 +31,17 @@ _GRADIENTS = {name: f"mindlite.functional.custom:{name}" for name in ("Custom", 
 # MindSpore's words for operators that have another name here.
 _SYNONYMS = {
     **{f"tensor_{name}": f"mindlite.ops:{found}" for name, found in {
-        "add": "add", "sub": "sub", "mul": "mul", "div": "div", "mod": "floor_mod", "floordiv": "floor_div",
+        "add": "add", "sub": "sub", "mul": "mul", "mod": "floor_mod", "floordiv": "floor_div",
         "pow": "pow", "exp": "exp", "expm1": "expm1", "lt": "less", "le": "less_equal", "gt": "greater",
         "ge": "greater_equal"}.items()},
-    "slice": "mindlite.ops.operations:Slice.function", "dtype": "mindlite.ops.operations:DType.function",
+    "dtype": "mindlite.ops.operations:DType.function",
     "inv": "mindlite.ops:reciprocal", "invert": "mindlite.ops:bitwise_not", "matrix_determinant": "mindlite.ops:det",
     "log_matrix_determinant": "mindlite.ops:slogdet", "floordiv": "mindlite.ops:floor_div",
-    "floormod": "mindlite.ops:floor_mod", "reverse": "mindlite.ops:flip", "pows": "mindlite.ops:pow",
-    **{name: f"mindlite.mindspore.functions:{name}" for name in ("argmin", "argsort", "sort", "topk")},
-    "range": "mindlite.ops:arange", "take": "mindlite.mint.shaping:take", "i0": "mindlite.ops:bessel_i0",
+    "floormod": "mindlite.ops:floor_mod", "pows": "mindlite.ops:pow",
+    **{name: f"mindlite.mindspore.functions:{name}" for name in (
+        "argmin", "argsort", "i0", "reverse", "row_stack", "slice", "sort", "tensor_div", "topk")},
+    "embedding": "mindlite.mint.nn.functional:embedding",
+    "range": "mindlite.ops:arange", "take": "mindlite.mint.shaping:take",
     "upsample": "mindlite.ops:interpolate", "subtract": "mindlite.mint.arithmetic:sub",
     **{f"scatter_{nd.lower()}{word.lower()}": f"mindlite.ops.operations:Scatter{nd.title().strip('_')}{word}.as_function"
        for nd in ("", "nd_") for word in ("Add", "Div", "Max", "Min", "Mul", "Sub", "Update")}}

@@ -211,9 +211,9 @@ def approximate_equal(x, y, tolerance=1e-5):
     return less(abs(as_operand(x) - y), tolerance)
 
 
-def fast_gelu(input_x):
+def fast_gelu(x):
     """x * sigmoid(1.702 x)."""
-    x = as_operand(input_x)
+    x = as_operand(x)
     return x * sigmoid(x * 1.702)
 
 

@@ -75,15 +75,15 @@ def conv3d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dila
     return _with_bias(transpose(out, perm=(0, 2, 1, 3, 4)), bias)
 
 
-def conv3d_transpose(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, output_padding=0, dilation=1,
-                     groups=1):
-    """The transpose of conv3d: input[N, C, D, H, W], weight[C, O/groups, KD, KH, KW], plus bias[O].
+def conv3d_transpose(inputs, weight, bias=None, stride=1, pad_mode="valid", padding=0, output_padding=0, dilation=1,
+                     group=1):
+    """The transpose of conv3d: inputs[N, C, D, H, W], weight[C, O/group, KD, KH, KW], plus bias[O].
 
     out size : (D - 1) * stride + (KD - 1) * dilation + 1 - padding + output_padding; "same": D * stride
     """
     name = "conv3d_transpose"
-    x, w = _operands(name, input, weight)
-    kernel, groups = tuple(w.shape[2:]), as_size(name, groups)
+    x, w = _operands(name, inputs, weight)
+    kernel, group = tuple(w.shape[2:]), as_size(name, group)
     stride, dilation = triple(name, "stride", stride), triple(name, "dilation", dilation)
     extra = tuple(output_padding)[-3:] if isinstance(output_padding, (tuple, list)) else (output_padding,) * 3
     if str(pad_mode).lower() == "same":
@@ -96,7 +96,7 @@ def conv3d_transpose(input, weight, bias=None, stride=1, pad_mode="valid", paddi
     n, c, depth, height, width = x.shape
     pictures = reshape(transpose(x, perm=(0, 2, 1, 3, 4)), shape=(n * depth, c, height, width))
     made = convolution_backward_data(pictures, _flat(w), input_size=size[1:], stride=stride[1:], padding=sides[2:],
-                                     dilation=dilation[1:], groups=groups)
+                                     dilation=dilation[1:], groups=group)
     count = as_size(name, kernel[0])
     channels = made.shape[1] // count
     made = transpose(reshape(made, shape=(n, depth, channels, count) + size[1:]), perm=(3, 0, 2, 1, 4, 5))

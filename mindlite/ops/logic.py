@@ -198,11 +198,11 @@ def masked_fill(input_x, mask, value):
     return where(mask, cast_to(as_operand(value, input_x.dtype), input_x.dtype), input_x)
 
 
-def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
-    """input with NaN, inf and -inf replaced; None stands for the largest and least finite number of the dtype."""
+def nan_to_num(input, nan=None, posinf=None, neginf=None):
+    """input with NaN, inf and -inf replaced; None stands for 0 and the largest and least finite number of the dtype."""
     largest = float(input.dtype.limits.max)
     high, low = largest if posinf is None else posinf, -largest if neginf is None else neginf
-    out = where(isnan(input), nan, input)
+    out = where(isnan(input), 0.0 if nan is None else nan, input)
     return where(equal(out, float("inf")), high, where(equal(out, float("-inf")), low, out))
 
 

@@ -46,8 +46,11 @@ def gather_d(x, dim, index):
     return gather_elements(x, dim, index)
 
 
-def index_add(x, indices, y, axis=0):
-    """x with y added at `indices` along `axis`; an index that comes twice is added twice."""
+def index_add(x, indices, y, axis=0, use_lock=True, check_index_bound=True):
+    """x with y added at `indices` along `axis`; an index that comes twice is added twice.
+
+    use_lock, check_index_bound : MindSpore's; indices are always checked and added one after the other
+    """
     x = as_operand(x)
     return index_add_axis(x, as_operand(indices), cast_to(as_operand(y), dtype_of(x)), axis=axis)
 

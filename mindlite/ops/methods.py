@@ -35,6 +35,8 @@ SYNONYMS = (
     ("other", "y", "value", "tensor", "divisor"),
     ("dim0", "axis0"),
     ("dim1", "axis1"),
+    ("dim2", "axis2"),
+    ("values", "v"),
     ("exponent", "other", "power"),
     ("ddof", "correction"),
     ("split_size_or_sections", "split_size", "indices_or_sections"),

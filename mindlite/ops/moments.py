@@ -150,9 +150,9 @@ vmap_reduction(reduce_logsumexp)
 sbp_rule(reduce_logsumexp, _keep_reduced_whole)
 
 
-def logsumexp(input, axis=None, keep_dims=False):
-    """log(sum(exp(input))) along `axis` without overflow."""
-    return reduce_logsumexp(as_operand(input), axis=axis, keepdims=keep_dims)
+def logsumexp(input, dim=None, keepdim=False):
+    """log(sum(exp(input))) along `dim` without overflow."""
+    return reduce_logsumexp(as_operand(input), axis=dim, keepdims=keepdim)
 
 
 @composite(infer=_float_reduction_infer("reduce_norm"), prepare=reducing("norm"), traits={"reduction"})

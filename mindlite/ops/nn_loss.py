@@ -237,9 +237,9 @@ def binary_cross_entropy(logits, labels, weight=None, reduction="mean"):
     return reduced("binary_cross_entropy", loss if weight is None else loss * weight, reduction)
 
 
-def binary_cross_entropy_with_logits(logits, label, weight=None, pos_weight=None, reduction="mean"):
-    """binary_cross_entropy of sigmoid(logits), without overflow; pos_weight multiplies what positive labels lose."""
-    x, y = _operands("binary_cross_entropy_with_logits", logits, label)
+def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction="mean"):
+    """binary_cross_entropy of sigmoid(input), without overflow; pos_weight multiplies what positive labels lose."""
+    x, y = _operands("binary_cross_entropy_with_logits", input, target)
     if pos_weight is None:
         loss = (1 - y) * x - logsigmoid(x)
     else:

@@ -144,12 +144,12 @@ def _check_grid(x, grid, mode, padding_mode):
         raise ValueRangeError(f"grid_sample: no mode {mode!r}, or no padding_mode {padding_mode!r}")
 
 
-def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=False):
+def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
     """input[N, C, (D,) H, W] at the points grid[N, .., k], whose last axis is (x, y) or (x, y, z) in [-1, 1].
 
     mode          : "bilinear" (in 3 dimensions: trilinear) or "nearest"
     padding_mode  : outside of the picture "zeros", "border" (the nearest pixel), or "reflection"
-    align_corners : -1 and 1 are the centres of the outer pixels; else their outer edges
+    align_corners : -1 and 1 are the centres of the outer pixels; else (None, False) their outer edges
     """
     x, grid = as_operand(input), as_operand(grid)
     _check_grid(x, grid, mode, padding_mode)
@@ -162,7 +162,7 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     return total
 
 
-def grid_sample_backward(dout, input, grid, mode="bilinear", padding_mode="zeros", align_corners=False):
+def grid_sample_backward(dout, input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
     """(the gradients of grid_sample for input and for grid), dout[N, C, ..]."""
     x, grid = as_operand(input), as_operand(grid)
     _check_grid(x, grid, mode, padding_mode)

@@ -46,9 +46,9 @@ def ger(input, vec2):
     return outer(input, vec2)
 
 
-def addr(input, vec1, vec2, beta=1, alpha=1):
-    """beta * input + alpha * outer(vec1, vec2)."""
-    return as_operand(input) * beta + outer(vec1, vec2) * alpha
+def addr(x, vec1, vec2, beta=1, alpha=1):
+    """beta * x + alpha * outer(vec1, vec2)."""
+    return as_operand(x) * beta + outer(vec1, vec2) * alpha
 
 
 def addbmm(input, batch1, batch2, beta=1, alpha=1):

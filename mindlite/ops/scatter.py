@@ -21,20 +21,20 @@ def _operands(x, indices, updates):
     return x, reshape(indices, shape=(-1, depth)), reshape(updates, shape=(-1,) + tuple(x.shape[depth:]))
 
 
-def tensor_scatter_add(x, indices, updates):
-    """x with the updates added."""
-    return scatter_nd_add(*_operands(x, indices, updates))
+def tensor_scatter_add(input_x, indices, updates):
+    """input_x with the updates added."""
+    return scatter_nd_add(*_operands(input_x, indices, updates))
 
 
-def tensor_scatter_sub(x, indices, updates):
-    """x with the updates subtracted."""
-    x, indices, updates = _operands(x, indices, updates)
-    return scatter_nd_add(x, indices, neg(updates))
+def tensor_scatter_sub(input_x, indices, updates):
+    """input_x with the updates subtracted."""
+    input_x, indices, updates = _operands(input_x, indices, updates)
+    return scatter_nd_add(input_x, indices, neg(updates))
 
 
-def tensor_scatter_update(x, indices, updates):
-    """x with the updates written; of equal indices the last one counts."""
-    return scatter_nd_update(*_operands(x, indices, updates))
+def tensor_scatter_update(input_x, indices, updates):
+    """input_x with the updates written; of equal indices the last one counts."""
+    return scatter_nd_update(*_operands(input_x, indices, updates))
 
 
 def _one_by_one(x, indices, updates, combine):
@@ -45,24 +45,24 @@ def _one_by_one(x, indices, updates, combine):
     return x
 
 
-def tensor_scatter_mul(x, indices, updates):
-    """x multiplied by the updates."""
-    return _one_by_one(x, indices, updates, lambda old, new: old * new)
+def tensor_scatter_mul(input_x, indices, updates):
+    """input_x multiplied by the updates."""
+    return _one_by_one(input_x, indices, updates, lambda old, new: old * new)
 
 
-def tensor_scatter_div(x, indices, updates):
-    """x divided by the updates."""
-    return _one_by_one(x, indices, updates, lambda old, new: cast_to(old / new, dtype_of(old)))
+def tensor_scatter_div(input_x, indices, updates):
+    """input_x divided by the updates."""
+    return _one_by_one(input_x, indices, updates, lambda old, new: cast_to(old / new, dtype_of(old)))
 
 
-def tensor_scatter_max(x, indices, updates):
-    """The larger of x and the updates."""
-    return _one_by_one(x, indices, updates, maximum)
+def tensor_scatter_max(input_x, indices, updates):
+    """The larger of input_x and the updates."""
+    return _one_by_one(input_x, indices, updates, maximum)
 
 
-def tensor_scatter_min(x, indices, updates):
-    """The smaller of x and the updates."""
-    return _one_by_one(x, indices, updates, minimum)
+def tensor_scatter_min(input_x, indices, updates):
+    """The smaller of input_x and the updates."""
+    return _one_by_one(input_x, indices, updates, minimum)
 
 
 COMBINE = {

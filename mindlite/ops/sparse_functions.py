@@ -58,9 +58,9 @@ def csr_mm(a, b):
     return a.mm(b)
 
 
-def csr_mv(csr_tensor, dense_vector):
+def csr_mv(csr_tensor, dense):
     """The sparse matrix times a column."""
-    return csr_tensor.mv(dense_vector)
+    return csr_tensor.mv(dense)
 
 
 def csr_mul(x, y):

@@ -188,29 +188,29 @@ def stop_gradient(x):
     """x, through which no gradient flows."""
 
 
-def depend(value, expression):
-    """`value`, after `expression` has run. Effects run in the order in which they are written, so nothing is to be
+def depend(value, expr):
+    """`value`, after `expr` has run. Effects run in the order in which they are written, so nothing is to be
     done."""
     return value
 
 
 # ---------------------------------------------------------------- sizes
 
-def shape(x):
-    """The sizes of `x`: a tuple of int, or of Dims where they are known at run time only.
+def shape(input_x):
+    """The sizes of `input_x`: a tuple of int, or of Dims where they are known at run time only.
 
     raises : ArgumentError, a TypeError, for what is no tensor
     """
-    if not hasattr(x, "shape"):
-        raise ArgumentError(f"shape: a tensor is wanted, not {type(x).__name__}", note=repr(x)[:80])
-    return tuple(x.shape)
+    if not hasattr(input_x, "shape"):
+        raise ArgumentError(f"shape: a tensor is wanted, not {type(input_x).__name__}", note=repr(input_x)[:80])
+    return tuple(input_x.shape)
 
 
-def rank(x):
-    """The number of axes of `x`, an int."""
-    return len(x.shape)
+def rank(input_x):
+    """The number of axes of `input_x`, an int."""
+    return len(input_x.shape)
 
 
-def size(x):
-    """The number of elements of `x`, an int or a Dim."""
-    return product(x.shape)
+def size(input_x):
+    """The number of elements of `input_x`, an int or a Dim."""
+    return product(input_x.shape)

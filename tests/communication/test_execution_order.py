@@ -9,8 +9,8 @@ from mindlite import Tensor, communication
 from mindlite.common.errors import ArgumentError, ValueRangeError
 from mindlite.communication import comm_func
 from mindlite.communication.execution_order import (
-    COLUMNS, ExecuteOrder, RankFolderParser, comm_exec_order_check, detect_cycle_in_graph, modify_execute_orders, parse_and_validate,
-    runtime_execution_order_check)
+    COLUMNS, ExecuteOrder, RankFolderParser, comm_exec_order_check, detect_cycle_in_graph, modify_execute_orders,
+    parse_and_validate, runtime_execution_order_check)
 from mindlite.communication.simulation import SimWorld
 
 

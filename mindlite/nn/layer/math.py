@@ -72,7 +72,7 @@ class Upsample(Cell):
     """
 
     def __init__(self, size: Ints | None = None, scale_factor: Floats | None = None, mode: str = "nearest",
-                 align_corners: bool = False, recompute_scale_factor: bool = False) -> None:
+                 align_corners: bool | None = None, recompute_scale_factor: bool | None = None) -> None:
         super().__init__()
         if (size is None) == (scale_factor is None):
             raise ArgumentError("Upsample: either size or scale_factor is wanted")

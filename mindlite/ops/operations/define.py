@@ -128,17 +128,17 @@ def _placed(values, strategies):
     return tuple(made)
 
 
-def prim_attr_register(init):
+def prim_attr_register(fn):
     """A decorator of the __init__ of a user's own class: its arguments are kept as remarks, and as attributes. What the
     class computes is its __call__."""
-    signature = inspect.signature(init)
+    signature = inspect.signature(fn)
 
-    @functools.wraps(init)
+    @functools.wraps(fn)
     def keep(self, *args, **kwargs):
         bound = signature.bind(self, *args, **kwargs)
         bound.apply_defaults()
         self.settings, self.attrs = dict(list(bound.arguments.items())[1:]), dict(list(bound.arguments.items())[1:])
-        init(self, *args, **kwargs)
+        fn(self, *args, **kwargs)
     return keep
 
 
