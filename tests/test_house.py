@@ -26,7 +26,7 @@ FLOORS = [                                       # from the ground up; rooms of 
     {"compile"},
     {"pynative"},
     {"functional"},                              # the eager side of grad and jit is pynative's tape
-    {"nn"},
+    {"nn", "scipy"},
     {"amp"},
     {"train", "lite", "federated", "mint"},
     {"debug"},

@@ -184,6 +184,13 @@ MODULES = {
     "mindrecord": (("mindlite.mindrecord",), {}),
 
     "numpy": (("mindlite.numpy",), {}),
+    "scipy": (("mindlite.scipy",), {}),
+    **{f"scipy.{name}": ((f"mindlite.scipy.{name}",), {}) for name in (
+        "linalg", "fft", "sparse", "sparse.linalg")},
+    "scipy.optimize": (("mindlite.scipy.optimize",), {
+        name: f"mindlite.scipy.optimize:{name}" for name in ("line_search", "minimize", "linear_sum_assignment")}),
+    **{f"scipy.optimize.{name}": (("mindlite.scipy.optimize",), {}) for name in (
+        "line_search", "minimize", "linear_sum_assignment")},
     "mint": (("mindlite.mint",), {}),
     **{f"mint.{name}": ((f"mindlite.mint.{name}",), {}) for name in ("special", "linalg", "nn", "nn.functional", "optim")},
     "experimental": ((), {}),

@@ -12,6 +12,7 @@ FAMILIES = {
                "bessel_j0 bessel_j1 bessel_k0 bessel_k0e bessel_k1 bessel_k1e bessel_y0 bessel_y1"),
     "blocks": ("", "batch_to_space_nd channel_shuffle depth_to_space pixel_shuffle pixel_unshuffle space_to_batch_nd "
                    "space_to_depth"),
+    "assignment": ("assignment", ""),
     "boxes": ("", "bounding_box_decode bounding_box_encode check_valid iou"),
     "candidates": ("", "uniform_candidate_sampler"),
     "collectives": ("all_gather all_reduce all_to_all broadcast_from on_rank placed receive reduce_scatter reduce_to send "
@@ -22,6 +23,7 @@ FAMILIES = {
     "distributions": ("", "cauchy choice_with_mask exponential gamma gumbel_softmax laplace log_normal "
                           "multinomial_with_replacement poisson random_categorical random_gamma random_poisson rrelu "
                           "standard_laplace"),
+    "elimination": ("eliminated", ""),
     "factors": ("orthogonal_triangular eigenpairs matrix_exp",
                 "eig eigvals geqrf lstsq lu_solve lu_unpack matrix_exp orgqr ormqr qr"),
     "filling": ("", "choose fill fill_diagonal fills index_copy index_fill masked_scatter put resized"),
@@ -36,6 +38,7 @@ FAMILIES = {
     "margin_losses": ("", "multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss poisson_nll_loss "
                           "triplet_margin_with_distance_loss"),
     "regions": ("first_apart", "nms_with_mask ps_roi_pooling roi_align"),
+    "symmetric": ("symmetric_eigenpairs", ""),
     "signals": ("", "bartlett_window blackman_window hamming_window hann_window kaiser_window stft"),
 }
 _OF_VALUES = ("abs acos acosh asin asinh atan atanh ceil cos cosh exp expm1 floor inv isfinite isinf isnan log log1p neg relu "

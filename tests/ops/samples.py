@@ -110,8 +110,6 @@ SAMPLES = {
     "bessel_k": [((_within(0.3, 9, 4, 3),), dict(n=0, scaled=False)), ((_within(0.3, 60, 5),), dict(n=1, scaled=True))],
     "incomplete_gamma": [((_within(0.5, 4, 4, 3), _within(0.3, 6, 3)), dict(order=0, upper=upper))
                          for upper in (False, True)],
-    "gamma_quantile_slope": [((_within(0.3, 6, 4, 3), _within(0.3, 6, 3)), {})],
-    "drawn_gamma": [((_within(0.5, 4, 4, 3), _within(0.3, 6, 3)), {})],
     "betainc": [((_within(0.5, 4, 4), _within(0.5, 4, 4), _within(0.1, 0.9, 4)), {})],
     "zeta": [((_within(1.5, 4, 4), _within(0.5, 4, 4)), {})],
     "nextafter": _binary(_f),
@@ -176,6 +174,11 @@ SAMPLES = {
     # creation
     "room": [((), dict(shape=(2, 3), dtype=dt.float32))],
     "full": [((), dict(shape=(4, 3), value=2.5, dtype=dt.float32)), ((), dict(shape=(), value=True, dtype=dt.bool_))],
+    "gamma_quantile_slope": [((_within(0.3, 6, 4, 3), _within(0.3, 6, 3)), {})],
+    "drawn_gamma": [((_within(0.5, 4, 4, 3), _within(0.3, 6, 3)), {})],
+    "symmetric_eigenpairs": [((_f(3, 3),), {}), ((_f(2, 4, 4),), {})],
+    "eliminated": [((_f(3, 3),), {}), ((_f(2, 4, 4),), {})],
+    "assignment": [((_f(3, 4), np.array(4)), dict(maximize=False)), ((_f(2, 4, 3), np.array(2)), dict(maximize=True))],
 }
 TWICE = sorted(SAMPLES.keys() & samples_nn.SAMPLES.keys())
 SAMPLES = {**samples_nn.SAMPLES, **SAMPLES}

@@ -10,6 +10,9 @@ have one shape. The others follow by the table WAYS:
 All are ordinary operators, so they work in graphs, under vmap, and have gradients by values and parameters.
 source : MindSpore, nn.probability.distribution
 """
+from collections.abc import Callable
+from typing import Any
+
 from .... import ops
 from ....common import dtype as dt
 from ....common.checks import check_non_negative_int, check_value_type
@@ -55,7 +58,7 @@ WAYS = {
 FUNCTIONS = (*WAYS, "get_dist_args", "get_dist_type")
 
 
-def _missing(function):
+def _missing(function: str) -> Callable[..., None]:
     def raise_error(self, *args):
         raise NotImplementedError(f"{self._name}: {function} is not implemented")
     return raise_error
@@ -77,13 +80,13 @@ class Distribution(Cell):
     numbers = True                               # False: parameters are lists, arrays or Tensors
     event_axes = 0                               # how many last axes of the parameters are one event's
 
-    def __init_subclass__(cls, **kwargs):
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         for function, ways in WAYS.items():
             found = next((how for formula, how in ways.items() if hasattr(cls, formula)), _missing(function))
             setattr(cls, f"_call_{function}", found)
 
-    def __init__(self, seed, dtype, name, param):
+    def __init__(self, seed: int | None, dtype: dt.DType, name: str, param: dict[str, Any]) -> None:
         super().__init__()
         check_value_type("name", name, str, type(self).__name__)
         seed = check_non_negative_int(0 if seed is None else seed, "seed", name)
@@ -91,7 +94,8 @@ class Distribution(Cell):
         self._name, self._seed = name, seed
         self._stream = Generator().manual_seed(seed) if seed else None
         self._given = {k: v for k, v in param.items() if k != "self" and not k.startswith("_")}
-        self.default_parameters, self.parameter_names = [], []
+        self.default_parameters: list[Any] = []
+        self.parameter_names: list[str] = []
         values = self._given.get("param_dict", {})
         self.parameter_type = common_dtype(values, self._dtype)
         self._is_scalar_batch = all(value is None or isinstance(value, (int, float)) for value in values.values())
@@ -100,13 +104,13 @@ class Distribution(Cell):
         for parameter, check in self.parameters_are.items():
             self._declare(parameter, values[parameter], check)
 
-    def _checked_dtype(self, name, dtype):
+    def _checked_dtype(self, name: str, dtype: dt.DType) -> dt.DType:
         dtype = dt.dtype(dtype)
         if dtype.kind not in self.kinds:
             raise DTypeError(f"{name}: its samples are not {dtype.name}")
         return dtype
 
-    def _declare(self, name, value, check):
+    def _declare(self, name: str, value: Any, check: Callable[..., None]) -> None:
         if not self.numbers and isinstance(value, (int, float)):
             raise ArgumentError(f"{self._name}: {name} is a list, an array or a Tensor, not {type(value).__name__}")
         made = self._add_parameter(value, name)
@@ -115,18 +119,18 @@ class Distribution(Cell):
         setattr(self, self._place(name), made)
 
     @staticmethod
-    def _place(name):
+    def _place(name: str) -> str:
         """The attribute that holds a parameter: mean and sd are functions already."""
         return f"_{name}_value" if name in FUNCTIONS else name
 
-    def _add_parameter(self, value, name):
+    def _add_parameter(self, value: Any, name: str) -> Any:
         """Note a parameter; gives it as a Tensor. A class that declares parameters_are has no need of it."""
         made = as_parameter(name, value, self.parameter_type)
         self.default_parameters.append(made)
         self.parameter_names.append(name)
         return made
 
-    def _shape_of_all(self, values):
+    def _shape_of_all(self, values: dict[str, Any]) -> tuple[int, ...] | None:
         shapes = [() if isinstance(v, (int, float)) else tuple(Tensor(v).shape) for v in values.values() if v is not None]
         whole = tuple(broadcast_shapes(self._name, *shapes)) if shapes else ()
         if any(value is None for value in values.values()):
@@ -136,61 +140,61 @@ class Distribution(Cell):
     # ---- what it is
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Its name."""
         return self._name
 
     @property
-    def dtype(self):
+    def dtype(self) -> dt.DType:
         """The dtype of its samples."""
         return self._dtype
 
     @property
-    def seed(self):
+    def seed(self) -> int:
         """The seed of its samples, 0 for the global stream."""
         return self._seed
 
     @property
-    def parameters(self):
+    def parameters(self) -> dict[str, Any]:
         """What it was made with."""
         return self._given
 
     @property
-    def batch_shape(self):
+    def batch_shape(self) -> tuple[int, ...] | None:
         """The shape of its parameters together; None where one is not given."""
         return self._batch_shape
 
     @property
-    def broadcast_shape(self):
+    def broadcast_shape(self) -> tuple[int, ...] | None:
         """The shape of its parameters together; None where one is not given."""
         return self._broadcast_shape
 
     @property
-    def is_scalar_batch(self):
+    def is_scalar_batch(self) -> bool:
         """True if its parameters are numbers."""
         return self._is_scalar_batch
 
     # ---- parameters of a call
 
-    def _check_value(self, value, name):
+    def _check_value(self, value: Any, name: str) -> Tensor:
         """`value`, a Tensor. raises : ArgumentError"""
         if not isinstance(value, Tensor):
             raise ArgumentError(f"{self._name}: {name} is a Tensor, not {type(value).__name__}")
         return value
 
-    def _check_param_type(self, *args):
+    def _check_param_type(self, *args: Any) -> Any:
         """The parameters, its own in place of None, broadcast together; one alone without a tuple around it."""
         found = self._filled(args)
         return found[0] if len(found) == 1 else found
 
-    def _filled(self, args):
+    def _filled(self, args: Any) -> tuple[Tensor, ...]:
         if len(self.parameter_names) == 0:
             return args
         values = [self._one(k, args[k] if k < len(args) else None) for k in range(len(self.parameter_names))]
         shape = broadcast_shapes(self._name, *[tuple(v.shape) for v in values])
         return tuple([v if tuple(v.shape) == tuple(shape) else ops.broadcast_to(v, shape) for v in values])
 
-    def _one(self, k, value):
+    def _one(self, k: int, value: Any) -> Tensor:
         name = self.parameter_names[k]
         if value is None:
             value = getattr(self, self._place(name)) if name in self.parameters_are else self.default_parameters[k]
@@ -198,7 +202,7 @@ class Distribution(Cell):
             raise ArgumentError(f"{self._name}: {name} is wanted: it was not given where the distribution was made")
         return ops.cast(self._check_value(value, name), self.parameter_type)
 
-    def _called_with(self, args, kwargs, ends=("",)):
+    def _called_with(self, args: Any, kwargs: Any, ends: tuple[str, ...] = ("",)) -> tuple[Any, ...]:
         """The parameters in args or, by name, in kwargs; ends : of the names there."""
         found = list(args)
         for name in self.parameter_names[len(args):]:
@@ -206,10 +210,10 @@ class Distribution(Cell):
             found.append(named[0] if len(named) > 0 else None)
         return tuple(found)
 
-    def _own(self, args, kwargs):
+    def _own(self, args: Any, kwargs: Any) -> tuple[Tensor, ...]:
         return self._filled(self._called_with(args, kwargs))
 
-    def _pair(self, dist, args, kwargs):
+    def _pair(self, dist: str, args: Any, kwargs: Any) -> tuple[Any, Any]:
         """(b, a): the parameters of the other distribution and of this one."""
         count = len(self.parameter_names)
         if count == 0:
@@ -222,87 +226,87 @@ class Distribution(Cell):
         return (tuple([ops.cast(value, self.parameter_type) for value in other]),
                 self._filled(self._called_with(args[count:], kwargs, ("_a", ""))))
 
-    def _at(self, value):
+    def _at(self, value: Any) -> Tensor:
         value = self._check_value(value, "value")
         return ops.cast(value, self.parameter_type)
 
     # ---- the functions
 
-    def log_prob(self, value, *args, **kwargs):
+    def log_prob(self, value: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         """The logarithm of the density, or of the probability of a discrete value; parameters may follow."""
         return self._call_log_prob(self._at(value), *self._own(args, kwargs))
 
-    def prob(self, value, *args, **kwargs):
+    def prob(self, value: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         """The density, or the probability of a discrete value; parameters may follow."""
         return self._call_prob(self._at(value), *self._own(args, kwargs))
 
-    def cdf(self, value, *args, **kwargs):
+    def cdf(self, value: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         """The probability of at most `value`; parameters may follow."""
         return self._call_cdf(self._at(value), *self._own(args, kwargs))
 
-    def log_cdf(self, value, *args, **kwargs):
+    def log_cdf(self, value: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         """The logarithm of the probability of at most `value`; parameters may follow."""
         return self._call_log_cdf(self._at(value), *self._own(args, kwargs))
 
-    def survival_function(self, value, *args, **kwargs):
+    def survival_function(self, value: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         """The probability of more than `value`; parameters may follow."""
         return self._call_survival_function(self._at(value), *self._own(args, kwargs))
 
-    def log_survival(self, value, *args, **kwargs):
+    def log_survival(self, value: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         """The logarithm of the probability of more than `value`; parameters may follow."""
         return self._call_log_survival(self._at(value), *self._own(args, kwargs))
 
-    def mean(self, *args, **kwargs):
+    def mean(self, *args: Any, **kwargs: Any) -> Tensor:
         """The mean; parameters may be given."""
         return self._call_mean(*self._own(args, kwargs))
 
-    def mode(self, *args, **kwargs):
+    def mode(self, *args: Any, **kwargs: Any) -> Tensor:
         """The value of the largest density or probability; parameters may be given."""
         return self._call_mode(*self._own(args, kwargs))
 
-    def sd(self, *args, **kwargs):
+    def sd(self, *args: Any, **kwargs: Any) -> Tensor:
         """The standard deviation; parameters may be given."""
         return self._call_sd(*self._own(args, kwargs))
 
-    def var(self, *args, **kwargs):
+    def var(self, *args: Any, **kwargs: Any) -> Tensor:
         """The variance; parameters may be given."""
         return self._call_var(*self._own(args, kwargs))
 
-    def entropy(self, *args, **kwargs):
+    def entropy(self, *args: Any, **kwargs: Any) -> Tensor:
         """The entropy in nats; parameters may be given."""
         return self._call_entropy(*self._own(args, kwargs))
 
-    def kl_loss(self, dist, *args, **kwargs):
+    def kl_loss(self, dist: str, *args: Any, **kwargs: Any) -> Tensor:
         """The divergence of Kullback and Leibler KL(a || b), a being this distribution.
 
         dist : b's kind, the same as this one's; then b's parameters (`mean_b`, ..), and a's if they are not its own
         """
         return self._call_kl_loss(dist, *self._pair(dist, args, kwargs))
 
-    def cross_entropy(self, dist, *args, **kwargs):
+    def cross_entropy(self, dist: str, *args: Any, **kwargs: Any) -> Tensor:
         """The entropy of this distribution plus kl_loss, of the same arguments."""
         return self._call_cross_entropy(dist, *self._pair(dist, args, kwargs))
 
-    def sample(self, shape=(), *args, **kwargs):
+    def sample(self, shape: tuple[int, ...] = (), *args: Any, **kwargs: Any) -> Tensor:
         """Numbers of the distribution, of the shape `shape` followed by that of the parameters; parameters may follow.
 
         gradient : where the samples are a differentiable function of the parameters
         """
         return ops.cast(self._call_sample(shape, *self._own(args, kwargs)), self._dtype)
 
-    def get_dist_args(self, *args, **kwargs):
+    def get_dist_args(self, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
         """The parameters: those given, else its own."""
         given = self._called_with(args, kwargs)
         return tuple([self._one(k, given[k]) for k in range(len(given))])
 
-    def get_dist_type(self):
+    def get_dist_type(self) -> str:
         """The kind of the distribution: "Normal"."""
         return self._call_get_dist_type()
 
-    def _call_get_dist_type(self):
+    def _call_get_dist_type(self) -> str:
         return type(self).__name__
 
-    def construct(self, name, *args, **kwargs):
+    def construct(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """The function `name` of these arguments. raises : NotImplementedError for another name"""
         if name not in FUNCTIONS:
             raise NotImplementedError(f"{self._name}: {name} is not implemented")

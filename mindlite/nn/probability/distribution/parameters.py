@@ -1,4 +1,6 @@
 """The parameters of distributions: what each may be, checked where the numbers are known; one dtype for all."""
+from typing import Any
+
 import numpy as np
 
 from ....common import dtype as dt
@@ -6,7 +8,7 @@ from ....common.errors import ArgumentError, DTypeError, ValueRangeError
 from ....common.tensor import Parameter, Tensor
 
 
-def common_dtype(values, wanted):
+def common_dtype(values: dict[str, Any], wanted: dt.DType | None) -> dt.DType:
     """The dtype of a distribution's parameters: that of its arrays, else `wanted`; float32 in place of integers.
 
     values : {name: a number, list, array, Tensor or None}; 64-bit arrays take the wanted dtype
@@ -26,7 +28,7 @@ def common_dtype(values, wanted):
     return found if found.kind == "f" else dt.float32
 
 
-def as_parameter(name, value, dtype):
+def as_parameter(name: str, value: Any, dtype: dt.DType) -> Any:
     """`value` as a Tensor of dtype; a Parameter as it is; None stays None. raises : ArgumentError"""
     if value is None or isinstance(value, Parameter):
         return value
@@ -35,23 +37,23 @@ def as_parameter(name, value, dtype):
     return Tensor(value, dtype)
 
 
-def real(name, value):
+def real(name: str, value: Any) -> None:
     """Any number."""
 
 
-def positive(name, value):
+def positive(name: str, value: Any) -> None:
     """raises : ValueRangeError unless all are above 0"""
     if not (value > 0).all():
         raise ValueRangeError(f"{name} is above 0", note=f"{name}: {value}")
 
 
-def probability(name, value):
+def probability(name: str, value: Any) -> None:
     """raises : ValueRangeError unless all are between 0 and 1, without the ends"""
     if not ((value > 0) & (value < 1)).all():
         raise ValueRangeError(f"{name} is in (0, 1)", note=f"{name}: {value}")
 
 
-def classes(name, value):
+def classes(name: str, value: Any) -> None:
     """raises : ValueRangeError unless the numbers along the last axis are probabilities that sum to 1"""
     if value.ndim == 0:
         raise ValueRangeError(f"{name} has an axis of classes", note=f"{name}: {value}")
