@@ -200,7 +200,9 @@ MODULES = {
     "experimental.optim.lr_scheduler": ((), {name: f"mindlite.nn.experimental.lr_scheduler:{name}" for name in (
         "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR", "LRScheduler", "LambdaLR",
         "LinearLR", "MultiStepLR", "MultiplicativeLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR")}),
-    "parallel": (("mindlite.parallel",), {"shard": "mindlite.functional:shard"}),
+    "parallel": (("mindlite.parallel",), {"shard": "mindlite.functional:shard",
+                                          "AutoParallel": "mindlite.nn.auto_parallel:AutoParallel"}),
+    "parallel.auto_parallel": ((), {"AutoParallel": "mindlite.nn.auto_parallel:AutoParallel"}),
     "parallel.function": ((), {"reshard": "mindlite.functional:reshard"}),
     "parallel.shard": ((), {"Layout": "mindlite.parallel:Layout", "shard": "mindlite.functional:shard"}),
     "communication": (("mindlite.communication",), {}),

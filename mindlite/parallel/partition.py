@@ -40,11 +40,13 @@ WISH = "_wish"                                   # the attribute of a Parameter 
 
 @dataclass(frozen=True)
 class Machine:
-    """What a price is made of: seconds of a collective, of a byte that is sent, of a point that is computed. Round numbers of a
-    small CPU, the same on all ranks; what they are decides which plan is cheapest, not whether it is right."""
+    """What a price is made of: seconds of a collective, of a byte that is sent, of a point that is computed; resident: of a byte
+    of a Parameter in memory, where that is chosen. Round numbers of a small CPU, the same on all ranks; what they are decides
+    which plan is cheapest, not whether it is right."""
     message: float = 2e-5
     byte: float = 5e-10
     point: float = 5e-10
+    resident: float = 1e-13
 
 
 @dataclass(frozen=True)
@@ -63,12 +65,15 @@ class Plan:
     boxings : (Location, what, Placement before, after, Steps) in order       whole: {name: how often it was computed in whole}
     results : {number: (Placement, whole shape)} of those that lie in parts
     points  : (points of this rank, of the whole program)                     seconds: the price    exact: no plan is cheaper
+    parameters: {Parameter: Placement} that were chosen                       memory : bytes of Parameters on this rank
     """
     mesh: object
     boxings: list = field(default_factory=list)
     whole: dict = field(default_factory=dict)
     chosen: list = field(default_factory=list)
     results: dict = field(default_factory=dict)
+    parameters: dict = field(default_factory=dict)
+    memory: int = 0
     points: tuple = (0, 0)
     seconds: float = 0.0
     exact: bool = True
@@ -90,10 +95,13 @@ class Plan:
         mine, of_all = self.points
         lines = [f"mesh {self.mesh}; this rank computes {mine} of {of_all} points ({mine / max(of_all, 1):.0%}); "
                  f"sends {sum(n for _, n in self.sent.values())} bytes in {sum(n for n, _ in self.sent.values())} collectives"
+                 + (f", has {self.memory} bytes of Parameters" if self.memory else "")
                  + ("" if self.exact else "; not proved to be the cheapest")]
         for location, what, have, want, steps_ in self.boxings:
             path = ", ".join(f"{step.operator or 'local'} {step.nbytes} B" for step in steps_)
             lines.append(f"  {location or ''} {what}: {have} -> {want}  {path}")
+        lines += [f"  {param.name} : {param.dtype.short}{list(param.shape)} lies {placement}"
+                  for param, placement in self.parameters.items()]
         if self.whole:
             lines.append("  computed in whole on each rank: " + ", ".join(
                 f"{name} ({n})" for name, n in sorted(self.whole.items())))
@@ -107,11 +115,16 @@ class Ends:
     lying : {parameter: Placement} of those of which a rank has a part in its memory; the others are whole
     kept  : {number of a result: Placement} of those that are written to such a memory
     free  : results may lie in parts, where they are more than one element      partial: and be addends
+    open  : parameters whose Placement in memory is chosen      updates: {number of a result: parameter to which it is written}
+    mesh  : where nothing else says on which mesh the program runs
     """
     lying: dict = field(default_factory=dict)
     kept: dict = field(default_factory=dict)
     free: bool = False
     partial: bool = False
+    open: tuple = ()
+    updates: dict = field(default_factory=dict)
+    mesh: object = None
 
 
 def partition(graph, machine=Machine(), ends=None):
@@ -125,6 +138,8 @@ def partition(graph, machine=Machine(), ends=None):
               if node.fn is placed and node.attrs["placement"] is not None}
     meshes.update({wish(p).mesh: p for p in graph.parameters if wish(p) is not None})
     meshes.update({placement.mesh: p for p, placement in ends.lying.items()})
+    if ends.mesh is not None:
+        meshes.setdefault(ends.mesh, graph)
     if not meshes:
         return graph, None
     if len(meshes) > 1:
@@ -134,12 +149,35 @@ def partition(graph, machine=Machine(), ends=None):
     if engine().rank not in mesh.ranks:
         raise ArgumentError(f"rank {engine().rank} is not in the mesh {mesh}", note=f"its ranks: {list(mesh.ranks)}")
     chosen, plan = choose(graph, mesh, machine, ends)
+    if ends.open:
+        lying = {p: Placement(mesh, chosen[p].outs[0]) for p in ends.open}
+        plan.parameters = {p.default: placement for p, placement in lying.items()}
+        kept = {number: lying[p] for number, p in ends.updates.items() if p in lying}
+        ends = Ends({**ends.lying, **lying}, {**ends.kept, **kept}, ends.free)
+    plan.memory = sum(_bytes(p, ends.lying.get(p)) for p in graph.parameters if p.default is not None)
     return _Writer(graph, mesh, chosen, plan, ends).write(), plan
 
 
 def wish(parameter):
     """How graphs are to compute with a Parameter that the user has placed, else None."""
     return getattr(parameter.default, "__dict__", {}).get(WISH)
+
+
+def _bytes(parameter, placement):
+    """Bytes of a parameter in this rank's memory."""
+    abstract = parameter.abstract
+    if not isinstance(abstract, AbstractTensor):
+        return 0
+    shape = abstract.shape if placement is None else placement.local_shape(abstract.shape, engine().rank)
+    return _count_of(shape) * abstract.dtype.itemsize
+
+
+def places(parameter, mesh):
+    """The Options of where a parameter lies: whole, or split along any axes; the first is whole."""
+    abstract = parameter.abstract
+    ways = [Broadcast(), *[Split(axis) for axis in range(len(getattr(abstract, "shape", ())))]]
+    found = [sbps for sbps in itertools.product(ways, repeat=len(mesh.shape)) if fits(mesh, abstract, sbps)]
+    return [Option((), (sbps,), 0.0) for sbps in found[:MOST]]
 
 
 def result_sbps(graph, number, ends, have):
@@ -222,17 +260,23 @@ def points(node):
 
 
 def _elements(tensor):
-    return math.prod([size for size in tensor.shape if isinstance(size, int)])
+    return _count_of(tensor.shape)
+
+
+def _count_of(shape):
+    return math.prod([size for size in shape if isinstance(size, int)])
 
 
 def choose(graph, mesh, machine, ends=Ends()):
     """({node: Option}, Plan) with the least price."""
     choices = {node: options(node, mesh) for node in graph.nodes if node.fn is not tuple_getitem}
+    choices.update({p: places(p, mesh) for p in ends.open})
     wholes, first = (Broadcast(),) * len(mesh.shape), mesh.ranks[0]
     known: dict = {}
     factors: list = []
     for node, found in choices.items():
-        factors.append(((node,), [points(node) * machine.point * option.share for option in found]))
+        factors.append(((node,), [_bytes(node, Placement(mesh, option.outs[0])) * machine.resident for option in found]
+                        if isinstance(node, Parameter) else [points(node) * machine.point * option.share for option in found]))
 
     def price(have, want, abstract):
         """Of boxing, as the first rank of the mesh pays it: all ranks choose alike."""
@@ -245,7 +289,7 @@ def choose(graph, mesh, machine, ends=Ends()):
                              machine.point * _elements(abstract) / 8 for s in path)
         return known[key]
     for node, found in choices.items():
-        for place, arg in enumerate(node.args):
+        for place, arg in enumerate(() if isinstance(node, Parameter) else node.args):
             source, index = _source(arg)
             if source in choices:
                 table = [[price(a.outs[index], b.ins[place], arg.abstract) for b in found] for a in choices[source]]
@@ -255,7 +299,12 @@ def choose(graph, mesh, machine, ends=Ends()):
                 factors.append(((node,), [price(have, option.ins[place], arg.abstract) for option in found]))
     for number, out in enumerate(graph.outputs):
         source, index = _source(out)
-        if source in choices:
+        owner = ends.updates.get(number)
+        if owner in choices and owner is not source:
+            table = [[price(a.outs[index], b.outs[0], out.abstract) for b in choices[owner]]
+                     for a in choices.get(source, [Option((), (_given(source, ends, wholes),), 0.0)])]
+            factors.append(((source, owner), table) if source in choices else ((owner,), table[0]))
+        elif source in choices and owner is not source:
             factors.append(((source,), [
                 price(option.outs[index], result_sbps(graph, number, ends, option.outs[index]), out.abstract)
                 for option in choices[source]]))

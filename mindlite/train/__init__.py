@@ -16,5 +16,6 @@ from .saving import BackupAndRestore, CheckpointConfig, ModelCheckpoint, OnReque
 from .serialization import (  # noqa: F401
     ParamDictFuture, async_ckpt_thread_status, ckpt_to_safetensors, export, load, load_checkpoint, load_checkpoint_async,
     load_param_into_net, safetensors_to_ckpt, save_checkpoint, wait_for_files)
+from .sharded_checkpoint import load_sharded_checkpoint, save_sharded_checkpoint  # noqa: F401
 from .state import SaveState, load_state, save_state  # noqa: F401
 from .summary import SummaryCollector, SummaryRecord  # noqa: F401

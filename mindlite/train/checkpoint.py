@@ -195,8 +195,8 @@ def _crc_of(arrays):
     return total
 
 
-def read_safetensors(data, path, crc=False):
-    """{name: ndarray} of the bytes of a .safetensors file. raises : FileFormatError"""
+def read_safetensors(data, path, crc=False, copy=True):
+    """{name: ndarray} of the bytes of a .safetensors file; without `copy` they lie in `data`. raises : FileFormatError"""
     def fail(what):
         raise FileFormatError(f"{path} is damaged, or no .safetensors file: {what}")
     size = struct.unpack("<Q", data[:8])[0] if len(data) >= 8 else len(data)
@@ -218,7 +218,8 @@ def read_safetensors(data, path, crc=False):
         if kind not in SAFE or not numbers or place[1] > len(body) \
                 or place[1] - place[0] != product(shape) * SAFE[kind].itemsize:
             fail(f"what it says of {name[:60]!r} does not fit its bytes")
-        found[name] = np.frombuffer(body[place[0]:place[1]], SAFE[kind].numpy).reshape(shape).copy()
+        array = np.frombuffer(body[place[0]:place[1]], SAFE[kind].numpy).reshape(shape)
+        found[name] = array.copy() if copy else array
     if crc and (not isinstance(meta, dict) or meta.get("crc_num") != str(_crc_of(found))):
         fail("its CRC is another one, or it has none")
     return dict(sorted(found.items()))

@@ -1,0 +1,124 @@
+"""AutoParallel and plan: found placements train as one process does; what is found follows sizes, prices and memory."""
+import numpy as np
+import pytest
+
+from mindlite import Tensor, nn, ops
+from mindlite.common.errors import ArgumentError, ValueRangeError
+from mindlite.common.ranks import engine
+from mindlite.communication import SimWorld, get_rank
+from mindlite.functional.plan import plan
+from mindlite.functional.zero import bytes_here
+from mindlite.nn.auto_parallel import AutoParallel
+from mindlite.parallel import Layout
+from mindlite.parallel.partition import Machine
+
+RNG = np.random.default_rng(2)
+SMALL, WIDE = (32, 8, 8, 4), (4, 64, 128, 64)                # rows, features: much data; much network
+DATA = {sizes: [RNG.standard_normal((sizes[0], n)).astype(np.float32) for n in (sizes[1], sizes[3])] for sizes in (SMALL, WIDE)}
+
+
+def training_step(sizes):
+    rng = np.random.default_rng(0)
+    net = nn.SequentialCell(nn.Dense(sizes[1], sizes[2]), nn.Tanh(), nn.Dense(sizes[2], sizes[3]))
+    for param in net.trainable_params():
+        param.set_data(Tensor(rng.standard_normal(param.shape).astype(np.float32) * 0.1))
+    optimizer = nn.Momentum(net.trainable_params(), 0.05, 0.9)
+    return net, nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), optimizer).set_train()
+
+
+def train(sizes, mode, prepare=None):
+    """(losses, bytes of Parameters here, the Plan's placements) of three steps."""
+    net, step = training_step(sizes)
+    x, y = DATA[sizes]
+    found = None
+    if mode is not None:
+        step = AutoParallel(step, mode)
+        if prepare is not None:
+            prepare(step)
+        rows = slice(get_rank() * sizes[0] // engine().size, (get_rank() + 1) * sizes[0] // engine().size)
+        x, y = x[rows], y[rows]
+    losses = [float(step(Tensor(x), Tensor(y))) for _ in range(3)]
+    if mode is not None and step.found is not None:
+        found = {param.name: str(placement) for param, placement in step.found.parameters.items()}
+    return losses, bytes_here(net.trainable_params()), found
+
+
+@pytest.mark.parametrize("sizes", [SMALL, WIDE], ids=["much data", "much network"])
+@pytest.mark.parametrize("mode", ["semi_auto", "sharding_propagation", "recursive_programming"])
+def test_each_mode_trains_as_one_process(sizes, mode):
+    alone, whole, _ = train(sizes, None)
+    for losses, here, found in SimWorld(2, timeout=60).run(train, sizes, mode):
+        np.testing.assert_allclose(losses, alone, rtol=1e-5)
+        assert here <= whole and (found is None) == (mode == "semi_auto")
+        if mode == "recursive_programming" and sizes == WIDE:            # column, then row (Shoeybi et al. 2019)
+            assert (found["0.weight"], found["2.weight"]) == ("(S0)", "(S1)") and here < 0.6 * whole
+
+
+def test_hsdp_is_zero():
+    alone, whole, _ = train(SMALL, None)
+    for losses, here, _ in SimWorld(2, timeout=60).run(
+            train, SMALL, "semi_auto", lambda step: step.hsdp(threshold=0, optimizer_level="level3")):
+        np.testing.assert_allclose(losses, alone, rtol=1e-5)
+        assert here == whole / 2
+
+
+def test_found_placements_are_kept_in_a_file(tmp_path):
+    path = str(tmp_path / "placements.json")
+    first = SimWorld(2, timeout=60).run(train, WIDE, "recursive_programming", lambda step: step.save_param_strategy_file(path))
+    again = SimWorld(2, timeout=60).run(train, WIDE, "semi_auto", lambda step: step.load_param_strategy_file(path))
+    assert [here for _, here, _ in again] == [here for _, here, _ in first]
+    np.testing.assert_allclose(again[0][0], first[0][0], rtol=1e-5)
+
+
+def test_the_whole_batch_and_layouts_of_inputs():
+    def run(strategy):
+        layout = Layout((2,), ("dp",))
+        step = AutoParallel(training_step(SMALL)[1])
+        assert step.dataset_strategy("full_batch" if strategy else (layout("dp"), None)) is step
+        return [float(step(*map(Tensor, DATA[SMALL]))) for _ in range(2)], step.explain()
+    alone = train(SMALL, None)[0][:2]
+    for strategy in (True, False):
+        for losses, text in SimWorld(2, timeout=60).run(run, strategy):
+            np.testing.assert_allclose(losses, alone, rtol=1e-5)
+            assert "mesh dp 2" in text
+
+
+def test_memory_is_a_constraint():
+    def run():
+        _, step = training_step(SMALL)
+        layout, data = Layout((2,), ("dp",)), tuple(map(Tensor, DATA[SMALL]))
+        free = plan(step, layout, *data, parameters="free")
+        tight = plan(step, layout, *data, parameters="free", memory=int(free.memory * 0.7))
+        with pytest.raises(ValueRangeError, match="bytes"):
+            plan(step, layout, *data, parameters="free", memory=8)
+        assert "0.weight" in tight.report() and "bytes of Parameters" in tight.report()
+        return free.memory, tight.memory, free.seconds <= tight.seconds, engine().sent
+    for free, tight, dearer, sent in SimWorld(2).run(run):
+        assert tight <= 0.7 * free and dearer and not sent    # nothing was run
+
+
+def test_prices_decide():
+    def run():
+        _, step = training_step(WIDE)
+        layout, data = Layout((2,), ("dp",)), tuple(map(Tensor, DATA[WIDE]))
+        plans = [plan(step, layout, *data, machine=machine) for machine in (Machine(), Machine(byte=1.0))]
+        return [sum(nbytes for _, nbytes in found.sent.values()) for found in plans]
+    for cheap, dear in SimWorld(2).run(run):
+        assert dear < cheap or cheap == 0
+
+
+def test_what_is_no_auto_parallel_is_refused():
+    def run():
+        net, layout = nn.Dense(2, 2), Layout((2,), ("dp",))
+        for error, wrong in ((ArgumentError, lambda: AutoParallel(ops.relu)),
+                             (ValueRangeError, lambda: AutoParallel(net, "best")),
+                             (ValueRangeError, lambda: AutoParallel(net).hsdp(optimizer_level="level4")),
+                             (ValueRangeError, lambda: AutoParallel(net).hsdp(shard_size=3)),
+                             (ValueRangeError, lambda: AutoParallel(net).dataset_strategy("half")),
+                             (ArgumentError, lambda: AutoParallel(net).hsdp()(Tensor(np.ones((2, 2), np.float32)))),
+                             (ArgumentError, lambda: plan(net, 2)),
+                             (ValueRangeError, lambda: plan(net, layout, parameters="any"))):
+            with pytest.raises(error):
+                wrong()
+        return True
+    assert SimWorld(2).run(run) == [True] * 2
