@@ -5,83 +5,91 @@
 
 A part (`nvptx`, `library`) is the text of a module with two functions, `part(block, args..)` and
 `blocks(args..)`, and begins with a line "; shared N": so many bytes its threads share. What a thread asks of its machine is
-declared there and defined here, in PTX_RULES for a GPU, in `simulator` for the CPU. The words of a kernel are 64 bits each
+declared there and defined here, in `ptx_rules` for a GPU, in `simulator` for the CPU. The words of a kernel are 64 bits each
 and are handed over by value, in the order in which the Flow has them: the extent of the parallel axis, what an item of it
 costs, then pointers, sizes and bits of doubles. Parts that need the extent have it as their first word.
 """
 import functools
+import math
 import re
 
 from ...common.lazy import LazyModule
 from .. import object_code
 
-llvm = LazyModule("llvmlite.binding")
+llvm, ir = LazyModule("llvmlite.binding"), LazyModule("llvmlite.ir")
+words = LazyModule("mindlite.backend.words")
 TRIPLE = "nvptx64-nvidia-cuda"
 MOST_THREADS = 256             # of a block
 MOST_WORDS = 500               # of a kernel: CUDA takes 4096 bytes of parameters
 ARCHITECTURES = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100")
 
-# What a thread asks, on a GPU.
-PTX_RULES = """
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
-declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
-declare i32 @llvm.nvvm.read.ptx.sreg.nctaid.x()
-declare void @llvm.nvvm.barrier0()
-declare void @llvm.nvvm.bar.warp.sync(i32)
-declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)
-define i64 @thread() alwaysinline { %x = call i32 @llvm.nvvm.read.ptx.sreg.tid.x() %y = zext i32 %x to i64 ret i64 %y }
-define i64 @threads() alwaysinline { %x = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x() %y = zext i32 %x to i64 ret i64 %y }
-define i64 @own_block() alwaysinline { %x = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x() %y = zext i32 %x to i64 ret i64 %y }
-define i64 @own_blocks() alwaysinline { %x = call i32 @llvm.nvvm.read.ptx.sreg.nctaid.x() %y = zext i32 %x to i64 ret i64 %y }
-define void @barrier() alwaysinline convergent { call void @llvm.nvvm.barrier0() ret void }
-define void @warp_barrier() alwaysinline convergent { call void @llvm.nvvm.bar.warp.sync(i32 -1) ret void }
-define i32 @shuffle(i32 %x, i32 %distance) alwaysinline convergent {
-  %y = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %x, i32 %distance, i32 31) ret i32 %y }
-"""
-# The remainder of a division, exact: the divisor, doubled as often as it fits, is taken away; each difference is exact.
-_FMOD = """
-define {t} @{name}({t} %x, {t} %y) {{
-entry:
-  %a = call {t} @llvm.fabs.{s}({t} %x)
-  %b = call {t} @llvm.fabs.{s}({t} %y)
-  %finite = fcmp olt {t} %a, {inf}
-  %divides = fcmp ogt {t} %b, {zero}
-  %fine = and i1 %finite, %divides
-  br i1 %fine, label %outer, label %none
-outer:
-  %r = phi {t} [ %a, %entry ], [ %less, %take ]
-  %more = fcmp oge {t} %r, %b
-  br i1 %more, label %grow, label %done
-grow:
-  %d = phi {t} [ %b, %outer ], [ %twice, %grow ]
-  %twice = fadd {t} %d, %d
-  %fits = fcmp ole {t} %twice, %r
-  br i1 %fits, label %grow, label %take
-take:
-  %less = fsub {t} %r, %d
-  br label %outer
-done:
-  %signed = call {t} @llvm.copysign.{s}({t} %r, {t} %x)
-  ret {t} %signed
-none:
-  %nan = fdiv {t} {zero}, {zero}
-  %odd = fadd {t} %nan, %y
-  ret {t} %odd
-}}
-declare {t} @llvm.fabs.{s}({t})
-declare {t} @llvm.copysign.{s}({t}, {t})
-"""
-FUNCTIONS = {"fmodf": _FMOD.format(t="float", s="f32", name="fmodf", inf="0x7FF0000000000000", zero="0.0"),
-             "fmod": _FMOD.format(t="double", s="f64", name="fmod", inf="0x7FF0000000000000", zero="0.0")}
+# What a thread asks, and the register of a GPU that says it.
+REGISTERS = {"thread": "tid", "threads": "ntid", "own_block": "ctaid", "own_blocks": "nctaid"}
 
 
+@functools.lru_cache(maxsize=None)
+def ptx_rules():
+    """The LLVM IR of what a thread asks of a GPU."""
+    module, half, nothing = ir.Module("rules"), ir.IntType(32), words.NOTHING
+
+    def write(name, result, arguments, value):
+        function = ir.Function(module, ir.FunctionType(result, arguments), name)
+        function.attributes.add("alwaysinline")
+        function.attributes.add("convergent")
+        b = ir.IRBuilder(function.append_basic_block())
+        made = value(b, *function.args)
+        b.ret_void() if result is nothing else b.ret(made)
+    for name, register in REGISTERS.items():
+        asked = f"llvm.nvvm.read.ptx.sreg.{register}.x"
+        write(name, words.WORD, [], lambda b: b.zext(words.call(b, asked, result=half), words.WORD))
+    write("barrier", nothing, [], lambda b: words.call(b, "llvm.nvvm.barrier0", result=nothing))
+    write("warp_barrier", nothing, [], lambda b: words.call(b, "llvm.nvvm.bar.warp.sync", half(-1), result=nothing))
+    write("shuffle", half, [half, half], lambda b, x, distance: words.call(
+        b, "llvm.nvvm.shfl.sync.bfly.i32", half(-1), x, distance, half(31), result=half))
+    return str(module)
+
+
+@functools.lru_cache(maxsize=None)
+def function_text(name):
+    """The LLVM IR of a function of the C library, one of FUNCTIONS.
+
+    The remainder of a division, exact: the divisor, doubled as often as it fits, is taken away; each difference is exact.
+    """
+    type_, suffix = (ir.FloatType(), "f32") if name == "fmodf" else (ir.DoubleType(), "f64")
+    module, zero = ir.Module(name), type_(0.0)
+    function = ir.Function(module, ir.FunctionType(type_, [type_, type_]), name)
+    x, y = function.args
+    entry, outer, grow, take, done, none = map(function.append_basic_block, ("entry", "outer", "grow", "take", "done", "none"))
+    b = ir.IRBuilder(entry)
+    a, divisor = (words.call(b, f"llvm.fabs.{suffix}", v, result=type_) for v in (x, y))
+    b.cbranch(b.and_(b.fcmp_ordered("<", a, type_(math.inf)), b.fcmp_ordered(">", divisor, zero)), outer, none)
+    b.position_at_end(outer)
+    rest = b.phi(type_)
+    b.cbranch(b.fcmp_ordered(">=", rest, divisor), grow, done)
+    b.position_at_end(grow)
+    taken = b.phi(type_)
+    twice = b.fadd(taken, taken)
+    b.cbranch(b.fcmp_ordered("<=", twice, rest), grow, take)
+    b.position_at_end(take)
+    less = b.fsub(rest, taken)
+    b.branch(outer)
+    for phi, first, before, again, block in ((rest, a, entry, less, take), (taken, divisor, outer, twice, grow)):
+        phi.add_incoming(first, before)
+        phi.add_incoming(again, block)
+    b.position_at_end(done)
+    b.ret(words.call(b, f"llvm.copysign.{suffix}", rest, x, result=type_))
+    b.position_at_end(none)
+    b.ret(b.fadd(b.fdiv(zero, zero), y))
+    return str(module)
+
+
+FUNCTIONS = ("fmodf", "fmod")
 HEAD = 2                       # words before those of the parts: the extent and what an item costs
 
 
-def words_of(part):
-    """How many words a part takes."""
-    found, = re.findall(r'^define.*@"?blocks"?\((.*?)\)', part, re.MULTILINE)
+def words_of(text, name="blocks"):
+    """How many words a part takes, or the function with a name."""
+    found, = re.findall(rf'^define.*@"?{name}"?\((.*?)\)', text, re.MULTILINE)
     return found.count("i64")
 
 
@@ -93,40 +101,44 @@ def kernel_text(parts, places=None, extent=False):
     extent : the last word of the one part is the extent
     """
     if places is None:
-        count = words_of(parts[0])
-        places = [[*range(count - 1), -HEAD] if extent else range(count)]
+        taken = words_of(parts[0])
+        places = [[*range(taken - 1), -HEAD] if extent else range(taken)]
     places = [[place + HEAD for place in own] for own in places]
-    words = max([HEAD, *(place + 1 for own in places for place in own)])
+    count = max([HEAD, *(place + 1 for own in places for place in own)])
     distinct = list(dict.fromkeys(parts))
     shared = max(int(part.split("\n", 1)[0].removeprefix("; shared ")) for part in parts)
-    args = [f"i64 %a{k}" for k in range(words)]
-    lines = [f"@shared = addrspace(3) global [{max(shared, 8)} x i8] undef, align 16",
-             "declare i64 @own_block()", "declare i64 @own_blocks()"]
-    for number, part in enumerate(distinct):
-        count = len(places[parts.index(part)])
-        lines += [f"declare void @part{number}({', '.join(['i64'] * (count + 1))})",
-                  f"declare i64 @blocks{number}({', '.join(['i64'] * count)})"]
-    lines += [f"define void @kernel({', '.join(args)}) {{", "entry:",
-              "  %first = call i64 @own_block()", "  %step = call i64 @own_blocks()"]
-    total = "0"
-    for k, (part, own) in enumerate(zip(parts, places)):
-        given = ", ".join(f"i64 %a{place}" for place in own)
-        lines += [f"  %n{k} = call i64 @blocks{distinct.index(part)}({given})", f"  %e{k} = add i64 {total}, %n{k}"]
-        total = f"%e{k}"
-    lines += ["  br label %head", "head:", "  %b = phi i64 [ %first, %entry ], [ %next, %again ]",
-              f"  %more = icmp slt i64 %b, {total}", "  br i1 %more, label %test0, label %done"]
-    start = "0"
-    for k, (part, own) in enumerate(zip(parts, places)):
-        given = ", ".join(f"i64 %a{place}" for place in own)
-        after = f"test{k + 1}" if k + 1 < len(parts) else "again"
-        lines += [
-            f"test{k}:", f"  %mine{k} = icmp slt i64 %b, %e{k}", f"  br i1 %mine{k}, label %do{k}, label %{after}",
-            f"do{k}:", f"  %b{k} = sub i64 %b, {start}",
-            f"  call void @part{distinct.index(part)}({', '.join(filter(None, [f'i64 %b{k}', given]))})", "  br label %again"]
-        start = f"%e{k}"
-    lines += ["again:", "  %next = add i64 %b, %step", "  br label %head", "done:", "  ret void", "}"]
+    module = ir.Module("kernel")
+    room = ir.GlobalVariable(module, ir.ArrayType(ir.IntType(8), max(shared, 8)), "shared", addrspace=3)
+    room.initializer, room.align = ir.Constant(room.value_type, ir.Undefined), 16
+    function = ir.Function(module, ir.FunctionType(words.NOTHING, [words.WORD] * count), "kernel")
+    module.add_named_metadata("nvvm.annotations").add(
+        module.add_metadata([function, "maxntidx", ir.IntType(32)(MOST_THREADS)]))
+    given = [[function.args[place] for place in own] for own in places]
+    b = ir.IRBuilder(function.append_basic_block("entry"))
+    first, step, ends = words.call(b, "own_block"), words.call(b, "own_blocks"), [words.word(0)]
+    for part, own in zip(parts, given):
+        ends.append(b.add(ends[-1], words.call(b, f"blocks{distinct.index(part)}", *own)))
+    entry, (head, again, done) = b.block, map(function.append_basic_block, ("head", "again", "done"))
+    b.branch(head)
+    b.position_at_end(head)
+    block = b.phi(words.WORD)
+    block.add_incoming(first, entry)
+    tests = [function.append_basic_block("test") for _ in parts]
+    b.cbranch(b.icmp_signed("<", block, ends[-1]), tests[0], done)
+    for k, (part, own) in enumerate(zip(parts, given)):
+        b.position_at_end(tests[k])
+        mine = function.append_basic_block("do")
+        b.cbranch(b.icmp_signed("<", block, ends[k + 1]), mine, (*tests, again)[k + 1])
+        b.position_at_end(mine)
+        words.call(b, f"part{distinct.index(part)}", b.sub(block, ends[k]), *own, result=words.NOTHING)
+        b.branch(again)
+    b.position_at_end(again)
+    block.add_incoming(b.add(block, step), again)
+    b.branch(head)
+    b.position_at_end(done)
+    b.ret_void()
     renamed = tuple(re.sub(r'@"?(part|blocks)"?\(', rf"@\g<1>{number}(", part) for number, part in enumerate(distinct))
-    return "\n".join(lines), renamed
+    return str(module), renamed
 
 
 def linked(texts, rules, machine, entry="kernel"):
@@ -139,9 +151,9 @@ def linked(texts, rules, machine, entry="kernel"):
     for part in parts:
         module.link_in(llvm.parse_assembly(part))
     module.link_in(llvm.parse_assembly(rules))
-    for name, text in FUNCTIONS.items():
+    for name in FUNCTIONS:
         if any(f.name == name for f in module.functions):
-            module.link_in(llvm.parse_assembly(text))
+            module.link_in(llvm.parse_assembly(function_text(name)))
     for thing in (*module.functions, *module.global_variables):
         if not thing.is_declaration and thing.name != entry:
             thing.linkage = llvm.Linkage.internal
@@ -169,8 +181,7 @@ def ptx(texts, architecture):
     architecture : "sm_90": the compute capability that it is for, one of ARCHITECTURES or another that LLVM knows
     """
     main, parts = texts
-    main = main.replace("define void @kernel(", "define ptx_kernel void @kernel(") + (
-        "\n!nvvm.annotations = !{!0}\n!0 = !{ptr @kernel, !\"maxntidx\", i32 " + f"{MOST_THREADS}}}\n")
+    main = main.replace('define void @"kernel"(', 'define ptx_kernel void @"kernel"(')
     with object_code.lock:
         machine = _target().create_target_machine(cpu=architecture, opt=3)
-        return machine.emit_assembly(linked((main, parts), PTX_RULES, machine))
+        return machine.emit_assembly(linked((main, parts), ptx_rules(), machine))

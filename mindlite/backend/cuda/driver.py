@@ -16,7 +16,7 @@ import numpy as np
 from ...common.device import COPY, CPU, FAILED, GIVE, LAUNCH, POISON, TAKE, Device
 from ...common.errors import DeviceError
 from ...common.events import emit
-from ..machine_code import compile_ir
+from ..low_python import LowModule, source_of
 from . import ptx_cache
 from .code import MOST_THREADS
 
@@ -269,9 +269,12 @@ class Driver:
                         self.broken = error
                         return FAILED
                 slow = _ENTRY(asked)
-                symbols = {name: self.library.addresses[name] for name in _ENTRY_CALLS}
-                symbols |= {"device": ctypes.addressof(gpu.table), "answer": ctypes.cast(slow, _P).value}
-                self.entries[index] = compile_ir(entry_text(index), symbols, passes=2, name=f"cuda_entry_{index}"), slow
+                constants = {"LAUNCH": LAUNCH, "COPY": COPY, "FAILED": FAILED, "MOST": 1 << 30}
+                words = dict.fromkeys(("DEVICE", "ANSWER", "INDEX"), 1)
+                made = LowModule(source_of(__file__, "driver_code"), constants, words, "cuda_entry",
+                                 self.library.addresses.__getitem__)
+                made.set("DEVICE", ctypes.addressof(gpu.table), ctypes.cast(slow, _P).value, index)
+                self.entries[index] = made, slow
             return self.entries[index][0].address("entry")
 
     def answer(self, index: int, what: int, args: Any) -> int:
@@ -321,128 +324,3 @@ class Record:
     def at(address):
         """The words at an address."""
         return (ctypes.c_int64 * 4).from_address(address)
-
-
-_ENTRY_CALLS = ("cuCtxSetCurrent", "cuLaunchKernel", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2",
-                "cuStreamSynchronize")
-
-
-def entry_text(index: int) -> str:
-    """The LLVM IR of the function that a Flow calls for a device. @device: context, stream, most blocks, an error's number."""
-    return f"""
-@device = external global [4 x i64]
-declare i32 @cuCtxSetCurrent(i64)
-declare i32 @cuLaunchKernel(i64, i32, i32, i32, i32, i32, i32, i32, i64, ptr, ptr)
-declare i32 @cuMemcpyHtoDAsync_v2(i64, i64, i64, i64)
-declare i32 @cuMemcpyDtoHAsync_v2(i64, i64, i64, i64)
-declare i32 @cuMemcpyDtoDAsync_v2(i64, i64, i64, i64)
-declare i32 @cuStreamSynchronize(i64)
-declare i64 @answer(i64, ptr, i64)
-declare i64 @llvm.smax.i64(i64, i64)
-declare i64 @llvm.smin.i64(i64, i64)
-define i64 @entry(i64 %what, ptr %args, i64 %count) {{
-start:
-  %extra = alloca [5 x i64]
-  %bytes = alloca i64
-  %context = load i64, ptr @device
-  %stream.at = getelementptr i64, ptr @device, i64 1
-  %stream = load i64, ptr %stream.at
-  %error.at = getelementptr i64, ptr @device, i64 3
-  %slot1 = getelementptr i64, ptr %args, i64 1
-  %slot2 = getelementptr i64, ptr %args, i64 2
-  %slot3 = getelementptr i64, ptr %args, i64 3
-  %slot4 = getelementptr i64, ptr %args, i64 4
-  switch i64 %what, label %slow [ i64 {LAUNCH}, label %launch  i64 {COPY}, label %copy ]
-slow:
-  %given = call i64 @answer(i64 %what, ptr %args, i64 %count)
-  ret i64 %given
-launch:
-  %record.word = load i64, ptr %slot1
-  %record = inttoptr i64 %record.word to ptr
-  %function = load i64, ptr %record
-  %owner.at = getelementptr i64, ptr %record, i64 1
-  %owner = load i64, ptr %owner.at
-  %known = icmp ne i64 %function, 0
-  %same = icmp eq i64 %owner, {index}
-  %ready = and i1 %known, %same
-  br i1 %ready, label %go, label %first
-first:
-  %made = call i64 @answer(i64 {LAUNCH}, ptr %args, i64 %count)
-  %fine = icmp eq i64 %made, 1
-  br i1 %fine, label %launch, label %failed
-failed:
-  ret i64 {FAILED}
-go:
-  %c0 = call i32 @cuCtxSetCurrent(i64 %context)
-  %threads.at = getelementptr i64, ptr %record, i64 2
-  %threads = load i64, ptr %threads.at
-  %nominal.at = getelementptr i64, ptr %record, i64 3
-  %nominal = load i64, ptr %nominal.at
-  %limit.at = getelementptr i64, ptr @device, i64 2
-  %limit = load i64, ptr %limit.at
-  %extent = load i64, ptr %slot2
-  %cost = load i64, ptr %slot3
-  %items = call i64 @llvm.smax.i64(i64 %extent, i64 1)
-  %each = call i64 @llvm.smax.i64(i64 %cost, i64 1)
-  %most = shl i64 1, 30
-  %items1 = call i64 @llvm.smin.i64(i64 %items, i64 %most)
-  %each1 = call i64 @llvm.smin.i64(i64 %each, i64 %most)
-  %work = mul i64 %items1, %each1
-  %up = add i64 %work, %nominal
-  %wanted = udiv i64 %up, %nominal
-  %blocks = call i64 @llvm.smin.i64(i64 %wanted, i64 %limit)
-  %grid = trunc i64 %blocks to i32
-  %width = trunc i64 %threads to i32
-  %some = sub i64 %count, 2
-  %size = shl i64 %some, 3
-  store i64 %size, ptr %bytes
-  %words = ptrtoint ptr %slot2 to i64
-  %size.word = ptrtoint ptr %bytes to i64
-  store i64 1, ptr %extra
-  %x1 = getelementptr i64, ptr %extra, i64 1
-  store i64 %words, ptr %x1
-  %x2 = getelementptr i64, ptr %extra, i64 2
-  store i64 2, ptr %x2
-  %x3 = getelementptr i64, ptr %extra, i64 3
-  store i64 %size.word, ptr %x3
-  %x4 = getelementptr i64, ptr %extra, i64 4
-  store i64 0, ptr %x4
-  %launched = call i32 @cuLaunchKernel(i64 %function, i32 %grid, i32 1, i32 1, i32 %width, i32 1, i32 1, i32 0, i64 %stream,
-                                       ptr null, ptr %extra)
-  br label %end
-copy:
-  %c1 = call i32 @cuCtxSetCurrent(i64 %context)
-  %to = load i64, ptr %slot1
-  %from = load i64, ptr %slot2
-  %amount = load i64, ptr %slot3
-  %kind = load i64, ptr %slot4
-  %none = icmp eq i64 %amount, 0
-  br i1 %none, label %nothing, label %some_bytes
-nothing:
-  ret i64 0
-some_bytes:
-  switch i64 %kind, label %on [ i64 0, label %in  i64 1, label %out ]
-in:
-  %in.status = call i32 @cuMemcpyHtoDAsync_v2(i64 %to, i64 %from, i64 %amount, i64 %stream)
-  br label %end
-on:
-  %on.status = call i32 @cuMemcpyDtoDAsync_v2(i64 %to, i64 %from, i64 %amount, i64 %stream)
-  br label %end
-out:
-  %out.status = call i32 @cuMemcpyDtoHAsync_v2(i64 %to, i64 %from, i64 %amount, i64 %stream)
-  %asked = icmp eq i32 %out.status, 0
-  br i1 %asked, label %wait, label %end
-wait:
-  %waited = call i32 @cuStreamSynchronize(i64 %stream)
-  br label %end
-end:
-  %status = phi i32 [ %launched, %go ], [ %in.status, %in ], [ %on.status, %on ], [ %out.status, %out ], [ %waited, %wait ]
-  %well = icmp eq i32 %status, 0
-  br i1 %well, label %nothing, label %report
-report:
-  %number = sext i32 %status to i64
-  store i64 %number, ptr %error.at
-  %told = call i64 @answer(i64 {COPY}, ptr %args, i64 %count)
-  ret i64 {FAILED}
-}}
-"""

@@ -19,7 +19,8 @@ _made: dict = {}
 def key_of(texts: tuple, architecture: str) -> str:
     """The name under which the PTX of a kernel is kept. texts: of `code.kernel_text`"""
     main, parts = texts
-    said = "\n".join((architecture, llvmlite.__version__, code.PTX_RULES, *code.FUNCTIONS.values(), main, *parts))
+    texts_of_all = code.ptx_rules(), *map(code.function_text, code.FUNCTIONS)
+    said = "\n".join((architecture, llvmlite.__version__, *texts_of_all, main, *parts))
     return hashlib.sha256(said.encode()).hexdigest()
 
 

@@ -1,0 +1,63 @@
+"""What a Flow asks of a GPU, as machine code: launches and copies (driver.py; the rest is its `answer`). Low Python.
+
+this.DEVICE: the address of the GPU's context, stream, most blocks, an error's number;   this.ANSWER: the function of Python
+"""
+# flake8: noqa: F821    the names of low Python
+# mypy: ignore-errors
+
+
+def _within(number):
+    """A number between 1 and 2 ** 30."""
+    return 1 if number < 1 else at.MOST if number > at.MOST else number
+
+
+def _launched(args, count):
+    """CUDA's status of a launch; -1 where Python has told why there is none. args: stream, record, extent, cost, words"""
+    record = load(args, 8)
+    while load(record) == 0 or load(record, 8) != this.INDEX:
+        if call(this.ANSWER, at.LAUNCH, args, count) != 1:
+            return -1
+    api.cuCtxSetCurrent(load(this.DEVICE))
+    nominal = load(record, 24)
+    blocks = (_within(load(args, 16)) * _within(load(args, 24)) + nominal) // nominal
+    if blocks > load(this.DEVICE, 16):
+        blocks = load(this.DEVICE, 16)
+    size = stack(1)
+    store(size, 0, (count - 2) * 8)
+    extra = stack(5)
+    store(extra, 0, 1)                                       # CU_LAUNCH_PARAM_BUFFER_POINTER, _BUFFER_SIZE, _END
+    store(extra, 8, args + 16)
+    store(extra, 16, 2)
+    store(extra, 24, size)
+    store(extra, 32, 0)
+    return api.cuLaunchKernel(load(record), blocks, 1, 1, load(record, 16), 1, 1, 0, load(this.DEVICE, 8), 0, extra)
+
+
+def _copied(args):
+    """CUDA's status of a copy. args: stream, to, from, bytes, 0 onto the GPU, 1 from it, 2 on it"""
+    api.cuCtxSetCurrent(load(this.DEVICE))
+    to = load(args, 8)
+    source = load(args, 16)
+    nbytes = load(args, 24)
+    kind = load(args, 32)
+    stream = load(this.DEVICE, 8)
+    if nbytes == 0:
+        return 0
+    if kind == 0:
+        return api.cuMemcpyHtoDAsync_v2(to, source, nbytes, stream)
+    if kind != 1:
+        return api.cuMemcpyDtoDAsync_v2(to, source, nbytes, stream)
+    status = api.cuMemcpyDtoHAsync_v2(to, source, nbytes, stream)
+    return status if status != 0 else api.cuStreamSynchronize(stream)
+
+
+def entry(what, args, count):
+    if what != at.LAUNCH and what != at.COPY:
+        return call(this.ANSWER, what, args, count)
+    status = _launched(args, count) if what == at.LAUNCH else _copied(args)
+    if status == 0:
+        return 0
+    if status != -1:
+        store(this.DEVICE, 24, status)
+        call(this.ANSWER, at.COPY, args, count)
+    return at.FAILED
