@@ -5,8 +5,11 @@
 args holds data pointers and sizes as int64, a float scalar as the bits of a double. The code is sequential over the
 chunk [begin, end) of its parallel axis; the launcher splits the axis. 0 is success; n > 0 means errors[n - 1].
 """
+import types
 from dataclasses import dataclass, field
 from typing import Any
+
+NO_HANDLE = types.SimpleNamespace(address=0)     # of a kernel that needs none for these sizes
 
 
 @dataclass(eq=False)
@@ -16,7 +19,8 @@ class Kernel:
     where  : the address of the C function, or a function that gives it, when it is needed for the first time
     text   : `source`, for people, or a function that makes it
 
-    prepare: for library kernels that need a handle per set of sizes: prepare(sizes) -> int, passed as args[0]
+    prepare: for library kernels that need a handle per set of sizes: prepare(sizes) -> an object that lives as long as the
+             handle is used; its `address` is passed as args[0]
     errors : texts of the status numbers
     keep   : objects that must live as long as the address is used
     recipe : how another process comes by the same kernel: ("object", key of its code on the disk), ("library", name,

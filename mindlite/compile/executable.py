@@ -27,6 +27,7 @@ from ..common.dim import evaluate
 from ..common.errors import InexactError, InternalError, MindliteError, Passed, Signal, ValueRangeError, fault, user_location
 from ..common.tracebacks import passed_through
 from ..common.events import emit
+from ..common.recent import Recent
 from ..common.storage import Buffer, adopted
 from . import flow as F
 from .flow_verify import verify as verify_program
@@ -42,7 +43,7 @@ from .python_calls import PythonCall
 
 STACK = 4 << 20               # bytes that calls of Flows may take of the machine's stack
 WORTH_TOUCHING = 16 << 20     # bytes of an arena that a thread of its own touches
-MAX_INSTANCES = 1024          # remembered per context; a context that has seen more forgets them all
+MAX_HANDLES, FEWEST = 1024, 16  # handles of library kernels that a context remembers; tuples of sizes of which it does anyway
 _NUMBERS = ctypes.POINTER(ctypes.c_int64)
 _SEGMENT = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, _NUMBERS, _NUMBERS)
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
@@ -131,7 +132,8 @@ class Executable:
         try:
             self._pack.pack_into(context.array, 8 * R.PARAMS, *params)
             sizes = self.entry_sizes(params)
-            if sizes != context.sizes or context.buffer is not arenas.buffers[arenas.depth] or self._elsewhere:
+            if sizes != context.sizes or context.buffer is not arenas.buffers[arenas.depth] or self._elsewhere or \
+                    len(context.handles) > MAX_HANDLES:
                 context.enter(sizes)
             context.called_python = False
             if self._entry(context.address):
@@ -325,7 +327,7 @@ class Context:
         self.array: Any = np.zeros(R.PARAMS + len(entry.params) + len(linked.returns) + 1, np.int64)
         self.address = self.array.ctypes.data
         self.words = self.array.data                     # the same numbers, read and written as Python's
-        self.sizes, self.instances = None, {}
+        self.sizes, self.instances = None, Recent()
         self.current: Any = None
         self.buffer, self.handles, self.elsewhere = None, {}, {}
         self.error, self.traces, self.called_python = None, linked.verify, False
@@ -344,7 +346,9 @@ class Context:
         _contexts[self.address] = self
 
     def enter(self, sizes):
-        """Make the instance of these entry sizes the current one."""
+        """Make the instance of these entry sizes the current one; those that came last are remembered."""
+        if len(self.handles) > MAX_HANDLES:             # of sizes that data decides
+            self.handles.clear()
         layout = self.linked.plan.layout(sizes)
         buffer = _threads.arenas.at_least(layout.peak)
         if buffer is not self.buffer:                   # other addresses: no table holds any longer
@@ -358,28 +362,27 @@ class Context:
                 self.instances.clear()
                 self.elsewhere[device] = there
             bases[device] = -(-there.address // ALIGNMENT) * ALIGNMENT
-        table = self.instances.get(sizes)
-        if table is None:
-            if len(self.instances) >= MAX_INSTANCES:
-                self.instances.clear()
+        found = self.instances.find(sizes)
+        if found is None:
             numbers = []
             for storage, offset, size in zip(self.linked.plan.storages if layout.elsewhere else itertools.repeat(None),
                                              layout.offsets, layout.sizes):
                 numbers += [bases[storage and storage.device] + offset, size]
             env = dict(zip(self.linked.plan.symbols, sizes))
-            for handle in self.linked.handles:
-                numbers.append(self.handle(handle.kernel, tuple(evaluate(d, env) for d in handle.dims)))
-            table = self.instances[sizes] = np.array(numbers or [0], np.int64)
+            handles = [h.kernel.prepare(tuple([evaluate(d, env) for d in h.dims])) for h in self.linked.handles]
+            numbers += [handle.address for handle in handles]
+            most = min(self.linked.plan.most, max(FEWEST, MAX_HANDLES // (len(handles) or 1)))
+            found = self.instances.put(sizes, (np.array(numbers or [0], np.int64), handles), most)
             emit("instance", name=self.executable.name, sizes=sizes)
-        self.current, self.sizes = table, sizes
-        self.array[R.TABLE] = table.ctypes.data
+        self.current, self.sizes = found[0], sizes
+        self.array[R.TABLE] = found[0].ctypes.data
 
     def handle(self, kernel, sizes):
-        """What kernel.prepare made for these sizes, for this context alone."""
+        """The address of what kernel.prepare makes for these sizes, which data has decided."""
         key = (id(kernel), sizes)
         if key not in self.handles:
             self.handles[key] = kernel.prepare(sizes)
-        return self.handles[key]
+        return self.handles[key].address
 
     def table(self, index):
         """A number of the current instance's table."""

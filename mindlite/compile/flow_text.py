@@ -23,6 +23,7 @@ from ..common.dim import Dim, Operation, Symbol
 from ..common.dtype import ALL, DType
 from ..common.lazy import LazyAttributes
 from ..common.location import Location, Origin
+from ..common.recent import Recent
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
 from ..mindir.primitive import PRIMITIVES, Primitive, find_primitive
 from . import flow as F
@@ -208,7 +209,7 @@ def _plan(reader, text):
 
     def find():
         return dict(zip(("storages", "sites", "slots"), map(reader.read, text[3:])))
-    return KeptPlan(find, symbols=symbols, layouts=layouts, conflicts=None)
+    return KeptPlan(find, symbols=symbols, layouts=Recent(layouts), conflicts=None)
 
 
 def _dim(reader, text):

@@ -18,6 +18,7 @@ from ..common.dim import Symbol
 from ..common.errors import (ArgumentError, InexactError, InternalError, MindliteError, Passed, Refusal, fault, for_user,
                              user_level, user_location)
 from ..common.events import emit
+from ..common.recent import Recent
 from ..fallback.log import Log, Trap, logging_to
 from ..fallback.record import Records
 from ..infer.concrete import run_concretely
@@ -51,7 +52,7 @@ def forget_fast_paths():
         with function.lock:
             function.drop([v for v in function.variants if v.device is not None])
         function.quick = _Quick()
-        function.plans.clear()
+        function.end_plans()
 
 
 listeners.append(forget_fast_paths)
@@ -67,11 +68,14 @@ def _alike(a, b):
 
 
 class _Quick(threading.local):
-    """The fast paths of a thread (quick.py), newest first, and for what they were tried."""
+    """The fast paths of a thread (quick.py), newest first.
+
+    made : how many were tried;    seen : {(id of a variant, signature): (the variant, how often it came)}
+    """
 
     def __init__(self):
         self.calls: tuple = ()
-        self.tried: dict = {}
+        self.made, self.seen = 0, Recent()
 
 
 class JitFunction:
@@ -86,7 +90,7 @@ class JitFunction:
         self.function, self.strict, self.dynamic = function, fullgraph, dynamic
         self.name = name or getattr(function, "__qualname__", type(function).__name__).replace("<locals>.", "")
         self.jit_level, self.printer, self.inputs = jit_level, printer, inputs
-        self.variants, self.exact, self.fallbacks, self.history = [], {}, Records(), []
+        self.variants, self.exact, self.fallbacks, self.history = [], Recent(), Records(), []
         self.lock, self.quick, self.plans = threading.RLock(), _Quick(), []      # plans: see short_plan.HasPlans
         self.runs_in_python, self.in_python, self.names = 0, {}, parameter_names(function)
         # numbers outside that are run-time values as they have changed; those (and ordinals of arguments) that cannot be
@@ -144,7 +148,7 @@ class JitFunction:
             except (Exception, Trap) as ended:
                 return self.decide(ended, args, kwargs, log)
         value = variant.run(leaves)
-        if not kwargs and variant.calls > 1:
+        if not kwargs:
             self.learn(variant, signature, args, leaves)
         return value
 
@@ -211,8 +215,8 @@ class JitFunction:
             if self.fallbacks.changes != before:
                 self.drop([v for v in self.variants if v.calls_python or trap.key is None
                            or trap.key in v.compiled.specialised.keys])
-                self.quick.calls, self.quick.tried = (), {}
-                self.plans.clear()
+                self.quick = _Quick()
+                self.end_plans()
 
     def learn_from(self, trap):
         """The next variant knows what this one did not."""
@@ -230,7 +234,7 @@ class JitFunction:
     def drop(self, variants):
         """Forget these variants."""
         self.variants = [v for v in self.variants if v not in variants]
-        self.exact = {s: v for s, v in self.exact.items() if v not in variants}
+        self.exact = Recent({s: v for s, v in self.exact.items() if v not in variants})
 
     def note_second_run(self, error):
         """Remember, and tell once, that Python ran a call again."""
@@ -248,10 +252,12 @@ class JitFunction:
                 raise Passed(told) from None
 
     def learn(self, variant, signature, args, leaves):
-        """Make the fast path for a call that came a second time, once for each signature in each thread."""
-        quick = self.quick
-        if (id(variant), signature) not in quick.tried:
-            quick.tried[id(variant), signature] = variant
+        """Make the fast path for a call that came a second time; where many others have theirs, it must come more often."""
+        quick, key = self.quick, (id(variant), signature)
+        times = quick.seen.get(key, (variant, 0))[1] + 1
+        quick.seen.put(key, (variant, times), MAX_REMEMBERED)
+        if times == 2 + quick.made // MAX_QUICK_CALLS:
+            quick.made += 1
             call = quick_call(variant, signature, args, leaves)
             if call is not None:
                 quick.calls = (call, *quick.calls[:MAX_QUICK_CALLS - 1])
@@ -272,7 +278,15 @@ class JitFunction:
                 raised = error
             raise for_user(raised)
         call.plan.on_failure(failed)
-        self.plans[:] = [call.plan.words, call, *self.plans[:2 * MAX_QUICK_CALLS - 2]]
+        self.plans[:0] = call.plan.words, call
+        self.end_plans(MAX_QUICK_CALLS)
+
+    def end_plans(self, beyond=0):
+        """Machine code makes calls by the first `beyond` plans alone."""
+        ended = self.plans[2 * beyond + 1::2]
+        del self.plans[2 * beyond:]
+        for call in ended:
+            call.variant.end_plan(call.plan)
 
     def select(self, args, kwargs):
         """(the variant for a call, its run-time arguments, its signature); no variant where it must run in Python."""
@@ -286,9 +300,7 @@ class JitFunction:
                     variant = self.compile_or_leave(signature, args, kwargs)
                     if variant is None:
                         return None, leaves, signature
-                if len(self.exact) >= MAX_REMEMBERED:
-                    self.exact.clear()
-                self.exact[signature] = variant
+                self.exact.put(signature, variant, MAX_REMEMBERED)
         variant.calls += 1
         return variant, variant.complete(leaves) if variant.incomplete else leaves, signature
 
@@ -355,7 +367,7 @@ class JitFunction:
         stale = [v for v in self.variants if not guards_hold(v.guards)]
         if stale:
             self.variants = [v for v in self.variants if v not in stale]
-            self.exact = {s: v for s, v in self.exact.items() if v not in stale}
+            self.exact = Recent({s: v for s, v in self.exact.items() if v not in stale})
             self.history += [(v, self.note_changes(v)) for v in stale]
         for variant in self.variants:
             if variant.fits(signature):

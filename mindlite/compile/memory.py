@@ -7,7 +7,7 @@
 Lifetimes do not depend on sizes. One walk gives each register the set of Allocs it may point to, another the last
 use of each Alloc; positions count through If and While, and what a loop uses of its surroundings lives until the loop
 ends. Sizes come with the call: for each new tuple of entry sizes the offsets are packed (best fit by decreasing size,
-the offline form of Pisarchyk & Lee 2020, section 5) and remembered.
+the offline form of Pisarchyk & Lee 2020, section 5) and remembered, those of the tuples that came last.
 
 A storage that the body of a While hands to its next iteration is *carried*: at the Alloc, up to k of the loop's parameters
 may point to storages of former iterations, so k + 1 buffers always leave one free, and the Alloc takes the first to which no
@@ -24,10 +24,13 @@ from typing import Any
 from ..common.device import Device
 from ..common.dim import Dim, evaluate, symbols_of
 from ..common.errors import InternalError
+from ..common.recent import Recent
 from ..common.records import dataclass
 from . import flow as F
 
 ALIGNMENT = 64
+MOST_LAYOUTS, FEWEST_LAYOUTS = 1024, 16         # how many tuples of sizes a plan remembers, within
+MOST_OFFSETS = 1 << 16                          # this number of offsets in all: a small plan remembers more of them
 
 
 @dataclass(frozen=True)
@@ -79,28 +82,35 @@ class MemoryPlan:
     entry.
 
     The plan of a program without entry symbols is laid out at once, others when sizes are known.
+    layouts : {sizes: Layout} of the tuples of sizes that were asked for last, as many as `most` says
     """
     storages: tuple
     sites: dict
     slots: dict
     symbols: tuple
-    layouts: dict = field(default_factory=dict)
+    layouts: Recent = field(default_factory=Recent)
     conflicts: list | None = field(default=None, repr=False)
+
+    @property
+    def most(self):
+        """How many tuples of sizes it remembers."""
+        return 1 if not self.symbols else max(FEWEST_LAYOUTS, min(MOST_LAYOUTS, MOST_OFFSETS // (len(self.storages) or 1)))
 
     def layout(self, sizes):
         """The Layout for these values of `symbols`, a tuple of ints."""
-        found = self.layouts.get(sizes)
-        if found is None:
-            env = dict(zip(self.symbols, sizes))
-            nbytes = tuple(evaluate(storage.size, env) for storage in self.storages)
-            for storage, size in zip(self.storages, nbytes):
-                if size < 0:
-                    raise InternalError(f"flow {storage.flow}: %{storage.register} would have {size} bytes",
-                                        note=f"{storage.size} bytes at {env}")
-            if self.conflicts is None:
-                self.conflicts = _conflicts(self.storages)
-            found = self.layouts[sizes] = self.packed(nbytes)
-        return found
+        return self.layouts.find(sizes) or self.layouts.put(sizes, self.laid_out(sizes), self.most)
+
+    def laid_out(self, sizes):
+        """A new Layout. raises : InternalError for a storage of less than no bytes"""
+        env = dict(zip(self.symbols, sizes))
+        nbytes = tuple(evaluate(storage.size, env) for storage in self.storages)
+        for storage, size in zip(self.storages, nbytes):
+            if size < 0:
+                raise InternalError(f"flow {storage.flow}: %{storage.register} would have {size} bytes",
+                                    note=f"{storage.size} bytes at {env}")
+        if self.conflicts is None:
+            self.conflicts = _conflicts(self.storages)
+        return self.packed(nbytes)
 
     def packed(self, nbytes):
         """The Layout for storages of these sizes: an arena for each device."""
@@ -123,14 +133,14 @@ class MemoryPlan:
         """Its fields but for `conflicts`; with its Layout, where sizes are known."""
         if not self.symbols:
             self.layout(())
-        return self.symbols, {} if self.symbols else self.layouts, self.storages, self.sites, self.slots
+        return self.symbols, {} if self.symbols else dict(self.layouts), self.storages, self.sites, self.slots
 
     def _latest(self):
         if not self.layouts:
             if self.symbols and self.storages:
                 raise InternalError("the plan has not been laid out for any sizes yet")
             self.layout(tuple(1 for _ in self.symbols))
-        return next(reversed(self.layouts.values()))
+        return self.layouts.latest()
 
     @property
     def peak(self):
@@ -143,7 +153,7 @@ class MemoryPlan:
         return self._latest().lower_bound
 
     def __str__(self):
-        layout = next(reversed(self.layouts.values())) if self.layouts else None
+        layout = self.layouts.latest()
         lines = ["storage  register  lives        bytes" + ("      offset" if layout else "")]
         for s in self.storages:
             line = f"{s.number:>7}  {f'%{s.register}':>8}  {f'{s.start}..{s.end}':<11}  {str(s.size):<9}"

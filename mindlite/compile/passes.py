@@ -134,11 +134,11 @@ class Pipeline:
         return facts
 
     def run(self, graph: FuncGraph, wanted: Wanted, given: Iterable[str] | None = None, without: Iterable[Omission] = (),
-            seen: Callable | None = None) -> FuncGraph:
+            begins: Callable | None = None, seen: Callable | None = None) -> FuncGraph:
         """`graph` behind all passes.
 
         wanted : what decides on passes, and what they find out    given: the FACTS that hold of `graph` (those of the Pipeline)
-        without: Omissions                              seen : called as (Pass, graph, seconds) behind each pass
+        without: Omissions          begins, seen : called as (Pass,) before each pass, as (Pass, graph, seconds) behind it
         """
         left = self._left_out((*without, *LEVELS[wanted.level]))
         facts = self.given if given is None else frozenset(given)
@@ -150,6 +150,8 @@ class Pipeline:
                 continue
             after, start = _after(one, facts), time.perf_counter()
             before = graph
+            if begins is not None:
+                begins(one)
             with Stage(one.stage):
                 graph = one.run(graph, wanted)
             facts = after

@@ -24,6 +24,7 @@ from .lower import lower
 from .passes import PIPELINE, Wanted
 from .placement import target_device
 from .printers.native import order_native
+from .progress import Progress
 
 STAGES = ("parse", "infer", *PIPELINE.stages, "plan")
 
@@ -76,20 +77,25 @@ class Compiled:
         return self.full.walked
 
 
-def compile_function(function, args, kwargs, *, name, fullgraph=False, fallbacks=None, pure=False,
-                     jit_level=None, printer=None, varying=(), devices=(), placements=()):
+def compile_function(function, args, kwargs, *, name, **options):
     """Compile `function` for arguments in which Abstracts stand for run-time values.
 
     devices : where the Tensors among the arguments lie, in order, None for the CPU; kernels run on config.device_target
     placements: how they lie on several ranks, in order, None for what is a rank's own
     varying : Places outside of the function whose numbers are run-time values too
     """
+    with Progress(name) as progress:
+        return _compile(function, args, kwargs, progress, name=name, **options)
+
+
+def _compile(function, args, kwargs, progress, *, name, fullgraph=False, fallbacks=None, pure=False,
+             jit_level=None, printer=None, varying=(), devices=(), placements=()):
     stages, seconds = {}, {}
     order_native()
 
     @contextlib.contextmanager
     def timed(stage):
-        start = time.perf_counter()
+        start, progress.stage = time.perf_counter(), stage
         with Stage(stage):
             yield
         seconds[stage] = time.perf_counter() - start
@@ -101,9 +107,13 @@ def compile_function(function, args, kwargs, *, name, fullgraph=False, fallbacks
     def seen(one, graph, took):
         stages[one.stage] = graph
         seconds[one.stage] = seconds.get(one.stage, 0) + took
-    graph = PIPELINE.run(specialised.graph, wanted, seen=seen)
+
+    def begins(one):
+        progress.stage = one.stage
+    graph = PIPELINE.run(specialised.graph, wanted, begins=begins, seen=seen)
     with timed("plan"):
         lowered = lower(graph, update_targets(specialised, graph), wanted.device)
+    progress.program = lowered.program
     with timed("load"):
         executable = Executable(lowered.program, printer)
     stages["plan"] = lowered.program

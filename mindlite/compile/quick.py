@@ -222,7 +222,7 @@ class _Writer:
                           fail=fail, keep=known, read=executable.results)
         exec(compile(text, f"<call of {executable.name}>", "exec"), self.names)
         call = self.names["call"]
-        call.source, call.plan, call.fail = text, plan, fail
+        call.source, call.variant, call.plan, call.fail = text, self.variant, plan, fail
         return call
 
     def plan(self, guards):

@@ -74,6 +74,13 @@ class Runner(Variant):
         for plan in self.plans:
             plan.end()
 
+    def end_plan(self, plan):
+        """Machine code does not run it by this plan any more; its calls count."""
+        plan.end()
+        if plan in self.plans:
+            self._calls += int(plan.words[CALLS])
+            self.plans.remove(plan)
+
     @property
     def calls(self):
         """How often it ran, calls by machine code included."""

@@ -15,7 +15,7 @@ def memory(f):
     """The plan of the latest variant, for the sizes of its latest call. A text."""
     executable = compiled_of(f).latest().compiled.executable
     plan = executable.plan
-    layout = next(reversed(plan.layouts.values())) if plan.layouts else None
+    layout = plan.layouts.latest()
     writers = first_writers(executable.linked.program)
     end = max((s.end for s in plan.storages), default=0) + 1
     lines = [f"{'storage':>7}  {'bytes':>10}  {'offset':>10}  {'lives':<{COLUMNS}}  first written by"]

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..common.device import CPU, listeners
 from ..common.errors import DeviceError, MindliteError, user_location
+from ..common.recent import Recent
 from ..common.storage import DeviceArray, moved
 from ..common.tensor import Parameter, Tensor
 from ..mindir.builder import constant, tensor_type
@@ -18,7 +19,7 @@ from .kernels import Compiled, single_node
 from .operation import Operation
 
 MAX_SIGNATURES = 1 << 12
-_operators: dict = {}
+_operators = Recent()
 listeners.append(_operators.clear)                           # what drives a device may be gone
 
 
@@ -51,10 +52,7 @@ def prepared_for(prim, device, values, attrs):
     key += [part for name, value in attrs.items() for part in (name, type(value), repr(value))]
     found = _operators.get(tuple(key))
     if found is None:
-        found = prepared(prim, device, values, attrs)
-        if len(_operators) >= MAX_SIGNATURES:
-            _operators.clear()
-        _operators[tuple(key)] = found
+        found = _operators.put(tuple(key), prepared(prim, device, values, attrs), MAX_SIGNATURES)
     return found
 
 

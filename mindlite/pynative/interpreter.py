@@ -11,6 +11,7 @@ import numpy as np
 
 from ..common.device import CPU
 from ..common.errors import DeviceError, MindliteError, Stage, user_location
+from ..common.recent import Recent
 from ..common.storage import DeviceArray, ShardedArray
 from ..common.tensor import HOOKS, Parameter, Tensor
 from ..common.threads import here
@@ -27,7 +28,7 @@ from .tape import holding, paused, protect
 from .views import link
 
 MAX_SIGNATURES = 1 << 14
-_signatures: dict = {}
+_signatures = Recent()
 _ARRAYS = (Tensor, np.ndarray)
 _new = Tensor.__new__
 
@@ -170,9 +171,7 @@ def new_operation(prim, arrays, attrs, key):
         operation = Operation(prim, abstracts, attrs, result)
         operation.compute, operation.is_view = compute_of(operation), prim in WRITE_BACK
     if key is not None:
-        if len(_signatures) >= MAX_SIGNATURES:
-            _signatures.clear()
-        _signatures[key] = operation
+        _signatures.put(key, operation, MAX_SIGNATURES)
     return operation
 
 

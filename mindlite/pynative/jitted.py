@@ -18,6 +18,7 @@ from ..common.config import config
 from ..common.dim import lone_symbol
 from ..common.errors import Passed, Refusal, Stage, for_user, user_location
 from ..common.events import emit
+from ..common.recent import Recent
 from ..common.storage import copied, may_share
 from ..common.tensor import Tensor
 from ..common.threads import here
@@ -110,7 +111,7 @@ def in_eager_mode(jit_function, args, kwargs):
 
 def plan_of(variant, jit_function, signature, args, kwargs, weights):
     """The Plan of a variant; the last MAX_PLANS are remembered. weights: Parameters that Python code in it may read"""
-    plans, key = variant.__dict__.setdefault("recorded", {}), tuple([id(w) for w in weights])
+    plans, key = variant.__dict__.setdefault("recorded", Recent()), tuple([id(w) for w in weights])
     plan = plans.get(key)
     if plan is None:
         with _lock:
@@ -118,9 +119,7 @@ def plan_of(variant, jit_function, signature, args, kwargs, weights):
             if plan is None:
                 with Stage("record", user_location):
                     plan = Plan(variant, jit_function, signature, args, kwargs, weights)
-                while len(plans) >= MAX_PLANS:
-                    del plans[next(iter(plans))]             # the oldest: a tape that it is on holds it
-                plans[key] = plan
+                plans.put(key, plan, MAX_PLANS)              # a tape that a forgotten one is on holds it
     return plan
 
 

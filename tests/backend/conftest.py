@@ -15,7 +15,7 @@ def call_kernel(kernel, arrays, sizes, *, begin=0, extent=1, handle=None):
     """Run `kernel` over [begin, extent) on contiguous arrays; raises RuntimeError with the kernel's text on failure."""
     for array in arrays:
         assert array.flags.c_contiguous
-    numbers = ([] if handle is None else [handle]) + [a.ctypes.data for a in arrays] + list(sizes)
+    numbers = ([] if handle is None else [handle.address]) + [a.ctypes.data for a in arrays] + list(sizes)
     args = np.array(numbers, np.int64)
     status = FUNCTION(kernel.address)(args.ctypes.data, begin, extent)
     if status:

@@ -1,5 +1,6 @@
 """The convolution kernels against their definition, every way: strides, groups, dilation, padding, empty."""
 import concurrent.futures
+import gc
 import os
 import signal
 
@@ -198,11 +199,27 @@ def test_a_weight_that_is_not_finite_spoils_the_gradient_only_where_its_tap_reac
 def test_handles_are_made_once_per_sizes_and_several_stay_usable(call, library):
     kernel = convolution.conv2d_kernel("forward", "float32")
     first, second = CASES["plain"], CASES["stride"]
-    assert kernel.prepare(first) == kernel.prepare(list(first))
+    handle = kernel.prepare(first)
+    assert handle is kernel.prepare(list(first))
     if library == "onednn":
-        assert kernel.prepare(first) != kernel.prepare(second)
+        assert handle is not kernel.prepare(second)
     for sizes in (first, second, first):
         check(call, sizes, dtypes.float32, ("library",))
+
+
+def test_what_onednn_made_for_sizes_goes_with_the_last_who_holds_it(monkeypatch):
+    if onednn.find_onednn() is None:
+        pytest.skip("oneDNN is not installed: " + onednn.ADVICE)
+    destroyed, library = [], onednn.find_onednn()
+    monkeypatch.setattr(library, "call", lambda name, *args: (destroyed.append(name), type(library).call(library, name, *args)))
+    sizes = (3, *CASES["same"][1:])
+    for kind in convolution.KINDS:
+        handle = convolution.conv2d_kernel(kind, "float32").prepare(sizes)
+        made = [name for name in destroyed if name.endswith(("_create", "_strides", "_tag"))]
+        del destroyed[:], handle
+        gc.collect()
+        assert len(destroyed) == len(made) > 8 and all(name.endswith("_destroy") for name in destroyed)
+        del destroyed[:]
 
 
 @pytest.mark.parametrize("change, said", [({"G": 2}, "divide neither"), ({"SH": 0}, "positive"), ({"PT": -1}, "0"),
@@ -245,7 +262,7 @@ def test_two_threads_may_use_one_handle_at_the_same_time(call):
     n, c, h, w, o, kh, kw, *_ = sizes
     kernel, rng = convolution.conv2d_kernel("forward", "float32"), np.random.default_rng(1)
     handle, weights = kernel.prepare(sizes), rng.standard_normal((o, c, kh, kw)).astype(np.float32)
-    assert handle
+    assert handle.address
 
     def work(seed):
         x = np.random.default_rng(seed).standard_normal((n, c, h, w)).astype(np.float32)

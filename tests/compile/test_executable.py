@@ -4,6 +4,7 @@ import mmap
 import os
 import sys
 import threading
+import types
 
 import numpy as np
 import pytest
@@ -214,7 +215,7 @@ def test_handles_are_made_once_for_an_instance_and_on_the_way_where_sizes_are_no
 
     def prepare(sizes):
         asked.append(sizes)
-        return 1000 + sizes[0]
+        return types.SimpleNamespace(address=1000 + sizes[0])
 
     show = kernel("show_handle", prepare=prepare)
     N = Symbol("N")

@@ -5,12 +5,15 @@ from flow_kernels import flip
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import mindlite as ms
+from mindlite import Tensor, ops
 from mindlite.common import dtype as D
 from mindlite.common.dim import Symbol
 from mindlite.common.errors import InternalError
 from mindlite.compile import flow as F
 from mindlite.compile.executable import Executable
 from mindlite.compile.flow_builder import FlowBuilder
+from mindlite.compile import memory as memory_plan
 from mindlite.compile.memory import Storage, _conflicts, pack, plan
 from mindlite.compile.printers import runtime as R
 
@@ -155,3 +158,44 @@ def test_dynamic_storage_is_reused_and_does_not_pile_up():
         executable.run([x.ctypes.data, 1000, nbytes])
     (context,) = contexts.free
     assert context.array[R.POOL_TOTAL] < 3 << 20
+
+
+def test_a_thousand_tuples_of_sizes_take_bounded_memory_and_give_right_results():
+    def f(x, y):
+        return ops.softmax(x @ y, -1) + x.sum(-1, keepdims=True)
+    jitted = ms.jit(f, dynamic=1, fullgraph=True)
+    rng, right = np.random.default_rng(0), []
+    for n in range(1000):
+        rows, inner, columns = 2 + n // 100, 20 + n // 10 % 10, 40 + n % 10
+        x, y = (rng.standard_normal(shape).astype(np.float32) for shape in ((rows, inner), (inner, columns)))
+        z = np.exp(x @ y - (x @ y).max(-1, keepdims=True))
+        wanted = z / z.sum(-1, keepdims=True) + x.sum(-1, keepdims=True)
+        right.append(np.allclose(jitted(Tensor(x), Tensor(y)).asnumpy(), wanted, atol=1e-5))
+        layout = jitted.compiled.latest().executable.plan.layouts.latest()
+        assert layout.peak == layout.lower_bound
+    assert all(right) and len(jitted.compiled.variants) == 1
+
+
+def test_a_plan_forgets_the_sizes_that_came_longest_ago(monkeypatch):
+    monkeypatch.setattr(memory_plan, "MOST_OFFSETS", 600)
+    _, memory = plan(chain([1, 2, 3] * 10))
+    first = memory.layout((1,))
+    for n in range(1, 50):
+        assert memory.layout((n,)).sizes[:3] == (8 * n, 16 * n, 24 * n) and memory.layout((1,)) is first
+    assert len(memory.layouts) == memory.most == 20
+    assert memory.layout((1,)) is first and (2,) not in memory.layouts and (49,) in memory.layouts
+    assert memory.peak == first.peak                         # of the sizes that were asked for last
+
+
+def test_a_run_remembers_the_sizes_that_came_last(monkeypatch):
+    monkeypatch.setattr(memory_plan, "MOST_LAYOUTS", 16)
+    executable = Executable(chain([1, 2, 3]))
+    for n in (*range(1, 60), 45, 3):
+        x, out = np.arange(float(n)), np.zeros(n)
+        executable.run([x.ctypes.data, out.ctypes.data, n])
+        wanted = x
+        for _ in range(4):
+            wanted = wanted[::-1] * 0.5 + x
+        np.testing.assert_array_equal(out, wanted)
+    instances = executable._local.free[0].instances
+    assert list(instances) == list(executable.plan.layouts) == [(n,) for n in (44, *range(46, 60), 45, 3)][1:]

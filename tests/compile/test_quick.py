@@ -7,7 +7,7 @@ import pytest
 import mindlite as ms
 from mindlite import Tensor, nn, ops
 from mindlite.backend import python_entry
-from mindlite.compile.jit import JitFunction
+from mindlite.compile.jit import MAX_QUICK_CALLS, JitFunction
 from mindlite.compile.quick import MISS
 
 pytestmark = pytest.mark.skipif(not python_entry.available(), reason="this Python lays out its objects in another way")
@@ -155,3 +155,21 @@ def test_results_of_many_kinds_come_back():
     total, constants, same = jitted(x, y)
     assert np.array_equal(total.asnumpy(), x.asnumpy() + y.asnumpy()) and constants == (3, "text")
     assert np.array_equal(same.asnumpy(), y.asnumpy())
+
+
+def test_sizes_that_come_again_and_again_keep_a_bounded_number_of_fast_paths():
+    f = ms.jit(lambda x, y: x * 2 + y, dynamic=1, fullgraph=True)
+    count = 0
+    for _ in range(4):
+        for n in range(1, 41):
+            x = Tensor(np.full(n, 3, np.float32))
+            np.testing.assert_array_equal(f(x, x + 1).asnumpy(), np.full(n, 10))
+            count += 1
+    variant = f.compiled.latest()
+    assert len(f.compiled.quick.calls) == MAX_QUICK_CALLS and f.compiled.quick.made <= 3 * MAX_QUICK_CALLS
+    assert len(variant.plans) <= MAX_QUICK_CALLS and variant.calls == count
+    for _ in range(3):
+        f(x, x + 1)
+    assert variant.calls == count + 3
+    f.compiled.end_plans()
+    assert not variant.plans and variant.calls == count + 3

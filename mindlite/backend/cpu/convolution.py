@@ -11,15 +11,16 @@ When a convolution comes here, and where gradients of weights go, is said in `co
 | forward          | x, w, out                                  |
 | backward_data    | dout, w, dx                                |
 
-`prepare` makes a handle of oneDNN, or gives 0 for im2col: for nothing at all, and without the library. Arrays are plain
+`prepare` makes a handle of oneDNN, or gives NO_HANDLE for im2col: for nothing at all, and without the library. Arrays are plain
 NCHW; oneDNN may choose its layouts (format "any"), reorders are part of its time. A forked child must not run it and
 goes by im2col too.
 """
 import functools
 import threading
+import weakref
 
 from ...common.dtype import dtype as to_dtype, float32
-from ..kernel import Kernel
+from ..kernel import NO_HANDLE, Kernel
 from ..target import current
 from . import im2col, onednn
 from .blas import blas_width
@@ -43,7 +44,7 @@ def conv2d_kernel(kind, dtype, target=None):
 
     kind   : "forward" or "backward_data"
     args   : [handle, arrays as in the module's table, N, C, H, W, O, KH, KW, SH, SW, PT, PB, PL, PR, DH, DW, G]
-    handle : kernel.prepare(those 16 sizes), once per sizes; thread-safe
+    handle : kernel.prepare(those 16 sizes).address; thread-safe; who holds what prepare gave shares it with who asks again
     [begin, end) is not read: the kernel is one piece, the libraries use threads of their own
     sizes  : an empty batch or output gives empty or zero results
     raises : ValueError for an unknown kind; prepare: ValueError for sizes that do not fit
@@ -60,17 +61,18 @@ def conv2d_kernel(kind, dtype, target=None):
 def _conv2d_kernel(kind, dtype, library, target):
     name, machine, text = code_of(im2col.write_convolution, kind, dtype, library is not None, target=target,
                                   given=blas_width())
-    handles = {}
+    handles: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
 
     def prepare(sizes):
         sizes = tuple(sizes)
         check_sizes(sizes)
         if library is None or sizes[0] == 0 or 0 in output_sizes(sizes):
-            return 0
+            return NO_HANDLE
         with _preparing:
-            if sizes not in handles:
-                handles[sizes] = RECIPES[kind](library, sizes)
-            return handles[sizes].address
+            found = handles.get(sizes)
+            if found is None:
+                found = handles[sizes] = RECIPES[kind](library, sizes)
+            return found
     return Kernel(name, lambda: machine.address(name), text=text, prepare=prepare, errors=ERRORS, keep=(machine, handles))
 
 

@@ -20,6 +20,7 @@ import ctypes
 import functools
 import os
 import sys
+import weakref
 
 import numpy as np
 
@@ -57,7 +58,7 @@ class OneDNN:
     """The loaded library: engine, stream, and `call(name, *args)`, which raises OneDNNError unless the status is 0."""
 
     def __init__(self, path):
-        self.path, self.library = path, ctypes.CDLL(path)
+        self.path, self.library, self.made = path, ctypes.CDLL(path), []
         self.library.dnnl_memory_desc_get_size.restype = ctypes.c_size_t
         self.library.dnnl_primitive_desc_query_md.restype = ctypes.c_void_p
         self.engine = self.make("dnnl_engine_create", ctypes.c_int(CPU), ctypes.c_size_t(0))
@@ -65,6 +66,7 @@ class OneDNN:
         self.attributes = self.make("dnnl_primitive_attr_create")
         self.call("dnnl_primitive_attr_set_scratchpad_mode", self.attributes, ctypes.c_int(USER_SCRATCHPAD))
         self.state = np.zeros(5, np.int64)
+        self.lasting = self.take()
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._after_fork)
 
@@ -82,7 +84,18 @@ class OneDNN:
         """Call a function whose first argument receives a new object; returns the object."""
         made = ctypes.c_void_p()
         self.call(name, ctypes.byref(made), *args)
+        self.made.append(("dnnl_primitive_desc" if "primitive_desc" in name else name.partition("_create")[0], made))
         return made
+
+    def take(self):
+        """What was made since it was asked last, for `destroy`."""
+        made, self.made = self.made, []
+        return made
+
+    def destroy(self, made):
+        """Give objects back, the newest first."""
+        for kind, it in reversed(made):
+            self.call(f"{kind}_destroy", it)
 
     def plain(self, shape):
         """The memory descriptor of a contiguous float32 array."""
@@ -218,11 +231,13 @@ class Recipe:
         head = [self.workspace, self.library.state.ctypes.data, self.library.stream.value,
                 len(self.bindings), len(self.steps)]
         numbers = np.array(head + [n for part in (self.bindings, self.steps) for row in part for n in row], np.int64)
-        return Handle(numbers, self.keep)
+        handle = Handle(numbers, self.keep)
+        weakref.finalize(handle, self.library.destroy, self.library.take()).atexit = False
+        return handle
 
 
 class Handle:
-    """numbers (the int64 array), keep; `address` is what kernels get as args[0]."""
+    """numbers (the int64 array), keep; `address` is what kernels get as args[0]. What oneDNN made for it goes with it."""
 
     def __init__(self, numbers, keep):
         self.numbers, self.keep, self.address = numbers, keep, numbers.ctypes.data
