@@ -25,7 +25,7 @@ class Engine:
     sent       : {operator: [calls, bytes that this rank sent]}, counted from the arrays by the cost of a ring (`ring_bytes`)
     steps      : what this rank took part in, a key for each; None while nobody collects it (communication/execution_order.py)
 
-    An engine defines the six methods that raise NotImplementedError. Arrays are contiguous, `ranks` is the tuple of a group in
+    An engine defines the seven methods that raise NotImplementedError. Arrays are contiguous, `ranks` is the tuple of a group in
     which this rank is; what they give is a new array.
     """
 
@@ -58,6 +58,10 @@ class Engine:
 
     def collect(self, shape, dtype, source, tag):
         """What a rank of the world has sent with that tag."""
+        raise NotImplementedError
+
+    def hand_over(self, array, to, tag):
+        """`deliver` that does not wait; a ticket, whose `wait()` returns once the receiver has taken it."""
         raise NotImplementedError
 
     def close(self):
@@ -146,6 +150,11 @@ class Engine:
         ranks = self._joined("send", group, array.nbytes, to)
         self.deliver(np.asarray(array, order="C"), ranks[to], tag)
 
+    def post(self, array, to, tag, group):
+        """Send to a rank of the group and go on at once; `wait()` of what this gives returns once the receiver has taken it."""
+        ranks = self._joined("send", group, array.nbytes)
+        return self.hand_over(np.asarray(array, order="C"), ranks[to], tag)
+
     def receive(self, shape, dtype, source, tag, group):
         """What a rank of the group has sent."""
         ranks = self.members(group)
@@ -212,6 +221,9 @@ class Alone(Engine):
         return array.copy()
 
     def deliver(self, array, to, tag):
+        raise ValueRangeError("send: there is one rank, and nobody to send to")
+
+    def hand_over(self, array, to, tag):
         raise ValueRangeError("send: there is one rank, and nobody to send to")
 
     def collect(self, shape, dtype, source, tag):

@@ -168,6 +168,12 @@ class MpiEngine(Engine):
         world = self.communicators[tuple(range(self.size))]
         self._run(f"send of {_kind(array)} to rank {to} with tag {tag}", lambda: world.Send(_bytes_of(array, self.mpi), to, tag))
 
+    def hand_over(self, array, to, tag):
+        world, array = self.communicators[tuple(range(self.size))], array.copy()
+        what = f"send of {_kind(array)} to rank {to} with tag {tag}"
+        request = self._run(what, lambda: world.Issend(_bytes_of(array, self.mpi), to, tag))     # done when it is received
+        return _Ticket(self, what, request, array)
+
     def collect(self, shape, dtype, source, tag):
         world, out = self.communicators[tuple(range(self.size))], np.empty(shape, dtype)
         self._run(f"receive of {_kind(out)} from rank {source} with tag {tag}",
@@ -209,6 +215,17 @@ class MpiEngine(Engine):
             self.close()
         except RankError as error:
             self.abort(f"rank {self.rank} has ended before the others: {error}")
+
+
+class _Ticket:
+    """Of a message that is under way; the array lives until it is taken."""
+
+    def __init__(self, engine, what, request, array):
+        self.engine, self.what, self.request, self.kept = engine, what, request, array
+
+    def wait(self):
+        """Until the receiver has it. raises : RankError"""
+        self.engine._run(f"the end of the {self.what}", self.request.Wait)
 
 
 class _Answer(threading.Event):

@@ -69,6 +69,7 @@ class _Room:
     def __init__(self, timeout):
         self.timeout, self.change = timeout, threading.Condition()
         self.meetings, self.letters, self.ended, self.ended_at = {}, {}, "", 0.0
+        self.handed, self.taken = {}, {}                     # how many letters of each kind were handed over, and taken
 
     def end(self, why):
         """End the world; the first reason stands."""
@@ -89,6 +90,24 @@ class _Room:
                 self.change.notify_all()
                 raise RankError(self.ended)
             self.change.wait(left)
+
+
+class _Ticket:
+    """Of a letter, the `number`-th of its kind that was handed over."""
+
+    def __init__(self, room, key, number):
+        self.room, self.key, self.number = room, key, number
+
+    @property
+    def is_taken(self):
+        """True once the receiver has it."""
+        return self.room.taken.get(self.key, 0) >= self.number
+
+    def wait(self):
+        """Until the receiver has it. raises : RankError"""
+        with self.room.change:
+            self.room.wait(lambda: self.is_taken, lambda: f"rank {self.key[0]} waits until rank {self.key[1]} takes what it was "
+                           f"sent with tag {self.key[2]}, for {self.room.timeout:g} seconds")
 
 
 class SimEngine(Engine):
@@ -125,12 +144,22 @@ class SimEngine(Engine):
             self.room.letters.setdefault((self.rank, to, tag), []).append(array.copy())
             self.room.change.notify_all()
 
+    def hand_over(self, array, to, tag):
+        room, key = self.room, (self.rank, to, tag)
+        with room.change:
+            room.handed[key] = number = room.handed.get(key, 0) + 1
+            room.letters.setdefault(key, []).append(array.copy())
+            room.change.notify_all()
+        return _Ticket(room, key, number)
+
     def collect(self, shape, dtype, source, tag):
         key, room = (source, self.rank, tag), self.room
         with room.change:
             room.wait(lambda: room.letters.get(key), lambda: f"rank {self.rank} waits for a tensor from rank {source} with tag "
                       f"{tag}, which has not come after {room.timeout:g} seconds")
             array = room.letters[key].pop(0)
+            room.taken[key] = room.taken.get(key, 0) + 1
+            room.change.notify_all()
         if array.shape != shape or array.dtype != dtype:
             raise RankError(f"rank {self.rank} waits for {dtype}{list(shape)} from rank {source}, which has sent {_kind(array)}")
         return array

@@ -14,7 +14,7 @@ from .layout import Layout, Mesh, Placement  # noqa: F401
 
 ABOVE = {"shard": "functional.shard", "reshard": "functional.shard", "zero": "functional.zero", "bytes_here": "functional.zero",
          "save_sharded_checkpoint": "train.sharded_checkpoint", "load_sharded_checkpoint": "train.sharded_checkpoint",
-         "AutoParallel": "nn.auto_parallel", "plan": "functional.plan",
+         "Pipeline": "nn.pipeline", "AutoParallel": "nn.auto_parallel", "plan": "functional.plan",
          "from_local": "pynative.sharded", "shard_in_place": "pynative.sharded"}
 
 
