@@ -1,6 +1,7 @@
 """Random numbers of other distributions, and functions that draw them: each from uniform and normal ones of random.py.
 
-    gamma     the first of twelve proposals that is accepted (Marsaglia and Tsang 2000; one is rejected with less than 1 in 20)
+    gamma     the first of sixteen proposals that is accepted, each of one block of Philox (Marsaglia and Tsang 2000; less than
+              1 in 20 is rejected); it is an operator of its own, in NumPy
     poisson   the first count whose probability of no more exceeds a uniform number, by bisection
 
 Gamma numbers have a gradient by alpha, that of their quantiles (Figurnov et al. 2018). Nothing else here has one by what
@@ -8,34 +9,33 @@ is drawn, but for gumbel_softmax and rrelu, which pass it to their input.
 """
 import math
 
+import numpy as np
+
 from ..common import dtype as dt
-from ..common.errors import ValueRangeError
+from ..common.errors import DTypeError, ValueRangeError
+from ..mindir.abstract import AbstractTensor
+from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive, vmap_rule
 from .activation import softmax
-from .arithmetic import abs, floor, maximum, pow, sign
+from .arithmetic import abs, floor, maximum, sign
 from .axes import as_shape, broadcast_shapes
-from .basic import broadcast_to, cast
+from .basic import broadcast_to, cast, move_batch_axis, reshape, sum_to
 from .creation import full, one_hot
 from .define import as_operand, cast_to, dtype_of
 from .elementary import exp, log, log1p, sqrt, tan
-from .gamma_functions import drawn_gamma, igammac
-from .generator import Generator
-from .logic import greater, less, logical_and, where
-from .random import gumbel, multinomial, rand, shuffle, standard_normal
+from .gamma_functions import gamma_quantile_slope, igammac
+from .logic import greater, less, where
+from .random import draw_numbers, gumbel, multinomial, philox, rand, shuffle, standard_normal
 from .reduction import argmax
+from .sbp import sbp_rule
 from .sort import nonzero
 from .state import stop_gradient
 from .structure import concat
 
-_PROPOSALS = 12
+_PROPOSALS = 16
 
 
 def _shape(name, shape, *parameters):
     return broadcast_shapes(name, as_shape(name, shape), *(tuple(getattr(p, "shape", ())) for p in parameters))
-
-
-def _after(seed, k):
-    """Another seed, where there is one."""
-    return seed if seed is None or isinstance(seed, Generator) else seed + 7919 * k
 
 
 def _open(shape, seed, dtype=dt.float32):
@@ -59,21 +59,74 @@ def laplace(shape, mean, lambda_param, seed=None):
     return standard_laplace(_shape("laplace", shape, mean, lambda_param), seed) * lambda_param + mean
 
 
-def _standard_gamma(shape, alpha, seed):
-    few = less(alpha, 1)
-    a = broadcast_to(where(few, alpha + 1, alpha), shape=shape)
+@primitive(traits={"random", "library"})
+def gamma_numbers(state, alpha, *, shape):
+    """Numbers of the gamma distribution with beta 1, NaN where alpha is not positive.
+
+    state    : int64[.., 2]          alpha : float[.., *shape]          out : like alpha; the leading axes are broadcast
+    gradient : by alpha, that of the quantiles: Figurnov, Mohamed, Mnih 2018, "Implicit reparameterization gradients"
+    """
+
+
+@infer_rule(gamma_numbers)
+def gamma_numbers_infer(state, alpha, *, shape):
+    if alpha.dtype.kind != "f":
+        raise DTypeError(f"gamma: does not make {alpha.dtype.name}")
+    lead = alpha.shape[:alpha.ndim - len(shape)]
+    return AbstractTensor(alpha.dtype, (*broadcast_shapes("gamma", state.shape[:-1], lead), *shape))
+
+
+@eval_rule(gamma_numbers)
+def gamma_numbers_eval(state, alpha, *, shape):
+    lead, count = np.broadcast_shapes(state.shape[:-1], alpha.shape[:alpha.ndim - len(shape)]), math.prod(shape)
+    wide = np.broadcast_to(alpha, (*lead, *shape)).astype(np.float64).ravel()
+    seed, offset = np.broadcast_to(state, (*lead, 2)).reshape(-1, 2).astype(np.uint64).T
+    a = np.where(wide < 1, wide + 1, wide)
     d = a - 1 / 3
-    c = 1 / sqrt(9 * d)
-    out = d                                                  # where all are rejected: once in 10^15
-    for k in reversed(range(_PROPOSALS)):
-        x = standard_normal(shape, _after(seed, 2 * k), dtype=dt.float64)
-        u = _open(shape, _after(seed, 2 * k + 1), dt.float64)
-        v = pow(1 + c * x, 3)
-        safe = maximum(v, 1e-300)
-        good = logical_and(greater(v, 0), less(log(u), 0.5 * x * x + d - d * v + d * log(safe)))
-        out = where(good, d * v, out)
-    boost = pow(_open(shape, _after(seed, 99), dt.float64), 1 / where(few, alpha, 1.0))
-    return drawn_gamma(broadcast_to(alpha, shape=shape), stop_gradient(where(few, out * boost, out)))
+    out, waiting = np.where(wide > 0, d, np.nan), np.flatnonzero(wide > 0)      # d where all are rejected: once in 10^20
+    for k in range(_PROPOSALS):
+        item, place = np.divmod(waiting, max(count, 1))
+        words = philox(offset[item] + (place * _PROPOSALS + k).astype(np.uint64), seed[item])
+        radius, angle, limit, power = ((word + 0.5) * 2.0 ** -32 for word in words)
+        x = np.sqrt(-2 * np.log(radius)) * np.cos(2 * math.pi * angle)
+        each = d[waiting]
+        v = (1 + x / np.sqrt(9 * each)) ** 3
+        good = (v > 0) & (np.log(limit) < 0.5 * x * x + each * (1 - v + np.log(np.where(v > 0, v, 1))))
+        chosen, few = waiting[good], np.minimum(wide[waiting[good]], 1)
+        out[chosen] = each[good] * v[good] * np.where(few < 1, power[good] ** (1 / few), 1)
+        waiting = waiting[~good]
+    return out.astype(alpha.dtype).reshape(*lead, *shape)
+
+
+@bprop_rule(gamma_numbers)
+def gamma_numbers_bprop(state, alpha, out, dout, *, shape):
+    return None, sum_to(dout * gamma_quantile_slope(alpha, out), alpha.shape)
+
+
+@jvp_rule(gamma_numbers)
+def gamma_numbers_jvp(primals, tangents, out, *, shape):
+    return None if tangents[1] is None else tangents[1] * gamma_quantile_slope(primals[1], out)
+
+
+@vmap_rule(gamma_numbers)
+def gamma_numbers_vmap(args, dims, size, *, shape):
+    own = (1, len(shape))
+    rank = max(x.ndim - (d is not None) - axes for x, d, axes in zip(args, dims, own))
+    ready = []
+    for x, d, axes in zip(args, dims, own):
+        if d is not None:
+            x = move_batch_axis(x, d)
+            x = reshape(x, shape=(size,) + (1,) * (rank + 1 + axes - x.ndim) + tuple(x.shape[1:]))
+        ready.append(x)
+    return gamma_numbers(*ready, shape=shape), 0
+
+
+sbp_rule(gamma_numbers, lambda state, alpha, *, shape:
+         "_" * state.ndim + "," + "_" * alpha.ndim + "->" + "_" * max(state.ndim - 1 + len(shape), alpha.ndim))
+
+
+def _standard_gamma(shape, alpha, seed):
+    return draw_numbers(gamma_numbers, shape, 4 * _PROPOSALS, seed, broadcast_to(alpha, shape=shape))
 
 
 def gamma(shape, alpha, beta, seed=None):

@@ -124,16 +124,6 @@ def gamma_quantile_slope(a, x):
     """
 
 
-@elementwise(scalar=None, array=lambda a, drawn: np.broadcast_arrays(a, drawn)[1], accepts="f", kernel=False, traits={"library"},
-             derivatives=[lambda a, drawn, out: gamma_quantile_slope(a, out), 0], sbp_linear=())
-def drawn_gamma(a, drawn):
-    """`drawn`, numbers of the gamma distribution of the parameter a, with the gradient that their quantiles have by a.
-
-    a, drawn : float[...]; out: as they broadcast
-    source   : Figurnov, Mohamed, Mnih 2018, "Implicit reparameterization gradients"
-    """
-
-
 def mvlgamma(input, p):
     """The logarithm of the gamma function of p x p matrices: p (p - 1) / 4 log(pi) + the sum of lgamma(input - i / 2)."""
     total = p * (p - 1) / 4 * math.log(math.pi)

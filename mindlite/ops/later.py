@@ -20,7 +20,7 @@ FAMILIES = {
     "counting": ("occurrences", "bincount bucketize cartesian_prod combinations histc reverse_sequence sequence_mask "
                                 "tril_indices triu_indices unique_consecutive unravel_index"),
     "ctc": ("", "ctc_greedy_decoder ctc_loss"),
-    "distributions": ("", "cauchy choice_with_mask exponential gamma gumbel_softmax laplace log_normal "
+    "distributions": ("gamma_numbers", "cauchy choice_with_mask exponential gamma gumbel_softmax laplace log_normal "
                           "multinomial_with_replacement poisson random_categorical random_gamma random_poisson rrelu "
                           "standard_laplace"),
     "elimination": ("eliminated", ""),
@@ -30,7 +30,7 @@ FAMILIES = {
     "fourier": ("fourier", "fft fft2 fftfreq fftn fftshift hfft hfft2 hfftn ifft ifft2 ifftn ifftshift ihfft ihfft2 "
                            "ihfftn irfft irfft2 irfftn rfft rfft2 rfftfreq rfftn"),
     "fractional_pool": ("", "fractional_max_pool2d fractional_max_pool3d"),
-    "gamma_functions": ("incomplete_gamma gamma_quantile_slope drawn_gamma zeta betainc nextafter",
+    "gamma_functions": ("incomplete_gamma gamma_quantile_slope zeta betainc nextafter",
                         "betainc igamma igammac mvlgamma nextafter zeta"),
     "historical": ("", "batch_dot clip_by_global_norm col2im deepcopy dyn_shape eps frombuffer inplace_index_add intopk "
                        "is_tensor lrn mirror_pad repeat_elements scalar_cast scalar_to_tensor tuple_to_array view_as"),

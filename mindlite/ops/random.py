@@ -216,19 +216,19 @@ def drawn_inside():
     return ArgumentError("vmap: random numbers are drawn in the mapped function", hint="randomness='same' or 'different'")
 
 
-def _draw(prim, shape, words, seed, **attrs):
+def draw_numbers(prim, shape, words, seed, *operands, **attrs):
     """prim's numbers from the global state, or from a Generator's, which is then advanced; with a seed of one's own,
-    always the same numbers."""
+    always the same numbers. words : of 32 bits, for each number; operands : of prim, after the state"""
     if seed is not None and not isinstance(seed, Generator):
-        return prim(np.array([as_size(prim.name, seed), 0], np.int64), shape=shape, **attrs)
+        return prim(np.array([as_size(prim.name, seed), 0], np.int64), *operands, shape=shape, **attrs)
     state = current_state() if seed is None else seed.state
-    out = prim(state, shape=shape, **attrs)
+    out = prim(state, *operands, shape=shape, **attrs)
     assign(state, random_advance(state, blocks=(product(shape) * words + 3) // 4))
     return out
 
 
 def _uniform(shape, dtype, seed):
-    return _draw(random_uniform, shape, words_per_element(dtype), seed, dtype=dtype)
+    return draw_numbers(random_uniform, shape, words_per_element(dtype), seed, dtype=dtype)
 
 
 def _parts(name, shape, *values):
@@ -271,7 +271,7 @@ def randint(low, high, size=None, seed=None, *, dtype=dt.int64):
     """Integers in [low, high), of shape `size`. raises : ValueRangeError if the range is empty or wider than 2**32"""
     if size is None:
         raise ArgumentError("randint: a size is wanted", hint="ops.randint(low, high, (2, 3))")
-    return _draw(random_integers, as_shape("randint", size), 1, seed, low=as_size("randint", low),
+    return draw_numbers(random_integers, as_shape("randint", size), 1, seed, low=as_size("randint", low),
                  high=as_size("randint", high), dtype=dt.dtype(dtype))
 
 

@@ -73,6 +73,7 @@ SAMPLES = {
     "print_values": [((_f(2),), dict(pieces=("x", None)))],
     "identity": [((_f(2, 3),), {})],
     "stop_gradient": [((_f(2, 3),), {})],
+    "gamma_numbers": [((_STATE, np.array([0.3, 1.0, 7.5])), dict(shape=(3,)))],
     "random_uniform": [((_STATE,), dict(shape=(3, 5), dtype=dt.float32)),
                        ((_STATE,), dict(shape=(7,), dtype=dt.float64)),
                        ((_STATE,), dict(shape=(2, 3), dtype=dt.float16))],

@@ -34,11 +34,11 @@ COMPLEX_ONLY = {"real", "imag", "conj", "complex"}
 NO_DERIVATIVE = {"assign": "it writes", "stop_gradient": "it hides",
                  "stored": "its gradient is that of a leaf", "unique": "it has no gradient by definition",
                  "zeta": "its slope by the exponent is not known", "betainc": "its slopes by a and b are not known",
-                 "drawn_gamma": "its gradient is that of the quantiles of what is drawn: test_random",
                  "eigenpairs": "of what does not depend on phases: test_factors",
                  "sgd_update": "it asks whether a float operand is 0"}
 KNOWN_SIZES = {"gather_nd": [(1, 1), (1, 2)], "scatter_nd_add": [(1, 1)], "scatter_nd_update": [(1, 1)],   # depth
-               "random_advance": [(0, 0)], "random_integers": [(0, 0)], "random_uniform": [(0, 0)]}   # seed, offset
+               "random_advance": [(0, 0)], "random_integers": [(0, 0)], "random_uniform": [(0, 0)],
+               "gamma_numbers": [(0, 0), (1, 0)]}   # seed, offset
 
 
 def cases_of(chosen, samples=None):

@@ -1,6 +1,7 @@
 """Random numbers are a function of (seed, position): Philox's own test vectors, streams, moments; effects of state."""
 import numpy as np
 import pytest
+from scipy import special as scipy_special
 
 import mindlite as ms
 from mindlite import ops
@@ -11,6 +12,7 @@ from mindlite.common.tensor import Parameter, Tensor
 from mindlite.mindir.abstract import AbstractTensor
 from mindlite.mindir.builder import typed
 from mindlite.mindir.evaluate import run
+from mindlite.ops.gamma_functions import gamma_quantile_slope
 from mindlite.ops.generator import Generator, default_generator
 from mindlite.ops.random import generator_state, philox, random_advance, random_uniform
 from mindlite.ops.state import print_values
@@ -238,3 +240,37 @@ def test_a_generator_hands_out_places_of_its_stream_in_both_modes():
     for steps in (4, 2, 1):
         assert [int(n) for n in eager._step(Tensor(steps))] == [int(n) for n in hand_out(Tensor(steps))]
     assert eager.get_state().tolist() == graph.get_state().tolist() == [3, 7]
+
+
+def test_the_slope_of_a_gamma_quantile_is_that_of_scipy():
+    a = np.array([0.1, 0.3, 1.0, 2.5, 40.0, 900.0])[:, None]
+    level = np.array([0.001, 0.2, 0.5, 0.9, 0.9999])
+    x = scipy_special.gammaincinv(a, level)
+    step = 1e-5 * a
+    expected = (scipy_special.gammaincinv(a + step, level) - scipy_special.gammaincinv(a - step, level)) / (2 * step)
+    np.testing.assert_allclose(gamma_quantile_slope(Tensor(a), Tensor(x)).asnumpy(), expected, rtol=2e-5)
+
+
+def test_gamma_numbers_move_with_their_parameter_in_every_mode():
+    alpha = Tensor(np.array([0.4, 1.0, 6.0]))
+
+    def drawn(alpha):
+        return ops.random_gamma((5,), alpha, seed=3)
+    x = drawn(alpha)
+    slope = gamma_quantile_slope(alpha, x).asnumpy().sum(0)
+    total = ms.grad(lambda alpha: drawn(alpha).sum())
+    for slopes in (total, ms.jit(total, fullgraph=True)):
+        np.testing.assert_allclose(slopes(alpha).asnumpy(), slope, rtol=1e-12)
+    np.testing.assert_allclose(ms.jit(drawn, fullgraph=True)(alpha).asnumpy(), x.asnumpy())
+    forward = ms.jvp(drawn, alpha, Tensor(np.ones(3)))[1].asnumpy()
+    np.testing.assert_allclose(forward, gamma_quantile_slope(alpha, x).asnumpy())
+
+
+def test_gamma_numbers_of_items_are_the_same_or_other_ones():
+    alphas = Tensor(np.array([[0.5, 2.0], [0.5, 2.0]]))
+    same = ms.vmap(lambda a: ops.random_gamma((4,), a))(alphas).asnumpy()
+    assert same.shape == (2, 4, 2) and np.array_equal(same[0], same[1])
+    for wrap in (lambda f: f, lambda f: ms.jit(f, fullgraph=True)):
+        other = wrap(ms.vmap(lambda a: ops.random_gamma((4,), a), randomness="different"))(alphas).asnumpy()
+        assert other.shape == (2, 4, 2) and not np.isclose(other[0], other[1]).any()
+    assert np.isnan(ops.random_gamma((2,), Tensor([0.0, -1.0])).asnumpy()).all()
