@@ -5,6 +5,7 @@
 # make bench   every row of docs/performance.md, side by side with jax, PyTorch and MindSpore: bench/results/bench.md
 #              (ROWS="text" chooses)
 # make cliffs  where mindlite is far behind jax and PyTorch: SAMPLE (100) rows of operators and pieces of networks, drawn by SEED
+# make cold    what the first step of a network costs, stage by stage, beside jax (ROWS="text" chooses)
 # make test-gpu     on a machine with an NVIDIA GPU: tests/gpu
 # make bench-gpu    there: bench/gpu.py
 # make fuzz    N random programs (10000) from SEED (0), in all modes; FIRST goes on where the last line of a run says;
@@ -24,7 +25,7 @@ CHECK := import sys, venv, ensurepip; sys.exit(not (3, 10) <= sys.version_info[:
 PYTHON ?= $(shell for p in python3.12 python3.13 python3.11 python3.10 python3 python; do \
                       if $$p -c '$(CHECK)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: demo test test-all lint bench cliffs peers fuzz fuzz-transforms setup clean test-gpu bench-gpu
+.PHONY: demo test test-all lint bench cliffs cold peers fuzz fuzz-transforms setup clean test-gpu bench-gpu
 .DEFAULT_GOAL := demo
 
 setup: $(READY)
@@ -86,6 +87,9 @@ bench: peers
 
 cliffs: peers
 	@$(BIN)/python bench/cliffs.py --peers $(PEERS) --sample $(or $(SAMPLE),100) --seed $(or $(SEED),0) $(if $(ROWS),--rows $(ROWS))
+
+cold: peers
+	@$(BIN)/python bench/cold.py --peers $(PEERS) $(if $(ROWS),--rows $(ROWS))
 
 # A difference is printed as a file that runs.
 fuzz: $(READY)

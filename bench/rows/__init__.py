@@ -1,7 +1,7 @@
 """The rows of the table, by what they measure; `load` registers them all."""
 import importlib
 
-MODULES = ("calls", "elementwise", "products", "networks", "large_networks", "loops", "other_sizes")
+MODULES = ("calls", "elementwise", "products", "networks", "large_networks", "loops", "other_sizes", "cold_networks")
 
 
 def load():

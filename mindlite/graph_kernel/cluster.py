@@ -3,10 +3,11 @@
     %1 = tanh(%x); %2 = mul(%1, %w); %3 = matmul(%2, %v)     ->     %1 = fused_tanh_mul(%x, %w); %3 = matmul(%1, %v)
 
 Greedy, in program order, first over large values, then over all: a node joins the groups of its producers if the union
-is convex (no path leaves it and comes back, so no cycle arises), is one loop nest (`build` and `schedule` say so
-exactly) and does not compute so much again that storing would be cheaper; refusals are kept. Library operators and
-effects stay alone. An effect keeps its place relative to other effects and to every node that reads one of its
-operands, and to nothing else. A node with several results moves together with the nodes that read them.
+is convex (no path leaves it and comes back, so no cycle arises), is one loop nest (elementwise work on whole results
+of a group surely goes on in its loops; of anything else `build` and `schedule` say so exactly) and does not compute so
+much again that storing would be cheaper; refusals are kept. Library operators and effects stay alone. An effect keeps
+its place relative to other effects and to every node that reads one of its operands, and to nothing else. A node with
+several results moves together with the nodes that read them.
 
 Groups that follow one another and have nothing to do with one another are one kernel in the end (`together`), where that
 keeps no large value alive: what they make is small, or a result of the function.
@@ -59,13 +60,22 @@ def _cluster(graph, level, target, done, elsewhere=None):
 class _Group:
     """Nodes that become one: members (in program order), fused (they are a kernel), before (Groups), cost.
 
-    shape: that of all members if each is elementwise and makes just this shape, else None;  bit: 1 << number, for sets
+    shape: that of all members if each is elementwise and makes just this shape, else None
+    bits : 1 << number of each group that has become this one, for sets;   into: the group that this one has become, or None
     """
 
     def __init__(self, number, members, fused):
-        self.bit = 1 << number
+        self.bits = 1 << number
         self.number, self.members, self.fused, self.before = number, members, fused, set()
-        self.cost, self.shape = 0, None
+        self.cost, self.shape, self.into = 0, None, None
+
+    @property
+    def live(self):
+        """The group that this one is part of now."""
+        group = self
+        while group.into is not None:
+            group = group.into
+        return group
 
 
 class _Clusterer:
@@ -86,8 +96,8 @@ class _Clusterer:
         self.order_edges()
         if self.level != "O0":
             for least in (self.target.large, 0):
-                for group in list(self.groups):
-                    if group.fused:
+                for group in self.groups:
+                    if group.fused and group.into is None:
                         self.join_producers(group, least)
         self.write(self.sorted_groups())
         self.made.transforms["refused"] = self.refused
@@ -169,10 +179,16 @@ class _Clusterer:
         for first, second in size_edges(self.graph):
             if self.group_of[id(first)] is not self.group_of[id(second)]:
                 self.group_of[id(second)].before.add(self.group_of[id(first)])
+        order = self.sorted_groups()
         self.above = [0] * len(self.groups)          # the groups from which a path leads to each, as bits of an int
-        for group in self.sorted_groups():
+        self.below = [0] * len(self.groups)          # and those to which a path leads from it
+        self.numbered = list(self.groups)
+        for group in order:
             for earlier in group.before:
-                self.above[group.number] |= self.above[earlier.number] | earlier.bit
+                self.above[group.number] |= self.above[earlier.number] | earlier.bits
+        for group in reversed(order):
+            for earlier in group.before:
+                self.below[earlier.number] |= self.below[group.number] | group.bits
 
     def has_effect(self, node):
         """True if running `node` can be seen from outside: an effect, or a graph in an attribute that has one."""
@@ -220,6 +236,9 @@ class _Clusterer:
                 return f"more than {self.target.kernel_operands // 2} operands"
             most = self.target.kernel_pointwise
             return None if len(members) <= most else f"more than {most} operators"
+        if second.shape is not None and all(a.abstract.shape == second.shape for a in self.read_by(first, second)):
+            self.trial = first.cost + second.cost               # the work goes on where its operands have been made
+            return self.too_many_operands(members)
         reason, cost = self.not_one_kernel(members)
         if reason is None:
             inside = {id(m) for m in first.members}
@@ -231,15 +250,27 @@ class _Clusterer:
             self.trial = cost
         return reason
 
+    def read_by(self, first, second):
+        """The members of one group that another one reads."""
+        inside = {id(m) for m in first.members}
+        return {a for m in second.members for a in m.args if id(a) in inside}
+
+    def too_many_operands(self, members):
+        """The reason why these are no kernel, if they have too many operands and results."""
+        inside = {id(m) for m in members}
+        operands = {id(a) for m in members for a in m.args
+                    if id(a) not in inside and not (isinstance(a, ValueNode) and _is_number(a))}
+        many = len(operands) + len(self.results_of(members, inside)) > self.target.kernel_operands
+        return f"more than {self.target.kernel_operands} operands" if many else None
+
     def is_elsewhere(self, group):
         """True for what runs on another device than the rest."""
         return id(group.members[0]) in self.elsewhere
 
     def path_between(self, first, second):
-        """True if a path leads from one group to the other through a third."""
-        both = first.bit | second.bit
-        return any(self.above[p.number] & both and p is not first and p is not second
-                   for g in (first, second) for p in g.before)
+        """True if a path leads from `first` to `second`, which reads it, through a third."""
+        second.before = {group.live for group in second.before} - {second}
+        return any(self.above[p.number] & first.bits for p in second.before if p is not first)
 
     def not_one_kernel(self, members):
         """(the reason why `members` are not one loop nest, None if they are; the cost of the loop nest)."""
@@ -285,18 +316,26 @@ class _Clusterer:
         """`first` takes the members of `second`."""
         first.cost, first.shape = self.trial, first.shape if first.shape == second.shape else None
         first.members = self.in_order(first.members + second.members)
-        first.before = (first.before | second.before) - {first, second}
+        first.before = {group.live for group in first.before | second.before} - {first, second}
         for member in second.members:
             self.group_of[id(member)] = first
-        self.groups.remove(second)
-        above, both = self.above, first.bit | second.bit
-        joined = above[first.number] = (above[first.number] | above[second.number]) & ~both
-        for group in self.groups:
-            if above[group.number] & both and group is not first:
-                above[group.number] |= joined | both
-                if second in group.before:
-                    group.before.discard(second)
-                    group.before.add(first)
+        second.into = first
+        # What is above the second becomes above all that is below the first; the rest of it is so already.
+        above, below, own = self.above, self.below, first.bits | second.bits
+        rising = above[second.number] & ~above[first.number] & ~own
+        falling = below[first.number] & ~below[second.number] & ~own
+        if rising and falling:
+            for group in self.groups_of(falling):
+                above[group.number] |= rising
+            for group in self.groups_of(rising):
+                below[group.number] |= falling
+        above[first.number] |= rising
+        below[first.number] &= ~own
+        first.bits = own
+
+    def groups_of(self, bits):
+        """The groups of a set."""
+        return {self.numbered[number].live for number in numbers_of(bits)}
 
     def in_order(self, members):
         """The members in program order."""
@@ -330,6 +369,9 @@ class _Clusterer:
 
     def sorted_groups(self):
         """The groups in an order that keeps every edge, otherwise by their last member."""
+        self.groups = [group for group in self.groups if group.into is None]
+        for group in self.groups:
+            group.before = {earlier.live for earlier in group.before} - {group}
         key = {g: self.position[id(g.members[-1])] for g in self.groups}
         waiting = {g: len(g.before) for g in self.groups}
         after: dict = {g: [] for g in self.groups}
@@ -409,6 +451,14 @@ class _Clusterer:
             for k, result in enumerate(results):
                 new[id(result)] = made.add(tuple_getitem, node, abstract=result.abstract, origin=result.origin, index=k)
         made.set_outputs([outer(o) for o in self.graph.outputs], make_tuple)
+
+
+def numbers_of(bits):
+    """The numbers of the bits that are set in an int."""
+    while bits:
+        lowest = bits & -bits
+        yield lowest.bit_length() - 1
+        bits ^= lowest
 
 
 def _elements(node):

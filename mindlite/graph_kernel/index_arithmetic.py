@@ -25,6 +25,11 @@ class Indices:
 
     def __call__(self, index):
         """An equal index, simplified. Of numbers that are no loop variables or sizes nothing is known."""
+        found = self.memo.get(index)
+        if found is not None:
+            return found
+        if not isinstance(index, BinOp) and not index.inside:
+            return index
         for part in walk([index], self.memo):
             self.memo[part] = self.simplify(part)
         return self.memo[index]

@@ -14,6 +14,7 @@ import math
 import operator
 import types
 import weakref
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from ..common.dim import Dim
 from ..common.errors import InternalError
 from .abstract import AbstractScalar
 
-_interned: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
+_interned: dict[tuple, "_Entry"] = {}                                 # {what makes an expression: a weak _Entry, gone with it}
 _variables = itertools.count()
 
 UNARY_FUNCTIONS = ("exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "sqrt", "rsqrt", "cbrt", "sin", "cos",
@@ -242,35 +243,64 @@ class Reduce(ScalarExpr):
     __slots__ = ()
 
 
+class _Entry(weakref.ref):
+    """A weak reference that knows where it stands in `_interned`."""
+    __slots__ = ("key",)
+    key: tuple
+
+
+def _forget(entry: Any) -> None:
+    key = entry.key
+    if _interned.get(key) is entry:
+        del _interned[key]
+
+
 def make_expr(cls, dtype, weak, *fields):
     """The one expression of class `cls` with these fields."""
-    key = (cls, dtype, weak, *(_key(field) for field in fields))
-    found = _interned.get(key)
-    if found is not None:
+    key = (cls, dtype, weak, *[id(field) if isinstance(field, ScalarExpr) else _key(field) for field in fields])
+    entry = _interned.get(key)
+    if entry is not None and (found := entry()) is not None:
         return found
     made = cls.__new__(cls)
     made.dtype, made.weak, made.fields = dtype, weak, fields
-    flat = [f for field in fields for f in (field if isinstance(field, tuple) else (field,))]
-    made.inside = tuple(f for f in flat if isinstance(f, ScalarExpr))
-    free = frozenset() if cls is not IndexVar else frozenset((made,))
-    for child in made.inside:
-        free |= child.free
+    inside = []
+    for field in fields:
+        if isinstance(field, ScalarExpr):
+            inside.append(field)
+        elif isinstance(field, tuple):
+            inside += [f for f in field if isinstance(f, ScalarExpr)]
+    made.inside = tuple(inside)
+    free = _NONE_FREE if cls is not IndexVar else frozenset((made,))
+    for child in inside:
+        if child.free is not free and child.free:
+            free = free | child.free if free else child.free
     made.free = free.difference(fields[1]) if cls is Reduce else free
-    return _interned.setdefault(key, made)
+    mine = _Entry(made, _forget)
+    mine.key = key
+    entry = _interned.setdefault(key, mine)                   # another thread may have been quicker
+    if entry is not mine:
+        found = entry()
+        if found is not None:
+            return found
+        _interned[key] = mine
+    return made
+
+
+_NONE_FREE: frozenset = frozenset()
 
 
 def _key(field):
-    if isinstance(field, ScalarExpr):
+    if isinstance(field, ScalarExpr) or isinstance(field, Operand):
         return id(field)
     if isinstance(field, tuple):
-        return tuple(map(_key, field))
-    if isinstance(field, Operand):
-        return id(field)
+        return tuple([id(f) if isinstance(f, ScalarExpr) else _key(f) for f in field])
     return type(field), repr(field) if isinstance(field, float) else field
 
 
 def rebuild(expr, *fields):
     """An expression of the same kind and dtype with other fields."""
+    if len(fields) == len(expr.fields) and all(map(operator.is_, fields, expr.fields)):
+        return expr
     return make_expr(type(expr), expr.dtype, expr.weak, *fields)
 
 
@@ -331,6 +361,8 @@ def wrap(value, dtype):
 def _meet(a, b):
     """The two expressions in the dtype that their operation computes in, and whether the result is weak."""
     a, b = as_expr(a), as_expr(b)
+    if a.dtype is b.dtype and not a.dtype.is_small and (a.weak is b.weak or a.dtype is dt.int64):
+        return a, b, a.dtype, a.weak and b.weak
     if a.weak == b.weak:
         dtype = dt.promote(compute_dtype(a.dtype), compute_dtype(b.dtype))
     else:

@@ -12,7 +12,7 @@ from clusters import Writer, evaluate_graph, execute, tensor                    
 
 from mindlite.common import dtype as dt                                                                 # noqa: E402
 from mindlite.graph_kernel import lowering                                                              # noqa: E402
-from mindlite.graph_kernel.cluster import cluster                                                       # noqa: E402
+from mindlite.graph_kernel.cluster import _Clusterer, cluster                                           # noqa: E402
 from mindlite.mindir.abstract import AbstractTuple                                                      # noqa: E402
 from mindlite.mindir.control import cond, tuple_getitem                                                 # noqa: E402
 from mindlite.mindir.graph import FuncGraph                                                             # noqa: E402
@@ -191,3 +191,30 @@ def test_random_graphs_keep_their_values(seed):
     numbers = np.random.default_rng(seed)
     inputs = [numbers.standard_normal(p.abstract.shape).astype(dt.float32.numpy) * 0.5 for p in graph.parameters]
     same(graph, cluster(graph), inputs)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_sets_of_ancestors_say_what_walks_along_the_edges_say(monkeypatch, seed):
+    quick, asked = _Clusterer.path_between, []
+
+    def walked(self, first, second):
+        todo, seen = [group.live for group in second.before if group.live is not first], set()
+        while todo:
+            group = todo.pop()
+            if group not in seen:
+                seen.add(group)
+                todo += [earlier.live for earlier in group.before if earlier.live is not group]
+        return first in seen
+
+    def both(self, first, second):
+        asked.append(quick(self, first, second))
+        assert asked[-1] == walked(self, first, second)
+        return asked[-1]
+    monkeypatch.setattr(_Clusterer, "path_between", both)
+    rng, w = random.Random(seed), Writer(x=tensor("float32", 6, 8), v=tensor("float32", 8, 8))
+    values = [w.x]
+    for _ in range(60):
+        a, b = rng.choice(values[-12:]), rng.choice(values[-12:])
+        values.append(w(matmul, a, w.v) if rng.random() < 0.15 else w(c.add, a, b) if rng.random() < 0.7 else w(c.tanh, a))
+    cluster(w.graph(*values[-2:]))
+    assert len(asked) > 20 and set(asked) == {True, False}
