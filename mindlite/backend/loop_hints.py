@@ -6,10 +6,14 @@ from llvmlite import ir
 
 WIDTH = "llvm.loop.vectorize.width"
 INTERLEAVE, VECTORIZE, UNROLL = "llvm.loop.interleave.count", "llvm.loop.vectorize.enable", "llvm.loop.unroll.disable"
-ITERATIONS = {"few": ((INTERLEAVE, ir.IntType(32)(1)),),      # one vector an iteration: with four, rows of 28 would stay scalar
-         "heavy": ((INTERLEAVE, ir.IntType(32)(4)),),    # four: they wait for one another less, constants are read once
-         "written": ((UNROLL,),),                        # its vectors are written as they shall be
-         "rare": ((VECTORIZE, ir.IntType(1)(0)), (UNROLL,))}                              # less to compile
+UNROLL_ALL = "llvm.loop.unroll.full"
+ITERATIONS = {
+    "few": ((INTERLEAVE, ir.IntType(32)(1)),),           # one vector an iteration: with four, rows of 28 would stay scalar
+    "heavy": ((INTERLEAVE, ir.IntType(32)(4)),),         # four: they wait for one another less, constants are read once
+    "literal": ((UNROLL_ALL,),),                         # vectors are made of its neighbours
+    "written": ((UNROLL,),),                             # its vectors are written as they shall be
+    "rare": ((VECTORIZE, ir.IntType(1)(0)), (UNROLL,)),  # less to compile
+}
 
 
 def loop_hint(module, iterations):

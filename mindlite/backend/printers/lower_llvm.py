@@ -21,6 +21,8 @@ from .arithmetic import I1, I64, MEMORY, REGISTER, Arithmetic, alias_scopes, mar
 from .math_functions import DOUBLE, INLINE
 from .vectors import VectorLoops, transposed, values_of, width
 
+MOST_COPIES = 32                 # of a body in literal loops: beyond, the outer ones stay loops
+
 
 def emit(nest, name="kernel"):
     """The LLVM module text of a scheduled LoopNest; its one public function is `name`."""
@@ -40,6 +42,7 @@ class _Emitter(VectorLoops):
         self.dims = {}                                    # Symbols -> LLVM values
         self.lane = None                                  # in a loop over lanes: the number of the lane
         self.scratch = {}                                 # folds over a tile -> their accumulators
+        self.copies = 1                                   # of the innermost body here, once literal loops are unrolled
 
     # ------------------------------------------------------------ frame
 
@@ -80,9 +83,14 @@ class _Emitter(VectorLoops):
         i.add_incoming(start, before)
         b.cbranch(b.icmp_signed("<", i, stop), body, after)
         b.position_at_end(body)
+        beside, self.copies = self.copies, 1
         yield i
         i.add_incoming(b.add(i, I64(step), flags=("nsw",)), b.block)
         back = b.branch(head)
+        if iterations is None and isinstance(start, ir.Constant) and isinstance(stop, ir.Constant):
+            copies = self.copies * len(range(start.constant, stop.constant, step))
+            iterations, self.copies = ("literal", copies) if copies <= MOST_COPIES else ("rare", self.copies)
+        self.copies = max(beside, self.copies)
         if iterations is not None:
             back.set_metadata("llvm.loop", loop_hint(self.module, iterations))
         b.position_at_end(after)
