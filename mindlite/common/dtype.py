@@ -149,6 +149,15 @@ def dtype_to_nptype(type_):
     return dtype(type_).numpy.type
 
 
+def get_py_obj_dtype(obj):
+    """The DType of a Python or NumPy number or of a Tensor: 1 -> int64, 1.5 -> float64. raises : DTypeError for what is none"""
+    if isinstance(getattr(obj, "dtype", None), (DType, np.dtype)):
+        return dtype(obj.dtype)
+    if not isinstance(obj, (bool, int, float, complex)):
+        raise DTypeError(f"get_py_obj_dtype: a number or a Tensor is wanted, not {type(obj).__name__}")
+    return complex128 if isinstance(obj, complex) else pytype_to_dtype(type(obj))
+
+
 def dtype_to_pytype(type_):
     """The Python type of a DType's kind: float32 -> float."""
     return {"b": bool, "u": int, "i": int, "f": float, "c": complex}[dtype(type_).kind]

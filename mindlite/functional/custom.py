@@ -128,3 +128,25 @@ class Custom:
 
 def _plain(value):
     return tuple(map(_plain, value)) if isinstance(value, (tuple, list)) else value
+
+
+class Morph:
+    """A function as an operator: applied to inputs, it is `fn` of them, also to what transforms it.
+
+    fn                       : a function, or one with a gradient of its own
+    infer_shape, infer_dtype : functions of the inputs' shapes and dtypes, MindSpore's; shapes and dtypes are those of fn's values
+    bprop_fn                 : bprop_fn(*inputs, out, dout), one gradient for each input; None: that of fn
+    raises                   : ArgumentError for what is no function
+    """
+
+    def __init__(self, fn, infer_shape, infer_dtype, bprop_fn=None):
+        self.infer_shape, self.infer_dtype = _function("Morph", infer_shape), _function("Morph", infer_dtype)
+        self._applied = custom_vjp(fn)
+        if bprop_fn is not None:
+            self._applied.defbwd(bprop_fn)
+
+    def __mindir__(self):
+        return self._applied.__mindir__()
+
+    def __call__(self, *inputs):
+        return self._applied(*inputs)

@@ -53,3 +53,8 @@ def row_stack(tensors):
 def slice(input_x, begin, size):
     """The part of `size` elements from `begin` on, along each axis; a size of -1 goes to the end."""
     return Slice()(input_x, begin, size)
+
+
+def top_k(input_x, k, sorted=True):
+    """(the k largest elements along the last axis, their indices): `mindlite.ops.topk` with int32 indices."""
+    return topk(input_x, k, -1, True, sorted)

@@ -27,7 +27,8 @@ _EXECUTORS = {"_pynative_executor": "mindlite.functional.executor:pynative_execu
               "_CellGraphExecutor": "mindlite.functional.executor:CellGraphExecutor",
               "_PyNativeExecutor": "mindlite.functional.executor:PyNativeExecutor",
               "_no_recursive": "mindlite.functional.jit:no_recursive"}
-_GRADIENTS = {name: f"mindlite.functional.custom:{name}" for name in ("Custom", "HookBackward", "InsertGradientOf")}
+_GRADIENTS = {name: f"mindlite.functional.custom:{name}" for name in ("Custom", "HookBackward", "InsertGradientOf", "Morph")}
+_GRADIENTS["CTCLoss"] = "mindlite.functional.sequence_loss:CTCLoss"
 # MindSpore's words for operators that have another name here.
 _SYNONYMS = {
     **{f"tensor_{name}": f"mindlite.ops:{found}" for name, found in {
@@ -39,17 +40,22 @@ _SYNONYMS = {
     "log_matrix_determinant": "mindlite.ops:slogdet", "floordiv": "mindlite.ops:floor_div",
     "floormod": "mindlite.ops:floor_mod", "pows": "mindlite.ops:pow",
     **{name: f"mindlite.mindspore.functions:{name}" for name in (
-        "argmin", "argsort", "i0", "reverse", "row_stack", "slice", "sort", "tensor_div", "topk")},
+        "argmin", "argsort", "i0", "reverse", "row_stack", "slice", "sort", "tensor_div", "top_k", "topk")},
     "embedding": "mindlite.mint.nn.functional:embedding",
     "range": "mindlite.ops:arange", "take": "mindlite.mint.shaping:take",
-    "upsample": "mindlite.ops:interpolate", "subtract": "mindlite.mint.arithmetic:sub",
+    "upsample": "mindlite.ops:interpolate", "subtract": "mindlite.mint.arithmetic:sub", "soft_shrink": "mindlite.ops:softshrink",
+    "type_as": "mindlite.common.tensor:Tensor.type_as", "expand_as": "mindlite.common.tensor:Tensor.expand_as",
     **{f"scatter_{nd.lower()}{word.lower()}": f"mindlite.ops.operations:Scatter{nd.title().strip('_')}{word}.as_function"
        for nd in ("", "nd_") for word in ("Add", "Div", "Max", "Min", "Mul", "Sub", "Update")}}
 # mint's functions as MindSpore's own modules call them
 _MINT_INSIDE = {
     **{f"{name}_ext": f"mindlite.mint:{name}" for name in (
-        "diff", "float_power", "gather", "isnan", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",
-        "softmax")},
+        "baddbmm", "bernoulli", "diff", "einsum", "float_power", "gather", "isnan", "rand", "rand_like", "randint",
+        "randint_like", "randn", "randn_like")},
+    **{f"{name}_ext": f"mindlite.mint.nn.functional:{name}" for name in ("adaptive_avg_pool2d", "mse_loss", "softmax")},
+    **{name: f"mindlite.common.tensor:Tensor.{name}" for name in (
+        "bernoulli_", "clamp_", "erfinv_", "exponential_", "normal_", "put_", "random_", "tanh_", "uniform_", "zero_")},
+    "conv_transpose2d": "mindlite.mint.nn.functional:conv_transpose2d",
     **{f"{name}_view": f"mindlite.mint:{name}" for name in ("broadcast_to", "chunk", "narrow", "split", "unsqueeze")},
     "select_ext_view": "mindlite.mint:select", "transpose_ext_view": "mindlite.mint:transpose",
     "glu_ext": "mindlite.mint.nn.functional:glu", "softplus_ext": "mindlite.mint.nn.functional:softplus"}
@@ -65,6 +71,14 @@ _PARAMETERS = {"Parameter": "mindlite.common.tensor:Parameter",
      "Tensor": "mindlite.common.tensor:Tensor"}
 
 
+# what MindSpore shows of `runtime` at its top as well
+_RUNTIME = (
+    "Event", "Stream", "StreamCtx", "communication_stream", "current_stream", "default_stream", "dispatch_threads_num",
+    "empty_cache", "launch_blocking", "max_memory_allocated", "max_memory_reserved", "memory_allocated", "memory_reserved",
+    "memory_stats", "memory_summary", "reset_max_memory_allocated", "reset_max_memory_reserved", "reset_peak_memory_stats",
+    "set_cpu_affinity", "set_cur_stream", "set_kernel_launch_group", "set_memory", "synchronize")
+
+
 CLOSED = ("mindlite.mint",)                  # rooms that answer with what is in their __all__ alone
 MODULES = {
     "": (("mindlite", "mindlite.functional", "mindlite.train", "mindlite.lite"),
@@ -77,6 +91,8 @@ MODULES = {
           "dtype_to_nptype": "mindlite.common.dtype:dtype_to_nptype",
           "pytype_to_dtype": "mindlite.common.dtype:pytype_to_dtype",
           "dtype_to_pytype": "mindlite.common.dtype:dtype_to_pytype",
+          "get_py_obj_dtype": "mindlite.common.dtype:get_py_obj_dtype",
+          **{name: f"mindlite.functional.runtime:{name}" for name in _RUNTIME},
           "from_numpy": "mindlite.common.tensor:Tensor.from_numpy",
           "Layout": "mindlite.parallel:Layout",
           "is_tensor": "mindlite.ops:is_tensor", "frombuffer": "mindlite.ops:frombuffer"}),
@@ -109,7 +125,7 @@ MODULES = {
     "nn": (_NN, {**_METRICS, **_OF_MINT}),
     "nn.cell": (_NN, {}),
     "nn.layer": (_NN, {}),
-    **{f"nn.layer.{name}": (_NN, {}) for name in (
+    **{f"nn.layer.{name}": (_NN, _OF_MINT) for name in (
         "activation", "basic", "container", "conv", "embedding", "normalization", "padding", "pooling", "rnns",
         "rnn_cells", "transformer", "math", "image", "combined", "timedistributed")},
     "nn.loss": (_NN, {}),
@@ -128,7 +144,7 @@ MODULES = {
     "nn.learning_rate_schedule": (_NN, {}),
     "nn.dynamic_lr": (_NN, {}),
 
-    "ops": (_OPS, {**_SYNONYMS, **_PRIMITIVE}),
+    "ops": (_OPS, {**_SYNONYMS, **_MINT_INSIDE, **_PRIMITIVE, **_GRADIENTS}),
     "ops.operations": (_OPERATIONS, _GRADIENTS),
     **{f"ops.operations.{name}": (_OPERATIONS, _GRADIENTS) for name in (
         "array_ops", "math_ops", "nn_ops", "random_ops", "sparse_ops", "other_ops", "inner_ops", "image_ops",
@@ -200,6 +216,7 @@ MODULES = {
     "experimental.optim.lr_scheduler": ((), {name: f"mindlite.nn.experimental.lr_scheduler:{name}" for name in (
         "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR", "LRScheduler", "LambdaLR",
         "LinearLR", "MultiStepLR", "MultiplicativeLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR")}),
+    "multiprocessing": (("multiprocessing",), {}),
     "parallel": (("mindlite.parallel",), {"shard": "mindlite.functional:shard",
                                           "AutoParallel": "mindlite.nn.auto_parallel:AutoParallel"}),
     "parallel.auto_parallel": ((), {"AutoParallel": "mindlite.nn.auto_parallel:AutoParallel"}),

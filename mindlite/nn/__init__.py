@@ -17,7 +17,8 @@ from .layer.embedding import Embedding, EmbeddingLookup  # noqa: F401
 from .layer.image import MSSSIM, PSNR, SSIM  # noqa: F401
 from .layer.math import BiDense, MatMul, Upsample  # noqa: F401
 from .layer.normalization import (  # noqa: F401
-    BatchNorm1d, BatchNorm2d, BatchNorm3d, GroupNorm, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, LayerNorm)
+    BatchNorm1d, BatchNorm2d, BatchNorm3d, GroupNorm, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, LayerNorm,
+    SyncBatchNorm)
 from .layer.padding import (  # noqa: F401
     ConstantPad1d, ConstantPad2d, ConstantPad3d, Pad, ReflectionPad1d, ReflectionPad2d, ReflectionPad3d, ReplicationPad1d,
     ReplicationPad2d, ReplicationPad3d, ZeroPad2d)

@@ -269,7 +269,7 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):
     """The edges of `bins` bins of one width between the smallest and the largest element, or over `range`."""
     a = floats(tensor(a))
     if not isinstance(bins, int):
-        return floats(tensor(bins))
+        return tensor(bins)
     low, high = (amin(a), amax(a)) if range is None else (tensor(float(range[0])), tensor(float(range[1])))
     wide = ops.where(low == high, ops.ones_like(low), ops.zeros_like(low)) / 2
     low, high = low - wide, high + wide
@@ -279,14 +279,15 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):
 def histogram(a, bins=10, range=None, weights=None, density=False):
     """(how many elements, or how much weight, each bin has; the edges of the bins)"""
     a = ops.reshape(floats(tensor(a)), (-1,))
-    edges = histogram_bin_edges(a, bins, range)
+    given = histogram_bin_edges(a, bins, range)
+    edges = floats(given)
     inside = ops.logical_and(a[:, None] >= edges[None, :-1], a[:, None] < edges[None, 1:])
     ends = Tensor(np.arange(edges.shape[0] - 1) == edges.shape[0] - 2)      # the last bin has its upper edge
     inside = ops.cast(ops.logical_or(inside, ops.logical_and(ops.equal(a, edges[-1])[:, None], ends[None, :])), a.dtype)
     counts = ops.sum(inside if weights is None else inside * ops.reshape(floats(tensor(weights)), (-1, 1)), 0)
     if density:
         counts = counts / ops.sum(counts) / (edges[1:] - edges[:-1])
-    return counts, edges
+    return counts, given
 
 
 def histogramdd(sample, bins=10, range=None, weights=None, density=False):

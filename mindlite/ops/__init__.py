@@ -49,7 +49,7 @@ from .decomposition import (cholesky, cholesky_inverse, cholesky_solve, det, inv
 from .einsum import einsum
 from .products import (addbmm, addr, bidense, cdist, cross, dist, ger, kron, matrix_band_part, pdist, ptp, trapz,
                        vander, vecdot)
-from .segments import unsorted_segment_max, unsorted_segment_min, unsorted_segment_prod, unsorted_segment_sum
+from .segments import sparse_segment_mean, unsorted_segment_max, unsorted_segment_min, unsorted_segment_prod, unsorted_segment_sum
 from .singular import svd
 from .special import bessel_i0, bessel_i0e, bessel_i1, bessel_i1e, digamma, erfinv, lgamma, polygamma
 from .nn_conv import conv1d, conv2d, conv2d_transpose

@@ -7,11 +7,12 @@ another segment.
 """
 import numpy as np
 
-from ..common.errors import ShapeError
+from ..common.errors import DTypeError, ShapeError
+from .arithmetic import maximum
 from .basic import reshape
-from .creation import arange, zeros
-from .define import as_operand, dtype_of
-from .indexing import bounded_indices
+from .creation import arange, ones, zeros
+from .define import as_operand, check_tensors, dtype_of
+from .indexing import bounded_indices, gather_axis
 from .logic import equal, greater_equal, less, logical_and, where
 from .lookup import tensor_scatter_add
 from .reduction import amax, amin, prod, reduce_any
@@ -70,3 +71,23 @@ unsorted_segment_min = _fold("unsorted_segment_min", amin, _end("max", True), _e
 unsorted_segment_min.__doc__ = "The smallest of the rows with the same number; the type's largest where there is none."
 unsorted_segment_prod = _fold("unsorted_segment_prod", prod, lambda dtype: 1)
 unsorted_segment_prod.__doc__ = "The product of the rows with the same number; one where there is none."
+
+
+def sparse_segment_mean(x, indices, segment_ids):
+    """The means of the rows x[indices] that have the same number; zeros where there is none.
+
+    x           : float[n, ..]      indices : int[m], rows of x
+    segment_ids : int[m], from 0 on and not falling; out has a row for each number up to the last one
+    raises      : ShapeError, DTypeError for what does not fit; OperandIndexError for a row that is not there
+    """
+    x, indices, ids = as_operand(x), as_operand(indices), as_operand(segment_ids)
+    check_tensors("sparse_segment_mean", x=x, indices=indices, segment_ids=ids)
+    if dtype_of(x).kind != "f":
+        raise DTypeError(f"sparse_segment_mean: x is float, not {dtype_of(x).name}")
+    if not x.ndim or indices.ndim != 1 or ids.ndim != 1:
+        raise ShapeError("sparse_segment_mean: rows and two vectors of numbers are wanted",
+                         note=f"x: {list(x.shape)}, indices: {list(indices.shape)}, segment_ids: {list(ids.shape)}")
+    count = int(amax(ids)) + 1
+    total = unsorted_segment_sum(gather_axis(x, indices, axis=0), ids, count)
+    rows = unsorted_segment_sum(ones((indices.shape[0],), dtype_of(x)), ids, count)
+    return total / reshape(maximum(rows, 1), shape=(count,) + (1,) * (x.ndim - 1))

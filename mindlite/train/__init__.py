@@ -2,6 +2,7 @@
 from ..amp import (  # noqa: F401
     DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager, build_train_network)
 from ..functional import data_sink  # noqa: F401
+from .batches import DatasetHelper  # noqa: F401
 from .callback import Callback, LambdaCallback, RunContext  # noqa: F401
 from .metrics import (  # noqa: F401
     F1, MAE, MSE, ROC, Accuracy, BleuScore, ConfusionMatrix, ConfusionMatrixMetric, CosineSimilarity, Dice, Fbeta,

@@ -109,3 +109,37 @@ def test_settings_are_those_of_a_rank_and_are_checked():
         return ms.get_auto_parallel_context("parallel_mode")
     assert SimWorld(2).run(run) == ["stand_alone"] * 2
     assert ms.get_auto_parallel_context("device_num") == 1
+
+
+@pytest.mark.parametrize("shape", [(6, 3), (6, 3, 2, 2)])
+def test_synchronised_batch_normalisation_of_parts_is_that_of_the_whole_batch(shape):
+    whole = np.random.RandomState(5).randn(*shape).astype(np.float32) * 3 + 1
+    weight = Tensor(np.random.RandomState(6).randn(*shape).astype(np.float32))
+    alone = (nn.BatchNorm1d if len(shape) == 2 else nn.BatchNorm2d)(3)
+    alone.set_train()
+    slope, wanted = ms.grad(lambda x: (alone(x) * weight).sum())(Tensor(whole)), alone(Tensor(whole))
+
+    def program():
+        rank = get_rank()
+        part = Tensor(whole[3 * rank:3 * rank + 3])
+        net = nn.SyncBatchNorm(3, process_groups=[[0, 1]])
+        net.set_train()
+        loss = lambda x: (net(x) * weight[3 * rank:3 * rank + 3]).sum()                                     # noqa: E731
+        made = [net(part).asnumpy(), net.moving_mean.asnumpy().copy(), net.moving_variance.asnumpy().copy(),
+                ms.grad(loss)(part).asnumpy()]
+        graph = ms.jit(lambda x: net(x), fullgraph=True)(part).asnumpy()
+        net.set_train(False)
+        return [*made, graph, net(part).shape]
+
+    ran = SimWorld(2).run(program)
+    once = (nn.BatchNorm1d if len(shape) == 2 else nn.BatchNorm2d)(3)
+    once.set_train()
+    once(Tensor(whole))
+    for rank, (made, mean, variance, gradient, graph, size) in enumerate(ran):
+        mine = slice(3 * rank, 3 * rank + 3)
+        np.testing.assert_allclose(made, wanted.asnumpy()[mine], atol=1e-5)
+        np.testing.assert_allclose(graph, made, atol=1e-6)
+        np.testing.assert_allclose(mean, once.moving_mean.asnumpy(), rtol=1e-5)
+        np.testing.assert_allclose(variance, once.moving_variance.asnumpy(), rtol=1e-5)
+        np.testing.assert_allclose(gradient, slope.asnumpy()[mine], atol=1e-4)
+        assert size == whole[mine].shape

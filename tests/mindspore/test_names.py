@@ -273,3 +273,20 @@ def test_a_weight_that_is_only_given_back_has_a_gradient(mode):
             return self.w
     gradient, = C.GradOperation(get_by_list=True)(Net())(ms.Tensor([2.0], mstype.float32))
     np.testing.assert_array_equal(gradient.asnumpy(), [1])
+
+
+def test_processes_send_tensors_through_mindspores_multiprocessing():
+    multiprocessing = importlib.import_module("mindlite.mindspore.multiprocessing")
+    queue, x = multiprocessing.Queue(), ms.Tensor(np.arange(3, dtype=np.float32))
+    process = multiprocessing.get_context("fork").Process(target=queue.put, args=(x,))
+    process.start()
+    assert queue.get(timeout=60).tolist() == [0, 1, 2]
+    process.join(60)
+    assert process.exitcode == 0
+
+
+def test_the_dtype_of_a_python_object():
+    found = [ms.get_py_obj_dtype(value) for value in (True, 1, 1.5, 1j, np.float16(1), ms.Tensor([1.0]))]
+    assert found == [mstype.bool_, mstype.int64, mstype.float64, mstype.complex128, mstype.float16, mstype.float32]
+    with pytest.raises(TypeError, match="a number or a Tensor"):
+        ms.get_py_obj_dtype("1")

@@ -236,3 +236,25 @@ def test_hard_sigmoid_and_hard_swish_of_halves_are_rounded_once(way):
     x = np.linspace(-4, 4, 161).astype(np.float16)
     inner = np.clip(x + np.float16(3), 0, 6)
     np.testing.assert_array_equal(way(ops.hardsigmoid)(Tensor(x)).asnumpy(), inner / np.float16(6))
+
+
+def test_means_of_rows_that_share_a_number():
+    x, rows, numbers = draw.randn(5, 2).astype(np.float32), [4, 0, 0, 2], [0, 0, 2, 2]
+    mean = lambda x: ops.sparse_segment_mean(x, Tensor(rows, ms.int32), Tensor(numbers, ms.int32))                 # noqa: E731
+    np.testing.assert_allclose(mean(Tensor(x)).asnumpy(), [(x[4] + x[0]) / 2, [0, 0], (x[0] + x[2]) / 2], rtol=1e-6)
+    assert ms.grad(lambda x: mean(x).sum())(Tensor(x)).tolist() == [[1, 1], [0, 0], [0.5, 0.5], [0, 0], [0.5, 0.5]]
+    with pytest.raises(IndexError, match="index 9"):
+        ops.sparse_segment_mean(Tensor(x), Tensor([9]), Tensor([0]))
+
+
+def test_pieces_are_transformed_without_ends(way):
+    x, window = Tensor(draw.randn(2, 40).astype(np.float32)), Tensor(np.hanning(16).astype(np.float32))
+    made = way(lambda x, w: P.STFT(16, 4, 16, False, True, True)(x, w))(x, window).asnumpy()
+    pieces = np.stack([x.asnumpy()[:, 4 * k:4 * k + 16] * window.asnumpy() for k in range(7)], -1)
+    np.testing.assert_allclose(made, np.fft.rfft(pieces, axis=1), atol=1e-4)
+
+
+def test_what_is_added_in_place_is_returned_as_a_tensor():
+    table = Parameter(Tensor(np.ones((3, 2), np.float32)), name="t")
+    out = P.InplaceIndexAdd(axis=0)(table, Tensor([0, 2], ms.int32), Tensor(np.ones((2, 2), np.float32)))
+    assert not isinstance(out, Parameter) and out.tolist() == table.tolist() == [[2, 2], [1, 1], [2, 2]]

@@ -6,7 +6,7 @@ import mindlite as ms
 from mindlite import Tensor, amp, nn, ops
 from mindlite.common.config import config
 from mindlite.common.errors import ArgumentError, ShapeError, ValueRangeError
-from mindlite.train import Callback, LambdaCallback, Model, ProgressBar, get_metrics
+from mindlite.train import Callback, DatasetHelper, LambdaCallback, Model, ProgressBar, get_metrics
 
 RANDOM = np.random.default_rng(3)
 DATA = RANDOM.normal(size=(40, 3)).astype(np.float32)
@@ -266,3 +266,14 @@ def test_progress_is_shown_unless_losses_are_printed_or_it_is_switched_off(capsy
 def test_only_callbacks_are_callbacks():
     with pytest.raises(ArgumentError, match="Callback"):
         LambdaCallback(on_train_end=3)
+
+
+def test_a_dataset_helper_gives_the_batches_of_each_pass():
+    data = ms.dataset.NumpySlicesDataset({"a": np.arange(6, dtype=np.float32)}, shuffle=False).batch(2)
+    helper = DatasetHelper(data, dataset_sink_mode=False, epoch_num=2)
+    for _ in range(2):
+        assert [batch.tolist() for batch, in helper] == [[0, 1], [2, 3], [4, 5]]
+    assert helper.sink_size() == 3 and helper.types_shapes() == ([ms.float32], [[2]])
+    for arguments in ({}, {"dataset_sink_mode": False, "sink_size": 0}):
+        with pytest.raises(ValueRangeError, match="DatasetHelper"):
+            DatasetHelper(data, **arguments)

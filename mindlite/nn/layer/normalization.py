@@ -11,10 +11,13 @@ from collections.abc import Sequence
 
 from ... import ops
 from ...common import dtype as dt
+from ...common.dim import dim_max, product
 from ...common.dtype import DTypeLike
 from ...common.errors import ArgumentError, ShapeError, ValueRangeError
 from ...common.initializer import Init, initializer
+from ...common.ranks import WORLD, engine
 from ...common.tensor import Parameter, Tensor
+from ...ops.collectives import all_reduce
 from ...ops.nn_norm import update_moments
 from ..cell import Cell
 from .basic import channels_first, flag, positive_int
@@ -53,10 +56,14 @@ class _BatchNorm(Cell):
         if x.ndim not in self.ranks:
             raise ShapeError(f"{type(self).__name__}: an input of {self.ranks[-1]} axes is wanted, this has {x.ndim}")
         if self.use_batch_statistics or (self.use_batch_statistics is None and self.training):
-            y, mean, variance = ops.batch_norm_train(x, self.gamma, self.beta, self.eps)
-            update_moments(x, mean, variance, self.moving_mean, self.moving_variance, 1 - self.momentum)
-            return y
+            return self._batch(x)
         return ops.batch_norm(x, self.moving_mean, self.moving_variance, self.gamma, self.beta, eps=self.eps)
+
+    def _batch(self, x: Tensor) -> Tensor:
+        """x normalised by its own moments, which the running ones take their part of."""
+        y, mean, variance = ops.batch_norm_train(x, self.gamma, self.beta, self.eps)
+        update_moments(x, mean, variance, self.moving_mean, self.moving_variance, 1 - self.momentum)
+        return y
 
     def extend_repr(self) -> str:
         return (f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, gamma={self.gamma}, "
@@ -81,6 +88,44 @@ class BatchNorm2d(_BatchNorm):
 class BatchNorm3d(_BatchNorm):
     """Batch normalisation of [N, C, D, H, W]. Arguments as BatchNorm1d's."""
     ranks = (5,)
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalisation of [N, C] or [N, C, H, W] by the moments of all ranks' batches, which are of one size.
+    Arguments as BatchNorm1d's, and
+
+    process_groups : lists of ranks, each of which share their moments; None: all ranks
+    raises         : ArgumentError, ValueRangeError for what are no such lists, also where this rank is in none
+    """
+    ranks = (2, 4)
+
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.9, affine: bool = True,
+                 gamma_init: Init = "ones", beta_init: Init = "zeros", moving_mean_init: Init = "zeros",
+                 moving_var_init: Init = "ones", use_batch_statistics: bool | None = None,
+                 process_groups: Sequence[Sequence[int]] | None = None, dtype: DTypeLike = dt.float32) -> None:
+        super().__init__(num_features, eps, momentum, affine, gamma_init, beta_init, moving_mean_init, moving_var_init,
+                         use_batch_statistics, dtype=dtype)
+        self.group: str | tuple[int, ...] = WORLD
+        if process_groups is not None:
+            if not isinstance(process_groups, (list, tuple)) or not all(isinstance(g, (list, tuple)) for g in process_groups):
+                raise ArgumentError(f"SyncBatchNorm: process_groups are lists of ranks, not {process_groups!r}")
+            mine = [tuple(sorted(group)) for group in process_groups if engine().rank in group]
+            if len(mine) != 1 or len(set(mine[0])) != len(mine[0]):
+                raise ValueRangeError(f"SyncBatchNorm: rank {engine().rank} is not in one of {process_groups!r}, once")
+            self.group = mine[0]
+        self.count = len(engine().members(self.group))
+
+    def _batch(self, x: Tensor) -> Tensor:
+        axes = (0, *range(2, x.ndim))
+        count = self.count * (product(x.shape) // x.shape[1])
+        mean = all_reduce(ops.sum(x, axes, True), group=self.group) / count
+        centred = x - mean
+        variance = all_reduce(ops.sum(centred * centred, axes, True), group=self.group) / count
+        share = 1 - self.momentum
+        for running, new in ((self.moving_mean, mean), (self.moving_variance, variance * count / dim_max(count - 1, 1))):
+            ops.assign(running, running * self.momentum + ops.cast(new.reshape(-1), running.dtype) * share)
+        shape = (1, -1) + (1,) * (x.ndim - 2)
+        return centred * ops.rsqrt(variance + self.eps) * self.gamma.reshape(shape) + self.beta.reshape(shape)
 
 
 class LayerNorm(Cell):
@@ -157,6 +202,12 @@ class _InstanceNorm(Cell):
         if x.ndim != self.rank:
             raise ShapeError(f"{type(self).__name__}: an input of {self.rank} axes is wanted, this has {x.ndim}")
         return ops.instance_norm(x, self.cast_param(self.gamma), self.cast_param(self.beta), self.eps)
+
+    def _batch(self, x: Tensor) -> Tensor:
+        """x normalised by its own moments, which the running ones take their part of."""
+        y, mean, variance = ops.batch_norm_train(x, self.gamma, self.beta, self.eps)
+        update_moments(x, mean, variance, self.moving_mean, self.moving_variance, 1 - self.momentum)
+        return y
 
     def extend_repr(self) -> str:
         return (f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, gamma={self.gamma}, "

@@ -1,9 +1,10 @@
 """Matrices, special functions and segments as classes."""
 from .. import (bessel_i0, bessel_i0e, bessel_i1, bessel_i1e, bidense, cdist, cholesky, cholesky_inverse,
-                cholesky_solve, cross, det, digamma, erfinv, fmax, fmin, heaviside, inplace_add, inplace_sub,
+                cholesky_solve, cross, det, digamma, erfinv, fmax, fmin, heaviside, index_add, inplace_add, inplace_sub,
                 inplace_update, inverse, lgamma, logit, matrix_band_part, polygamma, renorm, sgn, slogdet, solve,
                 svd, swapaxes, unsorted_segment_max, unsorted_segment_min, unsorted_segment_prod, unsorted_segment_sum)
 from .define import operation, table
+from .writing import written
 
 globals().update(table({
     "MatrixDeterminant": det, "LogMatrixDeterminant": slogdet, "Lgamma": lgamma, "Digamma": digamma,
@@ -83,8 +84,8 @@ def InplaceAdd(x, v, *, indices):
 
 @operation
 def InplaceIndexAdd(var, indices, updates, *, axis):
-    """var, in whose memory updates is added at `indices` along `axis`."""
-    return var.index_add_(axis, indices, updates)
+    """What var holds after updates is added at `indices` along `axis` in its memory."""
+    return written(var, index_add(var, indices, updates, axis))
 
 
 @operation

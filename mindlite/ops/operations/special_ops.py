@@ -18,8 +18,14 @@ globals().update(table({
     "BesselJ0": bessel_j0, "BesselJ1": bessel_j1, "BesselK0": bessel_k0, "BesselK0e": bessel_k0e, "BesselK1": bessel_k1,
     "BesselK1e": bessel_k1e, "BesselY0": bessel_y0, "BesselY1": bessel_y1, "Betainc": betainc, "ComplexAbs": abs, "Eps": eps,
     "Geqrf": geqrf, "Igamma": igamma, "Igammac": igammac, "LuSolve": lu_solve, "MatrixExp": matrix_exp,
-    "NextAfter": nextafter, "Orgqr": orgqr, "Polar": polar, "STFT": stft, "Zeta": zeta,
+    "NextAfter": nextafter, "Orgqr": orgqr, "Polar": polar, "Zeta": zeta,
 }))
+
+
+@operation
+def STFT(x, window, *, n_fft, hop_length, win_length, normalized, onesided, return_complex):
+    """The Fourier transform of overlapping pieces of x, which is not continued at its ends; see stft."""
+    return stft(x, n_fft, hop_length, win_length, window, False, "REFLECT", normalized, onesided, return_complex)
 
 
 @operation
