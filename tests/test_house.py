@@ -220,6 +220,29 @@ def test_what_is_above_backend_asks_a_target_and_knows_none_by_name():
     settle(kinds_by_name(), {}, "ask `backend.target`: target_of(device), Wanted.target, lowering.target")
 
 
+# Where the host is named above `backend`, and why.
+NAMES_THE_HOST = {
+    "mindlite.functional.dlpack": "kDLCPU of DLPack: memory that Python can share",
+    "mindlite.functional.shard": "an argument of MindSpore's `shard`", "mindlite.nn.parallel_settings": "the same",
+    "mindlite.nn.layer.embedding": "an argument of MindSpore's EmbeddingLookup",
+    "mindlite.mint.creation": "an argument of MindSpore's mint functions, which make Tensors on the host"}
+
+
+def hosts_by_name():
+    """The modules above `backend` that name the host's kind in an expression or import its constant."""
+    found = {}
+    for name in modules():
+        if name not in DOORS and FLOOR[room_of(name)] > FLOOR["backend"]:
+            for node in ast.walk(tree_of(name)):
+                if "CPU" in (getattr(node, "value", None), getattr(node, "id", None), getattr(node, "name", None)):
+                    found[name] = f"line {getattr(node, 'lineno', 0)}"
+    return found
+
+
+def test_nothing_above_backend_names_the_host():
+    settle(hosts_by_name(), NAMES_THE_HOST, "ask Device.is_host, common.device.target_device() or backend.target")
+
+
 def test_no_module_is_called_utils():
     words = {"utils", "util", "helpers", "misc", "common2", "tools"}
     assert not [name for name in modules() if name.rpartition(".")[2] in words]
@@ -241,7 +264,8 @@ def test_these_checks_see_a_house_that_is_out_of_order(tmp_path, monkeypatch):
              "compile/a.py": "from ..backend import cpu\n",
              "compile/b.py": "from ..backend.cpu.target import x\n",
              "optim/c.py": "def f(backend):\n    return backend.cpu.blas\n",
-             "optim/d.py": "from ..common.lazy import LazyModule\nb = LazyModule('mindlite.backend.cpu.blas')\n"}
+             "optim/d.py": "from ..common.lazy import LazyModule\nb = LazyModule('mindlite.backend.cpu.blas')\n",
+             "optim/e.py": "from ..common.device import CPU\n", "optim/f.py": "def f(kind):\n    return kind == 'CPU'\n"}
     for name, text in house.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -252,6 +276,7 @@ def test_these_checks_see_a_house_that_is_out_of_order(tmp_path, monkeypatch):
             assert list(upward()) == ["mindlite.common.a -> mindlite.ops.b", "mindlite.common.d -> mindlite.ops.b"]
             assert list(kinds_by_name()) == [f"mindlite.{name} -> mindlite.backend.cpu" for name in (
                 "compile.a", "compile.b", "optim.c", "optim.d")]
+            assert list(hosts_by_name()) == ["mindlite.optim.e", "mindlite.optim.f"]
             assert list(inner_imports()) == ["mindlite.ops.b -> mindlite.common.a", "mindlite.ops.b -> sympy"]
             assert list(cycles()) == ["mindlite.common.a - mindlite.common.c"]
             assert list(long_files()) == ["mindlite.ops.utils"]

@@ -73,6 +73,12 @@ class Target(abc.ABC):
     regrows: int = 16                 # times that a value is larger than all it is made of, for its readers to make it anew
     regrown: tuple = (8, 8)           # operators that make such a value, and readers, at most
 
+    # -- the shape of loops (graph_kernel/schedule.py): a Target that makes loops of its own, or has no vectors, says no
+    tiled_folds: bool = True          # a fold down columns runs for a tile of columns at once, else column by column
+    squares: bool = True              # a transpose runs through squares, else in the order in which it is written
+    cut_loops: bool = True            # a loop is cut where the conditions on its variable change, else each iteration asks
+    row_buffers: bool = True          # a fold of a row leaves the values that are read again in the result's memory
+
     # -- matrices that loops multiply by (optim/panels.py)
     panel_rows: tuple = (2, 128)      # rows of one iteration: a row alone reads the matrix once, many are worth a copy
     panel_turns: int = 8              # iterations from which on putting in order pays: it costs two or three products

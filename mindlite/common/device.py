@@ -28,10 +28,25 @@ class Device:
     index: int = 0
 
     def __str__(self) -> str:
-        return self.kind if self.kind == "CPU" else f"{self.kind}:{self.index}"
+        return self.kind if self.is_host else f"{self.kind}:{self.index}"
+
+    @property
+    def is_host(self) -> bool:
+        """True for the device whose memory Python reads: it drives all others and needs no driver."""
+        return self.kind == "CPU"
 
 
-CPU = Device("CPU")
+CPU = Device("CPU")              # the host
+
+
+def name_of(device) -> str:
+    """The name of a Device, of the host for None."""
+    return str(device or CPU)
+
+
+def target_device():
+    """The Device on which kernels run, by config.device_target and device_id; None for the host. raises : as `numbered`"""
+    return None if config.device_target == CPU.kind else numbered(config.device_target, config.device_id)
 
 
 class Driver(Protocol):

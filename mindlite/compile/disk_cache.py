@@ -33,6 +33,7 @@ import numpy as np
 from ..backend.machine_code import machine_name
 from ..backend.target import current
 from ..common.config import SWITCHES, config
+from ..common.device import target_device
 from ..common.dim import Symbol
 from ..common.errors import InternalError, MindliteError
 from ..common.events import emit
@@ -107,8 +108,8 @@ def unsuited(options):
     records = options["fallbacks"]
     if records is not None and (records.marks or len(records) or records.volatile):
         return "parts of it run in Python"
-    if options["devices"] or config.device_target != "CPU":
-        return "it runs on another device than the CPU"
+    if options["devices"] or target_device() is not None:
+        return "it runs on another device than the host"
     if options["placements"]:
         return "ranks split it between them"
     if options["varying"]:

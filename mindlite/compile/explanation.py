@@ -15,6 +15,7 @@ the operators that stand in no fused kernel.
 """
 import collections
 
+from ..common.device import name_of
 from .flow import CallKernel, Copy
 from .reasons import show_call
 
@@ -123,8 +124,9 @@ def copy_lines(places):
         if isinstance(copy, Copy):
             at = copy.origin.location if copy.origin is not None else None
             text = at.source().strip() if at is not None else ""
-            lines.append(f"    copy from {copy.source or 'CPU'} to {copy.to or 'CPU'}"
-                         + (": the CPU waits" if copy.to is None else "") + (f"; {at}: {text}" if at is not None else ""))
+            waits = f": the {name_of(None)} waits" if copy.to is None else ""
+            lines.append(f"    copy from {name_of(copy.source)} to {name_of(copy.to)}{waits}"
+                         + (f"; {at}: {text}" if at is not None else ""))
     return lines
 
 

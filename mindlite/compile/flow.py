@@ -23,7 +23,7 @@ of Python's ints: where the result needs more than 64 bits the run ends, and Pyt
 from dataclasses import field, fields
 from typing import Any
 
-from ..common.device import Device
+from ..common.device import Device, name_of
 from ..common.dim import Dim
 from ..common.dtype import DType
 from ..common.location import Origin
@@ -556,7 +556,7 @@ def head(i, flow):
     if isinstance(i, Alloc):
         return f"{into}alloc {_registers(i.reads)}{_on(i.device)}"
     if isinstance(i, Copy) and (i.to is not None or i.source is not None):
-        return f"copy {_registers(i.reads)} from {i.source or 'CPU'} to {i.to or 'CPU'}{_in(i.stream)}"
+        return f"copy {_registers(i.reads)} from {name_of(i.source)} to {name_of(i.to)}{_in(i.stream)}"
     if isinstance(i, (Arith, Unary)):
         return f"{into}{i.op} {_registers(i.reads)}"
     if isinstance(i, Exact):

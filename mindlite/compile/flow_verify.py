@@ -1,4 +1,6 @@
 """Is a Program well formed? Every register is assigned once, before it is read, of the kind its readers expect."""
+from ..backend.target import target_of
+from ..common.device import name_of
 from ..common.errors import InternalError
 from . import flow as F
 
@@ -102,7 +104,7 @@ class _Verifier:
             written, integers = {i.dst: "i64"}, (i.nbytes,)
         elif isinstance(i, F.CallKernel):
             self.reachable(i, i.args, i.device)
-            if i.kernel.device != ("CPU" if i.device is None else i.device.kind):
+            if i.kernel.device != target_of(i.device).kind:
                 self.fail(i, f"the kernel is for {i.kernel.device}")
             integers = tuple(r for r in (i.handle, i.extent, i.cost) if r is not None)
         elif isinstance(i, F.Handle):
@@ -148,7 +150,7 @@ class _Verifier:
         for register in registers:
             lies = self.flow.devices.get(register)
             if lies != device and (lies is not None or register in self.here):
-                self.fail(i, f"%{register} points to memory of {lies or 'CPU'}, which {device or 'CPU'} cannot reach")
+                self.fail(i, f"%{register} points to memory of {name_of(lies)}, which {name_of(device)} cannot reach")
 
     def call_flow(self, i):
         if i.flow not in self.flows:

@@ -13,6 +13,7 @@ from dataclasses import field
 from typing import Any
 
 from ..common.config import config
+from ..common.device import target_device
 from ..common.errors import ArgumentError, Stage
 from ..common.events import emit
 from ..common.records import dataclass
@@ -22,7 +23,6 @@ from .executable import Executable
 from .guards import guards_hold
 from .lower import lower
 from .passes import PIPELINE, Wanted
-from .placement import target_device
 from .printers.native import order_native
 from .progress import Progress
 

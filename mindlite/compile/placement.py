@@ -14,8 +14,6 @@ Lowering asks this for free domains and results alone. What a register points to
 never missing, whatever stands here.
 """
 from ..backend.target import current, target_of
-from ..common.config import config
-from ..common.device import CPU, numbered
 from ..common.tensor import Parameter
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.control import (call, check, cond, make_tuple, segment, tape_new, tape_pop, tape_push, tuple_getitem, undefined,
@@ -30,11 +28,6 @@ ALIASES = (reshape, barrier)
 _ON_THE_CPU = (segment, check, tensor_to_scalar, scalar_to_tensor)
 
 
-def target_device():
-    """The Device that config.device_target and device_id say; None for the CPU."""
-    return None if config.device_target == "CPU" else numbered(config.device_target, config.device_id)
-
-
 def place(graph, devices, device):
     """Say in the types of a graph's parameters where they lie.
 
@@ -47,7 +40,7 @@ def place(graph, devices, device):
         if p.default is not None and device is not None and isinstance(p.default, Parameter):
             p.default.move_here(device)
             where = device
-        if where is not None and where != CPU:
+        if where is not None and not where.is_host:
             p.abstract = p.abstract.on(where)
 
 

@@ -61,7 +61,7 @@ class _Writer:
         if why_not:
             raise Unfit(why_not)
         if variant.device is not None:
-            raise Unfit("it runs on another device than the CPU")
+            raise Unfit("it runs on another device than the host")
         if variant.differentiated:
             raise Unfit("hooks of its arguments are looked for")
         if any(isinstance(owner, int) for owner, _ in variant.compiled.specialised.updates):
@@ -190,7 +190,7 @@ class _Writer:
                       "except (LookupError, AttributeError, ValueError, TypeError):",
                       "    return MISS                # what is gone is no longer the same: the general way sees to it"]
         if len(kinds()) > 1:
-            lines += ["if config.device_target != 'CPU': return MISS"]
+            lines += [f"if config.device_target != {config.device_target!r}: return MISS"]
         lines += ["if arenas.depth >= 0 or variant.executable is not executable: return MISS"]
         if known.peak:
             lines += ["if arenas.buffers[0] is not context.buffer: renew()"]

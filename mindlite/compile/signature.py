@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..common import dtype as dt
-from ..common.config import config
-from ..common.device import Device, numbered
+from ..common.device import Device, target_device
 from ..common.dim import Symbol
 from ..common.dtype import DType
 from ..common.records import dataclass
@@ -81,8 +80,9 @@ class Leaves(list):
             return SameSpec(number)
         self.append(value)
         is_parameter = isinstance(value, Parameter)
-        if is_parameter and config.device_target != "CPU":
-            value.move_here(numbered(config.device_target, config.device_id))
+        where = target_device() if is_parameter else None
+        if where is not None:
+            value.move_here(where)
         elements = value.init_data().elements
         if isinstance(elements, np.ndarray):
             return TensorSpec(value.dtype, elements.shape, is_parameter)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..common.config import config
+from ..common.device import target_device
 from ..common.dim import Symbol, compare, evaluate, symbols_of
 from ..common.records import dataclass
 from ..common.tensor import HOOKS, Tensor, is_shared
@@ -14,7 +14,6 @@ from ..mindir.abstract import AbstractTensor
 from ..mindir.primitive import current_interpreter, eager
 from ..ops.views import written
 from .call_plan import CallPlan
-from .placement import target_device
 from .short_plan import CALLS
 from .signature import ScalarSpec, flat_specs, matches, numbers_in
 
@@ -114,7 +113,7 @@ class Runner(Variant):
             if array.shape != shape or array.dtype != dtype or (
                     device is not None if isinstance(array, np.ndarray) else device != lies_at(array)):
                 return False
-        return config.device_target == "CPU" if self.device is None else self.device == target_device()
+        return self.device == target_device()
 
     def meets_hooks(self, leaves):
         """True if what it differentiates by has hooks in this call."""

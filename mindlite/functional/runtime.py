@@ -19,7 +19,7 @@ from typing import Any
 
 from ..common.checks import check_value_type
 from ..common.config import config
-from ..common.device import device as device_named
+from ..common.device import device as device_named, name_of
 from ..common.errors import ArgumentError, MindliteError, ValueRangeError
 from ..common.records import dataclass
 from .context import threads_num
@@ -250,11 +250,10 @@ class DeviceProperties:
 
 def _check_device(device_target: str | None, device_id: int = 0) -> None:
     """raises : ValueRangeError for a device that does not exist, DeviceError for one that is missing here"""
-    if device_target is not None:
-        device_named(device_target, "hal")
+    is_host = device_target is None or device_named(device_target, "hal").is_host
     if isinstance(device_id, bool) or not isinstance(device_id, int):
         raise ArgumentError(f"a device_id is an int, not {type(device_id).__name__}")
-    if device_id < 0 or device_target in (None, "CPU") and device_id:
+    if device_id < 0 or is_host and device_id:
         raise ValueRangeError(f"there is no device {device_id}", hint="0")
 
 
@@ -273,7 +272,7 @@ def get_device_name(device_id: int, device_target: str | None = None) -> str:
             for line in stream:
                 if line.startswith("model name"):
                     return line.partition(":")[2].strip()
-    return platform.processor() or "CPU"
+    return platform.processor() or name_of(None)
 
 
 def device_count(device_target: str | None = None) -> int:
@@ -284,8 +283,6 @@ def device_count(device_target: str | None = None) -> int:
 
 def is_available(device_target: str) -> bool:
     """True for a kind of device that is here."""
-    if device_target == "CPU":
-        return True
     try:
         device_named(device_target, "hal")
     except MindliteError:

@@ -7,6 +7,8 @@
 
     transpose (read along the outer loop):        for squares of i0, i1:  for i0: for i1: out[i0, i1] = x[i1, i0]
 
+Which of these shapes are used, and how large tiles and squares are, the Target says (`nest.target`).
+
 So reduce followed by elementwise work on its result ("stitch") is a row that stays in cache. A fold that would be
 computed again and again, because a loop around it does not occur in it, is refused: the clusterer then splits.
 The outermost loop is the parallel axis, cut into chunks [begin, end) by the launcher.
@@ -60,7 +62,7 @@ class _Scheduler:
         self.nest = nest
         self.over = {id(nest.inputs[k]) for k in nest.in_place.values()}  # loaded before anything is written over it
         self.over |= {id(nest.inputs[k]) for k in nest.in_place if k < len(nest.inputs)}
-        self.rows, self.waiting = rows_of(nest)
+        self.rows, self.waiting = rows_of(nest) if nest.target.row_buffers else ({}, {})
         self.begun, self.kept = set(), set()              # folds; those that have left their values in rows
         self.named = {row.value for row in self.rows.values()} | set(self.waiting)
         self.depth = {}                                   # of the text of an expression without a name
@@ -146,7 +148,8 @@ class _Scheduler:
             else:
                 if self.wants_lanes(variable, group, {v for _, o in group for v in o.loops[depth + 1:]}):
                     raise CannotFuse("a reduction would walk down columns for results that are written in rows")
-                cuts = None if loop.parallel else cuts_of(self.nest, variable, [o.value for _, o in group])
+                whole = loop.parallel or not self.nest.target.cut_loops
+                cuts = None if whole else cuts_of(self.nest, variable, [o.value for _, o in group])
                 if cuts is not None:
                     self.pieces(variable, group, depth, scope, cuts)
                     continue
@@ -169,8 +172,8 @@ class _Scheduler:
 
     def wants_squares(self, loop, outputs):
         """True if a loop and the innermost one, which is all of its body, are read in the other order."""
-        if len(loop.body) != 1 or type(loop.body[0]) is not Loop or loop.body[0].tiled or loop.body[0].start or \
-                loop.body[0].stop is not None or isinstance(loop.body[0].extent, int) or \
+        if not self.nest.target.squares or len(loop.body) != 1 or type(loop.body[0]) is not Loop or loop.body[0].tiled or \
+                loop.body[0].start or loop.body[0].stop is not None or isinstance(loop.body[0].extent, int) or \
                 not all(isinstance(s, (Let, Store)) for s in loop.body[0].body):
             return False
         inner = loop.body[0].variable
@@ -180,6 +183,8 @@ class _Scheduler:
         """True if the folds inside the loop, but outside of the loops `deeper`, read along the loop's own axis rather than
         along theirs. What one of the two alone reads is a row or a column by itself, and near either way."""
         nest, along, across = self.nest, 0, 0
+        if not nest.target.tiled_folds:
+            return False
         symbol = nest.symbols[variable]
         for expr in walk(o.value for _, o in group):
             if isinstance(expr, Reduce) and variable in expr.free and expr.free.isdisjoint(deeper):

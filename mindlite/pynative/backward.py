@@ -19,7 +19,6 @@ import numpy as np
 from .. import ops
 from ..ad.zeros import zeros_like_abstract
 from ..common.config import config
-from ..common.device import CPU
 from ..common.errors import Stage, user_location
 from ..common.events import emit
 from ..common.tensor import Tensor
@@ -268,7 +267,7 @@ class Recipe:
                         for entry in live]
         self.saved, self.wrt = [type_of(value) for value in saved], wrt
         self.seeds = [(number, type_of(value)) for number, value in seeds]
-        self.is_here = all(t.device_of == CPU for t in (*saved, *[c for _, c in seeds]) if isinstance(t, Tensor))
+        self.is_here = all(t.device_of.is_host for t in (*saved, *[c for _, c in seeds]) if isinstance(t, Tensor))
 
     def compile(self):
         """(the `flow` of a Structure, how many nodes it has)."""

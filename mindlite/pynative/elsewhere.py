@@ -8,7 +8,7 @@ where what they read lies (`GraphOperation.run`).
 """
 import numpy as np
 
-from ..common.device import CPU, listeners
+from ..common.device import listeners
 from ..common.errors import DeviceError, MindliteError, user_location
 from ..common.recent import Recent
 from ..common.storage import DeviceArray, moved
@@ -28,8 +28,7 @@ def compute_elsewhere(prim, args, attrs):
 
     raises : DeviceError for operands on two such devices; what the operator raises
     """
-    devices = dict.fromkeys(a.device_of for a in args if isinstance(a, Tensor))
-    devices.pop(CPU, None)
+    devices = dict.fromkeys(a.device_of for a in args if isinstance(a, Tensor) and not a.device_of.is_host)
     if len(devices) > 1:
         names = " and ".join(map(str, devices))
         raise DeviceError(f"{prim.name}: the operands lie on {names}", hint="x.to(device)").at(user_location())

@@ -9,7 +9,6 @@ import functools
 
 import numpy as np
 
-from ..common.device import CPU
 from ..common.errors import DeviceError, MindliteError, Stage, user_location
 from ..common.recent import Recent
 from ..common.storage import DeviceArray, ShardedArray
@@ -134,7 +133,7 @@ class PyNative:
     def write_elsewhere(variable, value):
         """`write`, where one of the two lies on another device than the CPU; gives the variable."""
         begin_assign(variable)
-        if isinstance(variable, Parameter) and isinstance(value, Tensor) and value.device_of != CPU:
+        if isinstance(variable, Parameter) and isinstance(value, Tensor) and not value.device_of.is_host:
             variable.move_here(value.device_of)              # it stays there, as in a compiled function
         variable.overwrite(value)
         number_assigned(variable, value)
