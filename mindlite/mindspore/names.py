@@ -135,7 +135,8 @@ MODULES = {
         "ada_grad", "adadelta", "adafactor", "adagrad", "adam", "adamax", "asgd", "ftrl", "lamb", "lars", "lazyadam", "momentum",
         "optimizer", "proximal_ada_grad", "rmsprop", "rprop", "sgd")},
     **{f"nn.{name}": ((f"mindlite.nn.{name}",), {}) for name in (
-        "probability", "probability.distribution", "probability.bijector", "probability.bnn_layers")},
+        "probability", "probability.distribution", "probability.bijector", "probability.bnn_layers", "probability.dpn",
+        "probability.infer", "probability.toolbox")},
     "nn.grad": (_NN, {}),
     "nn.grad.cell_grad": (_NN, {}),
     "nn.wrap": (_NN, {}),

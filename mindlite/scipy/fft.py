@@ -76,7 +76,7 @@ def _along(x, type, n, axis, norm, inverse):
     n = x.shape[-1]
     kind = _INVERSE[type] if inverse else type
     if norm == "ortho":
-        even = math.sqrt(1 / (2 * n))
+        even = (2 * n) ** -0.5                               # n may be a symbol
         out = _second(x) * _ends(n, even / math.sqrt(2), even, x.dtype) if kind == 2 else \
             _third(x * _ends(n, even * math.sqrt(2), even, x.dtype))
     else:

@@ -11,14 +11,14 @@ from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeErr
 from ..common.tensor import Tensor
 from ..ops.decomposition import turned
 from ..ops.elimination import eliminated
-from ..ops.symmetric import symmetric_eigenpairs
+from ..ops.symmetric import adjoint, symmetric_eigenpairs
 
 
 def _matrix(name, x, square=True):
     """A Tensor of floats with two axes. raises : ArgumentError, DTypeError, ShapeError"""
     if not isinstance(x, Tensor):
         raise ArgumentError(f"{name}: a Tensor is wanted, not {type(x).__name__}")
-    if x.dtype.kind not in "fc":
+    if x.dtype.kind not in "fc" or x.dtype.numpy.itemsize < 4:
         x = _as_float(name, x)
     if x.ndim < 2 or square and x.shape[-1] != x.shape[-2]:
         raise ShapeError(f"{name}: a {'square ' * square}matrix is wanted", note=f"its shape: {list(x.shape)}")
@@ -27,7 +27,7 @@ def _matrix(name, x, square=True):
 
 def _as_float(name, x):
     if x.dtype.kind not in "iu" or x.dtype.numpy.itemsize < 4:
-        raise DTypeError(f"{name}: does not take {x.dtype.name}", hint="takes float32, float64, int32, int64")
+        raise DTypeError(f"{name}: does not take {x.dtype.name}", hint="takes float32, float64, complex numbers, int32, int64")
     return ops.cast(x, "float64")
 
 
@@ -151,24 +151,34 @@ def _standard(a, b, kind):
     return ops.matmul(turned(factor), ops.matmul(a, factor)), factor
 
 
+def _one_matrix(x):
+    x = _matrix("eigh", x)
+    if x.ndim != 2:
+        raise ShapeError("eigh: one square matrix is wanted", note=f"its shape: {list(x.shape)}")
+    return x
+
+
 def eigh(a, b=None, lower=True, eigvals_only=False, overwrite_a=False, overwrite_b=False, turbo=True, eigvals=None, type=1,
          check_finite=True):
-    """(w rising, v as columns) of a symmetric a, of which one triangle is read; with b of a pair of matrices.
+    """(w rising, v as columns) of a symmetric or Hermitian a, of which one triangle is read; with b of a pair of matrices.
 
-    a, b    : float[n, n] (a without b: [.., n, n]), b positive definite          lower : the triangle that is read
+    a, b    : float[n, n], b positive definite; complex[n, n], Hermitian, without b
+    lower   : the triangle that is read
     type    : 1: a v = w b v; 2: a b v = w v; 3: b a v = w v                        eigvals : (first, last) that are wanted
     out     : (w, v), or w with eigvals_only
     raises  : ArgumentError, ShapeError, DTypeError; ValueRangeError for another type
     """
-    a = _matrix("eigh", a)
-    for name, flag in (("lower", lower), ("eigvals_only", eigvals_only)):
+    for name, flag in (("lower", lower), ("eigvals_only", eigvals_only), ("overwrite_a", overwrite_a),
+                       ("overwrite_b", overwrite_b), ("turbo", turbo), ("check_finite", check_finite)):
         check_value_type(name, flag, bool, "eigh")
     if type not in (1, 2, 3):
         raise ValueRangeError(f"eigh: type is 1, 2 or 3, not {type!r}")
-    triangle = ops.tril(a) if lower else turned(ops.triu(a))
-    factor = None
+    a, factor = _one_matrix(a), None
+    triangle = ops.tril(a) if lower else adjoint(ops.triu(a))
     if b is not None:
-        b = _matrix("eigh", b)
+        b = _one_matrix(b)
+        if a.dtype.kind == "c" or b.dtype.kind == "c":
+            raise DTypeError("eigh: a pair of matrices is real")
         whole = triangle + turned(ops.tril(triangle, -1))
         b_triangle = ops.tril(b) if lower else turned(ops.triu(b))
         triangle, factor = _standard(whole, b_triangle + turned(ops.tril(b_triangle, -1)), type)
@@ -181,23 +191,35 @@ def eigh(a, b=None, lower=True, eigvals_only=False, overwrite_a=False, overwrite
     return w if eigvals_only else (w, v)
 
 
+# driver: (does it give residuals, the rank, the singular values)
+_DRIVERS = {None: (False, True, False), "gelsy": (False, True, False), "gels": (True, False, False), "gelss": (True, True, True),
+            "gelsd": (True, True, True)}
+
+
 def lstsq(A, B, rcond=None, driver=None):
     """(x, residuals, rank, singular values): x of the least |A x - B|, the shortest where there are many.
 
     A : float[.., m, n]; B : float[.., m, k] or [m]          rcond : singular values below rcond times the largest count as 0;
-    None: the dtype's eps times max(m, n)                     driver : taken for the sake of the signature
-    residuals : the sums of squares of A x - B where m > n, else of no columns
+                                                              None: the dtype's eps times max(m, n)
+    driver    : LAPACK's name for what is given besides x: None, "gelsy": the rank; "gels": the residuals, the sums of squares of
+                A x - B where m > n; "gelss", "gelsd": all. What is not given is of no elements
     gradient  : of x, by A and B, where no singular value is cut off
+    raises    : ValueRangeError for another driver, DTypeError for A and B of two dtypes, ShapeError
     """
+    if driver not in _DRIVERS:
+        raise ValueRangeError(f"lstsq: driver is one of {', '.join(map(str, _DRIVERS))}, not {driver!r}")
+    residuals, ranks, values = _DRIVERS[driver]
     a = _matrix("lstsq", A, square=False)
-    b, vector = _columns(B, a)
+    if not isinstance(B, Tensor) or B.dtype is not A.dtype:
+        raise DTypeError("lstsq: A and B are Tensors of one dtype")
+    b, vector = _columns(ops.cast(B, a.dtype), a)
+    if b.shape[-2] != a.shape[-2]:
+        raise ShapeError("lstsq: the sizes differ", note=f"A: {list(A.shape)}, B: {list(B.shape)}")
     (m, n), s = a.shape[-2:], ops.svd(a, compute_uv=False)
     cut = float(np.finfo(a.dtype.numpy).eps) * max(m, n) if rcond is None else rcond
     rank = ops.sum(ops.cast(ops.greater(s, cut * ops.amax(s, -1, keepdims=True)), "int64"), -1)
     x = ops.matmul(ops.pinv(a, rtol=cut), b)
-    rest = ops.matmul(a, x) - b
-    left = ops.sum(ops.square(rest), -2) if m > n else ops.zeros((*x.shape[:-2], 0), dtype=x.dtype)
+    left = ops.sum(ops.square(ops.matmul(a, x) - b), -2) if m > n and residuals else ops.zeros((0,), dtype=x.dtype)
     if vector:
-        x = ops.squeeze(x, -1)
-        left = ops.squeeze(left, -1) if m > n else left
-    return x, left, rank, s
+        x, left = ops.squeeze(x, -1), ops.squeeze(left, -1) if m > n and residuals else left
+    return x, left, rank if ranks else ops.zeros((0,), dtype="int64"), s if values else ops.zeros((0,), dtype=x.dtype)

@@ -4,4 +4,4 @@
 
 source : MindSpore, nn.probability
 """
-from . import bijector, bnn_layers, distribution  # noqa: F401
+from . import bijector, bnn_layers, distribution, dpn, infer, toolbox  # noqa: F401
