@@ -1,4 +1,5 @@
 # make demo    train LeNet-5 on handwritten digits in both modes, and write report.html
+# make demo-parallel    LeNet-5 and a small GPT on 2 and on 4 ranks: the plan, the bytes, the time of a step (needs MPI)
 # make test    style, types and the tests, but for those marked slow
 # make test-all    all tests, the slow ones too, on every Python from 3.10 to 3.13 that is found
 # make lint    style and types alone
@@ -25,7 +26,7 @@ CHECK := import sys, venv, ensurepip; sys.exit(not (3, 10) <= sys.version_info[:
 PYTHON ?= $(shell for p in python3.12 python3.13 python3.11 python3.10 python3 python; do \
                       if $$p -c '$(CHECK)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: demo test test-all lint bench cliffs cold peers fuzz fuzz-transforms setup clean test-gpu bench-gpu
+.PHONY: demo demo-parallel test test-all lint bench cliffs cold peers fuzz fuzz-transforms setup clean test-gpu bench-gpu
 .DEFAULT_GOAL := demo
 
 setup: $(READY)
@@ -46,6 +47,9 @@ $(READY): setup.cfg pyproject.toml
 
 demo: $(READY)
 	@$(BIN)/python examples/lenet_digits.py --report report.html
+
+demo-parallel: $(READY)
+	@for ranks in 2 4; do timeout 600 $(BIN)/python -m mindlite run -n $$ranks examples/many_ranks.py || exit 1; done
 
 lint: $(READY)
 	@echo "Style (flake8) and types (mypy)."

@@ -88,6 +88,11 @@ class AutoParallel(Cell):
         """What the compiled program sends and why; "" before the first call."""
         return "" if self._step is None else self._step.explain()
 
+    @property
+    def plan(self) -> Any:
+        """The Plan of the compiled program; None before the first call, and where one rank does all."""
+        return None if self._step is None else self._step.compiled.latest().compiled.plan
+
     def _given(self, x: Tensor, number: int) -> Tensor:
         """An input in parts."""
         if x.placement is not None:

@@ -3,6 +3,7 @@ import ast
 
 import launch
 import numpy as np
+import pytest
 
 PROGRAM = '''
 import sys
@@ -60,3 +61,13 @@ def test_two_processes_train_as_one(tmp_path):
         got, (share, counted) = ast.literal_eval(line.split(": ", 1)[1])
         np.testing.assert_allclose(got, losses, rtol=1e-5)
         assert share < 0.8 and counted                       # the optimiser runs in whole on each
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_lenet_and_a_small_gpt_train_on_ranks_as_planned(ranks):
+    launch.needs_mpi()
+    pytest.importorskip("sklearn", reason="the digits are scikit-learn's")
+    status, out, err = launch.mpirun(ranks, launch.HERE / "examples" / "many_ranks.py", "--steps", "3", limit=500)
+    assert status == 0, out + err
+    assert f"LeNet-5 on {ranks} ranks" in out and f"A small GPT on {ranks} ranks" in out
