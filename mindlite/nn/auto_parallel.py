@@ -13,6 +13,7 @@ from ..common.files import replacing
 from ..common.ranks import engine
 from ..common.sbp import Broadcast, Split
 from ..common.tensor import Tensor
+from ..functional.parallel_context import ParallelMode
 from ..functional.plan import plan
 from ..functional.zero import zero
 from ..parallel import Layout, Placement
@@ -82,7 +83,7 @@ class AutoParallel(Cell):
         return self._step(*given)
 
     def construct(self, *inputs: Any) -> Any:
-        return self.network(*inputs)
+        raise ArgumentError("AutoParallel: it compiles what it holds, and is called by Python alone", hint="leave out jit")
 
     def explain(self) -> str:
         """What the compiled program sends and why; "" before the first call."""
@@ -130,6 +131,21 @@ class AutoParallel(Cell):
                                          if param.placement is not None}).encode())
         network = self.network
         self._step = functional.jit(lambda *inputs: network(*inputs))
+
+
+def under_settings(step: Cell) -> Cell:
+    """A training step as `set_auto_parallel_context` wants it: in an AutoParallel where parallel_mode is semi_auto_parallel or
+    auto_parallel, else itself."""
+    setting = functional.get_auto_parallel_context
+    modes = {ParallelMode.SEMI_AUTO_PARALLEL: "semi_auto", ParallelMode.AUTO_PARALLEL: setting("search_mode")}
+    if setting("parallel_mode") not in modes:
+        return step
+    made = AutoParallel(step, modes[setting("parallel_mode")])
+    if setting("full_batch"):
+        made.dataset_strategy("full_batch")
+    if setting("enable_parallel_optimizer"):
+        made.hsdp(threshold=setting("parallel_optimizer_threshold"))
+    return made
 
 
 def _told(placement: Placement) -> dict:

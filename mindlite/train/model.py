@@ -28,6 +28,7 @@ from ..common.errors import ArgumentError, MindliteError, ValueRangeError
 from ..common.tensor import Tensor
 from ..functional.cell import compiled_cell
 from ..functional.data_sink import steps_of
+from ..nn.auto_parallel import AutoParallel, under_settings
 from .callback import Callback, Callbacks, RunArguments, RunContext, as_callbacks
 from .metrics import Loss, get_metrics
 from .monitors import LossMonitor, TimeMonitor
@@ -80,7 +81,7 @@ class Model:
             return self._network if self._loss_fn is None else nn.WithLossCell(self._network, self._loss_fn)
         known = {name: settings[name] for name in ("loss_scale_manager", "keep_batchnorm_fp32")
                  if name in settings and not (name == "keep_batchnorm_fp32" and settings[name] is None)}
-        return build_train_network(self._network, self._optimizer, self._loss_fn, self._amp_level, **known)
+        return under_settings(build_train_network(self._network, self._optimizer, self._loss_fn, self._amp_level, **known))
 
     def _build_eval_network(self, network: Any, indexes: Any) -> tuple[Any, list | None]:
         if not self._metrics:
@@ -191,7 +192,7 @@ class Model:
 
     def _run_epoch(self, source: _Epochs, args: RunArguments, hooks: Callbacks, context: RunContext) -> None:
         with source.epoch() as batches:
-            if args.dataset_sink_mode and config.mode == GRAPH_MODE:
+            if args.dataset_sink_mode and config.mode == GRAPH_MODE and not isinstance(self._train_network, AutoParallel):
                 hooks.call("on_train_step_begin", context)
                 args.net_outputs, count, args.train_dataset_element = self._sunk(batches)
                 args.cur_step_num += count

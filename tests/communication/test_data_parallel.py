@@ -102,7 +102,8 @@ def test_settings_are_those_of_a_rank_and_are_checked():
         ms.set_auto_parallel_context(parallel_mode="data_parallel", device_num=2, global_rank=get_rank())
         assert ms.get_auto_parallel_context("device_num") == 2
         for wrong, error in (({"device_num": 3}, ValueRangeError), ({"parallel_mode": "best"}, ValueRangeError),
-                             ({"gradients_mean": 1}, ArgumentError), ({"search_mode": "x"}, ArgumentError)):
+                             ({"gradients_mean": 1}, ArgumentError), ({"search_mode": "x"}, ValueRangeError),
+                             ({"nothing": 1}, ArgumentError)):
             with pytest.raises(error):
                 ms.set_auto_parallel_context(**wrong)
         ms.reset_auto_parallel_context()

@@ -2,7 +2,8 @@
 import numpy as np
 import pytest
 
-from mindlite import Tensor, nn, ops
+import mindlite as ms
+from mindlite import Model, Tensor, nn, ops
 from mindlite.common.errors import ArgumentError, ValueRangeError
 from mindlite.common.ranks import engine
 from mindlite.communication import SimWorld, get_rank
@@ -107,6 +108,33 @@ def test_prices_decide():
         assert dear < cheap or cheap == 0
 
 
+@pytest.mark.parametrize("settings", [{"parallel_mode": "semi_auto_parallel", "enable_parallel_optimizer": True,
+                                       "parallel_optimizer_threshold": 0},
+                                      {"parallel_mode": "auto_parallel", "full_batch": True},
+                                      {"parallel_mode": "auto_parallel", "search_mode": "sharding_propagation"}], ids=str)
+def test_a_model_trains_on_all_ranks_as_the_settings_say(settings):
+    def fit():
+        net, step = training_step(SMALL)
+        x, y = DATA[SMALL]
+        if engine().size > 1:
+            ms.set_auto_parallel_context(**settings)
+            if not settings.get("full_batch"):
+                half = slice(get_rank() * 16, get_rank() * 16 + 16)
+                x, y = x[half], y[half]
+        optimizer = step.optimizer
+        model = Model(net, nn.MSELoss(), optimizer)
+        data = ms.dataset.NumpySlicesDataset((x, y), ["x", "y"], shuffle=False).batch(len(x))
+        model.train(3, data, dataset_sink_mode=True)
+        here = bytes_here(optimizer.get_parameters())
+        return [param.asnumpy() for param in net.trainable_params()], here, type(model.train_network).__name__
+    weights, whole, _ = fit()
+    for found, here, name in SimWorld(2, timeout=60).run(fit):
+        assert name == "AutoParallel"
+        assert here < 0.7 * whole or not settings.get("enable_parallel_optimizer")
+        for got, want in zip(found, weights, strict=True):
+            np.testing.assert_allclose(got, want, rtol=0, atol=2e-6)
+
+
 def test_what_is_no_auto_parallel_is_refused():
     def run():
         net, layout = nn.Dense(2, 2), Layout((2,), ("dp",))
@@ -116,6 +144,7 @@ def test_what_is_no_auto_parallel_is_refused():
                              (ValueRangeError, lambda: AutoParallel(net).hsdp(shard_size=3)),
                              (ValueRangeError, lambda: AutoParallel(net).dataset_strategy("half")),
                              (ArgumentError, lambda: AutoParallel(net).hsdp()(Tensor(np.ones((2, 2), np.float32)))),
+                             (ArgumentError, lambda: ms.jit(AutoParallel(net).construct)(Tensor(np.ones((2, 2), np.float32)))),
                              (ArgumentError, lambda: plan(net, 2)),
                              (ValueRangeError, lambda: plan(net, layout, parameters="any"))):
             with pytest.raises(error):
