@@ -43,7 +43,8 @@ _SYNONYMS = {
         "argmin", "argsort", "i0", "reverse", "row_stack", "slice", "sort", "tensor_div", "top_k", "topk")},
     "embedding": "mindlite.mint.nn.functional:embedding",
     "range": "mindlite.ops:arange", "take": "mindlite.mint.shaping:take",
-    "upsample": "mindlite.ops:interpolate", "subtract": "mindlite.mint.arithmetic:sub", "soft_shrink": "mindlite.ops:softshrink",
+    "upsample": "mindlite.ops:interpolate", "subtract": "mindlite.mint.arithmetic:sub",
+    "add_flags": "mindlite.functional.hints:add_flags", "soft_shrink": "mindlite.ops:softshrink",
     "type_as": "mindlite.common.tensor:Tensor.type_as", "expand_as": "mindlite.common.tensor:Tensor.expand_as",
     **{f"scatter_{nd.lower()}{word.lower()}": f"mindlite.ops.operations:Scatter{nd.title().strip('_')}{word}.as_function"
        for nd in ("", "nd_") for word in ("Add", "Div", "Max", "Min", "Mul", "Sub", "Update")}}
@@ -71,6 +72,7 @@ _PARAMETERS = {"Parameter": "mindlite.common.tensor:Parameter",
      "Tensor": "mindlite.common.tensor:Tensor"}
 
 
+_HINTS = {name: f"mindlite.functional.hints:{name}" for name in ("lazy_inline", "no_inline")}
 # what MindSpore shows of `runtime` at its top as well
 _RUNTIME = (
     "Event", "Stream", "StreamCtx", "communication_stream", "current_stream", "default_stream", "dispatch_threads_num",
@@ -92,7 +94,7 @@ MODULES = {
           "pytype_to_dtype": "mindlite.common.dtype:pytype_to_dtype",
           "dtype_to_pytype": "mindlite.common.dtype:dtype_to_pytype",
           "get_py_obj_dtype": "mindlite.common.dtype:get_py_obj_dtype",
-          **{name: f"mindlite.functional.runtime:{name}" for name in _RUNTIME},
+          **{name: f"mindlite.functional.runtime:{name}" for name in _RUNTIME}, **_HINTS,
           "from_numpy": "mindlite.common.tensor:Tensor.from_numpy",
           "Layout": "mindlite.parallel:Layout",
           "is_tensor": "mindlite.ops:is_tensor", "frombuffer": "mindlite.ops:frombuffer"}),
@@ -110,7 +112,7 @@ MODULES = {
     "device_context.cpu.op_tuning": ((), {"threads_num": "mindlite.functional.context:threads_num"}),
 
     "common": (("mindlite.functional",) + _TENSOR + _DTYPE + _INITIALIZER + ("mindlite.common.seed",),
-               {"mutable": "mindlite.functional:mutable"}),
+               {"mutable": "mindlite.functional:mutable", **_HINTS}),
     "common.dtype": (_DTYPE, {**_DTYPE_WORDS, **_KINDS}),
     "common.api": (("mindlite.functional",), _EXECUTORS),
     "common.initializer": (_INITIALIZER, {}),

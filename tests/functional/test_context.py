@@ -5,9 +5,10 @@ import sys
 import pytest
 
 import mindlite as ms
-from mindlite import Tensor
+from mindlite import Tensor, nn
 from mindlite.common.config import config
 from mindlite.common.errors import ArgumentError, ValueRangeError
+from mindlite.functional import hints
 
 
 @pytest.fixture(autouse=True)
@@ -78,3 +79,27 @@ def test_a_setting_of_mindspores_that_means_nothing_here_warns_and_changes_nothi
     with pytest.warns(UserWarning, match="save_graphs"):
         ms.set_context(save_graphs=2)
     assert config.__dict__ == before
+
+
+def test_hints_on_inlining_are_left_out_with_a_warning():
+    def double(x):
+        return x * 2
+    with pytest.warns(UserWarning, match="no_inline is left out"):
+        assert hints.no_inline(double) is double and hints.no_inline()(double) is double
+    with pytest.warns(UserWarning, match="lazy_inline is left out"):
+        assert hints.lazy_inline(attrs=["size"], policy="front")(double) is double
+    for arguments in ((1,), (None, 1), (None, None, "back")):
+        with pytest.raises(ArgumentError, match="lazy_inline: "):
+            hints.lazy_inline(*arguments)
+
+
+def test_remarks_are_kept_with_cells_and_functions():
+    cell = hints.add_flags(nn.ReLU(), has_effect=True)
+    assert cell.get_flags()["has_effect"] is True
+
+    @hints.add_flags(core=1)
+    def function(x):
+        return x
+    assert function(3) == 3 and function._flags == {"core": 1}
+    with pytest.raises(ArgumentError, match="a Cell or a function"):
+        hints.add_flags(2, core=1)

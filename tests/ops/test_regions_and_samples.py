@@ -258,3 +258,23 @@ def test_what_is_added_in_place_is_returned_as_a_tensor():
     table = Parameter(Tensor(np.ones((3, 2), np.float32)), name="t")
     out = P.InplaceIndexAdd(axis=0)(table, Tensor([0, 2], ms.int32), Tensor(np.ones((2, 2), np.float32)))
     assert not isinstance(out, Parameter) and out.tolist() == table.tolist() == [[2, 2], [1, 1], [2, 2]]
+
+
+def test_the_status_of_floats_is_one_where_one_is_not_finite(way):
+    for row, wanted in (([1.0, 2.0], 0), ([1.0, np.inf], 1), ([np.nan, 0.0], 1), ([-np.inf], 1), ([[6e4]], 0)):
+        made = way(lambda x: P.FloatStatus()(x))(Tensor(np.array(row, np.float16)))
+        assert made.tolist() == [wanted] and made.dtype is ms.float32
+    with pytest.raises(TypeError, match="FloatStatus: floats"):
+        P.FloatStatus()(Tensor([1]))
+
+
+@pytest.mark.parametrize("mode, word", [("constant", "constant"), ("reflect", "reflect"), ("edge", "edge"), ("wrap", "wrap"),
+                                        ("circular", "wrap")])
+@pytest.mark.parametrize("contiguous", [True, False])
+def test_paddings_stand_in_pairs_or_in_halves(way, mode, word, contiguous):
+    x, ends = draw.randn(3, 4).astype(np.float32), ((0, 2), (1, 3))                     # of the first axis, of the last
+    sizes = (1, 3, 0, 2) if contiguous else (1, 0, 3, 2)
+    value = (9.0,) if mode == "constant" else ()
+    wanted = np.pad(x, ends, word, constant_values=9.0) if value else np.pad(x, ends, word)
+    made = way(lambda x: P.PadV3(mode, contiguous)(x, sizes, *value))(Tensor(x))
+    np.testing.assert_array_equal(made.asnumpy(), wanted)

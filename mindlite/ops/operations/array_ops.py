@@ -8,6 +8,7 @@ from .. import (
     one_hot, ones, ones_like, pad, permute, print_, randint, rank, repeat_interleave, reshape, scatter_nd,
     select, shape, size, sort, split, squeeze, stack, standard_normal, stop_gradient, sum, mean, tile, topk, tril,
     triu, uniform, unique, unstack, where, zeros, zeros_like)
+from ..axes import as_shape
 from ..creation import arange
 from ..diagonal import diag, diagonal
 from ..define import as_operand, cast_to, dtype_of
@@ -393,3 +394,18 @@ for _name, _combine in COMBINE.items():
     globals()[f"ScatterNd{_name}"] = _scatter(f"ScatterNd{_name}", _combine, False)
     globals()[f"Scatter{_name}"] = _scatter(f"Scatter{_name}", _combine, True)
     globals()[f"TensorScatter{_name}"] = _named(f"TensorScatter{_name}", _combine)
+
+
+@operation
+def PadV3(x, paddings, constant_values=None, *, mode="constant", paddings_contiguous=True):
+    """Elements added at the ends of axes, as `pad` does it; mode "edge" repeats the outer ones, "wrap" begins again.
+
+    paddings            : sizes, from the last axis on
+    paddings_contiguous : (before, after, before, ..); False: (before, before, .., after, after, ..)
+    raises              : ArgumentError for another number of sizes, ValueRangeError for another mode
+    """
+    sizes, words = as_shape("PadV3", paddings), {"edge": "replicate", "wrap": "circular"}
+    if not paddings_contiguous:
+        half = len(sizes) // 2
+        sizes = tuple(size for pair in zip(sizes[:half], sizes[half:]) for size in pair)
+    return pad(x, sizes, words.get(mode, mode), constant_values)

@@ -8,9 +8,10 @@ from .. import (
     min, minimum, mul, nan_to_num, neg, not_equal, outer, pow, prod, real, reciprocal, round, rsqrt, sigmoid,
     sign, sin, sinh, sqrt, square, std_mean, sub, sum, tan, tanh, true_divide, trunc)
 from ...common import dtype as dt
+from ...common.errors import DTypeError
 from ...common.tensor import Tensor
 from .. import (amax, amin, cast, concat, cummax, cummin, flip, reshape, swapaxes, zeros_like)
-from ..define import dtype_of
+from ..define import as_operand, dtype_of
 from ..diagonal import trace
 from ..norms import vector_norm
 from ..whole_numbers import gcd, lcm
@@ -196,3 +197,12 @@ def LinSpace(start, stop, num):
 def Trace(x):
     """The sum of a matrix's diagonal."""
     return trace(x)
+
+
+@operation
+def FloatStatus(x):
+    """float32[1]: 1 where an element is NaN or infinite, else 0. raises : DTypeError for what is no float"""
+    x = as_operand(x)
+    if dtype_of(x).kind != "f":
+        raise DTypeError(f"FloatStatus: floats are wanted, not {dtype_of(x).name}")
+    return reshape(cast(any(logical_not(isfinite(x))), dtype=dt.float32), shape=(1,))
