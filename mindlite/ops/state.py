@@ -12,9 +12,10 @@ from ..common.errors import ArgumentError, ShapeError
 from ..mindir.abstract import AbstractTuple
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, current_interpreter, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
-from .basic import batched
+from .basic import batched, reshape
 from .define import as_operand, cast_to, composite, dtype_of, elementwise, is_array
 from .sbp import elementwise_spec, sbp_rule
+from .slicing import slice_
 
 
 # ---------------------------------------------------------------- assign
@@ -112,8 +113,15 @@ def stored_jvp(primals, tangents, out):
 
 @vmap_rule(stored)
 def stored_vmap(args, dims, size):
-    if dims[1] is None and args[0].dtype.kind in "bui":
-        return args[1], None                                 # one value for all items, and no gradient that each one has
+    variable, value = args
+    if dims[1] is None and variable.dtype.kind in "bui":
+        return value, None                                   # one value for all items, and no gradient that each one has
+    if dims[1] is None and isinstance(size, int) and size > 0:
+        # One value for all items. What items stored before are values of one Parameter, so that the gradient, which is
+        # a sum over the items, may reach it by any of them, and tangents are equal.
+        sizes = tuple([1 if axis == dims[0] else n for axis, n in enumerate(variable.shape)])
+        first = slice_(variable, start=(0,) * len(sizes), sizes=sizes, step=(1,) * len(sizes))
+        return stored(reshape(first, shape=value.shape), value), None
     return stored(*[batched(x, dim, size) for x, dim in zip(args, dims)]), 0
 
 
