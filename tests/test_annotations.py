@@ -7,21 +7,24 @@ lower the number. What lacks is printed by `python tests/test_annotations.py`.
 run time, and no checker sees that.
 """
 import ast
+import functools
 import inspect
 import pathlib
 import re
+import types
 import typing
 
 import pytest
 from mypy import api
 
 import mindlite.nn  # noqa: F401
-from mindlite import functional
+from mindlite import functional, ops
 from mindlite.common import tensor
 from mindlite.common.tensor import Tensor
+from mindlite.mindir.primitive import Primitive
 
 ROOT = pathlib.Path(mindlite.__file__).parent
-BARE = {"nn": 0}
+BARE = {"nn": 0, "nn/probability": 275}
 STUB = pathlib.Path(tensor.__file__).with_name("tensor_methods.pyi")
 
 
@@ -42,8 +45,10 @@ def is_bare(function):
 
 
 def bare(room):
-    """The functions of a room that lack a type, as "path:line name"."""
+    """The functions of a room that lack a type, as "path:line name"; those of a room within it count there."""
+    within = [ROOT / other for other in BARE if other.startswith(f"{room}/")]
     return [f"{path.relative_to(ROOT)}:{function.lineno} {function.name}" for path in sorted((ROOT / room).rglob("*.py"))
+            if not any(path.is_relative_to(other) for other in within)
             for function in functions(ast.parse(path.read_text(encoding="utf-8")).body) if is_bare(function)]
 
 
@@ -62,6 +67,48 @@ def test_public_functions_of_functional_have_types():
     found = [value for name, value in vars(functional).items() if inspect.isfunction(value) and not name.startswith("_")]
     bare = [f.__name__ for f in found if typing.get_type_hints(f).keys() != {*inspect.signature(f).parameters, "return"}]
     assert len(found) > 20 and not bare, bare
+
+
+def public_operators():
+    """{name: function or Primitive} of `ops`, as its own modules define them."""
+    found = {name: getattr(ops, name) for name in dir(ops) if not name.startswith("_")}
+    return {name: value for name, value in found.items() if isinstance(value, Primitive) or inspect.isfunction(value)
+            and value.__module__.startswith("mindlite.ops.") and not isinstance(value, types.ModuleType)}
+
+
+def declaration(value):
+    """The def statement of an operator, or None for what has none (a row of a table)."""
+    code = None if isinstance(value, Primitive) else inspect.unwrap(value).__code__
+    path, line = value.origin if isinstance(value, Primitive) else (code.co_filename, code.co_firstlineno)
+    for node in definitions(path):
+        if min([node.lineno, *(d.lineno for d in node.decorator_list)]) == line:
+            return node
+    return None
+
+
+@functools.cache
+def definitions(path):
+    return list(functions(ast.parse(pathlib.Path(path).read_text(encoding="utf-8")).body))
+
+
+def test_public_operators_have_types():
+    without = []
+    for name, value in public_operators().items():
+        node = declaration(value)
+        params = [] if node is None else [*node.args.args, *node.args.kwonlyargs]
+        body = [] if node is None else [s for s in node.body if not isinstance(s, ast.Expr)]      # a docstring alone: declared
+        if any(p.annotation is None for p in params) or body and node.returns is None:
+            without.append(name)
+    assert len(public_operators()) > 600 and not without, without
+
+
+def test_operators_that_take_attributes_by_place_stand_in_their_stub():
+    stub = {node.name: [a.arg for a in (*node.args.args, *filter(None, [node.args.vararg]), *node.args.kwonlyargs)]
+            for node in functions(ast.parse((ROOT / "ops" / "by_position.pyi").read_text()).body)}
+    later = set(ops.later.FUNCTIONS)
+    wanted = {name for name, value in public_operators().items() if isinstance(value, Primitive) and value.attrs} - later
+    assert wanted <= stub.keys()
+    assert stub == {name: list(getattr(ops, name).signature.parameters) for name in stub}
 
 
 def test_the_stub_has_all_that_is_given_to_tensor():
@@ -89,6 +136,10 @@ SEEN = [                                             # what a checker must say o
     'Revealed type is "mindlite.common.tensor.Tensor"',
     'Revealed type is "typed_program.Net"',
     'Revealed type is "mindlite.common.tensor.Tensor"',
+    'Revealed type is "mindlite.common.tensor.Tensor"',
+    'Revealed type is "mindlite.common.tensor.Tensor"',
+    'Revealed type is "tuple[mindlite.common.tensor.Tensor, mindlite.common.tensor.Tensor]"',
+    'Revealed type is "mindlite.common.tensor.Tensor"',
     'Revealed type is "mindlite.functional.jit.Jitted[[x: mindlite.common.tensor.Tensor], mindlite.common.tensor.Tensor]"',
     'Revealed type is "mindlite.common.tensor.Tensor"',
     'Revealed type is "mindlite.common.tensor.Tensor"',
@@ -100,6 +151,8 @@ SEEN = [                                             # what a checker must say o
     'Too many arguments for "__call__" of "Cell"',
     'Argument 1 to "__call__" of "Jitted" has incompatible type "int"; expected "Tensor"',
     'Unexpected keyword argument "fulgraph"',
+    'Unexpected keyword argument "strides" for "conv2d"',
+    'Argument 2 to "concat" has incompatible type "str"; expected "int"',
 ]
 
 

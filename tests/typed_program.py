@@ -2,7 +2,7 @@
 import numpy as np
 
 import mindlite as ms
-from mindlite import Tensor, nn
+from mindlite import Tensor, nn, ops
 
 
 class Net(nn.Cell):
@@ -30,6 +30,10 @@ reveal_type(x)                                               # noqa: F821
 reveal_type(nn.Dense(3, 4)(x).sum())                         # noqa: F821
 reveal_type(net)                                             # noqa: F821
 reveal_type(net(x))                                          # noqa: F821
+reveal_type(ms.ops.relu(x))                                  # noqa: F821
+reveal_type(ops.softmax(x, -1) + ops.reshape(x, (3, 2)))     # noqa: F821
+reveal_type(ops.topk(x, 2))                                  # noqa: F821
+reveal_type(ops.maximum(x, 0.5))                             # noqa: F821
 reveal_type(double)                                          # noqa: F821
 reveal_type(double(x))                                       # noqa: F821
 reveal_type(power(x, 3))                                     # noqa: F821
@@ -41,3 +45,5 @@ nn.Dense("3", 4)
 net(x, x)
 double(3)
 ms.jit(double, fulgraph=True)
+ops.conv2d(x, x, strides=2)
+ops.concat((x, x), "0")

@@ -59,7 +59,7 @@ def each_type(ev, value, body):
     return settle(ev, outcome).exits[RETURN]
 
 
-def truth(ev, value):
+def truth(ev: Any, value: Any) -> Any:
     """The truth value: a Python bool where it is known, else a node, bool or bool[]."""
     if isinstance(value, Mixed):
         return each_type(ev, value, lambda v: ev.call(bool, (v,), {}))
@@ -84,9 +84,9 @@ def truth(ev, value):
             if any(isinstance(s, int) and s != 1 for s in value.shape):
                 raise ShapeError("The truth value of an array with more than one element is ambiguous.",
                                  note=str(value.abstract), hint="use x.any() or x.all()")
-            if value.dtype is not dt.bool_:
-                value = cast(value, dtype=dt.bool_)
-            return reshape(value, shape=()) if value.shape != () else value
+            node: Any = value
+            node = node if node.dtype is dt.bool_ else cast(node, dtype=dt.bool_)
+            return reshape(node, shape=()) if node.shape != () else node
     raise Refusal(f"the truth value of {value.abstract} is not known in a graph")
 
 

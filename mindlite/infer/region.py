@@ -4,6 +4,7 @@ A branch or a loop body becomes a closed graph. While it is written, a value of 
 a parameter, and the node outside an operand (lambda lifting on the fly).
 """
 import copy
+from typing import Any
 
 from ..common.dim import Dim, symbols_of
 from ..common.errors import InternalError, MindliteError, Refusal, Signal, fault, is_deep
@@ -295,7 +296,8 @@ class Tracer(Builder):
                 and not isinstance(made, ValueNode):
             # its value now: what is assigned may be assigned to later
             with interpreting(self):
-                made = reshape(made, shape=made.shape)
+                node: Any = made
+                made = reshape(node, shape=node.shape)
             self.effects.views.pop(made, None)                       # under no_grad it is behind a stop_gradient, and no view
         if self.is_parameter(target):                        # gradients stay with it
             with interpreting(self):

@@ -6,6 +6,8 @@
     custom_vjp(*operands, graph=g, bprop=h)                (..) the results of g; its gradient is h
     gate(*values, *captured, bprop=h)                      (..) the values, whose gradients pass the hook h
 """
+from typing import Any
+
 from .primitive import Primitive, PRIMITIVES, infer_rule, parameters_of
 from .abstract import AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
 
@@ -13,7 +15,7 @@ TOKEN = AbstractScalar(bool)                         # what ties a gate to a por
 
 
 def _control(name, declared, doc, traits=("control",)):
-    made = Primitive(name, *parameters_of(declared), traits=traits, doc=doc)
+    made: Primitive[..., Any] = Primitive(name, *parameters_of(declared), traits=traits, doc=doc)
     PRIMITIVES[name] = made
     return made
 

@@ -4,16 +4,24 @@ An operator is a name; what it means depends on who is asking. `primitive(*args,
 interpreter on top of the stack: NumPy numbers (eager), graph nodes (infer, ad, vmap), batched values. A new
 transformation is one new RuleTable plus rows in it (the design of JAX's autodidax).
 """
+from __future__ import annotations
+
 import contextlib
 import functools
 import importlib
 import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from ..common.errors import ArgumentError, InternalError
 from ..common.threads import here
 
 
-class Primitive:
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Primitive(Generic[P, R]):
     """An operator: name, inputs, attrs, traits, doc. `parameters_of(function)` gives inputs and attrs as a function has them.
 
     inputs : names of the positional parameters, the arrays; a name that starts with * takes any number
@@ -49,10 +57,10 @@ class Primitive:
     def __deepcopy__(self, memo):
         return self
 
-    def __call__(self, *args, **attrs):
-        args, attrs = self.prepared(args, attrs)
+    def __call__(self, *args: P.args, **attrs: P.kwargs) -> R:
+        given, named = self.prepared(args, attrs)
         stack = here.state.interpreters                     # bind, written out: every eager operator comes this way
-        return (stack[-1] if stack else _base[-1]).bind(self, args, attrs)
+        return (stack[-1] if stack else _base[-1]).bind(self, given, named)
 
     def prepared(self, args, attrs):
         """(args, attrs) of a call in the form of the rules."""
@@ -97,7 +105,7 @@ PRIMITIVES: dict = {}
 HOMES: dict = {}                # {name: module} of primitives whose module is imported when they are asked for
 
 
-def find_primitive(name):
+def find_primitive(name: str) -> Primitive[..., Any]:
     """The Primitive of that name; KeyError if there is none."""
     if name not in PRIMITIVES and name in HOMES:
         importlib.import_module(HOMES[name])
@@ -113,11 +121,24 @@ def parameters_of(function):
     return (*code.co_varnames[:given], *("*" + name for name in rest)), attrs
 
 
-def primitive(function=None, *, traits=(), prepare=None, name=None):
+@overload
+def primitive(function: Callable[P, R], *, traits: Iterable[str] = (), prepare: Callable[..., Any] | None = None,
+              name: str | None = None) -> Primitive[P, R]:
+    """Of a function."""
+
+
+@overload
+def primitive(function: None = None, *, traits: Iterable[str] = (), prepare: Callable[..., Any] | None = None,
+              name: str | None = None) -> Callable[[Callable[P, R]], Primitive[P, R]]:
+    """A decorator."""
+
+
+def primitive(function: Any = None, *, traits: Iterable[str] = (), prepare: Callable[..., Any] | None = None,
+              name: str | None = None) -> Any:
     """Make a Primitive of a function whose signature and docstring declare it; its body is not used."""
     if function is None:
         return lambda f: primitive(f, traits=traits, prepare=prepare, name=name)
-    made = Primitive(name or function.__name__, *parameters_of(function), traits=traits,
+    made: Primitive[..., Any] = Primitive(name or function.__name__, *parameters_of(function), traits=traits,
                      doc=function.__doc__ or "", prepare=prepare,
                      origin=(function.__code__.co_filename, function.__code__.co_firstlineno))
     if made.name in PRIMITIVES:

@@ -139,7 +139,7 @@ class PolynomialDecayLR(LearningRateSchedule):
 
     def construct(self, global_step: Tensor) -> Tensor:
         step = ops.cast(global_step, dtype=dt.float32)
-        total = float(self.decay_steps)
+        total: Any = float(self.decay_steps)
         if self.update_decay_steps:
             total = ops.maximum(ops.ceil(step / total), 1.0) * total
         else:

@@ -36,7 +36,7 @@ class DynamicLossScaleUpdateCell(Cell):
                 raise ValueRangeError(f"DynamicLossScaleUpdateCell: {name} is above zero, not {value}")
         self.loss_scale_value, self.scale_factor, self.scale_window = loss_scale_value, scale_factor, scale_window
         self.cur_iter: Any = Parameter(Tensor(1, dt.int32), name="current_iterator_step", requires_grad=False)
-        self.last_overflow_iter = Parameter(Tensor(0, dt.int32), name="last_overflow_iterator_step", requires_grad=False)
+        self.last_overflow_iter: Any = Parameter(Tensor(0, dt.int32), name="last_overflow_iterator_step", requires_grad=False)
 
     def get_loss_scale(self) -> float:
         """The scale at the beginning."""

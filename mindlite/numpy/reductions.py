@@ -239,7 +239,8 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
         return x if rowvar or x.shape[0] == 1 else x.T
     m = rows(m) if y is None else ops.concat([rows(m), rows(y)], 0)
     ddof = (0 if bias else 1) if ddof is None else ddof
-    weights = None
+    weights: Any = None
+    total: Any
     for given in (fweights, aweights):
         if given is not None:
             given = floats(tensor(given))
@@ -311,7 +312,8 @@ def histogramdd(sample, bins=10, range=None, weights=None, density=False):
         raise ArgumentError("histogramdd: bins and range have one entry for each axis",
                             note=f"axes: {len(columns)}, bins: {len(bins)}, range: {len(ranges)}")
     edges = [histogram_bin_edges(column, part, limits) for column, part, limits in zip(columns, bins, ranges)]
-    shape, inside = [e.shape[0] - 1 for e in edges], None
+    shape = [e.shape[0] - 1 for e in edges]
+    inside: Any = None
     cells: Any = 0
     for column, edge, count in zip(columns, edges, shape):
         place = ops.searchsorted(edge, column, right=True) - 1

@@ -6,9 +6,9 @@ import types
 from typing import TYPE_CHECKING
 
 from . import evaluate, later, methods
-from .activation import (celu, elu, gelu, gelu_erf, gelu_tanh, glu, hardshrink, hardsigmoid, hardswish,
-                         hardtanh, leaky_relu, log_softmax, logsigmoid, mish, prelu, relu, relu6, selu, silu,
-                         softmax, softmin, softplus, softshrink, softsign, swish, tanhshrink, threshold)
+from .activation import (celu, gelu, gelu_erf, gelu_tanh, glu, hardsigmoid, hardswish, hardtanh, log_softmax,
+                         logsigmoid, mish, prelu, relu, relu6, selu, silu, softmax, softmin, softshrink, softsign,
+                         swish, tanhshrink, threshold)
 from .arithmetic import (abs, absolute, add, addcdiv, addcmul, ceil, clamp, clip, clip_by_value, div,
                          divide, floor, floor_div, floor_divide, floor_mod, fmod, frac, hypot, lerp,
                          maximum, minimum, mod, mul, multiply, neg, negative, pow, power, reciprocal,
@@ -23,13 +23,10 @@ from .logic import (bitwise_and, bitwise_left_shift, bitwise_not, bitwise_or, bi
                     bitwise_xor, eq, equal, ge, greater, greater_equal, gt, isclose, isfinite, isinf,
                     isnan, le, less, less_equal, logical_and, logical_not, logical_or, logical_xor, lt,
                     masked_fill, nan_to_num, ne, not_equal, select, where)
-from .moments import (logsumexp, mean, reduce_logsumexp, reduce_mean, reduce_norm, std, std_mean,
-                      var, var_mean)
-from .reduction import (all, amax, amin, any, argmax, argmin, count_nonzero, max, min, prod, reduce_all,
-                        reduce_any, reduce_max, reduce_min, reduce_prod, sum)
+from .moments import logsumexp, mean, std, std_mean, var, var_mean
+from .reduction import all, amax, amin, any, argmax, argmin, count_nonzero, max, min, prod, sum
 from .scan import cummax, cummin, cumprod, cumsum, logcumsumexp
-from .sort import (argsort, argwhere, masked_select, msort, nonzero, sort, topk, unique)
-from .basic import broadcast_to, cast, reduce_sum, reshape, transpose
+from .sort import argsort, argwhere, msort, nonzero, sort, topk, unique
 from . import array_methods, filling_methods, tensor_methods
 from .stacking import (atleast_1d, atleast_2d, atleast_3d, block_diag, column_stack, dsplit, dstack, hsplit, hstack,
                        row_stack, tensor_split, vsplit, vstack)
@@ -37,15 +34,13 @@ from .structure import (broadcast_tensors, cat, chunk, concat, expand_dims, flat
                         flipud, meshgrid, moveaxis, movedim, narrow, pad, permute, ravel,
                         repeat_interleave, roll, split, squeeze, stack, swapaxes, swapdims, tile,
                         unbind, unflatten, unsqueeze, unstack)
-from .dynamic_slicing import dynamic_slice, dynamic_update
-from .indexing import gather_nd
 from .lookup import (embedding, gather, gather_d, gather_elements, index_add, index_select, scatter_nd,
                      tensor_scatter_add, tensor_scatter_elements, tensor_scatter_update)
 from .getitem import getitem, setitem, strided_slice
 from .linalg import (addmm, addmv, baddbmm, bias_add, bmm, dense, dot, linear, matmul, mm, mv, outer,
                      tensor_dot)
-from .decomposition import (cholesky, cholesky_inverse, cholesky_solve, det, inverse, logdet,
-                            matrix_solve, slogdet, solve, solve_triangular)
+from .decomposition import (cholesky, cholesky_inverse, cholesky_solve, det, logdet, matrix_solve, slogdet, solve,
+                            solve_triangular)
 from .einsum import einsum
 from .products import (addbmm, addr, bidense, cdist, cross, dist, ger, kron, matrix_band_part, pdist, ptp, trapz,
                        vander, vecdot)
@@ -59,8 +54,7 @@ from .nn_norm import (batch_norm, batch_norm_train, group_norm, instance_norm, l
                       layer_norm_from_axis, rms_norm)
 from .random import (bernoulli, dropout, dropout1d, dropout2d, dropout3d, gumbel, multinomial, normal, rand, rand_like, randint, randn, randn_like,
                      randperm, shuffle, standard_normal, uniform)
-from .state import (assign, assign_add, assign_sub, depend, identity, print_, rank, shape, size,
-                    stop_gradient)
+from .state import assign_add, assign_sub, depend, identity, print_, rank, shape, size, stop_gradient
 from .nn_loss import (binary_cross_entropy, binary_cross_entropy_with_logits, cosine_embedding_loss,
                       cosine_similarity, cross_entropy, gaussian_nll_loss, hinge_embedding_loss,
                       huber_loss, kl_div, l1_loss, margin_ranking_loss, mse_loss, nll_loss,
@@ -85,8 +79,26 @@ from .scatter import (tensor_scatter_div, tensor_scatter_max, tensor_scatter_min
 from .tensor_methods import FUNCTIONS
 from .norms import cond, matrix_norm, norm, pinv, vector_norm
 from .whole_numbers import gcd, lcm, population_count
-from .optim_update import (adagrad_update, adam_update, adam_weight_decay_update, adamw_update,
-                           centered_rmsprop_update, lamb_update, momentum_update, rmsprop_update, sgd_update)
+
+if TYPE_CHECKING:                                # an attribute may be given by its place, which their declarations do not say
+    from .by_position import (adagrad_update, adam_update, adam_weight_decay_update, adamw_update, assign,
+                              broadcast_to, cast, centered_rmsprop_update, dynamic_slice, dynamic_update, elu,
+                              gather_nd, hardshrink, inverse, lamb_update, leaky_relu, masked_select, momentum_update,
+                              reduce_all, reduce_any, reduce_logsumexp, reduce_max, reduce_mean, reduce_min,
+                              reduce_norm, reduce_prod, reduce_sum, reshape, rmsprop_update, sgd_update, softplus,
+                              transpose)
+else:
+    from .activation import elu, hardshrink, leaky_relu, softplus
+    from .moments import reduce_logsumexp, reduce_mean, reduce_norm
+    from .reduction import reduce_all, reduce_any, reduce_max, reduce_min, reduce_prod
+    from .sort import masked_select
+    from .basic import broadcast_to, cast, reduce_sum, reshape, transpose
+    from .dynamic_slicing import dynamic_slice, dynamic_update
+    from .indexing import gather_nd
+    from .decomposition import inverse
+    from .state import assign
+    from .optim_update import (adagrad_update, adam_update, adam_weight_decay_update, adamw_update,
+                               centered_rmsprop_update, lamb_update, momentum_update, rmsprop_update, sgd_update)
 
 if TYPE_CHECKING:                                # what `later` imports, and what the tables of methods name, for who reads types
     from .bessel import bessel_j0, bessel_j1, bessel_k0, bessel_k0e, bessel_k1, bessel_k1e, bessel_y0, bessel_y1

@@ -4,11 +4,15 @@ Those with a bend (relu, elu, ..) choose in the gradient by `where`, so that an 
 no harm; at the bend the slope is the one of the flat side, as in torch. Smooth ones are composites: written in smaller
 operators, fused again by graph kernels.
 """
+from __future__ import annotations
+
 import math
 
 import numpy as np
+from ..common.dtype import DTypeLike
 
 from ..common.errors import ArgumentError, DTypeError, ShapeError
+from ..common.tensor import Tensor, TensorLike
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, jvp_rule, vmap_rule
 from ..mindir.scalar import call as call_scalar, where as where_scalar
@@ -38,7 +42,7 @@ def _bent(prim, slope):
 
 @elementwise(scalar=lambda x: call_scalar("maximum", x, 0), accepts="uif",
              array=lambda x: np.maximum(x, np.zeros((), x.dtype)))
-def relu(input):
+def relu(input: TensorLike):
     """max(input, 0); slope 0 at 0. NaN stays NaN."""
 
 
@@ -50,7 +54,7 @@ def _relu6(x):
 
 
 @elementwise(scalar=lambda x: call_scalar("minimum", call_scalar("maximum", x, 0), 6), array=_relu6, accepts="uif")
-def relu6(x):
+def relu6(x: TensorLike):
     """min(max(x, 0), 6); slope 0 at both bends."""
 
 
@@ -59,7 +63,7 @@ _bent(relu6, lambda t, x, out: where(logical_and(greater(x, 0), less(x, 6)), t, 
 
 @elementwise(scalar=lambda x, *, alpha: where_scalar(x > 0, x, x * alpha), accepts="f", prepare=to_float,
              array=lambda x, *, alpha: np.where(x > 0, x, x * np.asarray(alpha, x.dtype)))
-def leaky_relu(input, *, alpha=0.2):
+def leaky_relu(input: TensorLike, *, alpha: float = 0.2):
     """input where it is positive, else alpha * input."""
 
 
@@ -69,7 +73,7 @@ _bent(leaky_relu, lambda t, x, out, *, alpha: where(greater(x, 0), t, t * alpha)
 @elementwise(scalar=lambda x, *, alpha: where_scalar(x > 0, x, alpha * call_scalar("expm1", x)), accepts="f",
              array=lambda x, *, alpha: np.where(x > 0, x, np.asarray(alpha, x.dtype) * np.expm1(np.minimum(x, 0))),
              prepare=to_float)
-def elu(input_x, *, alpha=1.0):
+def elu(input_x: TensorLike, *, alpha: float = 1.0):
     """input_x where it is positive, else alpha * (exp(input_x) - 1). source : Clevert et al. 2016"""
 
 
@@ -78,17 +82,17 @@ _bent(elu, lambda t, x, out, *, alpha: t * where(greater(x, 0), 1, out + alpha))
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
-def selu(input_x):
+def selu(input_x: TensorLike) -> Tensor:
     """scale * elu(input_x, alpha) with the constants that keep mean and variance. source : Klambauer et al. 2017"""
     return elu(input_x, alpha=_SELU_ALPHA) * _SELU_SCALE
 
 
-def celu(x, alpha=1.0):
+def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
     """max(0, x) + min(0, alpha * (exp(x / alpha) - 1)). source : Barron 2017"""
     return elu(x / alpha, alpha=1.0) * alpha
 
 
-def hardtanh(input, min_val=-1.0, max_val=1.0):
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """input limited to [min_val, max_val]. raises : ArgumentError if min_val >= max_val"""
     if min_val >= max_val:
         raise ArgumentError(f"hardtanh: min_val {min_val} is not below max_val {max_val}")
@@ -97,24 +101,24 @@ def hardtanh(input, min_val=-1.0, max_val=1.0):
 
 @elementwise(scalar=lambda x, *, lambd: where_scalar(call_scalar("abs", x) <= lambd, 0, x), accepts="f",
              array=lambda x, *, lambd: np.where(np.abs(x) <= lambd, np.zeros((), x.dtype), x), prepare=to_float)
-def hardshrink(input, *, lambd=0.5):
+def hardshrink(input: TensorLike, *, lambd: float = 0.5):
     """input, with 0 for elements in [-lambd, lambd]."""
 
 
 _bent(hardshrink, lambda t, x, out, *, lambd: where(less_equal(abs(x), lambd), 0, t))
 
 
-def softshrink(input, lambd=0.5):
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """input moved towards 0 by lambd; 0 for elements in [-lambd, lambd]."""
     return where(greater(input, lambd), input - lambd, where(less(input, -lambd), input + lambd, input * 0))
 
 
-def threshold(input, thr, value):
+def threshold(input: TensorLike, thr: float, value: float) -> Tensor:
     """input where it is above thr, else value."""
     return where(greater(input, thr), input, value)
 
 
-def prelu(input, weight):
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """input where it is positive, else weight * input; weight has one element, or one for each channel (axis 1).
 
     source : He et al. 2015
@@ -147,7 +151,7 @@ def _smooth(function):
 
 
 @_smooth
-def silu(input):
+def silu(input: TensorLike) -> Tensor:
     """input * sigmoid(input). source : Elfwing et al. 2017"""
     return input * sigmoid(input)
 
@@ -167,30 +171,30 @@ def _softplus_of_ndarray(x, *, beta, threshold):
 @elementwise(scalar=_softplus, array=_softplus_of_ndarray, accepts="f", prepare=to_float,
              derivatives=[lambda x, out, *, beta, threshold:
                           where(greater(x * beta, threshold), 1.0, sigmoid(x * beta))])
-def softplus(input, *, beta=1, threshold=20):
+def softplus(input: TensorLike, *, beta: float = 1, threshold: float = 20):
     """log(1 + exp(beta * input)) / beta without overflow; input itself where beta * input > threshold."""
 
 
 @_smooth
-def logsigmoid(input):
+def logsigmoid(input: Tensor) -> Tensor:
     """log(sigmoid(input)) without overflow."""
     return -softplus(-input, beta=1, threshold=float("inf"))
 
 
 @_smooth
-def mish(input):
+def mish(input: TensorLike) -> Tensor:
     """input * tanh(softplus(input)). source : Misra 2019"""
     return input * tanh(softplus(input, beta=1, threshold=float("inf")))
 
 
 @_smooth
-def gelu_erf(input):
+def gelu_erf(input: TensorLike) -> Tensor:
     """input * Phi(input), Phi being the normal distribution function. source : Hendrycks and Gimpel 2016"""
     return input * normal_cdf(input)
 
 
 @_smooth
-def gelu_tanh(input):
+def gelu_tanh(input: Tensor) -> Tensor:
     """The approximation 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x ** 3))) of gelu.
 
     source : Hendrycks and Gimpel 2016
@@ -198,7 +202,7 @@ def gelu_tanh(input):
     return input * (tanh((input + input * input * input * 0.044715) * math.sqrt(2 / math.pi)) + 1) * 0.5
 
 
-def gelu(input, approximate="none"):
+def gelu(input: TensorLike, approximate: str = "none") -> Tensor:
     """input * Phi(input); approximate is "none" (by erf) or "tanh". raises : ArgumentError for another name"""
     if approximate not in ("none", "tanh"):
         raise ArgumentError(f"gelu: approximate is 'none' or 'tanh', not {approximate!r}")
@@ -206,13 +210,13 @@ def gelu(input, approximate="none"):
 
 
 @_smooth
-def hardsigmoid(input):
+def hardsigmoid(input: Tensor) -> Tensor:
     """relu6(input + 3) / 6."""
     return relu6(input + 3) / 6
 
 
 @_smooth
-def hardswish(input):
+def hardswish(input: Tensor) -> Tensor:
     """input * relu6(input + 3) / 6. source : Howard et al. 2019"""
     return input * relu6(input + 3) / 6
 
@@ -221,13 +225,13 @@ _bent(hardswish, lambda t, x, out: t * where(less_equal(x, -3), 0, where(greater
 
 
 @_smooth
-def softsign(x):
+def softsign(x: Tensor) -> Tensor:
     """x / (1 + |x|)."""
     return x / (abs(x) + 1)
 
 
 @_smooth
-def tanhshrink(input):
+def tanhshrink(input: TensorLike) -> Tensor:
     """input - tanh(input)."""
     return input - tanh(input)
 
@@ -308,23 +312,23 @@ _softmax_batch(softmax_along)
 _softmax_batch(log_softmax_along)
 
 
-def softmax(input, axis=-1, *, dtype=None):
+def softmax(input: TensorLike, axis: int = -1, *, dtype: DTypeLike | None = None) -> Tensor:
     """exp(input) / sum(exp(input)) along `axis`, computed in `dtype` if that is given."""
     input = as_operand(input)
     return softmax_along(input if dtype is None else cast(input, dtype=dtype), axis=axis)
 
 
-def log_softmax(logits, axis=-1):
+def log_softmax(logits: TensorLike, axis: int = -1) -> Tensor:
     """log(softmax(logits)) along `axis`."""
     return log_softmax_along(logits, axis=axis)
 
 
-def softmin(x, axis=-1, *, dtype=None):
+def softmin(x: Tensor, axis: int = -1, *, dtype: DTypeLike | None = None) -> Tensor:
     """softmax(-x)."""
     return softmax(-x, axis, dtype=dtype)
 
 
-def glu(x, axis=-1):
+def glu(x: Tensor, axis: int = -1) -> Tensor:
     """The first half of x along `axis` times the sigmoid of the second. raises : ShapeError for an odd size"""
     axis = normal_axis("glu", axis, x.ndim)
     half = x.shape[axis] // 2

@@ -7,7 +7,12 @@ that changes no maximum, and not the place of the first one.
 
 Source: PyTorch's and MindSpore's definition of adaptive pooling.
 """
+from __future__ import annotations
+
+from typing import Any
+
 from ..common.errors import ShapeError
+from ..common.tensor import Tensor, TensorLike
 from .axes import as_size
 from .basic import reshape
 from .creation import arange
@@ -58,12 +63,12 @@ def _adaptive_max(name, input, output_size, axes, return_indices):
     return values, place
 
 
-def adaptive_max_pool1d(input, output_size, return_indices=False):
+def adaptive_max_pool1d(input: TensorLike, output_size: int, return_indices: bool = False) -> Any:
     """The maximum of each of output_size parts of input[.., L]; with return_indices also their places, int64."""
     return _adaptive_max("adaptive_max_pool1d", input, output_size, 1, return_indices)
 
 
-def adaptive_max_pool2d(input, output_size, return_indices=False):
+def adaptive_max_pool2d(input: TensorLike, output_size: Any, return_indices: bool = False) -> Any:
     """The maximum of each part of the plane input[.., H, W]; with return_indices also their places h * W + w.
 
     output_size : an int or two; None keeps a size;   raises : ShapeError unless input has three or four axes
@@ -71,7 +76,7 @@ def adaptive_max_pool2d(input, output_size, return_indices=False):
     return _adaptive_max("adaptive_max_pool2d", input, output_size, 2, return_indices)
 
 
-def adaptive_max_pool3d(input, output_size, return_indices=False):
+def adaptive_max_pool3d(input: TensorLike, output_size: Any, return_indices: bool = False) -> Any:
     """The maximum of each part of the volume input[.., D, H, W]; with return_indices also their places."""
     return _adaptive_max("adaptive_max_pool3d", input, output_size, 3, return_indices)
 
@@ -86,11 +91,11 @@ def _adaptive_mean(name, input, output_size, axes):
     return x
 
 
-def adaptive_avg_pool1d(input, output_size):
+def adaptive_avg_pool1d(input: TensorLike, output_size: int) -> Tensor:
     """The mean of each of output_size parts of input[.., L]."""
     return _adaptive_mean("adaptive_avg_pool1d", input, output_size, 1)
 
 
-def adaptive_avg_pool3d(input, output_size):
+def adaptive_avg_pool3d(input: TensorLike, output_size: Any) -> Tensor:
     """The mean of each part of the volume input[.., D, H, W]; output_size: an int or three, None keeps a size."""
     return _adaptive_mean("adaptive_avg_pool3d", input, output_size, 3)

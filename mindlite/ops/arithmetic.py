@@ -3,6 +3,8 @@
 Operands broadcast and are brought to one dtype first. Gradients at special points are torch's: a tie of maximum or
 minimum gives each side half, abs and sign have slope 0 at 0, x ** y has slope 0 in x where y is 0.
 """
+from __future__ import annotations
+
 import operator
 from typing import Any
 
@@ -10,6 +12,7 @@ import numpy as np
 
 from ..common import dtype as dt
 from ..common.errors import ArgumentError
+from ..common.tensor import Tensor, TensorLike
 from ..mindir.scalar import call as call_scalar, where as where_scalar
 from .basic import broadcast_to, cast
 from .complex_numbers import imag, real
@@ -19,33 +22,33 @@ from .logic import equal, greater, greater_equal, less, logical_and, where
 
 
 @elementwise(scalar=operator.add, array=np.add, derivatives=[1, 1])
-def add(input, other):
+def add(input: TensorLike, other: TensorLike):
     """input + other. bool operands: logical or, as in NumPy."""
 
 
 @elementwise(scalar=operator.sub, array=np.subtract, derivatives=[1, -1], accepts="uifc")
-def sub(input, other):
+def sub(input: TensorLike, other: TensorLike):
     """input - other. raises : DTypeError for bool."""
 
 
 @elementwise(scalar=operator.mul, array=np.multiply, derivatives=[lambda x, y, out: y, lambda x, y, out: x],
              sbp_linear=[{0}, {1}])
-def mul(input, other):
+def mul(input: TensorLike, other: TensorLike):
     """input * other. bool operands: logical and."""
 
 
 @elementwise(scalar=operator.neg, array=np.negative, derivatives=[-1], accepts="uifc")
-def neg(input):
+def neg(input: TensorLike):
     """-input. raises : DTypeError for bool."""
 
 
 @elementwise(scalar=operator.truediv, array=np.divide, accepts="fc", prepare=to_float, name="div",
              derivatives=[lambda x, y, out: 1 / y, lambda x, y, out: -out / y], sbp_linear=[{0}])
-def true_divide(input, other):
+def true_divide(input: TensorLike, other: TensorLike):
     """input / other; integers are divided as float32. x / 0 is inf or nan, without a warning."""
 
 
-def div(input, other, *, rounding_mode=None):
+def div(input: TensorLike, other: TensorLike, *, rounding_mode: str | None = None) -> Tensor:
     """input / other; rounding_mode "floor" or "trunc" rounds the quotient to a whole number (gradient zero).
 
     raises : ArgumentError for another rounding_mode
@@ -62,13 +65,13 @@ def div(input, other, *, rounding_mode=None):
 
 
 @elementwise(scalar=operator.floordiv, array=np.floor_divide, accepts="uif", derivatives=[None, None])
-def floor_divide(input, other):
+def floor_divide(input: TensorLike, other: TensorLike):
     """input // other, rounded down as in Python. No gradient: it is zero wherever it exists. An integer // 0 is 0."""
 
 
 @elementwise(scalar=operator.mod, array=np.remainder, accepts="uif",
              derivatives=[1, lambda x, y, out: -floor_divide(x, y)])
-def remainder(input, other):
+def remainder(input: TensorLike, other: TensorLike):
     """input % other with the sign of `other`, as in Python: input - (input // other) * other."""
 
 
@@ -79,9 +82,13 @@ def _truncated_remainder(x, y):
     return where_scalar((rest != 0) & ((rest < 0) ^ (x < 0)), rest - y, rest)
 
 
+def _slope_of_divisor(x, y, out):
+    return -trunc((x - out) / y)
+
+
 @elementwise(scalar=_truncated_remainder, array=np.fmod, accepts="uif",
-             derivatives=[1, lambda x, y, out: -trunc((x - out) / y)])
-def fmod(input, other):
+             derivatives=[1, _slope_of_divisor])
+def fmod(input: TensorLike, other: TensorLike):
     """The remainder with the sign of `input`, as C's fmod: input - trunc(input / other) * other."""
 
 
@@ -112,7 +119,7 @@ def _integer_power(x, y):
 
 @elementwise(scalar=_integer_power, array=_power, accepts="uifc", name="pow",
              derivatives=[_power_by_base, _power_by_exponent])
-def power(input, exponent):
+def power(input: TensorLike, exponent: TensorLike):
     """input ** exponent, element by element.
 
     Integers stay integers: a negative exponent gives 0 unless the base is 1 or -1.
@@ -155,7 +162,7 @@ def integer_pow(input, *, exponent):
     """
 
 
-def pow(input, exponent):
+def pow(input: TensorLike, exponent: TensorLike) -> Tensor:
     """input ** exponent, element by element, with NumPy's promotion and broadcasting.
 
     input, exponent : Tensors or numbers
@@ -170,7 +177,7 @@ def pow(input, exponent):
         if exponent == 0.5 and floats:
             return sqrt(input)
         if exponent == 0 and (floats or isinstance(exponent, int)):
-            return broadcast_to(as_operand(1, dtype_of(input)), shape=input.shape)
+            return broadcast_to(as_operand(1, dtype_of(input)), shape=as_operand(input).shape)
         low = -MAX_UNROLLED_POWER if floats else 0
         if (floats or isinstance(exponent, int) and dtype_of(input).kind in "iu") and low <= exponent <= MAX_UNROLLED_POWER \
                 and exponent == int(exponent):
@@ -179,20 +186,20 @@ def pow(input, exponent):
 
 
 @elementwise(scalar=lambda x: x * x, array=np.square, accepts="uifc", derivatives=[lambda x, out: 2 * x])
-def square(input):
+def square(input: TensorLike):
     """input * input."""
 
 
 @elementwise(scalar=lambda x: 1 / x, array=np.reciprocal, accepts="fc", prepare=to_float,
              derivatives=[lambda x, out: -out * out])
-def reciprocal(input):
+def reciprocal(input: TensorLike):
     """1 / input; integers as float32."""
 
 
 # ---------------------------------------------------------------- sign and size
 
 @elementwise(scalar=lambda x: call_scalar("sign", x), array=np.sign, accepts="uif", derivatives=[None])
-def sign(input):
+def sign(input: TensorLike):
     """-1, 0 or 1; NaN stays NaN. The gradient is zero."""
 
 
@@ -202,7 +209,7 @@ def real_abs(input):
     """The absolute value of real numbers; slope 0 at 0."""
 
 
-def abs(input):
+def abs(input: Tensor) -> Tensor:
     """The absolute value; of complex numbers the modulus, a float."""
     input = as_operand(input)
     return hypot(real(input), imag(input)) if dtype_of(input).kind == "c" else real_abs(input)
@@ -211,7 +218,7 @@ def abs(input):
 @elementwise(scalar=lambda x, y: call_scalar("hypot", x, y), array=np.hypot, accepts="f", prepare=to_float,
              derivatives=[lambda x, y, out: where(equal(out, 0), 0, x / out),
                           lambda x, y, out: where(equal(out, 0), 0, y / out)])
-def hypot(input, other):
+def hypot(input: TensorLike, other: TensorLike):
     """sqrt(input ** 2 + other ** 2) without overflow in between; slope 0 at the origin."""
 
 
@@ -224,18 +231,18 @@ def _share(wins, ties, like):
 @elementwise(scalar=lambda x, y: call_scalar("maximum", x, y), array=np.maximum, accepts="buif",
              derivatives=[lambda x, y, out: _share(greater(x, y), equal(x, y), x),
                           lambda x, y, out: _share(greater(y, x), equal(x, y), x)])
-def maximum(input, other):
+def maximum(input: TensorLike, other: TensorLike):
     """The larger of both; NaN where either is. A tie gives each half of the gradient, as in torch."""
 
 
 @elementwise(scalar=lambda x, y: call_scalar("minimum", x, y), array=np.minimum, accepts="buif",
              derivatives=[lambda x, y, out: _share(less(x, y), equal(x, y), x),
                           lambda x, y, out: _share(less(y, x), equal(x, y), x)])
-def minimum(input, other):
+def minimum(input: TensorLike, other: TensorLike):
     """The smaller of both; NaN where either is. A tie gives each half of the gradient, as in torch."""
 
 
-def clamp(input, min=None, max=None):
+def clamp(input: Tensor, min: TensorLike | None = None, max: TensorLike | None = None) -> Any:
     """input limited to [min, max]; a bound may be a number, a tensor or None. Where min > max the result is max.
 
     The gradient passes where input is inside or on a bound, else it goes to the bound.
@@ -250,7 +257,7 @@ def clamp(input, min=None, max=None):
     return input
 
 
-def clip_by_value(x, clip_value_min=None, clip_value_max=None):
+def clip_by_value(x: Tensor, clip_value_min: TensorLike | None = None, clip_value_max: Any = None) -> Any:
     """`clamp` of x; of a tuple or list of Tensors a tuple of each."""
     if isinstance(x, (tuple, list)) and any(map(is_array, x)):
         return tuple([clip_by_value(each, clip_value_min, clip_value_max) for each in x])
@@ -260,17 +267,17 @@ def clip_by_value(x, clip_value_min=None, clip_value_max=None):
 # ---------------------------------------------------------------- rounding
 
 @elementwise(scalar=lambda x: call_scalar("floor", x), array=np.floor, accepts="uif", derivatives=[None])
-def floor(input):
+def floor(input: TensorLike):
     """The largest whole number that is not above; gradient zero."""
 
 
 @elementwise(scalar=lambda x: call_scalar("ceil", x), array=np.ceil, accepts="uif", derivatives=[None])
-def ceil(input):
+def ceil(input: TensorLike):
     """The smallest whole number that is not below; gradient zero."""
 
 
 @elementwise(scalar=lambda x: call_scalar("trunc", x), array=np.trunc, accepts="uif", derivatives=[None])
-def trunc(input):
+def trunc(input: TensorLike):
     """The whole number next to zero; gradient zero."""
 
 
@@ -279,7 +286,7 @@ def round_half_even(input):
     """The nearest whole number, halves to even; gradient zero."""
 
 
-def round(input, *, decimals=0):
+def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """input rounded to `decimals` places, halves to even; gradient zero."""
     if decimals == 0:
         return round_half_even(input)
@@ -287,19 +294,19 @@ def round(input, *, decimals=0):
     return round_half_even(input * scale) / scale
 
 
-def frac(x):
+def frac(x: Tensor) -> Tensor:
     """x without its whole part: x - trunc(x)."""
     return x - trunc(x)
 
 
 # ---------------------------------------------------------------- sums of products
 
-def addcmul(input, tensor1, tensor2, value=1):
+def addcmul(input: TensorLike, tensor1: TensorLike, tensor2: TensorLike, value: TensorLike = 1) -> Tensor:
     """input + value * tensor1 * tensor2."""
     return add(input, mul(tensor1, tensor2) if is_one(value) else mul(value, mul(tensor1, tensor2)))
 
 
-def addcdiv(input, tensor1, tensor2, value=1):
+def addcdiv(input: TensorLike, tensor1: TensorLike, tensor2: TensorLike, value: TensorLike = 1) -> Tensor:
     """input + value * tensor1 / tensor2."""
     return add(input, true_divide(tensor1, tensor2) if is_one(value) else mul(value, true_divide(tensor1, tensor2)))
 
@@ -309,7 +316,7 @@ def is_one(value):
     return isinstance(value, (int, float)) and value == 1
 
 
-def lerp(input, end, weight):
+def lerp(input: TensorLike, end: TensorLike, weight: TensorLike) -> Tensor:
     """input + weight * (end - input): linear interpolation."""
     return add(input, mul(weight, sub(end, input)))
 

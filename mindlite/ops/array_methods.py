@@ -1,10 +1,11 @@
 """Methods of Tensor and of graph nodes that move elements, multiply matrices or index: rows of methods.METHODS."""
 from ..common.errors import ValueRangeError
 from ..common.tensor import Tensor
-from . import (arithmetic, combined, decomposition, getitem, indexing, linalg, logic, lookup, products, segments,
+from . import (arithmetic, combined, decomposition, indexing, linalg, logic, lookup, products, segments,
                special, stacking, structure)
 from .basic import broadcast_to, reshape
 from .define import as_operand
+from .getitem import getitem, set_in_place
 from .methods import method, renaming
 from .sort import msort
 
@@ -85,7 +86,7 @@ def _rmatmul(self, other):
 
 
 for _name, _function in {
-    "__matmul__": _matmul, "__rmatmul__": _rmatmul, "__getitem__": getitem.getitem, "__iter__": _iterate,
+    "__matmul__": _matmul, "__rmatmul__": _rmatmul, "__getitem__": getitem, "__iter__": _iterate,
     "transpose": _transpose, "permute": _permute,
     "expand_dims": structure.expand_dims, "unsqueeze": structure.unsqueeze, "squeeze": structure.squeeze,
     "flatten": _flatten, "ravel": structure.ravel, "swapaxes": structure.swapaxes, "swapdims": structure.swapdims,
@@ -103,7 +104,7 @@ for _name, _function in {
         "transpose", "permute", "tile", "gather", "flatten") else renaming(_function))
 method("msort", msort)
 method("__array_priority__", 1000)                # ndarray + Tensor asks the Tensor, so that it gives a Tensor
-setattr(Tensor, "__setitem__", getitem.set_in_place)           # a graph node is never written: infer rebinds the name instead
+setattr(Tensor, "__setitem__", set_in_place)           # a graph node is never written: infer rebinds the name instead
 
 for _module, _names in {
     decomposition: "cholesky cholesky_inverse cholesky_solve det inverse logdet slogdet",

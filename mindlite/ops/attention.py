@@ -2,10 +2,13 @@
 
 source : Vaswani et al. 2017, section 3.2.1
 """
+from __future__ import annotations
+
 import math
 
 from ..common import dtype as dt
 from ..common.errors import ArgumentError, ShapeError
+from ..common.tensor import Tensor, TensorLike
 from .activation import softmax
 from .basic import reshape
 from .define import as_operand, dtype_of, promote_operands
@@ -15,7 +18,8 @@ from .logic import where
 from .random import dropout
 
 
-def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+def scaled_dot_product_attention(query: TensorLike, key: TensorLike, value: TensorLike, attn_mask: TensorLike | None = None,
+                                 dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None) -> Tensor:
     """softmax(query @ key^T * scale + mask) @ value.
 
     query     : float[.., L, D]; key: [.., S, D]; value: [.., S, E]; out: [.., L, E]

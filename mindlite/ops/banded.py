@@ -7,10 +7,14 @@
 
 Source: MindSpore's (TensorFlow's) matrix_diag_part, MatrixSetDiagV3.
 """
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
-from ..common.tensor import Tensor
+from ..common.tensor import Tensor, TensorLike
 from .basic import broadcast_to, reshape
 from .creation import eye
 from .define import as_operand, cast_to, dtype_of
@@ -49,7 +53,7 @@ def _places(name, rows, columns, k, align):
     return (np.where(inside, item - np.minimum(number, 0), 0), np.where(inside, item + np.maximum(number, 0), 0), inside)
 
 
-def matrix_diag_part(x, k, padding_value, align="RIGHT_LEFT"):
+def matrix_diag_part(x: Tensor, k: Any, padding_value: float, align: str = "RIGHT_LEFT") -> Tensor:
     """The diagonals k of x[.., m, n]: [.., diagonals, longest], or [.., longest] for one.
 
     k             : the number of a diagonal (above the main one positive), or (lowest, highest)
@@ -83,7 +87,7 @@ def _written(x, name, diagonal, k, align):
     return where(taken, gather(flat, source, flat.ndim - 1), x)
 
 
-def matrix_set_diag(x, diagonal, k=0, align="RIGHT_LEFT"):
+def matrix_set_diag(x: Tensor, diagonal: TensorLike, k: Any = 0, align: str = "RIGHT_LEFT") -> Tensor:
     """x[.., m, n] with its diagonals k replaced by `diagonal`, which has the form that matrix_diag_part gives."""
     x = as_operand(x)
     if x.ndim < 2:
@@ -91,7 +95,8 @@ def matrix_set_diag(x, diagonal, k=0, align="RIGHT_LEFT"):
     return _written(x, "matrix_set_diag", diagonal, k, align)
 
 
-def matrix_diag(x, k=0, num_rows=-1, num_cols=-1, padding_value=0, align="RIGHT_LEFT"):
+def matrix_diag(x: Tensor, k: Any = 0, num_rows: int = -1, num_cols: int = -1, padding_value: float = 0,
+                align: str = "RIGHT_LEFT") -> Tensor:
     """Matrices with the diagonals k made of x[.., longest] (for several x[.., diagonals, longest]), padding_value elsewhere.
 
     num_rows, num_cols : sizes of the matrices; -1: as small as they can be

@@ -2,11 +2,18 @@
 
 They are linear and move or add elements, so that each one's gradient is another of them.
 """
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..common import dtype as dt
+from ..common.annotations import Axes
 from ..common.dim import compare
+from ..common.dtype import DTypeLike
 from ..common.errors import ArgumentError, ShapeError
+from ..common.tensor import TensorLike
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
@@ -22,7 +29,7 @@ def _cast_prepare(args, attrs):
 
 
 @primitive(prepare=_cast_prepare, traits={"elementwise"})
-def cast(x, *, dtype):
+def cast(x: TensorLike, *, dtype: DTypeLike):
     """Each element converted to `dtype`, as C converts: floats to integers are cut towards zero.
 
     x : any dtype; out : like x, of `dtype`
@@ -117,7 +124,7 @@ def _reshape_prepare(args, attrs):
 
 
 @primitive(prepare=_reshape_prepare, traits={"view"})
-def reshape(x, *, shape):
+def reshape(x: TensorLike, *, shape: Sequence[int]):
     """The same elements in row-major order under another shape; one size may be -1.
 
     raises : ShapeError if the number of elements differs
@@ -225,7 +232,7 @@ def _transpose_prepare(args, attrs):
 
 
 @primitive(prepare=_transpose_prepare, traits={"view"})
-def transpose(x, *, perm=None):
+def transpose(x: TensorLike, *, perm: Sequence[int] | None = None):
     """Axes in another order: out[i[perm[0]], i[perm[1]], ..] = x[i]; reversed where perm is None."""
 
 
@@ -297,7 +304,7 @@ def _broadcast_to_prepare(args, attrs):
 
 
 @primitive(prepare=_broadcast_to_prepare)
-def broadcast_to(x, *, shape):
+def broadcast_to(x: TensorLike, *, shape: Sequence[int]):
     """Axes of size 1, and missing leading ones, repeated to `shape`; -1 keeps a size.
 
     raises : ShapeError if another size would have to change
@@ -384,7 +391,7 @@ def merge_indices(index, reduced, axis, ndim, keepdims):
 
 
 @primitive(prepare=reducing("sum"), traits={"reduction"})
-def reduce_sum(x, *, axis=None, keepdims=False):
+def reduce_sum(x: TensorLike, *, axis: Axes = None, keepdims: bool = False):
     """The sum over `axis` (an int, several, or None for all).
 
     x : a number type; bool counts as int64, float16 adds in float32; out : x's dtype

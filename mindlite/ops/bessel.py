@@ -7,9 +7,12 @@ J_k, near 0 the power series does; Y_0 and Y_1 are Neumann's series of the J_k (
 orders come by recurrence. Beyond, Hankel's asymptotic series has 16 digits (9.2.5 to 9.2.10). K is the trapezoidal sum of its
 integral exp(-x cosh t) cosh(n t) (9.6.24), which converges exponentially, and 9.7.2. NumPy computes them, in float64.
 """
+from __future__ import annotations
+
 import math
 
 import numpy as np
+from ..common.tensor import Tensor, TensorLike
 
 from .define import elementwise, to_float
 
@@ -120,19 +123,27 @@ def _alternating(of):
     return slope
 
 
+def _j_of(x, n):
+    return bessel_j_of(x, n=n)
+
+
+def _y_of(x, n):
+    return bessel_y_of(x, n=n)
+
+
 def _slope_of_k(x, out, *, n, scaled):
     slope = (bessel_k_of(x, n=abs(n - 1), scaled=scaled) + bessel_k_of(x, n=n + 1, scaled=scaled)) / -2
     return slope + out if scaled else slope
 
 
 @elementwise(scalar=None, array=_bessel_j, accepts="f", prepare=to_float, kernel=False, traits={"library"},
-             derivatives=[_alternating(lambda x, n: bessel_j_of(x, n=n))], name="bessel_j")
+             derivatives=[_alternating(_j_of)], name="bessel_j")
 def bessel_j_of(x, *, n):
     """The Bessel function of the first kind of order n, an int from 0 on."""
 
 
 @elementwise(scalar=None, array=_bessel_y, accepts="f", prepare=to_float, kernel=False, traits={"library"},
-             derivatives=[_alternating(lambda x, n: bessel_y_of(x, n=n))], name="bessel_y")
+             derivatives=[_alternating(_y_of)], name="bessel_y")
 def bessel_y_of(x, *, n):
     """The Bessel function of the second kind of order n, an int from 0 on; -inf at 0, NaN below."""
 
@@ -144,41 +155,41 @@ def bessel_k_of(x, *, n, scaled):
     below."""
 
 
-def bessel_j0(x):
+def bessel_j0(x: TensorLike) -> Tensor:
     """The Bessel function of the first kind of order 0."""
     return bessel_j_of(x, n=0)
 
 
-def bessel_j1(x):
+def bessel_j1(x: TensorLike) -> Tensor:
     """The Bessel function of the first kind of order 1."""
     return bessel_j_of(x, n=1)
 
 
-def bessel_y0(x):
+def bessel_y0(x: TensorLike) -> Tensor:
     """The Bessel function of the second kind of order 0; -inf at 0, NaN below."""
     return bessel_y_of(x, n=0)
 
 
-def bessel_y1(x):
+def bessel_y1(x: TensorLike) -> Tensor:
     """The Bessel function of the second kind of order 1; -inf at 0, NaN below."""
     return bessel_y_of(x, n=1)
 
 
-def bessel_k0(x):
+def bessel_k0(x: TensorLike) -> Tensor:
     """The modified Bessel function of the second kind of order 0; inf at 0, NaN below."""
     return bessel_k_of(x, n=0, scaled=False)
 
 
-def bessel_k0e(x):
+def bessel_k0e(x: TensorLike) -> Tensor:
     """bessel_k0(x) * exp(x)."""
     return bessel_k_of(x, n=0, scaled=True)
 
 
-def bessel_k1(x):
+def bessel_k1(x: TensorLike) -> Tensor:
     """The modified Bessel function of the second kind of order 1; inf at 0, NaN below."""
     return bessel_k_of(x, n=1, scaled=False)
 
 
-def bessel_k1e(x):
+def bessel_k1e(x: TensorLike) -> Tensor:
     """bessel_k1(x) * exp(x)."""
     return bessel_k_of(x, n=1, scaled=True)

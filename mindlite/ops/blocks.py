@@ -4,7 +4,13 @@
     channel_shuffle    [.., g n, H, W]    -> the channels of g groups in turn        Zhang et al. 2018
     space_to_batch_nd  each block of a picture goes to several pictures of the batch, batch_to_space_nd takes them back
 """
+from __future__ import annotations
+
+from typing import Any
+
+from ..common.annotations import Ints
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
+from ..common.tensor import Tensor, TensorLike
 from .axes import as_size
 from .basic import reshape, transpose
 from .define import as_operand
@@ -25,7 +31,7 @@ def _picture(name, x, least=3):
     return x
 
 
-def pixel_shuffle(input, upscale_factor):
+def pixel_shuffle(input: TensorLike, upscale_factor: int) -> Tensor:
     """[.., C r r, H, W] -> [.., C, H r, W r] for r = upscale_factor. raises : ValueRangeError where r r does not divide"""
     x, r = _picture("pixel_shuffle", input), as_size("pixel_shuffle", upscale_factor)
     *lead, channels, height, width = x.shape
@@ -35,7 +41,7 @@ def pixel_shuffle(input, upscale_factor):
     return reshape(x, shape=(*lead, kept, height * r, width * r))
 
 
-def pixel_unshuffle(input, downscale_factor):
+def pixel_unshuffle(input: TensorLike, downscale_factor: int) -> Tensor:
     """The inverse of pixel_shuffle: [.., C, H r, W r] -> [.., C r r, H, W]."""
     x, r = _picture("pixel_unshuffle", input), as_size("pixel_unshuffle", downscale_factor)
     *lead, channels, height, width = x.shape
@@ -46,7 +52,7 @@ def pixel_unshuffle(input, downscale_factor):
     return reshape(x, shape=(*lead, channels * r * r, height, width))
 
 
-def channel_shuffle(x, groups):
+def channel_shuffle(x: Tensor, groups: int) -> Tensor:
     """The channels [.., g n, H, W] as n g: the first of each group, the second of each, ..
 
     raises : ValueRangeError where `groups` does not divide the channels
@@ -58,7 +64,7 @@ def channel_shuffle(x, groups):
     return reshape(y, shape=tuple(x.shape))
 
 
-def space_to_depth(x, block_size):
+def space_to_depth(x: Tensor, block_size: int) -> Tensor:
     """[N, C, H b, W b] -> [N, b b C, H, W]: the place in a block is the outer part of the channel."""
     x, b = _picture("space_to_depth", x, 4), as_size("space_to_depth", block_size)
     batch, channels, height, width = x.shape
@@ -67,7 +73,7 @@ def space_to_depth(x, block_size):
     return reshape(x, shape=(batch, b * b * channels, height, width))
 
 
-def depth_to_space(x, block_size):
+def depth_to_space(x: Tensor, block_size: int) -> Tensor:
     """The inverse of space_to_depth."""
     x, b = _picture("depth_to_space", x, 4), as_size("depth_to_space", block_size)
     batch, channels, height, width = x.shape
@@ -88,7 +94,7 @@ def _settings(name, ndim, block, ends):
     return tuple(as_size(name, b) for b in block), ends
 
 
-def space_to_batch_nd(input_x, block_size, paddings):
+def space_to_batch_nd(input_x: TensorLike, block_size: Any, paddings: Any) -> Tensor:
     """[N, .., s1, s2, ..] -> [b1 b2 .. N, .., s1 / b1, s2 / b2, ..], the last axes padded with zeros before.
 
     block_size : the sizes b of a block along the last axes; an int is all      paddings : (before, after) of each
@@ -108,7 +114,7 @@ def space_to_batch_nd(input_x, block_size, paddings):
     return reshape(x, shape=(count, *x.shape[len(block) + 1:]))
 
 
-def batch_to_space_nd(input_x, block_shape, crops):
+def batch_to_space_nd(input_x: TensorLike, block_shape: Ints, crops: Any) -> Tensor:
     """The inverse of space_to_batch_nd; crops : how many elements to leave out (before, after) along each last axis."""
     x = as_operand(input_x)
     block, ends = _settings("batch_to_space_nd", x.ndim, block_shape, crops)

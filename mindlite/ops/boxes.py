@@ -2,9 +2,14 @@
 
 Source: Ren et al. 2015 (Faster R-CNN), section 3.1.2.
 """
+from __future__ import annotations
+
 import math
+from typing import Any
+from collections.abc import Sequence
 
 from ..common.errors import ShapeError, ValueRangeError
+from ..common.tensor import Tensor, TensorLike
 from .arithmetic import clamp, maximum, minimum
 from .basic import reshape
 from .define import as_operand
@@ -27,7 +32,7 @@ def _numbers(name, what, values, count=4):
     return values
 
 
-def iou(anchor_boxes, gt_boxes, mode="iou"):
+def iou(anchor_boxes: TensorLike, gt_boxes: TensorLike, mode: str = "iou") -> Tensor:
     """out[m, n] : the common area of gt_boxes[m] and anchor_boxes[n] over that of both together (mode "iou"), or over
     that of gt_boxes[m] ("iof"). Sides count both ends: x1 - x0 + 1."""
     if mode not in ("iou", "iof"):
@@ -48,7 +53,8 @@ def _centre(box):
     return (x0 + x1) * 0.5, (y0 + y1) * 0.5, x1 - x0 + 1, y1 - y0 + 1
 
 
-def bounding_box_encode(anchor_box, groundtruth_box, means=(0.0, 0.0, 0.0, 0.0), stds=(1.0, 1.0, 1.0, 1.0)):
+def bounding_box_encode(anchor_box: TensorLike, groundtruth_box: TensorLike, means: Any = (0.0, 0.0, 0.0, 0.0),
+                        stds: Any = (1.0, 1.0, 1.0, 1.0)) -> Tensor:
     """groundtruth_box [N, 4] as offsets from anchor_box [N, 4]: (centre's in widths and heights, logarithms of the ratios
     of sides), less `means`, over `stds`."""
     means, stds = _numbers("bounding_box_encode", "means", means), _numbers("bounding_box_encode", "stds", stds)
@@ -58,8 +64,8 @@ def bounding_box_encode(anchor_box, groundtruth_box, means=(0.0, 0.0, 0.0, 0.0),
     return stack([(d - m) / s for d, m, s in zip(deltas, means, stds)], 1)
 
 
-def bounding_box_decode(anchor_box, deltas, max_shape, means=(0.0, 0.0, 0.0, 0.0), stds=(1.0, 1.0, 1.0, 1.0),
-                        wh_ratio_clip=0.016):
+def bounding_box_decode(anchor_box: Tensor, deltas: Tensor, max_shape: Sequence[int], means: Any = (0.0, 0.0, 0.0, 0.0),
+                        stds: Any = (1.0, 1.0, 1.0, 1.0), wh_ratio_clip: float = 0.016) -> Tensor:
     """The boxes that bounding_box_encode gave as `deltas`, kept inside a picture of max_shape = (height, width).
 
     wh_ratio_clip : logarithms of ratios of sides are kept within that of this number
@@ -76,7 +82,7 @@ def bounding_box_decode(anchor_box, deltas, max_shape, means=(0.0, 0.0, 0.0, 0.0
     return stack([clamp(end, 0, size - 1) for end, size in zip(ends, (width, height, width, height))], 1)
 
 
-def check_valid(bboxes, img_metas):
+def check_valid(bboxes: TensorLike, img_metas: TensorLike) -> Tensor:
     """bool[N] : whether a box lies in the picture. img_metas : (height, width, ratio), the borders are
     height * ratio - 1 and width * ratio - 1."""
     boxes, meta = _boxes("check_valid", "bboxes", bboxes), as_operand(img_metas)

@@ -2,14 +2,20 @@
 
 Source: Jean et al. 2015, section 3.
 """
+from __future__ import annotations
+
+from typing import Any
+
 from ..common import dtype as dt
 from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
+from ..common.tensor import Tensor
 from .creation import full
 from .define import as_operand, cast_to, dtype_of
 from .random import randint, randperm
 
 
-def uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, range_max, seed=0, remove_accidental_hits=False):
+def uniform_candidate_sampler(true_classes: Tensor, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int = 0,
+                              remove_accidental_hits: bool = False) -> Any:
     """(classes drawn uniformly from [0, range_max), how often each true class is expected among them, and each drawn one).
 
     true_classes : int[N, num_true]; only its shape and dtype count

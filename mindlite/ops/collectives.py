@@ -11,9 +11,14 @@ Gradients are those of the *sum over the ranks* of what each rank differentiates
 all_reduce is all_reduce, that of all_gather reduce_scatter. A loss that every rank has in whole is counted once by each rank;
 `shard` (mindlite/parallel), which differentiates the logical program and knows that it is one value, has no such factor.
 """
+from __future__ import annotations
+
+from typing import Any
+
 from ..common.dim import Dim
 from ..common.errors import DTypeError, RankError, ShapeError, ValueRangeError
 from ..common.ranks import FOLDS, WORLD, engine
+from ..common.tensor import TensorLike
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
@@ -407,7 +412,7 @@ def placed(x, *, placement, lasting=False):
     """
 
 
-def place_as(x, placement):
+def place_as(x: TensorLike, placement: Any) -> Any:
     """In a graph x, `placed`; x itself in eager mode, where each operator runs at once and there is nothing to choose."""
     return placed(x, placement=placement) if isinstance(x, AnfNode) else x
 

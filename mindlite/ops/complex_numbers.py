@@ -4,9 +4,12 @@ The gradient of a real L by z = x + iy is dL/dx + i dL/dy (the convention of tor
 Kreutz-Delgado 2009), so that gradient descent is z - lr * grad. Kernels do not compute complex numbers yet: these run
 by NumPy.
 """
+from __future__ import annotations
+
 import numpy as np
 
 from ..common import dtype as dt
+from ..common.tensor import Tensor, TensorLike
 from ..mindir.primitive import bprop_rule, jvp_rule
 from .basic import sum_to
 from .creation import zeros_like
@@ -35,13 +38,13 @@ def imaginary_part(input):
 
 
 @elementwise(scalar=None, array=np.conj, accepts="buifc", kernel=False, sbp_linear=[{0}])
-def conj(input):
+def conj(input: TensorLike):
     """The complex conjugate; real numbers stay."""
 
 
 @elementwise(scalar=None, array=lambda x, y: x + 1j * y, accepts="f", out_dtype=_whole_dtype, kernel=False,
              prepare=to_float, name="complex", sbp_linear=[{0, 1}])
-def make_complex(input, other):
+def make_complex(input: TensorLike, other: TensorLike):
     """input + i other, of float32 or float64."""
 
 
@@ -76,29 +79,29 @@ def complex_jvp(primals, tangents, out):
     return same_shape_tangent(make_complex(dx, dy), out) if is_array(dx) or is_array(dy) else None
 
 
-def real(input):
+def real(input: Tensor) -> Tensor:
     """The real part; real numbers stay."""
     input = as_operand(input)
     return real_part(input) if dtype_of(input).kind == "c" else input
 
 
-def imag(input):
+def imag(input: Tensor) -> Tensor:
     """The imaginary part; zeros for real numbers."""
     input = as_operand(input)
     return imaginary_part(input) if dtype_of(input).kind == "c" else zeros_like(input)
 
 
-def angle(input):
+def angle(input: TensorLike) -> Tensor:
     """The angle of complex numbers, in (-pi, pi]; 0 or pi for real ones."""
     input = as_operand(input)
     return atan2(imaginary_part(input), real_part(input)) if dtype_of(input).kind == "c" else atan2(0, input)
 
 
-def polar(abs, angle):
+def polar(abs: TensorLike, angle: TensorLike) -> Tensor:
     """The complex numbers abs (cos(angle) + i sin(angle))."""
     return make_complex(abs * cos(angle), abs * sin(angle))
 
 
-def view_as_real(input):
+def view_as_real(input: TensorLike) -> Tensor:
     """The parts of complex numbers along a new last axis: [.., 2]."""
     return stack([real_part(input), imaginary_part(input)], -1)

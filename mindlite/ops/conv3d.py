@@ -5,7 +5,11 @@
 The transposed convolution is the transpose of these steps: conv2d_transpose into C * KD channels, then each tap is put
 in its place along the depth.
 """
+from __future__ import annotations
+
+from ..common.annotations import Ints
 from ..common.errors import ArgumentError, ShapeError
+from ..common.tensor import Tensor, TensorLike
 from .axes import as_size
 from .basic import reshape, transpose
 from .define import layer_operands
@@ -53,7 +57,8 @@ def _with_bias(out, bias):
     return out if bias is None else out + reshape(bias, shape=(1, bias.shape[0], 1, 1, 1))
 
 
-def conv3d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dilation=1, groups=1):
+def conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None, stride: Ints = 1, pad_mode: str = "valid",
+           padding: Ints = 0, dilation: Ints = 1, groups: int = 1) -> Tensor:
     """3-D convolution of input[N, C, D, H, W] with weight[O, C/groups, KD, KH, KW], plus bias[O].
 
     pad_mode : "valid", "same" or "pad"; padding (an int, three for depth, height, width, or six) goes with "pad"
@@ -61,22 +66,23 @@ def conv3d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dila
     """
     x, w = _operands("conv3d", input, weight)
     kernel, groups = tuple(w.shape[2:]), as_size("conv3d", groups)
-    stride, dilation = triple("conv3d", "stride", stride), triple("conv3d", "dilation", dilation)
-    sides = sides_of("conv3d", pad_mode, padding, x.shape[2:], kernel, stride, dilation)
-    depth = out_size("conv3d", x.shape[2], kernel[0], stride[0], sides[0], sides[1], dilation[0])
+    steps, rates = triple("conv3d", "stride", stride), triple("conv3d", "dilation", dilation)
+    sides = sides_of("conv3d", pad_mode, padding, x.shape[2:], kernel, steps, rates)
+    depth = out_size("conv3d", x.shape[2], kernel[0], steps[0], sides[0], sides[1], rates[0])
     x = pad_constant(x, [(0, 0), (0, 0), sides[:2], (0, 0), (0, 0)])
     n, c, _, height, width = x.shape
-    taps = [slice_(x, start=(0, 0, k * dilation[0], 0, 0), sizes=(n, c, depth, height, width),
-                   step=(1, 1, stride[0], 1, 1)) for k in range(as_size("conv3d", kernel[0]))]
+    taps = [slice_(x, start=(0, 0, k * rates[0], 0, 0), sizes=(n, c, depth, height, width),
+                   step=(1, 1, steps[0], 1, 1)) for k in range(as_size("conv3d", kernel[0]))]
     pictures = transpose(stack(taps, 2), perm=(0, 3, 1, 2, 4, 5))                   # [N, OD, C, KD, H, W]
     pictures = reshape(pictures, shape=(n * depth, c * len(taps), height, width))
-    out = convolution(pictures, _flat(w), stride=stride[1:], padding=sides[2:], dilation=dilation[1:], groups=groups)
+    out = convolution(pictures, _flat(w), stride=steps[1:], padding=sides[2:], dilation=rates[1:], groups=groups)
     out = reshape(out, shape=(n, depth) + tuple(out.shape[1:]))
     return _with_bias(transpose(out, perm=(0, 2, 1, 3, 4)), bias)
 
 
-def conv3d_transpose(inputs, weight, bias=None, stride=1, pad_mode="valid", padding=0, output_padding=0, dilation=1,
-                     group=1):
+def conv3d_transpose(inputs: TensorLike, weight: TensorLike, bias: TensorLike | None = None, stride: Ints = 1,
+                     pad_mode: str = "valid", padding: Ints = 0, output_padding: Ints = 0, dilation: Ints = 1,
+                     group: int = 1) -> Tensor:
     """The transpose of conv3d: inputs[N, C, D, H, W], weight[C, O/group, KD, KH, KW], plus bias[O].
 
     out size : (D - 1) * stride + (KD - 1) * dilation + 1 - padding + output_padding; "same": D * stride
@@ -84,25 +90,25 @@ def conv3d_transpose(inputs, weight, bias=None, stride=1, pad_mode="valid", padd
     name = "conv3d_transpose"
     x, w = _operands(name, inputs, weight)
     kernel, group = tuple(w.shape[2:]), as_size(name, group)
-    stride, dilation = triple(name, "stride", stride), triple(name, "dilation", dilation)
+    steps, rates = triple(name, "stride", stride), triple(name, "dilation", dilation)
     extra = tuple(output_padding)[-3:] if isinstance(output_padding, (tuple, list)) else (output_padding,) * 3
     if str(pad_mode).lower() == "same":
-        size = tuple(m * s for m, s in zip(x.shape[2:], stride))
-        sides = sides_of(name, "same", 0, size, kernel, stride, dilation)
+        size = tuple(m * s for m, s in zip(x.shape[2:], steps))
+        sides = sides_of(name, "same", 0, size, kernel, steps, rates)
     else:
-        sides = sides_of(name, pad_mode, padding, x.shape[2:], kernel, stride, dilation)
+        sides = sides_of(name, pad_mode, padding, x.shape[2:], kernel, steps, rates)
         size = tuple((m - 1) * s + (k - 1) * d + 1 - sides[2 * a] - sides[2 * a + 1] + e for a, (m, s, k, d, e) in
-                     enumerate(zip(x.shape[2:], stride, kernel, dilation, extra)))
+                     enumerate(zip(x.shape[2:], steps, kernel, rates, extra)))
     n, c, depth, height, width = x.shape
     pictures = reshape(transpose(x, perm=(0, 2, 1, 3, 4)), shape=(n * depth, c, height, width))
-    made = convolution_backward_data(pictures, _flat(w), input_size=size[1:], stride=stride[1:], padding=sides[2:],
-                                     dilation=dilation[1:], groups=group)
+    made = convolution_backward_data(pictures, _flat(w), input_size=size[1:], stride=steps[1:], padding=sides[2:],
+                                     dilation=rates[1:], groups=group)
     count = as_size(name, kernel[0])
     channels = made.shape[1] // count
     made = transpose(reshape(made, shape=(n, depth, channels, count) + size[1:]), perm=(3, 0, 2, 1, 4, 5))
     padded, out = (n, channels, size[0] + sides[0] + sides[1]) + size[1:], None
     for k in range(count):
-        tap = pad_slice(made[k], shape=padded, start=(0, 0, k * dilation[0], 0, 0), step=(1, 1, stride[0], 1, 1),
+        tap = pad_slice(made[k], shape=padded, start=(0, 0, k * rates[0], 0, 0), step=(1, 1, steps[0], 1, 1),
                         value=0)
         out = tap if out is None else out + tap
     out = slice_(out, start=(0, 0, sides[0], 0, 0), sizes=(n, channels) + size, step=(1,) * 5)

@@ -2,14 +2,19 @@
 
 Sizes that depend on data are fresh Symbols, as those of `nonzero`: bincount's is the largest number plus one.
 """
+from __future__ import annotations
+
 import itertools
+from typing import Any
 
 import numpy as np
 
 from ..common import dtype as dt
+from ..common.annotations import Axes
 from ..common.dim import Symbol, product
+from ..common.dtype import DTypeLike
 from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
-from ..common.tensor import Tensor
+from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive
@@ -72,7 +77,7 @@ jvp_rule(occurrences)(lambda primals, tangents, out, *, minlength:
                       occurrences(primals[0], tangents[1], minlength=minlength) if tangents[1] is not None else None)
 
 
-def bincount(input, weights=None, minlength=0):
+def bincount(input: TensorLike, weights: TensorLike | None = None, minlength: int = 0) -> Tensor:
     """out[i] : how often i stands in `input` : int[n], none negative, or the sum of its weights.
 
     out    : as long as the largest of input plus one, at least minlength; of weights' dtype, int64 without
@@ -85,7 +90,7 @@ def bincount(input, weights=None, minlength=0):
     return occurrences(x, each, minlength=as_size("bincount", minlength))
 
 
-def histc(input, bins=100, min=0.0, max=0.0):
+def histc(input: TensorLike, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Tensor:
     """How many elements lie in each of `bins` equal intervals of [min, max]; those outside do not count.
 
     min, max : where both are 0, or equal, the smallest and the largest element
@@ -104,7 +109,7 @@ def histc(input, bins=100, min=0.0, max=0.0):
     return cast_to(counts, dtype_of(x))
 
 
-def bucketize(input, boundaries, *, right=False):
+def bucketize(input: Tensor, boundaries: Any, *, right: bool = False) -> Tensor:
     """int32 : between which of the rising `boundaries` (a list) each element lies: the number of those that are less than
     it, with right=True less or equal."""
     if not isinstance(boundaries, (list, tuple)):
@@ -112,7 +117,7 @@ def bucketize(input, boundaries, *, right=False):
     return searchsorted(as_operand(list(boundaries)), input, out_int32=True, right=right)
 
 
-def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+def unique_consecutive(input: TensorLike, return_inverse: bool = False, return_counts: bool = False, dim: Axes = None) -> Any:
     """Elements (slices along `dim`) that differ from the one before.
 
     return_inverse : also for each element the number of its run; return_counts : also the length of each run
@@ -139,7 +144,7 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
 
 # ---------------------------------------------------------------- pairs, triples, triangles
 
-def cartesian_prod(*inputs):
+def cartesian_prod(*inputs: Any) -> Tensor:
     """Each choice of one element of every vector, in the order of itertools.product: [count, vectors]; of one: itself."""
     vectors = [_vector("cartesian_prod", x) for x in inputs]
     if len(vectors) == 1:
@@ -147,7 +152,7 @@ def cartesian_prod(*inputs):
     return stack([reshape(grid, shape=(-1,)) for grid in meshgrid(*vectors, indexing="ij")], 1)
 
 
-def combinations(input, r=2, with_replacement=False):
+def combinations(input: TensorLike, r: int = 2, with_replacement: bool = False) -> Tensor:
     """Each choice of r elements of a vector in its order, as itertools.combinations: [count, r]."""
     x = _vector("combinations", input)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
@@ -162,17 +167,17 @@ def _places(mask, dtype):
     return Tensor.wrap(np.stack(np.nonzero(mask)).astype(dt.dtype(dtype).numpy))
 
 
-def tril_indices(row, col, offset=0, *, dtype=dt.int64):
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = dt.int64) -> Tensor:
     """[2, count] : rows and columns of the elements on and below the diagonal `offset` of a row x col matrix."""
     return _places(np.tri(row, col, offset, bool), dtype)
 
 
-def triu_indices(row, col, offset=0, *, dtype=dt.int64):
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = dt.int64) -> Tensor:
     """[2, count] : rows and columns of the elements on and above the diagonal `offset` of a row x col matrix."""
     return _places(~np.tri(row, col, offset - 1, bool), dtype)
 
 
-def unravel_index(indices, dims):
+def unravel_index(indices: Tensor, dims: Any) -> Tensor:
     """[axes, ..] : row-major numbers of elements as indices of a tensor with the sizes `dims`. raises : IndexRangeError"""
     dims = tuple(dims.tolist() if hasattr(dims, "tolist") else dims)
     indices = bounded_indices(widened(as_operand(indices)), what="unravel_index: index", low=0, high=product(dims))
@@ -183,7 +188,7 @@ def unravel_index(indices, dims):
     return stack(made[::-1], 0)
 
 
-def sequence_mask(lengths, maxlen=None):
+def sequence_mask(lengths: Tensor, maxlen: int | None = None) -> Tensor:
     """bool[.., maxlen] : true for the first lengths[..] places. maxlen : by default the largest length."""
     lengths = as_operand(lengths)
     if maxlen is None:
@@ -191,7 +196,7 @@ def sequence_mask(lengths, maxlen=None):
     return arange(maxlen) < reshape(lengths, shape=(*lengths.shape, 1))
 
 
-def reverse_sequence(x, seq_lengths, seq_dim, batch_dim=0):
+def reverse_sequence(x: Tensor, seq_lengths: Tensor, seq_dim: int, batch_dim: int = 0) -> Tensor:
     """x with the first seq_lengths[b] elements along seq_dim of each part b along batch_dim in reverse order."""
     x, lengths = as_operand(x), as_operand(seq_lengths)
     seq, batch = seq_dim % x.ndim, batch_dim % x.ndim

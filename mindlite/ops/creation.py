@@ -3,13 +3,19 @@
 Two primitives have no operand: `full` and `count_up` (0, 1, 2, ..). All else is arithmetic on them, so that sizes may
 be Dims and a kernel computes the elements where they are needed.
 """
+from __future__ import annotations
+
 import math
+from typing import Any
 
 import numpy as np
 
 from ..common import dtype as dt
+from ..common.annotations import Ints
 from ..common.dim import Dim
+from ..common.dtype import DTypeLike
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
+from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, kernel_rule, primitive, vmap_rule
@@ -64,7 +70,7 @@ sbp_rule(room, lambda *, shape, **attrs: "->" + letters(len(shape)), local=local
 
 # ---------------------------------------------------------------- constants
 
-def full(size, fill_value, *, dtype=None):
+def full(size: Ints, fill_value: float | TensorLike, *, dtype: DTypeLike | None = None) -> Tensor:
     """A tensor of shape `size` filled with a number, or with a tensor of one element.
 
     dtype  : by default the number's own (float32, int64, bool)
@@ -78,39 +84,39 @@ def full(size, fill_value, *, dtype=None):
     return constant_tensor(shape=shape, value=fill_value, dtype=wanted)
 
 
-def zeros(size, dtype=None):
+def zeros(size: Ints, dtype: DTypeLike | None = None) -> Tensor:
     """A tensor of zeros; float32 by default."""
     return full(size, 0, dtype=dtype or dt.float32)
 
 
-def ones(shape, dtype=None):
+def ones(shape: Ints, dtype: DTypeLike | None = None) -> Tensor:
     """A tensor of ones; float32 by default."""
     return full(shape, 1, dtype=dtype or dt.float32)
 
 
-def full_like(input, fill_value, *, dtype=None):
+def full_like(input: Tensor, fill_value: float | TensorLike, *, dtype: DTypeLike | None = None) -> Tensor:
     """A tensor of input's shape, and dtype unless another is given, filled with a number."""
     return full(tuple(input.shape), fill_value, dtype=dtype or dtype_of(input))
 
 
-def zeros_like(input, *, dtype=None):
+def zeros_like(input: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
     """Zeros of input's shape and dtype."""
     return full_like(input, 0, dtype=dtype)
 
 
-def ones_like(input, *, dtype=None):
+def ones_like(input: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
     """Ones of input's shape and dtype."""
     return full_like(input, 1, dtype=dtype)
 
 
-def empty(*size, dtype=None):
+def empty(*size: Any, dtype: DTypeLike | None = None) -> Tensor:
     """A tensor whose elements do not matter; they are zeros here."""
     return zeros(size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size, dtype)
 
 
 # ---------------------------------------------------------------- ranges
 
-def arange(start=0, end=None, step=1, *, dtype=None):
+def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: DTypeLike | None = None) -> Tensor:
     """start, start + step, .. up to but without `end`; with one argument from 0. Element i is start + i * step.
 
     start, end, step: ints (also Dims), floats; a Tensor counts where its value is known
@@ -146,7 +152,7 @@ def _is_whole(x):
     return isinstance(x, (bool, int)) or getattr(getattr(x, "abstract", None), "type", None) in (bool, int)
 
 
-def linspace(start, end, steps, *, dtype=None):
+def linspace(start: Any, end: Any, steps: int, *, dtype: DTypeLike | None = None) -> Tensor:
     """`steps` numbers from start to end at equal distances, both included; float32 by default.
 
     raises : ValueRangeError for steps < 1
@@ -162,7 +168,7 @@ def linspace(start, end, steps, *, dtype=None):
     return cast_to(where(greater_equal(index, steps - 1), end, from_start), made)
 
 
-def logspace(start, end, steps, base=10, *, dtype=None):
+def logspace(start: Any, end: Any, steps: int, base: float = 10, *, dtype: DTypeLike | None = None) -> Tensor:
     """base ** x for x in linspace(start, end, steps)."""
     return cast_to(base ** linspace(start, end, steps, dtype=dt.float64), dt.dtype(dtype or dt.float32))
 
@@ -174,7 +180,7 @@ def _grid(rows, columns):
     return reshape(iota(rows), shape=(-1, 1)), reshape(iota(columns), shape=(1, -1))
 
 
-def eye(n, m=None, dtype=None):
+def eye(n: int, m: int | None = None, dtype: DTypeLike | None = None) -> Tensor:
     """The identity matrix of n rows and m columns (n by default); float32 by default."""
     n = as_size("eye", n)
     rows, columns = _grid(n, n if m is None else as_size("eye", m))
@@ -188,17 +194,17 @@ def _triangle(name, input, diagonal, keep):
     return where(keep(columns - rows, diagonal), input, as_operand(0, dtype_of(input)))
 
 
-def tril(input, diagonal=0):
+def tril(input: TensorLike, diagonal: int = 0) -> Tensor:
     """The lower triangle of the last two axes, up to `diagonal`; zeros above. raises : ShapeError for under two axes"""
     return _triangle("tril", as_operand(input), diagonal, less_equal)
 
 
-def triu(input, diagonal=0):
+def triu(input: TensorLike, diagonal: int = 0) -> Tensor:
     """The upper triangle of the last two axes, from `diagonal`; zeros below. raises : ShapeError for under two axes"""
     return _triangle("triu", as_operand(input), diagonal, greater_equal)
 
 
-def one_hot(indices, depth, on_value=1, off_value=0, axis=-1):
+def one_hot(indices: Tensor, depth: int, on_value: Any = 1, off_value: Any = 0, axis: int = -1) -> Tensor:
     """`depth` classes along a new axis: on_value at the index, else off_value; an index outside gives off_value only.
 
     dtype : that of on_value: a tensor's own; int64 for ints, float32 for floats

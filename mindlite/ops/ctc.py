@@ -5,8 +5,15 @@ alpha[t-1, s-2] where l'[s] is no blank and not l'[s-2]), in logarithms. The los
 
 Source: Graves et al. 2006, section 4.1.
 """
+from __future__ import annotations
+
+from typing import Any
+
+from collections.abc import Sequence
+
 from ..common import dtype as dt
 from ..common.errors import ShapeError
+from ..common.tensor import TensorLike
 from .arithmetic import maximum
 from .basic import broadcast_to, cast, reduce_sum, reshape
 from .creation import arange, full
@@ -28,7 +35,8 @@ def _added(*logs):
     return most + log(exp(logs[0] - most) + exp(logs[1] - most) + exp(logs[2] - most))
 
 
-def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+def ctc_loss(log_probs: TensorLike, targets: TensorLike, input_lengths: TensorLike, target_lengths: TensorLike, blank: int = 0,
+             reduction: str = "mean", zero_infinity: bool = False) -> Any:
     """(the loss, log_alpha) of targets : int[N, S] under log_probs : float[T, N, C], logarithms of probabilities; of one
     sequence without the axis N: [S], [T, C] and numbers for the lengths.
 
@@ -80,7 +88,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     return reduced("ctc_loss", loss, reduction), where(table < _NONE / 2, float("-inf"), table)
 
 
-def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True):
+def ctc_greedy_decoder(inputs: Sequence[TensorLike], sequence_length: TensorLike, merge_repeated: bool = True) -> Any:
     """The most likely class at each time of inputs : float[T, N, C], of which the last is the blank, without blanks.
 
     sequence_length : int[N]      merge_repeated : equal classes one after the other are one

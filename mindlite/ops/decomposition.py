@@ -4,9 +4,12 @@ Gradients are those of matrix calculus (Giles 2008; Murray 2016 for Cholesky), w
 operators themselves, so any order of derivative works. A singular matrix is an error in `inverse` and `solve`, as it is
 in NumPy, and a matrix that is not positive definite in `cholesky`.
 """
+from __future__ import annotations
+
 import numpy as np
 
 from ..common.errors import DTypeError, ShapeError, ValueRangeError
+from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive, vmap_rule
@@ -81,7 +84,7 @@ def one_operand(args, attrs):
 
 
 @primitive(traits={"library"}, prepare=one_operand)
-def inverse(x):
+def inverse(x: TensorLike):
     """The inverse of each matrix in x : float[.., n, n]. raises : when run: ValueRangeError for a singular one"""
 
 
@@ -315,42 +318,42 @@ batch_first(cholesky_factor)
 
 # ---------------------------------------------------------------- public names
 
-def det(input):
+def det(input: TensorLike) -> Tensor:
     """The determinant of each matrix in input[.., n, n]."""
     return determinant(input)
 
 
-def slogdet(input):
+def slogdet(input: TensorLike) -> tuple[Tensor, Tensor]:
     """(the sign of each determinant, the logarithm of its absolute value)."""
     return sign_and_log_determinant(input)
 
 
-def logdet(input):
+def logdet(input: TensorLike) -> Tensor:
     """The logarithm of each determinant: NaN where it is negative, -inf where it is 0."""
     signs, logarithm = sign_and_log_determinant(input)
     return logarithm + log(signs) * abs(sign(signs))
 
 
-def cholesky(input_x, upper=False):
+def cholesky(input_x: TensorLike, upper: bool = False) -> Tensor:
     """Cholesky's factor of each symmetric positive definite matrix: lower triangular, or upper."""
     lower = cholesky_factor(input_x)
     return turned(lower) if upper else lower
 
 
-def cholesky_solve(input, input2, upper=False):
+def cholesky_solve(input: TensorLike, input2: TensorLike, upper: bool = False) -> Tensor:
     """The solution of A out = input, where input2 is Cholesky's factor of A."""
     factor = triu(as_operand(input2)) if upper else tril(as_operand(input2))
     first, second = (turned(factor), factor) if upper else (factor, turned(factor))
     return linear_solve(second, linear_solve(first, input))
 
 
-def cholesky_inverse(input_x, upper=False):
+def cholesky_inverse(input_x: TensorLike, upper: bool = False) -> Tensor:
     """The inverse of A from its Cholesky factor."""
     x = as_operand(input_x)
     return cholesky_solve(eye(x.shape[-1], x.shape[-1], x.dtype), x, upper)
 
 
-def solve(A, B):
+def solve(A: TensorLike, B: TensorLike) -> Tensor:
     """X with A X = B; B is a matrix, a stack of matrices, or a vector of the length of A."""
     a, b = (as_operand(x) for x in (A, B))
     if b.ndim == 1:
@@ -358,13 +361,13 @@ def solve(A, B):
     return linear_solve(a, b)
 
 
-def matrix_solve(matrix, rhs, adjoint=False):
+def matrix_solve(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False) -> Tensor:
     """X with matrix X = rhs, a matrix or a stack of them; with adjoint its transpose in its place."""
     matrix = as_operand(matrix)
     return linear_solve(turned(matrix) if adjoint else matrix, rhs)
 
 
-def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False):
+def solve_triangular(a: TensorLike, b: TensorLike, trans: int = 0, lower: float = False, unit_diagonal: bool = False) -> Tensor:
     """X with a X = b for a triangular a. trans : 0 or "N": a, 1 or "T": its transpose; unit_diagonal: of ones."""
     a = tril(as_operand(a)) if lower else triu(as_operand(a))
     if unit_diagonal:

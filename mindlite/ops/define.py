@@ -6,21 +6,26 @@
 One declaration fills a row of every table: infer (broadcast), eval (array), bprop and jvp (derivatives), vmap (align
 the axes), kernel (scalar), sbp (each axis split alike).
 """
+from __future__ import annotations
+
 import contextvars
 import inspect
 import threading
 import warnings
+from collections.abc import Callable, Iterable
+from typing import Any, overload
 
 import numpy as np
 
 from ..common import dtype as dt
+from ..common.annotations import Function
 from ..common.dim import Dim
 from ..common.errors import ArgumentError, DeviceError, DTypeError, user_level
 from ..common.tensor import Tensor, as_array
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.graph import AnfNode
-from ..mindir.primitive import (bprop_rule, eval_rule, expand_rule, find_primitive, infer_rule, jvp_rule, kernel_rule,
-                                primitive, vmap_rule)
+from ..mindir.primitive import (P, Primitive, R, bprop_rule, eval_rule, expand_rule, find_primitive, infer_rule, jvp_rule,
+                                kernel_rule, primitive, vmap_rule)
 from ..mindir.scalar import scalar_function
 from .axes import broadcast_index, broadcast_shapes
 from .basic import broadcast_to, cast, move_batch_axis, reshape, scalar_to_tensor, sum_to
@@ -173,8 +178,9 @@ def quietly(function, args, attrs):
 
 # ---------------------------------------------------------------- elementwise operators
 
-def elementwise(*, scalar, array, derivatives=None, accepts="buifc", out_dtype=None, prepare=promote_operands,
-                kernel=True, traits=(), name=None, sbp_linear=None):
+def elementwise(*, scalar: Any, array: Any, derivatives: Any = None, accepts: str = "buifc", out_dtype: Any = None,
+                prepare: Function | None = promote_operands, kernel: bool = True, traits: Iterable[str] = (),
+                name: str | None = None, sbp_linear: Any = None) -> Callable[[Callable[P, Any]], Primitive[P, Tensor]]:
     """Declare an operator that works element by element, with NumPy's broadcasting.
 
     scalar     : the function of one element (Python scalars), or of ScalarExprs; gives the kernel
@@ -190,7 +196,7 @@ def elementwise(*, scalar, array, derivatives=None, accepts="buifc", out_dtype=N
     """
     operator_name = name
 
-    def declare(function):
+    def declare(function: Callable[P, Any]) -> Primitive[P, Tensor]:
         prim = primitive(function, traits={"elementwise", *traits}, prepare=prepare, name=operator_name)
         name, n = prim.name, len(prim.inputs)
 
@@ -317,7 +323,20 @@ def vmap_elementwise(prim, args, dims, size, attrs):
 
 # ---------------------------------------------------------------- composites
 
-def composite(function=None, *, infer, prepare=None, traits=(), name=None):
+@overload
+def composite(function: Callable[P, R], *, infer: Function, prepare: Function | None = None, traits: Iterable[str] = (),
+              name: str | None = None) -> Primitive[P, R]:
+    """Of a function."""
+
+
+@overload
+def composite(function: None = None, *, infer: Function, prepare: Function | None = None, traits: Iterable[str] = (),
+              name: str | None = None) -> Callable[[Callable[P, R]], Primitive[P, R]]:
+    """A decorator."""
+
+
+def composite(function: Any = None, *, infer: Function, prepare: Function | None = None, traits: Iterable[str] = (),
+              name: str | None = None) -> Any:
     """Declare an operator whose meaning is its body, written in smaller operators: the body is its `expand` rule.
 
     infer: its shape rule. eval runs the body eagerly; bprop, jvp and vmap, unless given, come from the body.

@@ -2,8 +2,11 @@
 
 A diagonal is a strided slice of the flattened matrix: element i stands at first + i * (columns + 1).
 """
+from __future__ import annotations
+
 from ..common.dim import dim_max, dim_min
 from ..common.errors import ShapeError
+from ..common.tensor import Tensor, TensorLike
 from .axes import normal_axis
 from .basic import reshape
 from .creation import zeros
@@ -32,13 +35,13 @@ def _range(rows, columns, offset):
                  columns + 1) if not isinstance(count, int) or count else slice(0, 0)
 
 
-def diagonal(input, offset=0, dim1=0, dim2=1):
+def diagonal(input: TensorLike, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The elements [.., i, i + offset] of the axes dim1 and dim2, as a new last axis."""
     flat, rows, columns = _flat("diagonal", as_operand(input), dim1, dim2)
     return getitem(flat, (..., _range(rows, columns, offset)))
 
 
-def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
+def diagonal_scatter(input: TensorLike, src: TensorLike, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """`input` with `src` on that diagonal."""
     input = as_operand(input)
     flat, rows, columns = _flat("diagonal_scatter", input, dim1, dim2)
@@ -46,7 +49,7 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
     return movedim(reshape(written, shape=flat.shape[:-1] + (rows, columns)), (-2, -1), (dim1, dim2))
 
 
-def diag_embed(input, offset=0, dim1=-2, dim2=-1):
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Matrices whose diagonals are the last axis of `input`."""
     input = as_operand(input)
     n = input.shape[-1] + abs(offset)
@@ -55,11 +58,11 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     return movedim(matrix, (-2, -1), (dim1, dim2))
 
 
-def diag(input):
+def diag(input: Tensor) -> Tensor:
     """A matrix with the vector `input` on its diagonal, or the diagonal of a matrix."""
     return diagonal(input) if input.ndim > 1 else diag_embed(input)
 
 
-def trace(input):
+def trace(input: TensorLike) -> Tensor:
     """The sum of a matrix's diagonal."""
     return sum(diagonal(input))

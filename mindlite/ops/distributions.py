@@ -7,12 +7,18 @@
 Gamma numbers have a gradient by alpha, that of their quantiles (Figurnov et al. 2018). Nothing else here has one by what
 is drawn, but for gumbel_softmax and rrelu, which pass it to their input.
 """
+from __future__ import annotations
+
 import math
+from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from ..common import dtype as dt
+from ..common.dtype import DTypeLike
 from ..common.errors import DTypeError, ValueRangeError
+from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive, vmap_rule
 from .activation import softmax
@@ -43,7 +49,7 @@ def _open(shape, seed, dtype=dt.float32):
     return maximum(rand(shape, dtype=dtype, seed=seed), 5.9604645e-08 / 2)
 
 
-def standard_laplace(shape, seed=None):
+def standard_laplace(shape: Sequence[int], seed: int | None = None) -> Tensor:
     """Numbers of the density exp(-abs(x)) / 2, float32."""
     u = rand(as_shape("standard_laplace", shape), seed=seed) - 0.5
     return stop_gradient(-sign(u) * log1p(-_below_one(2 * abs(u))))
@@ -54,7 +60,7 @@ def _below_one(x):
     return where(less(x, 1), x, 1 - 2.0 ** -24)
 
 
-def laplace(shape, mean, lambda_param, seed=None):
+def laplace(shape: Sequence[int], mean: TensorLike, lambda_param: TensorLike, seed: int | None = None) -> Tensor:
     """Numbers of the density exp(-abs(x - mean) / lambda_param) / (2 lambda_param); parameters are broadcast with shape."""
     return standard_laplace(_shape("laplace", shape, mean, lambda_param), seed) * lambda_param + mean
 
@@ -129,7 +135,7 @@ def _standard_gamma(shape, alpha, seed):
     return draw_numbers(gamma_numbers, shape, 4 * _PROPOSALS, seed, broadcast_to(alpha, shape=shape))
 
 
-def gamma(shape, alpha, beta, seed=None):
+def gamma(shape: Sequence[int], alpha: TensorLike, beta: TensorLike, seed: int | None = None) -> Tensor:
     """Numbers of the density beta^alpha x^(alpha-1) exp(-beta x) / Gamma(alpha), float32; parameters are broadcast with
     shape. raises : nothing for alpha <= 0: NaN"""
     alpha, beta = (cast_to(as_operand(p, dt.float64), dt.float64) for p in (alpha, beta))
@@ -137,7 +143,7 @@ def gamma(shape, alpha, beta, seed=None):
     return cast(made, dtype=dt.float32)
 
 
-def random_gamma(shape, alpha, seed=None):
+def random_gamma(shape: Sequence[int], alpha: Any, seed: int | None = None) -> Tensor:
     """Numbers of the gamma distribution with beta 1, shape followed by alpha's shape, in alpha's dtype."""
     alpha = as_operand(alpha, dt.float32)
     whole = as_shape("random_gamma", shape) + tuple(alpha.shape)
@@ -155,33 +161,33 @@ def _counts(shape, rate, seed):
     return stop_gradient(high)
 
 
-def poisson(shape, mean, seed=None):
+def poisson(shape: Sequence[int], mean: TensorLike, seed: int | None = None) -> Tensor:
     """Counts of Poisson's distribution, float32; mean is broadcast with shape."""
     mean = cast_to(as_operand(mean, dt.float64), dt.float64)
     return cast(_counts(_shape("poisson", shape, mean), mean, seed), dtype=dt.float32)
 
 
-def random_poisson(shape, rate, seed=None, dtype=dt.float32):
+def random_poisson(shape: Sequence[int], rate: Any, seed: int | None = None, dtype: DTypeLike | None = dt.float32) -> Tensor:
     """Counts of Poisson's distribution, shape followed by rate's shape."""
     rate = cast_to(as_operand(rate, dt.float64), dt.float64)
     whole = as_shape("random_poisson", shape) + tuple(rate.shape)
     return cast(_counts(whole, rate, seed), dtype=dt.dtype(dtype))
 
 
-def cauchy(x, median=0.0, sigma=1.0):
+def cauchy(x: Tensor, median: float = 0.0, sigma: float = 1.0) -> Tensor:
     """A Tensor like x of numbers with the density sigma / (pi ((n - median)^2 + sigma^2))."""
     x = as_operand(x)
     made = tan(math.pi * (_open(tuple(x.shape), None) - 0.5)) * sigma + median
     return stop_gradient(cast_to(made, dtype_of(x)))
 
 
-def log_normal(x, mean=1.0, std=2.0):
+def log_normal(x: Tensor, mean: Any = 1.0, std: float = 2.0) -> Tensor:
     """A Tensor like x of exp(n), n normal."""
     x = as_operand(x)
     return cast_to(exp(standard_normal(tuple(x.shape)) * std + mean), dtype_of(x))
 
 
-def exponential(x, lambd=1.0):
+def exponential(x: Tensor, lambd: float = 1.0) -> Tensor:
     """A Tensor like x of numbers with the density lambd exp(-lambd n)."""
     x = as_operand(x)
     return stop_gradient(cast_to(-log(_open(tuple(x.shape), None)) / lambd, dtype_of(x)))
@@ -189,12 +195,12 @@ def exponential(x, lambd=1.0):
 
 # ---------------------------------------------------------------- choices
 
-def random_categorical(logits, num_sample, seed=0, dtype=dt.int64):
+def random_categorical(logits: TensorLike, num_sample: int, seed: int = 0, dtype: DTypeLike | None = dt.int64) -> Tensor:
     """Classes int[N, num_sample] with probabilities softmax(logits : [N, C]); seed 0 draws from the global stream."""
     return cast(multinomial(softmax(as_operand(logits), -1), num_sample, True, seed or None), dtype=dt.dtype(dtype))
 
 
-def multinomial_with_replacement(x, seed, offset, numsamples, replacement=False):
+def multinomial_with_replacement(x: TensorLike, seed: int, offset: int, numsamples: int, replacement: bool = False) -> Tensor:
     """int64[.., numsamples] : places along the last axis of x drawn with a chance in proportion to its numbers.
 
     seed, offset : -1 and 0 draw from the global stream      replacement : places may come again
@@ -202,7 +208,7 @@ def multinomial_with_replacement(x, seed, offset, numsamples, replacement=False)
     return multinomial(x, numsamples, replacement, None if seed == -1 and offset == 0 else seed + offset)
 
 
-def choice_with_mask(input_x, count=256, seed=None):
+def choice_with_mask(input_x: TensorLike, count: int = 256, seed: int | None = None) -> Any:
     """(int32[count, axes], bool[count]) : indices of `count` of the trues of input_x in random order; behind the last of
     them zeros and False."""
     found = shuffle(cast(nonzero(as_operand(input_x)), dtype=dt.int32), seed)
@@ -212,7 +218,7 @@ def choice_with_mask(input_x, count=256, seed=None):
     return filled, from_mask
 
 
-def gumbel_softmax(logits, tau=1.0, hard=False, dim=-1):
+def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, dim: int = -1) -> Tensor:
     """softmax((logits + gumbel) / tau); hard : the one-hot of its largest, with the soft one's gradient (Jang et al. 2017).
 
     raises : ValueRangeError unless tau is positive
@@ -227,7 +233,7 @@ def gumbel_softmax(logits, tau=1.0, hard=False, dim=-1):
     return stop_gradient(chosen - soft) + soft
 
 
-def rrelu(input, lower=1 / 8, upper=1 / 3):
+def rrelu(input: TensorLike, lower: float = 1 / 8, upper: float = 1 / 3) -> Tensor:
     """input where it is not negative, else times a slope drawn from [lower, upper) (Xu et al. 2015)."""
     if lower > upper:
         raise ValueRangeError("rrelu: lower is at most upper", note=f"{lower}, {upper}")

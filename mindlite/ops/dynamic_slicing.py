@@ -3,10 +3,17 @@
 Like Python's, a start below 0 counts from the end. Eagerly a slice that leaves the tensor raises IndexRangeError;
 a kernel moves it to the edge, so that there is no stray read.
 """
+from __future__ import annotations
+
+from typing import Any
+
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..common import dtype as dt
 from ..common.errors import DTypeError, IndexRangeError, ShapeError
+from ..common.tensor import TensorLike
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
@@ -20,7 +27,7 @@ from .structure import concat, expand_dims
 
 
 @primitive
-def dynamic_slice(x, *starts, sizes):
+def dynamic_slice(x: TensorLike, *starts: Any, sizes: Sequence[int]):
     """out[i] = x[start + i] on every axis, the starts being integers known at run time (numbers or tensors i[]).
 
     sizes : a tuple of int or Dim. A start below 0 counts from the end; the slice is kept inside x.
@@ -113,7 +120,7 @@ def dynamic_slice_vmap(args, dims, size, *, sizes):
 
 
 @primitive
-def dynamic_update(x, value, *starts):
+def dynamic_update(x: TensorLike, value: TensorLike, *starts: Any):
     """x with the slice of value's shape at `starts` replaced by value; starts as those of dynamic_slice."""
 
 

@@ -2,8 +2,13 @@
 
     einsum("bik,bkj->bij", a, b)      letters in both and in the output: batch; in both only: contracted
 """
+from __future__ import annotations
+
+from typing import Any
+
 from ..common.dim import compare, product
 from ..common.errors import ArgumentError, ShapeError
+from ..common.tensor import Tensor
 from ..mindir.constraints import require
 from .basic import broadcast_to, reduce_sum, reshape, transpose
 from .define import as_operand, promote_operands
@@ -11,7 +16,7 @@ from .linalg import batch_matmul
 from .slicing import slice_
 
 
-def einsum(equation, *operands):
+def einsum(equation: str, *operands: Any) -> Tensor:
     """The sum of products that `equation` names: "ij,jk->ik"; an ellipsis stands for axes that broadcast.
 
     A letter twice in one operand takes its diagonal. Without "->" the output has the letters that occur once, sorted.

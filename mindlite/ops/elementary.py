@@ -4,9 +4,12 @@ Integers and bools are taken as float32. Outside a function's domain the result 
 Derivatives: Abramowitz and Stegun, chapters 3, 4 and 7. Where the result says more than the argument (exp, tanh, ..)
 the derivative is written in it, so that only the result is kept for the gradient.
 """
+from __future__ import annotations
+
 import math
 
 import numpy as np
+from ..common.tensor import TensorLike
 
 from ..mindir.scalar import call as call_scalar, where as where_scalar
 from .basic import cast
@@ -21,37 +24,37 @@ def _function(scalar, array, derivative, accepts="fc"):
 # ---------------------------------------------------------------- exponentials and logarithms
 
 @_function(math.exp, np.exp, lambda x, out: out)
-def exp(input):
+def exp(input: TensorLike):
     """e ** input."""
 
 
 @_function(lambda x: call_scalar("exp2", x), np.exp2, lambda x, out: out * math.log(2.0), "f")
-def exp2(input):
+def exp2(input: TensorLike):
     """2 ** input."""
 
 
 @_function(math.expm1, np.expm1, lambda x, out: out + 1)
-def expm1(input):
+def expm1(input: TensorLike):
     """e ** input - 1, precise near 0."""
 
 
 @_function(math.log, np.log, lambda x, out: 1 / x)
-def log(input):
+def log(input: TensorLike):
     """The natural logarithm; -inf at 0, NaN below."""
 
 
 @_function(math.log1p, np.log1p, lambda x, out: 1 / (1 + x))
-def log1p(input):
+def log1p(input: TensorLike):
     """log(1 + input), precise near 0."""
 
 
 @_function(math.log2, np.log2, lambda x, out: 1 / (x * math.log(2.0)))
-def log2(input):
+def log2(input: TensorLike):
     """The logarithm to base 2."""
 
 
 @_function(math.log10, np.log10, lambda x, out: 1 / (x * math.log(10.0)))
-def log10(input):
+def log10(input: TensorLike):
     """The logarithm to base 10."""
 
 
@@ -64,52 +67,52 @@ def _logaddexp(x, y):
 
 @elementwise(scalar=_logaddexp, array=np.logaddexp, accepts="f", prepare=to_float,
              derivatives=[lambda x, y, out: sigmoid(x - y), lambda x, y, out: sigmoid(y - x)])
-def logaddexp(input, other):
+def logaddexp(input: TensorLike, other: TensorLike):
     """log(exp(input) + exp(other)) without overflow; the gradient is NaN where both are the same infinity."""
 
 
 # ---------------------------------------------------------------- roots
 
 @_function(math.sqrt, np.sqrt, lambda x, out: 0.5 / out)
-def sqrt(x):
+def sqrt(x: TensorLike):
     """The square root; NaN below 0, slope inf at 0."""
 
 
 @_function(lambda x: call_scalar("rsqrt", x), lambda x: (1 / np.sqrt(x)).astype(x.dtype),
            lambda x, out: -0.5 * out / x, "f")
-def rsqrt(input):
+def rsqrt(input: TensorLike):
     """1 / sqrt(input); inf at 0."""
 
 
 # ---------------------------------------------------------------- circular functions
 
 @_function(math.sin, np.sin, lambda x, out: cos(x))
-def sin(input):
+def sin(input: TensorLike):
     """The sine; radians."""
 
 
 @_function(math.cos, np.cos, lambda x, out: -sin(x))
-def cos(input):
+def cos(input: TensorLike):
     """The cosine; radians."""
 
 
 @_function(math.tan, np.tan, lambda x, out: 1 + out * out)
-def tan(input):
+def tan(input: TensorLike):
     """The tangent; radians."""
 
 
 @_function(math.asin, np.arcsin, lambda x, out: rsqrt(1 - x * x), "f")
-def asin(input):
+def asin(input: TensorLike):
     """The angle in [-pi/2, pi/2] whose sine is input; NaN outside [-1, 1]."""
 
 
 @_function(math.acos, np.arccos, lambda x, out: -rsqrt(1 - x * x), "f")
-def acos(input):
+def acos(input: TensorLike):
     """The angle in [0, pi] whose cosine is input; NaN outside [-1, 1]."""
 
 
 @_function(math.atan, np.arctan, lambda x, out: 1 / (1 + x * x))
-def atan(input):
+def atan(input: TensorLike):
     """The angle in (-pi/2, pi/2) whose tangent is input."""
 
 
@@ -121,24 +124,24 @@ def _norm(x, y):
 
 @elementwise(scalar=math.atan2, array=np.arctan2, accepts="f", prepare=to_float,
              derivatives=[lambda y, x, out: x / _norm(x, y), lambda y, x, out: -y / _norm(x, y)])
-def atan2(input, other):
+def atan2(input: TensorLike, other: TensorLike):
     """The angle in (-pi, pi] of the point (other, input): atan(input / other) in the right quadrant."""
 
 
 # ---------------------------------------------------------------- hyperbolic functions
 
 @_function(math.sinh, np.sinh, lambda x, out: cosh(x))
-def sinh(input):
+def sinh(input: TensorLike):
     """Hyperbolic sine."""
 
 
 @_function(math.cosh, np.cosh, lambda x, out: sinh(x))
-def cosh(input):
+def cosh(input: TensorLike):
     """Hyperbolic cosine."""
 
 
 @_function(math.tanh, np.tanh, lambda x, out: 1 - out * out)
-def tanh(input):
+def tanh(input: TensorLike):
     """Hyperbolic tangent.
 
     input : float, a pure number (integers are taken as float32)
@@ -148,17 +151,17 @@ def tanh(input):
 
 
 @_function(math.asinh, np.arcsinh, lambda x, out: rsqrt(x * x + 1), "f")
-def asinh(input):
+def asinh(input: TensorLike):
     """The inverse of sinh."""
 
 
 @_function(math.acosh, np.arccosh, lambda x, out: rsqrt(x * x - 1), "f")
-def acosh(input):
+def acosh(input: TensorLike):
     """The inverse of cosh for input >= 1; NaN below."""
 
 
 @_function(math.atanh, np.arctanh, lambda x, out: 1 / (1 - x * x), "f")
-def atanh(input):
+def atanh(input: TensorLike):
     """The inverse of tanh; inf at 1 and -inf at -1, NaN outside."""
 
 
@@ -206,12 +209,12 @@ def _erf_of_ndarray(x, complement):
 
 
 @_function(math.erf, lambda x: _erf_of_ndarray(x, False), lambda x, out: 2 / math.sqrt(math.pi) * exp(-x * x), "f")
-def erf(input):
+def erf(input: TensorLike):
     """The error function 2 / sqrt(pi) * integral of exp(-t * t) from 0 to input."""
 
 
 @_function(math.erfc, lambda x: _erf_of_ndarray(x, True), lambda x, out: -2 / math.sqrt(math.pi) * exp(-x * x), "f")
-def erfc(input):
+def erfc(input: TensorLike):
     """1 - erf(input), precise where that is near 0."""
 
 
@@ -245,7 +248,7 @@ def _sigmoid_of_ndarray(x):
 
 
 @_function(lambda x: call_scalar("sigmoid", x), _sigmoid_of_ndarray, lambda x, out: out * (1 - out), "f")
-def sigmoid(input):
+def sigmoid(input: TensorLike):
     """1 / (1 + exp(-input)) without overflow; the result is kept for the gradient."""
 
 

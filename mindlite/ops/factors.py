@@ -8,11 +8,16 @@
 The gradient of qr is Walter and Lehmann's (2010); where x is wider than it is tall, q and the left square part of r
 determine the rest. Householder's and LU's parts are ordinary Python over ops.
 """
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from ..common import dtype as dt
 from ..common.dim import compare, dim_min
 from ..common.errors import DTypeError, GradientError, ShapeError
+from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive
@@ -126,7 +131,7 @@ sbp_rule(orthogonal_triangular, stack_spec((2, 2)))
 batch_first(orthogonal_triangular)
 
 
-def qr(input, mode="reduced"):
+def qr(input: TensorLike, mode: str = "reduced") -> Any:
     """(q, r) with q r = input : float[.., m, n]. mode : "reduced": q is [.., m, min(m, n)]; "complete": square; "r": only
     r, the first is empty. raises : ShapeError without two axes, GradientError, see orthogonal_triangular"""
     if mode not in ("reduced", "complete", "r", True, False):
@@ -137,7 +142,7 @@ def qr(input, mode="reduced"):
 
 # ---------------------------------------------------------------- Householder's reflections
 
-def geqrf(input):
+def geqrf(input: TensorLike) -> Any:
     """(y, tau) : r on and above the diagonal of y, below it the vectors of the reflections I - tau v v^T whose product is
     q, v's first element 1."""
     x = as_operand(input)
@@ -162,7 +167,7 @@ def geqrf(input):
     return made, concat(taus, -1)
 
 
-def orgqr(input, input2):
+def orgqr(input: TensorLike, input2: TensorLike) -> Tensor:
     """The first columns of q, as many as `input` [.., m, n] has, from geqrf's y and tau."""
     y, tau = as_operand(input), as_operand(input2)
     q = broadcast_to(eye(y.shape[-2], y.shape[-1], dtype_of(y)), shape=tuple(y.shape))
@@ -179,7 +184,7 @@ def _reflected(y, tau, other, transpose):
     return other
 
 
-def ormqr(input, tau, other, left=True, transpose=False):
+def ormqr(input: TensorLike, tau: TensorLike, other: TensorLike, left: bool = True, transpose: bool = False) -> Tensor:
     """q other (left) or other q, or with the transpose of q, for geqrf's input and tau."""
     y, tau, other = (as_operand(v) for v in (input, tau, other))
     if left:
@@ -201,7 +206,7 @@ def _permutation(name, pivots, size):
     return order
 
 
-def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
+def lu_unpack(LU_data: TensorLike, LU_pivots: TensorLike, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """(p, l, u) with p l u = the matrix whose LU factors and pivots, from 1, these are; None for what is not wanted."""
     data, pivots = as_operand(LU_data), as_operand(LU_pivots)
     m, n = data.shape[-2:]
@@ -217,7 +222,7 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
     return permutation, lower, upper
 
 
-def lu_solve(b, LU_data, LU_pivots):
+def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """The solution of A out = b : [.., n, k] from A's LU factors and pivots, from 1."""
     data, b = as_operand(LU_data), as_operand(b)
     order = _permutation("lu_solve", as_operand(LU_pivots), data.shape[-1])
@@ -229,7 +234,7 @@ def lu_solve(b, LU_data, LU_pivots):
 
 # ---------------------------------------------------------------- least squares
 
-def lstsq(input, A):
+def lstsq(input: TensorLike, A: TensorLike) -> Any:
     """X with the least |input X - A|, [n, k] for input [m, n] and A [m, k] or [m]; of the shortest where m < n."""
     x, b = as_operand(input), as_operand(A)
     column = b if b.ndim == x.ndim else expand_dims(b, -1)
@@ -304,12 +309,12 @@ sbp_rule(eigenpairs, stack_spec((1, 2)))
 batch_first(eigenpairs)
 
 
-def eig(A):
+def eig(A: TensorLike) -> Any:
     """(eigenvalues, eigenvectors as columns) of each square matrix, complex."""
     return eigenpairs(A)
 
 
-def eigvals(A):
+def eigvals(A: TensorLike) -> Tensor:
     """The eigenvalues of each square matrix, complex."""
     return eigenpairs(A)[0]
 
@@ -317,7 +322,7 @@ def eigvals(A):
 # ---------------------------------------------------------------- the exponential
 
 @primitive(traits={"library"}, prepare=one_operand)
-def matrix_exp(x):
+def matrix_exp(x: TensorLike):
     """The exponential of each matrix in x : float[.., n, n]: I + x + x x / 2 + ..
 
     source : scaling and squaring of a Taylor sum (Higham 2008, section 10.3); the gradient is a block of the exponential

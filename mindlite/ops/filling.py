@@ -2,8 +2,16 @@
 
 Each is ordinary Python over ops, so that its derivatives, batches and kernels are those of its parts.
 """
+from __future__ import annotations
+
+from typing import Any
+
+from collections.abc import Sequence
+
 from ..common.dim import product
+from ..common.dtype import DTypeLike
 from ..common.errors import ShapeError
+from ..common.tensor import Tensor, TensorLike
 from .arithmetic import clamp, maximum
 from .axes import as_shape, normal_axis
 from .basic import broadcast_to, cast, reshape
@@ -28,7 +36,7 @@ def _chosen(x, axis, index):
     return reshape(greater(hits, 0), shape=tuple(-1 if i == axis else 1 for i in range(x.ndim)))
 
 
-def index_fill(x, axis, index, value):
+def index_fill(x: Tensor, axis: int, index: Tensor, value: Any) -> Tensor:
     """x with the slices at `index` (int[n]) along `axis` filled with `value`, a number or a Tensor of one."""
     x, axis = as_operand(x), normal_axis("index_fill", int(axis), x.ndim)
     index = as_operand(index)
@@ -36,7 +44,7 @@ def index_fill(x, axis, index, value):
     return where(_chosen(x, axis, index), cast_to(as_operand(value), dtype_of(x)), x)
 
 
-def index_copy(x, axis, index, source):
+def index_copy(x: TensorLike, axis: int, index: TensorLike, source: TensorLike) -> Tensor:
     """x with the slices of `source` written at `index` (int[n]) along `axis`; of an index that comes twice the last.
 
     raises : IndexRangeError for an index outside the axis
@@ -56,7 +64,7 @@ def _copied(name, x, axis, index, source):
     return where(there, written, x)
 
 
-def masked_scatter(x, mask, source):
+def masked_scatter(x: TensorLike, mask: TensorLike, source: TensorLike) -> Tensor:
     """x with the elements of `source` in row-major order written where `mask` (broadcast with x) is true.
 
     raises : IndexRangeError where source has fewer elements than there are trues, in eager mode
@@ -68,18 +76,18 @@ def masked_scatter(x, mask, source):
     return where(mask, reshape(cast_to(chosen, dtype_of(x)), shape=tuple(x.shape)), x)
 
 
-def fills(x, value):
+def fills(x: Tensor, value: Any) -> Tensor:
     """A tensor of x's shape and dtype filled with a number, or a Tensor of one element."""
     x = as_operand(x)
     return broadcast_to(cast_to(reshape(as_operand(value), shape=()), dtype_of(x)), shape=tuple(x.shape))
 
 
-def fill(type, shape, value):
+def fill(type: DTypeLike, shape: Sequence[int], value: TensorLike) -> Tensor:
     """A tensor of the dtype `type` and the shape, filled with a number; None: float32 for floats, int64 for ints."""
     return full(shape, value, dtype=type)
 
 
-def fill_diagonal(x, fill_value, wrap=False):
+def fill_diagonal(x: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
     """x with its main diagonal filled; wrap : in a tall matrix the diagonal begins again behind an empty row.
 
     raises : ShapeError for more than two axes that are not equal
@@ -97,7 +105,7 @@ def fill_diagonal(x, fill_value, wrap=False):
     return where(on, cast_to(as_operand(fill_value), dtype_of(x)), x)
 
 
-def choose(x, choices, mode="clip"):
+def choose(x: Tensor, choices: Any, mode: str = "clip") -> Tensor:
     """out[i] = choices[x[i]][i], broadcast. mode : an index outside means the nearest ("clip"), or is counted around."""
     options = [as_operand(c) for c in choices] if not hasattr(choices, "ndim") else [choices[i] for i in range(len(choices))]
     *options, index = broadcast_tensors(*options, as_operand(x))
@@ -108,7 +116,7 @@ def choose(x, choices, mode="clip"):
     return out
 
 
-def resized(x, *shape):
+def resized(x: TensorLike, *shape: Any) -> Tensor:
     """The first elements of x in row-major order in another shape, zeros behind the last."""
     flat = reshape(as_operand(x), shape=(-1,))
     shape = as_shape("resize", shape[0] if len(shape) == 1 else shape)
@@ -117,7 +125,7 @@ def resized(x, *shape):
     return reshape(flat, shape=shape)
 
 
-def put(x, index, source, accumulate=False):
+def put(x: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """x with `source` written (or added) at `index` in row-major order. raises : IndexRangeError"""
     x, index = as_operand(x), reshape(as_operand(index), shape=(-1,))
     source = reshape(cast_to(as_operand(source), dtype_of(x)), shape=(-1,))

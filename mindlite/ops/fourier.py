@@ -7,13 +7,18 @@ real numbers only the first n // 2 + 1 results are kept (rfft); irfft makes the 
 
 Source: Cooley and Tukey 1965; NumPy computes it (pocketfft).
 """
+from __future__ import annotations
+
 import math
 
 import numpy as np
 
 from ..common import dtype as dt
+from ..common.annotations import Axes, Ints
 from ..common.dim import product
+from ..common.dtype import DTypeLike
 from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
+from ..common.tensor import Tensor, TensorLike
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive, vmap_rule
 from .axes import as_size, normal_axes, normal_axis
 from .basic import cast, move_batch_axis
@@ -160,7 +165,7 @@ def _to_real(name, input, s, dim, norm, inverse=True):
 
 # ---------------------------------------------------------------- complex transforms
 
-def fft(input, n=None, dim=-1, norm=None):
+def fft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The Fourier transform along one axis.
 
     n      : the axis is cut, or continued with zeros, to this size first
@@ -171,104 +176,104 @@ def fft(input, n=None, dim=-1, norm=None):
     return _transform("fft", _complex(input), None if n is None else (n,), (dim,), norm, False)
 
 
-def ifft(input, n=None, dim=-1, norm=None):
+def ifft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of fft: with norm None it is divided by n."""
     return _transform("ifft", _complex(input), None if n is None else (n,), (dim,), norm, True)
 
 
-def fftn(input, s=None, dim=None, norm=None):
+def fftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str | None = None) -> Tensor:
     """fft along several axes: `dim`, else the last of as many as `s` has sizes, else all."""
     return _transform("fftn", _complex(input), s, dim, norm, False)
 
 
-def ifftn(input, s=None, dim=None, norm=None):
+def ifftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str | None = None) -> Tensor:
     """The inverse of fftn."""
     return _transform("ifftn", _complex(input), s, dim, norm, True)
 
 
-def fft2(input, s=None, dim=(-2, -1), norm=None):
+def fft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: str | None = None) -> Tensor:
     """fft along two axes."""
     return _transform("fft2", _complex(input), s, dim, norm, False)
 
 
-def ifft2(input, s=None, dim=(-2, -1), norm=None):
+def ifft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse of fft2."""
     return _transform("ifft2", _complex(input), s, dim, norm, True)
 
 
 # ---------------------------------------------------------------- transforms of, and to, real numbers
 
-def rfft(input, n=None, dim=-1, norm=None):
+def rfft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """fft of real numbers: the first n // 2 + 1 results, which say all. raises : DTypeError for complex numbers"""
     return _of_real("rfft", input, None if n is None else (n,), (dim,), norm)
 
 
-def irfft(input, n=None, dim=-1, norm=None):
+def irfft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of rfft: n real numbers, by default 2 (m - 1) of an axis of m. Imaginary parts that such numbers do not
     have are left out."""
     return _to_real("irfft", input, None if n is None else (n,), (dim,), norm)
 
 
-def rfftn(input, s=None, dim=None, norm=None):
+def rfftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str | None = None) -> Tensor:
     """fftn of real numbers, of the last axis the first half."""
     return _of_real("rfftn", input, s, dim, norm)
 
 
-def irfftn(input, s=None, dim=None, norm=None):
+def irfftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str | None = None) -> Tensor:
     """The inverse of rfftn."""
     return _to_real("irfftn", input, s, dim, norm)
 
 
-def rfft2(input, s=None, dim=(-2, -1), norm=None):
+def rfft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: str | None = None) -> Tensor:
     """rfftn along two axes."""
     return _of_real("rfft2", input, s, dim, norm)
 
 
-def irfft2(input, s=None, dim=(-2, -1), norm=None):
+def irfft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse of rfft2."""
     return _to_real("irfft2", input, s, dim, norm)
 
 
-def hfft(input, n=None, dim=-1, norm=None):
+def hfft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """fft of a row that is its own conjugate backwards, given by its first half: n real numbers."""
     return _to_real("hfft", input, None if n is None else (n,), (dim,), norm, False)
 
 
-def ihfft(input, n=None, dim=-1, norm=None):
+def ihfft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of hfft: the first half, of real numbers."""
     return _of_real("ihfft", input, None if n is None else (n,), (dim,), norm, True)
 
 
-def hfftn(input, s=None, dim=None, norm=None):
+def hfftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str | None = None) -> Tensor:
     """hfft along the last axis, fft along the others."""
     return _to_real("hfftn", input, s, dim, norm, False)
 
 
-def ihfftn(input, s=None, dim=None, norm=None):
+def ihfftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str | None = None) -> Tensor:
     """The inverse of hfftn."""
     return _of_real("ihfftn", input, s, dim, norm, True)
 
 
-def hfft2(input, s=None, dim=(-2, -1), norm=None):
+def hfft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: str | None = None) -> Tensor:
     """hfftn along two axes."""
     return _to_real("hfft2", input, s, dim, norm, False)
 
 
-def ihfft2(input, s=None, dim=(-2, -1), norm=None):
+def ihfft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse of hfft2."""
     return _of_real("ihfft2", input, s, dim, norm, True)
 
 
 # ---------------------------------------------------------------- frequencies
 
-def fftfreq(n, d=1.0, *, dtype=None):
+def fftfreq(n: int, d: float = 1.0, *, dtype: DTypeLike | None = None) -> Tensor:
     """The frequency of each result of fft: 0, 1, .., -2, -1 over n d, float32 unless `dtype` is given."""
     k = arange(n)
     k = k - n * cast(k >= (n + 1) // 2, dtype=dt.int64)
     return cast(k, dtype=dt.dtype(dtype) if dtype is not None else dt.float32) / (n * d)
 
 
-def rfftfreq(n, d=1.0, *, dtype=None):
+def rfftfreq(n: int, d: float = 1.0, *, dtype: DTypeLike | None = None) -> Tensor:
     """The frequency of each result of rfft: 0, 1, .., n // 2 over n d."""
     return cast(arange(n // 2 + 1), dtype=dt.dtype(dtype) if dtype is not None else dt.float32) / (n * d)
 
@@ -279,11 +284,11 @@ def _shifted(name, input, dim, back):
     return roll(x, tuple(x.shape[a] // 2 if not back else -(x.shape[a] // 2) for a in axes), axes)
 
 
-def fftshift(input, dim=None):
+def fftshift(input: TensorLike, dim: Axes = None) -> Tensor:
     """The frequency 0 in the middle of the axes `dim` (all by default)."""
     return _shifted("fftshift", input, dim, False)
 
 
-def ifftshift(input, dim=None):
+def ifftshift(input: TensorLike, dim: Axes = None) -> Tensor:
     """The inverse of fftshift."""
     return _shifted("ifftshift", input, dim, True)

@@ -6,8 +6,14 @@ Along an axis of n places with windows of k and m of them, and a drawn u in [0, 
 
 Source: Graham 2014, "Fractional Max-Pooling", section 2; pseudo-random, overlapping regions.
 """
+from __future__ import annotations
+
+from typing import Any
+
 from ..common import dtype as dt
+from ..common.annotations import Ints
 from ..common.errors import DTypeError, ShapeError, ValueRangeError
+from ..common.tensor import TensorLike
 from .arithmetic import floor
 from .basic import broadcast_to, reshape
 from .creation import arange, full
@@ -82,7 +88,8 @@ def _pooled(name, axes, input, kernel_size, output_size, output_ratio, return_in
     return (values, cast_to(found, index_dtype)) if return_indices else values
 
 
-def fractional_max_pool2d(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+def fractional_max_pool2d(input: TensorLike, kernel_size: Ints, output_size: Ints | None = None, output_ratio: Any = None,
+                          return_indices: bool = False, _random_samples: Any = None) -> Any:
     """Maxima of windows whose steps are drawn.
 
     input          : [N, C, H, W] or [C, H, W]
@@ -96,7 +103,8 @@ def fractional_max_pool2d(input, kernel_size, output_size=None, output_ratio=Non
                    (1, 0), dt.int64)
 
 
-def fractional_max_pool3d(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+def fractional_max_pool3d(input: TensorLike, kernel_size: Ints, output_size: Ints | None = None, output_ratio: Any = None,
+                          return_indices: bool = False, _random_samples: Any = None) -> Any:
     """As fractional_max_pool2d for input [N, C, D, H, W] or [C, D, H, W]; samples stand in the order of the axes."""
     return _pooled("fractional_max_pool3d", 3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples,
                    (0, 1, 2), dt.int64)

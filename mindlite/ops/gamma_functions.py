@@ -7,9 +7,13 @@
 so derivatives of any order exist. Values for x > a + 1 are those of the continued fraction 6.5.31. zeta is the sum of
 Euler and Maclaurin (23.2.3, 23.2.9), the beta function's continued fraction is 26.5.8. NumPy computes them, in float64.
 """
+from __future__ import annotations
+
 import math
+from typing import Any
 
 import numpy as np
+from ..common.tensor import Tensor, TensorLike
 
 from .define import elementwise, to_float
 from .elementary import exp, log, log1p
@@ -79,18 +83,22 @@ def _density(a, x, out, *, order, upper):
     return -slope if upper else slope
 
 
+def _next_order(a, x, out, *, order, upper):
+    return incomplete_gamma(a, x, order=order + 1, upper=upper)
+
+
 @elementwise(scalar=None, array=_incomplete_gamma, accepts="f", prepare=to_float, kernel=False, traits={"library"},
-             derivatives=[lambda a, x, out, *, order, upper: incomplete_gamma(a, x, order=order + 1, upper=upper), _density])
+             derivatives=[_next_order, _density])
 def incomplete_gamma(a, x, *, order, upper):
     """The derivative of that order by a of P(a, x), or with `upper` of 1 - P(a, x). NaN unless a > 0 and x >= 0."""
 
 
-def igamma(input, other):
+def igamma(input: TensorLike, other: TensorLike) -> Any:
     """P(input, other), the regularised lower incomplete gamma function; NaN unless input > 0 and other >= 0."""
     return incomplete_gamma(input, other, order=0, upper=False)
 
 
-def igammac(input, other):
+def igammac(input: TensorLike, other: TensorLike) -> Tensor:
     """1 - igamma(input, other), precise where that is near 0."""
     return incomplete_gamma(input, other, order=0, upper=True)
 
@@ -124,9 +132,9 @@ def gamma_quantile_slope(a, x):
     """
 
 
-def mvlgamma(input, p):
+def mvlgamma(input: Tensor, p: int) -> Tensor:
     """The logarithm of the gamma function of p x p matrices: p (p - 1) / 4 log(pi) + the sum of lgamma(input - i / 2)."""
-    total = p * (p - 1) / 4 * math.log(math.pi)
+    total: Any = p * (p - 1) / 4 * math.log(math.pi)
     for i in range(p):
         total = lgamma(input - i / 2) + total
     return total
@@ -152,9 +160,13 @@ def _zeta(x, q):
     return np.where(known, total, np.where(at_pole, np.inf, np.nan))
 
 
+def _slope_of_zeta(x, q, out):
+    return -x * zeta(x + 1, q)
+
+
 @elementwise(scalar=None, array=_zeta, accepts="f", prepare=to_float, kernel=False, traits={"library"},
-             derivatives=[lambda x, q, out: out * math.nan, lambda x, q, out: -x * zeta(x + 1, q)])
-def zeta(input, other):
+             derivatives=[lambda x, q, out: out * math.nan, _slope_of_zeta])
+def zeta(input: TensorLike, other: TensorLike):
     """The sum of (other + k) ** -input for k = 0, 1, ..; NaN unless input > 1 and other > 0.
 
     gradient : by `other`; by `input` it is NaN: not known
@@ -188,7 +200,7 @@ def _beta_density(a, b, x, out):
 
 @elementwise(scalar=None, array=_incomplete_beta, accepts="f", prepare=to_float, kernel=False, traits={"library"},
              derivatives=[lambda a, b, x, out: out * math.nan, lambda a, b, x, out: out * math.nan, _beta_density])
-def betainc(a, b, x):
+def betainc(a: TensorLike, b: TensorLike, x: TensorLike):
     """I_x(a, b), the regularised incomplete beta function; NaN unless a > 0, b > 0 and 0 <= x <= 1.
 
     gradient : by x; by a and b it is NaN: not known
@@ -197,5 +209,5 @@ def betainc(a, b, x):
 
 @elementwise(scalar=None, array=np.nextafter, accepts="f", kernel=False, traits={"library"},
              derivatives=[1, 0], sbp_linear=())
-def nextafter(input, other):
+def nextafter(input: TensorLike, other: TensorLike):
     """The next number of this dtype from input towards other."""

@@ -7,6 +7,9 @@ result is NumPy's (advanced indexing, "Combining advanced and basic indexing"). 
 eager mode a Tensor is then given its data. Both are executed, not parsed, so that sizes may be Dims.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +18,7 @@ from ..common import dtype as dt
 from ..common.dim import Dim, bounds, compare
 from ..common.errors import ArgumentError, DeviceError, IndexRangeError, ShapeError
 from ..common.records import dataclass
-from ..common.tensor import Tensor, is_shared
+from ..common.tensor import Tensor, TensorLike, is_shared
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.graph import AnfNode, ValueNode
@@ -273,7 +276,7 @@ def _basic(x, s):
     return x if _is_whole(x, s) else slice_(x, start=tuple(s.start), sizes=tuple(s.size), step=tuple(s.step))
 
 
-def getitem(x, index):
+def getitem(x: Tensor, index: Any) -> Any:
     """x[index], for every form of index that NumPy takes.
 
     raises : IndexRangeError outside an axis, for too many indices, and for what is no index
@@ -303,8 +306,8 @@ def getitem(x, index):
     return transpose(got, perm=tuple(perm))
 
 
-def strided_slice(input_x, begin, end, strides, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0,
-                  shrink_axis_mask=0):
+def strided_slice(input_x: TensorLike, begin: Sequence[int], end: Sequence[int], strides: Sequence[int], begin_mask: int = 0,
+                  end_mask: int = 0, ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0) -> Tensor:
     """x[begin:end:strides] by axis. Bit i of a mask: begin (end) of axis i open, all axes are there, an axis is put in, or
     it is dropped."""
     index: list[Any] = []
@@ -339,7 +342,7 @@ def stack_indices(tensors):
 
 # ---------------------------------------------------------------- writing elements
 
-def setitem(x, index, value):
+def setitem(x: Tensor, index: Any, value: Any) -> Any:
     """A tensor like x in which the elements at `index` are `value`, broadcast to their shape and cast to x's dtype.
 
     index  : as for getitem; a mask of x's whole shape with a value of one element stays static in shape

@@ -2,11 +2,19 @@
 
     repeat_elements(x, 2)  ==  repeat_interleave(x, 2, 0)          intopk  ==  is the label among topk
 """
+from __future__ import annotations
+
+from typing import Any
+
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..common import dtype as dt
+from ..common.dtype import DTypeLike
+from ..common.annotations import Ints
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
-from ..common.tensor import Tensor
+from ..common.tensor import Tensor, TensorLike
 from .arithmetic import abs
 from .axes import normal_axis
 from .basic import cast, reduce_sum, reshape
@@ -22,12 +30,12 @@ from .state import shape as shape_of
 from .structure import concat, flip, pad_constant, repeat_interleave, stack
 
 
-def repeat_elements(x, rep, axis=0):
+def repeat_elements(x: TensorLike, rep: int, axis: int = 0) -> Tensor:
     """Each slice of x along `axis` rep times, one after the other."""
     return repeat_interleave(as_operand(x), rep, axis)
 
 
-def mirror_pad(input_x, paddings, mode):
+def mirror_pad(input_x: TensorLike, paddings: Any, mode: str) -> Tensor:
     """x continued at the ends of each axis by what is there, backwards.
 
     paddings : int[axes, 2], known      mode : "REFLECT" without the edge, "SYMMETRIC" with it
@@ -47,7 +55,7 @@ def mirror_pad(input_x, paddings, mode):
     return x
 
 
-def batch_dot(x1, x2, axes=None):
+def batch_dot(x1: TensorLike, x2: TensorLike, axes: Any = None) -> Tensor:
     """The product of the axes `axes` = (of x1, of x2), for each part of the batch (the first axis).
 
     axes   : one int for both; None: the last of x1 and the one before the last of x2 (the last of a matrix)
@@ -68,14 +76,15 @@ def batch_dot(x1, x2, axes=None):
     return out if out.ndim > 1 else reshape(out, shape=(out.shape[0], 1))
 
 
-def clip_by_global_norm(x, clip_norm=1.0, use_norm=None):
+def clip_by_global_norm(x: Sequence[Tensor], clip_norm: float = 1.0, use_norm: Any = None) -> Any:
     """The Tensors, each scaled by the one factor that makes the norm of all together at most clip_norm; a tuple."""
     if use_norm is not None:
         raise ArgumentError("clip_by_global_norm: use_norm is None")
-    return tuple(clip_by_norm(tuple(x), clip_norm))
+    scaled: Any = clip_by_norm
+    return tuple(scaled(tuple(x), clip_norm))
 
 
-def intopk(x1, x2, k):
+def intopk(x1: TensorLike, x2: TensorLike, k: int) -> Tensor:
     """bool[N] : is the score x1[i, x2[i]] among the k largest of x1[i], and finite?"""
     scores, labels = as_operand(x1), as_operand(x2)
     own = gather_elements(scores, 1, reshape(labels, shape=(-1, 1)))
@@ -84,26 +93,27 @@ def intopk(x1, x2, k):
     return logical_and(better < k, finite)
 
 
-def eps(x):
+def eps(x: Tensor) -> Any:
     """A Tensor like x of the distance from 1 to the next number of its dtype."""
     x = as_operand(x)
     return full_like(x, float(dtype_of(x).limits.eps) if dtype_of(x).is_float else 2.0 ** -23)
 
 
-def dyn_shape(input_x):
+def dyn_shape(input_x: TensorLike) -> Any:
     """The sizes of x as a Tensor int64."""
     sizes = shape_of(as_operand(input_x))
     return stack([as_operand(size, dt.int64) for size in sizes], 0) if sizes else arange(0)
 
 
-def tuple_to_array(input_x):
+def tuple_to_array(input_x: Any) -> Tensor:
     """A tuple of numbers as a Tensor: int64, or float32 where the first is a float. raises : ArgumentError for others"""
     if not input_x or not set(map(type, input_x)) <= {int, float, bool}:
         raise ArgumentError("tuple_to_array: a tuple of numbers is wanted", note=repr(input_x)[:80])
     return Tensor(list(input_x), dt.float32 if isinstance(input_x[0], float) else dt.int64)
 
 
-def lrn(x, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region="ACROSS_CHANNELS"):
+def lrn(x: Tensor, depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0, beta: float = 0.5,
+        norm_region: str = "ACROSS_CHANNELS") -> Tensor:
     """x[N, C, H, W] / (bias + alpha * the sum of squares of the channels at most depth_radius away) ** beta.
 
     source : Krizhevsky et al. 2012, section 3.3
@@ -120,12 +130,12 @@ def lrn(x, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region="ACROSS_CH
     return x / (bias + alpha * total) ** beta
 
 
-def inplace_index_add(var, indices, updates, axis):
+def inplace_index_add(var: Tensor, indices: Tensor, updates: Tensor, axis: int) -> Tensor:
     """var, to which `updates` is added at `indices` along `axis`."""
     return var.index_add_(axis, indices, updates)
 
 
-def col2im(input_x, output_size, kernel_size, dilation, padding_value, stride):
+def col2im(input_x: TensorLike, output_size: Any, kernel_size: Ints, dilation: Ints, padding_value: Ints, stride: Ints) -> Tensor:
     """fold of blocks that have an axis of their own: [N, C, KH KW, L] -> [N, C, *output_size]."""
     x = as_operand(input_x)
     size = output_size.tolist() if hasattr(output_size, "tolist") else output_size
@@ -133,29 +143,29 @@ def col2im(input_x, output_size, kernel_size, dilation, padding_value, stride):
     return fold(columns, size, kernel_size, dilation, padding_value, stride)
 
 
-def deepcopy(input_x):
+def deepcopy(input_x: Any) -> Any:
     """A copy."""
     return as_operand(input_x).copy()
 
 
-def is_tensor(obj):
+def is_tensor(obj: object) -> Any:
     """True for a Tensor."""
     return isinstance(obj, Tensor)
 
 
-def frombuffer(buffer, dtype=dt.uint8, count=-1, offset=0):
+def frombuffer(buffer: Any, dtype: DTypeLike = dt.uint8, count: int = -1, offset: int = 0) -> Tensor:
     """The memory of an object of Python as a vector, shared with it where it may be written."""
     return Tensor.from_numpy(np.frombuffer(buffer, dt.dtype(dtype).numpy, count, offset))
 
 
-def scalar_to_tensor(input_x, dtype=dt.float32):
+def scalar_to_tensor(input_x: Any, dtype: DTypeLike | None = dt.float32) -> Tensor:
     """A known number as a tensor []. input_x : bool, int or float; raises : ArgumentError for another"""
     if not isinstance(input_x, (bool, int, float)):
         raise ArgumentError(f"scalar_to_tensor: a bool, an int or a float is wanted, not {type(input_x).__name__}")
     return full((), input_x, dtype=dtype)
 
 
-def scalar_cast(input_x, input_y):
+def scalar_cast(input_x: Any, input_y: Any) -> Any:
     """The number input_x as dtype input_y would hold it: an int, a float or a bool. raises : ArgumentError, DTypeError"""
     if isinstance(input_x, Tensor):
         input_x = input_x.item()
@@ -166,6 +176,6 @@ def scalar_cast(input_x, input_y):
     return kind(np.asarray(input_x).astype(wanted.numpy).item())
 
 
-def view_as(input, other):
+def view_as(input: TensorLike, other: TensorLike) -> Tensor:
     """`input` with the shape of `other`. raises : ShapeError where the counts differ"""
     return reshape(as_operand(input), shape=tuple(as_operand(other).shape))

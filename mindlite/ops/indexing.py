@@ -6,10 +6,13 @@ are like Python's: negative ones count from the end; an index outside the axis r
 a graph by the check that inference writes (`infer.bounds`). Inside a kernel it is clamped to the edge (no stray read).
 Numbers that are compared with places instead of being read at (labels, segments) pass through `bounded_indices`.
 """
+from __future__ import annotations
+
 import numpy as np
 
 from ..common import dtype as dt
 from ..common.errors import DTypeError, OperandIndexError, ShapeError
+from ..common.tensor import TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
@@ -250,7 +253,7 @@ sbp_rule(index_add_axis, _index_add_axis_spec, linear=[{0, 2}])
 # ---------------------------------------------------------------- gather_nd and scatter_nd: over the leading axes
 
 @primitive(prepare=_widened_second)
-def gather_nd(input_x, indices):
+def gather_nd(input_x: TensorLike, indices: TensorLike):
     """out[i.., b..] = input_x[indices[i.., 0], .., indices[i.., k - 1], b..]; the last axis of indices has size k."""
 
 

@@ -3,11 +3,16 @@
     nearest   the point at floor(i n / m)          nearest-exact  at floor((i + 1/2) n / m)          area  means
     linear, bilinear, trilinear  two neighbours    bicubic  four, by the cubic of Keys 1981 with a = -3/4
 """
+from __future__ import annotations
+
 import math
+from typing import Any
 
 import numpy as np
+from ..common.annotations import Ints
 
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
+from ..common.tensor import Tensor, TensorLike
 from .axes import as_size
 from .define import as_operand, cast_to, dtype_of
 from .linalg import matmul
@@ -50,7 +55,8 @@ def _axis_weights(mode, n, size, align_corners, scale):
     return made
 
 
-def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
+def interpolate(input: TensorLike, size: Ints | None = None, scale_factor: Any = None, mode: str = "nearest",
+                align_corners: bool | None = None, recompute_scale_factor: bool | None = None) -> Tensor:
     """input[N, C, ..] with one, two or three further axes, read at `size` points, or n * scale_factor, along each of them.
 
     mode          : see the module; linear is for one axis, bilinear and bicubic for two, trilinear for three

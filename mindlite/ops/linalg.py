@@ -1,9 +1,14 @@
 """Matrix products."""
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from ..common import dtype as dt
 from ..common.dim import product
 from ..common.errors import DTypeError, ShapeError
+from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
@@ -220,7 +225,7 @@ def _flags(name, *operands):
     return args
 
 
-def matmul(input, other):
+def matmul(input: TensorLike, other: TensorLike) -> Tensor:
     """The matrix product as NumPy's @: one-axis operands are a row on the left, a column on the right, leading axes
     broadcast.
 
@@ -247,19 +252,19 @@ def matmul(input, other):
     return out
 
 
-def bmm(input_x, mat2):
+def bmm(input_x: TensorLike, mat2: TensorLike) -> Tensor:
     """The matrix product of two stacks of matrices: [b, m, k] and [b, k, n] to [b, m, n]."""
     return batch_matmul(input_x, mat2)
 
 
-def mm(input, mat2):
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices. raises : ShapeError unless both have two axes."""
     if input.ndim != 2 or mat2.ndim != 2:
         raise ShapeError("mm: two matrices are wanted", note=f"input: {list(input.shape)}, mat2: {list(mat2.shape)}")
     return batch_matmul(input, mat2)
 
 
-def dot(input, other):
+def dot(input: TensorLike, other: TensorLike) -> Tensor:
     """The sum over the last axis of input and the last but one of other (NumPy's dot); one-axis operands: a number."""
     a, b = _flags("dot", input, other)
     if b.ndim <= 2:
@@ -267,28 +272,28 @@ def dot(input, other):
     return tensor_dot(a, b, ((a.ndim - 1,), (b.ndim - 2,)))
 
 
-def mv(mat, vec):
+def mv(mat: TensorLike, vec: TensorLike) -> Tensor:
     """A matrix times a vector."""
     return matmul(mat, vec)
 
 
-def outer(input, vec2):
+def outer(input: TensorLike, vec2: TensorLike) -> Tensor:
     """out[i, j] = input[i] * vec2[j] of two one-axis tensors."""
     a, b = _flags("outer", input, vec2)
     return reshape(a, shape=(a.size, 1)) * reshape(b, shape=(1, b.size))
 
 
-def addmm(input, mat1, mat2, *, beta=1, alpha=1):
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2); input broadcasts."""
     return _scaled(input, beta) + _scaled(mm(mat1, mat2), alpha)
 
 
-def addmv(input, mat, vec, *, beta=1, alpha=1):
+def addmv(input: TensorLike, mat: TensorLike, vec: TensorLike, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha * (mat @ vec)."""
     return _scaled(input, beta) + _scaled(mv(mat, vec), alpha)
 
 
-def baddbmm(input, batch1, batch2, beta=1, alpha=1):
+def baddbmm(input: TensorLike, batch1: TensorLike, batch2: TensorLike, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha * (batch1 @ batch2), for stacks of matrices."""
     return _scaled(input, beta) + _scaled(bmm(batch1, batch2), alpha)
 
@@ -297,7 +302,7 @@ def _scaled(x, factor):
     return x if isinstance(factor, (int, float)) and factor == 1 else x * factor
 
 
-def tensor_dot(x1, x2, axes):
+def tensor_dot(x1: TensorLike, x2: TensorLike, axes: Any) -> Tensor:
     """The sum over pairs of axes: `axes` a number of axes (last of x1, first of x2) or (axes of x1, axes of x2)."""
     a, b = promote_operands((as_operand(x1), as_operand(x2)), {})[0]
     if isinstance(axes, int):
@@ -317,7 +322,7 @@ def tensor_dot(x1, x2, axes):
     return reshape(batch_matmul(flat_a, flat_b), shape=tuple(left + right))
 
 
-def bias_add(input_x, bias):
+def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:
     """input_x + bias, the bias along axis 1."""
     if bias.ndim != 1 or input_x.ndim < 2:
         raise ShapeError("bias_add: a bias of one axis and an input of two or more are wanted",
@@ -325,7 +330,7 @@ def bias_add(input_x, bias):
     return input_x + reshape(bias, shape=(1, bias.shape[0]) + (1,) * (input_x.ndim - 2))
 
 
-def dense(input, weight, bias=None):
+def dense(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None) -> Tensor:
     """input @ weight^T + bias: weight is [out, in], bias [out]; leading axes of input stay.
 
     raises : ShapeError if input's last axis is not weight's
@@ -342,6 +347,6 @@ def dense(input, weight, bias=None):
     return out if x.ndim == 2 or w.ndim == 1 else reshape(out, shape=shape[:-1] + (w.shape[0],))
 
 
-def linear(x, w, b=None):
+def linear(x: TensorLike, w: TensorLike, b: TensorLike | None = None) -> Tensor:
     """The same as `dense`."""
     return dense(x, w, b)

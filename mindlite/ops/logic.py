@@ -2,11 +2,15 @@
 
 Comparisons and tests give bool and carry no gradient.
 """
+from __future__ import annotations
+
 import operator
+from typing import Any
 
 import numpy as np
 
 from ..common import dtype as dt
+from ..common.tensor import Tensor, TensorLike
 from ..mindir.primitive import bprop_rule, jvp_rule, vmap_rule
 from ..mindir.scalar import call as call_scalar, cast as cast_scalar, logical_and as and_scalar, \
     logical_or as or_scalar, where as where_scalar
@@ -24,32 +28,32 @@ def _predicate(scalar, array, accepts="buifc", prepare=promote_operands, operand
 # ---------------------------------------------------------------- comparisons
 
 @_predicate(operator.eq, np.equal)
-def equal(input, other):
+def equal(input: TensorLike, other: TensorLike):
     """input == other, as bool."""
 
 
 @_predicate(operator.ne, np.not_equal)
-def not_equal(input, other):
+def not_equal(input: TensorLike, other: TensorLike):
     """input != other, as bool."""
 
 
 @_predicate(operator.lt, np.less, "buif")
-def less(input, other):
+def less(input: TensorLike, other: TensorLike):
     """input < other, as bool."""
 
 
 @_predicate(operator.le, np.less_equal, "buif")
-def less_equal(input, other):
+def less_equal(input: TensorLike, other: TensorLike):
     """input <= other, as bool."""
 
 
 @_predicate(operator.gt, np.greater, "buif")
-def greater(input, other):
+def greater(input: TensorLike, other: TensorLike):
     """input > other, as bool."""
 
 
 @_predicate(operator.ge, np.greater_equal, "buif")
-def greater_equal(input, other):
+def greater_equal(input: TensorLike, other: TensorLike):
     """input >= other, as bool."""
 
 
@@ -59,71 +63,71 @@ eq, ne, lt, le, gt, ge = equal, not_equal, less, less_equal, greater, greater_eq
 # ---------------------------------------------------------------- logic
 
 @_predicate(operator.not_, np.logical_not, operands=1)
-def logical_not(input):
+def logical_not(input: TensorLike):
     """True where input is zero."""
 
 
 @_predicate(and_scalar, np.logical_and)
-def logical_and(input, other):
+def logical_and(input: TensorLike, other: TensorLike):
     """True where both are not zero."""
 
 
 @_predicate(or_scalar, np.logical_or)
-def logical_or(input, other):
+def logical_or(input: TensorLike, other: TensorLike):
     """True where one is not zero."""
 
 
 @_predicate(lambda x, y: cast_scalar(x, dt.bool_) ^ cast_scalar(y, dt.bool_), np.logical_xor)
-def logical_xor(input, other):
+def logical_xor(input: TensorLike, other: TensorLike):
     """True where exactly one is not zero."""
 
 
 # ---------------------------------------------------------------- bits
 
 @elementwise(scalar=operator.and_, array=np.bitwise_and, accepts="bui", derivatives=[None, None])
-def bitwise_and(input, other):
+def bitwise_and(input: TensorLike, other: TensorLike):
     """input & other; logical and for bool. raises : DTypeError for floats."""
 
 
 @elementwise(scalar=operator.or_, array=np.bitwise_or, accepts="bui", derivatives=[None, None])
-def bitwise_or(input, other):
+def bitwise_or(input: TensorLike, other: TensorLike):
     """input | other; logical or for bool. raises : DTypeError for floats."""
 
 
 @elementwise(scalar=operator.xor, array=np.bitwise_xor, accepts="bui", derivatives=[None, None])
-def bitwise_xor(input, other):
+def bitwise_xor(input: TensorLike, other: TensorLike):
     """input ^ other; logical xor for bool. raises : DTypeError for floats."""
 
 
 @elementwise(scalar=operator.invert, array=np.invert, accepts="bui", derivatives=[None])
-def bitwise_not(input):
+def bitwise_not(input: TensorLike):
     """~input; logical not for bool. raises : DTypeError for floats."""
 
 
 @elementwise(scalar=operator.lshift, array=np.left_shift, accepts="ui", derivatives=[None, None])
-def bitwise_left_shift(input, other):
+def bitwise_left_shift(input: TensorLike, other: TensorLike):
     """input << other, for 0 <= other < bits."""
 
 
 @elementwise(scalar=operator.rshift, array=np.right_shift, accepts="ui", derivatives=[None, None])
-def bitwise_right_shift(input, other):
+def bitwise_right_shift(input: TensorLike, other: TensorLike):
     """input >> other, for 0 <= other < bits; signed numbers keep their sign."""
 
 
 # ---------------------------------------------------------------- special numbers
 
 @_predicate(lambda x: call_scalar("isnan", x), np.isnan, operands=1)
-def isnan(input):
+def isnan(input: TensorLike):
     """True where input is not a number."""
 
 
 @_predicate(lambda x: call_scalar("isinf", x), np.isinf, operands=1)
-def isinf(input):
+def isinf(input: TensorLike):
     """True where input is infinite."""
 
 
 @_predicate(lambda x: call_scalar("isfinite", x), np.isfinite, operands=1)
-def isfinite(x):
+def isfinite(x: TensorLike):
     """True where x is neither infinite nor NaN."""
 
 
@@ -136,7 +140,7 @@ def _where_prepare(args, attrs):
 
 
 @elementwise(scalar=where_scalar, array=np.where, prepare=_where_prepare, sbp_linear=[{1, 2}])
-def where(condition, input, other):
+def where(condition: TensorLike, input: TensorLike, other: TensorLike):
     """input where the condition holds, else other; the three broadcast.
 
     condition : bool; numbers count as true where not zero
@@ -193,12 +197,12 @@ def flowing_vmap(args, dims, size):
 sbp_rule(flowing, lambda flows, x: elementwise_spec(flows, x), linear=[{1}])
 
 
-def masked_fill(input_x, mask, value):
+def masked_fill(input_x: Tensor, mask: Tensor, value: Any) -> Tensor:
     """`value` where `mask` is true, else input_x, in input_x's dtype."""
     return where(mask, cast_to(as_operand(value, input_x.dtype), input_x.dtype), input_x)
 
 
-def nan_to_num(input, nan=None, posinf=None, neginf=None):
+def nan_to_num(input: Tensor, nan: float | None = None, posinf: Any = None, neginf: Any = None) -> Tensor:
     """input with NaN, inf and -inf replaced; None stands for 0 and the largest and least finite number of the dtype."""
     largest = float(input.dtype.limits.max)
     high, low = largest if posinf is None else posinf, -largest if neginf is None else neginf
@@ -206,7 +210,7 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None):
     return where(equal(out, float("inf")), high, where(equal(out, float("-inf")), low, out))
 
 
-def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+def isclose(input: Tensor, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """True where abs(input - other) <= atol + rtol * abs(other); equal infinities are close, NaNs if equal_nan."""
     (input, other), _ = promote_operands((input, other), {})
     if input.dtype.kind in "bui":

@@ -1,6 +1,11 @@
 """Looking up and adding at positions, under MindSpore's names: gather, embedding, tensor_scatter_add and the like."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 from ..common import dtype as dt
 from ..common.errors import ValueRangeError
+from ..common.tensor import Tensor, TensorLike
 from .axes import normal_axis
 from .basic import broadcast_to, move_batch_axis, reshape
 from .define import as_operand, cast_to, dtype_of
@@ -12,7 +17,7 @@ from .state import stop_gradient
 from .structure import concat, expand_dims
 
 
-def gather(input_params, input_indices, axis=0, batch_dims=0):
+def gather(input_params: TensorLike, input_indices: TensorLike, axis: int = 0, batch_dims: int = 0) -> Tensor:
     """Slices of `input_params` along `axis` at `input_indices`; the first `batch_dims` axes of both go together."""
     x, indices = as_operand(input_params), as_operand(input_indices)
     axis = normal_axis("gather", axis, x.ndim)
@@ -31,22 +36,23 @@ def gather(input_params, input_indices, axis=0, batch_dims=0):
     return reshape(out, shape=lead + tuple(out.shape[1:]))
 
 
-def index_select(input, axis, index):
+def index_select(input: TensorLike, axis: int, index: TensorLike) -> Tensor:
     """Slices of `input` along `axis` at the one-axis `index`."""
     return gather(input, index, axis)
 
 
-def gather_elements(input, dim, index):
+def gather_elements(input: TensorLike, dim: int, index: TensorLike) -> Tensor:
     """out[.., i, ..] = input[.., index[.., i, ..], ..] along `dim` (torch's gather)."""
     return gather_elements_axis(input, as_operand(index), axis=dim)
 
 
-def gather_d(x, dim, index):
+def gather_d(x: TensorLike, dim: int, index: TensorLike) -> Tensor:
     """The same as `gather_elements`."""
     return gather_elements(x, dim, index)
 
 
-def index_add(x, indices, y, axis=0, use_lock=True, check_index_bound=True):
+def index_add(x: TensorLike, indices: TensorLike, y: TensorLike, axis: int = 0, use_lock: bool = True,
+              check_index_bound: bool = True) -> Tensor:
     """x with y added at `indices` along `axis`; an index that comes twice is added twice.
 
     use_lock, check_index_bound : MindSpore's; indices are always checked and added one after the other
@@ -55,12 +61,12 @@ def index_add(x, indices, y, axis=0, use_lock=True, check_index_bound=True):
     return index_add_axis(x, as_operand(indices), cast_to(as_operand(y), dtype_of(x)), axis=axis)
 
 
-def tensor_scatter_add(input_x, indices, updates):
+def tensor_scatter_add(input_x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
     """input_x with updates added at indices[.., k]."""
     return scatter_nd_add(input_x, as_operand(indices), cast_to(as_operand(updates), dtype_of(input_x)))
 
 
-def tensor_scatter_elements(input_x, indices, updates, axis=0, reduction="none"):
+def tensor_scatter_elements(input_x: Tensor, indices: Tensor, updates: Tensor, axis: int = 0, reduction: str = "none") -> Tensor:
     """input_x with updates written ("none") or added ("add") at indices along `axis`, element by element."""
     indices, updates = cast_to(as_operand(indices), dt.int64), cast_to(as_operand(updates), dtype_of(input_x))
     if reduction == "add":
@@ -73,18 +79,18 @@ def tensor_scatter_elements(input_x, indices, updates, axis=0, reduction="none")
     return scatter_nd_update(input_x, concat([expand_dims(c, rank) for c in columns], rank), updates)
 
 
-def tensor_scatter_update(input_x, indices, updates):
+def tensor_scatter_update(input_x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
     """input_x with updates written at indices[.., k]."""
     return scatter_nd_update(input_x, as_operand(indices), cast_to(as_operand(updates), dtype_of(input_x)))
 
 
-def scatter_nd(indices, updates, shape):
+def scatter_nd(indices: TensorLike, updates: TensorLike, shape: Sequence[int]) -> Tensor:
     """Zeros of `shape` with updates added at indices[.., k]."""
     updates = as_operand(updates)
     return scatter_nd_add(zeros_like_shape(updates, shape), as_operand(indices), updates)
 
 
-def embedding(input, weight, padding_idx=None):
+def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
     """Rows of `weight` at the integers `input`: out[i.., :] = weight[input[i..], :].
 
     padding_idx : a row that gets no gradient

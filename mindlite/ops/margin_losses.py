@@ -2,7 +2,12 @@
 
 Sources: Crammer and Singer 2001 (multi-class margin); Balntas et al. 2016 (triplets).
 """
+from __future__ import annotations
+
+from typing import Any
+
 from ..common.errors import ShapeError, ValueRangeError
+from ..common.tensor import Tensor, TensorLike
 from .activation import logsigmoid, relu
 from .arithmetic import minimum
 from .basic import cast, reduce_sum
@@ -29,7 +34,8 @@ def _rows(name, input, target, same=False):
     return x, labels, lambda loss: loss[0] if single else loss
 
 
-def multi_margin_loss(input, target, p=1, margin=1, weight=None, reduction="mean"):
+def multi_margin_loss(input: TensorLike, target: TensorLike, p: float = 1, margin: float = 1, weight: TensorLike | None = None,
+                      reduction: str = "mean") -> Tensor:
     """The sum over classes i other than y of max(0, margin - x[y] + x[i]) ** p, divided by the number of classes.
 
     input : float[N, C] or [C];   target : int[N] or a number;   p : 1 or 2;   weight : [C], a factor by the target
@@ -46,7 +52,7 @@ def multi_margin_loss(input, target, p=1, margin=1, weight=None, reduction="mean
     return reduced("multi_margin_loss", plain(reduce_sum(others, axis=1, keepdims=False) / x.shape[1]), reduction)
 
 
-def multilabel_margin_loss(input, target, reduction="mean"):
+def multilabel_margin_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> Tensor:
     """The sum over labels y and other classes i of max(0, 1 - x[y] + x[i]), divided by the number of classes.
 
     target : int of input's shape: the labels of each row, up to the first -1;   raises : IndexRangeError for other labels
@@ -62,7 +68,8 @@ def multilabel_margin_loss(input, target, reduction="mean"):
     return reduced("multilabel_margin_loss", plain(loss), reduction)
 
 
-def multilabel_soft_margin_loss(input, target, weight=None, reduction="mean"):
+def multilabel_soft_margin_loss(input: TensorLike, target: TensorLike, weight: TensorLike | None = None,
+                                reduction: str = "mean") -> Tensor:
     """The mean over classes of the binary cross entropy of sigmoid(input) with target, both [.., C]; weight : factors."""
     x, y = as_operand(input), as_operand(target)
     loss = -(y * logsigmoid(x) + (1 - y) * logsigmoid(-x))
@@ -70,7 +77,8 @@ def multilabel_soft_margin_loss(input, target, weight=None, reduction="mean"):
     return reduced("multilabel_soft_margin_loss", reduce_sum(loss, axis=-1, keepdims=False) / x.shape[-1], reduction)
 
 
-def poisson_nll_loss(input, target, log_input=True, full=False, eps=1e-8, reduction="mean"):
+def poisson_nll_loss(input: TensorLike, target: TensorLike, log_input: bool = True, full: bool = False, eps: float = 1e-8,
+                     reduction: str = "mean") -> Tensor:
     """exp(input) - target * input, or input - target * log(input + eps) for log_input False: less the likelihood of a count.
 
     full : Stirling's approximation of log(target!) is added for targets above 1
@@ -84,8 +92,9 @@ def poisson_nll_loss(input, target, log_input=True, full=False, eps=1e-8, reduct
     return reduced("poisson_nll_loss", loss, reduction)
 
 
-def triplet_margin_with_distance_loss(anchor, positive, negative, distance_function=None, swap=False, margin=1.0,
-                                      reduction="mean"):
+def triplet_margin_with_distance_loss(anchor: TensorLike, positive: TensorLike, negative: TensorLike,
+                                      distance_function: Any = None, swap: bool = False, margin: float = 1.0,
+                                      reduction: str = "mean") -> Tensor:
     """max(0, d(anchor, positive) - d(anchor, negative) + margin); swap : the lesser distance of negative counts."""
     distance = distance_function or pairwise_distance
     near, far = distance(anchor, positive), distance(anchor, negative)

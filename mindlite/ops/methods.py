@@ -10,8 +10,8 @@ from ..common.errors import ArgumentError
 from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import Primitive
-from . import (activation, arithmetic, basic, complex_numbers, creation, elementary, logic, moments, reduction, scan,
-               sort)
+from . import activation, arithmetic, basic, complex_numbers, creation, elementary, logic, moments, reduction, scan
+from .sort import argsort, argwhere, masked_select, nonzero, sort, topk, unique
 
 METHODS: dict = {}
 OPERATORS: dict = {}            # {"__add__": (the operator, False), "__radd__": (.., True)}: those of Python
@@ -205,8 +205,8 @@ for _name, _function in {
     "cumsum": lambda self, axis=None, dtype=None: scan.cumsum(
         self if axis is not None else basic.reshape(self, shape=(-1,)), axis or 0, dtype),
     "cumprod": scan.cumprod, "cummax": scan.cummax, "cummin": scan.cummin,
-    "sort": sort.sort, "argsort": sort.argsort, "topk": sort.topk, "nonzero": sort.nonzero, "argwhere": sort.argwhere,
-    "masked_select": sort.masked_select, "unique": sort.unique, "tril": creation.tril, "triu": creation.triu,
+    "sort": sort, "argsort": argsort, "topk": topk, "nonzero": nonzero, "argwhere": argwhere,
+    "masked_select": masked_select, "unique": unique, "tril": creation.tril, "triu": creation.triu,
     "softmax": activation.softmax, "log_softmax": activation.log_softmax, "relu": activation.relu,
     "new_zeros": lambda self, size, dtype=None: creation.zeros(size, dtype or self.dtype),
     "new_ones": lambda self, size, dtype=None: creation.ones(size, dtype or self.dtype),

@@ -4,9 +4,15 @@
 
 Each is a composite with a derivative of its own, where the one of its body would be worse (a norm at 0) or larger.
 """
+from __future__ import annotations
+
+from typing import Any
+
 from ..common import dtype as dt
+from ..common.annotations import Axes
 from ..common.dim import product
 from ..common.errors import DTypeError
+from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.primitive import bprop_rule, jvp_rule
 from .arithmetic import abs, power, square
@@ -39,7 +45,7 @@ def _mean_prepare(args, attrs):
 
 
 @composite(infer=_mean_infer, prepare=_mean_prepare, traits={"reduction"})
-def reduce_mean(x, *, axis=None, keepdims=False):
+def reduce_mean(x: Tensor, *, axis: Any = None, keepdims: bool = False) -> Tensor:
     """The mean along `axis`; integers as float32; narrower floats are added in float32. NaN for no elements."""
     wide = cast(x, dtype=dt.float32) if x.dtype.is_small else x
     total = reduce_sum(wide, axis=axis, keepdims=keepdims) if axis else wide
@@ -70,12 +76,12 @@ vmap_reduction(reduce_mean)
 sbp_rule(reduce_mean, _keep_reduced_whole, linear=[{0}])
 
 
-def mean(x, axis=None, keep_dims=False):
+def mean(x: Tensor, axis: Axes = None, keep_dims: bool = False) -> Tensor:
     """The mean along `axis`; integers as float32."""
     return reduce_mean(x, axis=axis, keepdims=keep_dims)
 
 
-def var_mean(input, axis=None, ddof=0, keepdims=False):
+def var_mean(input: Tensor, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """(variance, mean) along `axis`: the sum of squared deviations over (number of elements - ddof); of halves, in float32."""
     input = as_operand(input)
     if dtype_of(input).kind in "bui":
@@ -90,18 +96,18 @@ def var_mean(input, axis=None, ddof=0, keepdims=False):
     return total / count, reshape(center, shape=reduced_shape(input.shape, axes, keepdims))
 
 
-def var(input, axis=None, ddof=0, keepdims=False):
+def var(input: Tensor, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """The variance along `axis`; ddof=1 for the unbiased one."""
     return var_mean(input, axis, ddof, keepdims)[0]
 
 
-def std_mean(input, axis=None, ddof=0, keepdims=False):
+def std_mean(input: Tensor, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """(standard deviation, mean) along `axis`."""
     variance, center = var_mean(input, axis, ddof, keepdims)
     return root(variance, 2), center
 
 
-def std(input, axis=None, ddof=0, keepdims=False):
+def std(input: Tensor, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """The standard deviation along `axis`; ddof=1 for the unbiased one."""
     return root(var(input, axis, ddof, keepdims), 2)
 
@@ -126,7 +132,7 @@ def _float_reduction_infer(name):
 
 
 @composite(infer=_float_reduction_infer("logsumexp"), prepare=reducing("logsumexp"), traits={"reduction"}, name="logsumexp")
-def reduce_logsumexp(x, *, axis=None, keepdims=False):
+def reduce_logsumexp(x: Tensor, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """log(sum(exp(x))) along `axis` without overflow. An infinite maximum is the result."""
     top = reduce_max(x, axis=axis, keepdims=True)
     top = where(equal(abs(top), float("inf")), 0, top)
@@ -150,13 +156,13 @@ vmap_reduction(reduce_logsumexp)
 sbp_rule(reduce_logsumexp, _keep_reduced_whole)
 
 
-def logsumexp(input, dim=None, keepdim=False):
+def logsumexp(input: TensorLike, dim: Axes = None, keepdim: bool = False) -> Tensor:
     """log(sum(exp(input))) along `dim` without overflow."""
     return reduce_logsumexp(as_operand(input), axis=dim, keepdims=keepdim)
 
 
 @composite(infer=_float_reduction_infer("reduce_norm"), prepare=reducing("norm"), traits={"reduction"})
-def reduce_norm(x, *, axis=None, keepdims=False):
+def reduce_norm(x: Tensor, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """The Euclidean norm along `axis`; its gradient at 0 is 0. Squares of halves are added in float32."""
     wide = cast(x, dtype=dt.float32) if x.dtype.is_small else x
     length = sqrt(reduce_sum(wide * wide, axis=axis, keepdims=keepdims))

@@ -4,9 +4,13 @@
 
 eval is im2col and a matrix product (Chellapilla, Puri, Simard 2006). Layout NCHW and OIHW, as MindSpore's default.
 """
+from __future__ import annotations
+
 import numpy as np
+from ..common.annotations import Ints
 
 from ..common.errors import ArgumentError, DTypeError, ShapeError
+from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.primitive import (bprop_rule, cost_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive,
@@ -312,7 +316,8 @@ def _with_bias(out, bias):
     return out if bias is None else out + reshape(bias, shape=(1, bias.shape[0]) + (1,) * (out.ndim - 2))
 
 
-def conv2d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dilation=1, groups=1):
+def conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None, stride: Ints = 1, pad_mode: str = "valid",
+           padding: Ints = 0, dilation: Ints = 1, groups: int = 1) -> Tensor:
     """2-D convolution of input[N, C, H, W] with weight[O, C/groups, KH, KW], plus bias[O].
 
     pad_mode : "valid", "same" or "pad"; padding (an int, (vertical, horizontal) or (top, bottom, left, right)) goes
@@ -326,7 +331,8 @@ def conv2d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dila
                                   groups=as_size("conv2d", groups)), bias)
 
 
-def conv1d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dilation=1, groups=1):
+def conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None, stride: Ints = 1, pad_mode: str = "valid",
+           padding: Ints = 0, dilation: Ints = 1, groups: int = 1) -> Tensor:
     """1-D convolution of input[N, C, L] with weight[O, C/groups, K], plus bias[O]: conv2d on a picture of height 1."""
     x, w = _operands("conv1d", input, weight, 3)
     number = {"stride": stride, "dilation": dilation}
@@ -341,21 +347,22 @@ def conv1d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dila
     return _with_bias(reshape(out, shape=tuple(out.shape[:2]) + (out.shape[3],)), bias)
 
 
-def conv2d_transpose(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, output_padding=0, dilation=1,
-                     groups=1):
+def conv2d_transpose(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None, stride: Ints = 1,
+                     pad_mode: str = "valid", padding: Ints = 0, output_padding: Ints = 0, dilation: Ints = 1,
+                     groups: int = 1) -> Tensor:
     """The transpose of conv2d: input[N, C, H, W], weight[C, O/groups, KH, KW], plus bias[O].
 
     out size : (H - 1) * stride + (KH - 1) * dilation + 1 - padding + output_padding; "same": H * stride
     """
     x, w = _operands("conv2d_transpose", input, weight, 4)
-    stride, dilation = pair("conv2d_transpose", "stride", stride), pair("conv2d_transpose", "dilation", dilation)
+    steps, rates = pair("conv2d_transpose", "stride", stride), pair("conv2d_transpose", "dilation", dilation)
     extra = output_padding if isinstance(output_padding, (tuple, list)) else (output_padding,) * 2
     if str(pad_mode).lower() == "same":
-        size = tuple(n * s for n, s in zip(x.shape[2:], stride))
-        padding = padding_of("conv2d_transpose", "same", 0, size, w.shape[2:], stride, dilation)
+        size = tuple(n * s for n, s in zip(x.shape[2:], steps))
+        sides = padding_of("conv2d_transpose", "same", 0, size, w.shape[2:], steps, rates)
     else:
-        padding = padding_of("conv2d_transpose", pad_mode, padding, x.shape[2:], w.shape[2:], stride, dilation)
-        size = tuple((n - 1) * s + (k - 1) * d + 1 - padding[2 * a] - padding[2 * a + 1] + e for a, (n, s, k, d, e) in
-                     enumerate(zip(x.shape[2:], stride, w.shape[2:], dilation, extra)))
-    return _with_bias(convolution_backward_data(x, w, input_size=size, stride=stride, padding=padding,
-                                                dilation=dilation, groups=as_size("conv2d_transpose", groups)), bias)
+        sides = padding_of("conv2d_transpose", pad_mode, sides, x.shape[2:], w.shape[2:], steps, rates)
+        size = tuple((n - 1) * s + (k - 1) * d + 1 - sides[2 * a] - sides[2 * a + 1] + e for a, (n, s, k, d, e) in
+                     enumerate(zip(x.shape[2:], steps, w.shape[2:], rates, extra)))
+    return _with_bias(convolution_backward_data(x, w, input_size=size, stride=steps, padding=sides,
+                                                dilation=rates, groups=as_size("conv2d_transpose", groups)), bias)

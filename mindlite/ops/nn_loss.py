@@ -3,11 +3,14 @@
 The label of a class is met by comparing it with 0 .. C - 1 instead of by reading at its place: the comparison, its
 product with the logarithms and the gradient are elementwise and join the kernel of the softmax.
 """
+from __future__ import annotations
+
 import numpy as np
 
 from ..common import dtype as dt
 from ..common.dim import product
 from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
+from ..common.tensor import Tensor, TensorLike
 from ..mindir.constraints import require
 from ..mindir.scalar import call as call_scalar
 from .activation import log_softmax, logsigmoid
@@ -95,7 +98,8 @@ def _check_probabilities(name, x, target, axis):
             require("==", have, size, error)
 
 
-def nll_loss(inputs, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+def nll_loss(inputs: TensorLike, target: TensorLike, weight: TensorLike | None = None, ignore_index: int = -100,
+             reduction: str = "mean", label_smoothing: float = 0.0) -> Tensor:
     """Negative log likelihood: -inputs[n, target[n], ..] * weight[target[n]], inputs being logarithms of probabilities.
 
     inputs  : float[N, C, ..] or [C]; target: integers [N, ..] or []; weight: [C]
@@ -128,7 +132,8 @@ def _nll_loss(name, inputs, target, weight, ignore_index, reduction, label_smoot
     return cast_to(reduced(name, loss, reduction, reduce_sum(used) if reduction == "mean" else None), dtype)
 
 
-def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean",
+                  label_smoothing: float = 0.0) -> Tensor:
     """The cross entropy between softmax(input) and `target`: integer labels, or probabilities of input's shape.
 
     input  : float[N, C, ..] or [C]; see nll_loss; probabilities: the mean is over N (and the axes after C)
@@ -152,7 +157,7 @@ def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean
     return reduced("cross_entropy", -reduce_sum(logs * target, axis=axis), reduction)
 
 
-def softmax_cross_entropy_with_logits(logits, labels):
+def softmax_cross_entropy_with_logits(logits: TensorLike, labels: TensorLike) -> Tensor:
     """-sum(labels * log_softmax(logits)) over the last axis; labels are probabilities."""
     logits, labels = as_operand(logits), as_operand(labels)
     _check_probabilities("softmax_cross_entropy_with_logits", logits, labels, -1)
@@ -160,7 +165,7 @@ def softmax_cross_entropy_with_logits(logits, labels):
     return -reduce_sum(labels * log_softmax(logits, axis=-1), axis=-1)
 
 
-def sparse_softmax_cross_entropy_with_logits(logits, labels, reduction="mean"):
+def sparse_softmax_cross_entropy_with_logits(logits: Tensor, labels: Tensor, reduction: str = "mean") -> Tensor:
     """The cross entropy between softmax(logits[N, C]) and integer labels[N]. raises : DTypeError for other labels"""
     _check_are_labels("sparse_softmax_cross_entropy_with_logits", as_operand(labels))
     return cross_entropy(logits, labels, reduction=reduction)
@@ -168,20 +173,20 @@ def sparse_softmax_cross_entropy_with_logits(logits, labels, reduction="mean"):
 
 # ---------------------------------------------------------------- numbers
 
-def mse_loss(input, target, reduction="mean"):
+def mse_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> Tensor:
     """(input - target) squared."""
     x, y = _operands("mse_loss", input, target)
     difference = x - y
     return reduced("mse_loss", difference * difference, reduction)
 
 
-def l1_loss(input, target, reduction="mean"):
+def l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> Tensor:
     """The absolute difference."""
     x, y = _operands("l1_loss", input, target)
     return reduced("l1_loss", abs(x - y), reduction)
 
 
-def smooth_l1_loss(input, target, beta=1.0, reduction="none"):
+def smooth_l1_loss(input: TensorLike, target: TensorLike, beta: float = 1.0, reduction: str = "none") -> Tensor:
     """d * d / (2 beta) where d = abs(input - target) < beta, else d - beta / 2. source : Girshick 2015"""
     if beta < 0:
         raise ValueRangeError(f"smooth_l1_loss: beta is not negative, not {beta}")
@@ -194,7 +199,7 @@ def smooth_l1_loss(input, target, beta=1.0, reduction="none"):
     return reduced("smooth_l1_loss", small * small * (0.5 / beta) + where(near, 0, d - 0.5 * beta), reduction)
 
 
-def huber_loss(input, target, reduction="mean", delta=1.0):
+def huber_loss(input: TensorLike, target: TensorLike, reduction: str = "mean", delta: float = 1.0) -> Tensor:
     """d * d / 2 where d = abs(input - target) <= delta, else delta * (d - delta / 2). source : Huber 1964"""
     if delta <= 0:
         raise ValueRangeError(f"huber_loss: delta is positive, not {delta}")
@@ -226,7 +231,8 @@ def probabilities(x, *, what):
     """The floats x, none of which is outside [0, 1]; NaN stays. what: begins the error's text. raises : ValueRangeError"""
 
 
-def binary_cross_entropy(logits, labels, weight=None, reduction="mean"):
+def binary_cross_entropy(logits: TensorLike, labels: TensorLike, weight: TensorLike | None = None,
+                         reduction: str = "mean") -> Tensor:
     """-(labels * log(p) + (1 - labels) * log(1 - p)) for probabilities p = `logits`; logarithms are cut at -100.
 
     raises : ValueRangeError for a number outside [0, 1] in `logits`
@@ -237,7 +243,8 @@ def binary_cross_entropy(logits, labels, weight=None, reduction="mean"):
     return reduced("binary_cross_entropy", loss if weight is None else loss * weight, reduction)
 
 
-def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction="mean"):
+def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None,
+                                     pos_weight: Tensor | None = None, reduction: str = "mean") -> Tensor:
     """binary_cross_entropy of sigmoid(input), without overflow; pos_weight multiplies what positive labels lose."""
     x, y = _operands("binary_cross_entropy_with_logits", input, target)
     if pos_weight is None:
@@ -247,7 +254,7 @@ def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None
     return reduced("binary_cross_entropy_with_logits", loss if weight is None else loss * weight, reduction)
 
 
-def kl_div(logits, labels, reduction="mean"):
+def kl_div(logits: TensorLike, labels: TensorLike, reduction: str = "mean") -> Tensor:
     """labels * (log(labels) - logits) with `logits` logarithms of probabilities; 0 where a label is 0.
 
     reduction : also "batchmean": the sum over the first axis' size
@@ -260,7 +267,8 @@ def kl_div(logits, labels, reduction="mean"):
     return reduced("kl_div", loss, reduction)
 
 
-def gaussian_nll_loss(x, target, var, full=False, eps=1e-6, reduction="mean"):
+def gaussian_nll_loss(x: TensorLike, target: TensorLike, var: TensorLike, full: bool = False, eps: float = 1e-6,
+                      reduction: str = "mean") -> Tensor:
     """(log(var) + (x - target)^2 / var) / 2 with var at least eps; `full` adds log(2 pi) / 2."""
     x, y = _operands("gaussian_nll_loss", x, target)
     var = maximum(var, eps)
@@ -268,13 +276,13 @@ def gaussian_nll_loss(x, target, var, full=False, eps=1e-6, reduction="mean"):
     return reduced("gaussian_nll_loss", loss + 0.9189385332046727 if full else loss, reduction)
 
 
-def soft_margin_loss(input, target, reduction="mean"):
+def soft_margin_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> Tensor:
     """log(1 + exp(-target * input)) for targets -1 and 1."""
     x, y = _operands("soft_margin_loss", input, target)
     return reduced("soft_margin_loss", -logsigmoid(y * x), reduction)
 
 
-def hinge_embedding_loss(inputs, targets, margin=1.0, reduction="mean"):
+def hinge_embedding_loss(inputs: TensorLike, targets: TensorLike, margin: float = 1.0, reduction: str = "mean") -> Tensor:
     """inputs where the target is 1, max(0, margin - inputs) where it is -1."""
     x, y = _operands("hinge_embedding_loss", inputs, targets)
     return reduced("hinge_embedding_loss", where(equal(y, 1), x, maximum(margin - x, 0)), reduction)
@@ -282,7 +290,7 @@ def hinge_embedding_loss(inputs, targets, margin=1.0, reduction="mean"):
 
 # ---------------------------------------------------------------- pairs
 
-def cosine_similarity(x1, x2, dim=1, eps=1e-08):
+def cosine_similarity(x1: TensorLike, x2: TensorLike, dim: int = 1, eps: float = 1e-08) -> Tensor:
     """The cosine of the angle between x1 and x2 along `dim`; each length counts at least eps."""
     a, b = _operands("cosine_similarity", x1, x2)
     axis = normal_axis("cosine_similarity", dim, max(a.ndim, b.ndim))
@@ -292,7 +300,8 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-08):
     return along / sqrt(lengths)
 
 
-def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction="mean"):
+def cosine_embedding_loss(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: float = 0.0,
+                          reduction: str = "mean") -> Tensor:
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1; cos along the last axis."""
     if not -1 <= margin <= 1:
         raise ValueRangeError(f"cosine_embedding_loss: margin is in [-1, 1], not {margin}")
@@ -300,13 +309,14 @@ def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction="mean"):
     return reduced("cosine_embedding_loss", where(equal(target, 1), 1 - cos, maximum(cos - margin, 0)), reduction)
 
 
-def margin_ranking_loss(input1, input2, target, margin=0.0, reduction="mean"):
+def margin_ranking_loss(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: float = 0.0,
+                        reduction: str = "mean") -> Tensor:
     """max(0, margin - target * (input1 - input2))."""
     a, b = _operands("margin_ranking_loss", input1, input2)
     return reduced("margin_ranking_loss", maximum(margin - target * (a - b), 0), reduction)
 
 
-def pairwise_distance(x, y, p=2, eps=1e-06):
+def pairwise_distance(x: TensorLike, y: TensorLike, p: float = 2, eps: float = 1e-06) -> Tensor:
     """The p-norm of x - y + eps along the last axis."""
     a, b = _operands("pairwise_distance", x, y)
     d = abs(a - b + eps)
@@ -319,7 +329,8 @@ def pairwise_distance(x, y, p=2, eps=1e-06):
     return exp(log(reduce_sum(exp(log(d) * p), axis=-1)) / p)
 
 
-def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-06, swap=False, reduction="mean"):
+def triplet_margin_loss(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: float = 1.0, p: float = 2,
+                        eps: float = 1e-06, swap: bool = False, reduction: str = "mean") -> Tensor:
     """max(0, d(anchor, positive) - d(anchor, negative) + margin); `swap` takes the nearer of anchor and positive."""
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
     if swap:

@@ -4,9 +4,16 @@ standardize(x)[0] = (x - mean) / sqrt(var + eps) over some axes, with the short 
 dx = (dy - mean(dy) - y mean(dy y)) / sqrt(var + eps)  (Ioffe and Szegedy 2015, section 3, simplified). Scale and shift
 are ordinary products and sums after it.
 """
+from __future__ import annotations
+
+from typing import Any
+
+from collections.abc import Sequence
+
 from ..common import dtype as dt
 from ..common.dim import dim_max, product
 from ..common.errors import ArgumentError, DTypeError, ShapeError
+from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule
@@ -80,7 +87,8 @@ def _scaled(y, weight, bias, shape):
     return y if bias is None else y + cast_to(reshape(bias, shape=shape), dtype_of(y))
 
 
-def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
+def layer_norm(input: TensorLike, normalized_shape: Sequence[int], weight: TensorLike | None = None,
+               bias: TensorLike | None = None, eps: float = 1e-05) -> Tensor:
     """The last axes, of sizes `normalized_shape`, brought to mean 0 and variance 1, times weight, plus bias.
 
     source : Ba, Kiros, Hinton 2016; raises : ShapeError if the sizes are not input's last ones
@@ -96,7 +104,8 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
     return _scaled(y, weight, bias, shape)
 
 
-def layer_norm_from_axis(input, weight, bias, begin_norm_axis=1, epsilon=1e-07):
+def layer_norm_from_axis(input: Tensor, weight: Tensor, bias: Tensor, begin_norm_axis: int = 1,
+                         epsilon: float = 1e-07) -> tuple[Tensor, ...]:
     """Layer normalisation over all axes from `begin_norm_axis` on: (y, mean, variance), as MindSpore's operator
     LayerNorm."""
     x = as_operand(input)
@@ -118,7 +127,7 @@ def _channels(name, x, *vectors):
     return (1, x.shape[1]) + (1,) * (x.ndim - 2)
 
 
-def batch_norm_train(input, weight, bias, eps=1e-05):
+def batch_norm_train(input: TensorLike, weight: TensorLike, bias: TensorLike, eps: float = 1e-05) -> tuple[Tensor, ...]:
     """Batch normalisation by the batch's own moments: (y, mean[C], var[C]); var is divided by n, not n - 1.
 
     input : float[N, C, ..]; weight, bias: [C] or None; source : Ioffe and Szegedy 2015
@@ -144,7 +153,8 @@ def update_moments(x, mean, variance, running_mean, running_var, momentum):
         assign(running, running * (1 - momentum) + cast_to(new, running.dtype) * momentum)
 
 
-def batch_norm(input_x, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-05):
+def batch_norm(input_x: Tensor, running_mean: Tensor, running_var: Tensor, weight: Any = None, bias: Any = None,
+               training: bool = False, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
     """Batch normalisation of input_x[N, C, ..]: by the running moments, or if `training` by the batch's own.
 
     In training the running moments, unless they are None, are written to, `momentum` being the weight of the batch's
@@ -163,14 +173,16 @@ def batch_norm(input_x, running_mean, running_var, weight=None, bias=None, train
     return _scaled(x, scale, shift, shape)
 
 
-def instance_norm(input, weight=None, bias=None, eps=1e-05):
+def instance_norm(input: TensorLike, weight: TensorLike | None = None, bias: TensorLike | None = None,
+                  eps: float = 1e-05) -> Tensor:
     """Each plane of each item brought to mean 0 and variance 1; weight, bias: [C]. source : Ulyanov et al. 2016"""
     x = as_operand(input)
     shape = _channels("instance_norm", x)
     return _scaled(standardize(x, axis=tuple(range(2, x.ndim)), epsilon=eps)[0], weight, bias, shape)
 
 
-def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
+def group_norm(input: TensorLike, num_groups: int, weight: TensorLike | None = None, bias: TensorLike | None = None,
+               eps: float = 1e-05) -> Tensor:
     """Channels in `num_groups` groups, each brought to mean 0 and variance 1; weight, bias: [C].
 
     source : Wu and He 2018
@@ -183,7 +195,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
     return _scaled(reshape(standardize(flat, axis=(2,), epsilon=eps)[0], shape=tuple(x.shape)), weight, bias, shape)
 
 
-def rms_norm(x, gamma, epsilon=1e-06):
+def rms_norm(x: Tensor, gamma: Tensor, epsilon: float = 1e-06) -> tuple[Tensor, Tensor]:
     """(x * r * gamma, r) with r = 1 / sqrt(mean(x * x) + epsilon) over gamma's axes.
 
     source : Zhang and Sennrich 2019
@@ -194,7 +206,7 @@ def rms_norm(x, gamma, epsilon=1e-06):
     return cast_to(wide * scale, dtype_of(x)) * gamma, scale
 
 
-def l2_normalize(input_x, axis=0, epsilon=1e-12):
+def l2_normalize(input_x: Tensor, axis: int = 0, epsilon: float = 1e-12) -> Tensor:
     """input_x / sqrt(max(sum(input_x * input_x), epsilon)) over `axis`."""
     axes = normal_axes("l2_normalize", axis, input_x.ndim)
     total = reduce_sum(input_x * input_x, axis=axes, keepdims=True)

@@ -4,10 +4,16 @@ Averaging is linear: `avg_pooling` and `avg_pooling_backward` are each other's t
 the first maximum of each window, as in torch; `max_pooling_index` names it, so that any order of derivative works.
 All primitives take the same attributes: kernel_size, stride, padding (top, bottom, left, right), dilation, ceil_mode.
 """
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from ..common import dtype as dt
+from ..common.annotations import Ints
 from ..common.errors import ArgumentError, DTypeError, ShapeError
+from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
@@ -376,8 +382,8 @@ def _attributes(name, x, kernel_size, stride, pad_mode, padding, dilation, ceil_
                 padding=padding_of(name, pad_mode, padding, x.shape[2:], kernel, stride, dilation))
 
 
-def max_pool2d(x, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False, *,
-               pad_mode="pad"):
+def max_pool2d(x: TensorLike, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1,
+               return_indices: bool = False, ceil_mode: bool = False, *, pad_mode: str = "pad") -> Any:
     """The maximum of each window of x[N, C, H, W]; stride is kernel_size by default.
 
     padding        : of -inf: an int, (vertical, horizontal) or (top, bottom, left, right); pad_mode "same" or "valid":
@@ -390,8 +396,8 @@ def max_pool2d(x, kernel_size, stride=None, padding=0, dilation=1, return_indice
     return (out, max_pooling_index(x, **attrs)) if return_indices else out
 
 
-def avg_pool2d(input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, count_include_pad=True,
-               divisor_override=0, *, pad_mode="pad"):
+def avg_pool2d(input_x: TensorLike, kernel_size: Ints = 1, stride: Ints | None = 1, padding: Ints = 0, ceil_mode: bool = False,
+               count_include_pad: bool = True, divisor_override: int = 0, *, pad_mode: str = "pad") -> Tensor:
     """The mean of each window of input_x[N, C, H, W]; stride is 1 by default, kernel_size where it is None.
 
     count_include_pad : zeros of the padding count; divisor_override : divide by this number instead of by the count
@@ -411,7 +417,8 @@ def _one_axis(value):
     return value[0] if isinstance(value, (tuple, list)) else value
 
 
-def max_pool1d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, *, pad_mode="pad"):
+def max_pool1d(x: TensorLike, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1,
+               ceil_mode: bool = False, *, pad_mode: str = "pad") -> Any:
     """The maximum of each window of x[N, C, L]."""
     kernel, step = _one_axis(kernel_size), _one_axis(kernel_size if stride is None else stride)
     padding = (0, _one_axis(padding)) if pad_mode == "pad" else 0
@@ -420,8 +427,8 @@ def max_pool1d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=Fal
     return reshape(out, shape=tuple(out.shape[:2]) + (out.shape[3],))
 
 
-def avg_pool1d(input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, count_include_pad=True, *,
-               pad_mode="pad"):
+def avg_pool1d(input_x: TensorLike, kernel_size: Ints = 1, stride: Ints | None = 1, padding: Ints = 0, ceil_mode: bool = False,
+               count_include_pad: bool = True, *, pad_mode: str = "pad") -> Tensor:
     """The mean of each window of input_x[N, C, L]."""
     kernel, step = _one_axis(kernel_size), _one_axis(kernel_size if stride is None else stride)
     padding = (0, _one_axis(padding)) if pad_mode == "pad" else 0
@@ -441,7 +448,7 @@ def averaging_matrix(name, n, count, dtype):
     return made
 
 
-def adaptive_avg_pool2d(input, output_size):
+def adaptive_avg_pool2d(input: TensorLike, output_size: Any) -> Tensor:
     """The plane of input[.., H, W] cut into output_size parts (an int or two, None keeps a size), each replaced by its
     mean."""
     x = as_operand(input)

@@ -4,10 +4,17 @@
 
 Source: Golub and Van Loan 2013, sections 2.2, 2.3 and 5.5.2.
 """
+from __future__ import annotations
+
 import math
+from typing import Any
+from collections.abc import Sequence
 
 from ..common import dtype as dt
+from ..common.annotations import Axes
+from ..common.dtype import DTypeLike
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
+from ..common.tensor import Tensor, TensorLike
 from .arithmetic import abs, pow
 from .axes import normal_axis
 from .basic import cast, reduce_sum, reshape, transpose
@@ -27,7 +34,7 @@ def _as_float(x, dtype):
     return cast(x, dtype=dt.float32) if dtype_of(x).kind in "bui" else x
 
 
-def vector_norm(x, ord=2, axis=None, keepdims=False, *, dtype=None):
+def vector_norm(x: Tensor, ord: Any = 2, axis: Axes = None, keepdims: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
     """The norm of the vectors along `axis`, an int or several (None: of all elements), of any order: a number, inf, -inf.
 
     raises : ArgumentError for another order
@@ -51,7 +58,8 @@ _BY_SUMS = (1, -1, math.inf, -math.inf)
 _BY_SINGULAR_VALUES = (2, -2, "nuc")
 
 
-def matrix_norm(A, ord="fro", axis=(-2, -1), keepdims=False, *, dtype=None):
+def matrix_norm(A: TensorLike, ord: Any = "fro", axis: Sequence[int] = (-2, -1), keepdims: bool = False, *,
+                dtype: DTypeLike | None = None) -> Tensor:
     """The norm of the matrices in the two axes.
 
     ord    : "fro" the root of the sum of squares, "nuc" the sum of singular values, 2 and -2 the largest and smallest of
@@ -78,7 +86,7 @@ def matrix_norm(A, ord="fro", axis=(-2, -1), keepdims=False, *, dtype=None):
     return reshape(out, shape=tuple(1 if a in (row, column) else n for a, n in enumerate(x.shape))) if keepdims else out
 
 
-def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
+def norm(A: TensorLike, ord: Any = None, dim: Axes = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
     """The norm of vectors or matrices.
 
     ord    : see vector_norm and matrix_norm; None: the root of the sum of squares
@@ -95,7 +103,7 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
     return vector_norm(x, 2 if ord in (None, "fro") else ord, dim, keepdim, dtype=dtype)
 
 
-def cond(A, p=None):
+def cond(A: TensorLike, p: Any = None) -> Tensor:
     """The condition of each square matrix: its norm times that of its inverse; p as in matrix_norm, None is 2.
 
     With p None, 2 or -2 the ratio of singular values, of any matrix.
@@ -108,7 +116,7 @@ def cond(A, p=None):
     return matrix_norm(A, p) * matrix_norm(inverse(A), p)
 
 
-def pinv(x, *, atol=None, rtol=None, hermitian=False):
+def pinv(x: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False) -> Tensor:
     """The pseudo-inverse of each matrix in x[.., m, n]: [.., n, m].
 
     atol, rtol : singular values up to the larger of atol and rtol times the largest count as 0; rtol is by default 0 with

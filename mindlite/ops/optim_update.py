@@ -5,7 +5,12 @@
 All elementwise, so that a step fuses into one kernel per parameter. Rates are numbers or tensors []; the arithmetic is
 done in the state's dtype and each result has the dtype of what it replaces.
 """
+from __future__ import annotations
+
+from typing import Any
+
 from ..common.errors import ShapeError
+from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTuple
 from ..mindir.constraints import require
 from .basic import reduce_sum
@@ -56,8 +61,9 @@ def _like(values, originals):
 
 
 @_declare("adam_update", 3)
-def adam_update(param, m, v, grad, lr, beta1_power, beta2_power, *, beta1=0.9, beta2=0.999, epsilon=1e-8,
-                use_nesterov=False):
+def adam_update(param: Tensor, m: Tensor, v: Tensor, grad: Tensor, lr: TensorLike, beta1_power: Any, beta2_power: Any, *,
+                beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8,
+                use_nesterov: bool = False) -> tuple[Tensor, ...]:
     """Adam: beta1_power and beta2_power are beta1 and beta2 to the power of the step's number, counted from 1.
 
     source : Kingma and Ba 2015, section 2, with its efficient order of operations
@@ -71,8 +77,9 @@ def adam_update(param, m, v, grad, lr, beta1_power, beta2_power, *, beta1=0.9, b
 
 
 @_declare("adamw_update", 3)
-def adamw_update(param, m, v, grad, lr, beta1_power, beta2_power, *, beta1=0.9, beta2=0.999, epsilon=1e-8,
-                 weight_decay=0.01):
+def adamw_update(param: Tensor, m: Tensor, v: Tensor, grad: Tensor, lr: TensorLike, beta1_power: Any, beta2_power: Any, *,
+                 beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8,
+                 weight_decay: float = 0.01) -> tuple[Tensor, ...]:
     """Adam with the parameter itself shrunk by lr * weight_decay. source : Loshchilov and Hutter 2019, algorithm 2"""
     wide = cast_to(param, dtype_of(m))
     new_m = m * beta1 + grad * (1 - beta1)
@@ -82,7 +89,8 @@ def adamw_update(param, m, v, grad, lr, beta1_power, beta2_power, *, beta1=0.9, 
 
 
 @_declare("adam_weight_decay_update", 3)
-def adam_weight_decay_update(param, m, v, grad, lr, *, beta1=0.9, beta2=0.999, epsilon=1e-6, weight_decay=0.0):
+def adam_weight_decay_update(param: Tensor, m: Tensor, v: Tensor, grad: Tensor, lr: TensorLike, *, beta1: float = 0.9,
+                             beta2: float = 0.999, epsilon: float = 1e-6, weight_decay: float = 0.0) -> tuple[Tensor, ...]:
     """Adam without correction of the moments' start, the parameter decayed: BERT's optimiser, MindSpore's
     AdamWeightDecay."""
     wide = cast_to(param, dtype_of(m))
@@ -92,8 +100,8 @@ def adam_weight_decay_update(param, m, v, grad, lr, *, beta1=0.9, beta2=0.999, e
 
 
 @_declare("lamb_update", 3, local=False)
-def lamb_update(param, m, v, grad, lr, beta1_power, beta2_power, *, beta1=0.9, beta2=0.999, epsilon=1e-6,
-                weight_decay=0.0):
+def lamb_update(param: Tensor, m: Tensor, v: Tensor, grad: Tensor, lr: TensorLike, beta1_power: Any, beta2_power: Any, *,
+                beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-6, weight_decay: float = 0.0) -> tuple[Tensor, ...]:
     """AdamW whose step is scaled by |param| / |step| (1 where one of them is 0). source : You et al. 2020"""
     wide = cast_to(param, dtype_of(m))
     new_m = m * beta1 + grad * (1 - beta1)
@@ -106,7 +114,8 @@ def lamb_update(param, m, v, grad, lr, beta1_power, beta2_power, *, beta1=0.9, b
 
 
 @_declare("momentum_update", 2)
-def momentum_update(param, accum, grad, lr, momentum, *, use_nesterov=False):
+def momentum_update(param: Tensor, accum: Tensor, grad: Tensor, lr: TensorLike, momentum: TensorLike, *,
+                    use_nesterov: bool = False) -> tuple[Tensor, ...]:
     """accum' = accum * momentum + grad; param' = param - lr * accum' (Nesterov: - lr * (grad + momentum * accum')).
 
     source : Sutskever et al. 2013, in MindSpore's form, where the rate is outside accum
@@ -117,7 +126,8 @@ def momentum_update(param, accum, grad, lr, momentum, *, use_nesterov=False):
 
 
 @_declare("sgd_update", 2)
-def sgd_update(param, accum, grad, lr, momentum, first, *, dampening=0.0, nesterov=False):
+def sgd_update(param: Tensor, accum: Tensor, grad: Tensor, lr: TensorLike, momentum: TensorLike, first: Tensor, *,
+               dampening: float = 0.0, nesterov: bool = False) -> tuple[Tensor, ...]:
     """torch's SGD: accum' = grad on the first step (first > 0), else accum * momentum + grad * (1 - dampening)."""
     wide = cast_to(param, dtype_of(accum))
     new = where(first > 0, grad, accum * momentum + grad * (1 - dampening))
@@ -125,7 +135,7 @@ def sgd_update(param, accum, grad, lr, momentum, first, *, dampening=0.0, nester
 
 
 @_declare("adagrad_update", 2)
-def adagrad_update(param, accum, grad, lr, *, epsilon=0.0):
+def adagrad_update(param: Tensor, accum: Tensor, grad: Tensor, lr: TensorLike, *, epsilon: float = 0.0) -> tuple[Tensor, ...]:
     """accum' = accum + grad^2; param' = param - lr * grad / (sqrt(accum') + epsilon).
 
     source : Duchi, Hazan, Singer 2011
@@ -136,7 +146,8 @@ def adagrad_update(param, accum, grad, lr, *, epsilon=0.0):
 
 
 @_declare("rmsprop_update", 3)
-def rmsprop_update(param, mean_square, moment, grad, lr, *, decay=0.9, momentum=0.0, epsilon=1e-10):
+def rmsprop_update(param: Tensor, mean_square: Tensor, moment: Tensor, grad: Tensor, lr: TensorLike, *, decay: float = 0.9,
+                   momentum: float = 0.0, epsilon: float = 1e-10) -> tuple[Tensor, ...]:
     """A step scaled by the root of the running mean of grad^2. source : Tieleman and Hinton 2012, lecture 6.5"""
     wide = cast_to(param, dtype_of(mean_square))
     square = mean_square * decay + grad * grad * (1 - decay)
@@ -145,7 +156,8 @@ def rmsprop_update(param, mean_square, moment, grad, lr, *, decay=0.9, momentum=
 
 
 @_declare("centered_rmsprop_update", 4)
-def centered_rmsprop_update(param, mean_grad, mean_square, moment, grad, lr, *, decay=0.9, momentum=0.0, epsilon=1e-10):
+def centered_rmsprop_update(param: Tensor, mean_grad: Tensor, mean_square: Tensor, moment: Tensor, grad: Tensor, lr: TensorLike,
+                            *, decay: float = 0.9, momentum: float = 0.0, epsilon: float = 1e-10) -> tuple[Tensor, ...]:
     """rmsprop_update with the running variance of grad in place of its mean square.
 
     source : Graves 2013, equation 40

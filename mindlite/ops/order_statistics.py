@@ -5,8 +5,14 @@
 
 The row is sorted once, NaN last; the place is read by gather, so the gradient goes to the elements that were read.
 """
+from __future__ import annotations
+
+from typing import Any
+
 from ..common import dtype as dt
+from ..common.annotations import Axes
 from ..common.errors import DTypeError, ValueRangeError
+from ..common.tensor import Tensor, TensorLike
 from .arithmetic import ceil, floor, maximum
 from .axes import normal_axis
 from .basic import broadcast_to, cast, reduce_sum, reshape
@@ -55,12 +61,12 @@ def _median(input, axis, keepdims, skip):
     return tuple(_finished(_read(y, place, at), input, axis, keepdims) for y in (values, indices))
 
 
-def median(input, axis=-1, keepdims=False):
+def median(input: TensorLike, axis: int | None = -1, keepdims: bool = False) -> Any:
     """(the lower median along `axis`, its index int64); of all elements where axis is None. NaN where one is NaN."""
     return _median(input, axis, keepdims, False)
 
 
-def nanmedian(input, axis=-1, keepdims=False):
+def nanmedian(input: TensorLike, axis: int | None = -1, keepdims: bool = False) -> Any:
     """(the lower median of what is no NaN, its index int64); NaN where nothing is left."""
     return _median(input, axis, keepdims, True)
 
@@ -83,7 +89,7 @@ def _quantile(name, input, q, axis, keepdims, skip):
     return made[0] if parts.ndim == 0 else stack(made, 0)
 
 
-def quantile(input, q, axis=None, keepdims=False):
+def quantile(input: TensorLike, q: TensorLike, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """The number below which the part q (a number in [0, 1], or a vector of them) of the elements along `axis` lies, linear
     between two elements; of all elements where axis is None. NaN where one is NaN.
 
@@ -92,6 +98,6 @@ def quantile(input, q, axis=None, keepdims=False):
     return _quantile("quantile", input, q, axis, keepdims, False)
 
 
-def nanquantile(input, q, axis=None, keepdims=False):
+def nanquantile(input: TensorLike, q: TensorLike, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """quantile of what is no NaN; NaN where nothing is left."""
     return _quantile("nanquantile", input, q, axis, keepdims, True)

@@ -7,12 +7,17 @@
 
 Sources: Chellapilla et al. 2006 (im2col); Jaderberg et al. 2015 (spatial transformers), section 3.3.
 """
+from __future__ import annotations
+
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from ..common import dtype as dt
+from ..common.annotations import Ints
 from ..common.errors import ShapeError, ValueRangeError
+from ..common.tensor import Tensor, TensorLike
 from .arithmetic import abs, clamp, floor, round, sign
 from .axes import as_size
 from .basic import broadcast_to, cast, reduce_sum, reshape
@@ -48,7 +53,7 @@ def patches(name, x, kernel_size, dilation, padding, stride):
     return stack([x[:, :, r, c] for r in rows for c in columns], 2)
 
 
-def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
+def unfold(input: TensorLike, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1) -> Tensor:
     """The windows of input[N, C, H, W] as columns: [N, C * KH * KW, L]."""
     made = patches("unfold", as_operand(input), kernel_size, dilation, padding, stride)
     return reshape(made, shape=(made.shape[0], made.shape[1] * made.shape[2], -1))
@@ -65,29 +70,30 @@ def _spread(x, axis, step):
     return reshape(pad_constant(wide, ends), shape=shape)[(slice(None),) * axis + (slice(0, shape[axis] - step + 1),)]
 
 
-def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
+def fold(input: TensorLike, output_size: Sequence[int], kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0,
+         stride: Ints = 1) -> Tensor:
     """The picture [N, C, *output_size] whose windows are the columns of input[N, C * KH * KW, L], added where they overlap.
 
     raises : ShapeError where L is not the number of windows
     """
     x, sizes = as_operand(input), tuple(as_size("fold", n) for n in output_size)
-    kernel, dilation, ends, stride, counts = _settings("fold", sizes, kernel_size, dilation, padding, stride)
+    kernel, rates, ends, steps, counts = _settings("fold", sizes, kernel_size, dilation, padding, stride)
     if x.ndim != 3 or x.shape[2] != counts[0] * counts[1] or x.shape[1] % (kernel[0] * kernel[1]):
         raise ShapeError(f"fold: {counts[0]} x {counts[1]} windows of {kernel[0]} x {kernel[1]} do not fit the columns",
                          note=f"input: {list(x.shape)}")
     x = reshape(x, shape=(x.shape[0], -1, kernel[0] * kernel[1], *counts))
-    x = _spread(_spread(x, 3, stride[0]), 4, stride[1])
+    x = _spread(_spread(x, 3, steps[0]), 4, steps[1])
     total: Any = 0
     for number, place in enumerate(itertools.product(*map(range, kernel))):
         room = [(0, 0), (0, 0)]
-        for axis, (i, d, n) in enumerate(zip(place, dilation, sizes)):
+        for axis, (i, d, n) in enumerate(zip(place, rates, sizes)):
             before, after = ends[2 * axis:2 * axis + 2]
             room.append((i * d, n + before + after - i * d - x.shape[3 + axis]))
         total = total + pad_constant(x[:, :, number], room)
     return total[:, :, ends[0]:ends[0] + sizes[0], ends[2]:ends[2] + sizes[1]]
 
 
-def padding(x, pad_dim_size=8):
+def padding(x: Tensor, pad_dim_size: int = 8) -> Tensor:
     """x[.., 1] with zeros up to pad_dim_size along the last axis. raises : ShapeError for another last axis"""
     x = as_operand(x)
     if x.ndim < 2 or x.shape[-1] != 1:
@@ -144,7 +150,8 @@ def _check_grid(x, grid, mode, padding_mode):
         raise ValueRangeError(f"grid_sample: no mode {mode!r}, or no padding_mode {padding_mode!r}")
 
 
-def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
+def grid_sample(input: TensorLike, grid: TensorLike, mode: str = "bilinear", padding_mode: str = "zeros",
+                align_corners: bool | None = None) -> Tensor:
     """input[N, C, (D,) H, W] at the points grid[N, .., k], whose last axis is (x, y) or (x, y, z) in [-1, 1].
 
     mode          : "bilinear" (in 3 dimensions: trilinear) or "nearest"
@@ -156,7 +163,7 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     points = _points(x, grid, padding_mode, align_corners)
     if mode == "nearest":
         return _pixels(x, [round(at) for at, _ in points])
-    total = 0
+    total: Any = 0
     for places, weights, _ in _corners(points):
         total = total + _pixels(x, places) * expand_dims(math.prod(weights), 1)
     return total
@@ -181,7 +188,7 @@ def grid_sample_backward(dout, input, grid, mode="bilinear", padding_mode="zeros
 def _flat_places(x, places):
     """(numbers of pixels [N, C, points], which places [N, 1, ..] are inside) of whole coordinates, one tensor an axis."""
     flat: Any = 0
-    inside = None
+    inside: Any = None
     for place, n in zip(places, x.shape[2:]):
         fits = logical_and(place >= 0, place <= n - 1)
         inside = fits if inside is None else logical_and(inside, fits)
@@ -204,7 +211,7 @@ def _put_pixels(x, places, values):
     return reshape(scatter_elements_add(flat, index, reshape(where(inside, values, 0), shape=index.shape), axis=2), shape=x.shape)
 
 
-def affine_grid(theta, size, align_corners=False):
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool = False) -> Tensor:
     """The grid of an affine transformation theta[N, 2, 3] (or [N, 3, 4]) for pictures of `size` (N, C, (D,) H, W)."""
     theta, sizes = as_operand(theta), tuple(as_size("affine_grid", n) for n in size)
     if len(sizes) not in (4, 5) or tuple(theta.shape) != (sizes[0], len(sizes) - 2, len(sizes) - 1):

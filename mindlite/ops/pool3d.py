@@ -2,7 +2,13 @@
 
 A maximum of maxima, and a mean of means of equally many, is the maximum and the mean of the whole window.
 """
+from __future__ import annotations
+
+from typing import Any
+
+from ..common.annotations import Ints
 from ..common.errors import ArgumentError, ShapeError
+from ..common.tensor import Tensor, TensorLike
 from .basic import reshape
 from .define import as_operand
 from .lookup import gather_elements
@@ -40,7 +46,8 @@ def _as_pictures(x):
     return reshape(x, shape=(n, c * d, h, w))
 
 
-def max_pool3d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False, *, pad_mode="pad"):
+def max_pool3d(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1,
+               ceil_mode: bool = False, return_indices: bool = False, *, pad_mode: str = "pad") -> Any:
     """The maximum of each window of x[N, C, D, H, W]; stride is kernel_size by default.
 
     padding        : of -inf: an int, three (depth, height, width) or six of them; pad_mode "same" or "valid": computed
@@ -63,8 +70,8 @@ def max_pool3d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=Fal
     return reshape(values, shape=shape), reshape(lines // (oh * ow) * (h * w) + inner, shape=shape)
 
 
-def avg_pool3d(input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=0,
-               *, pad_mode="pad"):
+def avg_pool3d(input_x: TensorLike, kernel_size: Ints = 1, stride: Ints | None = 1, padding: Ints = 0, ceil_mode: bool = False,
+               count_include_pad: bool = True, divisor_override: int = 0, *, pad_mode: str = "pad") -> Tensor:
     """The mean of each window of input_x[N, C, D, H, W]; zeros of the padding count where count_include_pad is True.
 
     divisor_override : divide by this number instead of by the count; 0: do not

@@ -2,9 +2,15 @@
 
 Each is ordinary Python over ops, so that its derivatives, batches and kernels are those of its parts.
 """
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
+from ..common.annotations import Axes
 
 from ..common.errors import ArgumentError, ShapeError
+from ..common.tensor import Tensor, TensorLike
 from .arithmetic import abs, pow
 from .basic import reshape, transpose
 from .creation import arange
@@ -21,7 +27,7 @@ def _pair(a, b):
     return promote_operands((as_operand(a), as_operand(b)), {})[0]
 
 
-def cross(input, other, dim=None):
+def cross(input: TensorLike, other: TensorLike, dim: int | None = None) -> Tensor:
     """The vector product along `dim`, an axis of size 3: the first such axis by default. raises : ShapeError"""
     a, b = _pair(input, other)
     if dim is None:
@@ -31,7 +37,7 @@ def cross(input, other, dim=None):
     return roll(a, -1, dim) * roll(b, -2, dim) - roll(a, -2, dim) * roll(b, -1, dim)
 
 
-def kron(input, other):
+def kron(input: TensorLike, other: TensorLike) -> Tensor:
     """Kronecker's product: every element of input times the whole of other."""
     a, b = _pair(input, other)
     rank = max(a.ndim, b.ndim)
@@ -41,28 +47,28 @@ def kron(input, other):
     return reshape(made, shape=tuple(m * n for m, n in zip(first, second)))
 
 
-def ger(input, vec2):
+def ger(input: TensorLike, vec2: TensorLike) -> Tensor:
     """The outer product of two vectors."""
     return outer(input, vec2)
 
 
-def addr(x, vec1, vec2, beta=1, alpha=1):
+def addr(x: TensorLike, vec1: TensorLike, vec2: TensorLike, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * x + alpha * outer(vec1, vec2)."""
     return as_operand(x) * beta + outer(vec1, vec2) * alpha
 
 
-def addbmm(input, batch1, batch2, beta=1, alpha=1):
+def addbmm(input: TensorLike, batch1: TensorLike, batch2: TensorLike, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha * the sum over the stack of batch1 @ batch2."""
     return as_operand(input) * beta + sum(bmm(batch1, batch2), 0) * alpha
 
 
-def vecdot(x, y, axis=-1):
+def vecdot(x: TensorLike, y: TensorLike, axis: int = -1) -> Tensor:
     """The scalar products along `axis`."""
     a, b = _pair(x, y)
     return sum((a.conj() if dtype_of(a).kind == "c" else a) * b, axis)
 
 
-def bidense(input1, input2, weight, bias=None):
+def bidense(input1: TensorLike, input2: TensorLike, weight: TensorLike, bias: TensorLike | None = None) -> Tensor:
     """out[.., o] = sum_ij input1[.., i] weight[o, i, j] input2[.., j] + bias[o]."""
     a, w = _pair(input1, weight)
     b = as_operand(input2)
@@ -88,7 +94,7 @@ def _p_norm(difference, p, axis):
     return where(still, 0, sqrt(safe) if p == 2 else pow(safe, 1 / p))
 
 
-def cdist(x1, x2, p=2.0):
+def cdist(x1: TensorLike, x2: TensorLike, p: float = 2.0) -> Tensor:
     """The p-norm distances of all rows of x1[.., m, n] and x2[.., k, n] : [.., m, k]. raises : ArgumentError for p < 0"""
     if p < 0:
         raise ArgumentError(f"cdist: p is not negative, not {p}")
@@ -98,7 +104,7 @@ def cdist(x1, x2, p=2.0):
     return _p_norm(rows - others, p, -1)
 
 
-def pdist(input, p=2.0):
+def pdist(input: TensorLike, p: float = 2.0) -> Tensor:
     """The p-norm distances of the pairs of rows of input[.., n, m], i < j : [.., n (n - 1) / 2]. raises : ShapeError"""
     x = as_operand(input)
     if x.ndim < 2:
@@ -107,13 +113,13 @@ def pdist(input, p=2.0):
     return _p_norm(gather(x, rows, x.ndim - 2) - gather(x, columns, x.ndim - 2), p, -1)
 
 
-def dist(input, other, p=2):
+def dist(input: TensorLike, other: TensorLike, p: float = 2) -> Tensor:
     """The p-norm of input - other."""
     a, b = _pair(input, other)
     return _p_norm(reshape(a - b, shape=(-1,)), p, 0)
 
 
-def vander(x, N=None):
+def vander(x: Tensor, N: int | None = None) -> Tensor:
     """The matrix with x ** (N - 1), .., x, 1 as its columns."""
     x = as_operand(x)
     if x.ndim != 1:
@@ -123,7 +129,7 @@ def vander(x, N=None):
     return concat([column ** k if k else column * 0 + 1 for k in range(count - 1, -1, -1)], 1)
 
 
-def trapz(y, x=None, dx=1.0, dim=-1):
+def trapz(y: Tensor, x: Tensor | None = None, dx: float = 1.0, dim: int = -1) -> Tensor:
     """The integral along `dim` by the trapezium rule, at the points x, or dx apart."""
     y = as_operand(y)
     size = y.shape[dim]
@@ -140,7 +146,7 @@ def trapz(y, x=None, dx=1.0, dim=-1):
 
 # ---------------------------------------------------------------- parts of matrices
 
-def matrix_band_part(x, lower, upper):
+def matrix_band_part(x: Tensor, lower: Any, upper: Any) -> Tensor:
     """x[.., m, n] with zeros outside `lower` diagonals below and `upper` above the main one; negative: all of them."""
     x = as_operand(x)
     rows, columns = reshape(arange(x.shape[-2]), shape=(-1, 1)), arange(x.shape[-1])
@@ -150,6 +156,6 @@ def matrix_band_part(x, lower, upper):
     return where(keep, x, 0)
 
 
-def ptp(x, axis=None, keepdims=False):
+def ptp(x: TensorLike, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """The largest element minus the smallest."""
     return amax(x, axis, keepdims) - amin(x, axis, keepdims)

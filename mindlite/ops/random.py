@@ -6,13 +6,19 @@ is `offset` + element // 4. A draw reads the state, int64[2] = (seed, offset), a
 it the state is advanced by `assign`, an effect in program order. States may stand along leading axes, int64[.., 2]: each
 draws numbers of `shape`. See docs/design/random.md.
 """
+from __future__ import annotations
+
 import math
+from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from ..common import dtype as dt
 from ..common.dim import product
+from ..common.dtype import DTypeLike
 from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
+from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
 from ..mindir.scalar import cast as cast_scalar, where as where_scalar
@@ -238,21 +244,21 @@ def _parts(name, shape, *values):
 
 # ---------------------------------------------------------------- public names
 
-def uniform(shape, minval, maxval, seed=None, dtype=dt.float32):
+def uniform(shape: Sequence[int], minval: Any, maxval: Any, seed: int | None = None, dtype: DTypeLike = dt.float32) -> Tensor:
     """Numbers evenly spread in [minval, maxval), or integers if dtype is an integer type.
 
     minval, maxval : numbers, or tensors, with whose shape `shape` is broadcast
     seed           : None draws from the global stream, a Generator from its own; an int: the same numbers each time
     """
-    dtype = dt.dtype(dtype)
+    kind = dt.dtype(dtype)
     full = _parts("uniform", shape, minval, maxval)
-    if dtype.kind in "iu":
-        return randint(int(minval), int(maxval), full, seed, dtype=dtype)
-    low, high = (cast_to(as_operand(v, dtype), dtype) for v in (minval, maxval))
-    return low + _uniform(full, dtype, seed) * (high - low)
+    if kind.kind in "iu":
+        return randint(int(minval), int(maxval), full, seed, dtype=kind)
+    low, high = (cast_to(as_operand(v, kind), kind) for v in (minval, maxval))
+    return low + _uniform(full, kind, seed) * (high - low)
 
 
-def standard_normal(shape, seed=None, *, dtype=dt.float32):
+def standard_normal(shape: Sequence[int], seed: int | None = None, *, dtype: DTypeLike | None = dt.float32) -> Tensor:
     """Normal numbers of mean 0 and variance 1, by Box and Muller 1958 from two uniform ones."""
     dtype, shape = dt.dtype(dtype), as_shape("standard_normal", shape)
     wide = dt.float64 if dtype is dt.float64 else dt.float32
@@ -262,12 +268,13 @@ def standard_normal(shape, seed=None, *, dtype=dt.float32):
     return stop_gradient(cast_to(made, dtype))
 
 
-def normal(shape, mean, stddev, seed=None):
+def normal(shape: Sequence[int], mean: Any, stddev: Any, seed: int | None = None) -> Tensor:
     """Normal numbers float32; mean and stddev are numbers or tensors, with whose shape `shape` is broadcast."""
     return standard_normal(_parts("normal", shape, mean, stddev), seed) * stddev + mean
 
 
-def randint(low, high, size=None, seed=None, *, dtype=dt.int64):
+def randint(low: int, high: int, size: Sequence[int] | None = None, seed: int | None = None, *,
+            dtype: DTypeLike | None = dt.int64) -> Tensor:
     """Integers in [low, high), of shape `size`. raises : ValueRangeError if the range is empty or wider than 2**32"""
     if size is None:
         raise ArgumentError("randint: a size is wanted", hint="ops.randint(low, high, (2, 3))")
@@ -275,27 +282,27 @@ def randint(low, high, size=None, seed=None, *, dtype=dt.int64):
                  high=as_size("randint", high), dtype=dt.dtype(dtype))
 
 
-def rand(*size, dtype=dt.float32, seed=None):
+def rand(*size: Any, dtype: DTypeLike | None = dt.float32, seed: int | None = None) -> Tensor:
     """Numbers evenly spread in [0, 1)."""
     return _uniform(as_shape("rand", size[0] if len(size) == 1 else size), dt.dtype(dtype), seed)
 
 
-def randn(*size, dtype=dt.float32, seed=None):
+def randn(*size: Any, dtype: DTypeLike | None = dt.float32, seed: int | None = None) -> Tensor:
     """Normal numbers of mean 0 and variance 1."""
     return standard_normal(size[0] if len(size) == 1 else size, seed, dtype=dtype)
 
 
-def rand_like(input, seed=None, *, dtype=None):
+def rand_like(input: Tensor, seed: int | None = None, *, dtype: DTypeLike | None = None) -> Tensor:
     """`rand` of input's shape and dtype."""
     return rand(tuple(input.shape), dtype=dtype or dtype_of(input), seed=seed)
 
 
-def randn_like(input, seed=None, *, dtype=None):
+def randn_like(input: Tensor, seed: int | None = None, *, dtype: DTypeLike | None = None) -> Tensor:
     """`randn` of input's shape and dtype."""
     return randn(tuple(input.shape), dtype=dtype or dtype_of(input), seed=seed)
 
 
-def bernoulli(input, p=0.5, seed=None):
+def bernoulli(input: Tensor, p: Any = 0.5, seed: int | None = None) -> Tensor:
     """1 with probability p (a number, or a tensor that broadcasts to input's shape), else 0, in input's dtype and
     shape."""
     drawn = _uniform(tuple(input.shape), dt.float32, seed)
@@ -303,7 +310,7 @@ def bernoulli(input, p=0.5, seed=None):
     return cast_to(drawn < (p if p.ndim == 0 else broadcast_to(p, shape=tuple(input.shape))), dtype_of(input))
 
 
-def dropout(input, p=0.5, training=True, seed=None):
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, seed: int | None = None) -> Tensor:
     """input with each element zero with probability p, the others divided by 1 - p; input itself if not `training`.
 
     raises : ValueRangeError unless 0 <= p <= 1; source : Srivastava et al. 2014
@@ -325,24 +332,24 @@ def drop_channels(name, x, p, training, axes, seed=None):
     return x if not training else x * dropout(one, p, seed=seed)
 
 
-def dropout1d(input, p=0.5, training=True):
+def dropout1d(input: TensorLike, p: float = 0.5, training: bool = True) -> Tensor:
     """Whole channels of input[N, C, L] or [C, L] zero with probability p, the others divided by 1 - p (Tompson et al. 2015)."""
     return drop_channels("dropout1d", input, p, training, 1)
 
 
-def dropout2d(input, p=0.5, training=True):
+def dropout2d(input: TensorLike, p: float = 0.5, training: bool = True) -> Tensor:
     """Whole channels of input[N, C, H, W] or [C, H, W] zero with probability p, the others divided by 1 - p."""
     return drop_channels("dropout2d", input, p, training, 2)
 
 
-def dropout3d(input, p=0.5, training=True):
+def dropout3d(input: TensorLike, p: float = 0.5, training: bool = True) -> Tensor:
     """Whole channels of input[N, C, D, H, W] or [C, D, H, W] zero with probability p, the others divided by 1 - p."""
     return drop_channels("dropout3d", input, p, training, 3)
 
 
 # ---------------------------------------------------------------- orders and choices
 
-def randperm(n, seed=None, offset=0, *, dtype=dt.int64):
+def randperm(n: int, seed: int | None = None, offset: int = 0, *, dtype: DTypeLike | None = dt.int64) -> Tensor:
     """The numbers 0 .. n - 1 in random order: the order that sorts n uniform ones of 53 bits.
 
     seed, offset : None, or 0 and 0, draw from the global stream; others give the same order each time
@@ -352,7 +359,7 @@ def randperm(n, seed=None, offset=0, *, dtype=dt.int64):
     return cast_to(argsort(_uniform((n,), dt.float64, seed)), dt.dtype(dtype))
 
 
-def shuffle(x, seed=None):
+def shuffle(x: Tensor, seed: int | None = None) -> Tensor:
     """The slices of x along axis 0 in random order."""
     x = as_operand(x)
     if x.ndim == 0:
@@ -360,14 +367,14 @@ def shuffle(x, seed=None):
     return gather_axis(x, randperm(x.shape[0], seed), axis=0)
 
 
-def gumbel(shape, seed=None, *, dtype=dt.float32):
+def gumbel(shape: Sequence[int], seed: int | None = None, *, dtype: DTypeLike = dt.float32) -> Tensor:
     """-log(-log(u)) of uniform u: argmax(log(p) + gumbel) is i with probability p[i] (Gumbel 1954)."""
-    dtype = dt.dtype(dtype)
-    u = _uniform(as_shape("gumbel", shape), dtype, seed)
-    return stop_gradient(-log(-log(u + (1 - u) * float(np.finfo(dtype.numpy).tiny))))
+    kind = dt.dtype(dtype)
+    u = _uniform(as_shape("gumbel", shape), kind, seed)
+    return stop_gradient(-log(-log(u + (1 - u) * float(np.finfo(kind.numpy).tiny))))
 
 
-def multinomial(input, num_samples, replacement=True, seed=None):
+def multinomial(input: TensorLike, num_samples: int, replacement: bool = True, seed: int | None = None) -> Tensor:
     """`num_samples` places along the last axis of `input`, each drawn with a chance in proportion to its number.
 
     input       : float[.., C], not negative; out: int64[.., num_samples]

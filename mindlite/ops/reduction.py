@@ -5,11 +5,18 @@
 Where several elements are the largest, `amax` shares the gradient among them evenly (torch.amax); the form that gives
 values with indices sends it to the element of the index (torch.max with dim).
 """
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from ..common import dtype as dt
+from ..common.annotations import Axes
 from ..common.dim import product
+from ..common.dtype import DTypeLike
 from ..common.errors import ArgumentError, DTypeError, ShapeError
+from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
@@ -27,7 +34,7 @@ from .scan import cumulative_product
 # ---------------------------------------------------------------- extrema
 
 @primitive(prepare=reducing("max"), traits={"reduction"})
-def reduce_max(x, *, axis=None, keepdims=False):
+def reduce_max(x: TensorLike, *, axis: Axes = None, keepdims: bool = False):
     """The largest element along `axis`; a NaN wins.
 
     raises : ShapeError if an axis of size 0 is reduced; DTypeError for complex numbers
@@ -35,7 +42,7 @@ def reduce_max(x, *, axis=None, keepdims=False):
 
 
 @primitive(prepare=reducing("min"), traits={"reduction"})
-def reduce_min(x, *, axis=None, keepdims=False):
+def reduce_min(x: TensorLike, *, axis: Axes = None, keepdims: bool = False):
     """The smallest element along `axis`; a NaN wins. raises : as reduce_max"""
 
 
@@ -93,12 +100,12 @@ _extremum(reduce_min, "min", np.min)
 # ---------------------------------------------------------------- any and all
 
 @primitive(prepare=reducing("any"), traits={"reduction"})
-def reduce_any(x, *, axis=None, keepdims=False):
+def reduce_any(x: TensorLike, *, axis: Axes = None, keepdims: bool = False):
     """True where one element along `axis` is not zero; False for an empty axis."""
 
 
 @primitive(prepare=reducing("all"), traits={"reduction"})
-def reduce_all(x, *, axis=None, keepdims=False):
+def reduce_all(x: TensorLike, *, axis: Axes = None, keepdims: bool = False):
     """True where no element along `axis` is zero; True for an empty axis."""
 
 
@@ -129,7 +136,7 @@ _quantifier(reduce_all, "all", np.all)
 # ---------------------------------------------------------------- products
 
 @primitive(prepare=reducing("prod"), traits={"reduction"})
-def reduce_prod(x, *, axis=None, keepdims=False):
+def reduce_prod(x: TensorLike, *, axis: Axes = None, keepdims: bool = False):
     """The product along `axis`; 1 for an empty axis. bool counts as int64.
 
     gradient: for each element the product of those before and behind it, so that zeros are no exception
@@ -255,12 +262,12 @@ def _flat_or_axis(prim, input, axis, keepdims):
     return reshape(out, shape=(1,) * input.ndim) if keepdims else out
 
 
-def argmax(input, dim=None, keepdim=False):
+def argmax(input: TensorLike, dim: Axes = None, keepdim: bool = False) -> Tensor:
     """The index of the first largest element along `dim`, or in row-major order for None; int64."""
     return _flat_or_axis(index_of_max, input, dim, keepdim)
 
 
-def argmin(input, axis=None, keepdims=False):
+def argmin(input: TensorLike, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """The index of the first smallest element along `axis`, or in row-major order for None; int64."""
     return _flat_or_axis(index_of_min, input, axis, keepdims)
 
@@ -295,7 +302,8 @@ def _chosen(name, input, initial, chosen, keeps):
     return x if all_chosen else where(as_operand(chosen), x, initial)
 
 
-def max(input, axis=None, keepdims=False, *, initial=None, where=None):
+def max(input: TensorLike, axis: Axes = None, keepdims: bool = False, *, initial: float | None = None,
+        where: TensorLike | None = None) -> Any:
     """(largest element along `axis`, its index); for axis None of all elements, with the row-major index.
 
     initial : no element counts as less;     where : bool, the others count as `initial`, which is wanted then
@@ -303,7 +311,8 @@ def max(input, axis=None, keepdims=False, *, initial=None, where=None):
     return _with_index(index_of_max, _chosen("max", input, initial, where, greater), axis, keepdims)
 
 
-def min(input, axis=None, keepdims=False, *, initial=None, where=None):
+def min(input: TensorLike, axis: Axes = None, keepdims: bool = False, *, initial: float | None = None,
+        where: TensorLike | None = None) -> Any:
     """(smallest element along `axis`, its index); for axis None of all elements, with the row-major index. See max."""
     return _with_index(index_of_min, _chosen("min", input, initial, where, less), axis, keepdims)
 
@@ -318,36 +327,38 @@ def _counted(input, dtype):
     return input if dtype is None else cast(input, dtype=dtype)
 
 
-def sum(input, dim=None, keepdim=False, *, dtype=None):
+def sum(input: TensorLike, dim: Axes = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
     """The sum along `dim`, in `dtype` if that is given; integers and bools are added as int64 otherwise."""
     return reduce_sum(_counted(input, dtype), axis=dim, keepdims=keepdim)
 
 
-def prod(input, axis=None, keep_dims=False, dtype=None):
+def prod(input: TensorLike, axis: Axes = None, keep_dims: bool = False, dtype: DTypeLike | None = None) -> Tensor:
     """The product along `axis`, in `dtype` if that is given; integers and bools are multiplied as int64 otherwise."""
     return reduce_prod(_counted(input, dtype), axis=axis, keepdims=keep_dims)
 
 
-def amax(input, axis=None, keepdims=False, *, initial=None, where=None):
+def amax(input: TensorLike, axis: Axes = None, keepdims: bool = False, *, initial: float | None = None,
+         where: TensorLike | None = None) -> Tensor:
     """The largest element along `axis`; equals share the gradient. initial, where : see max"""
     return reduce_max(_chosen("amax", input, initial, where, greater), axis=axis, keepdims=keepdims)
 
 
-def amin(input, axis=None, keepdims=False, *, initial=None, where=None):
+def amin(input: TensorLike, axis: Axes = None, keepdims: bool = False, *, initial: float | None = None,
+         where: TensorLike | None = None) -> Tensor:
     """The smallest element along `axis`; equals share the gradient. initial, where : see max"""
     return reduce_min(_chosen("amin", input, initial, where, less), axis=axis, keepdims=keepdims)
 
 
-def any(input, axis=None, keep_dims=False):
+def any(input: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
     """True where one element along `axis` is not zero."""
     return reduce_any(as_operand(input), axis=axis, keepdims=keep_dims)
 
 
-def all(input, axis=None, keep_dims=False):
+def all(input: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
     """True where no element along `axis` is zero."""
     return reduce_all(as_operand(input), axis=axis, keepdims=keep_dims)
 
 
-def count_nonzero(x, axis=(), keep_dims=False, dtype=dt.int32):
+def count_nonzero(x: TensorLike, axis: Axes = (), keep_dims: bool = False, dtype: DTypeLike = dt.int32) -> Tensor:
     """How many elements along `axis` are not zero."""
     return reduce_sum(cast(not_equal(x, 0), dtype=dtype), axis=axis, keepdims=keep_dims)

@@ -6,10 +6,15 @@
 
 Reading between points is separable: a region is rows @ map @ columns, with a small matrix of weights for each axis.
 """
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from ..common import dtype as dt
 from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
+from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive, vmap_rule
@@ -47,7 +52,8 @@ def _between(start, size, cells, samples, length, dtype):
     return reduce_sum(reshape(weight, shape=(-1, cells, samples, length)), axis=2, keepdims=False) / samples
 
 
-def roi_align(features, rois, pooled_height, pooled_width, spatial_scale, sample_num=2, roi_end_mode=1):
+def roi_align(features: Tensor, rois: Tensor, pooled_height: int, pooled_width: int, spatial_scale: float, sample_num: int = 2,
+              roi_end_mode: int = 1) -> Tensor:
     """The features inside each box, as a picture of pooled_height x pooled_width cells.
 
     features      : f[N, C, H, W]
@@ -75,7 +81,7 @@ def roi_align(features, rois, pooled_height, pooled_width, spatial_scale, sample
     return matmul(matmul(expand_dims(rows, 1), pictures), expand_dims(swapaxes(columns, 1, 2), 1))
 
 
-def ps_roi_pooling(features, rois, spatial_scale, group_size, output_dim):
+def ps_roi_pooling(features: Tensor, rois: Tensor, spatial_scale: float, group_size: int, output_dim: int) -> Tensor:
     """Position-sensitive means: cell (i, j) of output channel d is the mean of input channel (d * G + i) * G + j.
 
     features   : f[N, output_dim * G * G, H, W], G = group_size
@@ -162,7 +168,7 @@ def _spec(overlaps):
 sbp_rule(first_apart, _spec)
 
 
-def nms_with_mask(bboxes, iou_threshold=0.5):
+def nms_with_mask(bboxes: Tensor, iou_threshold: float = 0.5) -> Any:
     """Non-maximum suppression. (the boxes by descending score, 0 to N - 1, whether each is kept)
 
     bboxes        : f16 or f32[N, 5], (x0, y0, x1, y1, score)

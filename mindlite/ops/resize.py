@@ -3,10 +3,16 @@
 Rows of the matrix: out[i] = sum_j weights[i, j] x[j], two neighbours for "bilinear", one for "nearest". Boxes of
 pictures, whose places depend on data, are read with gather.
 """
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..common import dtype as dt
+from ..common.annotations import Ints
 from ..common.errors import ArgumentError, ValueRangeError
+from ..common.tensor import Tensor
 from .arithmetic import ceil, clamp, floor
 from .axes import as_size
 from .basic import cast, reshape
@@ -68,7 +74,8 @@ def _matrices(name, shape, size, mode, align_corners, half_pixel_centers):
             for n, m in zip(shape[2:], size)]
 
 
-def resize(x, size, mode="bilinear", align_corners=False, half_pixel_centers=False):
+def resize(x: Tensor, size: Ints, mode: str = "bilinear", align_corners: bool = False,
+           half_pixel_centers: bool = False) -> Tensor:
     """x[N, C, H, W] interpolated to the spatial `size` (two ints).
 
     mode              : "nearest", "bilinear" or "bicubic"
@@ -86,7 +93,8 @@ def resize_backward(dout, x, mode="bilinear", align_corners=False, half_pixel_ce
     return matmul(matmul(swapaxes(cast_to(down, dtype_of(dout)), 0, 1), dout), cast_to(across, dtype_of(dout)))
 
 
-def crop_and_resize(image, boxes, box_indices, crop_size, method="bilinear", extrapolation_value=0.0):
+def crop_and_resize(image: Tensor, boxes: Tensor, box_indices: Tensor, crop_size: Sequence[int], method: str = "bilinear",
+                    extrapolation_value: float = 0.0) -> Tensor:
     """Boxes of pictures, each interpolated to `crop_size`: [boxes, height, width, C], float32.
 
     image       : [N, H, W, C];   boxes: float[boxes, 4] of (y1, x1, y2, x2), 1 being the last row or column

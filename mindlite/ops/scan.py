@@ -4,11 +4,15 @@
 
 The transpose of a running sum is the running sum from the other end; so gradients stay scans (Blelloch 1990).
 """
+from __future__ import annotations
+
 import numpy as np
 
 from ..common import dtype as dt
 from ..common.dim import dim_min
+from ..common.dtype import DTypeLike
 from ..common.errors import DTypeError
+from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive, vmap_rule
 from .axes import normal_axis
@@ -204,12 +208,12 @@ def _recurrence_spec(a, d, *, axis, reverse):
 sbp_rule(linear_recurrence, _recurrence_spec, linear=[{1}])
 
 
-def cumsum(x, axis, dtype=None):
+def cumsum(x: TensorLike, axis: int, dtype: DTypeLike | None = None) -> Tensor:
     """The running sum along `axis`, in `dtype` if that is given."""
     return cumulative_sum(as_operand(x) if dtype is None else cast(as_operand(x), dtype=dtype), axis=axis)
 
 
-def cumprod(input, dim, dtype=None):
+def cumprod(input: TensorLike, dim: int, dtype: DTypeLike | None = None) -> Tensor:
     """The running product along `dim`, in `dtype` if that is given."""
     return cumulative_product(as_operand(input) if dtype is None else cast(as_operand(input), dtype=dtype), axis=dim)
 
@@ -262,7 +266,7 @@ _batch(cumulative_logsumexp)
 sbp_rule(cumulative_logsumexp, _scan_spec(1))
 
 
-def logcumsumexp(input, axis):
+def logcumsumexp(input: TensorLike, axis: int) -> Tensor:
     """log(cumsum(exp(input))) along `axis`, without overflow. raises : DTypeError for what is no float"""
     return cumulative_logsumexp(input, axis=axis)
 
@@ -313,11 +317,11 @@ _running(running_max, np.maximum)
 _running(running_min, np.minimum)
 
 
-def cummax(input, axis):
+def cummax(input: TensorLike, axis: int) -> tuple[Tensor, Tensor]:
     """(values, indices) of the largest element so far along `axis`."""
     return running_max(input, axis=axis)
 
 
-def cummin(input, axis):
+def cummin(input: TensorLike, axis: int) -> tuple[Tensor, Tensor]:
     """(values, indices) of the smallest element so far along `axis`."""
     return running_min(input, axis=axis)

@@ -2,7 +2,10 @@
 
 Equal indices all count: sums go to scatter_nd_add, the others take one update after the other.
 """
+from __future__ import annotations
+
 from ..common.errors import ShapeError
+from ..common.tensor import Tensor, TensorLike
 from .arithmetic import maximum, minimum, neg
 from .basic import reshape
 from .define import as_operand, cast_to, dtype_of
@@ -26,7 +29,7 @@ def tensor_scatter_add(input_x, indices, updates):
     return scatter_nd_add(*_operands(input_x, indices, updates))
 
 
-def tensor_scatter_sub(input_x, indices, updates):
+def tensor_scatter_sub(input_x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
     """input_x with the updates subtracted."""
     input_x, indices, updates = _operands(input_x, indices, updates)
     return scatter_nd_add(input_x, indices, neg(updates))
@@ -45,22 +48,22 @@ def _one_by_one(x, indices, updates, combine):
     return x
 
 
-def tensor_scatter_mul(input_x, indices, updates):
+def tensor_scatter_mul(input_x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
     """input_x multiplied by the updates."""
     return _one_by_one(input_x, indices, updates, lambda old, new: old * new)
 
 
-def tensor_scatter_div(input_x, indices, updates):
+def tensor_scatter_div(input_x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
     """input_x divided by the updates."""
     return _one_by_one(input_x, indices, updates, lambda old, new: cast_to(old / new, dtype_of(old)))
 
 
-def tensor_scatter_max(input_x, indices, updates):
+def tensor_scatter_max(input_x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
     """The larger of input_x and the updates."""
     return _one_by_one(input_x, indices, updates, maximum)
 
 
-def tensor_scatter_min(input_x, indices, updates):
+def tensor_scatter_min(input_x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
     """The smaller of input_x and the updates."""
     return _one_by_one(input_x, indices, updates, minimum)
 

@@ -5,9 +5,12 @@
 Sums are scattered; the other folds go over rows and segments at once, with what leaves them alone where a row is of
 another segment.
 """
+from __future__ import annotations
+
 import numpy as np
 
 from ..common.errors import DTypeError, ShapeError
+from ..common.tensor import Tensor, TensorLike
 from .arithmetic import maximum
 from .basic import reshape
 from .creation import arange, ones, zeros
@@ -29,7 +32,7 @@ def _rows(name, x, ids, num_segments):
     return reshape(x, shape=(-1, *rest)), reshape(ids, shape=(-1,)), rest
 
 
-def unsorted_segment_sum(input_x, segment_ids, num_segments):
+def unsorted_segment_sum(input_x: TensorLike, segment_ids: TensorLike, num_segments: int) -> Tensor:
     """The sums of the rows that have the same number; zeros where there is none.
 
     Rows with a negative number are left out. raises : IndexRangeError for one that is num_segments or more
@@ -73,7 +76,7 @@ unsorted_segment_prod = _fold("unsorted_segment_prod", prod, lambda dtype: 1)
 unsorted_segment_prod.__doc__ = "The product of the rows with the same number; one where there is none."
 
 
-def sparse_segment_mean(x, indices, segment_ids):
+def sparse_segment_mean(x: TensorLike, indices: TensorLike, segment_ids: TensorLike) -> Tensor:
     """The means of the rows x[indices] that have the same number; zeros where there is none.
 
     x           : float[n, ..]      indices : int[m], rows of x

@@ -2,10 +2,15 @@
 
 Sources: Harris 1978 (windows); Allen and Rabiner 1977 (short-time Fourier analysis).
 """
+from __future__ import annotations
+
 import math
+from typing import Any
 
 from ..common import dtype as dt
+from ..common.dtype import DTypeLike
 from ..common.errors import ShapeError, ValueRangeError
+from ..common.tensor import Tensor, TensorLike
 from .arithmetic import abs
 from .axes import as_size
 from .basic import reshape
@@ -29,7 +34,7 @@ def _window(name, length, periodic, dtype, shape):
     return cast_to(shape(cast_to(arange(length), dt.float64) / (length if periodic else length - 1)), made)
 
 
-def bartlett_window(window_length, periodic=True, *, dtype=None):
+def bartlett_window(window_length: int, periodic: bool = True, *, dtype: DTypeLike | None = None) -> Tensor:
     """A triangle: 1 - abs(2 t - 1), float32 unless `dtype` is given. periodic : of a longer window without its end."""
     return _window("bartlett_window", window_length, periodic, dtype, lambda t: 1 - abs(2 * t - 1))
 
@@ -38,22 +43,23 @@ def _cosines(*factors):
     return lambda t: sum(a * cos(2 * math.pi * k * t) for k, a in enumerate(factors))
 
 
-def hann_window(window_length, periodic=True, *, dtype=None):
+def hann_window(window_length: int, periodic: bool = True, *, dtype: DTypeLike | None = None) -> Tensor:
     """(1 - cos(2 pi t)) / 2"""
     return _window("hann_window", window_length, periodic, dtype, _cosines(0.5, -0.5))
 
 
-def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None):
+def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *,
+                   dtype: DTypeLike | None = None) -> Tensor:
     """alpha - beta cos(2 pi t)"""
     return _window("hamming_window", window_length, periodic, dtype, _cosines(alpha, -beta))
 
 
-def blackman_window(window_length, periodic=True, *, dtype=None):
+def blackman_window(window_length: int, periodic: bool = True, *, dtype: DTypeLike | None = None) -> Tensor:
     """0.42 - 0.5 cos(2 pi t) + 0.08 cos(4 pi t)"""
     return _window("blackman_window", window_length, periodic, dtype, _cosines(0.42, -0.5, 0.08))
 
 
-def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None):
+def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: DTypeLike | None = None) -> Tensor:
     """I0(beta sqrt(1 - (2 t - 1)^2)) / I0(beta)"""
     def shape(t):
         inner = 1 - (2 * t - 1) * (2 * t - 1)
@@ -61,8 +67,9 @@ def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None):
     return _window("kaiser_window", window_length, periodic, dtype, shape)
 
 
-def stft(x, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="REFLECT", normalized=False,
-         onesided=None, return_complex=None):
+def stft(x: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: TensorLike | None = None,
+         center: bool = True, pad_mode: str = "REFLECT", normalized: bool = False, onesided: bool | None = None,
+         return_complex: bool | None = None) -> Any:
     """The Fourier transform of overlapping pieces of x : [n] or [batch, n].
 
     n_fft, hop_length : the length of a piece, and from one to the next (n_fft // 4)

@@ -7,10 +7,15 @@ With p = u^T dx v and F[i, j] = 1 / (s[j]^2 - s[i]^2), 0 on the diagonal (Giles 
 u and v are determined up to the sign of each column; gradients are those of one choice. Where two singular values are
 equal their vectors have no derivative: it is infinite.
 """
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from ..common.dim import dim_min
 from ..common.errors import DTypeError, GradientError, ShapeError
+from ..common.tensor import TensorLike
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive
 from .basic import cast, reshape
@@ -101,7 +106,7 @@ sbp_rule(singular_decomposition, stack_spec((1, 2, 2)))
 batch_first(singular_decomposition)
 
 
-def svd(input, full_matrices=False, compute_uv=True):
+def svd(input: TensorLike, full_matrices: bool = False, compute_uv: bool = True) -> Any:
     """(s, u, v) with input[.., m, n] = u diag(s) v^T, s falling; without compute_uv s alone.
 
     full_matrices : u and v are square; their further columns have no gradient

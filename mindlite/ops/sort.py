@@ -2,11 +2,16 @@
 
 A data-dependent size is a fresh Symbol with bounds; whoever runs the operator binds it (trait "dynamic").
 """
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from ..common import dtype as dt
 from ..common.dim import Symbol, bounds
 from ..common.errors import DTypeError, ShapeError, ValueRangeError
+from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive, vmap_rule
@@ -96,17 +101,17 @@ _batch(sort_along)
 sbp_rule(sort_along, _pair_spec)
 
 
-def sort(input_x, axis=-1, descending=False):
+def sort(input_x: TensorLike, axis: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
     """(values, indices) in ascending or descending order along `axis`; stable."""
     return sort_along(input_x, axis=axis, descending=bool(descending))
 
 
-def argsort(input, axis=-1, descending=False):
+def argsort(input: TensorLike, axis: int = -1, descending: bool = False) -> Tensor:
     """The indices that put `input` in order along `axis`; stable."""
     return sort(input, axis, descending)[1]
 
 
-def msort(input):
+def msort(input: TensorLike) -> Tensor:
     """The values in ascending order along the first axis."""
     return sort(input, 0)[0]
 
@@ -172,7 +177,7 @@ _batch(topk_along)
 sbp_rule(topk_along, _pair_spec)
 
 
-def topk(input, k, dim=None, largest=True, sorted=True):
+def topk(input: TensorLike, k: int, dim: int | None = None, largest: bool = True, sorted: bool = True) -> tuple[Tensor, Tensor]:
     """(values, indices) of the k largest (or smallest) elements along `dim` (the last by default), always in order.
 
     raises : ValueRangeError if k is negative or larger than the axis
@@ -206,14 +211,14 @@ bprop_rule(nonzero_indices)(lambda x, out, dout: None)
 jvp_rule(nonzero_indices)(lambda primals, tangents, out: None)
 
 
-def nonzero(input, *, as_tuple=False):
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not zero: int64[count, axes], or one int64[count] per axis."""
     input = as_operand(input)
     found = nonzero_indices(input)
     return tuple(found[:, axis] for axis in range(input.ndim)) if as_tuple else found
 
 
-def argwhere(input):
+def argwhere(input: Tensor) -> Tensor:
     """The same as nonzero(input)."""
     return nonzero(input)
 
@@ -225,7 +230,7 @@ def _select_prepare(args, attrs):
 
 
 @primitive(traits={"dynamic"}, prepare=_select_prepare)
-def masked_select(input, mask):
+def masked_select(input: TensorLike, mask: TensorLike):
     """The elements of `input` where `mask` (bool, broadcast with input) is true, in row-major order; one axis."""
 
 
@@ -295,6 +300,6 @@ bprop_rule(unique_values)(lambda x, out, dout: None)
 jvp_rule(unique_values)(lambda primals, tangents, out: (None, None))
 
 
-def unique(input):
+def unique(input: TensorLike) -> Any:
     """(values in the order of their first appearance, for each element the int32 index of its value). No gradient."""
     return unique_values(as_operand(input))

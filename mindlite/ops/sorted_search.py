@@ -1,6 +1,11 @@
 """What sorting finds: places in sorted rows, the different elements of a vector in a result of its own length."""
+from __future__ import annotations
+
+from typing import Any
+
 from ..common import dtype as dt
 from ..common.errors import ShapeError, ValueRangeError
+from ..common.tensor import Tensor
 from .basic import cast, reduce_sum, reshape
 from .creation import arange, ones, zeros
 from .define import as_operand, cast_to, dtype_of
@@ -12,7 +17,8 @@ from .sort import argsort
 from .structure import concat
 
 
-def searchsorted(sorted_sequence, values, *, out_int32=False, right=False, side=None, sorter=None):
+def searchsorted(sorted_sequence: Tensor, values: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
+                 sorter: Tensor | None = None) -> Tensor:
     """Where each value would be put into the sorted row: the number of elements that are less than it.
 
     sorted_sequence : [.., n]; one row for all values, or as many rows as values[.., m] has
@@ -35,7 +41,7 @@ def searchsorted(sorted_sequence, values, *, out_int32=False, right=False, side=
     return reduce_sum(cast(before, dtype=dt.int32 if out_int32 else dt.int64), axis=-1, keepdims=False)
 
 
-def unique_with_pad(x, pad_num):
+def unique_with_pad(x: Tensor, pad_num: float) -> Any:
     """(the different elements of the vector x in the order of their first appearance, then pad_num; where each element
     is among them, int32): both as long as x."""
     x = as_operand(x)

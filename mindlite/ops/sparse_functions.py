@@ -2,10 +2,15 @@
 
 What is 0 elsewhere stays 0, also where the function of 0 is another number (cos, exp), as in MindSpore.
 """
+from __future__ import annotations
+
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..common import dtype as dt
+from ..common.dtype import DTypeLike
 from ..common.errors import ArgumentError, ShapeError
+from ..common.tensor import Tensor, TensorLike
 from . import activation, arithmetic, elementary, logic
 from .arithmetic import abs, floor_divide, remainder
 from .axes import normal_axis
@@ -43,45 +48,45 @@ for _kind, _form in (("coo", COOTensor), ("csr", CSRTensor)):
     globals()[f"{_kind}_inv"] = _of_values(_kind, _form, "inv", arithmetic.reciprocal)
 
 
-def csr_to_coo(tensor):
+def csr_to_coo(tensor: Any) -> Any:
     """The matrix by coordinates."""
     return tensor.to_coo()
 
 
-def csr_to_dense(csr_tensor):
+def csr_to_dense(csr_tensor: Any) -> Tensor:
     """The Tensor of the whole."""
     return csr_tensor.to_dense()
 
 
-def csr_mm(a, b):
+def csr_mm(a: Any, b: Any) -> Tensor:
     """The sparse matrix a times the matrix b."""
     return a.mm(b)
 
 
-def csr_mv(csr_tensor, dense):
+def csr_mv(csr_tensor: Any, dense: TensorLike) -> Tensor:
     """The sparse matrix times a column."""
     return csr_tensor.mv(dense)
 
 
-def csr_mul(x, y):
+def csr_mul(x: Any, y: Any) -> Any:
     """Each value times the element of y at its place."""
     return x * y
 
 
-def csr_reduce_sum(csr_tensor, axis):
+def csr_reduce_sum(csr_tensor: Any, axis: int) -> Tensor:
     """The sums of rows, a column: axis is 1. raises : ArgumentError for another"""
     if axis not in (1, -1):
         raise ArgumentError(f"csr_reduce_sum: axis is 1, not {axis}")
     return csr_tensor.to_dense().sum(1, keepdims=True)
 
 
-def dense_to_sparse_coo(tensor):
+def dense_to_sparse_coo(tensor: Tensor) -> Any:
     """The elements of a Tensor that are not 0, by coordinates."""
     indices = tensor.nonzero()
     return COOTensor(indices, tensor.gather_nd(indices), tuple(tensor.shape))
 
 
-def dense_to_sparse_csr(tensor):
+def dense_to_sparse_csr(tensor: Tensor) -> Any:
     """The elements of a matrix that are not 0, by rows."""
     return dense_to_sparse_coo(tensor).to_csr()
 
@@ -108,7 +113,7 @@ def _ravelled(indices, shape):
     return flat
 
 
-def coo_add(x1, x2, thresh):
+def coo_add(x1: Any, x2: Any, thresh: Any) -> Any:
     """x1 + x2, COOTensors of one shape: values at one place are added, and left out where their sum is below thresh.
 
     thresh : a number as a tensor []; out : COOTensor, its indices in order; raises : ArgumentError, ShapeError
@@ -123,7 +128,7 @@ def coo_add(x1, x2, thresh):
     return COOTensor(gather(indices, kept, 0), gather(values, kept, 0), x1.shape)
 
 
-def coo_concat(sp_input, concat_dim=0):
+def coo_concat(sp_input: Sequence[Any], concat_dim: int = 0) -> Any:
     """COOTensors one behind the other along an axis. out : COOTensor, its indices in order; raises : ArgumentError, ShapeError"""
     if not isinstance(sp_input, (tuple, list)) or not sp_input or not all(isinstance(x, COOTensor) for x in sp_input):
         raise ArgumentError("coo_concat: a tuple or a list of COOTensors is wanted")
@@ -141,7 +146,7 @@ def coo_concat(sp_input, concat_dim=0):
     return COOTensor(gather(indices, order, 0), gather(values, order, 0), tuple(sizes))
 
 
-def csr_add(a, b, alpha, beta):
+def csr_add(a: Any, b: Any, alpha: Any, beta: Any) -> Any:
     """alpha * a + beta * b for CSRTensors of one shape; values at one place are added. raises : ArgumentError, ShapeError"""
     for x in (a, b):
         if not isinstance(x, CSRTensor):
@@ -154,7 +159,7 @@ def csr_add(a, b, alpha, beta):
     return COOTensor(indices, values, a.shape).to_csr()
 
 
-def csr_softmax(logits, dtype):
+def csr_softmax(logits: Any, dtype: DTypeLike) -> Any:
     """The softmax of each row over the values that are held. logits : CSRTensor; dtype : of the result; raises : ArgumentError"""
     if not isinstance(logits, CSRTensor):
         raise ArgumentError(f"csr_softmax: a CSRTensor is wanted, not {type(logits).__name__}")

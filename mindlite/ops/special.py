@@ -6,10 +6,13 @@
 digamma and polygamma step x up to 10 or more, psi_n(x) = psi_n(x + 1) + (-1)^(n+1) n! / x^(n+1), where the asymptotic
 series of Abramowitz and Stegun 6.3.18 and 6.4.11 has converged. NumPy computes them, in float64.
 """
+from __future__ import annotations
+
 import math
 from typing import Any
 
 import numpy as np
+from ..common.tensor import Tensor, TensorLike
 
 from .arithmetic import sign
 from .define import elementwise, to_float
@@ -111,50 +114,62 @@ def bessel_i_of(x, *, n, scaled):
     """The modified Bessel function of the first kind of order n, an int that is not negative; scaled: times exp(-abs(x))."""
 
 
-def bessel_i0(x):
+def bessel_i0(x: TensorLike) -> Tensor:
     """The modified Bessel function of the first kind of order 0."""
     return bessel_i_of(x, n=0, scaled=False)
 
 
-def bessel_i0e(x):
+def bessel_i0e(x: TensorLike) -> Tensor:
     """bessel_i0(x) * exp(-abs(x))."""
     return bessel_i_of(x, n=0, scaled=True)
 
 
-def bessel_i1(x):
+def bessel_i1(x: TensorLike) -> Tensor:
     """The modified Bessel function of the first kind of order 1."""
     return bessel_i_of(x, n=1, scaled=False)
 
 
-def bessel_i1e(x):
+def bessel_i1e(x: TensorLike) -> Tensor:
     """bessel_i1(x) * exp(-abs(x))."""
     return bessel_i_of(x, n=1, scaled=True)
 
 
+def _slope_of_lgamma(x, out):
+    return digamma(x)
+
+
+def _slope_of_digamma(x, out):
+    return polygamma_of(x, n=1)
+
+
+def _slope_of_polygamma(x, out, *, n):
+    return polygamma_of(x, n=n + 1)
+
+
 @elementwise(scalar=None, array=log_gamma_of_ndarray, accepts="f", prepare=to_float, kernel=False,
-             traits={"library"}, derivatives=[lambda x, out: digamma(x)])
-def lgamma(input):
+             traits={"library"}, derivatives=[_slope_of_lgamma])
+def lgamma(input: TensorLike):
     """The logarithm of the absolute value of the gamma function; inf at 0, -1, -2, .."""
 
 
 @elementwise(scalar=None, array=polygamma_of_ndarray, accepts="f", prepare=to_float, kernel=False, traits={"library"},
-             derivatives=[lambda x, out: polygamma_of(x, n=1)])
-def digamma(input):
+             derivatives=[_slope_of_digamma])
+def digamma(input: TensorLike):
     """The derivative of lgamma; inf or NaN at 0, -1, -2, .."""
 
 
 @elementwise(scalar=None, array=polygamma_of_ndarray, accepts="f", prepare=to_float, kernel=False, traits={"library"},
-             derivatives=[lambda x, out, *, n: polygamma_of(x, n=n + 1)], name="polygamma")
+             derivatives=[_slope_of_polygamma], name="polygamma")
 def polygamma_of(input, *, n):
     """The n-th derivative of digamma, n an int that is not negative."""
 
 
-def polygamma(n, input):
+def polygamma(n: int, input: TensorLike) -> Tensor:
     """The n-th derivative of digamma, n an int that is not negative."""
     return polygamma_of(input, n=int(n))
 
 
 @elementwise(scalar=None, array=_inverse_erf, accepts="f", prepare=to_float, kernel=False, traits={"library"},
              derivatives=[lambda x, out: 0.5 * math.sqrt(math.pi) * exp(out * out)])
-def erfinv(input):
+def erfinv(input: TensorLike):
     """The number whose erf is input; inf at 1 and -1, NaN beyond."""

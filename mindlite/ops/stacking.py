@@ -2,7 +2,15 @@
 
 All are combinations of concat, reshape and slices.
 """
+from __future__ import annotations
+
+from typing import Any
+
+from collections.abc import Sequence
+
+from ..common.annotations import Ints
 from ..common.errors import ArgumentError, ShapeError
+from ..common.tensor import Tensor, TensorLike
 from .basic import reshape
 from .creation import zeros
 from .define import as_operand, dtype_of
@@ -16,17 +24,17 @@ def _each(tensors, least):
     return made[0] if single else tuple(made)
 
 
-def atleast_1d(inputs):
+def atleast_1d(inputs: Sequence[TensorLike]) -> Any:
     """Numbers become one-axis tensors. inputs : a tensor, or several, which are given as a tuple"""
     return _each(inputs, lambda x: x if x.ndim >= 1 else reshape(x, shape=(1,)))
 
 
-def atleast_2d(inputs):
+def atleast_2d(inputs: Sequence[TensorLike]) -> Any:
     """At least two axes, new ones in front."""
     return _each(inputs, lambda x: x if x.ndim >= 2 else reshape(x, shape=(1,) * (2 - x.ndim) + tuple(x.shape)))
 
 
-def atleast_3d(inputs):
+def atleast_3d(inputs: Sequence[TensorLike]) -> Any:
     """At least three axes: [n] becomes [1, n, 1], [m, n] becomes [m, n, 1]."""
     def three(x):
         if x.ndim >= 3:
@@ -41,23 +49,23 @@ def _several(name, tensors):
     return tensors
 
 
-def hstack(tensors):
+def hstack(tensors: Sequence[TensorLike]) -> Tensor:
     """Side by side: along axis 1, one-axis tensors along axis 0."""
     made = atleast_1d(_several("hstack", tensors))
     return concat(made, 0 if made[0].ndim == 1 else 1)
 
 
-def vstack(inputs):
+def vstack(inputs: Sequence[TensorLike]) -> Tensor:
     """One below the other: along axis 0, one-axis tensors as rows."""
     return concat(atleast_2d(_several("vstack", inputs)), 0)
 
 
-def dstack(tensors):
+def dstack(tensors: Sequence[TensorLike]) -> Tensor:
     """One behind the other: along axis 2."""
     return concat(atleast_3d(_several("dstack", tensors)), 2)
 
 
-def column_stack(tensors):
+def column_stack(tensors: Sequence[TensorLike]) -> Tensor:
     """One-axis tensors as the columns of a matrix, matrices side by side."""
     made = [as_operand(x) for x in _several("column_stack", tensors)]
     return concat([reshape(x, shape=(-1, 1)) if x.ndim < 2 else x for x in made], 1)
@@ -66,7 +74,7 @@ def column_stack(tensors):
 row_stack = vstack
 
 
-def tensor_split(input, indices_or_sections, axis=0):
+def tensor_split(input: TensorLike, indices_or_sections: Ints, axis: int = 0) -> tuple[Tensor, ...]:
     """Cut along `axis`: into as many parts of nearly the same size (int), or at the given places (tuple).
 
     raises : ArgumentError for a number of parts below 1
@@ -84,24 +92,24 @@ def tensor_split(input, indices_or_sections, axis=0):
     return tuple([narrow(x, axis, start, max(end - start, 0)) for start, end in zip(starts, ends)])
 
 
-def hsplit(input, indices_or_sections):
+def hsplit(input: Tensor, indices_or_sections: Ints) -> tuple[Tensor, ...]:
     """tensor_split along axis 1 (0 of one-axis tensors)."""
     return tensor_split(input, indices_or_sections, 0 if input.ndim == 1 else 1)
 
 
-def vsplit(input, indices_or_sections):
+def vsplit(input: TensorLike, indices_or_sections: Ints) -> tuple[Tensor, ...]:
     """tensor_split along axis 0."""
     return tensor_split(input, indices_or_sections, 0)
 
 
-def dsplit(input, indices_or_sections):
+def dsplit(input: Tensor, indices_or_sections: Ints) -> tuple[Tensor, ...]:
     """tensor_split along axis 2. raises : ShapeError for fewer than three axes"""
     if input.ndim < 3:
         raise ShapeError(f"dsplit: a tensor of three axes or more is wanted, this has {input.ndim}")
     return tensor_split(input, indices_or_sections, 2)
 
 
-def block_diag(*inputs):
+def block_diag(*inputs: Any) -> Tensor:
     """The matrices (numbers and rows are such) along the diagonal of a matrix of zeros."""
     blocks = atleast_2d([as_operand(x) for x in inputs])
     width, rows, before = sum([b.shape[1] for b in blocks]), [], 0

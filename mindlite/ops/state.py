@@ -3,12 +3,16 @@
 An effect (trait "effect") stays where it is written: the order of a graph's nodes is the order of its effects, so no
 token is threaded. `assign` is the only operator that writes into memory; all else is a function of its operands.
 """
+from __future__ import annotations
+
 import sys
+from typing import Any
 
 import numpy as np
 
 from ..common.dim import product
 from ..common.errors import ArgumentError, ShapeError
+from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTuple
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, current_interpreter, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
@@ -40,7 +44,7 @@ def _check_assign(variable, value):
 
 
 @primitive(traits={"effect", "assign"}, prepare=_assign_prepare)
-def assign(variable, value):
+def assign(variable: Any, value: TensorLike):
     """Write `value` into the memory of `variable` (a Parameter or Tensor) and return the variable.
 
     value  : of variable's shape; it is cast to variable's dtype
@@ -128,12 +132,12 @@ def stored_vmap(args, dims, size):
 sbp_rule(stored, elementwise_spec, linear=[{0, 1}])
 
 
-def assign_add(variable, value):
+def assign_add(variable: Any, value: TensorLike) -> Tensor:
     """variable += value, in variable's memory; returns the variable."""
     return assign(variable, variable + value)
 
 
-def assign_sub(variable, value):
+def assign_sub(variable: Any, value: TensorLike) -> Tensor:
     """variable -= value, in variable's memory; returns the variable."""
     return assign(variable, variable - value)
 
@@ -168,7 +172,7 @@ def print_values_vmap(args, dims, size, *, pieces):
     return print_values(*args, pieces=pieces), ()
 
 
-def print_(*values):
+def print_(*values: Any) -> Any:
     """Print values as Python's print, at run time also in graph mode; Tensors show their elements."""
     pieces = tuple(None if is_array(v) else str(v) for v in values)
     print_values(*(v for v in values if is_array(v)), pieces=pieces)
@@ -177,7 +181,7 @@ def print_(*values):
 # ---------------------------------------------------------------- identities
 
 @elementwise(scalar=lambda x: x, array=np.array, derivatives=[1])
-def identity(x):
+def identity(x: Any):
     """x itself: out = x, dx = dout."""
 
 
@@ -192,11 +196,11 @@ def resume_gradients():
 
 
 @elementwise(scalar=lambda x: x, array=np.array, derivatives=[None], traits={"stop_gradient"})
-def stop_gradient(x):
+def stop_gradient(x: TensorLike):
     """x, through which no gradient flows."""
 
 
-def depend(value, expr):
+def depend(value: Any, expr: Any) -> Any:
     """`value`, after `expr` has run. Effects run in the order in which they are written, so nothing is to be
     done."""
     return value
@@ -204,7 +208,7 @@ def depend(value, expr):
 
 # ---------------------------------------------------------------- sizes
 
-def shape(input_x):
+def shape(input_x: Any) -> Any:
     """The sizes of `input_x`: a tuple of int, or of Dims where they are known at run time only.
 
     raises : ArgumentError, a TypeError, for what is no tensor
@@ -214,11 +218,11 @@ def shape(input_x):
     return tuple(input_x.shape)
 
 
-def rank(input_x):
+def rank(input_x: Any) -> Any:
     """The number of axes of `input_x`, an int."""
     return len(input_x.shape)
 
 
-def size(input_x):
+def size(input_x: Any) -> Any:
     """The number of elements of `input_x`, an int or a Dim."""
     return product(input_x.shape)

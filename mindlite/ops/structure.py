@@ -3,10 +3,18 @@
 `concatenate` is the one primitive here; all else is written in it, in slices (slicing.py), reshape, transpose and
 broadcast_to, so sizes may be Dims throughout.
 """
+from __future__ import annotations
+
+from typing import Any
+
+from collections.abc import Sequence
+
 import numpy as np
+from ..common.annotations import Axes, Ints
 
 from ..common.dim import Dim, compare, dim_max, dim_min, product
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
+from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
@@ -97,7 +105,7 @@ def real_axis(name, axis, ndim):
     return normal_axis(name, axis, ndim)
 
 
-def concat(tensors, axis=0):
+def concat(tensors: Sequence[TensorLike], axis: int = 0) -> Tensor:
     """The tensors one after another along `axis`, promoted to one dtype.
 
     tensors : a non-empty tuple or list; raises : ShapeError if they differ outside `axis`
@@ -109,12 +117,12 @@ def concat(tensors, axis=0):
     return args[0] if len(args) == 1 else concatenate(*args, axis=axis)
 
 
-def cat(tensors, axis=0):
+def cat(tensors: Sequence[TensorLike], axis: int = 0) -> Tensor:
     """The same as `concat`."""
     return concat(tensors, axis)
 
 
-def stack(tensors, axis=0):
+def stack(tensors: Sequence[TensorLike], axis: int = 0) -> Tensor:
     """The tensors, all of one shape, along a new axis."""
     if not isinstance(tensors, (tuple, list)) or not tensors:
         raise ArgumentError("stack: a non-empty tuple or list of tensors is wanted")
@@ -125,7 +133,7 @@ def stack(tensors, axis=0):
     return concat([expand_dims(x, axis) for x in args], axis)
 
 
-def split(tensor, split_size_or_sections, axis=0):
+def split(tensor: Tensor, split_size_or_sections: Ints, axis: int = 0) -> tuple[Tensor, ...]:
     """Pieces of `tensor` along `axis`: of that size each (the last may be smaller), or of the given sizes.
 
     raises : ShapeError if the given sizes do not add up to the axis
@@ -155,7 +163,7 @@ def _cut(x, axis, sizes):
     return tuple(pieces)
 
 
-def chunk(input, chunks, axis=0):
+def chunk(input: Tensor, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` pieces of equal size along `axis`, the last one smaller where it does not divide."""
     axis = real_axis("chunk", axis, input.ndim)
     total = input.shape[axis]
@@ -167,7 +175,7 @@ def chunk(input, chunks, axis=0):
     return _cut(input, axis, [piece] * (chunks - 1) + [last])
 
 
-def unstack(input_x, axis=0):
+def unstack(input_x: Tensor, axis: int = 0) -> tuple[Tensor, ...]:
     """The slices along `axis`, without it: a tuple. The axis' size must be known."""
     axis = real_axis("unstack", axis, input_x.ndim)
     if not isinstance(input_x.shape[axis], int):
@@ -175,25 +183,25 @@ def unstack(input_x, axis=0):
     return tuple(squeeze(x, axis) for x in _cut(input_x, axis, [1] * input_x.shape[axis]))
 
 
-def unbind(input, dim=0):
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The same as `unstack`."""
     return unstack(input, dim)
 
 
 # ---------------------------------------------------------------- axes
 
-def expand_dims(input_x, axis):
+def expand_dims(input_x: Tensor, axis: int) -> Tensor:
     """An axis of size 1 inserted at `axis`."""
     axis = real_axis("expand_dims", axis, input_x.ndim + 1)
     return reshape(input_x, shape=tuple(input_x.shape[:axis]) + (1,) + tuple(input_x.shape[axis:]))
 
 
-def unsqueeze(input, dim):
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """The same as `expand_dims`."""
     return expand_dims(input, dim)
 
 
-def squeeze(input, axis=None):
+def squeeze(input: Tensor, axis: Axes = None) -> Tensor:
     """Axes of size 1 removed: those named (an int or several), or all whose size is known to be 1.
 
     raises : ShapeError if a named axis has another size
@@ -208,7 +216,7 @@ def squeeze(input, axis=None):
     return reshape(input, shape=tuple(n for a, n in enumerate(input.shape) if a not in axes)) if axes else input
 
 
-def flatten(input, order="C", *, start_dim=1, end_dim=-1):
+def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) -> Tensor:
     """The axes from start_dim to end_dim (inclusive) as one."""
     if order not in ("C", "F"):
         raise ValueRangeError(f"flatten: order is 'C' or 'F', not {order!r}")
@@ -223,24 +231,24 @@ def flatten(input, order="C", *, start_dim=1, end_dim=-1):
     return reshape(input, shape=shape[:first] + (product(shape[first:last + 1]),) + shape[last + 1:])
 
 
-def ravel(input):
+def ravel(input: Tensor) -> Tensor:
     """All elements along one axis."""
     return reshape(input, shape=(product(input.shape),))
 
 
-def unflatten(input, axis, sizes):
+def unflatten(input: Tensor, axis: int, sizes: Sequence[int]) -> Tensor:
     """Axis `axis` taken apart into `sizes`, one of which may be -1."""
     axis = real_axis("unflatten", axis, input.ndim)
-    sizes = fill_in("unflatten", as_shape("unflatten", sizes), input.shape[axis])
-    return reshape(input, shape=tuple(input.shape[:axis]) + sizes + tuple(input.shape[axis + 1:]))
+    parts = fill_in("unflatten", as_shape("unflatten", sizes), input.shape[axis])
+    return reshape(input, shape=tuple(input.shape[:axis]) + parts + tuple(input.shape[axis + 1:]))
 
 
-def permute(input, axis):
+def permute(input: TensorLike, axis: Sequence[int]) -> Tensor:
     """Axes in the order `axis`: out.shape[i] = input.shape[axis[i]]."""
     return transpose(input, perm=tuple(axis))
 
 
-def swapaxes(input, axis0, axis1):
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """Two axes exchanged."""
     a, b = real_axis("swapaxes", axis0, input.ndim), real_axis("swapaxes", axis1, input.ndim)
     perm = list(range(input.ndim))
@@ -248,12 +256,12 @@ def swapaxes(input, axis0, axis1):
     return transpose(input, perm=tuple(perm)) if a != b else input
 
 
-def swapdims(input, dim0, dim1):
+def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """The same as `swapaxes`."""
     return swapaxes(input, dim0, dim1)
 
 
-def movedim(x, source, destination):
+def movedim(x: Tensor, source: Ints, destination: Ints) -> Tensor:
     """Axes moved from `source` to `destination` (ints or tuples of them); the others keep their order."""
     source = source if isinstance(source, (tuple, list)) else (source,)
     destination = destination if isinstance(destination, (tuple, list)) else (destination,)
@@ -268,25 +276,25 @@ def movedim(x, source, destination):
     return transpose(x, perm=tuple(perm))
 
 
-def moveaxis(x, source, destination):
+def moveaxis(x: Tensor, source: Ints, destination: Ints) -> Tensor:
     """The same as `movedim`."""
     return movedim(x, source, destination)
 
 
 # ---------------------------------------------------------------- repeating
 
-def tile(input, dims):
+def tile(input: Tensor, dims: Ints | None) -> Tensor:
     """`input` repeated dims[i] times along axis i, whole after whole; missing leading axes are of size 1."""
-    dims = as_shape("tile", dims)
-    rank = max(len(dims), input.ndim)
-    dims = (1,) * (rank - len(dims)) + dims
+    counts = as_shape("tile", dims)
+    rank = max(len(counts), input.ndim)
+    counts = (1,) * (rank - len(counts)) + counts
     sizes = (1,) * (rank - input.ndim) + tuple(input.shape)
     spread = broadcast_to(reshape(input, shape=tuple(s for n in sizes for s in (1, n))),
-                          shape=tuple(s for d, n in zip(dims, sizes) for s in (d, n)))
-    return reshape(spread, shape=tuple(d * n for d, n in zip(dims, sizes)))
+                          shape=tuple(s for d, n in zip(counts, sizes) for s in (d, n)))
+    return reshape(spread, shape=tuple(d * n for d, n in zip(counts, sizes)))
 
 
-def repeat_interleave(input, repeats, axis=None):
+def repeat_interleave(input: Tensor, repeats: Ints, axis: int | None = None) -> Tensor:
     """Each element repeated `repeats` (an int) times in place along `axis`; along the flattened tensor if None."""
     if axis is None:
         input, axis = ravel(input), 0
@@ -297,7 +305,7 @@ def repeat_interleave(input, repeats, axis=None):
     return reshape(spread, shape=shape[:axis] + (shape[axis] * repeats,) + shape[axis + 1:])
 
 
-def roll(input, shifts, dims=None):
+def roll(input: Tensor, shifts: Ints, dims: Any = None) -> Tensor:
     """Elements moved by `shifts` places along `dims`; what leaves one end enters at the other. dims None: flattened."""
     if dims is None:
         return reshape(roll(ravel(input), shifts, 0), shape=tuple(input.shape))
@@ -316,30 +324,30 @@ def roll(input, shifts, dims=None):
     return input
 
 
-def flip(input, dims):
+def flip(input: Tensor, dims: Any) -> Tensor:
     """Axes `dims` (an int or a tuple) in the opposite direction."""
     axes = normal_axes("flip", dims, input.ndim) if dims != () else ()
     return slice_(input, start=tuple(n - 1 if a in axes else 0 for a, n in enumerate(input.shape)),
                   sizes=tuple(input.shape), step=tuple(-1 if a in axes else 1 for a in range(input.ndim)))
 
 
-def fliplr(input):
+def fliplr(input: Tensor) -> Tensor:
     """Axis 1 in the opposite direction."""
     return flip(input, 1)
 
 
-def flipud(input):
+def flipud(input: Tensor) -> Tensor:
     """Axis 0 in the opposite direction."""
     return flip(input, 0)
 
 
-def broadcast_tensors(*tensors):
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """All tensors broadcast to their common shape: a tuple."""
     shape = broadcast_shapes("broadcast_tensors", *(tuple(x.shape) for x in tensors))
     return tuple(broadcast_to(x, shape=shape) for x in tensors)
 
 
-def meshgrid(*inputs, indexing="xy"):
+def meshgrid(*inputs: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
     """Coordinate grids of one-axis tensors: out[k] varies along axis k ("ij"), with the first two exchanged in "xy"."""
     if len(inputs) == 1 and isinstance(inputs[0], (tuple, list)):
         inputs = tuple(inputs[0])
@@ -355,7 +363,7 @@ def meshgrid(*inputs, indexing="xy"):
 
 # ---------------------------------------------------------------- padding
 
-def pad(input_x, padding, mode="constant", value=None):
+def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None) -> Tensor:
     """Elements added at the ends of axes.
 
     padding : (before, after) of the last axis, then of the one before it, ..; negative sizes cut ("constant" alone)
@@ -413,7 +421,7 @@ def _pad_from_inside(x, axis, before, after, mode):
     return concat([left, x, right], axis)
 
 
-def narrow(input, axis, start, length):
+def narrow(input: Tensor, axis: int, start: Any, length: Any) -> Tensor:
     """input[.., start:start + length, ..] along `axis`."""
     axis = real_axis("narrow", axis, input.ndim)
     start = as_size("narrow", start)

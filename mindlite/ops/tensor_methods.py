@@ -2,11 +2,15 @@
 
     x.numel()    x.type_as(y)    x.diagonal()    x.add_(y)  ==  assign(x, x + y), and gives x
 """
+from __future__ import annotations
+
+from typing import Any
+
 from ..common import dtype as dt
 from ..common.device import Device, device as device_named
 from ..common.dim import product
 from ..common.errors import ArgumentError, DeviceError, DTypeError, ShapeError
-from ..common.tensor import Tensor
+from ..common.tensor import Tensor, TensorLike
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import current_interpreter
 from . import (activation, arithmetic, combined, creation, decomposition, elementary, later, linalg, logic, lookup, norms,
@@ -24,11 +28,11 @@ from .state import assign, identity, stop_gradient
 
 # ---------------------------------------------------------------- questions
 
-def _is_float(input):
+def _is_float(input: Tensor) -> Any:
     return input.dtype.kind == "f"
 
 
-def _is_complex(input):
+def _is_complex(input: Tensor) -> Any:
     return input.dtype.kind == "c"
 
 
@@ -36,7 +40,7 @@ def _is_signed(self):
     return self.dtype.kind not in "bu"
 
 
-def _numel(input):
+def _numel(input: Any) -> Any:
     return product(input.shape)
 
 
@@ -66,7 +70,7 @@ def _copy(self):
     return self * 1 if self.dtype is not dt.bool_ else logic.logical_or(self, self)
 
 
-def _allclose(input, other, rtol=1e-5, atol=1e-8, equal_nan=False):
+def _allclose(input: Tensor, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     return reduction.all(logic.isclose(input, other, rtol, atol, equal_nan))
 
 
@@ -105,23 +109,23 @@ def _expand_as(self, other):
     return broadcast_to(self, shape=other.shape)
 
 
-def _aminmax(input, *, axis=0, keepdims=False):
+def _aminmax(input: TensorLike, *, axis: int = 0, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """(the smallest, the largest element) along `axis`; of all elements where it is None."""
     return reduction.amin(input, axis, keepdims), reduction.amax(input, axis, keepdims)
 
 
-def _t(input):
+def _t(input: Tensor) -> Tensor:
     if input.ndim > 2:
         raise ShapeError("t: a tensor of at most two axes is wanted", note=f"shape: {list(input.shape)}")
     return input if input.ndim < 2 else structure.swapaxes(input, 0, 1)
 
 
-def _adjoint(x):
+def _adjoint(x: Tensor) -> Tensor:
     turned = structure.swapaxes(x, -1, -2)
     return turned.conj() if x.dtype.kind == "c" else turned
 
 
-def _inner(input, other):
+def _inner(input: Tensor, other: Tensor) -> Tensor:
     """The product of the last axes; of a number and a tensor their product."""
     input, other = as_operand(input), as_operand(other)
     if not input.ndim or not other.ndim:
@@ -129,7 +133,7 @@ def _inner(input, other):
     return linalg.tensor_dot(input, other, ((input.ndim - 1,), (other.ndim - 1,)))
 
 
-def _rot90(input, k=1, dims=(0, 1)):
+def _rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     first, second = dims
     k = k % 4
     if k == 2:
@@ -140,7 +144,7 @@ def _rot90(input, k=1, dims=(0, 1)):
         structure.swapaxes(structure.flip(input, (first,)), first, second)
 
 
-def _diff(x, n=1, axis=-1, prepend=None, append=None):
+def _diff(x: Tensor, n: int = 1, axis: int = -1, prepend: TensorLike | None = None, append: TensorLike | None = None) -> Tensor:
     parts = [p for p in (prepend, x, append) if p is not None]
     x = structure.concat(parts, axis) if len(parts) > 1 else x
     for _ in range(n):
@@ -155,11 +159,12 @@ def _select(self, axis, index):
     return self[(slice(None),) * normal_axis("select", axis, self.ndim) + (index,)]
 
 
-def _select_scatter(input, src, axis, index):
+def _select_scatter(input: Tensor, src: Tensor, axis: int, index: int) -> Tensor:
     return setitem(input, (slice(None),) * normal_axis("select_scatter", axis, input.ndim) + (index,), src)
 
 
-def _slice_scatter(input, src, axis=0, start=None, end=None, step=1):
+def _slice_scatter(input: Tensor, src: Tensor, axis: int = 0, start: int | None = None, end: int | None = None,
+                   step: int = 1) -> Tensor:
     return setitem(input, (slice(None),) * normal_axis("slice_scatter",
                    axis, input.ndim) + (slice(start, end, step),), src)
 
@@ -169,11 +174,11 @@ def _diag(self, diagonal=0):
     return read_diagonal(self, diagonal) if self.ndim > 1 else diag_embed(self, diagonal)
 
 
-def _diagflat(input, offset=0):
+def _diagflat(input: TensorLike, offset: int = 0) -> Tensor:
     return diag_embed(reshape(input, shape=(-1,)), offset)
 
 
-def _matrix_power(input, n):
+def _matrix_power(input: Tensor, n: int) -> Tensor:
     if n < 0:
         raise ArgumentError("matrix_power: the exponent is not negative")
     out = broadcast_to(creation.eye(input.shape[-1], dtype=input.dtype), shape=input.shape)
@@ -182,27 +187,27 @@ def _matrix_power(input, n):
     return out
 
 
-def _kthvalue(input, k, axis=-1, keepdims=False):
+def _kthvalue(input: Tensor, k: int, axis: int = -1, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     values, indices = input.sort(axis)
     at = (slice(None),) * normal_axis("kthvalue", axis, input.ndim) + (slice(k - 1, k) if keepdims else k - 1,)
     return values[at], indices[at]
 
 
-def _scatter(input, axis, index, src):
+def _scatter(input: Tensor, axis: int, index: Tensor, src: Tensor) -> Tensor:
     index = as_operand(index)
     return lookup.tensor_scatter_elements(input, index, broadcast_to(
         cast_to(as_operand(src), input.dtype), shape=index.shape), axis)
 
 
-def _fmax(input, other):
+def _fmax(input: TensorLike, other: TensorLike) -> Tensor:
     return logic.where(logic.isnan(input), other, logic.where(logic.isnan(other), input, arithmetic.maximum(input, other)))
 
 
-def _fmin(input, other):
+def _fmin(input: TensorLike, other: TensorLike) -> Tensor:
     return logic.where(logic.isnan(input), other, logic.where(logic.isnan(other), input, arithmetic.minimum(input, other)))
 
 
-def _cov(input, *, correction=1, fweights=None, aweights=None):
+def _cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
     x = input if input.ndim > 1 else reshape(input, shape=(1, -1))
     count = x.shape[1] if fweights is None else reduction.sum(fweights)
     weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights
@@ -292,7 +297,7 @@ for _name, _function in {
     method(_name, _in_place(_function))
 
 
-def _index_put(input, indices, values, accumulate=False):
+def _index_put(input: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
     if not accumulate:
         return setitem(input, tuple(indices), values)
     places = structure.stack(structure.broadcast_tensors(*indices), -1)

@@ -2,7 +2,11 @@
 
     values, places = max_pool2d(x, 2, return_indices=True);    max_unpool2d(values, places, 2)
 """
+from __future__ import annotations
+
+from ..common.annotations import Ints
 from ..common.errors import ShapeError
+from ..common.tensor import Tensor, TensorLike
 from .axes import as_size
 from .basic import reshape
 from .creation import zeros
@@ -30,17 +34,20 @@ def _unpool(name, x, indices, axes, kernel_size, stride, padding, output_size):
     return reshape(out, shape=lead + sizes)
 
 
-def max_unpool1d(x, indices, kernel_size, stride=None, padding=0, output_size=None):
+def max_unpool1d(x: TensorLike, indices: TensorLike, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
+                 output_size: Ints | None = None) -> Tensor:
     """x[N, C, L] or [C, L] put at `indices` of a line of zeros."""
     return _unpool("max_unpool1d", x, indices, 1, kernel_size, stride, padding, output_size)
 
 
-def max_unpool2d(x, indices, kernel_size, stride=None, padding=0, output_size=None):
+def max_unpool2d(x: TensorLike, indices: TensorLike, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
+                 output_size: Ints | None = None) -> Tensor:
     """x[N, C, H, W] or [C, H, W] put at `indices` (h * W + w) of a plane of zeros."""
     return _unpool("max_unpool2d", x, indices, 2, kernel_size, stride, padding, output_size)
 
 
-def max_unpool3d(x, indices, kernel_size, stride=None, padding=0, output_size=None):
+def max_unpool3d(x: TensorLike, indices: TensorLike, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
+                 output_size: Ints | None = None) -> Tensor:
     """x[N, C, D, H, W] or [C, D, H, W] put at `indices` of a volume of zeros."""
     return _unpool("max_unpool3d", x, indices, 3, kernel_size, stride, padding, output_size)
 
@@ -49,7 +56,7 @@ def _power_mean(pool, x, norm_type, count, *settings):
     return (pool(x ** norm_type, *settings) * count) ** (1.0 / norm_type)
 
 
-def lp_pool1d(x, norm_type, kernel_size, stride=None, ceil_mode=False):
+def lp_pool1d(x: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False) -> Tensor:
     """(the sum over each window of x ** norm_type) ** (1 / norm_type), x[N, C, L] or [C, L]."""
     x = as_operand(x)
     batch = x if x.ndim == 3 else reshape(x, shape=(1, *x.shape))
@@ -57,7 +64,7 @@ def lp_pool1d(x, norm_type, kernel_size, stride=None, ceil_mode=False):
     return out if x.ndim == 3 else reshape(out, shape=out.shape[1:])
 
 
-def lp_pool2d(x, norm_type, kernel_size, stride=None, ceil_mode=False):
+def lp_pool2d(x: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False) -> Tensor:
     """(the sum over each window of x ** norm_type) ** (1 / norm_type), x[N, C, H, W] or [C, H, W]."""
     x = as_operand(x)
     rows, columns = kernel_size if isinstance(kernel_size, (tuple, list)) else (kernel_size, kernel_size)

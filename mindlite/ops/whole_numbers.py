@@ -1,5 +1,10 @@
 """Divisors, multiples and bits of integers."""
+from __future__ import annotations
+
+from typing import Any
+
 from ..common import dtype as dt
+from ..common.tensor import Tensor, TensorLike
 from .arithmetic import abs, floor_divide, mul
 from .basic import cast
 from .define import as_operand, dtype_of
@@ -7,7 +12,7 @@ from .logic import bitwise_and, bitwise_right_shift, equal, where
 from .structure import broadcast_tensors
 
 
-def gcd(input, other):
+def gcd(input: Tensor, other: Tensor) -> Tensor:
     """The greatest common divisor, not negative; Euclid's algorithm: no two numbers of 64 bits need more than 92 steps
     (Knuth 1997, 4.5.3)."""
     a, b = broadcast_tensors(abs(input), abs(other))
@@ -17,16 +22,17 @@ def gcd(input, other):
     return a
 
 
-def lcm(input, other):
+def lcm(input: Tensor, other: Tensor) -> Tensor:
     """The least common multiple, not negative; 0 where one of them is."""
     common = gcd(input, other)
     nothing = equal(common, 0)
     return where(nothing, 0, floor_divide(abs(mul(input, other)), where(nothing, 1, common)))
 
 
-def population_count(input_x):
+def population_count(input_x: TensorLike) -> Tensor:
     """The number of ones among the bits of each integer, uint8."""
-    x, total = as_operand(input_x), 0
+    x = as_operand(input_x)
+    total: Any = 0
     for bit in range(8 * dtype_of(x).itemsize):
         total = total + bitwise_and(bitwise_right_shift(x, bit), 1)
     return cast(total, dtype=dt.uint8)

@@ -22,7 +22,7 @@ from ..compile.passes import DERIVED, EAGER, PIPELINE, SIMPLIFIED, Wanted
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.graph import FuncGraph, ValueNode
-from ..mindir.primitive import eval_rule, kernel_rule
+from ..mindir.primitive import Primitive, eval_rule, kernel_rule
 from ..ops.elementary import erf, erfc, normal_cdf
 from ..ops.indexing import gather_elements_axis, index_add_axis, scatter_elements_add, scatter_nd_add
 from ..ops.basic import transpose
@@ -32,7 +32,7 @@ from ..ops.sort import topk_along
 from .beside import compile_beside
 
 # {operator: (arrays, attributes) -> [(indices, the size of the axis that they stand for)]}: kernels do not look at indices
-_INDICES = {prim: lambda args, attrs: [(args[1], args[0].shape[attrs["axis"]])]
+_INDICES: dict[Primitive, Any] = {prim: lambda args, attrs: [(args[1], args[0].shape[attrs["axis"]])]
             for prim in (index_add_axis, scatter_elements_add, gather_elements_axis)}
 _INDICES[scatter_nd_add] = lambda args, attrs: [(args[1][..., d], args[0].shape[d]) for d in range(args[1].shape[-1])]
 # NumPy's small matrix products are BLAS itself; of few elements NumPy is done before a kernel is compiled

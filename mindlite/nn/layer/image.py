@@ -143,7 +143,7 @@ class MSSSIM(_Similarity):
         dtype = img1.dtype
         img1, max_val = _as_float(img1, self.max_val)
         img2, _ = _as_float(img2, self.max_val)
-        product = 1.0
+        product: Any = 1.0
         for scale, power in enumerate(self.power_factors):
             if scale:
                 img1, img2 = ops.avg_pool2d(img1, 2, 2), ops.avg_pool2d(img2, 2, 2)

@@ -60,8 +60,8 @@ class MultiheadAttention(Cell):
             self.v_proj_weight = Parameter(initializer(XavierUniform(), (embed_dim, self.vdim), dtype))
         self.in_proj_bias = Parameter(initializer("zeros", (3 * embed_dim,), dtype)) if has_bias else None
         self.out_proj = Dense(embed_dim, embed_dim, has_bias=has_bias, bias_init="zeros", dtype=dtype)
-        self.bias_k = Parameter(initializer(XavierNormal(), (1, 1, embed_dim), dtype)) if add_bias_kv else None
-        self.bias_v = Parameter(initializer(XavierNormal(), (1, 1, embed_dim), dtype)) if add_bias_kv else None
+        self.bias_k: Any = Parameter(initializer(XavierNormal(), (1, 1, embed_dim), dtype)) if add_bias_kv else None
+        self.bias_v: Any = Parameter(initializer(XavierNormal(), (1, 1, embed_dim), dtype)) if add_bias_kv else None
 
     def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
         if self.same_dims:
