@@ -76,7 +76,7 @@ unsorted_segment_prod = _fold("unsorted_segment_prod", prod, lambda dtype: 1)
 unsorted_segment_prod.__doc__ = "The product of the rows with the same number; one where there is none."
 
 
-def sparse_segment_mean(x: TensorLike, indices: TensorLike, segment_ids: TensorLike) -> Tensor:
+def sparse_segment_mean(x: Tensor, indices: Tensor, segment_ids: Tensor) -> Tensor:
     """The means of the rows x[indices] that have the same number; zeros where there is none.
 
     x           : float[n, ..]      indices : int[m], rows of x
