@@ -203,7 +203,7 @@ def lstsq(A, B, rcond=None, driver=None):
                                                               None: the dtype's eps times max(m, n)
     driver    : LAPACK's name for what is given besides x: None, "gelsy": the rank; "gels": the residuals, the sums of squares of
                 A x - B where m > n; "gelss", "gelsd": all. What is not given is of no elements
-    gradient  : of x, by A and B, where no singular value is cut off
+    gradient  : of x alone, by A and B, where no singular value is cut off (so has MindSpore, and torch)
     raises    : ValueRangeError for another driver, DTypeError for A and B of two dtypes, ShapeError
     """
     if driver not in _DRIVERS:
@@ -215,11 +215,12 @@ def lstsq(A, B, rcond=None, driver=None):
     b, vector = _columns(ops.cast(B, a.dtype), a)
     if b.shape[-2] != a.shape[-2]:
         raise ShapeError("lstsq: the sizes differ", note=f"A: {list(A.shape)}, B: {list(B.shape)}")
-    (m, n), s = a.shape[-2:], ops.svd(a, compute_uv=False)
+    (m, n), s = a.shape[-2:], ops.svd(ops.stop_gradient(a), compute_uv=False)
     cut = float(np.finfo(a.dtype.numpy).eps) * max(m, n) if rcond is None else rcond
     rank = ops.sum(ops.cast(ops.greater(s, cut * ops.amax(s, -1, keepdims=True)), "int64"), -1)
     x = ops.matmul(ops.pinv(a, rtol=cut), b)
-    left = ops.sum(ops.square(ops.matmul(a, x) - b), -2) if m > n and residuals else ops.zeros((0,), dtype=x.dtype)
+    given = m > n and residuals
+    left = ops.stop_gradient(ops.sum(ops.square(ops.matmul(a, x) - b), -2)) if given else ops.zeros((0,), dtype=x.dtype)
     if vector:
-        x, left = ops.squeeze(x, -1), ops.squeeze(left, -1) if m > n and residuals else left
+        x, left = ops.squeeze(x, -1), ops.squeeze(left, -1) if given else left
     return x, left, rank if ranks else ops.zeros((0,), dtype="int64"), s if values else ops.zeros((0,), dtype=x.dtype)

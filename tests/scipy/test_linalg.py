@@ -102,6 +102,10 @@ def test_least_squares():
         assert int(ours[2]) == rank
     slope = ms.grad(lambda b: msp.linalg.lstsq(Tensor(TALL), b)[0].sum())(Tensor(np.ones(5)))
     close(slope, np.linalg.pinv(TALL).sum(0))
+    wide, b, step = TALL.T, np.ones((3, 2)), _rng.normal(size=(3, 5))
+    slope = ms.grad(lambda a: sum(part.sum() for part in msp.linalg.lstsq(a, Tensor(b), driver="gelss")))(Tensor(wide))
+    ends = [scipy.linalg.lstsq(wide + h * step, b)[0].sum() for h in (1e-6, -1e-6)]
+    close((slope.asnumpy() * step).sum(), (ends[0] - ends[1]) / 2e-6, 1e-6)
 
 
 def test_hermitian_matrices():
