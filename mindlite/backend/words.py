@@ -44,10 +44,13 @@ def external(module, name, result, arguments):
     return module.globals.get(name) or ir.Function(module, ir.FunctionType(result, arguments), name)
 
 
-def call(b, name, *args, result=None):
-    """Call a function of the module or from outside: it takes what the args are. result: its LLVM type, a word's by default"""
+def call(b, name, *args, result=None, attributes=()):
+    """Call a function of the module or from outside: it takes what the args are.
+
+    result : its LLVM type, a word's by default;   attributes: of the call, as LLVM names them
+    """
     given = [word(a) for a in args]
-    return b.call(external(b.module, name, result or WORD, [a.type for a in given]), given)
+    return b.call(external(b.module, name, result or WORD, [a.type for a in given]), given, attrs=attributes)
 
 
 def call_at(b, address, *args):

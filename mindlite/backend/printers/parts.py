@@ -39,7 +39,7 @@ def modules_of(text):
         with b.if_then(b.icmp_signed("<", begin, end)):
             for k, argument in enumerate(arguments):
                 words.write(b, place, k, words.read(b, args, argument))
-            words.call(b, names[part], place, begin, end)
+            words.call(b, names[part], place, begin, end, attributes=("noinline",))     # an optimiser has one part many times
         start = b.add(start, whole)
     b.ret(words.word(0))
     return str(module), {name: text.replace('@"kernel"', f'@"{name}"') for name, text in zip(names, said["texts"])}
