@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 else:
     TensorMethods = object                       # ops give them
 
+_IN_PARTS = "the elements of this Tensor lie on several ranks, and this one has a part"
 HOOKS = "_hooks"                # the attribute of a Tensor that holds its hooks; copies and files do not get it
 ROOT, VIEWS = "_root", "_views"  # those of what it is a view of, and of its views (pynative/views.py); nor these
 
@@ -331,9 +332,7 @@ class Tensor(TensorMethods):
     def __getattr__(self, name):
         if name == "host_array" and _is_away(self):
             if isinstance(self.away, ShardedArray):
-                raise DeviceError(f"the elements of this Tensor lie {self.away.placement} on ranks, this one has a part",
-                                  note=f"{_BY_NUMPY[self.away.dtype].short}{list(self.away.shape)}",
-                                  hint="x.asnumpy() on all ranks, or x.to_local()")
+                raise DeviceError.without_place(_IN_PARTS, "x.asnumpy() on all ranks, or x.to_local()")
             raise DeviceError(f"the elements of this Tensor lie on {self.away.device}, where Python cannot read them",
                               note=f"{_BY_NUMPY[self.away.dtype].short}{list(self.away.shape)}",
                               hint="x.asnumpy(), or x.to('CPU')")
