@@ -115,7 +115,7 @@ def transformer(p, x, labels):
     for layer in range(2):
         name = f"encoder.layers.{layer}"
         x = layer_norm(p, f"{name}.norm1", x + attention(p, f"{name}.self_attn", x, heads=2))
-        inner = dense(p, f"{name}.linear2", relu(dense(p, f"{name}.linear1", x)))
+        inner = dense(p, f"{name}.dense2", relu(dense(p, f"{name}.dense1", x)))
         x = layer_norm(p, f"{name}.norm2", x + inner)
     return cross_entropy(dense(p, "head", np.mean(x, axis=0)), labels)
 

@@ -197,8 +197,8 @@ def test_an_encoder_layer_adds_attention_and_a_network(norm_first):
         return attention(net.self_attn, y, y, y)[0]
 
     def feed(y):
-        hidden = np.maximum(y @ net.linear1.weight.asnumpy().T + net.linear1.bias.asnumpy(), 0)
-        return hidden @ net.linear2.weight.asnumpy().T + net.linear2.bias.asnumpy()
+        hidden = np.maximum(y @ net.dense1.weight.asnumpy().T + net.dense1.bias.asnumpy(), 0)
+        return hidden @ net.dense2.weight.asnumpy().T + net.dense2.bias.asnumpy()
     if norm_first:
         expected = x + attend(norm(x))
         expected = expected + feed(norm(expected))
