@@ -83,28 +83,51 @@ class _Decay(LearningRateSchedule):
 
 
 class ExponentialDecayLR(_Decay):
-    """learning_rate * decay_rate ** (step / decay_steps)."""
+    """learning_rate * decay_rate ** (step / decay_steps).
+
+    learning_rate, decay_rate : float above 0;   decay_steps : int above 0
+    is_stair : bool: the exponent is cut to whole numbers
+    global_step : i32[] or i32[1]; output : f32 of its shape
+    raises : ArgumentError for what is no number, ValueRangeError for numbers outside their range
+    """
 
     def construct(self, global_step: Tensor) -> Tensor:
         return self.learning_rate * ops.exp(self.progress(global_step) * math.log(self.decay_rate))
 
 
 class NaturalExpDecayLR(_Decay):
-    """learning_rate * exp(-decay_rate * step); with is_stair the step is cut to a multiple of decay_steps."""
+    """learning_rate * exp(-decay_rate * step).
+
+    learning_rate, decay_rate : float above 0;   decay_steps : int above 0
+    is_stair : bool: the step is cut to a multiple of decay_steps
+    global_step : i32[] or i32[1]; output : f32 of its shape
+    raises : ArgumentError for what is no number, ValueRangeError for numbers outside their range
+    """
 
     def construct(self, global_step: Tensor) -> Tensor:
         return self.learning_rate * ops.exp(self.progress(global_step) * (-self.decay_rate * self.decay_steps))
 
 
 class InverseDecayLR(_Decay):
-    """learning_rate / (1 + decay_rate * step / decay_steps)."""
+    """learning_rate / (1 + decay_rate * step / decay_steps).
+
+    learning_rate, decay_rate : float above 0;   decay_steps : int above 0
+    is_stair : bool: the quotient is cut to whole numbers
+    global_step : i32[] or i32[1]; output : f32 of its shape
+    raises : ArgumentError for what is no number, ValueRangeError for numbers outside their range
+    """
 
     def construct(self, global_step: Tensor) -> Tensor:
         return self.learning_rate / (1 + self.progress(global_step) * self.decay_rate)
 
 
 class CosineDecayLR(LearningRateSchedule):
-    """From max_lr to min_lr along half a cosine over decay_steps, min_lr after (Loshchilov & Hutter 2017)."""
+    """From max_lr to min_lr along half a cosine over decay_steps, min_lr after (Loshchilov & Hutter 2017).
+
+    min_lr, max_lr : float, min_lr below max_lr;   decay_steps : int above 0
+    global_step : i32[] or i32[1]; output : f32 of its shape
+    raises : ArgumentError for what is no number, ValueRangeError for numbers outside their range
+    """
 
     def __init__(self, min_lr: float, max_lr: float, decay_steps: int) -> None:
         super().__init__()
@@ -122,7 +145,10 @@ class CosineDecayLR(LearningRateSchedule):
 class PolynomialDecayLR(LearningRateSchedule):
     """(learning_rate - end) * (1 - step / decay_steps) ** power + end, with end = end_learning_rate, its value after.
 
-    update_decay_steps : start over at decay_steps: they become the next multiple of themselves above the step
+    learning_rate, power : float above 0;   end_learning_rate : float, not negative;   decay_steps : int above 0
+    update_decay_steps : bool: start over at decay_steps: they become the next multiple of themselves above the step
+    global_step : i32[] or i32[1]; output : f32 of its shape
+    raises : ArgumentError for what is no number, ValueRangeError for numbers outside their range
     """
 
     def __init__(self, learning_rate: float, end_learning_rate: float, decay_steps: int, power: float,
@@ -148,7 +174,12 @@ class PolynomialDecayLR(LearningRateSchedule):
 
 
 class WarmUpLR(LearningRateSchedule):
-    """learning_rate * step / warmup_steps, learning_rate after (Goyal et al. 2017)."""
+    """learning_rate * step / warmup_steps, learning_rate after (Goyal et al. 2017).
+
+    learning_rate : float, not negative;   warmup_steps : int above 0
+    global_step : i32[] or i32[1]; output : f32 of its shape
+    raises : ArgumentError for what is no number, ValueRangeError for numbers outside their range
+    """
 
     def __init__(self, learning_rate: float, warmup_steps: int) -> None:
         super().__init__()

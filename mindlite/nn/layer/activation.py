@@ -11,21 +11,34 @@ from ..cell import Cell
 
 
 class ReLU(Cell):
-    """max(x, 0)."""
+    """max(x, 0) (Nair & Hinton 2010).
+
+    x      : float[...]; output : like x
+    raises : DTypeError for a bool or complex x
+    """
 
     def construct(self, x: Tensor) -> Tensor:
         return ops.relu(x)
 
 
 class ReLU6(Cell):
-    """min(max(x, 0), 6)."""
+    """min(max(x, 0), 6) (Krizhevsky 2010).
+
+    x      : float[...]; output : like x
+    raises : DTypeError for a bool or complex x
+    """
 
     def construct(self, x: Tensor) -> Tensor:
         return ops.relu6(x)
 
 
 class LeakyReLU(Cell):
-    """x where x >= 0, else alpha * x."""
+    """x where x >= 0, else alpha * x (Maas et al. 2013).
+
+    alpha  : float, the slope below 0
+    x      : float[...]; output : like x
+    raises : DTypeError for a complex x
+    """
 
     def __init__(self, alpha: float = 0.2) -> None:
         super().__init__()
@@ -52,7 +65,12 @@ class PReLU(Cell):
 
 
 class ELU(Cell):
-    """x where x > 0, else alpha * (exp(x) - 1) (Clevert et al. 2016)."""
+    """x where x > 0, else alpha * (exp(x) - 1) (Clevert et al. 2016).
+
+    alpha  : float, minus the limit below
+    x      : float[...]; output : like x
+    raises : DTypeError for a complex x
+    """
 
     def __init__(self, alpha: float = 1.0) -> None:
         super().__init__()
@@ -63,7 +81,12 @@ class ELU(Cell):
 
 
 class CELU(Cell):
-    """max(x, 0) + min(alpha * (exp(x / alpha) - 1), 0) (Barron 2017)."""
+    """max(x, 0) + min(alpha * (exp(x / alpha) - 1), 0) (Barron 2017).
+
+    alpha  : float, minus the limit below; not 0
+    x      : float[...]; output : like x
+    raises : DTypeError for a complex x
+    """
 
     def __init__(self, alpha: float = 1.0) -> None:
         super().__init__()
@@ -74,14 +97,23 @@ class CELU(Cell):
 
 
 class SeLU(Cell):
-    """The scaled ELU that keeps mean 0 and variance 1 (Klambauer et al. 2017)."""
+    """The scaled ELU that keeps mean 0 and variance 1 (Klambauer et al. 2017).
+
+    x      : float[...]; output : like x
+    raises : DTypeError for a complex x
+    """
 
     def construct(self, x: Tensor) -> Tensor:
         return ops.selu(x)
 
 
 class GELU(Cell):
-    """x * Phi(x) (Hendrycks & Gimpel 2016); approximate: by tanh, else by erf."""
+    """x * Phi(x) (Hendrycks & Gimpel 2016).
+
+    approximate : bool; True: by tanh, False: by erf
+    x      : float[...]; output : like x
+    raises : DTypeError for a complex x
+    """
 
     def __init__(self, approximate: bool = True) -> None:
         super().__init__()
@@ -92,63 +124,97 @@ class GELU(Cell):
 
 
 class SiLU(Cell):
-    """x * sigmoid(x)."""
+    """x * sigmoid(x) (Elfwing et al. 2018).
+
+    x      : float[...]; output : like x
+    raises : DTypeError for a complex x
+    """
 
     def construct(self, x: Tensor) -> Tensor:
         return ops.silu(x)
 
 
 class FastGelu(Cell):
-    """x * sigmoid(1.702 x), close to GELU (Hendrycks & Gimpel 2016)."""
+    """x * sigmoid(1.702 x), close to GELU (Hendrycks & Gimpel 2016).
+
+    x      : float[...]; output : like x
+    raises : DTypeError for a complex x
+    """
 
     def construct(self, x: Tensor) -> Tensor:
         return ops.fast_gelu(x)
 
 
 class Mish(Cell):
-    """x * tanh(softplus(x)) (Misra 2019)."""
+    """x * tanh(softplus(x)) (Misra 2019).
+
+    x      : float[...]; output : like x
+    raises : DTypeError for a complex x
+    """
 
     def construct(self, x: Tensor) -> Tensor:
         return ops.mish(x)
 
 
 class HSwish(Cell):
-    """x * relu6(x + 3) / 6 (Howard et al. 2019)."""
+    """x * relu6(x + 3) / 6 (Howard et al. 2019).
+
+    x      : float[...]; output : like x
+    raises : DTypeError for a complex x
+    """
 
     def construct(self, x: Tensor) -> Tensor:
         return ops.hardswish(x)
 
 
 class HSigmoid(Cell):
-    """relu6(x + 3) / 6."""
+    """relu6(x + 3) / 6 (Howard et al. 2019).
+
+    x      : float[...]; output : like x
+    raises : DTypeError for a complex x
+    """
 
     def construct(self, x: Tensor) -> Tensor:
         return ops.hardsigmoid(x)
 
 
 class Sigmoid(Cell):
-    """1 / (1 + exp(-x))."""
+    """1 / (1 + exp(-x)).
+
+    x      : float[...]; output : like x
+    raises : DTypeError for a complex x
+    """
 
     def construct(self, x: Tensor) -> Tensor:
         return ops.sigmoid(x)
 
 
 class LogSigmoid(Cell):
-    """log(sigmoid(x))."""
+    """log(sigmoid(x)), without overflow.
+
+    x      : float[...]; output : like x
+    raises : DTypeError for a complex x
+    """
 
     def construct(self, x: Tensor) -> Tensor:
         return ops.logsigmoid(x)
 
 
 class Tanh(Cell):
-    """tanh(x)."""
+    """tanh(x).
+
+    x      : float[...] or complex[...]; output : like x
+    """
 
     def construct(self, x: Tensor) -> Tensor:
         return ops.tanh(x)
 
 
 class Tanhshrink(Cell):
-    """x - tanh(x)."""
+    """x - tanh(x).
+
+    x      : float[...] or complex[...]; output : like x
+    """
 
     def construct(self, x: Tensor) -> Tensor:
         return x - ops.tanh(x)
@@ -168,7 +234,12 @@ class Hardtanh(Cell):
 
 
 class HShrink(Cell):
-    """x where |x| > lambd, else 0."""
+    """x where |x| > lambd, else 0.
+
+    lambd  : float, the threshold
+    x      : float[...]; output : like x
+    raises : DTypeError for a complex x
+    """
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
@@ -196,14 +267,23 @@ class SoftShrink(Cell):
 
 
 class Softsign(Cell):
-    """x / (1 + |x|)."""
+    """x / (1 + |x|).
+
+    x      : float[...]; output : like x
+    raises : DTypeError for a complex x
+    """
 
     def construct(self, x: Tensor) -> Tensor:
         return ops.softsign(x)
 
 
 class Threshold(Cell):
-    """x where x > threshold, else value."""
+    """x where x > threshold, else value.
+
+    threshold, value : float
+    x      : float[...]; output : like x
+    raises : DTypeError for a complex x
+    """
 
     def __init__(self, threshold: float, value: float) -> None:
         super().__init__()
@@ -214,7 +294,12 @@ class Threshold(Cell):
 
 
 class GLU(Cell):
-    """a * sigmoid(b), with a and b the halves of x along `axis` (Dauphin et al. 2017)."""
+    """a * sigmoid(b), with a and b the halves of x along `axis` (Dauphin et al. 2017).
+
+    axis   : int
+    x      : float[...]; output : half as long along axis
+    raises : DTypeError for a complex x
+    """
 
     def __init__(self, axis: int = -1) -> None:
         super().__init__()
@@ -226,7 +311,12 @@ class GLU(Cell):
 
 
 class Softmax(Cell):
-    """exp(x) normalised to sum 1 along `axis`."""
+    """exp(x) normalised to sum 1 along `axis`.
+
+    axis   : int
+    x      : float[...]; output : like x
+    raises : DTypeError for a complex x
+    """
 
     def __init__(self, axis: int = -1) -> None:
         super().__init__()
@@ -252,7 +342,12 @@ class Softmax2d(Cell):
 
 
 class RReLU(Cell):
-    """x where it is not negative, else times a slope drawn from [lower, upper) (Xu et al. 2015)."""
+    """x where it is not negative, else times a slope drawn from [lower, upper) (Xu et al. 2015).
+
+    lower, upper : float, the range of slopes
+    x      : float[...]; output : like x
+    raises : DTypeError for a complex x
+    """
 
     def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3) -> None:
         super().__init__()
@@ -266,7 +361,12 @@ class RReLU(Cell):
 
 
 class Softmin(Cell):
-    """softmax(-x) along `axis`."""
+    """softmax(-x) along `axis`.
+
+    axis   : int
+    x      : float[...]; output : like x
+    raises : DTypeError for a bool or complex x
+    """
 
     def __init__(self, axis: int = -1) -> None:
         super().__init__()
@@ -280,7 +380,12 @@ class Softmin(Cell):
 
 
 class LogSoftmax(Cell):
-    """log(softmax(x)) along `axis`."""
+    """log(softmax(x)) along `axis`, without overflow.
+
+    axis   : int
+    x      : float[...]; output : like x
+    raises : DTypeError for a complex x
+    """
 
     def __init__(self, axis: int = -1) -> None:
         super().__init__()

@@ -20,7 +20,12 @@ class PixelShuffle(Cell):
 
 
 class PixelUnshuffle(Cell):
-    """The inverse of PixelShuffle."""
+    """The inverse of PixelShuffle: [.., C, H r, W r] -> [.., C r r, H, W] for r = downscale_factor.
+
+    downscale_factor : int above 0
+    x      : [.., C, H, W] of any dtype
+    raises : ValueRangeError where the sizes do not split
+    """
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
@@ -31,7 +36,12 @@ class PixelUnshuffle(Cell):
 
 
 class ChannelShuffle(Cell):
-    """The channels of groups in turn (Zhang et al. 2018)."""
+    """The channels of groups in turn (Zhang et al. 2018).
+
+    groups : int, into which the channels split
+    x      : [N, C, ..]; output : like x
+    raises : ValueRangeError where the channels do not split
+    """
 
     def __init__(self, groups: int) -> None:
         super().__init__()
@@ -45,7 +55,12 @@ class ChannelShuffle(Cell):
 
 
 class Unflatten(Cell):
-    """The axis `axis` as several, of the sizes unflattened_size."""
+    """The axis `axis` as several, of the sizes unflattened_size.
+
+    axis   : int;   unflattened_size : tuple of int, one of which may be -1
+    x      : [...] of any dtype
+    raises : ShapeError where the sizes do not make up the axis
+    """
 
     def __init__(self, axis: int, unflattened_size: Sequence[int]) -> None:
         super().__init__()
@@ -56,7 +71,14 @@ class Unflatten(Cell):
 
 
 class LRN(Cell):
-    """Local response normalisation over channels (Krizhevsky et al. 2012, section 3.3); see ops.lrn."""
+    """Local response normalisation over channels (Krizhevsky et al. 2012, section 3.3); see ops.lrn.
+
+    depth_radius : int, neighbours on each side
+    bias, alpha, beta : float, of (bias + alpha * sum of squares) ** beta
+    norm_region  : "ACROSS_CHANNELS"
+    x            : float[N, C, H, W]; output : like x
+    raises       : ValueRangeError for another rank of x or another norm_region
+    """
 
     def __init__(self, depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0, beta: float = 0.5,
                  norm_region: str = "ACROSS_CHANNELS") -> None:

@@ -18,7 +18,12 @@ from ..layer.activation import as_activation
 
 
 class LossBase(Cell):
-    """Base of losses: `get_loss` weighs and reduces the losses of the elements."""
+    """Base of losses: a subclass defines `construct`; `get_loss` weighs and reduces the losses of the elements.
+
+    reduction : "mean", "sum" or "none" (None is "none"), of the losses
+    output    : float[], or with "none" the losses themselves
+    raises    : ValueRangeError for another reduction; ShapeError, DTypeError for operands that do not fit
+    """
 
     def __init__(self, reduction: str | None = "mean") -> None:
         super().__init__()
@@ -56,32 +61,61 @@ class _WithWeight(LossBase):
 
 
 class L1Loss(LossBase):
-    """|logits - labels|."""
+    """|logits - labels|.
+
+    logits, labels : float[...], one shape, or shapes that broadcast
+    reduction : "mean", "sum" or "none" (None is "none"), of the losses
+    output    : float[], or with "none" the losses themselves
+    raises    : ValueRangeError for another reduction; ShapeError, DTypeError for operands that do not fit
+    """
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return ops.l1_loss(logits, labels, self.reduction)
 
 
 class MSELoss(LossBase):
-    """(logits - labels) squared."""
+    """(logits - labels) squared.
+
+    logits, labels : float[...], one shape, or shapes that broadcast
+    reduction : "mean", "sum" or "none" (None is "none"), of the losses
+    output    : float[], or with "none" the losses themselves
+    raises    : ValueRangeError for another reduction; ShapeError, DTypeError for operands that do not fit
+    """
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return ops.mse_loss(logits, labels, self.reduction)
 
 
 class RMSELoss(Cell):
-    """The square root of the mean of (logits - labels) squared."""
+    """The square root of the mean of (logits - label) squared.
+
+    logits, label : float[...], one shape, or shapes that broadcast;   output : float[]
+    raises : ShapeError, DTypeError for operands that do not fit
+    """
 
     def construct(self, logits: Tensor, label: Tensor) -> Tensor:
         return ops.sqrt(ops.mse_loss(logits, label))
 
 
 class MAELoss(L1Loss):
-    """|logits - label|: the same as L1Loss."""
+    """|logits - label|: the same as L1Loss.
+
+    logits, labels : float[...], one shape, or shapes that broadcast
+    reduction : "mean", "sum" or "none" (None is "none"), of the losses
+    output    : float[], or with "none" the losses themselves
+    raises    : ValueRangeError for another reduction; ShapeError, DTypeError for operands that do not fit
+    """
 
 
 class SmoothL1Loss(LossBase):
-    """d * d / (2 * beta) where d = |logits - labels| < beta, else d - beta / 2 (Girshick 2015)."""
+    """d * d / (2 * beta) where d = |logits - labels| < beta, else d - beta / 2 (Girshick 2015).
+
+    beta      : float, where the square ends
+    logits, labels : float[...], one shape, or shapes that broadcast
+    reduction : "mean", "sum" or "none" (None is "none"), of the losses
+    output    : float[], or with "none" the losses themselves
+    raises    : ValueRangeError for another reduction; ShapeError, DTypeError for operands that do not fit
+    """
 
     def __init__(self, beta: float = 1.0, reduction: str = "none") -> None:
         super().__init__(reduction)
@@ -92,7 +126,14 @@ class SmoothL1Loss(LossBase):
 
 
 class HuberLoss(LossBase):
-    """d * d / 2 where d = |logits - labels| <= delta, else delta * (d - delta / 2) (Huber 1964)."""
+    """d * d / 2 where d = |logits - labels| <= delta, else delta * (d - delta / 2) (Huber 1964).
+
+    delta     : float, where the square ends
+    logits, labels : float[...], one shape, or shapes that broadcast
+    reduction : "mean", "sum" or "none" (None is "none"), of the losses
+    output    : float[], or with "none" the losses themselves
+    raises    : ValueRangeError for another reduction; ShapeError, DTypeError for operands that do not fit
+    """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction)
@@ -119,7 +160,15 @@ class CrossEntropyLoss(_WithWeight):
 
 
 class NLLLoss(_WithWeight):
-    """-logits at the labels, logits being log-probabilities [N, C] or [N, C, ..]; arguments as CrossEntropyLoss's."""
+    """-logits at the labels.
+
+    weight    : Tensor[C], factors of the classes, or None
+    ignore_index : int, a label that counts for nothing
+    logits    : float[N, C] or float[N, C, ..], log-probabilities;   labels : int without the axis C
+    reduction : "mean", "sum" or "none" (None is "none"), of the losses
+    output    : float[], or with "none" the losses themselves
+    raises    : ValueRangeError for another reduction; ShapeError, DTypeError for operands that do not fit
+    """
 
     def __init__(self, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean") -> None:
         super().__init__(weight, reduction)
@@ -148,14 +197,29 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
 
 
 class BCELoss(_WithWeight):
-    """-(labels * log(logits) + (1 - labels) * log(1 - logits)), logits being probabilities; logs are cut at -100."""
+    """-(labels * log(logits) + (1 - labels) * log(1 - logits)), logits being probabilities; logs are cut at -100.
+
+    weight    : Tensor that scales the losses, or None
+    logits, labels : float[...], one shape, in [0, 1]
+    reduction : "mean", "sum" or "none" (None is "none"), of the losses
+    output    : float[], or with "none" the losses themselves
+    raises    : ValueRangeError for another reduction; ShapeError, DTypeError for operands that do not fit
+    """
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return ops.binary_cross_entropy(logits, labels, self.weight, self.reduction)
 
 
 class BCEWithLogitsLoss(_WithWeight):
-    """Binary cross entropy of sigmoid(logits); pos_weight : Tensor that weighs the positive labels."""
+    """Binary cross entropy of sigmoid(logits).
+
+    weight    : Tensor that scales the losses, or None
+    pos_weight : Tensor that weighs the positive labels, or None
+    logits, labels : float[...], one shape
+    reduction : "mean", "sum" or "none" (None is "none"), of the losses
+    output    : float[], or with "none" the losses themselves
+    raises    : ValueRangeError for another reduction; ShapeError, DTypeError for operands that do not fit
+    """
 
     def __init__(self, reduction: str = "mean", weight: Tensor | None = None, pos_weight: Tensor | None = None) -> None:
         super().__init__(weight, reduction)
@@ -182,7 +246,14 @@ class KLDivLoss(LossBase):
 
 
 class CosineEmbeddingLoss(LossBase):
-    """1 - cos(a, b) where the label is 1, max(0, cos(a, b) - margin) where it is -1; margin in [-1, 1]."""
+    """1 - cos(a, b) where the label is 1, max(0, cos(a, b) - margin) where it is -1.
+
+    margin    : float in [-1, 1]
+    logits_x1, logits_x2 : float[N, D], a and b;   labels : int[N], 1 or -1
+    reduction : "mean", "sum" or "none" (None is "none"), of the losses
+    output    : float[], or with "none" the losses themselves
+    raises    : ValueRangeError for another reduction; ShapeError, DTypeError for operands that do not fit
+    """
 
     def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
         super().__init__(reduction)
@@ -195,7 +266,14 @@ class CosineEmbeddingLoss(LossBase):
 
 
 class MarginRankingLoss(LossBase):
-    """max(0, margin - target * (input1 - input2))."""
+    """max(0, margin - target * (input1 - input2)).
+
+    margin    : float
+    input1, input2, target : float[...], one shape; target is 1 or -1
+    reduction : "mean", "sum" or "none" (None is "none"), of the losses
+    output    : float[], or with "none" the losses themselves
+    raises    : ValueRangeError for another reduction; ShapeError, DTypeError for operands that do not fit
+    """
 
     def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
         super().__init__(reduction)
@@ -206,7 +284,14 @@ class MarginRankingLoss(LossBase):
 
 
 class HingeEmbeddingLoss(LossBase):
-    """logits where the label is 1, max(0, margin - logits) where it is -1."""
+    """logits where the label is 1, max(0, margin - logits) where it is -1.
+
+    margin    : float
+    logits, labels : float[...], one shape
+    reduction : "mean", "sum" or "none" (None is "none"), of the losses
+    output    : float[], or with "none" the losses themselves
+    raises    : ValueRangeError for another reduction; ShapeError, DTypeError for operands that do not fit
+    """
 
     def __init__(self, margin: float = 1.0, reduction: str = "mean") -> None:
         super().__init__(reduction)
@@ -217,16 +302,27 @@ class HingeEmbeddingLoss(LossBase):
 
 
 class SoftMarginLoss(LossBase):
-    """log(1 + exp(-labels * logits))."""
+    """log(1 + exp(-labels * logits)).
+
+    logits, labels : float[...], one shape, or shapes that broadcast; labels are 1 or -1
+    reduction : "mean", "sum" or "none" (None is "none"), of the losses
+    output    : float[], or with "none" the losses themselves
+    raises    : ValueRangeError for another reduction; ShapeError, DTypeError for operands that do not fit
+    """
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return ops.soft_margin_loss(logits, labels, self.reduction)
 
 
 class TripletMarginLoss(LossBase):
-    """max(0, |x - positive| - |x - negative| + margin), in the p-norm; swap : the nearer of x and positive to negative.
+    """max(0, |x - positive| - |x - negative| + margin), in the p-norm (Balntas et al. 2016).
 
-    Source: Balntas et al. 2016.
+    p, margin : numbers;   eps : float, added to the differences
+    swap      : bool: the nearer of x and positive to negative
+    x, positive, negative : float[N, D] or float[D]
+    reduction : "mean", "sum" or "none" (None is "none"), of the losses
+    output    : float[], or with "none" the losses themselves
+    raises    : ValueRangeError for another reduction; ShapeError, DTypeError for operands that do not fit
     """
 
     def __init__(self, p: float = 2, swap: bool = False, eps: float = 1e-06, reduction: str = "mean",
@@ -239,7 +335,15 @@ class TripletMarginLoss(LossBase):
 
 
 class GaussianNLLLoss(LossBase):
-    """(log(var) + (logits - labels) squared / var) / 2; full : with the constant log(2 pi) / 2; var is at least eps."""
+    """(log(var) + (logits - labels) squared / var) / 2 (Nix & Weigend 1994).
+
+    full      : bool: with the constant log(2 pi) / 2
+    eps       : float, the least var
+    logits, labels, var : float[...]; labels and var broadcast to logits
+    reduction : "mean", "sum" or "none" (None is "none"), of the losses
+    output    : float[], or with "none" the losses themselves
+    raises    : ValueRangeError for another reduction; ShapeError, DTypeError for operands that do not fit
+    """
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(reduction)
@@ -250,7 +354,12 @@ class GaussianNLLLoss(LossBase):
 
 
 class DiceLoss(LossBase):
-    """1 - 2 * sum(logits * labels) / (sum(logits squared) + sum(labels squared) + smooth) (Milletari et al. 2016)."""
+    """1 - 2 * sum(logits * labels) / (sum(logits squared) + sum(labels squared) + smooth) (Milletari et al. 2016).
+
+    smooth        : float, against division by 0
+    logits, label : float[...], one shape;   output : float[]
+    raises        : ValueRangeError for a negative smooth
+    """
 
     def __init__(self, smooth: float = 1e-5) -> None:
         super().__init__()
@@ -341,7 +450,15 @@ class SampledSoftmaxLoss(LossBase):
 
 
 class MultiMarginLoss(_WithWeight):
-    """The mean over classes of max(0, margin - x[target] + x[i]) ** p; see ops.multi_margin_loss."""
+    """The mean over classes of max(0, margin - x[target] + x[i]) ** p; see ops.multi_margin_loss.
+
+    p         : int, 1 or 2;   margin : float
+    weight    : Tensor[C], factors of the classes, or None
+    x         : float[N, C] or float[C];   target : int[N] or int[]
+    reduction : "mean", "sum" or "none" (None is "none"), of the losses
+    output    : float[], or with "none" the losses themselves
+    raises    : ValueRangeError for another reduction; ShapeError, DTypeError for operands that do not fit
+    """
 
     def __init__(self, p: float = 1, margin: float = 1.0, reduction: str = "mean", weight: Tensor | None = None) -> None:
         super().__init__(weight, reduction)
@@ -352,21 +469,43 @@ class MultiMarginLoss(_WithWeight):
 
 
 class MultilabelMarginLoss(LossBase):
-    """The hinge of every label against every other class; see ops.multilabel_margin_loss."""
+    """The hinge of every label against every other class; see ops.multilabel_margin_loss.
+
+    x         : float[N, C] or float[C];   target : int like x: the labels, then -1
+    reduction : "mean", "sum" or "none" (None is "none"), of the losses
+    output    : float[], or with "none" the losses themselves
+    raises    : ValueRangeError for another reduction; ShapeError, DTypeError for operands that do not fit
+    """
 
     def construct(self, x: Tensor, target: Tensor) -> Tensor:
         return ops.multilabel_margin_loss(x, target, self.reduction)
 
 
 class MultiLabelSoftMarginLoss(_WithWeight):
-    """The mean over classes of the binary cross entropy of sigmoid(x)."""
+    """The mean over classes of the binary cross entropy of sigmoid(x).
+
+    weight    : Tensor[C], factors of the classes, or None
+    x, target : float[N, C]
+    reduction : "mean", "sum" or "none" (None is "none"), of the losses
+    output    : float[], or with "none" the losses themselves
+    raises    : ValueRangeError for another reduction; ShapeError, DTypeError for operands that do not fit
+    """
 
     def construct(self, x: Tensor, target: Tensor) -> Tensor:
         return ops.multilabel_soft_margin_loss(x, target, self.weight, self.reduction)
 
 
 class PoissonNLLLoss(LossBase):
-    """exp(x) - target * x, or with log_input=False x - target * log(x + eps); see ops.poisson_nll_loss."""
+    """exp(x) - target * x, or with log_input=False x - target * log(x + eps); see ops.poisson_nll_loss.
+
+    log_input : bool: input is the logarithm of the rate
+    full      : bool: with Stirling's approximation of log(target!)
+    eps       : float, against log(0)
+    input, target : float[...], one shape
+    reduction : "mean", "sum" or "none" (None is "none"), of the losses
+    output    : float[], or with "none" the losses themselves
+    raises    : ValueRangeError for another reduction; ShapeError, DTypeError for operands that do not fit
+    """
 
     def __init__(self, log_input: bool = True, full: bool = False, eps: float = 1e-08, reduction: str = "mean") -> None:
         super().__init__(reduction)
@@ -377,7 +516,15 @@ class PoissonNLLLoss(LossBase):
 
 
 class TripletMarginWithDistanceLoss(LossBase):
-    """max(0, d(x, positive) - d(x, negative) + margin) for any distance; see ops.triplet_margin_with_distance_loss."""
+    """max(0, d(x, positive) - d(x, negative) + margin) for any distance; see ops.triplet_margin_with_distance_loss.
+
+    distance_function : of two Tensors [N, D], None for the Euclidean one
+    swap      : bool: the nearer of x and positive to negative;   margin : float
+    x, positive, negative : float[N, D]
+    reduction : "mean", "sum" or "none" (None is "none"), of the losses
+    output    : float[], or with "none" the losses themselves
+    raises    : ValueRangeError for another reduction; ShapeError, DTypeError for operands that do not fit
+    """
 
     def __init__(self, distance_function: Function | None = None, swap: bool = False, reduction: str = "mean",
                  margin: float = 1.0) -> None:
