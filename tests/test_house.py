@@ -243,6 +243,12 @@ def test_nothing_above_backend_names_the_host():
     settle(hosts_by_name(), NAMES_THE_HOST, "ask Device.is_host, common.device.target_device() or backend.target")
 
 
+def test_no_module_writes_machine_code_as_text():
+    """It is low Python, or llvmlite's IRBuilder writes it (docs/design/decisions.md)."""
+    written = re.compile(r"getelementptr|br label|= alloca|= phi |= load i\d|store i\d")
+    assert [name for name, path in modules().items() if written.search(path.read_text(encoding="utf-8"))] == []
+
+
 def test_no_module_is_called_utils():
     words = {"utils", "util", "helpers", "misc", "common2", "tools"}
     assert not [name for name in modules() if name.rpartition(".")[2] in words]

@@ -10,19 +10,11 @@ def _array_of(item, args):
     if load(found, at.TYPE) != load(item, 16):
         return 0
     if kind != at.ARRAY:
-        found = load(found, at.SLOT)
-        if found == 0 or load(found, at.TYPE) != this.NDARRAY:
+        found = _array_in(found, at.SLOT)
+        if found == 0:
             return 0
-    rank = load(item, 32)
-    if load(found, at.DESCR) != load(item, 24) or load32(found, at.NDIM) != rank or load32(found, at.FLAGS) & 257 != 257:
+    if load32(found, at.FLAGS) & 257 != 257 or _has_form(found, load(item, 24), load(item, 32), load(item, 40)) == 0:
         return 0
-    sizes = load(found, at.SIZES)
-    expected = load(item, 40)
-    i = 0
-    while i < rank:
-        if load(sizes + i * 8) != load(expected + i * 8):
-            return 0
-        i += 1
     return found
 
 

@@ -15,7 +15,7 @@ _engines: list = []                             # the owners of loaded code: add
 
 def request(text, parts=None):
     """What is asked for: LLVM's O2 pipeline with loop and SLP vectorisation. O3 takes twice as long and unrolls what pays
-    nothing; what pays says so (`loop_hints`).
+    nothing; what pays says so (`loops`).
 
     parts : {name of a function that it declares: the IR text that defines it}
     """

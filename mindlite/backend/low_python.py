@@ -82,10 +82,13 @@ class LowModule:
         return self.start + 8 * self.place[name]
 
 
-def source_of(file, name):
-    """The text of the module `name` of low Python beside `file`, which Python itself does not load."""
-    with open(os.path.join(os.path.dirname(file), f"{name}.py"), encoding="utf-8") as opened:
-        return opened.read()
+def source_of(file, *names):
+    """The texts of modules of low Python beside `file`, as one; Python itself does not load them."""
+    texts = []
+    for name in names:
+        with open(os.path.join(os.path.dirname(file), f"{name}.py"), encoding="utf-8") as opened:
+            texts.append(opened.read())
+    return "\n".join(texts)
 
 
 def _of_python(function):

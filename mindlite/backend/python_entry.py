@@ -35,7 +35,7 @@ MISFIT = -1                  # returned when the arguments are not what the plan
 @functools.lru_cache(maxsize=None)
 def _code():
     slot = slots_of(Tensor, ("host_array",))["host_array"]
-    module = LowModule(source_of(__file__, "entry_code"), {
+    module = LowModule(source_of(__file__, "array_code", "entry_code"), {
         **layout(), "SLOT": slot, "HELD": HELD, "ARRAY": ARRAY, "HEAD": 8 * HEAD, "WIDTH": 8 * WIDTH, "MISFIT": MISFIT},
         {"NDARRAY": 1}, "entry")
     module.set("NDARRAY", id(np.ndarray))

@@ -123,7 +123,8 @@ def install():
     size = _HEAD + _ROWS * _ROW
     methods = {name: (prims.index(prim) * size, prim, reflected) for name, (prim, reflected) in tensor_methods.OPERATORS.items()
                if prim in prims and getattr(Tensor.__dict__[name], "__module__", None) == tensor_methods.__name__}
-    text = "\n".join(source_of(__file__, f"native_{name}") for name in ("code", "tape", "calls", "plans")) + "".join(
+    text = source_of(layouts.__file__, "array_code") + source_of(
+        __file__, "native_code", "native_tape", "native_calls", "native_plans") + "".join(
         f"\n\ndef method{name}(self, other):\n    return {'_reflected' if reflected else '_method'}"
         f"(address.OPERATORS + {8 * place}, self, {'other' if len(prim.inputs) == 2 else 0})\n"
         for name, (place, prim, reflected) in methods.items())

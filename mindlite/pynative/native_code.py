@@ -37,11 +37,10 @@ def _array_of(value):
     """The plain ndarray of a Tensor, or the one that `value` is; 0 for anything else."""
     kind = load(value, at.TYPE)
     if kind == this.TENSOR or kind == this.PARAMETER:
-        value = load(value, at.ARRAY)
+        value = _array_in(value, at.ARRAY)
         if value == 0:
             return 0
-        kind = load(value, at.TYPE)
-    if kind != this.NDARRAY:
+    elif kind != this.NDARRAY:
         return 0
     if load32(value, at.FLAGS) & 257 != 257:                 # contiguous and aligned
         return 0
@@ -135,16 +134,6 @@ def _mixed(mixed, sizes, rank):
         mixed = mixed * 31 + load(sizes + i * 8)
         i += 1
     return mixed
-
-
-def _equal_sizes(a, b, rank):
-    """1 if both are the same sizes."""
-    i = 0
-    while i < rank:
-        if load(a + i * 8) != load(b + i * 8):
-            return 0
-        i += 1
-    return 1
 
 
 def _plan_of(operator, row, numbered, x, y):

@@ -29,10 +29,8 @@ def _hash_of(args, total):
         value = load(args + i * 8)
         kind = load(value, at.TYPE)
         if kind == this.TENSOR or kind == this.PARAMETER:
-            array = load(value, at.ARRAY)
+            array = _array_in(value, at.ARRAY)
             if array == 0:
-                return 0
-            if load(array, at.TYPE) != this.NDARRAY:
                 return 0
             rank = load32(array, at.NDIM)
             mixed = _mixed(mixed * 31 + rank, load(array, at.SIZES), rank) * 31 + (load(array, at.DESCR) >> 4)
@@ -63,13 +61,9 @@ def _fits(key, args, total):
         if form == at.A_TENSOR:
             if kind != load(key, 8):
                 return 0
-            array = load(value, at.ARRAY)
-            rank = load(key, 24)
-            if load(array, at.DESCR) != load(key, 16) or load32(array, at.NDIM) != rank:
+            if _has_form(load(value, at.ARRAY), load(key, 16), load(key, 24), key + 32) == 0:
                 return 0
-            if _equal_sizes(key + 32, load(array, at.SIZES), rank) == 0:
-                return 0
-            key += 32 + rank * 8
+            key += 32 + load(key, 24) * 8
         elif form == at.AN_INT:
             if kind != this.INT or _integer_of(value) != load(key, 8):
                 return 0

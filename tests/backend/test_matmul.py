@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import mindlite.backend.cpu.blas as blas                    # the module itself: the package's name may be a Late one
+from mindlite.backend.cpu import native
 from mindlite.backend.cpu.panels import panel_matmul_kernel
 from mindlite.backend.cpu.tile import tile_shape
 from mindlite.backend.target import current
@@ -62,7 +63,7 @@ def blas_of_32_bits():
 @pytest.fixture(params=["BLAS", "BLAS of 32 bits", "loops"])
 def library(request, monkeypatch):
     """Three worlds: the BLAS of this machine, one with integers of 32 bits, and none."""
-    blas._matmul_kernel.cache_clear()
+    native.kernel_of.cache_clear()
     blas._address.cache_clear()
     if request.param == "loops":
         monkeypatch.setattr(blas, "find_blas", lambda: None)
@@ -74,7 +75,7 @@ def library(request, monkeypatch):
     elif blas.find_blas() is None:
         pytest.skip("no BLAS on this machine")
     yield request.param
-    blas._matmul_kernel.cache_clear()
+    native.kernel_of.cache_clear()
     blas._address.cache_clear()
 
 
@@ -201,10 +202,10 @@ def test_sizes_beyond_a_blas_of_32_bits_go_to_the_loops(call, monkeypatch):
         pytest.skip("no BLAS with integers of 32 bits on this machine")
     monkeypatch.setattr(blas, "find_blas", lambda: found)
     monkeypatch.setattr(blas, "LARGEST", 4)
-    blas._matmul_kernel.cache_clear()
+    native.kernel_of.cache_clear()
     for m, n, k, batch in SIZES:
         check(call, dtypes.float64, True, True, "both", True, m, n, k, batch)
-    blas._matmul_kernel.cache_clear()
+    native.kernel_of.cache_clear()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

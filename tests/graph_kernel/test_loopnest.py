@@ -12,7 +12,7 @@ from clusters import Writer, check, tensor                                      
 
 import mindlite as ms                                                                                   # noqa: E402
 from mindlite import ops                                                                                # noqa: E402
-from mindlite.backend.loop_hints import INTERLEAVE                                                      # noqa: E402
+from mindlite.backend.loops import INTERLEAVE                                                           # noqa: E402
 from mindlite.backend.target import current                                                             # noqa: E402
 from mindlite.common import dtype as dt                                                                 # noqa: E402
 from mindlite.common.dim import Symbol                                                                  # noqa: E402

@@ -21,10 +21,9 @@ import numpy as np
 from ...common.config import config
 from ...common.dtype import dtype as to_dtype, float32
 from ..address import files_in_package, loaded_libraries, symbol_address
-from ..kernel import Kernel
 from ..machine_code import host_features
 from ..target import current
-from .native import I32, I64, LIBRARIES, PTR, VOID, Module, code_of, compute_type
+from .native import I32, I64, LIBRARIES, PTR, VOID, Module, compute_type, kernel_of
 from .scratch import borrow, give_back
 from .unpacked import dots_pay, external_dots, external_small, pays, write_dots, write_small
 
@@ -144,17 +143,10 @@ def matmul_kernel(dtype, transpose_a=False, transpose_b=False, batched="none", a
     """
     if batched not in BATCHED:
         raise ValueError(f"batched is {batched!r}, not one of {BATCHED}")
-    return _matmul_kernel(to_dtype(dtype), bool(transpose_a), bool(transpose_b), batched, bool(accumulate),
-                          target or current())
-
-
-@functools.cache
-def _matmul_kernel(dtype, transpose_a, transpose_b, batched, accumulate, target):
-    if not has_gemm(dtype):
+    if not has_gemm(to_dtype(dtype)):
         return None
-    name, machine, text = code_of(write_matmul, dtype, transpose_a, transpose_b, batched, accumulate, target=target,
-                                  given=blas_width())
-    return Kernel(name, lambda: machine.address(name), text=text, errors=(OUT_OF_MEMORY,), keep=machine)
+    return kernel_of(write_matmul, to_dtype(dtype), bool(transpose_a), bool(transpose_b), batched, bool(accumulate),
+                     target=target or current(), given=blas_width(), errors=(OUT_OF_MEMORY,))
 
 
 def has_gemm(dtype):

@@ -18,7 +18,7 @@ from typing import Any
 from llvmlite import ir
 
 from ...common.dtype import int64
-from ..loop_hints import loop_hint
+from ..loops import loop_hint
 from .finish import Finish, named
 from .native import I32, I64, PTR, Module, Value, compute_type
 from .patches import Window, every_other, load_vector, load_whole, store_vector

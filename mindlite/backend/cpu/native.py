@@ -25,9 +25,11 @@ import inspect
 from llvmlite import ir
 
 from ...common.lazy import LazyModule
-from ..loop_hints import loop_hint
+from ..loops import counted_loop
+from ..kernel import Kernel
 from ..machine_code import compile_ir, compile_made
 from ..narrow_floats import is_narrow, narrow, raw_type, widen
+from ..operators import Operators
 from ..target import current
 
 llvm = LazyModule("llvmlite.binding")
@@ -40,89 +42,30 @@ def compute_type(dtype):
     return F64 if dtype.name == "float64" else F32 if dtype.is_float else ir.IntType(dtype.compute.bits)
 
 
-class Value:
-    """A number known at run time. +, -, *, comparisons, & and |; // and % truncate, so both operands must be >= 0."""
+class Value(Operators):
+    """A number known at run time, with Python's operators."""
     __slots__ = ("code", "ir")
 
     def __init__(self, code, value):
         self.code, self.ir = code, value
 
-    def _operate(self, other, integer, floating, swap=False):
-        a, b = self.ir, self.code.lift(other, self.ir.type).ir
-        if swap:
-            a, b = b, a
-        build = self.code.builder
-        if isinstance(a.type, ir.IntType):
-            return Value(self.code, getattr(build, integer)(a, b))
-        return Value(self.code, getattr(build, floating)(a, b, flags=self.code.fastmath))
+    @property
+    def builder(self):
+        """What writes the function."""
+        return self.code.builder
 
-    def __add__(self, other):
-        return self._operate(other, "add", "fadd")
+    @property
+    def fastmath(self):
+        """What the function allows."""
+        return self.code.fastmath
 
-    def __radd__(self, other):
-        return self._operate(other, "add", "fadd", swap=True)
+    def of(self, number):
+        """A Value, a Variable or a Python number as a Value of this one's type."""
+        return self.code.lift(number, self.ir.type)
 
-    def __sub__(self, other):
-        return self._operate(other, "sub", "fsub")
-
-    def __rsub__(self, other):
-        return self._operate(other, "sub", "fsub", swap=True)
-
-    def __mul__(self, other):
-        return self._operate(other, "mul", "fmul")
-
-    def __rmul__(self, other):
-        return self._operate(other, "mul", "fmul", swap=True)
-
-    def __truediv__(self, other):
-        return self._operate(other, None, "fdiv")
-
-    def __floordiv__(self, other):
-        return self._operate(other, "sdiv", None)
-
-    def __rfloordiv__(self, other):
-        return self._operate(other, "sdiv", None, swap=True)
-
-    def __mod__(self, other):
-        return self._operate(other, "srem", None)
-
-    def __and__(self, other):
-        return self._operate(other, "and_", None)
-
-    def __or__(self, other):
-        return self._operate(other, "or_", None)
-
-    def __neg__(self):
-        if isinstance(self.ir.type, ir.IntType):
-            return 0 - self
-        return Value(self.code, self.code.builder.fneg(self.ir))
-
-    def _compare(self, op, other):
-        other = self.code.lift(other, self.ir.type)
-        if isinstance(self.ir.type, ir.IntType):
-            return Value(self.code, self.code.builder.icmp_signed(op, self.ir, other.ir))
-        compare = self.code.builder.fcmp_unordered if op == "!=" else self.code.builder.fcmp_ordered
-        return Value(self.code, compare(op, self.ir, other.ir))
-
-    def __lt__(self, other):
-        return self._compare("<", other)
-
-    def __le__(self, other):
-        return self._compare("<=", other)
-
-    def __gt__(self, other):
-        return self._compare(">", other)
-
-    def __ge__(self, other):
-        return self._compare(">=", other)
-
-    def equals(self, other):
-        """self == other (== itself stays Python's identity)."""
-        return self._compare("==", other)
-
-    def differs(self, other):
-        """self != other; true for NaN."""
-        return self._compare("!=", other)
+    def made(self, value):
+        """An LLVM value as a Value."""
+        return Value(self.code, value)
 
 
 class Array:
@@ -226,24 +169,11 @@ class Code:
     def loop(self, start, stop, step=1, iterations="many"):
         """for i in range(start, stop, step), step > 0; yields i.
 
-        iterations : "many", or a key of `loop_hints.ITERATIONS`
+        iterations : "many", or a key of `loops.ITERATIONS`
         """
-        build = self.builder
-        start, stop, step = (self.lift(v, I64) for v in (start, stop, step))
-        head, body, done = (self.function.append_basic_block(n) for n in ("head", "body", "done"))
-        before = build.block
-        build.branch(head)
-        build.position_at_end(head)
-        index = build.phi(I64)
-        index.add_incoming(start.ir, before)
-        build.cbranch(build.icmp_signed("<", index, stop.ir), body, done)
-        build.position_at_end(body)
-        yield Value(self, index)
-        index.add_incoming(build.add(index, step.ir, flags=["nsw"]), build.block)
-        back = build.branch(head)
-        if iterations != "many":
-            back.set_metadata("llvm.loop", loop_hint(self.module.ir, iterations))
-        build.position_at_end(done)
+        start, stop, step = (self.lift(v, I64).ir for v in (start, stop, step))
+        with counted_loop(self.builder, start, stop, step, None if iterations == "many" else iterations) as index:
+            yield Value(self, index)
 
     @contextlib.contextmanager
     def repeat(self):
@@ -414,3 +344,30 @@ def code_of(write, *facts, target, given=(), passes=2):
     told = (write.__module__, write.__qualname__, repr(facts), repr(given), target.key)
     name, machine = compile_made(told, make, functools.partial(library_address, target=target), passes=passes, ahead=True)
     return name, machine, lambda: write(target, *facts).source()
+
+
+@functools.cache
+def kernel_of(write, *facts, target, given=(), **rest):
+    """The Kernel of the module that `write(target, *facts)` writes, which has a kernel of its name; one for equal facts.
+
+    given : as for `code_of`;   rest: other fields of the Kernel
+    """
+    name, machine, text = code_of(write, *facts, target=target, given=given)
+    return Kernel(name, lambda: machine.address(name), text=text, keep=machine, **rest)
+
+
+def kernel_writer(name):
+    """Decorator of `body(f, *facts)`, which writes a kernel: made `write(target, *facts)`, which gives its Module.
+
+    name : (*facts) -> the kernel's
+    """
+    def decorate(body):
+        @functools.wraps(body)
+        def write(target, *facts):
+            module = Module(name(*facts), target)
+            module.written_by.append(body)
+            with module.kernel(module.name) as f:
+                body(f, *facts)
+            return module
+        return write
+    return decorate

@@ -4,12 +4,9 @@
 
 `unpacked.small` over one panel after the other: nothing is copied. `optim.panels` says where it pays.
 """
-import functools
-
 from ...common.dtype import dtype as to_dtype
-from ..kernel import Kernel
 from ..target import current
-from .native import Module, code_of
+from .native import Module, kernel_of
 from .tile import tile_shape
 from .unpacked import external_small, write_small
 
@@ -19,15 +16,9 @@ def panel_matmul_kernel(dtype, target=None):
 
     args : [a, panels, out, m, n, k], k not 0;     [begin, end) : panels
     """
-    return _panel_matmul_kernel(to_dtype(dtype), target or current())
-
-
-@functools.cache
-def _panel_matmul_kernel(dtype, target):
-    if dtype.name not in ("float32", "float64"):
+    if to_dtype(dtype).name not in ("float32", "float64"):
         return None
-    name, machine, text = code_of(write_panel_matmul, dtype, target=target)
-    return Kernel(name, lambda: machine.address(name), text=text, keep=machine)
+    return kernel_of(write_panel_matmul, to_dtype(dtype), target=target or current())
 
 
 def write_panel_matmul(target, dtype):

@@ -14,15 +14,13 @@ windows 2 to 7 times faster, 3x3 windows 0.6 to 1.7 times; so there is one imple
 than by the places of maxima.
 """
 import contextlib
-import functools
 
 from llvmlite import ir
 
 from ...common.dtype import dtype as to_dtype, float32, int32, int64
-from ..kernel import Kernel
 from ..target import current
 from .blas import has_gemm
-from .native import I32, I64, Module, code_of, compute_type
+from .native import I32, I64, Module, compute_type, kernel_of
 from .patches import every_other, side_by_side, store_vector
 from .scratch import borrow, give_back
 from .tile import tile_shape
@@ -49,16 +47,11 @@ def pool2d_kernel(kind, dtype, window, target=None):
     """
     if kind not in KINDS:
         raise ValueError(f"no pooling of kind {kind!r}; kinds: {', '.join(KINDS)}")
-    return _pool2d_kernel(kind, to_dtype(dtype), tuple(window), target or current())
-
-
-@functools.cache
-def _pool2d_kernel(kind, dtype, window, target):
+    dtype = to_dtype(dtype)
     if not dtype.is_float or not has_gemm(dtype):
         return None
-    name, machine, text = code_of(write_pooling, kind, dtype, window, target=target)
     # A plane of some hundred pixels with four to nine taps each.
-    return Kernel(name, lambda: machine.address(name), text=text, cost=1024, errors=ERRORS, keep=machine)
+    return kernel_of(write_pooling, kind, dtype, tuple(window), target=target or current(), cost=1024, errors=ERRORS)
 
 
 def write_pooling(target, kind, dtype, window):

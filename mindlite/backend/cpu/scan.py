@@ -6,12 +6,9 @@
 One addition waits for the one before it. So four lines of a contiguous axis go side by side, and along another axis the
 loop over its columns is inside, where neighbours make a vector.
 """
-import functools
-
 from ...common.dtype import dtype as to_dtype
-from ..kernel import Kernel
 from ..target import current
-from .native import I64, Module, code_of, compute_type
+from .native import I64, compute_type, kernel_of, kernel_writer
 
 KINDS = ("sum", "product", "recurrence")
 DTYPES = ("float32", "float64", "int32", "int64")
@@ -24,7 +21,7 @@ def scan_kernel(dtype, kind, target=None):
            one operand, two (a, d) of a recurrence; exclusive: 1 moves the results on by one and begins with 0 or 1, else 0
     [begin, end) : lines, of which there are outer * inner
     """
-    return _scan_kernel(to_dtype(dtype), kind, target or current())
+    return kernel_of(write_scan, to_dtype(dtype), kind, target=target or current()) if has_scan(dtype) else None
 
 
 def has_scan(dtype):
@@ -32,74 +29,63 @@ def has_scan(dtype):
     return to_dtype(dtype).name in DTYPES
 
 
-@functools.cache
-def _scan_kernel(dtype, kind, target):
-    if not has_scan(dtype):
-        return None
-    name, machine, text = code_of(write_scan, dtype, kind, target=target)
-    return Kernel(name, lambda: machine.address(name), text=text, keep=machine)
+@kernel_writer(lambda dtype, kind: f"scan_{kind}_{dtype.short}")
+def write_scan(f, dtype, kind):
+    """The kernel."""
+    many, together = kind == "recurrence", f.module.target.side_by_side
+    f.fastmath = ()                                      # a product and a sum round one by one, as in NumPy
+    operands = [f.array(dtype, f.arg(i)) for i in range(1 + many)]
+    out = f.array(dtype, f.arg(1 + many))
+    n, inner, exclusive, reverse = (f.arg(2 + many + i) for i in range(4))
+    neutral = f.number(compute_type(dtype), 1 if kind == "product" else 0)
+    number = n - exclusive
 
+    def place(p):
+        return f.select(reverse > 0, n - 1 - p, p)
 
-def write_scan(target, dtype, kind):
-    """The Module of the kernel."""
-    module = Module(f"scan_{kind}_{dtype.short}", target)
-    many = kind == "recurrence"
-    with module.kernel(module.name) as f:
-        f.fastmath = ()                                      # a product and a sum round one by one, as in NumPy
-        operands = [f.array(dtype, f.arg(i)) for i in range(1 + many)]
-        out = f.array(dtype, f.arg(1 + many))
-        n, inner, exclusive, reverse = (f.arg(2 + many + i) for i in range(4))
-        neutral = f.number(compute_type(dtype), 1 if kind == "product" else 0)
-        number = n - exclusive
+    first = place(f.number(I64, 0))
 
-        def place(p):
-            return f.select(reverse > 0, n - 1 - p, p)
+    def further(last, at):
+        x = operands[-1][at]
+        return last + x if kind == "sum" else last * x if kind == "product" else x + operands[0][at] * last
 
-        first = place(f.number(I64, 0))
-
-        def further(last, at):
-            x = operands[-1][at]
-            return last + x if kind == "sum" else last * x if kind == "product" else x + operands[0][at] * last
-
-        def side_by_side(line, count):
-            """`count` contiguous lines from `line` on."""
-            lasts = [f.variable(compute_type(dtype), 0) for _ in range(count)]
+    def side_by_side(line, count):
+        """`count` contiguous lines from `line` on."""
+        lasts = [f.variable(compute_type(dtype), 0) for _ in range(count)]
+        for q, last in enumerate(lasts):
+            at = (line + q) * n
+            with f.when(exclusive > 0):
+                out[at + first] = neutral
+            with f.when(number > 0):
+                last.set(operands[-1][at + first])
+                out[at + place(exclusive)] = last.get()
+        with f.loop(1, number) as p:
+            read, write = place(p), place(p + exclusive)
             for q, last in enumerate(lasts):
                 at = (line + q) * n
-                with f.when(exclusive > 0):
-                    out[at + first] = neutral
-                with f.when(number > 0):
-                    last.set(operands[-1][at + first])
-                    out[at + place(exclusive)] = last.get()
+                last.set(further(last.get(), at + read))
+                out[at + write] = last.get()
+    with f.when((n > 0) & (f.end > f.begin)), f.choose(inner.equals(1)) as (rows, columns):
+        with rows:
+            whole = f.begin + (f.end - f.begin) // together * together
+            with f.loop(f.begin, whole, together) as line:
+                side_by_side(line, together)
+            with f.loop(whole, f.end) as line:
+                side_by_side(line, 1)
+        with columns, f.loop(f.begin // inner, (f.end - 1) // inner + 1) as block:
+            begin, table = block * inner, block * n * inner
+            left, right = f.maximum(f.begin - begin, 0), f.minimum(f.end - begin, inner)
+            with f.when(exclusive > 0):
+                target_row = out.at(table + first * inner)
+                with f.loop(left, right) as c:
+                    target_row[c] = neutral
+            with f.when(number > 0):
+                source = operands[-1].at(table + first * inner)
+                target_row = out.at(table + place(exclusive) * inner)
+                with f.loop(left, right) as c:
+                    target_row[c] = source[c]
             with f.loop(1, number) as p:
-                read, write = place(p), place(p + exclusive)
-                for q, last in enumerate(lasts):
-                    at = (line + q) * n
-                    last.set(further(last.get(), at + read))
-                    out[at + write] = last.get()
-        with f.when((n > 0) & (f.end > f.begin)), f.choose(inner.equals(1)) as (rows, columns):
-            with rows:
-                whole = f.begin + (f.end - f.begin) // target.side_by_side * target.side_by_side
-                with f.loop(f.begin, whole, target.side_by_side) as line:
-                    side_by_side(line, target.side_by_side)
-                with f.loop(whole, f.end) as line:
-                    side_by_side(line, 1)
-            with columns, f.loop(f.begin // inner, (f.end - 1) // inner + 1) as block:
-                begin, table = block * inner, block * n * inner
-                left, right = f.maximum(f.begin - begin, 0), f.minimum(f.end - begin, inner)
-                with f.when(exclusive > 0):
-                    target_row = out.at(table + first * inner)
-                    with f.loop(left, right) as c:
-                        target_row[c] = neutral
-                with f.when(number > 0):
-                    source = operands[-1].at(table + first * inner)
-                    target_row = out.at(table + place(exclusive) * inner)
-                    with f.loop(left, right) as c:
-                        target_row[c] = source[c]
-                with f.loop(1, number) as p:
-                    read = table + place(p) * inner
-                    before, target_row = (out.at(table + place(p + exclusive - back) * inner) for back in (1, 0))
-                    with f.loop(left, right) as c:
-                        target_row[c] = further(before[c], read + c)
-    module.written_by.append(write_scan)
-    return module
+                read = table + place(p) * inner
+                before, target_row = (out.at(table + place(p + exclusive - back) * inner) for back in (1, 0))
+                with f.loop(left, right) as c:
+                    target_row[c] = further(before[c], read + c)

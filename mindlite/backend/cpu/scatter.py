@@ -7,14 +7,11 @@ gather_elements, sort and topk.
 Every thread goes through all j in their order, with columns c (or tables a) of its own: no two write to one place, and sums
 have the order that NumPy's add.at gives them, whatever the threads.
 """
-import functools
-
 from ...common.dim import product
 from ...common.dtype import dtype as to_dtype, int64
-from ..kernel import Kernel
 from ..target import current
 from .blas import has_gemm
-from .native import I64, Module, Value, code_of
+from .native import I64, Value, kernel_of, kernel_writer
 
 INDEX_DTYPES = ("int32", "int64")
 
@@ -28,37 +25,28 @@ def index_add_kernel(dtype, index, depth, target=None):
     [begin, end) : columns where there are at least as many as tables, else tables
     Negative indices count from the end. What is outside is not added: who calls it has looked.
     """
-    return _index_add_kernel(to_dtype(dtype), to_dtype(index), depth, target or current())
-
-
-@functools.cache
-def _index_add_kernel(dtype, index, depth, target):
-    if not has_gemm(dtype) or index.name not in INDEX_DTYPES:
+    if not has_gemm(to_dtype(dtype)) or to_dtype(index).name not in INDEX_DTYPES:
         return None
-    name, machine, text = code_of(write_index_add, dtype, index, depth, target=target)
-    return Kernel(name, lambda: machine.address(name), text=text, keep=machine)
+    return kernel_of(write_index_add, to_dtype(dtype), to_dtype(index), depth, target=target or current())
 
 
-def write_index_add(target, dtype, index, depth):
-    """The Module of the kernel."""
-    module = Module(f"index_add_{dtype.short}_{index.short}_{depth}", target)
-    with module.kernel(module.name) as f:
-        (places, updates, out, tables, columns, count), sizes = map(f.arg, range(6)), [f.arg(6 + d) for d in range(depth)]
-        places, updates, out = f.array(index, places), f.array(dtype, updates), f.array(dtype, out)
-        wide = columns >= tables
-        first, last = f.select(wide, f.begin, 0), f.select(wide, f.end, columns)
-        with f.loop(f.select(wide, 0, f.begin), f.select(wide, tables, f.end)) as a, f.loop(0, count) as j:
-            place, inside = f.number(I64, 0), wide.equals(wide)
-            for d, size in enumerate(sizes):
-                i = places[j * depth + d]
-                i = i if index is int64 else Value(f, f.builder.sext(i.ir, I64))
-                i = f.select(i < 0, i + size, i)
-                place, inside = place * size + i, inside & (i >= 0) & (i < size)
-            row, target = updates.at((a * count + j) * columns), out.at((a * product(sizes) + place) * columns)
-            with f.loop(first, f.select(inside, last, first)) as c:
-                target[c] = target[c] + row[c]
-    module.written_by.append(write_index_add)
-    return module
+@kernel_writer(lambda dtype, index, depth: f"index_add_{dtype.short}_{index.short}_{depth}")
+def write_index_add(f, dtype, index, depth):
+    """The kernel."""
+    (places, updates, out, tables, columns, count), sizes = map(f.arg, range(6)), [f.arg(6 + d) for d in range(depth)]
+    places, updates, out = f.array(index, places), f.array(dtype, updates), f.array(dtype, out)
+    wide = columns >= tables
+    first, last = f.select(wide, f.begin, 0), f.select(wide, f.end, columns)
+    with f.loop(f.select(wide, 0, f.begin), f.select(wide, tables, f.end)) as a, f.loop(0, count) as j:
+        place, inside = f.number(I64, 0), wide.equals(wide)
+        for d, size in enumerate(sizes):
+            i = places[j * depth + d]
+            i = i if index is int64 else Value(f, f.builder.sext(i.ir, I64))
+            i = f.select(i < 0, i + size, i)
+            place, inside = place * size + i, inside & (i >= 0) & (i < size)
+        row, target = updates.at((a * count + j) * columns), out.at((a * product(sizes) + place) * columns)
+        with f.loop(first, f.select(inside, last, first)) as c:
+            target[c] = target[c] + row[c]
 
 
 def elements_add_kernel(dtype, index, target=None):
@@ -69,33 +57,24 @@ def elements_add_kernel(dtype, index, target=None):
     [begin, end) : columns where there are at least as many as tables, else tables
     Negative indices count from the end. What is outside is not added: who calls it has looked.
     """
-    return _elements_add_kernel(to_dtype(dtype), to_dtype(index), target or current())
-
-
-@functools.cache
-def _elements_add_kernel(dtype, index, target):
-    if not has_gemm(dtype) or index.name not in INDEX_DTYPES:
+    if not has_gemm(to_dtype(dtype)) or to_dtype(index).name not in INDEX_DTYPES:
         return None
-    name, machine, text = code_of(write_elements_add, dtype, index, target=target)
-    return Kernel(name, lambda: machine.address(name), text=text, keep=machine)
+    return kernel_of(write_elements_add, to_dtype(dtype), to_dtype(index), target=target or current())
 
 
-def write_elements_add(target, dtype, index):
-    """The Module of the kernel."""
-    module = Module(f"elements_add_{dtype.short}_{index.short}", target)
-    with module.kernel(module.name) as f:
-        places, updates, out, tables, columns, count, size = map(f.arg, range(7))
-        places, updates, out = f.array(index, places), f.array(dtype, updates), f.array(dtype, out)
-        wide = columns >= tables
-        first, last = f.select(wide, f.begin, 0), f.select(wide, f.end, columns)
-        with f.loop(f.select(wide, 0, f.begin), f.select(wide, tables, f.end)) as a, f.loop(0, count) as j:
-            row = (a * count + j) * columns
-            with f.loop(first, last) as c:
-                i = places[row + c]
-                i = i if index is int64 else Value(f, f.builder.sext(i.ir, I64))
-                i = f.select(i < 0, i + size, i)
-                with f.when((i >= 0) & (i < size)):
-                    place = (a * size + i) * columns + c
-                    out[place] = out[place] + updates[row + c]
-    module.written_by.append(write_elements_add)
-    return module
+@kernel_writer(lambda dtype, index: f"elements_add_{dtype.short}_{index.short}")
+def write_elements_add(f, dtype, index):
+    """The kernel."""
+    places, updates, out, tables, columns, count, size = map(f.arg, range(7))
+    places, updates, out = f.array(index, places), f.array(dtype, updates), f.array(dtype, out)
+    wide = columns >= tables
+    first, last = f.select(wide, f.begin, 0), f.select(wide, f.end, columns)
+    with f.loop(f.select(wide, 0, f.begin), f.select(wide, tables, f.end)) as a, f.loop(0, count) as j:
+        row = (a * count + j) * columns
+        with f.loop(first, last) as c:
+            i = places[row + c]
+            i = i if index is int64 else Value(f, f.builder.sext(i.ir, I64))
+            i = f.select(i < 0, i + size, i)
+            with f.when((i >= 0) & (i < size)):
+                place = (a * size + i) * columns + c
+                out[place] = out[place] + updates[row + c]

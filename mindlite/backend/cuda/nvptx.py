@@ -15,6 +15,7 @@ from llvmlite import ir
 
 from ...mindir.abstract import AbstractScalar
 from ...mindir.loops import BLOCK, Fold, Let, Loop, Store
+from ..loops import counted_loop
 from ..printers.arithmetic import I32, I64, MEMORY, REGISTER, alias_scopes
 from ..printers.lower_llvm import _Emitter
 from ..printers.math_functions import DOUBLE, FLOAT
@@ -451,22 +452,9 @@ class _ThreadEmitter(_Emitter):
                 finish()
         run(loops)
 
-    @contextlib.contextmanager
     def loop(self, start, stop, step=1, iterations=None):
         """for i in range(start, stop, step): yields i."""
-        b = self.builder
-        before = b.block
-        head, body, after = (b.append_basic_block(n) for n in ("head", "loop", "after"))
-        b.branch(head)
-        b.position_at_end(head)
-        i = b.phi(I64)
-        i.add_incoming(start, before)
-        b.cbranch(b.icmp_signed("<", i, stop), body, after)
-        b.position_at_end(body)
-        yield i
-        i.add_incoming(b.add(i, I64(step) if isinstance(step, int) else step, flags=("nsw",)), b.block)
-        b.branch(head)
-        b.position_at_end(after)
+        return counted_loop(self.builder, start, stop, I64(step) if isinstance(step, int) else step)
 
 
 def b_and(builder, a, b):

@@ -16,7 +16,7 @@ from ...common.errors import InternalError
 from ...mindir.abstract import AbstractScalar
 from ...mindir.loops import BLOCK, Access, Branch, Fold, Lanes, Let, Loop, Store, reads_across
 from ...mindir.scalar import BinOp, Call, Cast, Const, IndexVar, Neg, Reduce, Select, Size, compute_dtype, walk
-from ..loop_hints import loop_hint
+from ..loops import counted_loop
 from .arithmetic import I1, I64, MEMORY, REGISTER, Arithmetic, alias_scopes, mark
 from .math_functions import DOUBLE, INLINE
 from .vectors import VectorLoops, transposed, values_of, width
@@ -74,26 +74,19 @@ class _Emitter(VectorLoops):
     @contextlib.contextmanager
     def loop(self, start, stop, step=1, iterations=None):
         """for i in range(start, stop, step): yields i. iterations : what LLVM is told (see `loop_hint`)"""
-        b = self.builder
-        before = b.block
-        head, body, after = (b.append_basic_block(n) for n in ("head", "loop", "after"))
-        b.branch(head)
-        b.position_at_end(head)
-        i = b.phi(I64)
-        i.add_incoming(start, before)
-        b.cbranch(b.icmp_signed("<", i, stop), body, after)
-        b.position_at_end(body)
         beside, self.copies = self.copies, 1
-        yield i
-        i.add_incoming(b.add(i, I64(step), flags=("nsw",)), b.block)
-        back = b.branch(head)
-        if iterations is None and isinstance(start, ir.Constant) and isinstance(stop, ir.Constant):
-            copies = self.copies * len(range(start.constant, stop.constant, step))
-            iterations, self.copies = ("literal", copies) if copies <= MOST_COPIES else ("rare", self.copies)
+
+        def told():
+            if iterations is None and isinstance(start, ir.Constant) and isinstance(stop, ir.Constant):
+                copies = self.copies * len(range(start.constant, stop.constant, step))
+                if copies > MOST_COPIES:
+                    return "rare"
+                self.copies = copies
+                return "literal"
+            return iterations
+        with counted_loop(self.builder, start, stop, I64(step), told) as i:
+            yield i
         self.copies = max(beside, self.copies)
-        if iterations is not None:
-            back.set_metadata("llvm.loop", loop_hint(self.module, iterations))
-        b.position_at_end(after)
 
     # ------------------------------------------------------------ statements
 

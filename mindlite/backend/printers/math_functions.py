@@ -13,6 +13,8 @@ import math
 import llvmlite
 from llvmlite import ir
 
+from ..operators import Operators
+
 FLOAT, DOUBLE = ir.FloatType(), ir.DoubleType()
 _INTEGER = {FLOAT: ir.IntType(32), DOUBLE: ir.IntType(64)}
 _FRACTION = {FLOAT: 23, DOUBLE: 52}
@@ -46,99 +48,24 @@ class Repeated(ir.Constant):
         return self.constant
 
 
-class Value:
+class Value(Operators):
     """An LLVM value with Python's operators; a Python number in an operation becomes a constant of its type."""
     __slots__ = ("builder", "ir")
 
     def __init__(self, builder, value):
         self.builder, self.ir = builder, value
 
-    @property
-    def type(self):
-        """The LLVM type, of a vector that of its elements."""
-        return self.ir.type.element if isinstance(self.ir.type, ir.VectorType) else self.ir.type
-
     def of(self, number):
         """`number` (a number or a Value) as a Value of this one's type."""
         return number if isinstance(number, Value) else Value(self.builder, constant_like(self.ir, number))
 
+    def made(self, value):
+        """An LLVM value as a Value."""
+        return Value(self.builder, value)
+
     def _as(self, operation, type_):
         """A conversion by the builder's `operation` to `type_`, lane by lane."""
         return Value(self.builder, operation(self.ir, as_many(type_, self.ir)))
-
-    def _arith(self, name, other):
-        other = self.of(other)
-        prefix = "" if isinstance(self.type, ir.IntType) else "f"
-        return Value(self.builder, getattr(self.builder, prefix + name)(self.ir, other.ir))
-
-    def __add__(self, other):
-        return self._arith("add", other)
-
-    def __radd__(self, other):
-        return self.of(other) + self
-
-    def __sub__(self, other):
-        return self._arith("sub", other)
-
-    def __rsub__(self, other):
-        return self.of(other) - self
-
-    def __mul__(self, other):
-        return self._arith("mul", other)
-
-    def __rmul__(self, other):
-        return self.of(other) * self
-
-    def __truediv__(self, other):
-        return self._arith("div", other)
-
-    def __rtruediv__(self, other):
-        return self.of(other) / self
-
-    def __neg__(self):
-        return Value(self.builder, self.builder.fneg(self.ir))
-
-    def __and__(self, other):
-        return Value(self.builder, self.builder.and_(self.ir, self.of(other).ir))
-
-    def __or__(self, other):
-        return Value(self.builder, self.builder.or_(self.ir, self.of(other).ir))
-
-    def __xor__(self, other):
-        return Value(self.builder, self.builder.xor(self.ir, self.of(other).ir))
-
-    def __lshift__(self, other):
-        return Value(self.builder, self.builder.shl(self.ir, self.of(other).ir))
-
-    def __rshift__(self, other):
-        return Value(self.builder, self.builder.ashr(self.ir, self.of(other).ir))
-
-    def _compare(self, op, other):
-        other = self.of(other)
-        if isinstance(self.type, ir.IntType):
-            return Value(self.builder, self.builder.icmp_signed(op, self.ir, other.ir))
-        compare = self.builder.fcmp_unordered if op == "!=" else self.builder.fcmp_ordered
-        return Value(self.builder, compare(op, self.ir, other.ir))
-
-    def __lt__(self, other):
-        return self._compare("<", other)
-
-    def __le__(self, other):
-        return self._compare("<=", other)
-
-    def __gt__(self, other):
-        return self._compare(">", other)
-
-    def __ge__(self, other):
-        return self._compare(">=", other)
-
-    def equals(self, other):
-        """self == other; false for NaN."""
-        return self._compare("==", other)
-
-    def differs(self, other):
-        """self != other; true for NaN."""
-        return self._compare("!=", other)
 
     def where(self, a, b):
         """a where this bool is true, else b."""

@@ -1,7 +1,9 @@
-"""What LLVM is told of a loop, as metadata of the branch to its head.
+"""Loops that count, and what LLVM is told of one, as metadata of the branch to its head.
 
-    back.set_metadata("llvm.loop", loop_hint(module, "few"))
+    with counted_loop(builder, start, stop, step, "few") as i: ..
 """
+import contextlib
+
 from llvmlite import ir
 
 WIDTH = "llvm.loop.vectorize.width"
@@ -28,3 +30,26 @@ def loop_hint(module, iterations):
     node = ir.values.MDValue(module, hints, name=str(len(module.metadata)))
     node.operands = (node, *hints)                        # a loop's node begins with itself
     return node
+
+
+@contextlib.contextmanager
+def counted_loop(b, start, stop, step, iterations=None):
+    """for i in range(start, stop, step), step > 0, where an IRBuilder stands: yields i.
+
+    start, stop, step : LLVM values of 64 bits
+    iterations        : what LLVM is told, as for `loop_hint`, None for nothing; or a function, asked when the body is written
+    """
+    before = b.block
+    head, body, after = (b.append_basic_block(n) for n in ("head", "loop", "after"))
+    b.branch(head)
+    b.position_at_end(head)
+    i = b.phi(start.type)
+    i.add_incoming(start, before)
+    b.cbranch(b.icmp_signed("<", i, stop), body, after)
+    b.position_at_end(body)
+    yield i
+    i.add_incoming(b.add(i, step, flags=("nsw",)), b.block)
+    back, told = b.branch(head), iterations() if callable(iterations) else iterations
+    if told is not None:
+        back.set_metadata("llvm.loop", loop_hint(b.module, told))
+    b.position_at_end(after)
