@@ -14,8 +14,6 @@ os.environ.setdefault("MINDLITE_KEEP_FLOWS", "0")
 os.environ.setdefault("MINDLITE_VERIFY_GRAPHS", "1")              # typed graphs are verified behind each pass
 os.environ.setdefault("MINDLITE_COMPILE_BESIDE", "0")            # counts decide when something is compiled: tests can say when
 IS_AN_ERROR = pytest.mark.filterwarnings("error::mindlite.compile.jit.FallbackWarning")
-# rooms whose tests have not been gone through: there a FallbackWarning is still a warning
-NOT_YET = ("backend", "graph_kernel")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -26,6 +24,5 @@ def pytest_collection_modifyitems(config, items):
         mark = item.get_closest_marker("python_runs")
         if mark is not None and not (len(mark.args) == 1 and isinstance(mark.args[0], str) and mark.args[0]):
             raise pytest.UsageError(f"{item.nodeid}: python_runs says which statement Python runs, and why")
-        room = item.path.relative_to(config.rootpath / "tests").parts[0] if config.rootpath / "tests" in item.path.parents else ""
-        if mark is None and room not in NOT_YET:
+        if mark is None:
             item.add_marker(IS_AN_ERROR)
