@@ -1,4 +1,6 @@
 """Python's operators for values that the machine will know: what the kernels of `cpu/native.py` and of `printers/` share."""
+from typing import Any
+
 from llvmlite import ir
 
 
@@ -6,7 +8,13 @@ class Operators:
     """Base of a value. Subclasses have `ir`, the LLVM value; `builder`, which writes; `of(x)`, a number or value as one of this
     one's type; `made(x)`, an LLVM value as one like this. / is of floats; // and % truncate, so both operands must be >= 0."""
     __slots__ = ()
-    fastmath: tuple = ()                     # what may be done to sums and products of floats
+    ir: Any
+    builder: Any
+
+    @property
+    def fastmath(self):
+        """What may be done to sums and products of floats."""
+        return ()
 
     def of(self, number):
         """A number, or a value, as a value of this one's type."""

@@ -44,15 +44,10 @@ def compute_type(dtype):
 
 class Value(Operators):
     """A number known at run time, with Python's operators."""
-    __slots__ = ("code", "ir")
+    __slots__ = ("code", "builder", "ir")
 
     def __init__(self, code, value):
-        self.code, self.ir = code, value
-
-    @property
-    def builder(self):
-        """What writes the function."""
-        return self.code.builder
+        self.code, self.builder, self.ir = code, code.builder, value
 
     @property
     def fastmath(self):
