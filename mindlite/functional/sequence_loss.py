@@ -7,6 +7,7 @@ from typing import Any
 from .. import ops
 from ..common import dtype as dt
 from ..common.errors import ArgumentError, ShapeError
+from ..ops.indexing import bounded_indices
 from ..ops.operations.define import operation
 from .derivative import value_and_grad
 
@@ -21,7 +22,7 @@ def CTCLoss(x: Any, labels_indices: Any, labels_values: Any, sequence_length: An
     sequence_length : int[N], how many of the T steps count
     ignore_longer_outputs_than_inputs : labels that do not fit into their steps cost 0, without a gradient; else infinitely much
     raises          : ShapeError for what does not fit; ArgumentError for preprocess_collapse_repeated=True and
-                      ctc_merge_repeated=False, which are not here
+                      ctc_merge_repeated=False, which are not here; OperandIndexError for a label that is the blank or no class
     """
     if preprocess_collapse_repeated or not ctc_merge_repeated:
         raise ArgumentError("CTCLoss: equal neighbours are one label where no blank is between them, and no others",
@@ -31,6 +32,7 @@ def CTCLoss(x: Any, labels_indices: Any, labels_values: Any, sequence_length: An
                          note=f"{list(x.shape)}, {list(labels_indices.shape)}, {list(labels_values.shape)}, "
                               f"{list(sequence_length.shape)}")
     batch, count = x.shape[1], labels_values.shape[0]
+    labels_values = bounded_indices(labels_values, what="CTCLoss: label", low=0, high=x.shape[2] - 1)
     labels = ops.tensor_scatter_update(ops.zeros((batch, count), dt.int64), labels_indices, ops.cast(labels_values, dt.int64))
     lengths = ops.unsorted_segment_sum(ops.ones_like(labels_values), labels_indices[:, 0], batch)
 

@@ -57,6 +57,9 @@ def test_labels_that_do_not_fit_cost_infinitely_much_or_nothing():
 def test_what_is_not_here_is_named():
     with pytest.raises(ArgumentError, match="equal neighbours"):
         ops.CTCLoss(ctc_merge_repeated=False)(Tensor(X), PLACES, VALUES, Tensor(STEPS))
+    for way in WAYS.values():
+        with pytest.raises(IndexError, match="CTCLoss: label 2 is outside 0..1"):                # the blank is no label
+            way(lambda x: ops.CTCLoss()(x, PLACES, VALUES * 2, Tensor(STEPS, ms.int32)))(Tensor(X))
     with pytest.raises(ShapeError, match="labels_values"):
         ops.CTCLoss()(Tensor(X), PLACES, PLACES, Tensor(STEPS))
 
