@@ -106,9 +106,8 @@ def _next():
     with _changed:
         if not _changed.wait_for(lambda: _queue, IDLE):
             return None
-        order = _queue.popleft()
-        _running.add(order)
-        return order
+        _running.add(_queue[0])                  # a fork in between finds the order in one of the two
+        return _queue.popleft()
 
 
 def _finish(order):
@@ -122,6 +121,7 @@ def _after_fork():
     global _changed
     _changed = threading.Condition()
     for order in list(_running):
+        order.done = threading.Event()
         order.done.set()
     _running.clear()
     _workers.clear()

@@ -11,7 +11,6 @@ A file is written under another name and renamed, so readers never see half of o
 told of (`warnings`) and made again. Events: kernel_compile, kernel_load (from disk), each with name and seconds.
 """
 import functools
-import threading
 import time
 import warnings
 
@@ -19,6 +18,7 @@ from ..common import events
 from ..common.config import config
 from ..common.files import replacing
 from ..common.lazy import LazyModule
+from ..common.locks import new_lock
 from . import kernel_code
 from .kernel_code import Ordered
 from .machine_code import machine_name
@@ -30,7 +30,7 @@ _MAGIC = b"mindlite kernel 1\n"
 lower_numba, pathlib, hashlib = LazyModule("mindlite.backend.printers.lower_numba"), LazyModule("pathlib"), LazyModule("hashlib")
 _addresses: dict = {}
 _orders: dict = {}                              # by key: what is being compiled
-_lock = threading.RLock()
+_lock = new_lock()
 
 
 def ordered(text):

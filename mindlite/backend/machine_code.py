@@ -14,13 +14,13 @@ import json
 import os
 import platform
 import sys
-import threading
 import warnings
 
 from ..common.config import config
 from ..common.events import emit
 from ..common.files import replacing
 from ..common.lazy import LazyModule
+from ..common.locks import new_lock
 from ..common.sources import sources_hash
 from . import elf
 from .ahead import Order
@@ -100,7 +100,7 @@ class MachineCode:
     """
 
     def __init__(self, load, file=None):
-        self._make, self._engine, self._lock, self.file = load, None, threading.Lock(), file
+        self._make, self._engine, self._lock, self.file = load, None, new_lock(), file
 
     @property
     def engine(self):

@@ -8,6 +8,7 @@ byte, 1 before object code and 0 before the text of an error. `ahead.py` is the 
 """
 import functools
 import json
+import os
 import struct
 import sys
 import threading
@@ -16,6 +17,21 @@ import llvmlite.binding as llvm
 
 LIBM = ("libm.so.6", "libm.dylib", "libm.so")
 lock = threading.RLock()                         # LLVM works for one thread at a time
+
+
+def _before_fork():
+    """A process is forked while no thread is inside of LLVM: what that was about to change would stay as it is in the child."""
+    lock.acquire()
+    llvm.ffi.lib._lock.__enter__()                           # llvmlite's own: for finalizers, and other users
+
+
+def _after_fork():
+    llvm.ffi.lib._lock.__exit__(None, None, None)
+    lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
 @functools.lru_cache(maxsize=None)

@@ -5,11 +5,11 @@
 What can drive a kind says so with `provide`, which `backend.target.provide` calls; until then whoever asks for a device of that
 kind is told what is missing. So set_context, Tensor.to and the environment refuse a device in the same words.
 """
-import threading
 from typing import Protocol
 
 from .config import config
 from .errors import DeviceError, ValueRangeError
+from .locks import new_lock
 from .records import dataclass
 
 # MindSpore's kinds, and what a machine without them lacks.
@@ -17,7 +17,7 @@ MISSING = {"GPU": "nothing drives it", "Ascend": "mindlite has no kernels for As
 _SYNONYMS = {"CUDA": "GPU", "Davinci": "Ascend"}
 _drivers: dict = {"CPU": None}
 _offers: dict = {}               # {kind: a function that provides what drives it}
-_lock = threading.Lock()
+_lock = new_lock()
 listeners: list = []             # called without arguments after what drives a kind has changed
 
 

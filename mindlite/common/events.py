@@ -4,11 +4,12 @@
 """
 import collections
 import contextlib
-import threading
+
+from .locks import new_lock
 
 counters: collections.Counter = collections.Counter()
 _listeners: list = []
-_lock = threading.Lock()                         # += on a Counter is several steps
+_lock = new_lock()                               # += on a Counter is several steps
 
 
 def emit(event, **fields):

@@ -6,7 +6,8 @@ at once.
 """
 import importlib
 import sys
-import threading
+
+from .locks import new_lock
 
 
 class LazyModule:
@@ -41,4 +42,4 @@ class LazyAttributes:
         return object.__getattribute__(self, name)
 
 
-_lock = threading.RLock()
+_lock = new_lock()

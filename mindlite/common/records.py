@@ -11,11 +11,12 @@ are made at once.
 import dataclasses
 import operator
 import reprlib
-import threading
 from typing import TYPE_CHECKING, Any
 
+from .locks import new_lock
+
 _PENDING = "_pending_dataclass"
-_lock = threading.RLock()
+_lock = new_lock()
 
 if TYPE_CHECKING:
     from dataclasses import dataclass

@@ -18,6 +18,7 @@ from ..common.dim import Symbol
 from ..common.errors import (ArgumentError, InexactError, InternalError, MindliteError, Passed, Refusal, fault, for_user,
                              user_level, user_location)
 from ..common.events import emit
+from ..common.locks import new_lock
 from ..common.recent import Recent
 from ..fallback.log import Log, Trap, logging_to
 from ..fallback.record import Records
@@ -91,7 +92,7 @@ class JitFunction:
         self.name = name or getattr(function, "__qualname__", type(function).__name__).replace("<locals>.", "")
         self.jit_level, self.printer, self.inputs = jit_level, printer, inputs
         self.variants, self.exact, self.fallbacks, self.history = [], Recent(), Records(), []
-        self.lock, self.quick, self.plans = threading.RLock(), _Quick(), []      # plans: see short_plan.HasPlans
+        self.lock, self.quick, self.plans = new_lock(), _Quick(), []      # plans: see short_plan.HasPlans
         self.runs_in_python, self.in_python, self.names = 0, {}, parameter_names(function)
         # numbers outside that are run-time values as they have changed; those (and ordinals of arguments) that cannot be
         self.varying, self.fixed = set(), set()

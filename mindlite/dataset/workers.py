@@ -7,9 +7,10 @@ A request is a small nested tuple (see pipeline.py); a result is a row of arrays
 arrays out of band: the bytes of arrays lie in shared memory, only names, shapes and offsets go through a pipe.
 
 Why fork: a dataset holds what cannot be pickled (open files, lambdas, closures, Tensors), and nothing needs to be imported
-again. What is dangerous about fork are locks that other threads hold at that moment. mindlite's own threads are those of its
-kernel launcher, which the child forgets (os.register_at_fork in backend/launcher.py); oneDNN, which cannot be used after a
-fork, refuses itself there; OpenBLAS restarts its threads. The child calls nothing but the user's functions and operations.
+again. What is dangerous about fork are locks that other threads hold at that moment. Those of mindlite are free in the child
+(common/locks.py), and a fork waits for the thread that is inside of LLVM (backend/object_code.py); the threads of the kernel
+launcher are forgotten (backend/launcher.py); oneDNN, which cannot be used after a fork, refuses itself there; OpenBLAS
+restarts its threads. The child calls nothing but the user's functions and operations.
 
 Why files without a name (memfd) and not multiprocessing.shared_memory: a name has to be unlinked by somebody, and nobody does
 after kill -9. A file without a name lives as long as a process has it open; there is nothing to leave behind. It also grows.

@@ -5,7 +5,7 @@ import numpy as np
 
 from ..common.dim import Dim
 from ..common.errors import MindliteError
-from ..mindir.abstract import AbstractScalar, AbstractTensor
+from ..mindir.abstract import AbstractScalar, AbstractTensor, symbols_of_abstract
 from ..mindir.builder import constant
 from ..mindir.control import call, cond, make_tuple, tuple_getitem
 from ..mindir.graph import ValueNode
@@ -18,14 +18,21 @@ UNSHARED = {"effect", "random", "tape", "dynamic", "room"}
 
 
 def inline_calls(graph):
-    """Leaves no call of a graph that does not call itself."""
+    """Leaves no call of a graph that does not call itself, and that has the sizes of its operands and results."""
     recursive = {node.attrs["graph"] for node in graph.nodes if node.fn is call and _calls_itself(node.attrs["graph"])}
 
     def visit(node):
-        if node.fn is not call or node.attrs["graph"] in recursive:
+        if node.fn is not call or node.attrs["graph"] in recursive or not _is_sized_alike(node, node.attrs["graph"], node.args):
             return None
         return inline(current_interpreter().graph, node.attrs["graph"], node.args)
     return rebuild(graph, visit)
+
+
+def _is_sized_alike(node, graph, operands):
+    """True if the Symbols in a graph's types are those around the node that runs it: what is inlined binds no others."""
+    pairs = [*zip(graph.parameters, operands), *zip(node.abstract.elements, graph.outputs)]
+    return all(inside == outside or not symbols_of_abstract(inside) for inside, outside in [
+        (getattr(a, "abstract", a), b.abstract) for a, b in pairs])
 
 
 def _calls_itself(graph):
@@ -40,7 +47,7 @@ def fold_constants(graph):
     def visit(node):
         if node.fn is cond and isinstance(node.args[0], ValueNode) and not isinstance(node.args[0].value, Dim):
             side = node.attrs["true" if bool(node.args[0].value) else "false"]
-            return inline(current_interpreter().graph, side, node.args[1:])
+            return inline(current_interpreter().graph, side, node.args[1:]) if _is_sized_alike(node, side, node.args[1:]) else None
         if not node.args or node.fn not in eval_rule or node.fn.traits & UNFOLDED:
             return None
         if not all(map(_is_known, node.args)) or _has_dims(tuple(node.attrs.values())) or not _is_small(node):

@@ -9,7 +9,6 @@ written in Python part it: what stands between them is compiled in this way (eve
 
 How a tape was walked stands on it (`Tape.walk`), for `explain`.
 """
-import threading
 import time
 from collections import OrderedDict
 from typing import ClassVar
@@ -21,6 +20,7 @@ from ..ad.zeros import zeros_like_abstract
 from ..common.config import config
 from ..common.errors import Stage, user_location
 from ..common.events import emit
+from ..common.locks import new_lock
 from ..common.tensor import Tensor
 from ..mindir.builder import building, constant, tensor_type
 from ..mindir.constraints import collecting
@@ -47,7 +47,7 @@ OF_ITS_OWN = "as the Flow of the one compiled function on it"
 NOTHING = "not at all: nothing that is asked for depends on what was watched"
 PAYS = 0.25                                      # compile once walking has taken this share of what compiling will take
 _structures: OrderedDict = OrderedDict()        # key: a Structure
-_lock = threading.RLock()
+_lock = new_lock()
 
 
 def gradients(tape, seeds, wrt, last=False):

@@ -9,7 +9,6 @@ in the variant are Symbols in both parts: two Flows for all sizes.
 """
 import dataclasses
 import functools
-import threading
 import time
 
 from ..ad import vjp_graph
@@ -18,6 +17,7 @@ from ..common.config import config
 from ..common.dim import lone_symbol
 from ..common.errors import Passed, Refusal, Stage, for_user, user_location
 from ..common.events import emit
+from ..common.locks import new_lock
 from ..common.recent import Recent
 from ..common.storage import copied, may_share
 from ..common.tensor import Tensor
@@ -42,7 +42,7 @@ from .operation import Backward, backward_of_graph
 from .tape import paused
 
 MAX_PLANS = 32                   # of one variant, each for the Parameters that Python code in it may read
-_lock = threading.RLock()
+_lock = new_lock()
 
 
 def call_compiled(jit_function, args, kwargs):

@@ -11,13 +11,13 @@ is tried before it is used. Where objects cannot be read (backend/layouts.py) th
 """
 import collections
 import ctypes
-import threading
 import types
 
 import numpy as np
 
 from ..backend import layouts
 from ..backend.low_python import LowModule, source_of
+from ..common.locks import new_lock
 from ..common.tensor import Parameter, Tensor
 from ..common.threads import KEY, ThreadState
 from ..compile import short_plan
@@ -38,7 +38,7 @@ OPLAN = ("COUNT", "NAMED", "MASK", "KEYS", "FUNCTION", "KERNEL", "CALLS", "HOT",
 FORMS = {"A_TENSOR": 1, "AN_INT": 2, "A_FLOAT": 3, "AN_OBJECT": 4, "SOME_INTS": 5, "A_TEXT": 6,
          "SAVED_ARGUMENT": 0, "SAVED_RESULT": 1,
          "SAVED_OBJECT": 2, "OPLANS": 256, "MOST_ARGUMENTS": 16, "SPREAD": 0x1e3779b97f4a7c15, "TOP": 56}
-_lock = threading.Lock()
+_lock = new_lock()
 
 
 class Installed:

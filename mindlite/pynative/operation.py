@@ -7,7 +7,6 @@ gradients. A Backward is a graph, so it is an operation too, and has a Backward 
 """
 import copy
 import itertools
-import threading
 import weakref
 
 import numpy as np
@@ -18,6 +17,7 @@ from ..common.device import listeners
 from ..common.dim import lone_symbol
 from ..common.errors import GradientError, Stage, user_location
 from ..common.events import emit
+from ..common.locks import new_lock
 from ..common.storage import DeviceArray, ShardedArray, moved
 from ..mindir.abstract import AbstractAny, AbstractTensor, AbstractTuple
 from ..mindir.builder import building, typed
@@ -34,7 +34,7 @@ from collections.abc import Callable
 from typing import Any
 
 _numbers = itertools.count()
-_lock = threading.RLock()
+_lock = new_lock()
 _elsewhere: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()        # {GraphOperation: {where operands lie: Compiled}}
 listeners.append(_elsewhere.clear)                           # what drives a device may be gone
 

@@ -11,13 +11,13 @@ is never held up by many of them at once, and counts alone decide: a program tha
 """
 import collections
 import functools
-import threading
 
 import numpy as np
 
 from ..backend import python_entry
 from ..common import dtype as dt
 from ..common.config import config
+from ..common.locks import new_lock
 from ..common.tensor import Parameter, Tensor
 from ..common.threads import here
 from ..compile.call_plan import KnownCall
@@ -43,7 +43,7 @@ TRIES = 16                                       # plans of one operation, of wh
 NEVER = 1 << 62
 _WORD = (1 << 64) - 1
 _IDENTIFIED = (type(None), bool, dt.DType)       # arguments that are the same only if they are one object
-_lock = threading.RLock()
+_lock = new_lock()
 
 
 class Unplanned(Exception):

@@ -10,15 +10,15 @@ only what the operator's backward graph reads. Each thread has tapes of its own.
 (native_code.py): what a tape and an entry hold are slots.
 """
 import contextlib
-import threading
 import weakref
 
+from ..common.locks import new_lock
 from ..common.storage import DeviceArray, copied, is_view, part_here
 from ..common.tensor import HOOKS, ROOT, Parameter, Tensor
 from ..common.threads import here
 
 
-_keeping = threading.Lock()
+_keeping = new_lock()
 _kept: weakref.WeakSet = weakref.WeakSet()  # tapes that outlive their functions, of all threads
 
 

@@ -3,9 +3,10 @@
     python tests/functional/random_transforms.py --count 5000 --seed 0
 
 A program is a function of two Tensors f64[3]: control flow whose iterations depend on data, closures, lists, dicts, slices,
-assignments in place, views; one in four has Tensors whose size the data decides. A composition takes it through up to three of
-grad, value_and_grad, jvp, vjp, linearize, jacfwd, jacrev, vmap, recompute and jit, in any order. Then plain Python on tapes = the
-graph = eager mode = machine code; and the outermost derivative = differences of what is inside it, where that is smooth.
+assignments in place, views; one in four has Tensors whose size the data decides, and is mostly differentiated two or three
+times. A composition takes it through up to three of grad, value_and_grad, jvp, vjp, linearize, jacfwd, jacrev, vmap, recompute
+and jit, in any order. Then plain Python on tapes = the graph = eager mode = machine code; and the outermost derivative =
+differences of what is inside it, where that is smooth.
 Everything follows from one seed.
 """
 import argparse
@@ -307,6 +308,7 @@ TRANSFORMS = {
     "recompute": lambda f: lambda x, w: ms.recompute(f, x, w),
 }
 MAPPING = {"jacfwd", "jacrev of w", "vmap", "vmap of both"}               # they map, and sizes would differ between elements
+DERIVATIVES = ("grad", "grad of w", "both grads", "jvp", "vjp", "linearize")
 DIRECTIONS = {"grad": (0, 1), "grad of w": (1, 1), "jvp": (0, 0)}         # (argument, 1 for the gradient of a sum)
 _numbers = itertools.count()
 
@@ -331,7 +333,10 @@ def case(seed):
     sized = rng.random() < 0.25
     text = HEAD + Writer(rng).program(sized)
     names = sorted(set(TRANSFORMS) - MAPPING if sized else TRANSFORMS)
-    chain = [rng.choice(names) for _ in range(rng.randint(1, 3))]
+    if sized and rng.random() < 0.6:                         # the second order, or the third
+        chain = [rng.choice(DERIVATIVES) for _ in range(rng.choice((2, 2, 3)))]
+    else:
+        chain = [rng.choice(names) for _ in range(rng.randint(1, 3))]
     numbers = np.random.default_rng(rng.randrange(1 << 30))
     return text, chain, numbers.uniform(-1, 1, 3), numbers.uniform(0.2, 1.2, 3)
 

@@ -49,10 +49,11 @@ def halves(n, z, x):
 @dataclass(frozen=True)
 class Program:
     """body: source text that defines `f` (and `loss`); calls: lists of argument specs; gradient: numbers of arguments to
-    differentiate `loss` by."""
+    differentiate `loss` by; order: how often."""
     body: str
     calls: tuple
     gradient: tuple
+    order: int = 1
 
 
 class Grammar(Expressions, MoreStatements):
@@ -99,7 +100,10 @@ class Grammar(Expressions, MoreStatements):
             self.line(f"    return f(*args)[{position}].sum()")
         else:
             differentiable = []
-        return Program("\n".join(self.lines) + "\n", self.calls(kinds), tuple(differentiable))
+        calls = self.calls(kinds)
+        exact = all(not is_tensor(k) or k[1] != "f32" for k in kinds)
+        order = 2 if differentiable and exact and self.chance(30) else 1
+        return Program("\n".join(self.lines) + "\n", calls, tuple(differentiable), order)
 
     def argument_kind(self):
         return self.pick([("T", "f64", ("n",)), ("T", "f64", ()), "int", ("T", "f32", ("n",)), ("T", "f64", ("n", "m")),

@@ -16,10 +16,10 @@ NCHW; oneDNN may choose its layouts (format "any"), reorders are part of its tim
 goes by im2col too.
 """
 import functools
-import threading
 import weakref
 
 from ...common.dtype import dtype as to_dtype, float32
+from ...common.locks import new_lock
 from ..kernel import NO_HANDLE, Kernel
 from ..target import current
 from . import im2col, onednn
@@ -30,7 +30,7 @@ from .onednn import CONVOLUTION_DIRECT, DIFF_DST, DIFF_SRC, DST, FORWARD_INFEREN
 KINDS = ("forward", "backward_data")
 SIZES = ("N", "C", "H", "W", "O", "KH", "KW", "SH", "SW", "PT", "PB", "PL", "PR", "DH", "DW", "G")
 ERRORS = ("convolution: out of memory", "convolution: oneDNN failed")
-_preparing = threading.RLock()
+_preparing = new_lock()
 
 
 def output_sizes(sizes):
