@@ -46,8 +46,8 @@ def fold_constants(graph):
     """
     def visit(node):
         if node.fn is cond and isinstance(node.args[0], ValueNode) and not isinstance(node.args[0].value, Dim):
-            side = node.attrs["true" if bool(node.args[0].value) else "false"]
-            return inline(current_interpreter().graph, side, node.args[1:]) if _is_sized_alike(node, side, node.args[1:]) else None
+            side, operands = node.attrs["true" if bool(node.args[0].value) else "false"], node.args[1:]
+            return inline(current_interpreter().graph, side, operands) if _is_sized_alike(node, side, operands) else None
         if not node.args or node.fn not in eval_rule or node.fn.traits & UNFOLDED:
             return None
         if not all(map(_is_known, node.args)) or _has_dims(tuple(node.attrs.values())) or not _is_small(node):

@@ -7,11 +7,11 @@ An operator is a graph of one node, parted by `parallel/partition.py` with its o
 it is made. The program of a rank is kept by signature. A tape records the operator of whole tensors, and its backward graph is
 parted in the same way: gradients are those of one process. Operands that are not sharded count as whole and equal on all ranks.
 """
-import threading
 
 import numpy as np
 
 from ..common.errors import ArgumentError, MindliteError, user_location
+from ..common.locks import new_lock
 from ..common.ranks import engine
 from ..common.storage import ShardedArray
 from ..common.tensor import Tensor
@@ -32,7 +32,7 @@ from .tape import paused, protect
 
 MAX_PROGRAMS = 1 << 12
 _operators: dict = {}
-_lock = threading.Lock()
+_lock = new_lock()
 
 
 def compute_sharded(prim, args, attrs):
