@@ -5,11 +5,15 @@
 A Dim is a sum of monomials, each an int times a product of atoms; an atom is a Symbol or an uninterpreted
 `floordiv`, `mod`, `max`, `min` of two Dims. Equal polynomials are equal Dims, so `==` is a proof; `!=` is only
 "not proven". A Dim printed is a Python expression over its symbols, so it is the run-time shape function as well
-(DISC's shape constraints, section 4; Nimble's shape functions, section 4.2).
+(DISC's shape constraints, section 4; Nimble's shape functions, section 4.2). A size that is computed from a size step by
+step holds the earlier ones many times: they are shared, and looked at once. Only its text is that of a tree.
 """
 import itertools
+import zlib
 
 _counter = itertools.count()
+LONG = 16                        # atoms: the text of an atom with more of them is not written to find its place among others
+TOO_LONG = 400                   # atoms: one with more of them is shown by its digest
 
 
 class Symbol:
@@ -37,11 +41,11 @@ class Symbol:
         """The symbols in this atom."""
         return {self}
 
-    def evaluate(self, env):
+    def evaluate(self, env, done):
         """The atom's value under env: {Symbol: int}."""
         return env[self]
 
-    def substitute(self, env):
+    def substitute(self, env, done):
         """The atom with symbols replaced by env: {Symbol: int or Dim}."""
         return env.get(self, self.dim)
 
@@ -49,12 +53,13 @@ class Symbol:
 class Operation:
     """An atom: op in floordiv, mod, max, min, over two Dims or ints. What is derived from the operands is derived once, as an
     operand may stand in both of them, at every depth."""
-    __slots__ = ("op", "a", "b", "_hash", "_bounds", "_symbols")
+    __slots__ = ("op", "a", "b", "_hash", "_bounds", "_symbols", "_order", "_text", "atoms")
 
     def __init__(self, op, a, b):
         self.op, self.a, self.b = op, a, b
         self._hash = hash((op, a, b))
-        self._bounds = self._symbols = None
+        self._bounds = self._symbols = self._order = self._text = None
+        self.atoms = 1 + _atoms_in(a) + _atoms_in(b)             # in its text
 
     def __eq__(self, other):
         return self is other or isinstance(other, Operation) and self._hash == other._hash and \
@@ -64,11 +69,23 @@ class Operation:
         return self._hash
 
     def __repr__(self):
+        if self._text is None:
+            self._text = self._show() if self.atoms <= TOO_LONG else f"{self.op}_{self.order()[1]:08x}"
+        return self._text
+
+    def _show(self):
         if self.op in ("max", "min"):
             return f"{self.op}({self.a}, {self.b})"
         a = f"({self.a})" if " " in repr(self.a) or isinstance(self.a, int) and self.a < 0 else self.a
         b = f"({self.b})" if set(" *-") & set(repr(self.b)) else self.b
         return f"({a} {'//' if self.op == 'floordiv' else '%'} {b})"
+
+    def order(self):
+        """Its place among other atoms."""
+        if self._order is None:
+            self._order = (1, 0, repr(self)) if self.atoms <= LONG else (
+                2, zlib.crc32(f"{self.op}({_digest(self.a)}, {_digest(self.b)})".encode()), "")
+        return self._order
 
     def bounds(self):
         """(lo, hi) derived from the operands' bounds; None where unknown."""
@@ -98,17 +115,28 @@ class Operation:
             self._symbols = symbols_of(self.a) | symbols_of(self.b)
         return self._symbols
 
-    def evaluate(self, env):
-        """The atom's value under env: {Symbol: int}."""
-        return _OPERATIONS[self.op](evaluate(self.a, env), evaluate(self.b, env))
+    def evaluate(self, env, done):
+        """The atom's value under env: {Symbol: int}. done: {atom: its value under env} of those that have been asked for"""
+        if self not in done:
+            done[self] = _OPERATIONS[self.op](evaluate(self.a, env, done), evaluate(self.b, env, done))
+        return done[self]
 
-    def substitute(self, env):
-        """The atom with symbols replaced by env: {Symbol: int or Dim}."""
-        return _OPERATIONS[self.op](substitute(self.a, env), substitute(self.b, env))
+    def substitute(self, env, done):
+        """The atom with symbols replaced by env: {Symbol: int or Dim}. done: as in `evaluate`"""
+        if self not in done:
+            done[self] = _OPERATIONS[self.op](substitute(self.a, env, done), substitute(self.b, env, done))
+        return done[self]
 
 
 def _order(atom):
-    return (0, atom.number, "") if isinstance(atom, Symbol) else (1, 0, repr(atom))
+    """The place of an atom in a monomial: a Symbol by its number, others by their text, or by what stands for a long one."""
+    return (0, atom.number, "") if isinstance(atom, Symbol) else atom.order()
+
+
+def _digest(value):
+    """A short text for an int or Dim, the same for equal ones."""
+    return "+".join(sorted("*".join([str(c), *[f"{_order(atom)}^{power}" for atom, power in monomial]])
+                           for monomial, c in _terms(value).items()))
 
 
 class Dim:
@@ -363,6 +391,10 @@ def _operation(op, a, b):
 _OPERATIONS = {"floordiv": floordiv, "mod": mod, "max": dim_max, "min": dim_min}
 
 
+def _atoms_in(value):
+    return 0 if isinstance(value, int) else sum([getattr(atom, "atoms", 1) for monomial in value.terms for atom, _ in monomial])
+
+
 def symbols_of(value):
     """The set of Symbols in an int or Dim."""
     if isinstance(value, int):
@@ -390,15 +422,19 @@ def _fold(value, of_atom):
     return total
 
 
-def evaluate(value, env):
+def evaluate(value, env, done=None):
     """The int that `value` is under env: {Symbol: int}."""
-    return value if isinstance(value, int) else _fold(value, lambda atom: atom.evaluate(env))
+    if isinstance(value, int):
+        return value
+    done = {} if done is None else done
+    return _fold(value, lambda atom: atom.evaluate(env, done))
 
 
-def substitute(value, env):
+def substitute(value, env, done=None):
     """`value` with symbols replaced by env: {Symbol: int or Dim}; symbols that are not in env stay."""
     if isinstance(value, int):
         return value
+    done = {} if done is None else done
     stay: dict = {}
     change: dict = {}
     for monomial, c in value.terms.items():
@@ -406,7 +442,7 @@ def substitute(value, env):
         (stay if same else change)[monomial] = c
     if not change:
         return value
-    changed = _fold(Dim(change), lambda atom: atom.substitute(env))
+    changed = _fold(Dim(change), lambda atom: atom.substitute(env, done))
     return Dim(stay) + changed if any(stay) else changed + stay.get((), 0)
 
 

@@ -136,18 +136,19 @@ class FlowBuilder:
         """op a, op being one of flow.UNARY."""
         return self._number((op, a), F.UNARY[op][1], lambda dst: F.Unary(dst, op, a))
 
-    def dim(self, size, env=None, arith=None):
+    def dim(self, size, env=None, arith=None, done=None):
         """The value of an int or Dim.
 
         env  : {Symbol: register}, by default the symbols of the parameters
         arith: how products and sums are written: `arith`, which is enough for sizes of what is in memory, or `exact`
+        done : {atom: register} of those that this size has had before
         """
-        env, arith = self.symbols if env is None else env, arith or self.arith
+        env, arith, done = self.symbols if env is None else env, arith or self.arith, {} if done is None else done
         if isinstance(size, int):
             return self.const(size)
         total = None
         for monomial, coefficient in size.terms.items():
-            factors = [self._atom(atom, env) for atom, power in monomial for _ in range(power)]
+            factors = [self._atom(atom, env, done) for atom, power in monomial for _ in range(power)]
             if not factors or abs(coefficient) != 1:
                 factors.append(self.const(abs(coefficient)))
             value = factors[0]
@@ -159,12 +160,14 @@ class FlowBuilder:
                 total = arith("add" if coefficient > 0 else "sub", total, value)
         return total
 
-    def _atom(self, atom, env):
+    def _atom(self, atom, env, done):
         if isinstance(atom, Symbol):
             if atom not in env:
                 raise InternalError(f"flow {self.name}: no register holds the size {atom}")
             return env[atom]
-        return self.arith(atom.op, self.dim(atom.a, env), self.dim(atom.b, env))
+        if atom not in done:
+            done[atom] = self.arith(atom.op, self.dim(atom.a, env, done=done), self.dim(atom.b, env, done=done))
+        return done[atom]
 
     def load(self, ptr, dtype):
         """Element 0 at ptr, of a DType."""

@@ -191,7 +191,7 @@ def _solve(size, symbol, actual, symbols):
         if monomial == ((symbol, 1),):
             slope = c
         elif all(symbol not in atom.symbols() for atom, _ in monomial):
-            intercept += c * product(atom.evaluate(symbols) ** power for atom, power in monomial)
+            intercept += c * product(atom.evaluate(symbols, {}) ** power for atom, power in monomial)
         else:
             return None
     return (actual - intercept) // slope if slope and (actual - intercept) % slope == 0 else None

@@ -206,6 +206,18 @@ def test_what_a_slice_leaves_is_never_of_a_size_below_zero():
     assert bounds(n - 1) == (-1, None)
 
 
+def test_a_size_that_stands_in_another_twice_at_every_depth_is_computed_once():
+    n, m = Symbol("n", lo=0), Symbol("m", lo=0)
+    size = n.dim
+    for k in range(2, 40):                                   # as a tree it has more nodes than memory has room for
+        size = size // 2 + dim_min(size, k)
+    known = 37
+    for k in range(2, 40):
+        known = known // 2 + min(known, k)
+    assert symbols_of(size) == {n} and bounds(size) == (0, None)
+    assert evaluate(size, {n: 37}) == evaluate(substitute(size, {n: m.dim}), {m: 37}) == known
+
+
 def test_symbols_have_bounds_and_names_of_their_own():
     assert Symbol(min=2, max=5).bounds() == (2, 5)
     assert Symbol().name != Symbol().name
