@@ -4,10 +4,11 @@
     layouts.find(sizes)                        the value, which is the latest from now on; None
     layouts.put(sizes, layout, most=1024)      the value, entered; what came longest ago goes where there are more than `most`
 """
-import threading
 from typing import Any
 
-_lock = threading.Lock()
+from .locks import new_lock
+
+_lock = new_lock()
 
 
 class Recent(dict):

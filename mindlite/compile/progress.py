@@ -8,11 +8,12 @@ import os
 import sys
 import threading
 
+from ..common.locks import new_lock
 from . import flow as F
 
 SHOWN_AFTER, EVERY = 2.0, 0.2            # seconds
 CLEAR = "\r\x1b[K"                       # to the start of the line, and erase it (ECMA-48, EL)
-_shown = threading.Lock()                # held by the compile that is shown
+_shown = new_lock()                      # held by the compile that is shown
 
 
 class Progress:
