@@ -25,6 +25,7 @@ class DynamicLossScaleUpdateCell(Cell):
     overflow is true, and multiplied by it after scale_window calls without.
 
     raises : ArgumentError, ValueRangeError for numbers that are not positive
+    loss_scale_value : float, the scale at the beginning
     """
 
     def __init__(self, loss_scale_value: float, scale_factor: float, scale_window: int) -> None:
@@ -53,7 +54,10 @@ class DynamicLossScaleUpdateCell(Cell):
 
 
 class FixedLossScaleUpdateCell(Cell):
-    """(loss_scale, overflow) -> overflow; the scale stays."""
+    """(loss_scale, overflow) -> overflow; the scale stays.
+
+    loss_scale_value : float, the scale at the beginning
+    """
 
     def __init__(self, loss_scale_value: float) -> None:
         super().__init__()

@@ -77,6 +77,8 @@ class Dense(Cell):
     activation  : name or Cell, applied last
     x           : [.., in_channels]; output : [.., out_channels]
     raises      : ArgumentError, ValueRangeError for bad arguments; ShapeError where the last axis is not in_channels
+    has_bias : bool: with a bias
+    dtype : of the Parameters, float32 by default
     """
 
     def __init__(self, in_channels: int, out_channels: int, weight_init: Init | None = None, bias_init: Init | None = None,

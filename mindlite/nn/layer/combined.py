@@ -29,6 +29,12 @@ class Conv2dBnAct(Cell):
     after_fake : a setting for quantised training; it changes nothing here
     x          : f32[N, in_channels, H, W]; output : f32[N, out_channels, OH, OW]
     raises     : ArgumentError, ValueRangeError for bad arguments
+    weight_init : a name, a number, a Tensor or an Initializer
+    kernel_size, stride, dilation : int, or one int for each axis
+    pad_mode : "same", "valid" or "pad"
+    padding : int or a tuple, with pad_mode "pad" only
+    group : int, into which the channels split
+    has_bias : bool: with a bias
     """
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Ints, stride: Ints = 1, pad_mode: str = "same",
@@ -57,6 +63,7 @@ class DenseBnAct(Cell):
     after_fake : a setting for quantised training; it changes nothing here
     x          : f32[N, in_channels]; output : f32[N, out_channels]
     raises     : ArgumentError, ValueRangeError for bad arguments
+    weight_init, bias_init : a name, a number, a Tensor or an Initializer
     """
 
     def __init__(self, in_channels: int, out_channels: int, weight_init: Init = "normal", bias_init: Init = "zeros",

@@ -73,6 +73,10 @@ class Conv2d(_Conv):
     bias_init   : for bias [out_channels]; uniform in +-1 / sqrt(fan_in) by default
     x           : [N, in_channels, H, W]; output : [N, out_channels, H', W']
     raises      : ArgumentError, ValueRangeError for bad arguments, ShapeError for an x that does not fit
+    data_format : str with the channels on axis 1, as "NCHW"
+    pad_mode : "same", "valid" or "pad"
+    has_bias : bool: with a bias
+    dtype : of the Parameters, float32 by default
     """
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Ints, stride: Ints = 1, pad_mode: str = "same",
@@ -91,6 +95,11 @@ class Conv1d(_Conv):
     """1-D convolution, as Conv2d over pictures of height 1; weight is [out_channels, in_channels / group, 1, size].
 
     x : [N, in_channels, L]; output : [N, out_channels, L']; padding : int, or (left, right)
+    weight_init, bias_init : a name, a number, a Tensor or an Initializer
+    kernel_size, stride, dilation : int, or one int for each axis
+    pad_mode : "same", "valid" or "pad"
+    has_bias : bool: with a bias
+    dtype : of the Parameters, float32 by default
     """
     axes = 1
 
@@ -114,6 +123,10 @@ class Conv2dTranspose(_Conv):
                   "same"; with "valid" the first without padding, and at least H * stride
     output_padding : int or two, smaller than the stride; with "pad" only
     x           : [N, in_channels, H, W]; output : [N, out_channels, H', W']
+    weight_init, bias_init : a name, a number, a Tensor or an Initializer
+    pad_mode : "same", "valid" or "pad"
+    has_bias : bool: with a bias
+    dtype : of the Parameters, float32 by default
     """
     transposed = True
 
@@ -141,6 +154,12 @@ class Conv1dTranspose(_Conv):
     """The transpose of Conv1d; weight is [in_channels, out_channels / group, 1, kernel_size].
 
     x : [N, in_channels, L]; output : [N, out_channels, L'], sizes as Conv2dTranspose's
+    weight_init, bias_init : a name, a number, a Tensor or an Initializer
+    stride, dilation : int, or one int for each axis
+    pad_mode : "same", "valid" or "pad"
+    padding : int or a tuple, with pad_mode "pad" only
+    has_bias : bool: with a bias
+    dtype : of the Parameters, float32 by default
     """
     axes, transposed = 1, True
 
@@ -164,6 +183,11 @@ class Conv3d(_Conv):
 
     kernel_size, stride, dilation : int or three;   padding : int, or (front, back, top, bottom, left, right)
     x : [N, in_channels, D, H, W]; output : [N, out_channels, D', H', W']
+    weight_init, bias_init : a name, a number, a Tensor or an Initializer
+    data_format : str with the channels on axis 1, as "NCHW"
+    pad_mode : "same", "valid" or "pad"
+    has_bias : bool: with a bias
+    dtype : of the Parameters, float32 by default
     """
     axes = 3
 
@@ -184,6 +208,12 @@ class Conv3dTranspose(_Conv):
 
     output_padding : int or three, with pad_mode "pad" only
     x : [N, in_channels, D, H, W]; output : [N, out_channels, D', H', W']
+    weight_init, bias_init : a name, a number, a Tensor or an Initializer
+    data_format : str with the channels on axis 1, as "NCHW"
+    stride, dilation : int, or one int for each axis
+    padding : int or a tuple, with pad_mode "pad" only
+    has_bias : bool: with a bias
+    dtype : of the Parameters, float32 by default
     """
     axes, transposed = 3, True
 

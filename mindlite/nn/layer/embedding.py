@@ -21,6 +21,7 @@ class Embedding(Cell):
     embedding_table : initialiser of the Parameter embedding_table
     padding_idx     : number of a row that begins as zeros, in [0, vocab_size)
     ids             : integer, any shape; output : [*ids.shape, embedding_size]
+    dtype : of the Parameters, float32 by default
     """
 
     def __init__(self, vocab_size: int, embedding_size: int, use_one_hot: bool = False, embedding_table: Init = "normal",
@@ -58,6 +59,7 @@ class EmbeddingLookup(Cell):
     target, slice_mode, manual_shapes, sparse : how several devices share the table; on one they change nothing
     indices    : integer, any shape; output : [*indices.shape, embedding_size]
     raises     : ArgumentError, ValueRangeError for bad arguments
+    dtype : of the Parameters, float32 by default
     """
 
     def __init__(self, vocab_size: int, embedding_size: int, param_init: Init = "normal", target: str = "CPU",

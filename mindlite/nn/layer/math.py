@@ -33,6 +33,7 @@ class BiDense(Cell):
 
     in1_channels, in2_channels, out_channels : sizes;  weight_init, bias_init : initialisers, uniform in
     [-1 / sqrt(in1_channels), 1 / sqrt(in1_channels)] by default;  has_bias: add a bias
+    dtype : of the Parameters, float32 by default
     """
 
     def __init__(self, in1_channels: int, in2_channels: int, out_channels: int, weight_init: Init | None = None,

@@ -76,17 +76,43 @@ class BatchNorm1d(_BatchNorm):
     momentum : moving = momentum * moving + (1 - momentum) * batch; a batch's variance is divided by n - 1
     use_batch_statistics : None: the batch's moments in training, the moving ones else; True, False: always, never
     raises   : ShapeError for other ranks; ArgumentError, ValueRangeError for bad arguments
+    eps : float, added to the variance
+    num_features : int, the channels
+    affine : bool: gamma and beta are trained
+    gamma_init, beta_init, moving_mean_init, moving_var_init : a name, a number, a Tensor or an Initializer
+    data_format : str with the channels on axis 1, as "NCHW"
+    dtype : of the Parameters, float32 by default
     """
     ranks = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
-    """Batch normalisation of [N, C, H, W]. Arguments as BatchNorm1d's."""
+    """Batch normalisation of [N, C, H, W]. Arguments as BatchNorm1d's.
+
+    eps : float, added to the variance
+    num_features : int, the channels
+    momentum : float in [0, 1], the weight of the old moments
+    affine : bool: gamma and beta are trained
+    gamma_init, beta_init, moving_mean_init, moving_var_init : a name, a number, a Tensor or an Initializer
+    use_batch_statistics : bool: always the batch's moments, or never; None: in training
+    data_format : str with the channels on axis 1, as "NCHW"
+    dtype : of the Parameters, float32 by default
+    """
     ranks = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
-    """Batch normalisation of [N, C, D, H, W]. Arguments as BatchNorm1d's."""
+    """Batch normalisation of [N, C, D, H, W]. Arguments as BatchNorm1d's.
+
+    eps : float, added to the variance
+    num_features : int, the channels
+    momentum : float in [0, 1], the weight of the old moments
+    affine : bool: gamma and beta are trained
+    gamma_init, beta_init, moving_mean_init, moving_var_init : a name, a number, a Tensor or an Initializer
+    use_batch_statistics : bool: always the batch's moments, or never; None: in training
+    data_format : str with the channels on axis 1, as "NCHW"
+    dtype : of the Parameters, float32 by default
+    """
     ranks = (5,)
 
 
@@ -96,6 +122,13 @@ class SyncBatchNorm(_BatchNorm):
 
     process_groups : lists of ranks, each of which share their moments; None: all ranks
     raises         : ArgumentError, ValueRangeError for what are no such lists, also where this rank is in none
+    eps : float, added to the variance
+    num_features : int, the channels
+    momentum : float in [0, 1], the weight of the old moments
+    affine : bool: gamma and beta are trained
+    gamma_init, beta_init, moving_mean_init, moving_var_init : a name, a number, a Tensor or an Initializer
+    use_batch_statistics : bool: always the batch's moments, or never; None: in training
+    dtype : of the Parameters, float32 by default
     """
     ranks = (2, 4)
 
@@ -134,6 +167,9 @@ class LayerNorm(Cell):
     normalized_shape  : tuple of int, the shape of gamma and beta
     begin_params_axis : the axis of x where gamma's and beta's axes begin
     x, output         : float, any shape that ends so
+    epsilon : float, added to the variance
+    gamma_init, beta_init : a name, a number, a Tensor or an Initializer
+    dtype : of the Parameters, float32 by default
     """
 
     def __init__(self, normalized_shape: Sequence[int], begin_norm_axis: int = -1, begin_params_axis: int = -1,
@@ -165,6 +201,10 @@ class GroupNorm(Cell):
     """Group normalisation of [N, C, ..] in num_groups groups of channels; gamma and beta are [C].
 
     raises : ValueRangeError where num_channels is no multiple of num_groups
+    eps : float, added to the variance
+    affine : bool: gamma and beta are trained
+    gamma_init, beta_init : a name, a number, a Tensor or an Initializer
+    dtype : of the Parameters, float32 by default
     """
 
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-05, affine: bool = True, gamma_init: Init = "ones",
@@ -215,15 +255,36 @@ class _InstanceNorm(Cell):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Instance normalisation of [N, C, L]; `momentum` is MindSpore's and has no effect: no moments are kept."""
+    """Instance normalisation of [N, C, L]; `momentum` is MindSpore's and has no effect: no moments are kept.
+
+    eps : float, added to the variance
+    num_features : int, the channels
+    affine : bool: gamma and beta are trained
+    gamma_init, beta_init : a name, a number, a Tensor or an Initializer
+    dtype : of the Parameters, float32 by default
+    """
     rank = 3
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Instance normalisation of [N, C, H, W]; `momentum` is MindSpore's and has no effect: no moments are kept."""
+    """Instance normalisation of [N, C, H, W]; `momentum` is MindSpore's and has no effect: no moments are kept.
+
+    eps : float, added to the variance
+    num_features : int, the channels
+    affine : bool: gamma and beta are trained
+    gamma_init, beta_init : a name, a number, a Tensor or an Initializer
+    dtype : of the Parameters, float32 by default
+    """
     rank = 4
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Instance normalisation of [N, C, D, H, W]; `momentum` is MindSpore's and has no effect: no moments are kept."""
+    """Instance normalisation of [N, C, D, H, W]; `momentum` is MindSpore's and has no effect: no moments are kept.
+
+    eps : float, added to the variance
+    num_features : int, the channels
+    affine : bool: gamma and beta are trained
+    gamma_init, beta_init : a name, a number, a Tensor or an Initializer
+    dtype : of the Parameters, float32 by default
+    """
     rank = 5

@@ -60,6 +60,9 @@ class MaxPool2d(_Pool):
     kernel_size, stride, padding, dilation : int or two
     return_indices : give (maxima, their places h * W + w in the plane) too
     x : [N, C, H, W] or [C, H, W]; output : [N, C, H', W'] or [C, H', W']
+    data_format : str with the channels on axis 1, as "NCHW"
+    pad_mode : "same", "valid" or "pad"
+    ceil_mode : bool: sizes are rounded up
     """
 
     def __init__(self, kernel_size: Ints = 1, stride: Ints = 1, pad_mode: str = "valid", padding: Ints = 0, dilation: Ints = 1,
@@ -77,7 +80,15 @@ class MaxPool2d(_Pool):
 
 
 class MaxPool1d(MaxPool2d):
-    """The maximum of each window of x : [N, C, L] or [C, L]. Arguments as MaxPool2d's, but ints."""
+    """The maximum of each window of x : [N, C, L] or [C, L]. Arguments as MaxPool2d's, but ints.
+
+    data_format : str with the channels on axis 1, as "NCHW"
+    kernel_size, stride, dilation : int, or one int for each axis
+    pad_mode : "same", "valid" or "pad"
+    padding : int or a tuple, with pad_mode "pad" only
+    ceil_mode : bool: sizes are rounded up
+    return_indices : bool: give the places of the maxima too
+    """
     axes = 1
 
 
@@ -88,6 +99,8 @@ class AvgPool2d(_Pool):
     count_include_pad : zeros of the padding count, with pad_mode "pad"; with "same" they do not
     divisor_override  : divide by this number instead of by the count
     x : [N, C, H, W] or [C, H, W]; output : [N, C, H', W'] or [C, H', W']
+    data_format : str with the channels on axis 1, as "NCHW"
+    ceil_mode : bool: sizes are rounded up
     """
 
     def __init__(self, kernel_size: Ints = 1, stride: Ints = 1, pad_mode: str = "valid", padding: Ints = 0,
@@ -106,7 +119,14 @@ class AvgPool2d(_Pool):
 
 
 class AvgPool1d(AvgPool2d):
-    """The mean of each window of x : [N, C, L] or [C, L]. Arguments as AvgPool2d's, but ints."""
+    """The mean of each window of x : [N, C, L] or [C, L]. Arguments as AvgPool2d's, but ints.
+
+    kernel_size, stride : int, or one int for each axis
+    pad_mode : "same", "valid" or "pad"
+    padding : int or a tuple, with pad_mode "pad" only
+    ceil_mode : bool: sizes are rounded up
+    count_include_pad : bool: zeros of the padding count
+    """
     axes = 1
 
     def __init__(self, kernel_size: Ints = 1, stride: Ints = 1, pad_mode: str = "valid", padding: Ints = 0,
@@ -129,6 +149,8 @@ class MaxPool3d(_VolumePool):
 
     kernel_size, stride, padding, dilation : int or three
     return_indices : give (maxima, their places (d * H + h) * W + w in the volume) too
+    pad_mode : "same", "valid" or "pad"
+    ceil_mode : bool: sizes are rounded up
     """
 
     def __init__(self, kernel_size: Ints = 1, stride: Ints = 1, pad_mode: str = "valid", padding: Ints = 0, dilation: Ints = 1,
@@ -144,7 +166,15 @@ class MaxPool3d(_VolumePool):
 
 
 class AvgPool3d(_VolumePool):
-    """The mean of each window of x : [N, C, D, H, W] or [C, D, H, W]. Arguments as AvgPool2d's, of three."""
+    """The mean of each window of x : [N, C, D, H, W] or [C, D, H, W]. Arguments as AvgPool2d's, of three.
+
+    kernel_size, stride : int, or one int for each axis
+    pad_mode : "same", "valid" or "pad"
+    padding : int or a tuple, with pad_mode "pad" only
+    ceil_mode : bool: sizes are rounded up
+    count_include_pad : bool: zeros of the padding count
+    divisor_override : int by which sums are divided, or None: the count
+    """
 
     def __init__(self, kernel_size: Ints = 1, stride: Ints = 1, pad_mode: str = "valid", padding: Ints = 0,
                  ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> None:
@@ -216,7 +246,10 @@ class AdaptiveAvgPool3d(_AdaptivePool):
 
 
 class AdaptiveMaxPool1d(_AdaptivePool):
-    """The axis cut into output_size parts, each replaced by its maximum; x : [N, C, L] or [C, L]."""
+    """The axis cut into output_size parts, each replaced by its maximum; x : [N, C, L] or [C, L].
+
+    return_indices : bool: give the places of the maxima too
+    """
     function = staticmethod(ops.adaptive_max_pool1d)
 
     def __init__(self, output_size: int, return_indices: bool = False) -> None:

@@ -85,6 +85,8 @@ class RNNCell(_StepCell):
     """One step of an RNN.
 
     nonlinearity : "tanh" or "relu"; x : [N, input_size]; hx : [N, hidden_size]; output : the new hx
+    has_bias : bool: with a bias
+    dtype : of the Parameters, float32 by default
     """
 
     def __init__(self, input_size: int, hidden_size: int, has_bias: bool = True, nonlinearity: str = "tanh",
@@ -100,7 +102,11 @@ class RNNCell(_StepCell):
 
 
 class LSTMCell(_StepCell):
-    """One step of an LSTM. x : [N, input_size]; hx : (h, c), both [N, hidden_size]; output : the new (h, c)."""
+    """One step of an LSTM. x : [N, input_size]; hx : (h, c), both [N, hidden_size]; output : the new (h, c).
+
+    has_bias : bool: with a bias
+    dtype : of the Parameters, float32 by default
+    """
     gates, step = 4, staticmethod(_lstm_step)
 
     def construct(self, x: Tensor, hx: tuple[Tensor, Tensor]) -> tuple[Tensor, ...]:
@@ -108,7 +114,11 @@ class LSTMCell(_StepCell):
 
 
 class GRUCell(_StepCell):
-    """One step of a GRU. x : [N, input_size]; hx : [N, hidden_size]; output : the new hx."""
+    """One step of a GRU. x : [N, input_size]; hx : [N, hidden_size]; output : the new hx.
+
+    has_bias : bool: with a bias
+    dtype : of the Parameters, float32 by default
+    """
     gates, step = 3, staticmethod(_gru_step)
 
     def construct(self, x: Tensor, hx: Tensor) -> Tensor:
@@ -218,6 +228,12 @@ class RNN(_Recurrent):
 
     x : [T, N, input_size]; hx : [layers * directions, N, hidden_size], zeros by default; seq_length : integer [N]
     output : ([T, N, directions * hidden_size], the last hx)
+    has_bias : bool: with a bias
+    num_layers : int
+    batch_first : bool: the batch is axis 0
+    bidirectional : bool: a second direction from the end
+    dropout : float, a probability, in training
+    dtype : of the Parameters, float32 by default
     """
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", has_bias: bool = True,
@@ -235,6 +251,12 @@ class LSTM(_Recurrent):
 
     x : [T, N, input_size]; hx : (h, c), each [layers * directions, N, hidden_size], zeros by default
     seq_length : integer [N]; output : ([T, N, directions * hidden_size], the last (h, c))
+    has_bias : bool: with a bias
+    num_layers : int
+    batch_first : bool: the batch is axis 0
+    bidirectional : bool: a second direction from the end
+    dropout : float, a probability, in training
+    dtype : of the Parameters, float32 by default
     """
     gates, states, step = 4, 2, staticmethod(_lstm_step)
 

@@ -37,6 +37,8 @@ class MultiheadAttention(Cell):
     key_padding_mask : [N, S]; attn_mask : [T, S] or [N * num_heads, T, S]; bool or float
     output        : ([T, N, embed_dim], the weights [N, T, S]); without average_attn_weights they are
                     [N, num_heads, T, S], without need_weights None
+    batch_first : bool: the batch is axis 0
+    dtype : of the Parameters, float32 by default
     """
 
     def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, has_bias: bool = True, add_bias_kv: bool = False,
@@ -157,6 +159,9 @@ class TransformerEncoderLayer(Cell):
     d_model, nhead, dim_feedforward : features, heads, width of the hidden layer
     activation : "relu", "gelu", a Cell or a function; norm_first : normalise inputs, not sums (Xiong et al. 2020)
     src, output : [T, N, d_model], or [N, T, d_model] with batch_first
+    dropout : float, a probability, in training
+    layer_norm_eps : float
+    dtype : of the Parameters, float32 by default
     """
 
     def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
@@ -190,6 +195,13 @@ class TransformerDecoderLayer(Cell):
 
     Arguments as TransformerEncoderLayer's.
     tgt, output : [T, N, d_model]; memory : [S, N, d_model]
+    batch_first : bool: the batch is axis 0
+    dropout : float, a probability, in training
+    nhead, dim_feedforward : int, heads and width of the hidden layer
+    activation : "relu", "gelu", a Cell or a function
+    layer_norm_eps : float
+    norm_first : bool: normalise inputs, not sums
+    dtype : of the Parameters, float32 by default
     """
 
     def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
@@ -261,6 +273,13 @@ class Transformer(Cell):
     """Encoder and decoder: of num_encoder_layers and num_decoder_layers, or the Cells custom_encoder, custom_decoder.
 
     src : [S, N, d_model]; tgt, output : [T, N, d_model]; other arguments as TransformerEncoderLayer's
+    batch_first : bool: the batch is axis 0
+    dropout : float, a probability, in training
+    nhead, dim_feedforward : int, heads and width of the hidden layer
+    activation : "relu", "gelu", a Cell or a function
+    layer_norm_eps : float
+    norm_first : bool: normalise inputs, not sums
+    dtype : of the Parameters, float32 by default
     """
 
     def __init__(self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,

@@ -25,17 +25,29 @@ class _MaxUnpool(Cell):
 
 
 class MaxUnpool1d(_MaxUnpool):
-    """The reverse of MaxPool1d: see ops.max_unpool1d."""
+    """The reverse of MaxPool1d: see ops.max_unpool1d.
+
+    kernel_size, stride : int, or one int for each axis
+    padding : int or a tuple, as the pooling had it
+    """
     unpool = staticmethod(ops.max_unpool1d)
 
 
 class MaxUnpool2d(_MaxUnpool):
-    """The reverse of MaxPool2d: see ops.max_unpool2d."""
+    """The reverse of MaxPool2d: see ops.max_unpool2d.
+
+    kernel_size, stride : int, or one int for each axis
+    padding : int or a tuple, as the pooling had it
+    """
     unpool = staticmethod(ops.max_unpool2d)
 
 
 class MaxUnpool3d(_MaxUnpool):
-    """The reverse of max pooling over volumes: see ops.max_unpool3d."""
+    """The reverse of max pooling over volumes: see ops.max_unpool3d.
+
+    kernel_size, stride : int, or one int for each axis
+    padding : int or a tuple, as the pooling had it
+    """
     unpool = staticmethod(ops.max_unpool3d)
 
 

@@ -148,6 +148,7 @@ class CrossEntropyLoss(_WithWeight):
 
     logits : [C], [N, C] or [N, C, ..]; labels : integer without the axis C, or probabilities like logits
     weight : Tensor [C]; ignore_index : a label that counts for nothing; label_smoothing : in [0, 1]
+    reduction : "mean", "sum" or "none"
     """
 
     def __init__(self, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean",
@@ -182,6 +183,7 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
     """-sum labels * log softmax(logits) over the last axis, by item.
 
     sparse : labels are integers [N], not probabilities [N, C]
+    reduction : "mean", "sum" or "none"
     """
 
     def __init__(self, sparse: bool = False, reduction: str = "none") -> None:
@@ -417,6 +419,7 @@ class SampledSoftmaxLoss(LossBase):
     weights [C, D], bias [C], labels int[N, num_true] (or [N]), logits [N, D]; output : [N], or reduced
     raises                   : ArgumentError, ValueRangeError
     source                   : Jean et al. 2015, section 3
+    reduction : "mean", "sum" or "none"
     """
 
     def __init__(self, num_sampled: int, num_classes: int, num_true: int = 1, sampled_values: Sequence[Tensor] | None = None,
@@ -537,7 +540,12 @@ class TripletMarginWithDistanceLoss(LossBase):
 
 
 class CTCLoss(LossBase):
-    """Minus the logarithm of the probability of a sequence of labels of unknown timing; see ops.ctc_loss."""
+    """Minus the logarithm of the probability of a sequence of labels of unknown timing; see ops.ctc_loss.
+
+    reduction : "mean", "sum" or "none"
+    blank : int, the class that stands for no label
+    zero_infinity : bool: losses that are inf are 0
+    """
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__(reduction)
@@ -553,6 +561,7 @@ class FocalLoss(LossBase):
 
     weight : [C], factors of classes
     logits : float[N, C, ..]; labels : int[N, 1, ..], classes, or float of logits' shape, probabilities
+    reduction : "mean", "sum" or "none"
     """
 
     def __init__(self, weight: Tensor | None = None, gamma: float = 2.0, reduction: str = "mean") -> None:

@@ -20,6 +20,8 @@ class AdaFactor(Optimizer):
     compression     : second moments of vectors in float16
     States: exp_avg.<name> (with beta1), exp_avg_sq_row_<name>, exp_avg_sq_col_<name>, exp_avg_sq_<name>, afactor_step.
     raises : ValueRangeError for settings that do not go together. Arguments else as Optimizer's.
+    params : Parameters, or dicts of groups, as Optimizer's `parameters`
+    loss_scale : float, by which gradients are divided
     """
 
     def __init__(self, params: Params, learning_rate: Rate | None = None, eps: Any = (1e-30, 0.001), clip_threshold: float = 1.0,

@@ -12,6 +12,10 @@ class Adagrad(Optimizer):
 
     accum        : first value of the sum of squares; update_slots : False leaves the sum as it is
     States: accum.<name>. Arguments else as Optimizer's.
+    params : Parameters, or dicts of groups, as Optimizer's `parameters`
+    learning_rate : float, Tensor, list of floats or LearningRateSchedule
+    weight_decay : float or a Cell of the step
+    loss_scale : float, by which gradients are divided
     """
 
     def __init__(self, params: Params, accum: float = 0.1, learning_rate: Rate = 0.001, update_slots: bool = True,
@@ -35,6 +39,11 @@ class RMSProp(Optimizer):
     Source: Tieleman & Hinton 2012, lecture 6.5.
     centered : s minus the square of the gradient's running mean in place of s
     States: mean_square.<name>, moment.<name>, mean_grad.<name>. Arguments else as Optimizer's.
+    params : Parameters, or dicts of groups, as Optimizer's `parameters`
+    learning_rate : float, Tensor, list of floats or LearningRateSchedule
+    weight_decay : float or a Cell of the step
+    loss_scale : float, by which gradients are divided
+    use_locking : bool, MindSpore's hint; it changes no number
     """
 
     def __init__(self, params: Params, learning_rate: Rate = 0.1, decay: float = 0.9, momentum: float = 0.0,
@@ -66,6 +75,10 @@ class Adadelta(Optimizer):
     """a = rho * a + (1 - rho) * g * g;  d = g * sqrt(u + epsilon) / sqrt(a + epsilon);  u likewise of d;  p -= lr * d.
 
     States: accum.<name> (a), accum_update.<name> (u). Source: Zeiler 2012. Arguments else as Optimizer's.
+    params : Parameters, or dicts of groups, as Optimizer's `parameters`
+    learning_rate : float, Tensor, list of floats or LearningRateSchedule
+    weight_decay : float or a Cell of the step
+    loss_scale : float, by which gradients are divided
     """
 
     def __init__(self, params: Params, learning_rate: Rate = 1.0, rho: float = 0.9, epsilon: float = 1e-6,

@@ -46,6 +46,10 @@ class Adam(_WithBetas):
     use_amsgrad  : the greatest v so far in place of v (Reddi et al. 2018)
     use_lazy, use_offload, use_locking : MindSpore's hints on where and how to compute; the numbers are the same
     States: moment1.<name>, moment2.<name>, vhat.<name>, beta1_power, beta2_power. Arguments else as Optimizer's.
+    params : Parameters, or dicts of groups, as Optimizer's `parameters`
+    learning_rate : float, Tensor, list of floats or LearningRateSchedule
+    weight_decay : float or a Cell of the step
+    loss_scale : float, by which gradients are divided
     """
 
     def __init__(self, params: Params, learning_rate: Rate = 1e-3, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8,
@@ -80,7 +84,17 @@ class Adam(_WithBetas):
 
 
 class LazyAdam(Adam):
-    """Adam, by MindSpore's name for gradients of a few rows; here gradients are whole, and the numbers are Adam's."""
+    """Adam, by MindSpore's name for gradients of a few rows; here gradients are whole, and the numbers are Adam's.
+
+    params : Parameters, or dicts of groups, as Optimizer's `parameters`
+    learning_rate : float, Tensor, list of floats or LearningRateSchedule
+    beta1, beta2 : float in [0, 1)
+    eps : float, added to the divisor
+    weight_decay : float or a Cell of the step
+    loss_scale : float, by which gradients are divided
+    use_locking : bool, MindSpore's hint; it changes no number
+    use_nesterov : bool
+    """
 
     def __init__(self, params: Params, learning_rate: Rate = 1e-3, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8,
                  use_locking: bool = False, use_nesterov: bool = False, weight_decay: Decay = 0.0,
@@ -89,7 +103,17 @@ class LazyAdam(Adam):
 
 
 class AdamOffload(Adam):
-    """Adam, by MindSpore's name for moments that are computed on the host; the numbers are Adam's."""
+    """Adam, by MindSpore's name for moments that are computed on the host; the numbers are Adam's.
+
+    params : Parameters, or dicts of groups, as Optimizer's `parameters`
+    learning_rate : float, Tensor, list of floats or LearningRateSchedule
+    beta1, beta2 : float in [0, 1)
+    eps : float, added to the divisor
+    weight_decay : float or a Cell of the step
+    loss_scale : float, by which gradients are divided
+    use_locking : bool, MindSpore's hint; it changes no number
+    use_nesterov : bool
+    """
 
     def __init__(self, params: Params, learning_rate: Rate = 1e-3, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8,
                  use_locking: bool = False, use_nesterov: bool = False, weight_decay: Decay = 0.0,
@@ -101,6 +125,9 @@ class AdamWeightDecay(_WithBetas):
     """p -= lr * (m / (sqrt(v) + eps) + weight_decay * p): decay apart from the gradient, no bias correction (BERT's).
 
     States: adam_m.<name>, adam_v.<name>. Arguments else as Optimizer's.
+    params : Parameters, or dicts of groups, as Optimizer's `parameters`
+    learning_rate : float, Tensor, list of floats or LearningRateSchedule
+    beta1, beta2 : float in [0, 1)
     """
 
     def __init__(self, params: Params, learning_rate: Rate = 1e-3, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-6,
@@ -120,6 +147,9 @@ class AdamW(_WithBetas):
 
     p = p * (1 - lr * weight_decay) - lr * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps)
     States: moment1.<name>, moment2.<name>, beta1_power, beta2_power. Arguments else as Optimizer's.
+    params : Parameters, or dicts of groups, as Optimizer's `parameters`
+    learning_rate : float, Tensor, list of floats or LearningRateSchedule
+    loss_scale : float, by which gradients are divided
     """
 
     def __init__(self, params: Params, learning_rate: Rate = 1e-3, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8,
@@ -142,6 +172,10 @@ class AdaMax(_WithBetas):
     """p -= lr / (1 - beta1^t) * m / (u + eps), with u = max(beta2 * u, |g|) (Kingma & Ba 2015, section 7.1).
 
     States: moment1.<name>, moment2.<name> (u), beta1_power. Arguments else as Optimizer's.
+    params : Parameters, or dicts of groups, as Optimizer's `parameters`
+    learning_rate : float, Tensor, list of floats or LearningRateSchedule
+    weight_decay : float or a Cell of the step
+    loss_scale : float, by which gradients are divided
     """
 
     def __init__(self, params: Params, learning_rate: Rate = 0.001, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8,
@@ -162,6 +196,11 @@ class Lamb(_WithBetas):
     """AdamW's step, scaled for each parameter by |p| / |step| where both are above zero (You et al. 2020).
 
     States: lamb_m.<name>, lamb_v.<name>. Arguments else as Optimizer's.
+    params : Parameters, or dicts of groups, as Optimizer's `parameters`
+    learning_rate : float, Tensor, list of floats or LearningRateSchedule
+    beta1, beta2 : float in [0, 1)
+    eps : float, added to the divisor
+    weight_decay : float or a Cell of the step
     """
 
     def __init__(self, params: Params, learning_rate: Rate, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-6,

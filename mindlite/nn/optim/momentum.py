@@ -11,6 +11,11 @@ class Momentum(Optimizer):
     """v = momentum * v + g;  p -= lr * v,  or with Nesterov  p -= lr * (g + momentum * v).
 
     States: moments.<name>. Arguments else as Optimizer's.
+    params : Parameters, or dicts of groups, as Optimizer's `parameters`
+    learning_rate : float, Tensor, list of floats or LearningRateSchedule
+    weight_decay : float or a Cell of the step
+    loss_scale : float, by which gradients are divided
+    use_nesterov : bool
     """
 
     def __init__(self, params: Params, learning_rate: Rate, momentum: float, weight_decay: Decay = 0.0, loss_scale: float = 1.0,
@@ -35,6 +40,10 @@ class SGD(Optimizer):
 
     nesterov : p -= lr * (g + momentum * v)
     States   : accum.<name> where momentum is not zero. Arguments else as Optimizer's.
+    params : Parameters, or dicts of groups, as Optimizer's `parameters`
+    learning_rate : float, Tensor, list of floats or LearningRateSchedule
+    weight_decay : float or a Cell of the step
+    loss_scale : float, by which gradients are divided
     """
 
     def __init__(self, params: Params, learning_rate: Rate = 0.1, momentum: float = 0.0, dampening: float = 0.0,
@@ -71,6 +80,9 @@ class ASGD(Optimizer):
     eta = lr / (1 + lambd * lr * step) ** alpha;  p = p * (1 - lambd * eta) - eta * g;
     ax += (p - ax) / max(1, step - t0)
     States: ax.<name> (the average). Arguments else as Optimizer's.
+    params : Parameters, or dicts of groups, as Optimizer's `parameters`
+    learning_rate : float, Tensor, list of floats or LearningRateSchedule
+    weight_decay : float or a Cell of the step
     """
 
     def __init__(self, params: Params, learning_rate: Rate = 0.1, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6,
@@ -94,6 +106,9 @@ class Rprop(Optimizer):
 
     etas : factors (below 1, above 1); step_sizes : least and greatest step
     States: prev.<name> (last gradient), step_size.<name>. Arguments else as Optimizer's.
+    params : Parameters, or dicts of groups, as Optimizer's `parameters`
+    learning_rate : float, Tensor, list of floats or LearningRateSchedule
+    weight_decay : float or a Cell of the step
     """
 
     def __init__(self, params: Params, learning_rate: Rate = 0.1, etas: tuple[float, float] = (0.5, 1.2),

@@ -14,6 +14,10 @@ class ProximalAdagrad(Optimizer):
 
     accum : first value of the sum of squares;   use_locking : MindSpore's hint
     States: accum.<name>. Arguments else as Optimizer's.
+    params : Parameters, or dicts of groups, as Optimizer's `parameters`
+    learning_rate : float, Tensor, list of floats or LearningRateSchedule
+    weight_decay : float or a Cell of the step
+    loss_scale : float, by which gradients are divided
     """
 
     def __init__(self, params: Params, accum: float = 0.1, learning_rate: Rate = 0.001, l1: float = 0.0, l2: float = 0.0,
@@ -41,6 +45,10 @@ class FTRL(Optimizer):
     initial_accum : first value of n;   lr_power : not above 0;   use_locking : MindSpore's hint
     States: moments.<name> (n), linear.<name> (z). One learning rate, a number. Arguments else as Optimizer's.
     raises : ValueRangeError
+    params : Parameters, or dicts of groups, as Optimizer's `parameters`
+    learning_rate : float above 0
+    weight_decay : float or a Cell of the step
+    loss_scale : float, by which gradients are divided
     """
 
     def __init__(self, params: Any, initial_accum: float = 0.1, learning_rate: float = 0.001, lr_power: float = -0.5,
