@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextvars
 import inspect
+import re
 import threading
 import warnings
 from collections.abc import Callable, Iterable
@@ -199,6 +200,7 @@ def elementwise(*, scalar: Any, array: Any, derivatives: Any = None, accepts: st
     def declare(function: Callable[P, Any]) -> Primitive[P, Tensor]:
         prim = primitive(function, traits={"elementwise", *traits}, prepare=prepare, name=operator_name)
         name, n = prim.name, len(prim.inputs)
+        prim.__doc__ = with_dtypes(prim, accepts, prepare)
 
         @infer_rule(prim)
         def infer(*args, **attrs):
@@ -233,6 +235,17 @@ def elementwise(*, scalar: Any, array: Any, derivatives: Any = None, accepts: st
         sbp_rule(prim, elementwise_spec, linear=linear)
         return prim
     return declare
+
+
+def with_dtypes(prim: Primitive, accepts: str, prepare: Function | None) -> str:
+    """The docstring of an elementwise operator, with the dtypes of operands of which it does not speak, as infer checks them."""
+    doc = inspect.cleandoc(prim.__doc__ or "")
+    if all(re.search(rf"^[\w, ]*\b{name}\b[\w, ]*:", doc, re.MULTILINE) for name in prim.inputs):
+        return doc
+    taken = "buif" if prepare is to_float and accepts == "f" else "buifc" if prepare is to_float and accepts == "fc" else accepts
+    lines = [f"{', '.join(prim.inputs)} : Tensor or number, of {', '.join(KINDS[kind] for kind in taken)} dtype"]
+    lines += ["raises : DTypeError for another dtype"] if taken != "buifc" and "raises" not in doc else []
+    return doc + ("\n" if "\n" in doc else "\n\n") + "\n".join(lines)
 
 
 def ufunc_evaluator(array):
