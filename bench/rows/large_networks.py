@@ -223,11 +223,11 @@ def transformer(F):
     return trained(F, Model(), optimiser, words, labels(8 * 128, 1000))
 
 
-@row("cold compile: ResNet-18", goal=1.5, cold=True)
+@row("cold compile: ResNet-18", goal=1.0, cold=True)
 def cold_resnet(F):
     return resnet(F)
 
 
-@row("cold compile: transformer", goal=1.5, cold=True)
+@row("cold compile: transformer", goal=1.0, cold=True)
 def cold_transformer(F):
     return transformer(F)

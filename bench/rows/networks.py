@@ -146,11 +146,11 @@ def lenet(F):
     return jax_step(F, forward, (first, second, dense), adam, x, y)
 
 
-@row("cold compile: MLP", goal=1.5, cold=True)
+@row("cold compile: MLP", goal=1.0, cold=True)
 def cold_mlp(F):
     return mlp(F)
 
 
-@row("cold compile: LeNet-5", goal=1.5, cold=True)
+@row("cold compile: LeNet-5", goal=1.0, cold=True)
 def cold_lenet(F):
     return lenet(F)

@@ -4,7 +4,8 @@
     I_n' = (I_(n-1) + I_(n+1)) / 2     (Abramowitz and Stegun 9.6.26)
 
 digamma and polygamma step x up to 10 or more, psi_n(x) = psi_n(x + 1) + (-1)^(n+1) n! / x^(n+1), where the asymptotic
-series of Abramowitz and Stegun 6.3.18 and 6.4.11 has converged. NumPy computes them, in float64.
+series of Abramowitz and Stegun 6.3.18 and 6.4.11 has converged. NumPy computes them, in float64; kernels of digamma and
+erfinv are expansions of one element (`digamma_element`, `inverse_erf_element`), that of lgamma is the C library's.
 """
 from __future__ import annotations
 
@@ -14,12 +15,14 @@ from typing import Any
 import numpy as np
 from ..common.tensor import Tensor, TensorLike
 
+from ..common import dtype as dt
+from ..mindir.scalar import call as call_scalar, cast as cast_scalar, compute_dtype, where as where_scalar
 from .arithmetic import sign
 from .define import elementwise, to_float
 from .elementary import exp
 
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
-_FAR = 10.0                                      # from here on the series has 16 digits
+_FAR, _STEPS = 10.0, 10                          # from here on the series has 16 digits; steps from 1/2 to there
 
 
 def _log_gamma(x):
@@ -56,6 +59,51 @@ def polygamma_of_ndarray(x, n=0):
             series += b * math.factorial(2 * k + n - 1) / (math.factorial(2 * k) * y ** (2 * k + n))
         series *= sign
     return np.where(np.isposinf(x), np.inf if n == 0 else 0.0, total + series)
+
+
+def digamma_element(x):
+    """digamma of a ScalarExpr, in float64: ten steps up to _FAR and the series; below 1/2 the reflection 6.3.7."""
+    y, work = cast_scalar(x, dt.float64), compute_dtype(x.dtype)
+    low = y < 0.5
+    z, total = where_scalar(low, 1 - y, y), cast_scalar(0.0, dt.float64)
+    for _ in range(_STEPS):
+        near = z < _FAR
+        total = total + where_scalar(near, 1 / z, 0.0)
+        z = where_scalar(near, z + 1, z)
+    square = 1 / (z * z)
+    series = _horner(square, [b / (2 * k) for k, b in reversed(list(enumerate(_BERNOULLI, 1)))])
+    value = call_scalar("log", z) - 0.5 / z - square * series - total
+    turn = cast_scalar(math.pi * (y - call_scalar("round", y)), work)
+    cotangent = cast_scalar(call_scalar("cos", turn) / call_scalar("sin", turn), dt.float64)
+    return where_scalar(low, value - math.pi * cotangent, value)
+
+
+def _horner(x, coefficients):
+    """The polynomial with these coefficients, the highest power first."""
+    out = coefficients[0]
+    for c in coefficients[1:]:
+        out = out * x + c
+    return out
+
+
+_CENTRAL = (2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503, -0.00417768164,
+            0.246640727, 1.50140941)
+_TAIL = (-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613, 0.00943887047,
+         1.00167406, 2.83297682)
+
+
+def inverse_erf_element(y):
+    """erfinv of a ScalarExpr: the polynomials of Giles (2010), in float64 with two of Halley's steps."""
+    size = call_scalar("abs", y)
+    w = -call_scalar("log", (1 - y) * (1 + y))
+    x = where_scalar(w < 5, _horner(w - 2.5, _CENTRAL), _horner(call_scalar("sqrt", w) - 3, _TAIL)) * y
+    if y.dtype is dt.float64:
+        for _ in range(2):
+            left = (1 - size) - call_scalar("erfc", call_scalar("abs", x))
+            error = where_scalar(size > 0.5, left * call_scalar("copysign", 1.0, y), call_scalar("erf", x) - y)
+            ratio = error * (math.sqrt(math.pi) / 2) * call_scalar("exp", x * x)
+            x = x - ratio / (1 + x * ratio)
+    return where_scalar(size < 1, x, where_scalar(size > 1, math.nan, y * math.inf))
 
 
 def _inverse_erf(y):
@@ -146,13 +194,13 @@ def _slope_of_polygamma(x, out, *, n):
     return polygamma_of(x, n=n + 1)
 
 
-@elementwise(scalar=None, array=log_gamma_of_ndarray, accepts="f", prepare=to_float, kernel=False,
-             traits={"library"}, derivatives=[_slope_of_lgamma])
+@elementwise(scalar=lambda x: call_scalar("lgamma", x), array=log_gamma_of_ndarray, accepts="f", prepare=to_float,
+             derivatives=[_slope_of_lgamma])
 def lgamma(input: TensorLike):
     """The logarithm of the absolute value of the gamma function; inf at 0, -1, -2, .."""
 
 
-@elementwise(scalar=None, array=polygamma_of_ndarray, accepts="f", prepare=to_float, kernel=False, traits={"library"},
+@elementwise(scalar=digamma_element, array=polygamma_of_ndarray, accepts="f", prepare=to_float,
              derivatives=[_slope_of_digamma])
 def digamma(input: TensorLike):
     """The derivative of lgamma; inf or NaN at 0, -1, -2, .."""
@@ -169,7 +217,7 @@ def polygamma(n: int, input: TensorLike) -> Tensor:
     return polygamma_of(input, n=int(n))
 
 
-@elementwise(scalar=None, array=_inverse_erf, accepts="f", prepare=to_float, kernel=False, traits={"library"},
+@elementwise(scalar=inverse_erf_element, array=_inverse_erf, accepts="f", prepare=to_float,
              derivatives=[lambda x, out: 0.5 * math.sqrt(math.pi) * exp(out * out)])
 def erfinv(input: TensorLike):
     """The number whose erf is input; inf at 1 and -1, NaN beyond."""

@@ -65,3 +65,21 @@ def test_running_logarithms_of_sums_do_not_overflow_and_have_the_gradient_of_sum
 def test_the_next_number_is_one_step_away():
     x = Tensor(np.array([1.0, -2.5, 0.0], np.float32))
     np.testing.assert_array_equal(ops.nextafter(x, x + 1).asnumpy(), np.nextafter(x.asnumpy(), x.asnumpy() + 1))
+
+
+@pytest.mark.parametrize("name, low, high, close", [
+    ("digamma", 0.01, 60, {"float32": 4e-7, "float64": 1e-14}), ("digamma", -8.4, -8.1, {"float32": 2e-6, "float64": 1e-12}),
+    ("lgamma", 0.01, 60, {"float32": 6e-7, "float64": 1e-14}), ("erfinv", -0.9999, 0.9999, {"float32": 4e-7, "float64": 1e-15})])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_kernels_of_special_functions_give_what_numpy_gives(name, low, high, close, dtype):
+    function, x = getattr(ops, name), np.linspace(low, high, 999).astype(dtype)
+    want = function(Tensor(x.astype(np.float64))).asnumpy()
+    made = ms.jit(function, fullgraph=True)(Tensor(x)).asnumpy()
+    assert np.max(np.abs(made - want) / (1 + np.abs(want))) < close[dtype]
+
+
+def test_kernels_of_special_functions_know_infinities_and_poles():
+    compiled = ms.jit(lambda x: (ops.digamma(x), ops.lgamma(x), ops.erfinv(x)), fullgraph=True)
+    x = Tensor(np.array([np.inf, -np.inf, np.nan, 0, -1, 1, 2], np.float32))
+    for made, want in zip(compiled(x), (ops.digamma(x), ops.lgamma(x), ops.erfinv(x))):
+        np.testing.assert_allclose(made.asnumpy(), want.asnumpy(), rtol=1e-5, atol=1e-6)
