@@ -32,7 +32,7 @@ from .disk_cache import compile_or_restore
 from .quick import MISS, quick_call
 from .reasons import KNOWN_NUMBER, KNOWN_OUTSIDE, Reason, differences, nearest, parameter_names, reason_of
 from .signature import (Leaves, ScalarSpec, arguments_of, declared_spec, devices_in, numbers_in, open_numbers, open_sizes,
-                        placements_in, signature_of, sizes_in, sizes_that_differ)
+                        placements_in, signature_of, sizes_above_zero, sizes_in, sizes_that_differ)
 from .variant import Runner
 
 MAX_SHAPE_VARIANTS = 4
@@ -437,6 +437,10 @@ class JitFunction:
             return Runner(spec, compiled, why, time.perf_counter() - start, compiled.specialised.guards)
         variant = make(wanted, reason)
         if not variant.fits(signature):                      # a size was assumed that these sizes do not have
+            above_zero = sizes_above_zero(wanted, signature)
+            if above_zero != wanted:
+                variant = make(above_zero, reason.and_then("open sizes are at least 1"))
+        if not variant.fits(signature):
             variant = make(signature, reason.and_then("these sizes are special"))
         self.variants.append(variant)
         emit("variant", name=self.name, reason=variant.reason.text, seconds=variant.seconds)

@@ -302,6 +302,19 @@ def open_sizes(signature, chosen, path="x", symbols=None):
     return signature
 
 
+def sizes_above_zero(pattern, signature):
+    """The pattern with open sizes that are at least 1 where this call's are: `x[:, :1]` has one column then, and broadcasts."""
+    env: dict = {}
+    matches(pattern, signature, env)
+    above = {s: Symbol(lo=1, hi=s.hi) for s, size in env.items() if s.lo < 1 <= size}
+
+    def narrowed(part):
+        if isinstance(part, TensorSpec):
+            return replace(part, shape=tuple(above.get(s, s) if isinstance(s, Symbol) else s for s in part.shape))
+        return tuple(map(narrowed, part)) if isinstance(part, tuple) else part
+    return narrowed(pattern)
+
+
 def declared_spec(inputs, signature):
     """The signature with the open sizes of placeholders (set_inputs) as Symbols."""
     symbols: dict = {}

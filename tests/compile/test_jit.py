@@ -7,7 +7,7 @@ import pytest
 import mindlite as ms
 from mindlite import ops
 from mindlite.common.dim import Symbol
-from mindlite.common.errors import GraphSyntaxError
+from mindlite.common.errors import GraphSyntaxError, ShapeError
 from mindlite.common.events import counting
 from mindlite.common.tensor import Parameter, Tensor
 from mindlite.compile.jit import MAX_SHAPE_VARIANTS, JitFunction
@@ -545,3 +545,22 @@ def test_what_is_made_of_a_parameter_follows_its_values_without_a_new_variant(f)
         w.set_data(w * factor)
         assert_same(g(rows(3)), f(rows(3), w))
     assert len(g.variants) == 1 and not g.history
+
+
+@pytest.mark.parametrize("dynamic", [0, 1])
+def test_sizes_of_which_one_row_broadcasts_share_a_variant(dynamic):
+    def f(x, y):
+        return ops.tanh(x @ y) + x[:, :1] - y[-1:].sum()
+    compiled = ms.jit(f, fullgraph=True, dynamic=dynamic)
+    slopes = ms.grad(ms.jit(lambda x, y: f(x, y).sum(), fullgraph=True, dynamic=dynamic), (0, 1))
+    wanted = ms.grad(lambda x, y: f(x, y).sum(), (0, 1))
+    random = np.random.RandomState(3)
+    edges = [(1, 1, 1), (3, 1, 2), (0, 2, 5), (4, 3, 1), (4, 3, 0), (2, 7, 6)]
+    for rows, inner, columns in [(2, 3, 4), *random.randint(1, 20, (20, 3)), *edges]:
+        x, y = Tensor(random.randn(rows, inner)), Tensor(random.randn(inner, columns))
+        np.testing.assert_allclose(compiled(x, y).asnumpy(), f(x, y).asnumpy(), atol=1e-6)
+        for got, want in zip(slopes(x, y), wanted(x, y), strict=True):
+            np.testing.assert_allclose(got.asnumpy(), want.asnumpy(), atol=1e-6)
+    assert len(compiled.compiled.variants) <= 6
+    with pytest.raises(ShapeError):
+        compiled(Tensor(random.randn(3, 0)), Tensor(random.randn(0, 4)))
