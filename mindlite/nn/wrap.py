@@ -47,7 +47,11 @@ class WithLossCell(Cell):
 
 
 class WithEvalCell(Cell):
-    """(loss_fn(network(data), label), network(data), label); add_cast_fp32 : outputs are made float32 first."""
+    """(loss_fn(network(data), label), network(data), label).
+
+    network : Cell;   loss_fn : Cell or function;   add_cast_fp32 : bool: outputs are made float32 first
+    raises  : ArgumentError for another network or add_cast_fp32
+    """
 
     def __init__(self, network: Cell, loss_fn: Function, add_cast_fp32: bool = False) -> None:
         super().__init__(auto_prefix=False)
@@ -207,7 +211,11 @@ class PipelineCell(_InParts):
 
 
 class MicroBatchInterleaved(_InParts):
-    """The sum of network(*part) over interleave_num equal parts of a batch."""
+    """The sum of network(*part) over interleave_num equal parts of a batch.
+
+    network : Cell;   interleave_num : int above 0
+    raises  : ArgumentError, ValueRangeError for other arguments; ShapeError where a batch does not split
+    """
 
     def __init__(self, network: Cell, interleave_num: int = 2) -> None:
         super().__init__("MicroBatchInterleaved", network, interleave_num)
@@ -215,7 +223,11 @@ class MicroBatchInterleaved(_InParts):
 
 
 class VirtualDatasetCellTriple(Cell):
-    """backbone(a, b, c): MindSpore's mark for three inputs that parallel runs split; there is one process."""
+    """backbone(a, b, c): MindSpore's mark for three inputs that parallel runs split; there is one process.
+
+    backbone : Cell
+    raises   : ArgumentError for what is no Cell
+    """
 
     def __init__(self, backbone: Cell) -> None:
         super().__init__(auto_prefix=False)
@@ -323,7 +335,11 @@ class TimeDistributed(Cell):
 
 
 class ParameterUpdate(Cell):
-    """Write x into a Parameter; gives x. raises : ArgumentError for what is no Parameter"""
+    """Write x into a Parameter; gives x.
+
+    param  : Parameter;   x : a Tensor of its shape
+    raises : ArgumentError for what is no Parameter
+    """
 
     def __init__(self, param: Parameter) -> None:
         super().__init__(auto_prefix=False)

@@ -124,7 +124,10 @@ class Flatten(Cell):
 
 
 class Identity(Cell):
-    """x."""
+    """x.
+
+    x : anything;   output : x itself, a Tensor where it is one
+    """
 
     def construct(self, x: Tensor) -> Tensor:
         return x

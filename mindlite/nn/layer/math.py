@@ -14,7 +14,9 @@ from ..cell import Cell
 class MatMul(Cell):
     """The matrix product of two inputs; a vector counts as a row on the left and a column on the right.
 
-    transpose_x1, transpose_x2 : use the transposed input
+    transpose_x1, transpose_x2 : bool: use the transposed input
+    x1, x2 : [.., m, k] and [.., k, n];   output : [.., m, n]
+    raises : ShapeError where the sizes do not fit
     """
 
     def __init__(self, transpose_x1: bool = False, transpose_x2: bool = False) -> None:

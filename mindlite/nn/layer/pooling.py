@@ -268,7 +268,11 @@ class AdaptiveMaxPool2d(_AdaptivePool):
 
 
 class AdaptiveMaxPool3d(_AdaptivePool):
-    """The volume cut into output_size parts, each replaced by its maximum; with return_indices also their places."""
+    """The volume cut into output_size parts, each replaced by its maximum; with return_indices also their places.
+
+    output_size : int or three; None keeps that axis;   return_indices : bool
+    x : [N, C, D, H, W] or [C, D, H, W]
+    """
     function = staticmethod(ops.adaptive_max_pool3d)
 
     def __init__(self, output_size: int | Sequence[int | None] | None, return_indices: bool = False) -> None:
@@ -295,7 +299,12 @@ class FractionalMaxPool2d(Cell):
 
 
 class FractionalMaxPool3d(FractionalMaxPool2d):
-    """As FractionalMaxPool2d for [N, C, D, H, W] or [C, D, H, W]; see ops.fractional_max_pool3d."""
+    """As FractionalMaxPool2d for [N, C, D, H, W] or [C, D, H, W]; see ops.fractional_max_pool3d.
+
+    kernel_size, output_size : int or three; output_ratio : float or three in (0, 1), where output_size is None
+    return_indices : bool: give (maxima, their places) too
+    _random_samples : float[N, C, 3] in [0, 1), or None: drawn at each call
+    """
 
     def construct(self, x: Tensor) -> Any:
         return ops.fractional_max_pool3d(x, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,

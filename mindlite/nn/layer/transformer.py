@@ -241,7 +241,12 @@ class TransformerDecoderLayer(Cell):
 
 
 class TransformerEncoder(Cell):
-    """num_layers copies of encoder_layer, one after the other, then `norm` if there is one."""
+    """num_layers copies of encoder_layer, one after the other, then `norm` if there is one.
+
+    encoder_layer : Cell;   num_layers : int;   norm : Cell or None
+    src, output   : as the layer's
+    raises        : ArgumentError, ValueRangeError for another num_layers
+    """
 
     def __init__(self, encoder_layer: Cell, num_layers: int, norm: Cell | None = None) -> None:
         super().__init__()
@@ -255,7 +260,12 @@ class TransformerEncoder(Cell):
 
 
 class TransformerDecoder(Cell):
-    """num_layers copies of decoder_layer, one after the other, then `norm` if there is one."""
+    """num_layers copies of decoder_layer, one after the other, then `norm` if there is one.
+
+    decoder_layer : Cell;   num_layers : int;   norm : Cell or None
+    tgt, memory, output : as the layer's
+    raises        : ArgumentError, ValueRangeError for another num_layers
+    """
 
     def __init__(self, decoder_layer: Cell, num_layers: int, norm: Cell | None = None) -> None:
         super().__init__()

@@ -64,12 +64,20 @@ class _LPPool(Cell):
 
 
 class LPPool1d(_LPPool):
-    """The norm of each window of x[N, C, L]: see ops.lp_pool1d."""
+    """The norm of each window of x[N, C, L]: see ops.lp_pool1d.
+
+    norm_type : float, the power;   kernel_size : int;   stride : int, kernel_size by default
+    ceil_mode : bool: sizes are rounded up
+    """
     pool = staticmethod(ops.lp_pool1d)
 
 
 class LPPool2d(_LPPool):
-    """The norm of each window of x[N, C, H, W]: see ops.lp_pool2d."""
+    """The norm of each window of x[N, C, H, W]: see ops.lp_pool2d.
+
+    norm_type : float, the power;   kernel_size : int or two;   stride : int or two, kernel_size by default
+    ceil_mode : bool: sizes are rounded up
+    """
     pool = staticmethod(ops.lp_pool2d)
 
 
