@@ -146,15 +146,17 @@ def test_threads_of_a_launch_that_were_put_on_one_core_take_two():
     assert set_threads(2)
     cores = compile_ir(CORES, {f"ml_{name}": c_address(name) for name in ("sched_getcpu", "usleep")})
     mark(100, WORTH_IT)                                                  # makes the worker
-    threads, found = [int(name) for name in os.listdir("/proc/self/task")], []
-    for _ in range(3):
+    threads, found = [int(name) for name in os.listdir("/proc/self/task")], 0
+    for _ in range(100):                                                 # another program may hold the second core meanwhile
         for places in ({min(allowed)}, allowed):
             for thread in threads:
                 os.sched_setaffinity(thread, places)
         began = np.full(2, -1, np.int64)
         assert launch(cores.address("cores"), began.ctypes.data, 2, WORTH_IT) == 0
-        found.append(len(set(began.tolist())))
-    assert max(found) == 2 and os.sched_getaffinity(0) == allowed
+        found = len(set(began.tolist()))
+        if found == 2:
+            break
+    assert found == 2 and os.sched_getaffinity(0) == allowed
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
