@@ -40,8 +40,15 @@ def log_gamma_of_ndarray(x):
 
 
 def polygamma_of_ndarray(x, n=0):
-    """psi_n of an ndarray, float64."""
+    """psi_n of an ndarray, float64. Below 1/2 psi_0 is reflected (6.3.7); at poles, which all large negative numbers are, no
+    step is taken."""
     x = np.asarray(x, np.float64)
+    if n == 0 and np.any(low := x < 0.5):
+        turn = math.pi * (x - np.round(x))
+        return polygamma_of_ndarray(np.where(low, 1 - x, x)) - np.where(low, math.pi * np.cos(turn) / np.sin(turn), 0)
+    pole = (x <= 0) & (x == np.floor(x)) & np.isfinite(x)
+    if np.any(pole):
+        return np.where(pole, math.inf if n % 2 else -math.inf, polygamma_of_ndarray(np.where(pole, 1.0, x), n))
     steps = np.where(np.isfinite(x) & (x < _FAR), np.ceil(_FAR - x), 0)
     sign, total = -1.0 if n % 2 == 0 else 1.0, np.zeros_like(x)
     factorial = math.factorial(n)

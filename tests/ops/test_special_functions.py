@@ -83,3 +83,9 @@ def test_kernels_of_special_functions_know_infinities_and_poles():
     x = Tensor(np.array([np.inf, -np.inf, np.nan, 0, -1, 1, 2], np.float32))
     for made, want in zip(compiled(x), (ops.digamma(x), ops.lgamma(x), ops.erfinv(x))):
         np.testing.assert_allclose(made.asnumpy(), want.asnumpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_polygamma_takes_no_steps_from_a_far_pole():
+    x = Tensor(np.array([-1e30, -1e6 - 0.25], np.float64))
+    np.testing.assert_allclose(ops.digamma(x).asnumpy(), [-np.inf, math.log(1e6) + math.pi], rtol=1e-6)
+    assert ops.polygamma(1, x[:1]).asnumpy() == np.inf and ops.polygamma(2, x[:1]).asnumpy() == -np.inf
