@@ -494,12 +494,11 @@ def reduce(kind, extents, body):
     for position, variable in enumerate(variables):
         chosen = _chosen_index(value, variable) if kind == "sum" and isinstance(variable, IndexVar) else None
         if chosen is not None and not _is_short_row(value, variable):      # the sum of [r == c] * x[r] is x[c]
-            before, after = extents[:position], extents[position + 1:]
-            inner = reduce(kind, [*before, *after],
-                           lambda *rest: body(*rest[:position], chosen, *rest[position:]))
-            size = make_expr(Size, dt.int64, True, extents[position])
-            inside = logical_and(binary("ge", chosen, 0), binary("lt", chosen, size))
-            return where(inside, inner, constant(0, inner.dtype))
+            rest = [*extents[:position], *extents[position + 1:]]
+            if any(v in chosen.free for v in variables if isinstance(v, IndexVar)):
+                return reduce(kind, rest, _at_chosen_index(body, position, extents[position]))
+            inner = reduce(kind, rest, lambda *others: body(*others[:position], chosen, *others[position:]))
+            return where(_is_index(chosen, extents[position]), inner, constant(0, inner.dtype))
     loops = tuple(v for v in variables if isinstance(v, IndexVar))
     if kind in ("any", "all"):
         value, dtype = cast(value, dt.bool_), dt.bool_
@@ -514,6 +513,21 @@ def reduce(kind, extents, body):
     if not loops and kind not in ("argmax", "argmin"):
         return value
     return make_expr(Reduce, dtype, False, kind, loops, value)
+
+
+def _at_chosen_index(body, position, extent):
+    """The body of a sum without its variable at `position`, whose one index that counts hangs on the others."""
+    def chosen_body(*others):
+        variable = index_var("r", extent)
+        chosen = _chosen_index(as_expr(body(*others[:position], variable, *others[position:])), variable)
+        value = as_expr(body(*others[:position], chosen, *others[position:]))
+        return where(_is_index(chosen, extent), value, constant(0, value.dtype))
+    return chosen_body
+
+
+def _is_index(chosen, extent):
+    """A bool: is a number an index of an axis of `extent` elements?"""
+    return logical_and(binary("ge", chosen, 0), binary("lt", chosen, make_expr(Size, dt.int64, True, extent)))
 
 
 def _is_short_row(value, variable):

@@ -108,6 +108,29 @@ def test_the_chosen_elements_of_rows_and_of_columns_and_labels_outside_count_not
         np.testing.assert_array_equal(run_source(lowering(graph).nest, given, labels)[0], expected)
 
 
+@pytest.mark.parametrize("axes", [(0, 1, 2), (0, 2), (1, 2), (2,), (0, 1), (2, 1)])
+def test_a_sum_over_several_axes_of_what_is_chosen_along_one_of_them(axes):
+    """The index that counts hangs on variables of the same sum: it is looked up inside of it."""
+    labels, weights = np.array([[3, 0, -1, 40], [7, 8, 9, 1]]), np.arange(8, dtype=np.float32).reshape(2, 4)
+    table = np.random.default_rng(1).normal(size=(9,)).astype(np.float32)
+
+    def chosen(labels, weights, table):
+        hot = ops.equal(ops.expand_dims(labels, -1), ops.arange(9))
+        count = ops.sum(ops.cast(hot, "int64"), dim=axes)
+        return count, ops.sum(ops.where(hot, ops.expand_dims(weights, -1) * table, 0.0), dim=axes)
+    hot = labels[..., None] == np.arange(9)
+    count, total = jit(chosen, fullgraph=True)(Tensor(labels), Tensor(weights), Tensor(table))
+    np.testing.assert_array_equal(count.asnumpy(), hot.sum(axes))
+    np.testing.assert_allclose(total.asnumpy(), np.where(hot, weights[..., None] * table, 0).sum(axes), rtol=1e-5)
+    for a, b in zip(chosen(Tensor(labels), Tensor(weights), Tensor(table)), (count, total), strict=True):
+        np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-5)
+
+
+def test_the_labels_that_are_there_are_counted():
+    labels = Tensor(np.array([3, 0, -1, 40, 7]))
+    assert int(jit(lambda x: ops.one_hot(x, 10).sum(), fullgraph=True)(labels)) == 3
+
+
 # ---------------------------------------------------------------- masks
 
 def test_every_reader_of_a_mask_has_its_own():
