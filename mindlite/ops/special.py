@@ -40,15 +40,14 @@ def log_gamma_of_ndarray(x):
 
 
 def polygamma_of_ndarray(x, n=0):
-    """psi_n of an ndarray, float64. Below 1/2 psi_0 is reflected (6.3.7); at poles, which all large negative numbers are, no
-    step is taken."""
+    """psi_n of an ndarray, float64: ten steps up to _FAR and the series (6.4.6, 6.4.11). Below 1/2 it is reflected (6.4.7)."""
     x = np.asarray(x, np.float64)
-    if n == 0 and np.any(low := x < 0.5):
-        turn = math.pi * (x - np.round(x))
-        return polygamma_of_ndarray(np.where(low, 1 - x, x)) - np.where(low, math.pi * np.cos(turn) / np.sin(turn), 0)
     pole = (x <= 0) & (x == np.floor(x)) & np.isfinite(x)
     if np.any(pole):
         return np.where(pole, math.inf if n % 2 else -math.inf, polygamma_of_ndarray(np.where(pole, 1.0, x), n))
+    if np.any(low := x < 0.5):
+        reflected = (-1) ** n * polygamma_of_ndarray(1 - np.where(low, x, 0.0), n) - _slope_of_cotangent(np.where(low, x, 0.5), n)
+        return np.where(low, reflected, polygamma_of_ndarray(np.where(low, 1.0, x), n))
     steps = np.where(np.isfinite(x) & (x < _FAR), np.ceil(_FAR - x), 0)
     sign, total = -1.0 if n % 2 == 0 else 1.0, np.zeros_like(x)
     factorial = math.factorial(n)
@@ -66,6 +65,15 @@ def polygamma_of_ndarray(x, n=0):
             series += b * math.factorial(2 * k + n - 1) / (math.factorial(2 * k) * y ** (2 * k + n))
         series *= sign
     return np.where(np.isposinf(x), np.inf if n == 0 else 0.0, total + series)
+
+
+def _slope_of_cotangent(x, n):
+    """The n-th derivative of pi * cot(pi * x): a polynomial of cot, as cot' = -(1 + cot ** 2)."""
+    turn = math.pi * (x - np.round(x))
+    polynomial = np.polynomial.Polynomial([0.0, 1.0])
+    for _ in range(n):
+        polynomial = -np.polynomial.Polynomial([1.0, 0.0, 1.0]) * polynomial.deriv()
+    return math.pi ** (n + 1) * polynomial(np.cos(turn) / np.sin(turn))
 
 
 def digamma_element(x):

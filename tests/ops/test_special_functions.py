@@ -89,3 +89,13 @@ def test_polygamma_takes_no_steps_from_a_far_pole():
     x = Tensor(np.array([-1e30, -1e6 - 0.25], np.float64))
     np.testing.assert_allclose(ops.digamma(x).asnumpy(), [-np.inf, math.log(1e6) + math.pi], rtol=1e-6)
     assert ops.polygamma(1, x[:1]).asnumpy() == np.inf and ops.polygamma(2, x[:1]).asnumpy() == -np.inf
+    np.testing.assert_allclose(ops.polygamma(1, x[1:]).asnumpy(), 2 * math.pi ** 2, rtol=1e-6)
+
+
+def test_polygamma_of_negative_numbers_goes_by_its_recurrence():
+    x = np.array([-0.3, -1.7, -5.2, -20.25])
+    for n in range(5):
+        steps = 30
+        terms = sum((-1) ** (n + 1) * math.factorial(n) / (x + k) ** (n + 1) for k in range(steps))
+        np.testing.assert_allclose(ops.polygamma(n, Tensor(x)).asnumpy(),
+                                   terms + ops.polygamma(n, Tensor(x + steps)).asnumpy(), rtol=1e-10)
