@@ -361,7 +361,7 @@ def conv2d_transpose(input: TensorLike, weight: TensorLike, bias: TensorLike | N
         size = tuple(n * s for n, s in zip(x.shape[2:], steps))
         sides = padding_of("conv2d_transpose", "same", 0, size, w.shape[2:], steps, rates)
     else:
-        sides = padding_of("conv2d_transpose", pad_mode, sides, x.shape[2:], w.shape[2:], steps, rates)
+        sides = padding_of("conv2d_transpose", pad_mode, padding, x.shape[2:], w.shape[2:], steps, rates)
         size = tuple((n - 1) * s + (k - 1) * d + 1 - sides[2 * a] - sides[2 * a + 1] + e for a, (n, s, k, d, e) in
                      enumerate(zip(x.shape[2:], steps, w.shape[2:], rates, extra)))
     return _with_bias(convolution_backward_data(x, w, input_size=size, stride=steps, padding=sides,

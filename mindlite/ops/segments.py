@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..common.errors import DTypeError, ShapeError
+from ..common.errors import DTypeError, Refusal, ShapeError
 from ..common.tensor import Tensor, TensorLike
+from ..mindir.graph import AnfNode
 from .arithmetic import maximum
 from .basic import reshape
 from .creation import arange, ones, zeros
@@ -90,6 +91,8 @@ def sparse_segment_mean(x: Tensor, indices: Tensor, segment_ids: Tensor) -> Tens
     if not x.ndim or indices.ndim != 1 or ids.ndim != 1:
         raise ShapeError("sparse_segment_mean: rows and two vectors of numbers are wanted",
                          note=f"x: {list(x.shape)}, indices: {list(indices.shape)}, segment_ids: {list(ids.shape)}")
+    if isinstance(ids, AnfNode):
+        raise Refusal("sparse_segment_mean: the number of segments is known at run time only")
     count = int(amax(ids)) + 1
     total = unsorted_segment_sum(gather_axis(x, indices, axis=0), ids, count)
     rows = unsorted_segment_sum(ones((indices.shape[0],), dtype_of(x)), ids, count)

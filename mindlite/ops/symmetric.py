@@ -45,7 +45,7 @@ def symmetric_eval(x):
     return np.ascontiguousarray(w, x.real.dtype), np.ascontiguousarray(v, x.dtype)
 
 
-def adjoint(x):
+def _adjoint(x):
     """The matrices, transposed and conjugate."""
     return turned(conj(x)) if x.dtype.kind == "c" else turned(x)
 
@@ -68,16 +68,16 @@ def symmetric_bprop(x, out, dout):
     if dw is not None:
         middle = middle + cast(reshape(dw, shape=(*w.shape[:-1], w.shape[-1], 1)), dtype=x.dtype) * one
     if dv is not None:
-        middle = middle + _gaps(w, one) * batch_matmul(adjoint(v), dv)
-    whole = batch_matmul(batch_matmul(v, middle), adjoint(v))
-    return (tril(whole + adjoint(whole)) * (1 - one / 2),)
+        middle = middle + _gaps(w, one) * batch_matmul(_adjoint(v), dv)
+    whole = batch_matmul(batch_matmul(v, middle), _adjoint(v))
+    return (tril(whole + _adjoint(whole)) * (1 - one / 2),)
 
 
 @jvp_rule(symmetric_eigenpairs)
 def symmetric_jvp(primals, tangents, out):
     (w, v), one = out, _one(tangents[0])
     t = tril(tangents[0])
-    p = batch_matmul(batch_matmul(adjoint(v), t + adjoint(t) * (1 - one)), v)
+    p = batch_matmul(batch_matmul(_adjoint(v), t + _adjoint(t) * (1 - one)), v)
     dw = sum(p * one, -1)
     return real_part(dw) if p.dtype.kind == "c" else dw, batch_matmul(v, _gaps(w, one) * p)
 

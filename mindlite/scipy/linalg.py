@@ -11,7 +11,7 @@ from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeErr
 from ..common.tensor import Tensor
 from ..ops.decomposition import turned
 from ..ops.elimination import eliminated
-from ..ops.symmetric import adjoint, symmetric_eigenpairs
+from ..ops.symmetric import symmetric_eigenpairs
 
 
 def _matrix(name, x, square=True):
@@ -174,7 +174,7 @@ def eigh(a, b=None, lower=True, eigvals_only=False, overwrite_a=False, overwrite
     if type not in (1, 2, 3):
         raise ValueRangeError(f"eigh: type is 1, 2 or 3, not {type!r}")
     a, factor = _one_matrix(a), None
-    triangle = ops.tril(a) if lower else adjoint(ops.triu(a))
+    triangle = ops.tril(a) if lower else ops.adjoint(ops.triu(a))
     if b is not None:
         b = _one_matrix(b)
         if a.dtype.kind == "c" or b.dtype.kind == "c":

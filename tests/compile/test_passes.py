@@ -73,8 +73,8 @@ def programs(monkeypatch):
     """The graphs that the pipeline gives, as they come: [(who ran it, graph)]"""
     made, run = [], Pipeline.run
 
-    def record(self, graph, wanted, given=None, without=(), seen=None):
-        out = run(self, graph, wanted, given, without, seen)
+    def record(self, graph, wanted, given=None, without=(), begins=None, seen=None):
+        out = run(self, graph, wanted, given, without, begins, seen)
         made.append(({RECORDED: "recorded", EAGER: "eager"}.get(tuple(without), "jit"), out))
         return out
     monkeypatch.setattr(Pipeline, "run", record)
