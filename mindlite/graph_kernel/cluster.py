@@ -3,11 +3,10 @@
     %1 = tanh(%x); %2 = mul(%1, %w); %3 = matmul(%2, %v)     ->     %1 = fused_tanh_mul(%x, %w); %3 = matmul(%1, %v)
 
 Greedy, in program order, first over large values, then over all: a node joins the groups of its producers if the union
-is convex (no path leaves it and comes back, so no cycle arises), is one loop nest (elementwise work on whole results
-of a group surely goes on in its loops; of anything else `build` and `schedule` say so exactly) and does not compute so
-much again that storing would be cheaper; refusals are kept. Library operators and effects stay alone. An effect keeps
-its place relative to other effects and to every node that reads one of its operands, and to nothing else. A node with
-several results moves together with the nodes that read them.
+is convex (no path leaves it and comes back, so no cycle arises), is one loop nest (`build` and `schedule` say so
+exactly) and does not compute so much again that storing would be cheaper; refusals are kept. Library operators and
+effects stay alone. An effect keeps its place relative to other effects and to every node that reads one of its
+operands, and to nothing else. A node with several results moves together with the nodes that read them.
 
 Groups that follow one another and have nothing to do with one another are one kernel in the end (`together`), where that
 keeps no large value alive: what they make is small, or a result of the function.
@@ -236,9 +235,6 @@ class _Clusterer:
                 return f"more than {self.target.kernel_operands // 2} operands"
             most = self.target.kernel_pointwise
             return None if len(members) <= most else f"more than {most} operators"
-        if second.shape is not None and all(a.abstract.shape == second.shape for a in self.read_by(first, second)):
-            self.trial = first.cost + second.cost               # the work goes on where its operands have been made
-            return self.too_many_operands(members)
         reason, cost = self.not_one_kernel(members)
         if reason is None:
             inside = {id(m) for m in first.members}
@@ -249,19 +245,6 @@ class _Clusterer:
                 return "computing values again would cost more than storing them"
             self.trial = cost
         return reason
-
-    def read_by(self, first, second):
-        """The members of one group that another one reads."""
-        inside = {id(m) for m in first.members}
-        return {a for m in second.members for a in m.args if id(a) in inside}
-
-    def too_many_operands(self, members):
-        """The reason why these are no kernel, if they have too many operands and results."""
-        inside = {id(m) for m in members}
-        operands = {id(a) for m in members for a in m.args
-                    if id(a) not in inside and not (isinstance(a, ValueNode) and _is_number(a))}
-        many = len(operands) + len(self.results_of(members, inside)) > self.target.kernel_operands
-        return f"more than {self.target.kernel_operands} operands" if many else None
 
     def is_elsewhere(self, group):
         """True for what runs on another device than the rest."""
