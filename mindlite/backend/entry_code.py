@@ -18,11 +18,10 @@ def _array_of(item, args):
     return found
 
 
-def enter(self, args, count):
-    """(the address of a plan, an int; the arguments) -> the status of the run, at.MISFIT where nothing has run."""
-    plan = api.PyLong_AsVoidPtr(self)
+def run_entry(plan, args, count):
+    """The status of the run, at.MISFIT where nothing has run. plan: its address"""
     if load(plan, 16) != count:
-        return api.PyLong_FromLongLong(at.MISFIT)
+        return at.MISFIT
     context = load(plan, 8)
     items = load(plan, 24)
     arrays = stack(items)
@@ -31,13 +30,13 @@ def enter(self, args, count):
     while n < items:
         array = _array_of(item, args)
         if array == 0:
-            return api.PyLong_FromLongLong(at.MISFIT)
+            return at.MISFIT
         store(context + load(item, 48) * 8, 0, load(array, at.DATA))
         store(arrays + n * 8, 0, array)
         item += at.WIDTH
         n += 1
     if load(plan, 32) != 0:                                  # nothing else runs meanwhile, so nothing goes away
-        return api.PyLong_FromLongLong(call(load(plan), context))
+        return call(load(plan), context)
     n = 0
     while n < items:                                         # they live until the run ends, whatever other threads do
         api.Py_IncRef(load(arrays + n * 8))
@@ -49,4 +48,9 @@ def enter(self, args, count):
     while n < items:
         api.Py_DecRef(load(arrays + n * 8))
         n += 1
-    return api.PyLong_FromLongLong(status)
+    return status
+
+
+def enter(self, args, count):
+    """The same for Python: (the address of a plan, an int; the arguments) -> an int."""
+    return api.PyLong_FromLongLong(run_entry(api.PyLong_AsVoidPtr(self), args, count))

@@ -3,7 +3,7 @@
 A text is LLVM IR, several of them (`together`), or Python for Numba (`lower_numba`); `ordered` knows them apart.
 The key is the SHA-256 of the text and of everything else that object code depends on (processor and features, LLVM,
 llvmlite, how it is optimised). A new version of mindlite that emits other IR cannot meet an old file; a Python text
-says in its first line which Numba and which emitters give it its meaning.
+says in its first line which Numba and which sources of mindlite give it its meaning.
 
     <cache_dir>/kernels-1/3f/3f9c...o      =  magic, SHA-256 of the code, the code
 

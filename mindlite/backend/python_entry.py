@@ -54,7 +54,8 @@ def item(kind, source, owner, dtype, shape, place):
 
 
 class Entry:
-    """A plan with its builtin: `call(*args)` is 0, another status of the Flow, or MISFIT.
+    """A plan with its builtin: `call(*args)` is 0, another status of the Flow, or MISFIT. Machine code calls `code_address` with
+    `plan_address`, the arguments and their count.
 
     run, context : addresses of the code and of its context
     count, items : how many arguments it takes, and what `item` made
@@ -64,6 +65,6 @@ class Entry:
     def __init__(self, run, context, count, items, brief=False):
         flat = [number for numbers, _ in items for number in numbers]
         self.plan = np.array([run, context, count, len(items), brief, *flat], np.int64)
-        self.code_address, self.number = _code().address("enter"), int(self.plan.ctypes.data)
-        self.call, method = builtin("run", self.code_address, VARARGS_FAST, self.number)
+        self.code_address, self.plan_address = _code().address("run_entry"), int(self.plan.ctypes.data)
+        self.call, method = builtin("run", _code().address("enter"), VARARGS_FAST, self.plan_address)
         self.keep = [kept for _, kept in items], method

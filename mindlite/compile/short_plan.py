@@ -38,7 +38,7 @@ class ShortPlan:
         outs = [word for (_, shape, dtype), each in zip(made, sizes) for word in (id(dtype), len(shape), each.ctypes.data)]
         looked_at = np.array([len(checks), *[word for kind, owner, name, value, bound in checks for word in (
             kind, id(owner), id(name), 0 if value is ABSENT else id(value), id(bound))]], np.int64)
-        self.words = np.array([id(here.state), entry.code_address, id(entry.number), id(known.arenas), id(buffer), known.count,
+        self.words = np.array([id(here.state), entry.code_address, entry.plan_address, id(known.arenas), id(buffer), known.count,
                                len(made), looked_at.ctypes.data, id(test), distinct, 0, -1 if single else len(results), id(None),
                                *outs, *((results,) if single else results)], np.int64)
         if buffer is None:

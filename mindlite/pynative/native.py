@@ -36,8 +36,8 @@ _NEVER = 1 << 62
 # plans of operators (native_plans.py, plans.py): their words, and the numbers that stand in them
 OPLAN = ("COUNT", "NAMED", "MASK", "KEYS", "FUNCTION", "KERNEL", "CALLS", "HOT", "BACKWARD", "RECORD", "GIVEN")
 FORMS = {"A_TENSOR": 1, "AN_INT": 2, "A_FLOAT": 3, "AN_OBJECT": 4, "SOME_INTS": 5, "A_TEXT": 6,
-         "SAVED_ARGUMENT": 0, "SAVED_RESULT": 1,
-         "SAVED_OBJECT": 2, "OPLANS": 256, "MOST_ARGUMENTS": 16, "SPREAD": 0x1e3779b97f4a7c15, "TOP": 56}
+         "AN_ARGUMENT": 7, "A_RESULT": 8, "INPUT_NUMBER": 9, "RESULT_NUMBER": 10,
+         "OPLANS": 256, "MOST_ARGUMENTS": 16, "SPREAD": 0x1e3779b97f4a7c15, "TOP": 56}
 _lock = new_lock()
 
 

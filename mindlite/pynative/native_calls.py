@@ -93,16 +93,12 @@ def _call_by_plan(plan, args):
         if holds != this.TRUE:
             return 0
     made = _new_results(plan, outs, arrays)
-    answer = 0
-    if made == outs:
-        answer = call(load(plan, at.PLAN_ENTER), load(plan, at.PLAN_ENTRY), arrays, arguments + outs)
     status = -1
-    if answer != 0:
-        status = api.PyLong_AsLongLong(answer)
-        api.Py_DecRef(answer)
+    if made == outs:
+        status = call(load(plan, at.PLAN_ENTER), load(plan, at.PLAN_ENTRY), arrays, arguments + outs)
     if status != 0:
         _drop(arrays, arguments, arguments + made)
-        if answer == 0 or status == -1:
+        if status == -1:
             return 0
         return api.PyObject_VectorcallDict(load(plan, at.PLAN_FAILED), args, arguments, 0)
     store(plan, at.PLAN_CALLS, load(plan, at.PLAN_CALLS) + 1)

@@ -105,60 +105,35 @@ def _result_of(made, number):
     return made
 
 
-def _tuple_of(entry, slot, count):
-    """A new tuple in a slot of an entry, which holds it."""
-    made = api.PyTuple_New(count)
-    store(entry + slot, 0, made)
-    return made
-
-
-def _fill_entry(entry, record, args, numbers, first, made):
-    """Fill the slots of a new entry whose first result has the number `first`; 1, or 0 with an exception."""
+def _fill_slot(entry, slot, record, args, numbers, first, made):
+    """Make the tuple in a slot of a new entry whose first result has the number `first`: where its part of the record ends, 0 with
+    an exception. A part is how many items, then a kind and a value for each."""
     count = load(record)
-    inputs = _tuple_of(entry, at.ENTRY_INPUTS, count)
-    if inputs == 0:
+    items = api.PyTuple_New(count)
+    store(entry, slot, items)
+    if items == 0:
         return 0
+    record += 8
     i = 0
     while i < count:
-        value = api.PyLong_FromLongLong(load(numbers + load(record + i * 8, 8) * 8))
+        kind = load(record)
+        value = load(record, 8)
+        if kind == at.INPUT_NUMBER:
+            value = api.PyLong_FromLongLong(load(numbers + value * 8))
+        elif kind == at.RESULT_NUMBER:
+            value = api.PyLong_FromLongLong(first + value)
+        else:
+            if kind == at.AN_ARGUMENT:
+                value = load(args + value * 8)
+            elif kind == at.A_RESULT:
+                value = _result_of(made, value)
+            api.Py_IncRef(value)
         if value == 0:
             return 0
-        store(inputs + i * 8, at.ITEMS, value)
+        store(items + i * 8, at.ITEMS, value)
+        record += 16
         i += 1
-    record += 8 + count * 8
-    count = load(record)
-    outputs = _tuple_of(entry, at.ENTRY_OUTPUTS, count)
-    if outputs == 0:
-        return 0
-    i = 0
-    while i < count:
-        value = this.NONE
-        if load(record + i * 8, 8) != 0:
-            value = api.PyLong_FromLongLong(first)
-            if value == 0:
-                return 0
-            first += 1
-        else:
-            api.Py_IncRef(value)
-        store(outputs + i * 8, at.ITEMS, value)
-        i += 1
-    record += 8 + count * 8
-    count = load(record)
-    saved = _tuple_of(entry, at.ENTRY_SAVED, count)
-    if saved == 0:
-        return 0
-    i = 0
-    while i < count:
-        kind = load(record + i * 16, 8)
-        value = load(record + i * 16, 16)
-        if kind == at.SAVED_ARGUMENT:
-            value = load(args + value * 8)
-        elif kind == at.SAVED_RESULT:
-            value = _result_of(made, value)
-        api.Py_IncRef(value)
-        store(saved + i * 8, at.ITEMS, value)
-        i += 1
-    return 1
+    return record
 
 
 def _enter_by_plan(tape, plan, args, numbers, made):
@@ -171,7 +146,12 @@ def _enter_by_plan(tape, plan, args, numbers, made):
     store(entry, at.ENTRY_BACKWARD, backward)
     record = load(plan, at.OPLAN_RECORD)
     first = api.PyLong_AsLongLong(load(tape, at.COUNT))
-    if _fill_entry(entry, record, args, numbers, first, made) == 0:
+    record = _fill_slot(entry, at.ENTRY_INPUTS, record, args, numbers, first, made)
+    if record != 0:
+        record = _fill_slot(entry, at.ENTRY_OUTPUTS, record, args, numbers, first, made)
+    if record != 0:
+        record = _fill_slot(entry, at.ENTRY_SAVED, record, args, numbers, first, made)
+    if record == 0:
         api.Py_DecRef(entry)
         return 0
     outputs = load(entry, at.ENTRY_OUTPUTS)

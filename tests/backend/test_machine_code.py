@@ -1,5 +1,7 @@
 """Machine code on the disk: found again for the same facts, made anew when anything else is asked for or it is damaged."""
 import ctypes
+import pathlib
+import shutil
 
 import pytest
 
@@ -7,9 +9,13 @@ from mindlite.backend import machine_code
 from mindlite.backend.cpu.blas import write_matmul
 from mindlite.backend.cpu.native import code_of
 from mindlite.backend.machine_code import compile_ir, compile_made
+from mindlite.backend.printers import languages
 from mindlite.backend.target import current
 from mindlite.common.config import config
+from mindlite.common import sources
 from mindlite.common.dtype import float32, float64
+from mindlite.compile import disk_cache
+from mindlite.compile.printers import runtime, vm
 
 TEXT = """declare i64 @test_add_one(i64)
 define i64 @f(i64 %x) {{
@@ -62,6 +68,77 @@ def test_other_facts_other_passes_and_other_sources_are_other_code(monkeypatch):
     monkeypatch.setattr(machine_code, "sources_hash", lambda *rooms: "another mindlite")
     assert five(1) == 7
     assert five.made == 3
+
+
+@pytest.fixture
+def change(monkeypatch, tmp_path):
+    """change(file) adds a comment to a source of a copy of mindlite, by which the keys of the disk are made from then on."""
+    copy = tmp_path / "mindlite"
+    shutil.copytree(sources.ROOT, copy, ignore=lambda folder, names: [
+        n for n in names if not n.endswith(".py") and not (pathlib.Path(folder) / n).is_dir()])
+    monkeypatch.setattr(sources, "ROOT", str(copy))
+
+    def forget():
+        for known in (sources.folder_hash, sources._rooms, disk_cache.versions, languages._numba_version):
+            known.cache_clear()
+
+    def changed(file):
+        (copy / file).write_text((copy / file).read_text() + "# changed\n")
+        forget()
+    forget()
+    yield changed
+    forget()
+
+
+WRITERS = [*(f"backend/{name}.py" for name in (
+    "low_writer", "low_python", "words", "operators", "loops", "narrow_floats", "object_code", "array_code", "entry_code",
+    "launcher_code", "cpu/native", "printers/arithmetic", "printers/math_functions", "printers/lower_llvm", "printers/parts"))]
+COMPILERS = [f"compile/printers/{name}.py" for name in ("native_ir", "scalar_ir", "runtime_code", "vm_machine", "vm_code")]
+
+
+@pytest.mark.parametrize("file", WRITERS)
+def test_a_change_of_what_writes_code_is_another_key_of_library_kernels_and_low_python(change, file):
+    five = Maker(5)
+    assert five(1) == five(1) == 7 and five.made == 1
+    change(file)
+    assert five(1) == 7 and five.made == 2
+
+
+@pytest.mark.parametrize("file", [*WRITERS, *COMPILERS, "pynative/native_code.py", "pynative/native_plans.py"])
+def test_a_change_of_what_writes_code_is_another_key_of_compiled_functions(change, file):
+    before = list(disk_cache.versions())
+    change(file)
+    assert [a == b for a, b in zip(before, disk_cache.versions())].count(False) == 1
+
+
+@pytest.mark.parametrize("file", COMPILERS[1:])
+def test_a_change_of_what_writes_them_is_another_key_of_the_runtime_and_of_the_register_machine(change, file, monkeypatch):
+    facts = []
+    runtime.runtime()
+
+    def asked(given, *args, **options):
+        facts.append(given)
+        raise InterruptedError
+    monkeypatch.setattr(runtime, "compile_made", asked)
+    monkeypatch.setattr(vm, "compile_made", asked)
+
+    def keys():
+        facts.clear()
+        for make in (runtime.runtime_code.__wrapped__, vm.machine.__wrapped__):
+            with pytest.raises(InterruptedError):
+                make()
+        return list(facts)
+    before = keys()
+    change(file)
+    assert all(a != b for a, b in zip(before, keys(), strict=True))
+
+
+@pytest.mark.parametrize("file", ["backend/operators.py", "backend/narrow_floats.py", "backend/printers/lower_numba.py"])
+def test_a_change_of_what_its_names_mean_is_another_text_for_numba(change, file, monkeypatch):
+    monkeypatch.setattr(languages.metadata, "version", lambda name: "0.68.0")
+    before = languages._numba_version()
+    change(file)
+    assert languages._numba_version() != before
 
 
 @pytest.mark.parametrize("kind", ["*.made", "*.o"])

@@ -7,10 +7,10 @@ import functools
 from ...common.config import config
 from ...common.errors import ValueRangeError
 from ...common.lazy import LazyModule
+from ...common.sources import sources_hash
 from .python_source import numba_source
 
-lower_llvm, metadata, pathlib, hashlib = (LazyModule(name) for name in (
-    "mindlite.backend.printers.lower_llvm", "importlib.metadata", "pathlib", "hashlib"))
+lower_llvm, metadata = LazyModule("mindlite.backend.printers.lower_llvm"), LazyModule("importlib.metadata")
 NUMBA = "# numba "                              # how a text for Numba begins
 
 
@@ -25,7 +25,5 @@ def text_of(nest):
 
 @functools.lru_cache(maxsize=None)
 def _numba_version():
-    """Numba's version, and a hash of our modules that say what the names in a text mean; Numba is not imported."""
-    here = pathlib.Path(__file__).parent
-    meaning = b"".join((here / f"{name}.py").read_bytes() for name in ("arithmetic", "math_functions", "lower_numba"))
-    return f"{metadata.version('numba')} {hashlib.sha256(meaning).hexdigest()[:16]}"
+    """Numba's version, and a hash of the sources that say what the names in a text mean; Numba is not imported."""
+    return f"{metadata.version('numba')} {sources_hash('common', 'mindir', 'backend')[:16]}"
