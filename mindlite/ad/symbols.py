@@ -58,7 +58,8 @@ class Sizes:
     def dims(self, value):
         """An attribute with the Dims in it renamed."""
         if isinstance(value, Dim):
-            return substitute(value, {s: self.rename(s).dim for s in symbols_of(value)})
+            renamed = {s: self.rename(s) for s in symbols_of(value)}
+            return substitute(value, {old: new.dim for old, new in renamed.items() if new is not old})
         return tuple([self.dims(v) for v in value]) if type(value) is tuple else value
 
     def abstract(self, abstract):

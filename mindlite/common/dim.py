@@ -9,6 +9,7 @@ A Dim is a sum of monomials, each an int times a product of atoms; an atom is a 
 step holds the earlier ones many times: they are shared, and looked at once. Only its text is that of a tree.
 """
 import itertools
+import weakref
 import zlib
 
 _counter = itertools.count()
@@ -50,12 +51,25 @@ class Symbol:
         return env.get(self, self.dim)
 
 
+_operations: "weakref.WeakValueDictionary[tuple, Operation]" = weakref.WeakValueDictionary()
+
+
 class Operation:
     """An atom: op in floordiv, mod, max, min, over two Dims or ints. What is derived from the operands is derived once, as an
-    operand may stand in both of them, at every depth."""
-    __slots__ = ("op", "a", "b", "_hash", "_bounds", "_symbols", "_order", "_text", "atoms")
+    operand may stand in both of them, at every depth. Equal ones are one object (hash consing, Ershov 1958), so comparing two
+    sizes does not go into their operands; only two threads that make one at the same time may hold two."""
+    __slots__ = ("op", "a", "b", "_hash", "_bounds", "_symbols", "_order", "_text", "atoms", "__weakref__")
 
-    def __init__(self, op, a, b):
+    def __new__(cls, op, a, b):
+        key = op, a, b
+        self = _operations.get(key)
+        if self is None:
+            self = super().__new__(cls)
+            self._derive(op, a, b)
+            _operations[key] = self                          # another thread is to find it whole
+        return self
+
+    def _derive(self, op, a, b):
         self.op, self.a, self.b = op, a, b
         self._hash = hash((op, a, b))
         self._bounds = self._symbols = self._order = self._text = None
@@ -438,7 +452,7 @@ def substitute(value, env, done=None):
     stay: dict = {}
     change: dict = {}
     for monomial, c in value.terms.items():
-        same = all(isinstance(atom, Symbol) and atom not in env for atom, _ in monomial)
+        same = all(env.keys().isdisjoint(atom.symbols()) for atom, _ in monomial)
         (stay if same else change)[monomial] = c
     if not change:
         return value

@@ -16,7 +16,7 @@ The outermost loop is the parallel axis, cut into chunks [begin, end) by the lau
 from dataclasses import field, replace
 from typing import Any
 
-from ..common.dim import bounds, coefficient, substitute, symbols_of
+from ..common.dim import bounds, coefficient, evaluate, symbols_of
 from ..common.records import dataclass
 from ..mindir.loops import Access, Branch, CannotFuse, Fold, Lanes, Let, Loop, Store, reads_across
 from ..mindir.scalar import Call, Const, IndexVar, Reduce, Select, Size, walk
@@ -316,7 +316,7 @@ def total_cost(nest):
 
 def nominal(size):
     """The int that a size counts as in estimates."""
-    return size if isinstance(size, int) else substitute(size, dict.fromkeys(symbols_of(size), NOMINAL_SIZE))
+    return evaluate(size, dict.fromkeys(symbols_of(size), NOMINAL_SIZE))
 
 
 class _Cost:

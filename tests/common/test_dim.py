@@ -218,6 +218,25 @@ def test_a_size_that_stands_in_another_twice_at_every_depth_is_computed_once():
     assert evaluate(size, {n: 37}) == evaluate(substitute(size, {n: m.dim}), {m: 37}) == known
 
 
+def test_sizes_made_in_the_same_way_are_equal_without_a_look_at_what_they_are_made_of():
+    n = Symbol("n", lo=0)
+
+    def grown(size):
+        for _ in range(200):
+            size = 2 * size - dim_min(1, size)               # concat([x[1:], x]); each size stands twice in the next one
+        return size
+    assert grown(n.dim) == grown(n.dim) and grown(n.dim) != grown(Symbol("n", lo=0).dim)
+    (once,), (again,) = [max(size.terms, key=len) for size in (n.dim // 3, n.dim // 3)]
+    assert once[0] is again[0]
+
+
+def test_what_does_not_hold_the_symbols_stays_the_same_object():
+    n, m = Symbol("n"), Symbol("m")
+    size = n.dim // 2 + n.dim % 3
+    assert substitute(size, {m: 4}) is size
+    assert substitute(size * m.dim, {m: 4}) == 4 * size
+
+
 def test_symbols_have_bounds_and_names_of_their_own():
     assert Symbol(min=2, max=5).bounds() == (2, 5)
     assert Symbol().name != Symbol().name

@@ -240,3 +240,15 @@ def test_a_jitted_function_is_differentiated_twice_in_eager_mode(f):
         with eager():
             wanted = slope(Tensor(x), Tensor(W), iterations).asnumpy()
         np.testing.assert_allclose(jitted(Tensor(x), Tensor(W), iterations).asnumpy(), wanted, rtol=1e-9, atol=1e-9)
+
+
+def test_an_open_size_that_ten_concats_compute_from_each_other_is_differentiated():
+    def slices_and_products(x, w):
+        for _ in range(10):
+            x = ops.concat([x[1:], x * w])
+        return (x * x).sum()
+    slope = ms.grad(slices_and_products, (0, 1))
+    graph = ms.jit(slope, dynamic=1, fullgraph=True)
+    for x in (X, X[:1], X[:0]):
+        for found, wanted in zip(graph(Tensor(x), Tensor(np.array(1.125))), slope(Tensor(x), Tensor(np.array(1.125)))):
+            np.testing.assert_allclose(found.asnumpy(), wanted.asnumpy(), rtol=1e-9)
