@@ -7,7 +7,7 @@ never taken.
 from ..mindir.abstract import AbstractScalar
 from ..mindir.graph import ValueNode
 from ..ops.basic import scalar_to_tensor
-from ..ops.scalar import scalar_binary, scalar_cast, scalar_compare, scalar_unary, tensor_to_scalar
+from ..ops.scalar import number_to_size, scalar_binary, scalar_cast, scalar_compare, scalar_unary, tensor_to_scalar
 from .flow import INEXACT
 
 NUMBERS: dict = {}                           # {Primitive: (lowering, node) -> register}
@@ -145,6 +145,11 @@ def lower_tensor_to_scalar(lowering, node):
     if _may_exceed(dtype):
         b.check(b.arith("ge", value, b.const(0)), INEXACT, (), node.origin)
     return value
+
+
+@number(number_to_size)
+def lower_number_to_size(lowering, node):
+    return lowering.value(node.args[0])
 
 
 @number(scalar_to_tensor)

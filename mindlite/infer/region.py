@@ -42,12 +42,13 @@ class Region:
     inputs : the parameters that a derivative is taken by;   items: those that stand for one item of what is mapped
     hooks  : {node: Box of ((HookHandle, function of its gradient), ..)}
     last   : functions to call when all else is written
+    sizes  : {a number of the run, and what is computed of it: the Dim that it is}; see ops.axes
     """
 
     def __init__(self, name, parent=None, certain=False):
         self.graph, self.parent, self.captures = FuncGraph(name), parent, {}
         self.home = parent.home if certain else self
-        self.inputs, self.items, self.hooks, self.last = set(), set(), {}, []
+        self.inputs, self.items, self.hooks, self.last, self.sizes = set(), set(), {}, [], {}
 
     def finish(self):
         """Write what has waited for the rest."""
@@ -271,15 +272,17 @@ class Tracer(Builder):
     def demand(self, constraint):
         """See to it that a fact about sizes holds: those of the arguments are looked at when a variant is chosen, others
         are checked in their place."""
+        of_run = isinstance(constraint.left, AnfNode)
         known = set().union(*[symbols_of_abstract(p.abstract) for p in self.root.graph.parameters])
-        if symbols_of(constraint.left) | symbols_of(constraint.right) <= known:
+        if not of_run and symbols_of(constraint.left) | symbols_of(constraint.right) <= known:
             constraints.add(constraint)
             return
 
         def error():
             return copy.copy(constraint.error)
         with interpreting(self):
-            holds = scalar_compare(constant(constraint.left), constant(constraint.right), op=constraint.op)
+            left = constraint.left if of_run else constant(constraint.left)
+            holds = scalar_compare(left, constant(constraint.right), op=constraint.op)
         self.graph.add(check, holds, origin=self.origin, abstract=AbstractTuple(()), error=error,
                        again=True)
 

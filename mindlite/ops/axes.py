@@ -2,8 +2,10 @@
 from ..common.dim import Dim, product
 from ..common.errors import ArgumentError, Refusal, ShapeError, ValueRangeError
 from ..mindir.abstract import AbstractScalar
-from ..mindir.constraints import require
+from ..mindir.constraints import Constraint, require
 from ..mindir.graph import AnfNode, ValueNode
+from ..mindir.primitive import current_interpreter
+from .scalar import number_to_size
 
 
 def broadcast_shapes(name, *shapes):
@@ -55,9 +57,10 @@ def normal_axes(name, axis, ndim):
     return axes if ndim else ()                              # axis 0 of a tensor without axes, as NumPy allows it
 
 
-def as_size(name, value):
+def as_size(name, value, least=0):
     """A size, index or count given by the user, as int or Dim: an int, Dim, NumPy integer, known Tensor or node.
 
+    least  : what a number must at least be that is known at run time only (it is looked at then); None: any number will do
     raises : ArgumentError for anything else
     """
     if isinstance(value, Dim) or type(value) is int:
@@ -66,9 +69,36 @@ def as_size(name, value):
         known = value.value if isinstance(value, ValueNode) else value.abstract.dim
         if known is not None:
             return known
+        if value.abstract.type is int and takes_sizes_of_run():
+            return size_of_run(value, lambda: _looked_at(name, value, least), least=least)
     if not isinstance(value, (bool, AnfNode)) and hasattr(value, "__index__"):
         return value.__index__()
     raise ArgumentError(f"{name}: a size is an int, not {type(value).__name__}", note=repr(value)[:80])
+
+
+def size_of_run(value, number, *what, least=0):
+    """The Dim of a number that is known at run time only: one Symbol for all that a graph computes of `value` alike.
+
+    number : a function that gives the node of the number;   what : what it computes of value
+    """
+    sizes = current_interpreter().region.sizes
+    key = value, least, *what
+    if key not in sizes:
+        sizes[key] = number_to_size(number(), least=least).abstract.dim
+    return sizes[key]
+
+
+def takes_sizes_of_run():
+    """True where numbers that are known at run time only become sizes: while inference writes a graph."""
+    return hasattr(current_interpreter(), "region")
+
+
+def _looked_at(name, value, least):
+    """value, behind a check that it is at least `least`."""
+    if least is not None:
+        current_interpreter().demand(Constraint(">=", value, least, ValueRangeError(
+            f"{name}: a size that is known at run time only is below {least}")))
+    return value
 
 
 def as_shape(name, shape):

@@ -131,7 +131,7 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: DTypeLike |
     if isinstance(step, (int, float)) and step == 0:
         raise ValueRangeError("arange: step is 0")
     if whole:
-        start, end, step = (as_size("arange", x) for x in (start, end, step))
+        start, end, step = (as_size("arange", x, least=None) for x in (start, end, step))
         count = -((start - end) // step)
     else:
         if not all(isinstance(x, (int, float)) for x in (start, end, step)):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..common import dtype as dt
-from ..common.dim import Dim, bounds, compare
+from ..common.dim import Dim, bounds, compare, dim_max, dim_min
 from ..common.errors import ArgumentError, DeviceError, IndexRangeError, ShapeError
 from ..common.records import dataclass
 from ..common.tensor import Tensor, TensorLike, is_shared
@@ -23,12 +23,13 @@ from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.graph import AnfNode, ValueNode
 from ..mindir.primitive import current_interpreter
-from .axes import broadcast_shapes
+from .axes import broadcast_shapes, size_of_run, takes_sizes_of_run
 from .basic import broadcast_to, reshape, transpose
 from .define import as_operand, cast_to, dtype_of, is_array
 from .dynamic_slicing import dynamic_slice, dynamic_update
 from .indexing import gather_axis, gather_nd, scatter_nd_update
 from .logic import where
+from .scalar import scalar_binary, scalar_compare, tensor_to_scalar
 from .slicing import slice_, slice_update
 from .sort import nonzero_indices
 from .state import assign
@@ -226,7 +227,31 @@ def _read_tensor(made, axis, item):
     made.layout.append(axis)
 
 
-def _slice_end(value):
+def _places_in_front(value, n, last):
+    """How many places lie in front of an end of a slice of an axis of size n that is known at run time only. last: of a
+    slice that runs backwards its first element counts, too."""
+    if isinstance(value.abstract, AbstractTensor):
+        value = tensor_to_scalar(value)
+    from_end = scalar_binary(value, scalar_binary(scalar_compare(value, 0, op="<"), n, op="*"), op="+")
+    return scalar_binary(scalar_binary(from_end, last, op="+"), 0, op="max")
+
+
+def _of_run(value):
+    """True for an int, or an integer Tensor without axes, that is known at run time only."""
+    of = value.abstract if isinstance(value, AnfNode) and _known_int(value) is None else None
+    return isinstance(of, AbstractScalar) and of.type is int or \
+        isinstance(of, AbstractTensor) and of.shape == () and of.dtype.kind in "iu"
+
+
+def _slice_end(value, n, step):
+    """An end of a slice as an int or Dim inside the axis of size n."""
+    if _of_run(value) and takes_sizes_of_run():
+        last = int(step < 0)
+        return dim_min(size_of_run(value, lambda: _places_in_front(value, n, last), n, last), n) - last
+    return clip_index(_known_end(value), n if step > 0 else n - 1)
+
+
+def _known_end(value):
     known = _known_int(value)
     if known is None and isinstance(value, (Tensor, np.ndarray)) and value.ndim == 0 and value.dtype.kind in "iu":
         known = int(value)
@@ -238,25 +263,25 @@ def _slice_end(value):
 
 def _read_slice(item, n):
     """(start, size, step) of a Python slice of an axis of size n."""
-    step = 1 if item.step is None else _slice_end(item.step)
+    step = 1 if item.step is None else _known_end(item.step)
     if not isinstance(step, int) or step == 0:
         raise ArgumentError("the step of a slice is an int that is not 0", note=repr(item.step))
-    ends = [None if e is None else _slice_end(e) for e in (item.start, item.stop)]
-    if isinstance(n, int) and all(e is None or isinstance(e, int) for e in ends):
-        first, last = ends
-        chosen = range(n)[slice(first, last, step)]
-        return chosen.start if len(chosen) else 0, len(chosen), step
+    ends = item.start, item.stop
+    if isinstance(n, int) and not any(map(_of_run, ends)):
+        first, last = [None if e is None else _known_end(e) for e in ends]
+        if not isinstance(first, Dim) and not isinstance(last, Dim):
+            chosen = range(n)[slice(first, last, step)]
+            return chosen.start if len(chosen) else 0, len(chosen), step
+    first, last = [None if e is None else _slice_end(e, n, step) for e in ends]
     if step > 0:
-        start = 0 if ends[0] is None else clip_index(ends[0], n)
-        stop = n if ends[1] is None else clip_index(ends[1], n)
+        start, stop = 0 if first is None else first, n if last is None else last
         size = stop - start if step == 1 else (stop - start + step - 1) // step
     else:
-        start = n - 1 if ends[0] is None else clip_index(ends[0], n - 1)
-        stop = -1 if ends[1] is None else clip_index(ends[1], n - 1)
+        start, stop = n - 1 if first is None else first, -1 if last is None else last
         size = (start - stop - step - 1) // -step
     if compare("<=", size, 0):
         return 0, 0, step
-    return start, size if compare(">=", size, 0) else clip_index(size, n) if step == 1 else size, step
+    return start, size if compare(">=", size, 0) else clip_index(size, n) if step == 1 else dim_max(size, 0), step
 
 
 # ---------------------------------------------------------------- reading elements

@@ -226,7 +226,7 @@ def draw_numbers(prim, shape, words, seed, *operands, **attrs):
     """prim's numbers from the global state, or from a Generator's, which is then advanced; with a seed of one's own,
     always the same numbers. words : of 32 bits, for each number; operands : of prim, after the state"""
     if seed is not None and not isinstance(seed, Generator):
-        return prim(np.array([as_size(prim.name, seed), 0], np.int64), *operands, shape=shape, **attrs)
+        return prim(np.array([as_size(prim.name, seed, least=None), 0], np.int64), *operands, shape=shape, **attrs)
     state = current_state() if seed is None else seed.state
     out = prim(state, *operands, shape=shape, **attrs)
     assign(state, random_advance(state, blocks=(product(shape) * words + 3) // 4))
@@ -278,8 +278,8 @@ def randint(low: int, high: int, size: Sequence[int] | None = None, seed: int | 
     """Integers in [low, high), of shape `size`. raises : ValueRangeError if the range is empty or wider than 2**32"""
     if size is None:
         raise ArgumentError("randint: a size is wanted", hint="ops.randint(low, high, (2, 3))")
-    return draw_numbers(random_integers, as_shape("randint", size), 1, seed, low=as_size("randint", low),
-                 high=as_size("randint", high), dtype=dt.dtype(dtype))
+    return draw_numbers(random_integers, as_shape("randint", size), 1, seed, low=as_size("randint", low, least=None),
+                 high=as_size("randint", high, least=None), dtype=dt.dtype(dtype))
 
 
 def rand(*size: Any, dtype: DTypeLike | None = dt.float32, seed: int | None = None) -> Tensor:

@@ -7,7 +7,7 @@ import operator
 
 import numpy as np
 
-from ..common.dim import Dim
+from ..common.dim import Dim, Symbol
 from ..common.errors import ArgumentError, ShapeError
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.constraints import require
@@ -48,6 +48,19 @@ def scalar_cast(a, *, type):
 @primitive(traits={"scalar"})
 def tensor_to_scalar(x):
     """The one element of a tensor as a Python number. raises : ShapeError if there are several."""
+
+
+@primitive(traits={"scalar", "dynamic"})
+def number_to_size(n, *, least=0):
+    """The int n as a size: from here on it is a Symbol, of which sizes are computed.
+
+    least : what n is known to be at least, or None
+    """
+
+
+@infer_rule(number_to_size)
+def number_to_size_infer(n, *, least):
+    return AbstractScalar(int, Symbol("n", lo=least).dim)
 
 
 @infer_rule(scalar_binary)
@@ -93,8 +106,9 @@ eval_rule(scalar_compare)(lambda a, b, *, op: COMPARE[op](a, b))
 eval_rule(scalar_unary)(lambda a, *, op: UNARY[op](a))
 eval_rule(scalar_cast)(lambda a, *, type: type(a))
 eval_rule(tensor_to_scalar)(lambda x: np.asarray(x).item())
+eval_rule(number_to_size)(lambda n, *, least: n)
 bprop_rule(scalar_binary, scalar_compare)(lambda a, b, out, dout, **attrs: (None, None))
-bprop_rule(scalar_unary, scalar_cast, tensor_to_scalar)(lambda a, out, dout, **attrs: None)
+bprop_rule(scalar_unary, scalar_cast, tensor_to_scalar, number_to_size)(lambda a, out, dout, **attrs: None)
 
 
 def is_number(value):

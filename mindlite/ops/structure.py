@@ -318,7 +318,7 @@ def roll(input: Tensor, shifts: Ints, dims: Any = None) -> Tensor:
         n = input.shape[axis]
         if isinstance(n, int) and n == 0:
             continue
-        cut = n - as_size("roll", shift) % n
+        cut = n - as_size("roll", shift, least=None) % n
         if not (isinstance(cut, int) and isinstance(n, int) and cut == n):
             input = concat([take_range(input, axis, cut, n), take_range(input, axis, 0, cut)], axis)
     return input
