@@ -210,7 +210,12 @@ def real_abs(input):
 
 
 def abs(input: Tensor) -> Tensor:
-    """The absolute value; of complex numbers the modulus, a float."""
+    """The absolute value of each element; of complex numbers the modulus.
+
+    input  : Tensor or number, of any dtype and shape; the smallest signed integer stays as it is (it wraps)
+    out    : like input; complex64 gives float32, complex128 float64
+    gradient: sign(input), 0 at 0
+    """
     input = as_operand(input)
     return hypot(real(input), imag(input)) if dtype_of(input).kind == "c" else real_abs(input)
 
@@ -258,7 +263,14 @@ def clamp(input: Tensor, min: TensorLike | None = None, max: TensorLike | None =
 
 
 def clip_by_value(x: Tensor, clip_value_min: TensorLike | None = None, clip_value_max: Any = None) -> Any:
-    """`clamp` of x; of a tuple or list of Tensors a tuple of each."""
+    """Limit each element to [clip_value_min, clip_value_max]: `clamp`.
+
+    x      : Tensor of bool, integer or float dtype, or a tuple or list of Tensors
+    clip_value_min, clip_value_max : number, Tensor that broadcasts with x, or None for no bound; they are promoted with x, so an
+             int Tensor with a float bound becomes float
+    out    : of the broadcast shape; for a tuple or list a tuple of each. NaN stays NaN; where min > max it is max
+    raises : ArgumentError if both bounds are None, DTypeError for complex numbers, ShapeError where shapes do not broadcast
+    """
     if isinstance(x, (tuple, list)) and any(map(is_array, x)):
         return tuple([clip_by_value(each, clip_value_min, clip_value_max) for each in x])
     return clamp(x, clip_value_min, clip_value_max)
@@ -295,19 +307,39 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
 
 
 def frac(x: Tensor) -> Tensor:
-    """x without its whole part: x - trunc(x)."""
+    """The part behind the point, with the sign of x: x - trunc(x).
+
+    x      : Tensor or number of integer or float dtype, any shape
+    out    : like x; 0 for integers, NaN for inf and -inf
+    raises : DTypeError for bool and complex numbers
+    """
     return x - trunc(x)
 
 
 # ---------------------------------------------------------------- sums of products
 
 def addcmul(input: TensorLike, tensor1: TensorLike, tensor2: TensorLike, value: TensorLike = 1) -> Tensor:
-    """input + value * tensor1 * tensor2."""
+    """input + value * tensor1 * tensor2, element by element.
+
+    input, tensor1, tensor2 : Tensor or number, any dtype; they broadcast and are promoted to one dtype
+    value  : number or Tensor; a float makes an integer result float32
+    out    : Tensor of the broadcast shape
+    raises : ShapeError where the shapes do not broadcast
+    """
+    (input, tensor1, tensor2), _ = promote_operands((input, tensor1, tensor2), {})
     return add(input, mul(tensor1, tensor2) if is_one(value) else mul(value, mul(tensor1, tensor2)))
 
 
 def addcdiv(input: TensorLike, tensor1: TensorLike, tensor2: TensorLike, value: TensorLike = 1) -> Tensor:
-    """input + value * tensor1 / tensor2."""
+    """input + value * tensor1 / tensor2, element by element.
+
+    input, tensor1, tensor2 : Tensor or number, any dtype; they broadcast and are promoted to one dtype; integers are divided as
+             float32
+    value  : number or Tensor
+    out    : Tensor of the broadcast shape, float or complex; x / 0 is inf or NaN
+    raises : ShapeError where the shapes do not broadcast
+    """
+    (input, tensor1, tensor2), _ = promote_operands((input, tensor1, tensor2), {})
     return add(input, true_divide(tensor1, tensor2) if is_one(value) else mul(value, true_divide(tensor1, tensor2)))
 
 
@@ -317,7 +349,14 @@ def is_one(value):
 
 
 def lerp(input: TensorLike, end: TensorLike, weight: TensorLike) -> Tensor:
-    """input + weight * (end - input): linear interpolation."""
+    """Linear interpolation: input + weight * (end - input).
+
+    input, end : Tensor or number of integer, float or complex dtype; they broadcast and are promoted
+    weight : number or Tensor that broadcasts with them; 0 gives input, 1 gives end, others lie on the line through both
+    out    : Tensor of the broadcast shape; integers with a float weight give float32
+    raises : DTypeError for bool, ShapeError where the shapes do not broadcast
+    """
+    (input, end), _ = promote_operands((input, end), {}) if is_array(input) or is_array(end) else ((input, end), {})
     return add(input, mul(weight, sub(end, input)))
 
 

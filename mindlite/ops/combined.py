@@ -10,11 +10,12 @@ from typing import Any
 from ..common import dtype as dt
 from ..common.annotations import Axes, Ints
 from ..common.dtype import DTypeLike
-from ..common.errors import ArgumentError, ValueRangeError
+from ..common.errors import ArgumentError, DTypeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
-from .arithmetic import abs, clamp, fmod, mul, pow, round, sign, sub, trunc
+from .arithmetic import abs, add, clamp, floor_divide, fmod, mul, pow, round, sign, sub, trunc
 from .basic import cast, reshape
-from .define import as_operand, cast_to, dtype_of
+from .complex_numbers import imag, part_dtype
+from .define import as_operand, cast_to, dtype_of, promote_operands, to_float
 from .elementary import exp2, log, logaddexp, sigmoid, sin
 from .logic import (equal, greater, isfinite, isinf, less, less_equal, logical_and, logical_not, logical_or, not_equal, where)
 from .moments import root
@@ -25,19 +26,27 @@ from .structure import narrow, stack
 
 def addn(x: TensorLike) -> Tensor:
     """The sum of the tensors in the tuple or list `x`. raises : ArgumentError where there is none"""
-    if not isinstance(x, (tuple, list)):
-        return as_operand(x) * 1
-    if not x:
-        raise ArgumentError("addn: at least one tensor is wanted")
-    total = x[0]
-    for other in x[1:]:
-        total = total + other
-    return total if len(x) > 1 else total * 1
+    return _added("addn", x)
+
+
+def _added(name, x):
+    tensors = x if isinstance(x, (tuple, list)) else (x,)
+    if not tensors:
+        raise ArgumentError(f"{name}: at least one tensor is wanted")
+    total = tensors[0]
+    for other in tensors[1:]:
+        total = add(total, other)
+    return total if len(tensors) > 1 else mul(total, 1)
 
 
 def accumulate_n(x: TensorLike) -> Tensor:
-    """As addn."""
-    return addn(x)
+    """The sum of several tensors, as `addn`.
+
+    x      : a tuple or list of Tensors (or numbers), which broadcast and are promoted; a single Tensor is its own sum
+    out    : Tensor of the broadcast shape
+    raises : ArgumentError where there is none, ShapeError where the shapes do not broadcast
+    """
+    return _added("accumulate_n", x)
 
 
 def squared_difference(x: TensorLike, y: TensorLike) -> Tensor:
@@ -52,20 +61,28 @@ def _float(x):
 
 
 def div_no_nan(x: TensorLike, y: TensorLike) -> Tensor:
-    """x / y, 0 where y is 0."""
-    x, y = _float(x), _float(y)
+    """x / y, 0 where y is 0.
+
+    x, y   : Tensor or number, of any dtype; they broadcast and are promoted, integers and bools to float32
+    out    : Tensor of the broadcast shape
+    gradient: 0 in both where y is 0
+    raises : ShapeError where the shapes do not broadcast
+    """
+    (x, y), _ = to_float((x, y), {})
     nothing = equal(y, 0)
     return where(nothing, 0, x / where(nothing, 1, y))
 
 
 def mul_no_nan(x: TensorLike, y: TensorLike) -> Tensor:
     """x * y, 0 where y is 0, whatever x is there."""
+    (x, y), _ = promote_operands((x, y), {})
     nothing = equal(y, 0)
     return where(nothing, 0, where(nothing, 0, x) * y)
 
 
 def xdivy(x: TensorLike, y: TensorLike) -> Tensor:
     """x / y, 0 where both are 0."""
+    (x, y), _ = to_float((x, y), {})
     nothing = logical_and(equal(x, 0), equal(y, 0))
     return where(nothing, 0, x / where(nothing, 1, y))
 
@@ -73,6 +90,7 @@ def xdivy(x: TensorLike, y: TensorLike) -> Tensor:
 def xlogy(input: TensorLike, other: TensorLike) -> Tensor:
     """input * log(other), 0 where input is 0 (NaN where other is); the slope by input is log(other) there too, if that is
     finite."""
+    (input, other), _ = to_float((input, other), {})
     nothing = logical_and(equal(input, 0), logical_or(less_equal(other, 0), isinf(other)))
     return where(nothing, 0, input * log(where(nothing, 1, other)))
 
@@ -95,24 +113,42 @@ def rint(input: Tensor) -> Tensor:
 
 
 def deg2rad(x: TensorLike) -> Tensor:
-    """Degrees as radians."""
-    return _float(x) * (math.pi / 180)
+    """Degrees as radians: x * pi / 180.
+
+    x      : Tensor or number, of any shape; integers and bools become float32
+    out    : like x
+    """
+    return mul(_float(x), math.pi / 180)
 
 
 def rad2deg(x: TensorLike) -> Tensor:
     """Radians as degrees."""
-    return _float(x) * (180 / math.pi)
+    return mul(_float(x), 180 / math.pi)
 
 
 def heaviside(input: TensorLike, values: TensorLike) -> Tensor:
-    """0 where input < 0, 1 where it is > 0, `values` where it is 0."""
+    """The step function of Heaviside: 0 where input < 0, 1 where input > 0, `values` where it is 0.
+
+    input  : Tensor or number of bool, integer or float dtype; NaN counts as not above 0 and gives 0
+    values : Tensor or number that broadcasts with input; it is cast to input's dtype
+    out    : Tensor of the broadcast shape, in input's dtype
+    raises : DTypeError for complex numbers, ShapeError where the shapes do not broadcast
+    """
     step = cast_to(less(0, input), dtype_of(input))
     return where(equal(input, 0), cast_to(as_operand(values), dtype_of(input)), step)
 
 
 def ldexp(x: TensorLike, other: TensorLike) -> Tensor:
-    """x * 2 ** other"""
-    return x * exp2(_float(other))
+    """x * 2 ** other.
+
+    x      : Tensor or number; integers and bools become float32
+    other  : Tensor or number, the exponents; they broadcast with x
+    out    : Tensor of the broadcast shape, float32 or wider; finite where x * 2 ** other is, also where 2 ** other is not
+    """
+    x = _float(x)
+    exponent = cast_to(as_operand(other), part_dtype(dtype_of(x)) if dtype_of(x).itemsize >= 8 else dt.float32)
+    half = floor_divide(exponent, 2)                     # 2 ** other may overflow where x * 2 ** other does not
+    return mul(x, exp2(half)) * exp2(exponent - half)
 
 
 def sinc(input: TensorLike) -> Tensor:
@@ -123,7 +159,12 @@ def sinc(input: TensorLike) -> Tensor:
 
 
 def logaddexp2(input: Tensor, other: Any) -> Tensor:
-    """log2(2 ** input + 2 ** other), without overflow."""
+    """log2(2 ** input + 2 ** other), without overflow in between.
+
+    input, other : Tensor or number of real dtype; they broadcast and are promoted, integers to float32
+    out    : Tensor of the broadcast shape
+    raises : DTypeError for complex numbers, ShapeError where the shapes do not broadcast
+    """
     return logaddexp(input * math.log(2), other * math.log(2)) * (1 / math.log(2))
 
 
@@ -135,24 +176,45 @@ def positive(input: Tensor) -> Tensor:
 
 
 def float_power(input: TensorLike, exponent: TensorLike) -> Tensor:
-    """input ** exponent in float64."""
-    wide = [cast_to(as_operand(v, dt.float64), dt.float64) for v in (input, exponent)]
-    return wide[0] ** wide[1]
+    """input ** exponent in double precision.
+
+    input, exponent : Tensor or number, of any dtype; they broadcast
+    out    : float64 of the broadcast shape, complex128 where one of them is complex; a negative real number
+             to a power that is no whole number is NaN
+    raises : ShapeError where the shapes do not broadcast
+    """
+    operands, _ = promote_operands((input, exponent), {})
+    wide = dt.complex128 if dtype_of(operands[0]).kind == "c" else dt.float64
+    return pow(*[cast_to(as_operand(v, wide), wide) for v in (input, exponent)])
 
 
 def isposinf(input: TensorLike) -> Tensor:
-    """True where input is +inf."""
+    """True where input is +inf.
+
+    input  : Tensor or number of real dtype, any shape
+    out    : bool, of input's shape; False for integers
+    raises : DTypeError for complex numbers
+    """
     return logical_and(isinf(input), less(0, input))
 
 
 def isneginf(input: TensorLike) -> Tensor:
-    """True where input is -inf."""
+    """True where input is -inf.
+
+    input  : Tensor or number of real dtype, any shape
+    out    : bool, of input's shape; False for integers
+    raises : DTypeError for complex numbers
+    """
     return logical_and(isinf(input), less(input, 0))
 
 
 def isreal(input: Tensor) -> Tensor:
-    """True where the imaginary part is 0."""
-    return equal(input, input) if dtype_of(input).kind != "c" else equal(input.imag(), 0)
+    """True where the imaginary part is 0.
+
+    input  : Tensor or number, of any dtype and shape
+    out    : bool, of input's shape; True for all real numbers, NaN too
+    """
+    return equal(imag(input), 0)
 
 
 def invert(x):
@@ -182,7 +244,15 @@ def signbit(input: TensorLike) -> Tensor:
 
 
 def copysign(x: TensorLike, other: TensorLike) -> Tensor:
-    """The size of x with the sign of `other`."""
+    """The size of x with the sign of `other`, that of -0.0 too.
+
+    x, other : Tensor or number of real dtype; they broadcast
+    out    : Tensor of the broadcast shape, in x's dtype; integers and bools become float32
+    raises : DTypeError for complex numbers, ShapeError where the shapes do not broadcast
+    """
+    for name, operand in (("x", x), ("other", other)):
+        if dtype_of(as_operand(operand)).kind == "c":
+            raise DTypeError(f"copysign: {name} is not complex", note=dtype_of(as_operand(operand)).name)
     size = abs(as_operand(x))
     size = size if dtype_of(size).kind == "f" else cast(size, dtype=dt.float32)
     return where(signbit(other), -size, size)
@@ -198,14 +268,24 @@ def sgn(input: TensorLike) -> Tensor:
 
 
 def logit(input: TensorLike, eps: float | None = None) -> Tensor:
-    """log(x / (1 - x)); with eps, x is kept in [eps, 1 - eps] first."""
+    """log(x / (1 - x)), the inverse of the sigmoid.
+
+    input  : Tensor or number of real or complex dtype, any shape; integers become float32. Outside [0, 1] it is NaN
+    eps    : float or None; if 0 or more, input is kept in [eps, 1 - eps] first
+    out    : like input, float; -inf at 0 and inf at 1 without eps
+    """
     x = as_operand(input)
     x = x if eps is None or eps < 0 else clamp(x, eps, 1 - eps)
     return log(x) - log(1 - x)
 
 
 def is_nonzero(input: TensorLike) -> Any:
-    """True if the one element is not 0. raises : ArgumentError where there are several"""
+    """Whether the one element is not 0.
+
+    input  : Tensor or number of one element, any dtype
+    out    : bool[], a Tensor
+    raises : ArgumentError where input has no element or several
+    """
     x = as_operand(input)
     if x.size != 1:
         raise ArgumentError(f"is_nonzero: a tensor of one element is wanted, this has {x.size}")
@@ -213,12 +293,24 @@ def is_nonzero(input: TensorLike) -> Any:
 
 
 def approximate_equal(x: TensorLike, y: TensorLike, tolerance: float = 1e-5) -> Tensor:
-    """True where |x - y| < tolerance."""
+    """True where |x - y| < tolerance.
+
+    x, y   : Tensor or number; they broadcast and are promoted
+    tolerance : float
+    out    : bool, of the broadcast shape; False for NaN, and for equal infinities, whose difference is NaN
+    raises : DTypeError for bool, ShapeError where the shapes do not broadcast
+    """
     return less(abs(as_operand(x) - y), tolerance)
 
 
 def fast_gelu(x: Tensor) -> Tensor:
-    """x * sigmoid(1.702 x)."""
+    """An approximation of GELU: x * sigmoid(1.702 x).
+
+    x      : Tensor or number of real dtype, any shape; integers become float32
+    out    : like x
+    raises : DTypeError for complex numbers
+    source : Hendrycks and Gimpel 2016, section 2
+    """
     x = as_operand(x)
     return x * sigmoid(x * 1.702)
 
@@ -240,12 +332,25 @@ def renorm(input: TensorLike, p: float, axis: Axes, maxnorm: float) -> Tensor:
 
 
 def clip_by_norm(x: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Any:
-    """The tensor, or each of several, scaled so that the norm of all together is at most max_norm.
+    """Scale a tensor, or several, so that the norm of all elements together is at most max_norm.
 
-    raises : ValueRangeError where the norm is infinite or NaN and error_if_nonfinite is True
+    x      : Tensor, or a tuple or list of Tensors; integers become float32
+    max_norm : float, 0 or more
+    norm_type : float, the order p of (sum |x| ** p) ** (1 / p), above 0; inf for the largest |x|
+    error_if_nonfinite : bool; True refuses a norm that is inf or NaN, which needs its value, so it runs eagerly
+    out    : each tensor times min(1, max_norm / (norm + 1e-6)), in its dtype; a tuple or list as x is
+    raises : ValueRangeError for a max_norm below 0, a norm_type that is not above 0, or a norm that is not finite;
+             ArgumentError where there is no tensor
+    source : Pascanu, Mikolov, Bengio 2013, "On the difficulty of training recurrent neural networks"
     """
+    if isinstance(norm_type, bool) or not isinstance(norm_type, (int, float)) or not norm_type > 0:
+        raise ValueRangeError(f"clip_by_norm: norm_type is a number above 0, or inf, not {norm_type!r}")
+    if isinstance(max_norm, (int, float)) and not max_norm >= 0:
+        raise ValueRangeError(f"clip_by_norm: max_norm is 0 or more, not {max_norm!r}")
     single = not isinstance(x, (tuple, list))
-    tensors = [as_operand(t) for t in ([x] if single else x)]
+    tensors = [_float(t) for t in ([x] if single else x)]
+    if not tensors:
+        raise ArgumentError("clip_by_norm: at least one tensor is wanted")
     flat = [reshape(abs(t), shape=(-1,)) for t in tensors]
     if norm_type == float("inf"):
         total = amax(stack([amax(f, 0) for f in flat]), 0)
@@ -264,12 +369,26 @@ def inplace_add(x: TensorLike, v: TensorLike, indices: Ints) -> Tensor:
 
 
 def inplace_sub(x: TensorLike, v: TensorLike, indices: Ints) -> Tensor:
-    """x with v taken off the rows `indices`."""
+    """x with v taken off the rows `indices`. It gives a new Tensor: x keeps its elements.
+
+    x      : Tensor [N, ..]
+    v      : Tensor [len(indices), ..], cast to x's dtype
+    indices : int or tuple of ints, along axis 0; a row that is named twice takes both
+    out    : like x
+    raises : ShapeError where v does not fit, OperandIndexError for an index outside the axis
+    """
     return _rows_of(x, v, indices, tensor_scatter_sub)
 
 
 def inplace_update(x: TensorLike, v: TensorLike, indices: Ints) -> Tensor:
-    """x with v written to the rows `indices`."""
+    """x with v written to the rows `indices`. It gives a new Tensor: x keeps its elements.
+
+    x      : Tensor [N, ..]
+    v      : Tensor [len(indices), ..], cast to x's dtype
+    indices : int or tuple of ints, along axis 0; of a row that is named twice the last is kept
+    out    : like x
+    raises : ShapeError where v does not fit, OperandIndexError for an index outside the axis
+    """
     return _rows_of(x, v, indices, tensor_scatter_update)
 
 

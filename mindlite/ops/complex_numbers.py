@@ -86,13 +86,21 @@ def real(input: Tensor) -> Tensor:
 
 
 def imag(input: Tensor) -> Tensor:
-    """The imaginary part; zeros for real numbers."""
+    """The imaginary part.
+
+    input  : Tensor or number, of any dtype and shape
+    out    : float32 for complex64, float64 for complex128; zeros like input for real numbers
+    """
     input = as_operand(input)
     return imaginary_part(input) if dtype_of(input).kind == "c" else zeros_like(input)
 
 
 def angle(input: TensorLike) -> Tensor:
-    """The angle of complex numbers, in (-pi, pi]; 0 or pi for real ones."""
+    """The angle of each number in the complex plane, atan2(imag, real).
+
+    input  : Tensor or number, of any dtype and shape
+    out    : float of input's shape, in (-pi, pi]; of real numbers 0, or pi for negative ones, NaN for NaN
+    """
     input = as_operand(input)
     return atan2(imaginary_part(input), real_part(input)) if dtype_of(input).kind == "c" else atan2(0, input)
 

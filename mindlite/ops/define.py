@@ -248,6 +248,17 @@ def with_dtypes(prim: Primitive, accepts: str, prepare: Function | None) -> str:
     return doc + ("\n" if "\n" in doc else "\n\n") + "\n".join(lines)
 
 
+def documented(**parts: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """A decorator: `{name}` in the docstring stands for the part of that name, which several functions share."""
+    def complete(function):
+        doc = inspect.cleandoc(function.__doc__ or "")
+        for name, part in parts.items():
+            doc = doc.replace(f"{{{name}}}", inspect.cleandoc(part))
+        function.__doc__ = doc
+        return function
+    return complete
+
+
 def ufunc_evaluator(array):
     """The eval rule of a NumPy ufunc whose result has the operands' dtype: short, as eager mode runs it most of all."""
     def evaluate(*args):

@@ -19,12 +19,13 @@ from ..common.dim import product
 from ..common.dtype import DTypeLike
 from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
+from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive, vmap_rule
 from .axes import as_size, normal_axes, normal_axis
 from .basic import cast, move_batch_axis
 from .complex_numbers import conj, make_complex, real
 from .creation import arange
-from .define import as_operand, dtype_of
+from .define import as_operand, documented, dtype_of
 from .sbp import letters, sbp_rule
 from .slicing import take_range
 from .structure import concat, flip, pad_constant, roll
@@ -42,6 +43,9 @@ def fourier(x, *, axes, inverse):
 def fourier_infer(x, *, axes, inverse):
     if x.dtype.kind != "c":
         raise DTypeError("fourier: takes complex numbers", note=f"x: {x}")
+    for axis in axes:
+        require(">=", x.shape[axis], 1,
+                lambda: ShapeError("fourier: an empty axis has no transform", note=f"x: {x}, axis {axis}"))
     return x
 
 
@@ -99,8 +103,10 @@ def _axes(name, x, s, dim):
     if x.ndim == 0:
         raise ShapeError(f"{name}: a tensor without axes has no transform")
     if dim is None:
-        dim = range(x.ndim) if s is None else range(x.ndim - len(s), x.ndim)
+        dim = range(x.ndim) if s is None else range(-len(s), 0)
     axes = tuple(normal_axis(name, a, x.ndim) for a in (dim if not isinstance(dim, int) else (dim,)))
+    if len(set(axes)) != len(axes):
+        raise ValueRangeError(f"{name}: an axis is named twice in {tuple(dim)}")
     sizes = (None,) * len(axes) if s is None else tuple(s) if not isinstance(s, int) else (s,)
     if len(sizes) != len(axes):
         raise ArgumentError(f"{name}: as many sizes as axes are wanted", note=f"s: {s}, dim: {dim}")
@@ -111,6 +117,8 @@ def _fit(name, x, sizes, axes):
     """x cut, or continued with zeros, to the sizes along the axes."""
     for n, axis in zip(sizes, axes):
         if n is None or n == x.shape[axis]:
+            if isinstance(x.shape[axis], int) and x.shape[axis] == 0:
+                raise ShapeError(f"{name}: an empty axis has no transform", note=f"axis {axis} of {list(x.shape)}")
             continue
         if n < 1:
             raise ValueRangeError(f"{name}: a size is at least 1", note=f"{n}")
@@ -163,104 +171,248 @@ def _to_real(name, input, s, dim, norm, inverse=True):
     return real(whole) * scale if not isinstance(scale, int) else real(whole)
 
 
+# ---------------------------------------------------------------- what the docstrings share
+
+_NORM = """
+norm   : None or "backward": the inverse is divided by the number n of summed elements; "forward": the other direction
+         is; "ortho": both are divided by sqrt(n)
+"""
+_ERRORS = """
+raises : ValueRangeError for another norm, a size below 1, an axis outside the tensor or named twice; ArgumentError for
+         a size that is no int or sizes for other axes; ShapeError for a tensor without axes or an empty axis
+source : Cooley and Tukey 1965, computed by NumPy
+"""
+_AXES = """
+s      : ints, a size for each axis, to which it is cut or continued with zeros first (-1 keeps it); None keeps all
+dim    : ints, the axes; None: the last ones, as many as `s` has sizes, or all
+"""
+_ONE_AXIS = documented(axis="dim    : int, the axis" + _NORM, errors=_ERRORS)
+_SEVERAL_AXES = documented(axes=_AXES + _NORM.lstrip(), errors=_ERRORS)
+
+
 # ---------------------------------------------------------------- complex transforms
 
+@_ONE_AXIS
 def fft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The Fourier transform along one axis.
+    """The discrete Fourier transform along one axis: out[k] = sum_j input[j] exp(-2 pi i j k / n).
 
-    n      : the axis is cut, or continued with zeros, to this size first
-    norm   : None or "backward": a sum; "ortho": divided by sqrt(n); "forward": divided by n
+    input  : Tensor of any dtype; float64 and complex128 give complex128, others complex64
+    n      : int or None; the axis is cut, or continued with zeros, to this size first
+    {axis}
     out    : complex, of input's shape but for n
-    raises : ValueRangeError for another norm or a size below 1
+    {errors}
     """
     return _transform("fft", _complex(input), None if n is None else (n,), (dim,), norm, False)
 
 
+@_ONE_AXIS
 def ifft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of fft: with norm None it is divided by n."""
+    """The inverse of fft: out[j] = 1 / n sum_k input[k] exp(2 pi i j k / n).
+
+    input  : Tensor of any dtype; float64 and complex128 give complex128, others complex64
+    n      : int or None; the axis is cut, or continued with zeros, to this size first
+    {axis}
+    out    : complex, of input's shape but for n
+    {errors}
+    """
     return _transform("ifft", _complex(input), None if n is None else (n,), (dim,), norm, True)
 
 
+@_SEVERAL_AXES
 def fftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str | None = None) -> Tensor:
-    """fft along several axes: `dim`, else the last of as many as `s` has sizes, else all."""
+    """`fft` along several axes.
+
+    input  : Tensor of any dtype; float64 and complex128 give complex128, others complex64
+    {axes}
+    out    : complex, of input's shape but for s
+    {errors}
+    """
     return _transform("fftn", _complex(input), s, dim, norm, False)
 
 
+@_SEVERAL_AXES
 def ifftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str | None = None) -> Tensor:
-    """The inverse of fftn."""
+    """The inverse of fftn.
+
+    input  : Tensor of any dtype; float64 and complex128 give complex128, others complex64
+    {axes}
+    out    : complex, of input's shape but for s
+    {errors}
+    """
     return _transform("ifftn", _complex(input), s, dim, norm, True)
 
 
+@_SEVERAL_AXES
 def fft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: str | None = None) -> Tensor:
-    """fft along two axes."""
+    """`fft` along two axes, the last by default.
+
+    input  : Tensor of any dtype; float64 and complex128 give complex128, others complex64
+    {axes}
+    out    : complex, of input's shape but for s
+    {errors}
+    """
     return _transform("fft2", _complex(input), s, dim, norm, False)
 
 
+@_SEVERAL_AXES
 def ifft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: str | None = None) -> Tensor:
-    """The inverse of fft2."""
+    """The inverse of fft2.
+
+    input  : Tensor of any dtype; float64 and complex128 give complex128, others complex64
+    {axes}
+    out    : complex, of input's shape but for s
+    {errors}
+    """
     return _transform("ifft2", _complex(input), s, dim, norm, True)
 
 
 # ---------------------------------------------------------------- transforms of, and to, real numbers
 
+@_ONE_AXIS
 def rfft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """fft of real numbers: the first n // 2 + 1 results, which say all. raises : DTypeError for complex numbers"""
+    """fft of real numbers: the first n // 2 + 1 results; the others are their conjugates, backwards.
+
+    input  : Tensor of real dtype, else DTypeError; float64 gives complex128, others complex64
+    n      : int or None; the axis is cut, or continued with zeros, to this size first
+    {axis}
+    out    : complex, n // 2 + 1 along the axis
+    {errors}
+    """
     return _of_real("rfft", input, None if n is None else (n,), (dim,), norm)
 
 
+@_ONE_AXIS
 def irfft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of rfft: n real numbers, by default 2 (m - 1) of an axis of m. Imaginary parts that such numbers do not
-    have are left out."""
+    """The inverse of rfft: real numbers. Imaginary parts that no rfft has (at 0 and n / 2) are left out.
+
+    input  : Tensor of any dtype; float64 and complex128 give float64, others float32
+    n      : int or None, the size of the axis in the result; None: 2 (m - 1) for an axis of m
+    {axis}
+    out    : float, n along the axis
+    {errors}
+    """
     return _to_real("irfft", input, None if n is None else (n,), (dim,), norm)
 
 
+@_SEVERAL_AXES
 def rfftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str | None = None) -> Tensor:
-    """fftn of real numbers, of the last axis the first half."""
+    """`fftn` of real numbers: of the last axis the first half, n // 2 + 1 results.
+
+    input  : Tensor of real dtype, else DTypeError; float64 gives complex128, others complex64
+    {axes}
+    out    : complex
+    {errors}
+    """
     return _of_real("rfftn", input, s, dim, norm)
 
 
+@_SEVERAL_AXES
 def irfftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str | None = None) -> Tensor:
-    """The inverse of rfftn."""
+    """The inverse of rfftn: real numbers. A size for the last axis is the result's; without it, it is 2 (m - 1) for m.
+
+    input  : Tensor of any dtype; float64 and complex128 give float64, others float32
+    {axes}
+    out    : float
+    {errors}
+    """
     return _to_real("irfftn", input, s, dim, norm)
 
 
+@_SEVERAL_AXES
 def rfft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: str | None = None) -> Tensor:
-    """rfftn along two axes."""
+    """`rfftn` along two axes, the last by default.
+
+    input  : Tensor of real dtype, else DTypeError; float64 gives complex128, others complex64
+    {axes}
+    out    : complex
+    {errors}
+    """
     return _of_real("rfft2", input, s, dim, norm)
 
 
+@_SEVERAL_AXES
 def irfft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: str | None = None) -> Tensor:
-    """The inverse of rfft2."""
+    """The inverse of rfft2.
+
+    input  : Tensor of any dtype; float64 and complex128 give float64, others float32
+    {axes}
+    out    : float
+    {errors}
+    """
     return _to_real("irfft2", input, s, dim, norm)
 
 
+@_ONE_AXIS
 def hfft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """fft of a row that is its own conjugate backwards, given by its first half: n real numbers."""
+    """fft of numbers that are their own conjugates backwards, given by their first half: the result is real.
+
+    input  : Tensor of any dtype; float64 and complex128 give float64, others float32
+    n      : int or None, the size of the axis in the result; None: 2 (m - 1) for an axis of m
+    {axis}
+    out    : float, n along the axis
+    {errors}
+    """
     return _to_real("hfft", input, None if n is None else (n,), (dim,), norm, False)
 
 
+@_ONE_AXIS
 def ihfft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of hfft: the first half, of real numbers."""
+    """The inverse of hfft: the first half, n // 2 + 1 results.
+
+    input  : Tensor of real dtype, else DTypeError; float64 gives complex128, others complex64
+    n      : int or None; the axis is cut, or continued with zeros, to this size first
+    {axis}
+    out    : complex, n // 2 + 1 along the axis
+    {errors}
+    """
     return _of_real("ihfft", input, None if n is None else (n,), (dim,), norm, True)
 
 
+@_SEVERAL_AXES
 def hfftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str | None = None) -> Tensor:
-    """hfft along the last axis, fft along the others."""
+    """`hfft` along the last axis, fft along the others.
+
+    input  : Tensor of any dtype; float64 and complex128 give float64, others float32
+    {axes}
+    out    : float; a size for the last axis is the result's; without it, it is 2 (m - 1) for m
+    {errors}
+    """
     return _to_real("hfftn", input, s, dim, norm, False)
 
 
+@_SEVERAL_AXES
 def ihfftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str | None = None) -> Tensor:
-    """The inverse of hfftn."""
+    """The inverse of hfftn.
+
+    input  : Tensor of real dtype, else DTypeError; float64 gives complex128, others complex64
+    {axes}
+    out    : complex, of the last axis the first half
+    {errors}
+    """
     return _of_real("ihfftn", input, s, dim, norm, True)
 
 
+@_SEVERAL_AXES
 def hfft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: str | None = None) -> Tensor:
-    """hfftn along two axes."""
+    """`hfftn` along two axes, the last by default.
+
+    input  : Tensor of any dtype; float64 and complex128 give float64, others float32
+    {axes}
+    out    : float
+    {errors}
+    """
     return _to_real("hfft2", input, s, dim, norm, False)
 
 
+@_SEVERAL_AXES
 def ihfft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: str | None = None) -> Tensor:
-    """The inverse of hfft2."""
+    """The inverse of hfft2.
+
+    input  : Tensor of real dtype, else DTypeError; float64 gives complex128, others complex64
+    {axes}
+    out    : complex, of the last axis the first half
+    {errors}
+    """
     return _of_real("ihfft2", input, s, dim, norm, True)
 
 
@@ -285,10 +437,22 @@ def _shifted(name, input, dim, back):
 
 
 def fftshift(input: TensorLike, dim: Axes = None) -> Tensor:
-    """The frequency 0 in the middle of the axes `dim` (all by default)."""
+    """Roll the axes so that the frequency 0, which fft puts first, stands in the middle.
+
+    input  : Tensor of any dtype
+    dim    : int, ints, or None for all axes
+    out    : like input; along an axis of n each element moves n // 2 places up
+    raises : ValueRangeError for an axis outside the tensor or named twice
+    """
     return _shifted("fftshift", input, dim, False)
 
 
 def ifftshift(input: TensorLike, dim: Axes = None) -> Tensor:
-    """The inverse of fftshift."""
+    """The inverse of fftshift, for odd sizes too.
+
+    input  : Tensor of any dtype
+    dim    : int, ints, or None for all axes
+    out    : like input; along an axis of n each element moves n // 2 places down
+    raises : ValueRangeError for an axis outside the tensor or named twice
+    """
     return _shifted("ifftshift", input, dim, True)

@@ -263,12 +263,30 @@ def _flat_or_axis(prim, input, axis, keepdims):
 
 
 def argmax(input: TensorLike, dim: Axes = None, keepdim: bool = False) -> Tensor:
-    """The index of the first largest element along `dim`, or in row-major order for None; int64."""
+    """The index of the largest element; of several the first, and of the first NaN if there is one.
+
+    input  : Tensor of real dtype
+    dim    : int, or None for the index in row-major order of all elements
+    keepdim : bool; True keeps the axis with size 1 (all axes for None)
+    out    : int64
+    raises : DTypeError for complex numbers, ShapeError for an empty axis, ValueRangeError for an axis outside the tensor,
+             ArgumentError for several axes
+    gradient: none
+    """
     return _flat_or_axis(index_of_max, input, dim, keepdim)
 
 
 def argmin(input: TensorLike, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    """The index of the first smallest element along `axis`, or in row-major order for None; int64."""
+    """The index of the smallest element; of several the first, and of the first NaN if there is one.
+
+    input  : Tensor of real dtype
+    axis   : int, or None for the index in row-major order of all elements
+    keepdims : bool; True keeps the axis with size 1 (all axes for None)
+    out    : int64
+    raises : DTypeError for complex numbers, ShapeError for an empty axis, ValueRangeError for an axis outside the tensor,
+             ArgumentError for several axes
+    gradient: none
+    """
     return _flat_or_axis(index_of_min, input, axis, keepdims)
 
 
@@ -339,26 +357,74 @@ def prod(input: TensorLike, axis: Axes = None, keep_dims: bool = False, dtype: D
 
 def amax(input: TensorLike, axis: Axes = None, keepdims: bool = False, *, initial: float | None = None,
          where: TensorLike | None = None) -> Tensor:
-    """The largest element along `axis`; equals share the gradient. initial, where : see max"""
+    """The largest element along `axis`; a NaN wins.
+
+    input  : Tensor of real dtype
+    axis   : int, a tuple or list of ints, or None (also ()) for all axes
+    keepdims : bool; True keeps the axes with size 1
+    initial : number or None; no result is smaller. It is cast to input's dtype
+    where  : bool Tensor that broadcasts with input, or None; elements where it is False count as `initial`,
+             which is wanted then
+    out    : Tensor of input's dtype
+    raises : ShapeError for an empty axis (with `initial`, too), DTypeError for complex numbers, ValueRangeError for an axis
+             outside the tensor or named twice, ArgumentError for `where` without `initial`
+    gradient: shared evenly among equal largest elements
+    """
     return reduce_max(_chosen("amax", input, initial, where, greater), axis=axis, keepdims=keepdims)
 
 
 def amin(input: TensorLike, axis: Axes = None, keepdims: bool = False, *, initial: float | None = None,
          where: TensorLike | None = None) -> Tensor:
-    """The smallest element along `axis`; equals share the gradient. initial, where : see max"""
+    """The smallest element along `axis`; a NaN wins.
+
+    input  : Tensor of real dtype
+    axis   : int, a tuple or list of ints, or None (also ()) for all axes
+    keepdims : bool; True keeps the axes with size 1
+    initial : number or None; no result is larger. It is cast to input's dtype
+    where  : bool Tensor that broadcasts with input, or None; elements where it is False count as `initial`,
+             which is wanted then
+    out    : Tensor of input's dtype
+    raises : ShapeError for an empty axis (with `initial`, too), DTypeError for complex numbers, ValueRangeError for an axis
+             outside the tensor or named twice, ArgumentError for `where` without `initial`
+    gradient: shared evenly among equal smallest elements
+    """
     return reduce_min(_chosen("amin", input, initial, where, less), axis=axis, keepdims=keepdims)
 
 
 def any(input: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
-    """True where one element along `axis` is not zero."""
+    """True where one element along `axis` is not zero; False for an empty axis.
+
+    input  : Tensor of any dtype; NaN is not zero
+    axis   : int, a tuple or list of ints, or None (also ()) for all axes
+    keep_dims : bool; True keeps the axes with size 1
+    out    : bool
+    raises : ValueRangeError for an axis outside the tensor or named twice
+    """
     return reduce_any(as_operand(input), axis=axis, keepdims=keep_dims)
 
 
 def all(input: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
-    """True where no element along `axis` is zero."""
+    """True where no element along `axis` is zero; True for an empty axis.
+
+    input  : Tensor of any dtype; NaN is not zero
+    axis   : int, a tuple or list of ints, or None (also ()) for all axes
+    keep_dims : bool; True keeps the axes with size 1
+    out    : bool
+    raises : ValueRangeError for an axis outside the tensor or named twice
+    """
     return reduce_all(as_operand(input), axis=axis, keepdims=keep_dims)
 
 
 def count_nonzero(x: TensorLike, axis: Axes = (), keep_dims: bool = False, dtype: DTypeLike = dt.int32) -> Tensor:
-    """How many elements along `axis` are not zero."""
-    return reduce_sum(cast(not_equal(x, 0), dtype=dtype), axis=axis, keepdims=keep_dims)
+    """How many elements along `axis` are not zero.
+
+    x      : Tensor or number, of any dtype; NaN is not zero
+    axis   : int, a tuple or list of ints, or None (also ()) for all axes
+    keep_dims : bool; True keeps the axes with size 1
+    dtype  : of the result; a count that it does not hold wraps (int8 holds 127), bool is whether the count is not 0
+    out    : Tensor of `dtype`
+    raises : ValueRangeError for an axis outside the tensor or named twice
+    """
+    wanted = dt.dtype(dtype)
+    count = reduce_sum(cast(not_equal(x, 0), dtype=dt.int32 if wanted is dt.bool_ else wanted), axis=axis, keepdims=keep_dims)
+    return cast(count, dtype=wanted)

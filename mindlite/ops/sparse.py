@@ -14,7 +14,7 @@ from typing import Any
 from ..common import dtype as dt
 from ..common.errors import ArgumentError, DTypeError, ShapeError
 from . import arithmetic
-from .basic import cast, reduce_sum, reshape
+from .basic import broadcast_to, cast, reduce_sum, reshape
 from .creation import arange
 from .define import as_operand, dtype_of
 from .lookup import gather, scatter_nd
@@ -149,6 +149,7 @@ class CSRTensor(_Values, namedtuple("CSRTensor", "indptr indices values shape"))
 
     def mm(self, matrix):
         """self @ matrix, a Tensor; raises : ShapeError where the inner sizes differ"""
+        _no_sparse("mm", matrix)
         matrix = as_operand(matrix)
         if matrix.ndim != 2 or matrix.shape[0] != self.shape[1]:
             raise ShapeError("mm: the contracted sizes differ", note=f"{list(self.shape)} and {list(matrix.shape)}")
@@ -160,11 +161,13 @@ class CSRTensor(_Values, namedtuple("CSRTensor", "indptr indices values shape"))
         return self.mm(vector)
 
     def __mul__(self, other):
-        """Each value times the element of `other` (a Tensor of this shape, or a number) at its place."""
+        """Each value times the element of `other` (a number, or a Tensor that broadcasts to this shape) at its place."""
+        _no_sparse("CSRTensor * other", other)
         if isinstance(other, (int, float)):
             return self._replace(values=self.values * other)
         flat = self.rows() * self.shape[1] + self.indices
-        return self._replace(values=self.values * gather(reshape(as_operand(other), shape=(-1,)), flat, 0))
+        whole = broadcast_to(as_operand(other), shape=self.shape)
+        return self._replace(values=self.values * gather(reshape(whole, shape=(-1,)), flat, 0))
 
 
 class RowTensor(_Values, namedtuple("RowTensor", "indices values dense_shape")):
@@ -179,6 +182,11 @@ class RowTensor(_Values, namedtuple("RowTensor", "indices values dense_shape")):
     def to_dense(self):
         """The Tensor of this shape."""
         return scatter_nd(reshape(self.indices, shape=(-1, 1)), self.values, self.dense_shape)
+
+
+def _no_sparse(name, operand):
+    if isinstance(operand, _Values):
+        raise ArgumentError(f"{name}: a Tensor is wanted, not {type(operand).__name__}", hint="to_dense() makes a Tensor")
 
 
 def _printed(tensor, *parts):

@@ -16,9 +16,10 @@ from .arithmetic import abs, floor_divide, remainder
 from .axes import normal_axis
 from .basic import reshape
 from .creation import full, zeros
-from .define import as_operand, cast_to, dtype_of
+from .define import as_operand, cast_to, check_tensors, dtype_of
 from .elementary import exp
 from .logic import greater_equal
+from .indexing import gather_nd
 from .lookup import gather
 from .scatter import tensor_scatter_add, tensor_scatter_max
 from .sort import argsort, nonzero, unique
@@ -31,13 +32,21 @@ FUNCTIONS = {
     logic: "isfinite isinf isnan"}
 
 
+def _check_form(operator, form, *operands):
+    for x in operands:
+        if not isinstance(x, form):
+            raise ArgumentError(f"{operator}: a {form.__name__} is wanted, not {type(x).__name__}")
+
+
 def _of_values(kind, form, name, function):
     def call(x):
-        if not isinstance(x, form):
-            raise ArgumentError(f"{kind}_{name}: a {form.__name__} is wanted, not {type(x).__name__}")
+        _check_form(f"{kind}_{name}", form, x)
         return x._replace(values=function(x.values))
     call.__name__ = call.__qualname__ = f"{kind}_{name}"
-    call.__doc__ = f"The {form.__name__} x with {name} of each value that it holds."
+    call.__doc__ = (f"{name} of each value that a sparse tensor holds; what is 0 elsewhere stays 0, whatever {name} of 0 is.\n\n"
+                    f"x      : {form.__name__}, its values of a dtype that {name} takes\n"
+                    f"out    : {form.__name__} of the same places\n"
+                    f"raises : ArgumentError for another form, a Tensor too; DTypeError for values of another dtype")
     return call
 
 
@@ -49,46 +58,103 @@ for _kind, _form in (("coo", COOTensor), ("csr", CSRTensor)):
 
 
 def csr_to_coo(tensor: Any) -> Any:
-    """The matrix by coordinates."""
+    """The same matrix by coordinates.
+
+    tensor : CSRTensor
+    out    : COOTensor, its values in the same order
+    raises : ArgumentError for another form
+    """
+    _check_form("csr_to_coo", CSRTensor, tensor)
     return tensor.to_coo()
 
 
 def csr_to_dense(csr_tensor: Any) -> Tensor:
-    """The Tensor of the whole."""
+    """The Tensor of the whole matrix, 0 where no value is held.
+
+    csr_tensor : CSRTensor [M, N]
+    out    : Tensor [M, N] of its dtype; values at one place add up
+    raises : ArgumentError for another form
+    """
+    _check_form("csr_to_dense", CSRTensor, csr_tensor)
     return csr_tensor.to_dense()
 
 
 def csr_mm(a: Any, b: Any) -> Tensor:
-    """The sparse matrix a times the matrix b."""
+    """The product of a sparse matrix and a dense one.
+
+    a      : CSRTensor [M, K]
+    b      : Tensor [K, N]; its dtype is promoted with a's
+    out    : Tensor [M, N]
+    raises : ArgumentError for another form, or a sparse b; ShapeError where b is no matrix or the inner sizes differ
+    """
+    _check_form("csr_mm", CSRTensor, a)
     return a.mm(b)
 
 
 def csr_mv(csr_tensor: Any, dense: TensorLike) -> Tensor:
-    """The sparse matrix times a column."""
+    """The product of a sparse matrix and a column.
+
+    csr_tensor : CSRTensor [M, K]
+    dense  : Tensor [K, 1]
+    out    : Tensor [M, 1]
+    raises : ArgumentError for another form; ShapeError where `dense` is no column or the inner sizes differ
+    """
+    _check_form("csr_mv", CSRTensor, csr_tensor)
     return csr_tensor.mv(dense)
 
 
 def csr_mul(x: Any, y: Any) -> Any:
-    """Each value times the element of y at its place."""
+    """Each value times the element of y at its place.
+
+    x      : CSRTensor [M, N]
+    y      : a number, or a Tensor that broadcasts to [M, N]
+    out    : CSRTensor of the same places; its dtype is promoted
+    raises : ArgumentError for another form, or a sparse y; ShapeError where y does not broadcast
+    """
+    _check_form("csr_mul", CSRTensor, x)
     return x * y
 
 
 def csr_reduce_sum(csr_tensor: Any, axis: int) -> Tensor:
-    """The sums of rows, a column: axis is 1. raises : ArgumentError for another"""
+    """The sum of each row of a sparse matrix.
+
+    csr_tensor : CSRTensor [M, N]
+    axis   : 1 or -1
+    out    : Tensor [M, 1]
+    raises : ArgumentError for another axis or another form
+    """
+    _check_form("csr_reduce_sum", CSRTensor, csr_tensor)
     if axis not in (1, -1):
         raise ArgumentError(f"csr_reduce_sum: axis is 1, not {axis}")
     return csr_tensor.to_dense().sum(1, keepdims=True)
 
 
 def dense_to_sparse_coo(tensor: Tensor) -> Any:
-    """The elements of a Tensor that are not 0, by coordinates."""
-    indices = tensor.nonzero()
-    return COOTensor(indices, tensor.gather_nd(indices), tuple(tensor.shape))
+    """The elements that are not 0, by coordinates.
+
+    tensor : Tensor of at least one axis, any dtype
+    out    : COOTensor, its indices int64 in row-major order
+    raises : ArgumentError for what is no Tensor, ShapeError for a tensor without axes
+    """
+    return _held("dense_to_sparse_coo", tensor)
+
+
+def _held(name, tensor):
+    check_tensors(name, tensor=tensor)
+    if not tensor.shape:
+        raise ShapeError(f"{name}: a tensor without axes has no indices")
+    indices = nonzero(tensor)
+    return COOTensor(indices, gather_nd(as_operand(tensor), indices), tuple(tensor.shape))
 
 
 def dense_to_sparse_csr(tensor: Tensor) -> Any:
-    """The elements of a matrix that are not 0, by rows."""
-    return dense_to_sparse_coo(tensor).to_csr()
+    """The elements that are not 0, by rows.
+
+    tensor : Tensor [M, N], any dtype
+    out    : CSRTensor, its indices int64
+    raises : ArgumentError for what is no Tensor, ShapeError for what is no matrix
+    """
+    return _held("dense_to_sparse_csr", tensor).to_csr()
 
 
 def _summed(indices, values, shape):
@@ -118,9 +184,7 @@ def coo_add(x1: Any, x2: Any, thresh: Any) -> Any:
 
     thresh : a number as a tensor []; out : COOTensor, its indices in order; raises : ArgumentError, ShapeError
     """
-    for x in (x1, x2):
-        if not isinstance(x, COOTensor):
-            raise ArgumentError(f"coo_add: a COOTensor is wanted, not {type(x).__name__}")
+    _check_form("coo_add", COOTensor, x1, x2)
     if x1.shape != x2.shape:
         raise ShapeError("coo_add: the shapes differ", note=f"{list(x1.shape)} and {list(x2.shape)}")
     indices, values = _summed(concat((x1.indices, x2.indices)), concat((x1.values, x2.values)), x1.shape)
@@ -129,7 +193,13 @@ def coo_add(x1: Any, x2: Any, thresh: Any) -> Any:
 
 
 def coo_concat(sp_input: Sequence[Any], concat_dim: int = 0) -> Any:
-    """COOTensors one behind the other along an axis. out : COOTensor, its indices in order; raises : ArgumentError, ShapeError"""
+    """Join sparse tensors along an axis.
+
+    sp_input : a tuple or list of COOTensors, equal in all other sizes
+    concat_dim : int, the axis
+    out    : COOTensor, its indices in row-major order
+    raises : ArgumentError for anything else or none, ShapeError where another size differs, ValueRangeError for an axis outside
+    """
     if not isinstance(sp_input, (tuple, list)) or not sp_input or not all(isinstance(x, COOTensor) for x in sp_input):
         raise ArgumentError("coo_concat: a tuple or a list of COOTensors is wanted")
     axis = normal_axis("coo_concat", concat_dim, len(sp_input[0].shape))
@@ -147,10 +217,14 @@ def coo_concat(sp_input: Sequence[Any], concat_dim: int = 0) -> Any:
 
 
 def csr_add(a: Any, b: Any, alpha: Any, beta: Any) -> Any:
-    """alpha * a + beta * b for CSRTensors of one shape; values at one place are added. raises : ArgumentError, ShapeError"""
-    for x in (a, b):
-        if not isinstance(x, CSRTensor):
-            raise ArgumentError(f"csr_add: a CSRTensor is wanted, not {type(x).__name__}")
+    """alpha * a + beta * b; values at one place are added.
+
+    a, b   : CSRTensor [M, N]
+    alpha, beta : number or Tensor []
+    out    : CSRTensor [M, N]
+    raises : ArgumentError for another form, ShapeError where the shapes differ
+    """
+    _check_form("csr_add", CSRTensor, a, b)
     if a.shape != b.shape:
         raise ShapeError("csr_add: the shapes differ", note=f"{list(a.shape)} and {list(b.shape)}")
     first, second = a.to_coo(), b.to_coo()
@@ -161,8 +235,7 @@ def csr_add(a: Any, b: Any, alpha: Any, beta: Any) -> Any:
 
 def csr_softmax(logits: Any, dtype: DTypeLike) -> Any:
     """The softmax of each row over the values that are held. logits : CSRTensor; dtype : of the result; raises : ArgumentError"""
-    if not isinstance(logits, CSRTensor):
-        raise ArgumentError(f"csr_softmax: a CSRTensor is wanted, not {type(logits).__name__}")
+    _check_form("csr_softmax", CSRTensor, logits)
     rows, values = expand_dims(logits.rows(), -1), cast_to(logits.values, dt.dtype(dtype))
     lowest = full((logits.shape[0],), float("-inf"), dtype=dtype_of(values))
     raised = exp(values - gather(tensor_scatter_max(lowest, rows, values), logits.rows(), 0))
