@@ -6,8 +6,8 @@
 
 Lifetimes do not depend on sizes. One walk gives each register the set of Allocs it may point to, another the last
 use of each Alloc; positions count through If and While, and what a loop uses of its surroundings lives until the loop
-ends. Sizes come with the call: for each new tuple of entry sizes the offsets are packed (best fit by decreasing size,
-the offline form of Pisarchyk & Lee 2020, section 5) and remembered, those of the tuples that came last.
+ends. Sizes come with the call: for each new tuple of entry sizes the offsets are packed (`pack`) and remembered, those of the
+tuples that came last.
 
 A storage that the body of a While hands to its next iteration is *carried*: at the Alloc, up to k of the loop's parameters
 may point to storages of former iterations, so k + 1 buffers always leave one free, and the Alloc takes the first to which no
@@ -18,6 +18,7 @@ Storages whose size has other symbols, and all of Flows that are called, are *dy
 run time and given back by their Kill, or at the latest when the run ends. What a PythonSegment gives never points into
 a storage of the Flow: a segment that hands back what it was handed has to copy it.
 """
+from bisect import insort
 from dataclasses import field
 from typing import Any
 
@@ -168,7 +169,7 @@ class MemoryPlan:
 
 # ------------------------------------------------------------------------------------------------------------ packing
 
-MOVES = 16                       # tries to bring down what lies on top
+MOVES = 8                        # tries, in each order, to bring down what lies on top
 
 
 def _conflicts(storages):
@@ -185,59 +186,62 @@ def _conflicts(storages):
 
 
 def pack(storages, nbytes, conflicts):
-    """A Layout for storages of those sizes: best fit by decreasing size; if that misses the bound, other orders are
-    tried, the lowest gap in place of the best, and then the order by time with what lies on top placed first, MOVES times
-    at most.
+    """A Layout for storages of those sizes: best fit, by breadth (`_by_breadth`); if that misses the bound, again with what
+    lay on top placed first, MOVES times at most, by decreasing size and then by decreasing length of life.
 
     storages : some of those that are numbered from 0, the others get no offset; conflicts: as `_conflicts` gives them
     """
     sizes = [-(-n // ALIGNMENT) * ALIGNMENT for n in nbytes]
     bound = _lower_bound(storages, sizes)
-
-    def by_time(s):
-        return s.start, -sizes[s.number]
-    attempts = ((lambda s: (-sizes[s.number], s.start), False), (by_time, False),
-                (lambda s: (-sizes[s.number] * (s.end - s.start + 1), s.start), False),
-                (lambda s: (-sizes[s.number], -s.end), True))
+    lives = {s.number: s.start - s.end for s in storages}
     best: Any = None
-
-    def attempt(ordered, lowest=False):
-        nonlocal best
-        offsets = _place(ordered, sizes, conflicts, lowest)
-        peak = max((o + n for o, n in zip(offsets, sizes) if o is not None), default=0)
-        if best is None or peak < best.peak:
-            best = Layout(tuple(offsets), tuple(nbytes), peak, bound)
-        return [s for s in ordered if offsets[s.number] + sizes[s.number] == peak]
-    for order, lowest in attempts:
-        attempt(sorted(storages, key=order), lowest)
-        if best.peak == bound:
-            return best
-    ordered = sorted(storages, key=by_time)
-    for _ in range(MOVES):
-        top = attempt(ordered)
-        if best.peak == bound:
-            break
-        first = set(top)
-        ordered = top + [s for s in ordered if s not in first]
+    for first in (lambda n: (-sizes[n], lives[n]), lambda n: (lives[n], -sizes[n])):
+        ordered = _by_breadth(storages, sizes, conflicts, first)
+        for _ in range(MOVES):
+            offsets = _place(ordered, sizes, conflicts)
+            ends = [0 if offset is None else offset + size for offset, size in zip(offsets, sizes)]
+            peak = max(ends, default=0)
+            if best is None or peak < best.peak:
+                best = Layout(tuple(offsets), tuple(nbytes), peak, bound)
+            if best.peak == bound:
+                return best
+            ordered.sort(key=lambda n: ends[n] != peak)
     return best
 
 
-def _place(ordered, sizes, conflicts, lowest):
-    """Offsets in that order, each in the smallest gap where it fits, or in the lowest."""
+def _by_breadth(storages, sizes, conflicts, first):
+    """Numbers of the storages: those that live when the most bytes live, in the order of the key `first`, then the others of the
+    time with the next most, and so on (Pisarchyk & Lee 2020, greedy by breadth)."""
+    starts: dict = {s.number: s.start for s in storages}
+    living: dict = {}                            # by time
+    for number, start in starts.items():
+        if start not in living:
+            living[start] = [number, *(n for n in conflicts[number] if n in starts and starts[n] <= start)]
+    ordered: dict = {}
+    for alive in sorted(living.values(), key=lambda alive: -sum([sizes[n] for n in alive])):
+        ordered.update(dict.fromkeys(sorted([n for n in alive if n not in ordered], key=first)))
+    return list(ordered)
+
+
+def _place(ordered, sizes, conflicts):
+    """Offsets in that order of numbers, each in the smallest gap where it fits."""
     offsets: list[int | None] = [None] * len(sizes)
-    for storage in ordered:
-        size = sizes[storage.number]
-        taken = sorted((offsets[o], offsets[o] + sizes[o]) for o in conflicts[storage.number]
-                       if offsets[o] is not None and sizes[o])
+    taken: list = [[] for _ in sizes]            # (offset, end) of what is placed and lives together with each, sorted
+    for number in ordered:
+        size = sizes[number]
         best, best_gap, top = None, None, 0
-        for start, end in taken:
-            gap = start - top
-            if gap >= size and gap > 0 and (best is None or gap < best_gap):
-                best, best_gap = top, gap
-                if lowest:
-                    break
-            top = max(top, end)
-        offsets[storage.number] = top if best is None else best
+        for start, end in taken[number]:
+            if start > top:
+                gap = start - top
+                if gap >= size and (best is None or gap < best_gap):
+                    best, best_gap = top, gap
+            if end > top:
+                top = end
+        offset = offsets[number] = top if best is None else best
+        span = offset, offset + size
+        for other in conflicts[number] if size else ():
+            if offsets[other] is None:
+                insort(taken[other], span)
     return offsets
 
 
