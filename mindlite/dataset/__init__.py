@@ -25,7 +25,9 @@ from .files.images import (Caltech101Dataset, Caltech256Dataset, CelebADataset, 
                            OmniglotDataset, Places365Dataset, QMnistDataset, RenderedSST2Dataset, SBUDataset, STL10Dataset,
                            SUN397Dataset, SVHNDataset, SemeionDataset, USPSDataset, VOCDataset)
 from .files.records import Schema, TFRecordDataset
-from .files.sounds import (CMUArcticDataset, GTZANDataset, LJSpeechDataset, LibriTTSDataset, SpeechCommandsDataset, YesNoDataset)
+from .files.scenes import (CityscapesDataset, LFWDataset, LSUNDataset, PhotoTourDataset, SBDataset, WIDERFaceDataset)
+from .files.sounds import (CMUArcticDataset, GTZANDataset, LJSpeechDataset, LibriTTSDataset, SpeechCommandsDataset,
+                           TedliumDataset, YesNoDataset)
 from .files.texts import (AGNewsDataset, AmazonReviewDataset, CLUEDataset, CSVDataset, CoNLL2000Dataset, DBpediaDataset,
                           EnWik9Dataset, IMDBDataset, IWSLT2016Dataset, IWSLT2017Dataset, Multi30kDataset, PennTreebankDataset,
                           SQuADDataset, SST2Dataset, SogouNewsDataset, TextFileDataset, UDPOSDataset, WikiTextDataset,
@@ -57,15 +59,17 @@ def zip(datasets: tuple) -> Dataset:
 
 __all__ = ["AGNewsDataset", "AmazonReviewDataset", "BatchInfo", "BuiltinSampler", "CLUEDataset", "CMUArcticDataset",
            "CSVDataset", "Caltech101Dataset", "Caltech256Dataset", "CelebADataset", "Cifar100Dataset", "Cifar10Dataset",
-           "CoNLL2000Dataset", "CocoDataset", "DBpediaDataset", "DIV2KDataset", "DSCallback", "Dataset", "DictIterator",
-           "DistributedSampler", "EMnistDataset", "EnWik9Dataset", "ErrorSamplesMode", "FakeImageDataset", "FashionMnistDataset",
-           "FlickrDataset", "Flowers102Dataset", "Food101Dataset", "GTZANDataset", "GeneratorDataset", "IMDBDataset",
-           "IWSLT2016Dataset", "IWSLT2017Dataset", "ImageFolderDataset", "IterSampler", "Iterator", "KITTIDataset",
-           "KMnistDataset", "LJSpeechDataset", "LibriTTSDataset", "ManifestDataset", "MapDataset", "MindDataset", "MnistDataset",
-           "Multi30kDataset", "NumpySlicesDataset", "OmniglotDataset", "PKSampler", "PaddedDataset", "PennTreebankDataset",
-           "PipelineError", "Places365Dataset", "QMnistDataset", "RandomSampler", "RenderedSST2Dataset", "SBUDataset",
+           "CityscapesDataset", "CoNLL2000Dataset", "CocoDataset", "DBpediaDataset", "DIV2KDataset", "DSCallback", "Dataset",
+           "DictIterator", "DistributedSampler", "EMnistDataset", "EnWik9Dataset", "ErrorSamplesMode", "FakeImageDataset",
+           "FashionMnistDataset", "FlickrDataset", "Flowers102Dataset", "Food101Dataset", "GTZANDataset", "GeneratorDataset",
+           "IMDBDataset", "IWSLT2016Dataset", "IWSLT2017Dataset", "ImageFolderDataset", "IterSampler", "Iterator",
+           "KITTIDataset", "KMnistDataset", "LFWDataset", "LJSpeechDataset", "LSUNDataset", "LibriTTSDataset",
+           "ManifestDataset", "MapDataset", "MindDataset", "MnistDataset", "Multi30kDataset", "NumpySlicesDataset",
+           "OmniglotDataset", "PKSampler", "PaddedDataset", "PennTreebankDataset", "PhotoTourDataset", "PipelineError",
+           "Places365Dataset", "QMnistDataset", "RandomSampler", "RenderedSST2Dataset", "SBDataset", "SBUDataset",
            "SQuADDataset", "SST2Dataset", "STL10Dataset", "SUN397Dataset", "SVHNDataset", "Sampler", "Schema", "SemeionDataset",
            "SequentialSampler", "Shuffle", "SogouNewsDataset", "SpeechCommandsDataset", "SubsetRandomSampler", "SubsetSampler",
-           "TFRecordDataset", "TextFileDataset", "TupleIterator", "UDPOSDataset", "USPSDataset", "VOCDataset",
-           "WaitedDSCallback", "WeightedRandomSampler", "WikiTextDataset", "WorkerError", "YahooAnswersDataset",
-           "YelpReviewDataset", "YesNoDataset", "_cleanup", "_set_iterator_cleanup", "_unset_iterator_cleanup", "config", "zip"]
+           "TFRecordDataset", "TedliumDataset", "TextFileDataset", "TupleIterator", "UDPOSDataset", "USPSDataset", "VOCDataset",
+           "WIDERFaceDataset", "WaitedDSCallback", "WeightedRandomSampler", "WikiTextDataset", "WorkerError",
+           "YahooAnswersDataset", "YelpReviewDataset", "YesNoDataset", "_cleanup", "_set_iterator_cleanup",
+           "_unset_iterator_cleanup", "config", "zip"]

@@ -37,11 +37,13 @@ def zero(optimizer: Any, layout: Layout, axis: str | None = None, level: int = 1
     name = mesh.names[0] if axis is None else axis
     if name not in mesh.names:
         raise ValueRangeError(f"zero: {name!r} is no axis of the mesh {mesh}")
+    weights = {id(param) for param in optimizer.parameters}
+    states = [state for state in optimizer.get_parameters() if id(state) not in weights]
     number, placements = mesh.names.index(name), []
     for param in optimizer.parameters:
         placement = split_further(param, mesh, number, threshold)
         placements.append(placement)
-        for state in optimizer.get_parameters():
+        for state in states:
             if state.name.endswith(f".{param.name}") and state.shape == param.shape and placement is not None:
                 shard_in_place(state, placement)
         if level == 3 and placement is not None:

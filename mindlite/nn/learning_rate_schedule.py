@@ -56,11 +56,22 @@ class ListLR(LearningRateSchedule):
         if array.ndim != 1 or array.size == 0:
             raise ShapeError("learning_rate: the rates are a list of at least one number",
                              note=f"their shape is {list(array.shape)}")
-        self.learning_rate = Parameter(Tensor(array), name=name, requires_grad=False)
+        self.learning_rate = Parameter(Tensor(array), name=name)
         self.count = array.size
 
     def construct(self, global_step: Tensor) -> Tensor:
         return ops.gather(self.learning_rate, ops.minimum(global_step, self.count - 1), 0)
+
+
+class ConstantLR(LearningRateSchedule):
+    """One rate for all steps, a Parameter f32[]: that of a group beside others whose rates depend on the step."""
+
+    def __init__(self, learning_rate: Parameter) -> None:
+        super().__init__(auto_prefix=False)
+        self.learning_rate = learning_rate
+
+    def construct(self, global_step: Tensor) -> Tensor:
+        return self.learning_rate
 
 
 class _Decay(LearningRateSchedule):

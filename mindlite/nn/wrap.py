@@ -77,7 +77,7 @@ class WithGradCell(Cell):
         super().__init__(auto_prefix=False)
         self.network, self.loss_fn, self.sens = _is_cell("WithGradCell", "network", network), loss_fn, sens
         self.network_with_loss = network if loss_fn is None else WithLossCell(network, loss_fn)
-        self._keep("weights", ParameterTuple(network.trainable_params()))
+        self.weights = ParameterTuple(network.trainable_params())
         self.network_with_loss.set_train()
         self.grad = functional.GradOperation(get_by_list=True, sens_param=sens is not None)
 
@@ -107,7 +107,7 @@ class ForwardValueAndGrad(Cell):
                                 note=f"they are {type(weights).__name__}")
         self.network = network
         self.get_all, self.get_by_list, self.sens_param = get_all, get_by_list, sens_param
-        self._keep("weights", ParameterTuple(weights) if get_by_list else None)
+        self.weights = ParameterTuple(weights) if get_by_list else None
         position = "all" if get_all else None if get_by_list else "first"
         self.grad_fn: functional.Derived[..., Any] = functional.Derived(self.network, "value_and_grad", {
             "grad_position": position, "weights": self.weights, "sens_param": sens_param})
@@ -139,7 +139,7 @@ class TrainOneStepCell(Cell):
             raise ArgumentError(f"TrainOneStepCell: return_grad is a bool, not {type(return_grad).__name__}")
         if sens is not None and not isinstance(sens, Tensor) and sens == 0:
             raise ValueRangeError("TrainOneStepCell: sens is 0, so that nothing would be learnt")
-        self._keep("weights", optimizer.parameters)
+        self.weights = optimizer.parameters
         self.sens, self.return_grad, self.sense_flag = 1.0 if sens is None else sens, return_grad, sens is not None
         self.grad_fn = functional.value_and_grad(self.network, None, self.weights)
         self.grad = functional.GradOperation(get_by_list=True, sens_param=True)

@@ -48,8 +48,7 @@ def save_state(path: Any, *, network: nn.Cell | None = None, optimizer: nn.Cell 
               OSError
     """
     values: dict[str, Any] = {}
-    for part, owner in zip(PARTS, (network, optimizer, scaler)):
-        values.update((f"part/{part}/{name}", param.asnumpy()) for name, param in _parameters(part, owner).items())
+    values.update((path, param.asnumpy()) for path, param in _parameters(network, optimizer, scaler))
     if isinstance(scaler, LossScaleManager):
         values["manager"] = json.dumps({name: value for name, value in vars(scaler).items()
                                         if isinstance(value, (int, float, bool))})
@@ -94,13 +93,13 @@ def load_state(path: Any, *, network: nn.Cell | None = None, optimizer: nn.Cell 
     if dataset is not None and not hasattr(dataset, "set_init_step"):
         raise ArgumentError(f"load_state: a {type(dataset).__name__} cannot begin elsewhere", hint="one of mindlite.dataset")
     pairs: list[tuple[Parameter, np.ndarray]] = []
-    for part, owner in zip(PARTS, (network, optimizer, scaler)):
-        for name, param in _parameters(part, owner).items():
-            given = values.get(f"part/{part}/{name}")
-            if given is None or given.shape != tuple(param.shape) or given.dtype != param.dtype.numpy:
-                raise FileFormatError(f"{path} holds another training: its {part} has no {name} of {param.dtype.short}"
-                                      f"{list(param.shape)}")
-            pairs.append((param, given))
+    for place, param in _parameters(network, optimizer, scaler):
+        given = values.get(place)
+        if given is None or given.shape != tuple(param.shape) or given.dtype != param.dtype.numpy:
+            _, part, name = place.split("/", 2)
+            raise FileFormatError(f"{path} holds another training: its {part} has no {name} of {param.dtype.short}"
+                                  f"{list(param.shape)}")
+        pairs.append((param, given))
     for param, given in pairs:
         param.set_data(Tensor(given, param.dtype))
     if isinstance(scaler, LossScaleManager):
@@ -124,8 +123,16 @@ def load_state(path: Any, *, network: nn.Cell | None = None, optimizer: nn.Cell 
     return found
 
 
-def _parameters(part: str, owner: Any) -> dict[str, Parameter]:
-    """{name: Parameter} of what is saved. raises : ArgumentError for what holds none"""
+def _parameters(*owners: Any) -> list[tuple[str, Parameter]]:
+    """(place in the file, Parameter) of network, optimizer and scaler, each once. raises : ArgumentError for what holds none"""
+    found: dict[int, tuple[str, Parameter]] = {}
+    for part, owner in zip(PARTS, owners):
+        for name, param in _named(part, owner).items():
+            found.setdefault(id(param), (f"part/{part}/{name}", param))
+    return list(found.values())
+
+
+def _named(part: str, owner: Any) -> dict[str, Parameter]:
     if owner is None or isinstance(owner, LossScaleManager):
         return {}
     if isinstance(owner, nn.Cell):

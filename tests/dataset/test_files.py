@@ -137,6 +137,58 @@ def _tagged(folder):
     return _files(folder, **{f"de__en__de-en__train_dot_tags_dot_de-en_dot_{x}": "<url>\n a \n" for x in ("de", "en")})
 
 
+def arrays(dataset):
+    return list(dataset.create_tuple_iterator(output_numpy=True, num_epochs=1))
+
+
+def _lfw(folder):
+    for person, count in (("Ada", 2), ("Bo", 1)):
+        for number in range(count):
+            write(folder / "lfw_funneled" / person / f"{person}_{number + 1:04d}.jpg", _jpeg())
+    files = {"lfw-names": "Ada 2\nBo 1\n", "peopleDevTrain": "1\nAda 2\n", "peopleDevTest": "1\nBo 1\n",
+             "pairsDevTest": "1\nAda 1 2\nAda 1 Bo 1\n"}
+    for name, text in files.items():
+        write(folder / f"{name}.txt", text)
+    return str(folder)
+
+
+def _streets(folder):
+    write(folder / "leftImg8bit/val/ulm/ulm_1_leftImg8bit.png", png())
+    write(folder / "gtFine/val/ulm/ulm_1_gtFine_polygons.json", '{"objects": [ ]}')
+    write(folder / "gtFine/val/ulm/ulm_1_gtFine_labelIds.png", png((8, 9)))
+    return str(folder), "val", "fine", "semantic"
+
+
+def _faces(folder):
+    write(folder / "wider_face_split/wider_face_val_bbx_gt.txt", "a/1.jpg\n2\n1 2 3 4 0 1 2 3 4 5\n5 6 7 8 0 0 0 0 0 0\n"
+          "a/2.jpg\n0\n0 0 0 0 0 0 0 0 0 0\n")
+    for name in ("1", "2"):
+        write(folder / f"WIDER_val/images/a/{name}.jpg", _jpeg())
+    return str(folder), "valid"
+
+
+def _patches(folder):
+    stream = io.BytesIO()
+    sheet = np.arange(256, dtype=np.uint8).reshape(16, 16).repeat(64, 0).repeat(64, 1)
+    Image.fromarray(sheet).save(stream, "BMP")
+    write(folder / "liberty/patches0000.bmp", stream.getvalue())
+    write(folder / "liberty/info.txt", "0 0\n0 0\n1 0\n")
+    write(folder / "liberty/m50_100000_100000_0.txt", "0 0 0 1 0 0 0\n0 0 0 17 1 0 0\n")
+    return str(folder), "liberty"
+
+
+def sphere(path, values, rate=1000):
+    head = f"NIST_1A\n   1024\nsample_count -i {len(values)}\nsample_n_bytes -i 2\nchannel_count -i 1\n" \
+           f"sample_byte_format -s2 10\nsample_rate -i {rate}\nsample_coding -s3 pcm\nend_head\n"
+    return write(path, head.encode().ljust(1024, b"\0") + np.array(values, ">i2").tobytes())
+
+
+def _talks(folder):
+    sphere(folder / "dev/sph/a.sph", range(100))
+    write(folder / "dev/stm/a.stm", "a 1 ann 0.00 0.02 <o,f0,female> good day\na 1 ann 0.05 0.10 <o> and night\n")
+    return str(folder), "release1", "dev"
+
+
 SOURCES = {                              # name: (folder -> arguments, number of rows, {column: dtype kind} of the first row)
     "MnistDataset": (lambda f: (_mnist(f),), 3, "uu"), "FashionMnistDataset": (lambda f: (_mnist(f),), 3, "uu"),
     "KMnistDataset": (lambda f: (_mnist(f),), 3, "uu"),
@@ -195,9 +247,13 @@ SOURCES = {                              # name: (folder -> arguments, number of
                                    write(f / "dev-clean/1/2/1_2_3.normalized.txt", "a"), (str(f),))[3], 1, "fiUUuuU"),
     "CMUArcticDataset": (lambda f: (wav(f / "cmu_us_aew_arctic/wav/arctic_a1.wav"), write(
         f / "cmu_us_aew_arctic/etc/txt.done.data", '( arctic_a1 "Text." )\n'), (str(f),))[2], 1, "fiUU"),
+    "LFWDataset": (lambda f: (_lfw(f),), 3, "uu"), "CityscapesDataset": (_streets, 1, "uu"),
+    "WIDERFaceDataset": (_faces, 2, "uiiiiiii"), "PhotoTourDataset": (_patches, 3, "u"), "TedliumDataset": (_talks, 2, "fiUUUU"),
+    "LSUNDataset": (lambda f: (write(f / "tower_val/1.jpg", _jpeg()), write(f / "tower_train/1.jpg", _jpeg()), (str(f),))[2],
+                    2, "uu"),
     "TFRecordDataset": (lambda f: (tfrecord(f / "a.tfrecord"),), 3, "fiu"),
 }
-MATLAB = {"SVHNDataset", "Flowers102Dataset", "Caltech101Dataset"}       # read by SciPy
+MATLAB = {"SVHNDataset", "Flowers102Dataset", "Caltech101Dataset", "SBDataset"}       # read by SciPy
 OTHERS = {"QMnistDataset"}
 
 
@@ -235,6 +291,21 @@ def test_matlab_files_are_read_by_scipy(tmp_path):
     io_.savemat(tmp_path / "Annotations/ant/annotation_0001.mat", {"obj_contour": np.ones((2, 3))})
     found = ds.Caltech101Dataset(str(tmp_path), "all")
     assert found.get_col_names() == ["image", "category", "annotation"] and rows(found)[0][2] == [[1, 1, 1], [1, 1, 1]]
+
+
+def test_semantic_boundaries_are_masks_of_twenty_classes_or_one(tmp_path):
+    io_, sparse = pytest.importorskip("scipy.io"), pytest.importorskip("scipy.sparse")
+    lines = np.empty((20, 1), object)
+    for k in range(20):
+        lines[k, 0] = sparse.csc_matrix(np.eye(3, k=k % 3, dtype=np.uint8))
+    (tmp_path / "cls").mkdir()
+    mask = np.arange(9, dtype=np.uint8).reshape(3, 3)
+    io_.savemat(tmp_path / "cls/a.mat", {"GTcls": {"Boundaries": lines, "Segmentation": mask}})
+    write(tmp_path / "img/a.jpg", _jpeg())
+    write(tmp_path / "val.txt", "a\n")
+    (_, boundaries), = arrays(ds.SBDataset(str(tmp_path), usage="val"))
+    assert boundaries.shape == (20, 3, 3) and np.array_equal(boundaries[4], np.eye(3, k=1))
+    assert rows(ds.SBDataset(str(tmp_path), "Segmentation", "val"))[0][1] == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
 
 
 # ---- details
@@ -379,3 +450,62 @@ def test_no_byte_of_a_record_file_can_change_unseen(tmp_path):
         except RuntimeError:
             continue
         assert found == expected[:len(found)] and size in (len(original) * k // 3 for k in (1, 2)), "a whole number of records"
+
+
+def test_faces_come_as_persons_or_as_pairs_of_one_person_or_two(tmp_path):
+    directory = _lfw(tmp_path)
+    assert [row[1] for row in rows(ds.LFWDataset(directory, shuffle=False))] == [0, 0, 1]
+    pairs = ds.LFWDataset(directory, "pairs", "test", shuffle=False, decode=True)
+    assert [row[2] for row in rows(pairs)] == [1, 0] and pairs.get_col_names() == ["image1", "image2", "label"]
+
+
+def test_the_numbers_of_a_face_are_columns(tmp_path):
+    image, box, *columns = rows(ds.WIDERFaceDataset(*_faces(tmp_path), shuffle=False))[0]
+    assert box == [[1, 2, 3, 4], [5, 6, 7, 8]] and columns == [[0, 0], [1, 0], [2, 0], [3, 0], [4, 0], [5, 0]]
+
+
+def test_streets_have_masks_or_polygons(tmp_path):
+    directory, *more = _streets(tmp_path)
+    assert rows(ds.CityscapesDataset(directory, "val", task="polygon"))[0][1] == '{"objects":[]}'
+    with pytest.raises(RuntimeError, match="instanceIds.png does not exist"):
+        ds.CityscapesDataset(directory, "val")
+    with pytest.raises(TypeError, match="no usage 'test'"):
+        ds.CityscapesDataset(directory, "test", "coarse")
+
+
+def test_folders_of_rooms_that_are_read_are_numbered_by_name(tmp_path):
+    for name in ("bridge_train", "tower_train", "tower_val", "other_train"):
+        write(tmp_path / name / "1.jpg", _jpeg())
+    directory = str(tmp_path)
+    assert [row[1] for row in rows(ds.LSUNDataset(directory, shuffle=False))] == [0, 1, 2]
+    assert [row[1] for row in rows(ds.LSUNDataset(directory, "train", ["tower"], shuffle=False))] == [0]
+    with pytest.raises(TypeError, match="not 'cave'"):
+        ds.LSUNDataset(directory, classes="cave")
+
+
+def test_patches_stand_in_rows_of_sixteen_and_match_by_their_points(tmp_path):
+    directory, name = _patches(tmp_path)
+    patches = arrays(ds.PhotoTourDataset(directory, name, shuffle=False))
+    assert [(p.shape, int(p.min()), int(p.max())) for p, in patches] == [((64, 64, 1), k, k) for k in range(3)]
+    pairs = arrays(ds.PhotoTourDataset(directory, name, "test", shuffle=False))
+    assert [(int(a[0, 0, 0]), int(b[0, 0, 0]), int(same)) for a, b, same in pairs] == [(0, 1, 1), (0, 17, 0)]
+
+
+def test_a_talk_is_cut_where_its_lines_begin_and_end(tmp_path):
+    first, second = arrays(ds.TedliumDataset(*_talks(tmp_path), shuffle=False))
+    np.testing.assert_array_equal(first[0], np.arange(20, dtype=np.float32)[None] / 2 ** 15)
+    np.testing.assert_array_equal(second[0], np.arange(50, 100, dtype=np.float32)[None] / 2 ** 15)
+    assert [str(value) for value in second[2:]] == ["and night", "a", "ann", "<o>"] and int(second[1]) == 1000
+    with pytest.raises(ValueError, match="usage is not within the valid set of .'all'"):
+        ds.TedliumDataset(str(tmp_path), "release3", "train")
+
+
+@pytest.mark.parametrize("damage", [
+    lambda d: d[:1100], lambda d: b"RIFF" + d[4:], lambda d: d.replace(b"bytes -i 2", b"bytes -i 1"),
+    lambda d: d.replace(b"rate -i 1000", b"rate -i some"), lambda d: b""])
+def test_a_damaged_talk_is_an_error(tmp_path, damage):
+    arguments = _talks(tmp_path)
+    path = tmp_path / "dev/sph/a.sph"
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(RuntimeError, match="damaged"):
+        rows(ds.TedliumDataset(*arguments))

@@ -145,18 +145,23 @@ def test_an_optimiser_follows_its_formula(make, formula):
     assert np.allclose(run(make), w, rtol=1e-5, atol=1e-6)
 
 
-def test_states_are_named_by_their_parameter_and_are_not_trained():
+def test_states_are_named_by_their_parameter_and_stand_after_it():
     optimizer = nn.Adam([weight("net.w")], use_amsgrad=True)
-    assert set(optimizer.parameters_dict()) == {"global_step", "learning_rate", "beta1_power", "beta2_power",
-                                                "moment1.net.w", "moment2.net.w", "vhat.net.w"}
-    assert not optimizer.trainable_params()
+    assert list(optimizer.parameters_dict()) == ["global_step", "learning_rate", "net.w", "beta1_power", "beta2_power",
+                                                 "moment1.net.w", "moment2.net.w", "vhat.net.w"]
 
 
-def test_wrapping_an_optimiser_leaves_the_networks_names_alone():
+def test_a_training_step_leaves_the_networks_names_alone_and_a_cell_that_names_its_children_does_not():
     net = nn.Dense(2, 2)
+    step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), nn.Momentum(net.trainable_params(), 0.1, 0.9))
+    assert [param.name for param in net.get_parameters()] == ["weight", "bias"]
+    assert [path for path, _ in step.parameters_and_names()] == [
+        "weight", "bias", "optimizer.global_step", "optimizer.learning_rate", "optimizer.momentum",
+        "optimizer.moments.weight", "optimizer.moments.bias"]
     wrapper = nn.Cell()
-    wrapper.net, wrapper.optimizer = net, nn.Momentum(net.trainable_params(), 0.1, 0.9)
-    assert [param.name for param in net.get_parameters()] == ["net.weight", "net.bias"]
+    wrapper.net = net
+    wrapper.optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
+    assert [param.name for param in net.get_parameters()] == ["optimizer.net.weight", "optimizer.net.bias"]
     assert isinstance(wrapper.optimizer.parameters, ParameterTuple)
 
 
@@ -185,11 +190,11 @@ def test_groups_show_rates_decays_and_flags_in_the_order_of_the_parameters():
     assert float(plain.weight_decay) == 0.25
 
 
-def test_beside_a_list_of_rates_the_rates_of_other_groups_are_lists_of_its_length():
+def test_beside_a_list_of_rates_a_number_is_the_rate_of_all_steps():
     a, b = weight("a"), weight("b")
     optimizer = nn.SGD([{"params": [a], "lr": [0.5, 0.25]}, {"params": [b]}], 0.125)
-    assert [rate.learning_rate.asnumpy().tolist() for rate in optimizer.learning_rate] == [[0.5, 0.25], [0.125, 0.125]]
-    assert optimizer.get_lr_parameter(b).asnumpy().tolist() == [0.125, 0.125]
+    assert [rate.learning_rate.asnumpy().tolist() for rate in optimizer.learning_rate] == [[0.5, 0.25], 0.125]
+    assert optimizer.get_lr_parameter(b).asnumpy().tolist() == 0.125
     for first in (0.5, 0.25):
         assert [float(rate) for rate in optimizer.get_lr()] == [first, 0.125]
         optimizer((Tensor(GRADS[0]), Tensor(GRADS[0])))

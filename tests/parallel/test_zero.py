@@ -39,7 +39,8 @@ def train(level, graph, optimizer):
     losses = [float(step(x, y)) for _ in range(STEPS)]
     sent = {name: [calls / STEPS, nbytes / STEPS] for name, (calls, nbytes) in engine().sent.items()}
     plan = step.compiled.latest().compiled.plan.sent if graph and level is not None else None
-    here = bytes_here(net.trainable_params()), bytes_here(optimizer.get_parameters())
+    params = bytes_here(net.trainable_params())
+    here = params, bytes_here(optimizer.get_parameters()) - params
     return losses, [p.asnumpy().copy() for p in net.trainable_params()], here, sent, plan
 
 

@@ -1,4 +1,4 @@
-"""Datasets of sound: WAV files, read by Python's `wave`. waveform : float32 [channels, samples] in [-1, 1]."""
+"""Datasets of sound: WAV files, read by Python's `wave`, and SPHERE files. waveform : float32 [channels, samples] in [-1, 1]."""
 from __future__ import annotations
 
 import csv
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...common.errors import ValueRangeError
 from .table import BadFileError, Samples, file, files_below, folder, int32, lines, source, subfolders
 
 
@@ -114,3 +115,53 @@ def CMUArcticDataset(dataset_dir, name=None):
             found.append((key, text.strip().strip('"')))
     return _sounds([os.path.join(base, "wav", key + ".wav") for key, _ in found],
                    [(np.array(text), np.array(key.rpartition("_")[2])) for key, text in found])
+
+
+def read_sphere(path: str) -> tuple[np.ndarray, np.ndarray]:
+    """(float32 [channels, samples], sample rate int32) of a NIST SPHERE file of 16 bits, not compressed. raises : BadFileError"""
+    with open(path, "rb") as stream:
+        data = stream.read()
+    head = data[:1024].decode("ascii", "replace").split("\n")
+    fields = dict(line.split(" ", 2)[::2] for line in head[2:] if line.count(" ") >= 2)
+    try:
+        start, channels, rate, count = (int(v) for v in (head[1], *(fields[name] for name in (
+            "channel_count", "sample_rate", "sample_count"))))
+    except (KeyError, ValueError, IndexError):
+        start = count = channels = -1
+    if not data.startswith(b"NIST_1A\n") or channels < 1 or fields.get("sample_n_bytes") != "2" \
+            or not fields.get("sample_coding", "pcm").startswith("pcm") or len(data) < start + 2 * count * channels:
+        raise BadFileError(f"{path} is damaged, or no NIST SPHERE file of 16 bits")
+    order = ">" if fields.get("sample_byte_format") == "10" else "<"
+    values = np.frombuffer(data, order + "i2", count * channels, start).astype(np.float32) / np.float32(2 ** 15)
+    return np.ascontiguousarray(values.reshape(-1, channels).T), int32(rate)
+
+
+@source("waveform", "sample_rate", "transcript", "talk_id", "speaker_id", "identifier",
+        release=("release1", "release2", "release3"))
+def TedliumDataset(dataset_dir, release, usage=None, extensions=None):
+    """TED-LIUM (Rousseau et al. 2012): waveform, sample_rate, transcript, talk_id, speaker_id, identifier.
+
+    usage : "train", "test", "dev" or "all" of releases 1 and 2, "all" of release 3;  extensions : ".sph"
+    Each line of an .stm file is a sample: the part of its .sph file from one second to another.
+    """
+    directory = folder(dataset_dir)
+    usages = ("all",) if release == "release3" else ("train", "test", "dev", "all")
+    if usage not in (None, *usages):
+        raise ValueRangeError(f"Input usage is not within the valid set of {list(usages)}.")
+    if extensions not in (None, ".sph"):
+        raise ValueRangeError("Input extensions is not within the valid set of ['.sph'].")
+    parts = ["data"] if release == "release3" else ["train", "test", "dev"] if usage in (None, "all") else [usage]
+    found = []
+    for part in parts:
+        for path in files_below(folder(os.path.join(directory, part, "stm")), (".stm",)):
+            for line in lines(path):
+                words = line.split(" ", 6)
+                if len(words) == 7:
+                    found.append((os.path.join(directory, part, "sph", words[0] + ".sph"), words))
+
+    def sample(k: int) -> tuple:
+        path, (talk, _, speaker, start, end, identifier, text) = found[k]
+        sound, rate = read_sphere(path)
+        sound = sound[:, int(float(start) * rate):int(float(end) * rate)]
+        return sound, rate, np.array(text), np.array(talk), np.array(speaker), np.array(identifier)
+    return Samples(len(found), sample, files=[path for path, _ in found])

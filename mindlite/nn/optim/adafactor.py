@@ -21,7 +21,7 @@ class AdaFactor(Optimizer):
     States: exp_avg.<name> (with beta1), exp_avg_sq_row_<name>, exp_avg_sq_col_<name>, exp_avg_sq_<name>, afactor_step.
     raises : ValueRangeError for settings that do not go together. Arguments else as Optimizer's.
     params : Parameters, or dicts of groups, as Optimizer's `parameters`
-    loss_scale : float, by which gradients are divided
+    loss_scale : float; as in MindSpore gradients are not divided by it: steps do not depend on their scale
     """
 
     def __init__(self, params: Params, learning_rate: Rate | None = None, eps: Any = (1e-30, 0.001), clip_threshold: float = 1.0,
@@ -50,16 +50,15 @@ class AdaFactor(Optimizer):
         self.exp_avg_sq_row = self._squares("row", lambda shape: shape[:-1] if len(shape) > 1 else (1,))
         self.exp_avg_sq_col = self._squares("col", lambda shape: (*shape[:-2], shape[-1]) if len(shape) > 1 else (1,))
         self.exp_avg_sq = self._squares("", lambda shape: (1,) if len(shape) > 1 else shape, compression)
-        self.step = Parameter(Tensor([0.0], dt.float32), name="afactor_step", requires_grad=False)
+        self.step = Parameter(Tensor([0.0], dt.float32), name="afactor_step")
 
     def _squares(self, word: str, shape_of: Any, half: bool = False) -> ParameterTuple:
         ending = f"exp_avg_sq_{word}_" if word else "exp_avg_sq_"
         return ParameterTuple([Parameter(initializer("zeros", shape_of(param.shape), dt.float16 if half and param.ndim < 2
-                                                     else param.dtype), name=ending + param.name, requires_grad=False)
+                                                     else param.dtype), name=ending + param.name)
                                for param in self.parameters])
 
     def update(self, gradients: tuple[Tensor, ...], rates: tuple[Tensor, ...]) -> None:
-        gradients = self.scale_grad(gradients)
         step = ops.reshape(ops.assign_add(self.step, 1.0), ())
         kept = 1 - ops.pow(step, -self.decay_rate)
         states = zip(self.parameters, gradients, self.exp_avg, self.exp_avg_sq_row, self.exp_avg_sq_col, self.exp_avg_sq,

@@ -38,7 +38,7 @@ class RMSProp(Optimizer):
 
     Source: Tieleman & Hinton 2012, lecture 6.5.
     centered : s minus the square of the gradient's running mean in place of s
-    States: mean_square.<name>, moment.<name>, mean_grad.<name>. Arguments else as Optimizer's.
+    States: mean_grad.<name> (where centered), mean_square.<name>, moment.<name>. Arguments else as Optimizer's.
     params : Parameters, or dicts of groups, as Optimizer's `parameters`
     learning_rate : float, Tensor, list of floats or LearningRateSchedule
     weight_decay : float or a Cell of the step
@@ -56,12 +56,12 @@ class RMSProp(Optimizer):
         self.decay = not_negative("RMSProp", "decay", decay)
         self.momentum = not_negative("RMSProp", "momentum", momentum)
         self.epsilon, self.centered = positive("RMSProp", "epsilon", epsilon), centered
-        self.squares, self.moments = self.states("mean_square", "ones"), self.states("moment")
-        self.means = self.states("mean_grad") if centered else (None,) * len(self.parameters)
+        self.mg = self.states("mean_grad") if centered else (None,) * len(self.parameters)
+        self.ms, self.moment = self.states("mean_square", "ones"), self.states("moment")
 
     def update(self, gradients: tuple[Tensor, ...], rates: tuple[Tensor, ...]) -> None:
         gradients = self.prepared(gradients)
-        states = zip(self.parameters, gradients, self.squares, self.moments, self.means, rates)
+        states = zip(self.parameters, gradients, self.ms, self.moment, self.mg, rates)
         for param, grad, square, moment, mean, lr in states:
             spread = ops.assign(square, self.decay * square + (1 - self.decay) * grad * grad)
             if self.centered:

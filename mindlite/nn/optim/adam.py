@@ -11,6 +11,7 @@ from typing import Any
 from ... import ops
 from ...common import dtype as dt
 from ...common.errors import ArgumentError, ValueRangeError
+from ...common.initializer import initializer
 from ...common.tensor import Parameter, Tensor
 from .optimizer import Decay, Optimizer, Params, Rate, in_unit_interval, positive
 
@@ -22,21 +23,26 @@ def _moments(beta1: float, beta2: float, m: Tensor, v: Tensor, grad: Tensor) -> 
 
 
 class _WithBetas(Optimizer):
-    """beta1, beta2, eps and the states m, v: what Adam's kin share."""
+    """beta1, beta2, eps, the powers of the betas (of `shape`) and the states m, v: what Adam's kin share."""
+    beta1_power: Parameter
+    beta2_power: Parameter
 
     def __init__(self, params: Params, learning_rate: Rate, beta1: float, beta2: float, eps: float, weight_decay: Any,
-                 loss_scale: float, prefixes: tuple[str, str]) -> None:
+                 loss_scale: float, prefixes: tuple[str, str], powers: tuple[str, ...] = (), shape: tuple[int, ...] = ()) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         owner = type(self).__name__
         self.beta1, self.beta2 = in_unit_interval(owner, "beta1", beta1), in_unit_interval(owner, "beta2", beta2)
         self.eps = positive(owner, "eps", eps)
+        for name in powers:
+            setattr(self, name, Parameter(initializer("ones", shape, dt.float32), name=name))
         self.moment1, self.moment2 = self.states(prefixes[0]), self.states(prefixes[1])
 
     moments1 = property(lambda self: self.moment1, doc="moment1, as MindSpore's AdamWeightDecay and Lamb call it")
     moments2 = property(lambda self: self.moment2, doc="moment2, as MindSpore's AdamWeightDecay and Lamb call it")
 
-    def _power(self, name: str) -> Parameter:
-        return Parameter(Tensor(1.0, dt.float32), name=name, requires_grad=False)
+    def _next(self, power: Parameter, beta: float) -> Tensor:
+        """beta^t of this step, f32[], written into `power`."""
+        return ops.reshape(ops.assign(power, power * beta), ())
 
 
 class Adam(_WithBetas):
@@ -52,10 +58,13 @@ class Adam(_WithBetas):
     loss_scale : float, by which gradients are divided
     """
 
+    _power_shape: tuple[int, ...] = ()
+
     def __init__(self, params: Params, learning_rate: Rate = 1e-3, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8,
                  use_locking: bool = False, use_nesterov: bool = False, weight_decay: Decay = 0.0, loss_scale: float = 1.0,
                  use_amsgrad: bool = False, use_lazy: bool = False, use_offload: bool = False) -> None:
-        super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, loss_scale, ("moment1", "moment2"))
+        super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, loss_scale, ("moment1", "moment2"),
+                         ("beta1_power", "beta2_power"), self._power_shape)
         for name, value in (("use_locking", use_locking), ("use_nesterov", use_nesterov), ("use_amsgrad", use_amsgrad),
                             ("use_lazy", use_lazy), ("use_offload", use_offload)):
             if not isinstance(value, bool):
@@ -65,15 +74,14 @@ class Adam(_WithBetas):
         if use_amsgrad and (use_lazy or use_offload):
             raise ValueRangeError("For lazy Adam and Adam with offload, there is no parameter named 'use_amsgrad'.")
         self.use_nesterov, self.use_amsgrad = use_nesterov, use_amsgrad
-        self.beta1_power, self.beta2_power = self._power("beta1_power"), self._power("beta2_power")
-        self.vhats = self.states("vhat") if use_amsgrad else (None,) * len(self.parameters)
+        self.vhat = self.states("vhat") if use_amsgrad else (None,) * len(self.parameters)
 
     def update(self, gradients: tuple[Tensor, ...], rates: tuple[Tensor, ...]) -> None:
         gradients = self.prepared(gradients)
-        power1 = ops.assign(self.beta1_power, self.beta1_power * self.beta1)
-        power2 = ops.assign(self.beta2_power, self.beta2_power * self.beta2)
+        power1 = self._next(self.beta1_power, self.beta1)
+        power2 = self._next(self.beta2_power, self.beta2)
         correction = ops.sqrt(1 - power2) / (1 - power1)
-        states = zip(self.parameters, gradients, self.moment1, self.moment2, self.vhats, rates)
+        states = zip(self.parameters, gradients, self.moment1, self.moment2, self.vhat, rates)
         for param, grad, m, v, vhat, lr in states:
             new_m, new_v = _moments(self.beta1, self.beta2, m, v, grad)
             if self.use_nesterov:
@@ -96,6 +104,8 @@ class LazyAdam(Adam):
     use_nesterov : bool
     """
 
+    _power_shape = (1,)
+
     def __init__(self, params: Params, learning_rate: Rate = 1e-3, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8,
                  use_locking: bool = False, use_nesterov: bool = False, weight_decay: Decay = 0.0,
                  loss_scale: float = 1.0) -> None:
@@ -114,6 +124,8 @@ class AdamOffload(Adam):
     use_locking : bool, MindSpore's hint; it changes no number
     use_nesterov : bool
     """
+
+    _power_shape = (1,)
 
     def __init__(self, params: Params, learning_rate: Rate = 1e-3, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8,
                  use_locking: bool = False, use_nesterov: bool = False, weight_decay: Decay = 0.0,
@@ -136,7 +148,7 @@ class AdamWeightDecay(_WithBetas):
 
     def update(self, gradients: tuple[Tensor, ...], rates: tuple[Tensor, ...]) -> None:
         gradients = self.gradients_centralization(gradients)
-        states = zip(self.parameters, gradients, self.moment1, self.moment2, rates, self.get_weight_decay())
+        states = zip(self.parameters, gradients, self.moment1, self.moment2, rates, self.decays())
         for param, grad, m, v, lr, decay in states:
             new_m, new_v = _moments(self.beta1, self.beta2, m, v, grad)
             ops.assign(param, param - lr * (new_m / (ops.sqrt(new_v) + self.eps) + decay * param))
@@ -154,14 +166,14 @@ class AdamW(_WithBetas):
 
     def __init__(self, params: Params, learning_rate: Rate = 1e-3, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8,
                  weight_decay: Decay = 0.01, loss_scale: float = 1.0) -> None:
-        super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, loss_scale, ("moment1", "moment2"))
-        self.beta1_power, self.beta2_power = self._power("beta1_power"), self._power("beta2_power")
+        super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, loss_scale, ("moment1", "moment2"),
+                         ("beta1_power", "beta2_power"))
 
     def update(self, gradients: tuple[Tensor, ...], rates: tuple[Tensor, ...]) -> None:
         gradients = self.gradients_centralization(self.scale_grad(gradients))
-        power1 = ops.assign(self.beta1_power, self.beta1_power * self.beta1)
-        power2 = ops.assign(self.beta2_power, self.beta2_power * self.beta2)
-        states = zip(self.parameters, gradients, self.moment1, self.moment2, rates, self.get_weight_decay())
+        power1 = self._next(self.beta1_power, self.beta1)
+        power2 = self._next(self.beta2_power, self.beta2)
+        states = zip(self.parameters, gradients, self.moment1, self.moment2, rates, self.decays())
         for param, grad, m, v, lr, decay in states:
             new_m, new_v = _moments(self.beta1, self.beta2, m, v, grad)
             step = (new_m / (1 - power1)) / (ops.sqrt(new_v / (1 - power2)) + self.eps)
@@ -180,12 +192,12 @@ class AdaMax(_WithBetas):
 
     def __init__(self, params: Params, learning_rate: Rate = 0.001, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8,
                  weight_decay: Decay = 0.0, loss_scale: float = 1.0) -> None:
-        super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, loss_scale, ("moment1", "moment2"))
-        self.beta1_power = self._power("beta1_power")
+        super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, loss_scale, ("moment1", "moment2"),
+                         ("beta1_power",), (1,))
 
     def update(self, gradients: tuple[Tensor, ...], rates: tuple[Tensor, ...]) -> None:
         gradients = self.prepared(gradients)
-        power1 = ops.assign(self.beta1_power, self.beta1_power * self.beta1)
+        power1 = self._next(self.beta1_power, self.beta1)
         for param, grad, m, u, lr in zip(self.parameters, gradients, self.moment1, self.moment2, rates):
             new_m = ops.assign(m, self.beta1 * m + (1 - self.beta1) * grad)
             new_u = ops.assign(u, ops.maximum(self.beta2 * u, ops.abs(grad)))
@@ -206,16 +218,15 @@ class Lamb(_WithBetas):
     def __init__(self, params: Params, learning_rate: Rate, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-6,
                  weight_decay: Decay = 0.0) -> None:
         super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, 1.0, ("lamb_m", "lamb_v"))
-        self.beta1_power, self.beta2_power = self._power("beta1_power"), self._power("beta2_power")
 
     def update(self, gradients: tuple[Tensor, ...], rates: tuple[Tensor, ...]) -> None:
         gradients = self.gradients_centralization(gradients)
-        power1 = ops.assign(self.beta1_power, self.beta1_power * self.beta1)
-        power2 = ops.assign(self.beta2_power, self.beta2_power * self.beta2)
-        states = zip(self.parameters, gradients, self.moment1, self.moment2, rates, self.get_weight_decay())
+        step = ops.cast(ops.reshape(self.global_step, ()), dtype=dt.float32) + 1
+        power1, power2 = ops.pow(self.beta1, step), ops.pow(self.beta2, step)
+        states = zip(self.parameters, gradients, self.moment1, self.moment2, rates, self.decays())
         for param, grad, m, v, lr, decay in states:
             new_m, new_v = _moments(self.beta1, self.beta2, m, v, grad)
-            step = (new_m / (1 - power1)) / (ops.sqrt(new_v / (1 - power2)) + self.eps) + decay * param
-            size, norm = ops.sqrt(ops.reduce_sum(param * param)), ops.sqrt(ops.reduce_sum(step * step))
+            move = (new_m / (1 - power1)) / (ops.sqrt(new_v / (1 - power2)) + self.eps) + decay * param
+            size, norm = ops.sqrt(ops.reduce_sum(param * param)), ops.sqrt(ops.reduce_sum(move * move))
             trust = ops.where(size > 0, ops.where(norm > 0, size / norm, 1.0), 1.0)
-            ops.assign(param, param - lr * trust * step)
+            ops.assign(param, param - lr * trust * move)

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ... import ops
+from ...common import dtype as dt
 from ...common.errors import ArgumentError
 from ...common.tensor import Parameter, Tensor
 from ..cell import Cell
@@ -20,6 +21,7 @@ class LARS(Cell):
     use_clip    : scale is cut at the learning rate: min(scale / lr, 1)
     lars_filter : a function of a Parameter: those that it is false for keep their gradients, without decay
     The weight decay and the loss_scale are the optimizer's, which no longer applies them itself.
+    States      : fake_lr and fake_param, zeros that are never read; else the optimizer's
     raises      : ArgumentError for what is no Optimizer
     """
 
@@ -30,10 +32,15 @@ class LARS(Cell):
             raise ArgumentError(f"LARS: takes an Optimizer, not {type(optimizer).__name__}")
         if not isinstance(use_clip, bool):
             raise ArgumentError(f"LARS: use_clip is a bool, not {type(use_clip).__name__}")
+        self.global_step = optimizer.global_step
+        for path, name in (("learning_rate", "fake_lr"), ("fake_param", "fake_param")):      # MindSpore's checkpoints hold them
+            self._params[path] = Parameter(Tensor(0.0, dt.float32), name=name)
+        self.parameters = optimizer.parameters
+        if use_clip:
+            self.origin_learning_rate = optimizer.learning_rate
         self.opt, self.use_clip = optimizer, use_clip
         self.epsilon = not_negative("LARS", "epsilon", epsilon)
         self.coefficient = not_negative("LARS", "coefficient", coefficient)
-        self._keep("parameters", optimizer.parameters)
         self.lars_flag = tuple([bool(lars_filter(param)) for param in optimizer.parameters])
         self.loss_scale, self._decays = optimizer.loss_scale, optimizer.take_over_decay()
 
@@ -41,11 +48,6 @@ class LARS(Cell):
     def learning_rate(self) -> Any:
         """The optimizer's."""
         return self.opt.learning_rate
-
-    @property
-    def global_step(self) -> Any:
-        """The optimizer's."""
-        return self.opt.global_step
 
     def construct(self, gradients: tuple[Tensor, ...]) -> Any:
         scaled = []

@@ -6,7 +6,8 @@
 
 A subclass gives `update`, which runs over zipped tuples of Parameters and gradients and writes by `ops.assign`: plain
 Python that runs line by line or becomes one graph. Learning rates are Parameters or Cells of the step, so that a
-compiled step sees them change. The weights belong to the network and are not registered here; the states are.
+compiled step sees them change. Names, order and shapes of what is registered here (global_step, learning rates, the
+network's weights, states) are MindSpore's, so that a checkpoint of either loads in the other.
 """
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from ...common.initializer import Init, initializer
 from ...common.records import dataclass
 from ...common.tensor import Parameter, ParameterTuple, Tensor
 from ..cell import Cell
-from ..learning_rate_schedule import ListLR
+from ..layer.container import CellList
+from ..learning_rate_schedule import ConstantLR, ListLR
 
 Params = Union[Iterable[Parameter], Iterable[dict[str, Any]]]
 Rate = Union[float, Tensor, Iterable[float], Cell]
@@ -69,17 +71,18 @@ class Optimizer(Cell):
         if twice:
             self._refuse(f"two parameters are named {sorted(twice)[0]!r}", ParameterGroupError,
                          hint="each stands in one group, once")
-        self._keep("parameters", ParameterTuple(params))        # the network's: not registered, not renamed
         group_of = {id(param): number for number, group in enumerate(groups) for param in group.params}
         self._place = tuple(group_of[id(param)] for param in params)
         self.is_group_lr = any(group.lr is not None for group in groups)
-        self.global_step = Parameter(initializer("zeros", (1,), dt.int32), name="global_step", requires_grad=False)
-        self._make_rates(learning_rate, groups)
-        self._make_decays(weight_decay, groups, params)
-        self._centralized = tuple(groups[place].grad_centralization for place in self._place)
         if isinstance(loss_scale, bool) or not isinstance(loss_scale, (int, float)) or loss_scale <= 0:
             self._refuse(f"loss_scale is a positive number, not {loss_scale!r}", ValueRangeError)
-        self.loss_scale = float(loss_scale)
+        self.loss_scale, self.need_scale = float(loss_scale), loss_scale != 1
+        self.global_step = Parameter(initializer("zeros", (1,), dt.int32), name="global_step")
+        self._make_rates(learning_rate, groups)
+        self.parameters = ParameterTuple(params)
+        self._keep("_parameters", self.parameters)
+        self._make_decays(weight_decay, groups, params)
+        self._centralized = tuple(groups[place].grad_centralization for place in self._place)
 
     def _refuse(self, message: str, kind: type[Exception] = ArgumentError, **fields: Any) -> NoReturn:
         raise kind(f"{type(self).__name__}: {message}", **fields)
@@ -135,22 +138,18 @@ class Optimizer(Cell):
             self._rates = None
             return
         own = self._rate(learning_rate, "learning_rate") if any(group.lr is None for group in groups) else None
-        names = [f"learning_rate_group_{number}" for number in range(len(groups))]
-        rates = [own if group.lr is None else self._rate(group.lr, name) for name, group in zip(names, groups)]
-        for name, rate in zip(names, self._of_equal_length(rates)):
-            setattr(self, name, rate)
-        self._rates = tuple(getattr(self, name) for name in names)
-        self._keep("learning_rate", tuple(self._rates[place] for place in self._place))
-
-    def _of_equal_length(self, rates: list) -> list:
-        """`rates`, where one is a list of one rate per step the numbers among them as lists of that length too."""
+        rates = [own if group.lr is None else self._rate(group.lr, f"learning_rate_group_{number}")
+                 for number, group in enumerate(groups)]
         counts = {rate.count for rate in rates if isinstance(rate, ListLR)}
         if len(counts) > 1:
             self._refuse(f"lists of learning rates have different lengths, {sorted(counts)}", ValueRangeError)
-        for count in counts:
-            listed = {id(rate): ListLR([rate.item()] * count, rate.name) for rate in rates if isinstance(rate, Parameter)}
-            rates = [listed.get(id(rate), rate) for rate in rates]
-        return rates
+        if any(isinstance(rate, Cell) for rate in rates):
+            constant = {id(rate): ConstantLR(rate) for rate in rates if isinstance(rate, Parameter)}
+            rates = [constant.get(id(rate), rate) for rate in rates]
+        in_order = [rates[place] for place in self._place]
+        self.learning_rate = (CellList(in_order, auto_prefix=False) if isinstance(rates[0], Cell)
+                              else ParameterTuple(in_order))
+        self._keep("_rates", tuple(rates))
 
     def _rate(self, rate: Any, name: str) -> Any:
         """The Parameter f32[] or the Cell of the step that gives a learning rate."""
@@ -163,7 +162,7 @@ class Optimizer(Cell):
         if isinstance(rate, (int, float)):
             if rate < 0:
                 self._refuse(f"learning_rate {rate} is negative", ValueRangeError)
-            return Parameter(Tensor(float(rate), dt.float32), name=name, requires_grad=False)
+            return Parameter(Tensor(float(rate), dt.float32), name=name)
         return ListLR(rate, name)
 
     @property
@@ -193,7 +192,7 @@ class Optimizer(Cell):
         for own, place in zip(self.parameters, self._place):
             if own is param:
                 rate = self.learning_rate if self._rates is None else self._rates[place]
-                return rate.learning_rate if isinstance(rate, ListLR) else rate
+                return rate.learning_rate if isinstance(rate, (ListLR, ConstantLR)) else rate
         name = repr(param.name) if isinstance(param, Parameter) else repr(param)
         return self._refuse(f"{name} is no parameter that is optimised here")
 
@@ -212,16 +211,20 @@ class Optimizer(Cell):
         else:
             decays = [0.0 if "beta" in param.name or "gamma" in param.name else own for param in params]
         self._decays = tuple(decays)
-        self.decay_flags = tuple(isinstance(decay, Cell) or decay > 0 for decay in decays)
         if self.is_group:
-            self._keep("weight_decay", tuple(map(_shown_decay, decays)))
+            self.decay_flags = tuple(isinstance(decay, Cell) or decay > 0 for decay in decays)
+            self._keep("weight_decay", tuple(map(self._scaled_decay, decays)))
         else:
-            self.weight_decay = _shown_decay(own)
+            self.decay_flags = tuple("beta" not in param.name and "gamma" not in param.name for param in params)
+            self.weight_decay = self._scaled_decay(own)
+
+    def _scaled_decay(self, decay: Any) -> Any:
+        return decay if isinstance(decay, Cell) else Tensor(decay * self.loss_scale, dt.float32)
 
     def decay_everything(self, weight_decay: Decay) -> None:
         """Let weight_decay hold for Parameters named beta or gamma too."""
         self._decays = (self._decay(weight_decay),) * len(self.parameters)
-        self.decay_flags = tuple(isinstance(decay, Cell) or decay > 0 for decay in self._decays)
+        self.decay_flags = (True,) * len(self.parameters)
 
     def take_over_decay(self) -> tuple:
         """What decays each Parameter, a tuple of floats and Cells; from now on this optimiser decays and scales nothing."""
@@ -237,19 +240,28 @@ class Optimizer(Cell):
             self._refuse(f"weight_decay {decay} is negative", ValueRangeError)
         return float(decay)
 
-    def get_weight_decay(self) -> tuple:
-        """The weight decay of each parameter at this step: a tuple of floats and, from a Cell, Tensors."""
+    def decays(self) -> tuple:
+        """The weight decay of each parameter at this step: a tuple of floats and, from a Cell, Tensors f32[]."""
         return tuple([ops.reshape(decay(self.global_step), ()) if isinstance(decay, Cell) else decay
                       for decay in self._decays])
 
+    def get_weight_decay(self) -> Any:
+        """The weight decay of this step times loss_scale, a Tensor f32[]; with groups a tuple with that of each parameter."""
+        if self.is_group:
+            return tuple([self._decay_now(decay) for decay in self.weight_decay])
+        return self._decay_now(self.weight_decay)
+
+    def _decay_now(self, decay: Any) -> Any:
+        return ops.reshape(decay(self.global_step), ()) * self.loss_scale if isinstance(decay, Cell) else decay
+
     def decay_weight(self, gradients: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """gradient + weight_decay * parameter, for each."""
+        """gradient + weight_decay * loss_scale * parameter, for each: it comes before `scale_grad`."""
         decayed = []
-        for param, grad, decay in zip(self.parameters, gradients, self.get_weight_decay()):
+        for param, grad, decay in zip(self.parameters, gradients, self.decays()):
             if isinstance(decay, float) and decay == 0.0:
                 decayed.append(grad)
             else:
-                decayed.append(grad + decay * param)
+                decayed.append(grad + decay * self.loss_scale * param)
         return tuple(decayed)
 
     # ---------------------------------------------------------------- the step
@@ -277,15 +289,12 @@ class Optimizer(Cell):
         return lr
 
     def prepared(self, gradients: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """Gradients scaled, centralised and with weight decay added: what most `update`s start from."""
-        return self.decay_weight(self.gradients_centralization(self.scale_grad(gradients)))
+        """Gradients with weight decay added, centralised and scaled: what most `update`s start from."""
+        return self.scale_grad(self.gradients_centralization(self.decay_weight(gradients)))
 
     def states(self, prefix: str, init: Init = "zeros") -> ParameterTuple:
-        """One new Parameter for each parameter, like it, named by prefix and its name; not trained."""
-        made = self.parameters.clone(prefix, init)
-        for state in made:
-            state.requires_grad = False
-        return made
+        """One new Parameter for each parameter, like it, named by prefix and its name."""
+        return self.parameters.clone(prefix, init)
 
     def construct(self, gradients: tuple[Tensor, ...]) -> Any:
         if not isinstance(gradients, (tuple, list)):
@@ -304,10 +313,6 @@ class Optimizer(Cell):
     def update(self, gradients: tuple[Tensor, ...], rates: tuple[Tensor, ...]) -> None:
         """Write the new values of parameters and states; rates is the learning rate of each parameter."""
         raise NotImplementedError(f"{type(self).__name__} does not define update(gradients, rates)")
-
-
-def _shown_decay(decay: Any) -> Any:
-    return decay if isinstance(decay, Cell) else Tensor(decay, dt.float32)
 
 
 def in_unit_interval(owner: str, name: str, value: Any) -> float:
